@@ -1,0 +1,101 @@
+"""daesolve integrates constrained mechanical systems over very long horizons.
+
+    problem -> system -> formulation -> solver -> trajectory -> diagnostics -> report
+
+Examples
+--------
+>>> import daesolve as ds
+>>> q = ds.coordinates(x="m", y="m")
+>>> p = ds.parameters(mass=(1.0, "kg"), length=(1.0, "m"), gravity=(9.81, "m/s^2"))
+>>> rod = ds.Holonomic("rod", q.x**2 + q.y**2 - p.length**2)
+>>> pendulum = ds.MechanicalSystem(
+...     q,
+...     p,
+...     kinetic=p.mass * (q.dot.x**2 + q.dot.y**2) / 2,
+...     potential=p.mass * p.gravity * q.y,
+...     goals=[rod],
+... )
+>>> run = ds.solve(pendulum, until=10.0, initial={"x": -1.0})
+>>> bool(run.drift["energy"].max_relative < 1e-14)
+True
+"""
+
+from daesolve.errors import DaesolveError
+from daesolve.formulations import Feedback, Formulation
+from daesolve.goals import (
+    EITHER,
+    FALLING,
+    RISING,
+    Event,
+    Goal,
+    Holonomic,
+    Implicit,
+    Invariant,
+    Nonholonomic,
+    Record,
+    Relation,
+    Stop,
+)
+from daesolve.simulation import every
+from daesolve.solvers import Cvodes, Dop853, Lsoda, RadauIIA, Solver, Taylor
+from daesolve.solving import solve
+from daesolve.symbols import (
+    ANGLE,
+    NON_NEGATIVE,
+    POSITIVE,
+    Interval,
+    coordinates,
+    discrete,
+    implicit,
+    parameters,
+    reactions,
+    states,
+    time,
+    velocities,
+)
+from daesolve.system import ControlSystem, MechanicalSystem
+from daesolve.trajectory import Outcome, Trajectory
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "ANGLE",
+    "EITHER",
+    "FALLING",
+    "NON_NEGATIVE",
+    "POSITIVE",
+    "RISING",
+    "ControlSystem",
+    "Cvodes",
+    "DaesolveError",
+    "Dop853",
+    "Event",
+    "Feedback",
+    "Formulation",
+    "Goal",
+    "Holonomic",
+    "Implicit",
+    "Interval",
+    "Invariant",
+    "Lsoda",
+    "MechanicalSystem",
+    "Nonholonomic",
+    "Outcome",
+    "RadauIIA",
+    "Record",
+    "Relation",
+    "Solver",
+    "Stop",
+    "Taylor",
+    "Trajectory",
+    "coordinates",
+    "discrete",
+    "every",
+    "implicit",
+    "parameters",
+    "reactions",
+    "solve",
+    "states",
+    "time",
+    "velocities",
+]

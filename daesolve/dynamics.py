@@ -1,0 +1,292 @@
+"""What every system becomes: one linear system for accelerations and reactions.
+
+    M v' - B u = h            motion freed of its constraints, u the reactions
+    J v' + b   = 0            each goal, differentiated until v' appears
+    D u  + e   = 0            relations between reactions
+
+with positions (q, s), q' = S v and s' tracking the implicit equations. A `ControlSystem` is the
+same with M = 1, no positions and v its whole state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import casadi as ca
+import numpy as np
+
+from daesolve.errors import unknown_name
+from daesolve.goals import Event
+from daesolve.linear import solve_small
+from daesolve.symbols import Interval, Labels
+from daesolve.translation import function_of
+
+
+@dataclass(frozen=True, eq=False)
+class GoalRow:
+    """A goal that reactions fulfil, differentiated until accelerations appear.
+
+    Parameters
+    ----------
+    name, kind, unit
+        The goal's name, "holonomic", "nonholonomic" or "control", and its reaction's unit.
+    chain
+        The residual and its derivatives below the relative degree: the hidden constraints.
+    jacobian, bias
+        The derivative of that order is `jacobian @ v' + bias`; jacobian is (1, nv).
+    rate
+        The symbol of its feedback rate, 1/s.
+    reaction
+        The index of its own reaction, None where reactions are directed by the forces.
+    chosen_rate, scale
+        The goal's own rate and scale, None where the defaults hold.
+    """
+
+    name: str
+    kind: str
+    unit: str
+    chain: tuple[ca.SX, ...]
+    jacobian: ca.SX
+    bias: ca.SX
+    rate: ca.SX
+    reaction: int | None
+    chosen_rate: float | None
+    scale: float | None
+
+    @property
+    def degree(self) -> int:
+        """The relative degree."""
+        return len(self.chain)
+
+
+@dataclass(frozen=True, eq=False)
+class RelationRow:
+    """A relation `jacobian @ u + offset = 0` between reactions; jacobian is (1, nu)."""
+
+    name: str
+    jacobian: ca.SX
+    offset: ca.SX
+    scale: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class ImplicitRow:
+    """An equation of an implicit unknown; its residual g obeys g' = -rate g."""
+
+    name: str
+    residual: ca.SX
+    rate: ca.SX
+    chosen_rate: float | None
+    scale: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class InvariantRow:
+    """A conserved quantity.
+
+    Parameters
+    ----------
+    value
+        The quantity as a function of time and state.
+    jacobian, bias
+        Its rate is `jacobian @ v' + bias`.
+    twice_kinetic
+        v . M v for the automatic one, whose gradient M v needs no projection.
+    on, drive, automatic
+        As in `Invariant`; whether the library added it.
+    rate, reference, floor
+        Symbols: feedback rate, value to hold, and what keeps the correction bounded where the
+        gradient vanishes.
+    note
+        What a reader of the report should know about it.
+    """
+
+    name: str
+    value: ca.SX
+    jacobian: ca.SX
+    bias: ca.SX
+    twice_kinetic: ca.SX | None
+    on: str
+    drive: bool
+    automatic: bool
+    rate: ca.SX
+    reference: ca.SX
+    floor: ca.SX
+    chosen_rate: float | None
+    scale: float | None
+    note: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Dynamics:
+    """The equations of a system, symbolic and not yet eliminated.
+
+    Parameters
+    ----------
+    labels
+        Names and units.
+    t, x, p
+        Symbols: time, the state (positions, implicit unknowns, velocities), and every number that
+        may vary between runs, by the names in `values`.
+    values
+        The names of p and their defaults: parameters, discrete values, `rate_*`, `reference_*`,
+        `floor_*` and `regularisation_*`.
+    ranges
+        The ranges of the parameters.
+    position_count
+        How many of the states are positions (implicit unknowns included).
+    position_rates
+        q' and s'.
+    mass, force, influence
+        M, h and B.
+    reactions
+        u.
+    relations, rows, implicit_rows, invariants
+        The goals.
+    outputs, events
+        What is computed and watched, as functions of (t, x, p, u).
+    kinetic
+        The kinetic energy, None for a control system.
+    """
+
+    labels: Labels
+    t: ca.SX
+    x: ca.SX
+    p: ca.SX
+    values: Mapping[str, float]
+    ranges: Mapping[str, Interval]
+    position_count: int
+    position_rates: ca.SX
+    mass: ca.SX
+    force: ca.SX
+    influence: ca.SX
+    reactions: ca.SX
+    rows: tuple[GoalRow, ...]
+    relations: tuple[RelationRow, ...]
+    implicit_rows: tuple[ImplicitRow, ...]
+    invariants: tuple[InvariantRow, ...]
+    outputs: Mapping[str, ca.SX]
+    events: tuple[Event, ...]
+    kinetic: ca.SX | None
+
+    @property
+    def velocities(self) -> ca.SX:
+        """v, the part of the state that is no position."""
+        return self.x[self.position_count :]
+
+    @property
+    def velocity_count(self) -> int:
+        """The number of velocities."""
+        return self.x.numel() - self.position_count
+
+    @property
+    def goal_names(self) -> tuple[str, ...]:
+        """Every goal's name, in the order of the reports."""
+        groups = (self.rows, self.implicit_rows, self.relations, self.invariants)
+        return tuple(row.name for group in groups for row in group)
+
+    def value_vector(self, overrides: Mapping[str, float]) -> np.ndarray:
+        """Return p as numbers: the defaults, some of them overridden by name."""
+        for name in overrides:
+            if name not in self.values:
+                raise unknown_name("value", name, self.values)
+        return np.array([overrides.get(name, value) for name, value in self.values.items()])
+
+    @cached_property
+    def matrices(self) -> Callable[..., dict[str, np.ndarray]]:
+        """(t, x, p) -> M, h, B, J, b, D, e and the rates of the positions, as arrays."""
+        rows = ca.vertcat(ca.SX(0, self.velocity_count), *[row.jacobian for row in self.rows])
+        biases = ca.vertcat(ca.SX(0, 1), *[row.bias for row in self.rows])
+        count = self.reactions.numel()
+        ties = ca.vertcat(ca.SX(0, count), *[row.jacobian for row in self.relations])
+        offsets = ca.vertcat(ca.SX(0, 1), *[row.offset for row in self.relations])
+        parts = {
+            "mass": self.mass,
+            "force": self.force,
+            "influence": self.influence,
+            "jacobian": rows,
+            "bias": biases,
+            "ties": ties,
+            "offsets": offsets,
+            "position_rates": self.position_rates,
+        }
+        function = function_of(
+            "matrices", [self.t, self.x, self.p], list(parts.values()), (["t", "x", "p"], [*parts])
+        )
+
+        def evaluate(t: float, x: np.ndarray, p: np.ndarray) -> dict[str, np.ndarray]:
+            results = function(t, x, p)
+            return {name: np.asarray(value) for name, value in zip(parts, results, strict=True)}
+
+        return evaluate
+
+
+class Flow:
+    """Derivatives along the motion, with v' still unknown.
+
+    Implicit unknowns are differentiated through the implicit function theorem: their rates are
+    symbols of their own (sigma) until the end, and sigma' follows from r = g' + rate g = 0, r' = 0.
+    That writes half of what differentiating the solved form would.
+
+    Parameters
+    ----------
+    t, positions, velocities
+        Symbols of time, of (q, s) and of v.
+    coordinate_rates
+        q' as an expression of (t, q, s, v).
+    sigma
+        The symbols of s'.
+    equations
+        The implicit residuals g.
+    tracking_rates
+        Their feedback rates.
+    """
+
+    def __init__(
+        self,
+        t: ca.SX,
+        positions: ca.SX,
+        velocities: ca.SX,
+        coordinate_rates: ca.SX,
+        sigma: ca.SX,
+        equations: ca.SX,
+        tracking_rates: ca.SX,
+    ) -> None:
+        self.t, self.positions, self.velocities, self.sigma = t, positions, velocities, sigma
+        self.rates = ca.vertcat(coordinate_rates, sigma)
+        self.position_rates = self.rates
+        if sigma.numel() == 0:
+            return
+        unknowns = positions[-sigma.numel() :]
+        drift = self._along(equations)
+        gradient = ca.jacobian(equations, unknowns)
+        known = ca.substitute(drift, sigma, ca.SX.zeros(*sigma.shape))
+        solved = -solve_small(gradient, known + tracking_rates * equations)
+        self.position_rates = ca.vertcat(coordinate_rates, solved)
+        curvature = self._along(drift) - tracking_rates**2 * equations
+        by_velocity = ca.jacobian(drift, velocities)
+        self._sigma_bias = -solve_small(gradient, curvature)
+        self._sigma_jacobian = -solve_small(gradient, by_velocity)
+
+    def _along(self, expressions: ca.SX) -> ca.SX:
+        moved = ca.jtimes(expressions, self.positions, self.rates)
+        return moved + ca.jtimes(expressions, self.t, ca.SX(1))
+
+    def derivative(self, expressions: ca.SX) -> tuple[ca.SX, ca.SX]:
+        """Differentiate a column by time: (bias, jacobian) of `bias + jacobian @ v'`."""
+        bias = self._along(expressions)
+        jacobian = ca.jacobian(expressions, self.velocities)
+        if self.sigma.numel() and ca.depends_on(expressions, self.sigma):
+            by_sigma = ca.jacobian(expressions, self.sigma)
+            bias = bias + by_sigma @ self._sigma_bias
+            jacobian = jacobian + by_sigma @ self._sigma_jacobian
+        return bias, jacobian
+
+    def explicit(self, expressions: ca.SX) -> ca.SX:
+        """Put the solved rates of the implicit unknowns in place of their symbols."""
+        if self.sigma.numel() == 0:
+            return expressions
+        solved = self.position_rates[-self.sigma.numel() :]
+        return ca.substitute(expressions, self.sigma, solved)

@@ -1,0 +1,392 @@
+"""The linear algebra of the reactions: a saddle matrix, factorised symbolically, straight line.
+
+    [M  B] [ v']   [ h ]
+    [J  0] [-u ] = [rho]        D u = -e for relations between reactions
+
+Ideal reactions have B = J^T: the matrix is symmetric, and L D L^T in a minimum-degree order, in
+which a multiplier comes after all coordinates that its constraint touches, needs no other
+pivoting: its pivot is what is left of -J M^-1 J^T. Forces that depend on reactions make it L U in
+the same order. Reactions without a goal of their own (directed by the forces) have no safe pivot;
+they are left to the end and solved by orthogonal rows.
+
+Where constraints lose rank, the multipliers' pivots get -epsilon (a proximal term) and the
+solution is refined with the exact residual: the bias of epsilon disappears, dependent constraints
+get their minimum-norm share, and isolated positions of lower rank are passed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import casadi as ca
+import numpy as np
+
+from daesolve.dynamics import Dynamics
+from daesolve.linear import (
+    Entries,
+    entries_of,
+    factorize,
+    is_zero,
+    merge,
+    minimum_degree_order,
+)
+from daesolve.translation import function_of
+
+PROXIMAL_REFINEMENTS = 4
+PROXIMAL_EPSILON = 1e-9
+BACKWARD_ERROR = 1e-12
+
+
+@dataclass(frozen=True)
+class EliminationPlan:
+    """How the linear system is solved; decided once, from sample states.
+
+    Parameters
+    ----------
+    refinements
+        How often the solution is refined with the exact residual.
+    proximal
+        Whether the pivots of multipliers are shifted (by the values `regularisation_*`).
+    block_scales
+        Sizes (powers of two) of the reactions that have no goal of their own, by their index.
+    """
+
+    refinements: int = 0
+    proximal: bool = False
+    block_scales: Mapping[int, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class _Substitution:
+    """A reaction given by a relation: u_k = -(e + sum of others) / coefficient."""
+
+    relation: int
+    reaction: int
+    coefficient: float
+    others: dict[int, ca.SX]
+    column: ca.SX
+
+
+class Saddle:
+    """The factorised system of a `Dynamics`, to be solved for several right-hand sides.
+
+    Parameters
+    ----------
+    dynamics
+        The equations.
+    plan
+        Refinements and scales.
+    """
+
+    def __init__(self, dynamics: Dynamics, plan: EliminationPlan) -> None:
+        self.dynamics = dynamics
+        self.plan = plan
+        self._count = dynamics.velocity_count
+        influence = ca.SX(dynamics.influence)
+        ties = [ca.SX(row.jacobian) for row in dynamics.relations]
+        self._substitutions = _substitute_relations(influence, ties)
+        replaced = {s.reaction for s in self._substitutions}
+        solved = {s.relation for s in self._substitutions}
+        self._index_of_reaction: dict[int, int] = {}
+        goal_index = {number: self._count + number for number in range(len(dynamics.rows))}
+        for number, row in enumerate(dynamics.rows):
+            if row.reaction is not None and row.reaction not in replaced:
+                self._index_of_reaction[row.reaction] = goal_index[number]
+        free = [
+            r
+            for r in range(dynamics.reactions.numel())
+            if r not in replaced and r not in self._index_of_reaction
+        ]
+        first_free = self._count + len(dynamics.rows) + len(dynamics.relations)
+        for position, reaction in enumerate(free):
+            self._index_of_reaction[reaction] = first_free + position
+        self._tie_index = {
+            number: self._count + len(dynamics.rows) + number
+            for number in range(len(dynamics.relations))
+            if number not in solved
+        }
+        paired = {
+            index for index in self._index_of_reaction.values() if index < first_free
+        }
+        block_rows = [i for i in goal_index.values() if i not in paired]
+        block_rows += list(self._tie_index.values())
+        self.entries = self._assemble(influence, ties)
+        self.symmetric = not block_rows and not replaced and self._is_symmetric(influence)
+        after = {
+            index: frozenset(
+                column for column in self._touched(index) if column < self._count
+            )
+            for index in paired
+        }
+        nodes = [*range(self._count), *sorted(paired)]
+        self.factors = factorize(
+            self.entries,
+            minimum_degree_order(self.entries, nodes, after),
+            symmetric=self.symmetric,
+            shifts=self._shifts(paired) if plan.proximal else None,
+            block_rows=block_rows,
+            block_columns=[self._index_of_reaction[r] for r in free],
+            block_scales={
+                self._index_of_reaction[r]: plan.block_scales.get(r, 1.0) for r in free
+            },
+        )
+        self.free_reactions = tuple(free)
+        self._influence = influence
+        self._paired = paired
+
+    def _assemble(self, influence: ca.SX, ties: Sequence[ca.SX]) -> Entries:
+        parts = [entries_of(self.dynamics.mass)]
+        for reaction, index in self._index_of_reaction.items():
+            parts.append(entries_of(influence[:, reaction], 0, index))
+        for number, row in enumerate(self.dynamics.rows):
+            parts.append(entries_of(row.jacobian, self._count + number, 0))
+        for number, index in self._tie_index.items():
+            tie = {
+                self._index_of_reaction[r]: ties[number][0, r]
+                for r in self._index_of_reaction
+                if not is_zero(ties[number][0, r])
+            }
+            parts.append({index: tie})
+        return merge(*parts)
+
+    def _is_symmetric(self, influence: ca.SX) -> bool:
+        for row in self.dynamics.rows:
+            assert row.reaction is not None
+            difference = influence[:, row.reaction] - row.jacobian.T
+            if not is_zero(ca.SX(ca.sparsify(difference))):
+                return False
+        return True
+
+    def _touched(self, index: int) -> set[int]:
+        own = set(self.entries.get(index, {}))
+        return own | {row for row, columns in self.entries.items() if index in columns}
+
+    def _shifts(self, paired: set[int]) -> dict[int, ca.SX]:
+        names = list(self.dynamics.values)
+        shifts: dict[int, ca.SX] = {}
+        for number, row in enumerate(self.dynamics.rows):
+            if self._count + number in paired:
+                place = names.index(f"regularisation_{row.name}")
+                shifts[self._count + number] = -self.dynamics.p[place]
+        return shifts
+
+    def solve(
+        self, force: ca.SX, targets: Sequence[ca.SX], offsets: Sequence[ca.SX]
+    ) -> tuple[ca.SX, ca.SX]:
+        """Return v' and u.
+
+        Parameters
+        ----------
+        force
+            h, (nv, 1).
+        targets
+            rho, what J v' is to be, a scalar for each goal.
+        offsets
+            e, a scalar for each relation.
+        """
+        zero = ca.SX(0)
+        for substitution in self._substitutions:
+            force = force - substitution.column * (
+                offsets[substitution.relation] / substitution.coefficient
+            )
+        right: dict[int, ca.SX] = {i: force[i] for i in range(self._count)}
+        for number, target in enumerate(targets):
+            right[self._count + number] = target
+        for number, index in self._tie_index.items():
+            right[index] = offsets[number]
+        solution = self.factors.solve(right)
+        for _ in range(self.plan.refinements):
+            correction = self.factors.solve(self._residual(right, solution))
+            solution = {index: solution[index] + correction[index] for index in solution}
+        accelerations = ca.vertcat(*[solution[i] for i in range(self._count)])
+        reactions: dict[int, ca.SX] = {
+            r: -solution[index] for r, index in self._index_of_reaction.items()
+        }
+        for substitution in reversed(self._substitutions):
+            total = offsets[substitution.relation]
+            for other, coefficient in substitution.others.items():
+                total = total + coefficient * reactions.get(other, zero)
+            reactions[substitution.reaction] = -total / substitution.coefficient
+        ordered = [reactions[r] for r in range(self.dynamics.reactions.numel())]
+        return accelerations, ca.vertcat(ca.SX(0, 1), *ordered)
+
+    def _residual(
+        self, right: Mapping[int, ca.SX], solution: Mapping[int, ca.SX]
+    ) -> dict[int, ca.SX]:
+        residual: dict[int, ca.SX] = {}
+        for row, columns in self.entries.items():
+            total = right.get(row, ca.SX(0))
+            for column, entry in columns.items():
+                total = total - entry * solution[column]
+            residual[row] = total
+        return residual
+
+    def relative_pivots(self) -> list[ca.SX]:
+        """Return, for each goal, what is left of its grip on the accelerations, 0 to about 1.
+
+        For a multiplier it is its pivot over the sum |J_j B_j| / M_jj, for an orthogonal row the
+        length that is left over its length: zero where the goal depends on the others or no
+        reaction influences it.
+        """
+        lengths = {
+            row: norm / ca.fmax(whole, 1e-300)
+            for row, norm, whole in zip(
+                self.factors.block_rows,
+                self.factors.block_basis.norms,
+                self.factors.block_basis.row_norms,
+                strict=True,
+            )
+        } if self.factors.block_basis is not None else {}
+        grips: list[ca.SX] = []
+        for number, row in enumerate(self.dynamics.rows):
+            index = self._count + number
+            if index in lengths:
+                grips.append(lengths[index])
+                continue
+            assert row.reaction is not None
+            whole = ca.SX(0)
+            for column in range(self._count):
+                product = row.jacobian[0, column] * self._influence[column, row.reaction]
+                if not is_zero(product):
+                    whole = whole + ca.fabs(product) / self.dynamics.mass[column, column]
+            grips.append(ca.fabs(self.factors.pivots[index]) / ca.fmax(whole, 1e-300))
+        return grips
+
+
+def _substitute_relations(influence: ca.SX, ties: list[ca.SX]) -> list[_Substitution]:
+    """Solve relations for a reaction whose coefficient is a number, and put it in everywhere."""
+    substitutions: list[_Substitution] = []
+    for number, tie in enumerate(ties):
+        candidates = [
+            (abs(float(tie[0, r])), r)
+            for r in range(tie.numel())
+            if not is_zero(tie[0, r]) and tie[0, r].is_constant()
+        ]
+        if not candidates:
+            continue
+        _, reaction = max(candidates)
+        coefficient = float(tie[0, reaction])
+        others = {
+            r: tie[0, r]
+            for r in range(tie.numel())
+            if r != reaction and not is_zero(tie[0, r])
+        }
+        column = influence[:, reaction]
+        for other, entry in others.items():
+            influence[:, other] = influence[:, other] - column * (entry / coefficient)
+        for later in ties[number + 1 :]:
+            share = later[0, reaction]
+            if is_zero(share):
+                continue
+            for other, entry in others.items():
+                later[0, other] = later[0, other] - share * entry / coefficient
+            later[0, reaction] = 0
+        substitutions.append(_Substitution(number, reaction, coefficient, others, column))
+    return substitutions
+
+
+def choose_plan(
+    dynamics: Dynamics,
+    samples: Sequence[tuple[float, np.ndarray]],
+    values: np.ndarray,
+    *,
+    proximal: bool,
+) -> EliminationPlan:
+    """Decide scales and refinements from sample states.
+
+    Refinements are added until the componentwise backward error at every sample is at rounding
+    level; a proximal elimination always takes four.
+
+    Parameters
+    ----------
+    dynamics
+        The equations.
+    samples
+        Times and consistent states.
+    values
+        p as numbers.
+    proximal
+        Whether constraints may depend on each other, everywhere or at isolated positions.
+    """
+    scales = _block_scales(dynamics, samples, values)
+    if proximal:
+        return EliminationPlan(PROXIMAL_REFINEMENTS, True, scales)
+    for refinements in range(PROXIMAL_REFINEMENTS + 1):
+        plan = EliminationPlan(refinements, False, scales)
+        if _backward_error(dynamics, plan, samples, values) <= BACKWARD_ERROR:
+            return plan
+    return EliminationPlan(PROXIMAL_REFINEMENTS, False, scales)
+
+
+def regularisations(
+    dynamics: Dynamics, samples: Sequence[tuple[float, np.ndarray]], values: np.ndarray
+) -> dict[str, float]:
+    """Return the epsilon of each goal: 1e-9 of its part of J M^-1 B at the sample states."""
+    sizes: dict[str, list[float]] = {row.name: [] for row in dynamics.rows}
+    for t, x in samples:
+        parts = dynamics.matrices(t, x, values)
+        inertia = np.diag(parts["mass"])
+        for number, row in enumerate(dynamics.rows):
+            gradient = parts["jacobian"][number]
+            sizes[row.name].append(float(np.sum(gradient**2 / inertia)))
+    return {
+        f"regularisation_{name}": PROXIMAL_EPSILON * float(np.median(size))
+        for name, size in sizes.items()
+    }
+
+
+def _block_scales(
+    dynamics: Dynamics, samples: Sequence[tuple[float, np.ndarray]], values: np.ndarray
+) -> dict[int, float]:
+    """Scale reactions by the size of the accelerations that they cause (M^-1 B), to a power of 2."""
+    norms: list[np.ndarray] = []
+    for t, x in samples:
+        parts = dynamics.matrices(t, x, values)
+        if parts["influence"].size:
+            caused = np.linalg.solve(parts["mass"], parts["influence"])
+            weights = np.sqrt(np.diag(parts["mass"]))[:, None]
+            norms.append(np.linalg.norm(weights * caused, axis=0))
+    if not norms:
+        return {}
+    typical = np.median(norms, axis=0)
+    return {
+        index: float(2.0 ** -np.round(np.log2(size))) if size > 0 else 1.0
+        for index, size in enumerate(typical)
+    }
+
+
+def _backward_error(
+    dynamics: Dynamics,
+    plan: EliminationPlan,
+    samples: Sequence[tuple[float, np.ndarray]],
+    values: np.ndarray,
+) -> float:
+    saddle = Saddle(dynamics, plan)
+    targets = [-row.bias for row in dynamics.rows]
+    offsets = [row.offset for row in dynamics.relations]
+    solved = saddle.solve(dynamics.force, targets, offsets)
+    function = function_of(
+        "eliminated", [dynamics.t, dynamics.x, dynamics.p], solved, (["t", "x", "p"], ["a", "u"])
+    )
+    worst = 0.0
+    for t, x in samples:
+        a, u = (np.asarray(part).ravel() for part in function(t, x, values))
+        if not (np.all(np.isfinite(a)) and np.all(np.isfinite(u))):
+            return np.inf
+        parts = dynamics.matrices(t, x, values)
+        checks = (
+            (parts["mass"] @ a - parts["influence"] @ u - parts["force"].ravel(),
+             np.abs(parts["mass"]) @ np.abs(a) + np.abs(parts["influence"]) @ np.abs(u)
+             + np.abs(parts["force"]).ravel()),
+            (parts["jacobian"] @ a + parts["bias"].ravel(),
+             np.abs(parts["jacobian"]) @ np.abs(a) + np.abs(parts["bias"]).ravel()),
+            (parts["ties"] @ u + parts["offsets"].ravel(),
+             np.abs(parts["ties"]) @ np.abs(u) + np.abs(parts["offsets"]).ravel()),
+        )
+        for residual, size in checks:
+            size = np.maximum(size, 1e-3 * np.max(size, initial=0.0))
+            with np.errstate(invalid="ignore", divide="ignore"):
+                ratio = np.where(size > 0, np.abs(residual) / size, 0.0)
+            worst = max(worst, float(np.max(ratio, initial=0.0)))
+    return worst

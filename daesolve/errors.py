@@ -1,0 +1,85 @@
+"""What can be wrong with a request, each with its own type and one clear sentence."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class DaesolveError(Exception):
+    """Base of every error that daesolve raises on purpose."""
+
+
+class PosingError(DaesolveError, ValueError):
+    """A system, a goal or a problem is posed in a way that has no meaning."""
+
+
+class UnknownNameError(DaesolveError, AttributeError, LookupError):
+    """A name that nothing carries; the message lists the nearest ones."""
+
+
+class OutOfRangeError(DaesolveError, ValueError):
+    """A number is not finite or lies outside the range that is told."""
+
+
+class InconsistentStateError(DaesolveError, ValueError):
+    """No consistent state agrees with the start values; the goal that fails is named."""
+
+
+class UndefinedDegreeError(PosingError):
+    """The relative degree of a goal differs from state to state."""
+
+
+class NoInfluenceError(PosingError):
+    """No reaction influences a goal."""
+
+
+class RedundantConstraintsError(PosingError):
+    """Constraints depend on each other at every state."""
+
+
+class DegenerateStartError(DaesolveError, ValueError):
+    """The start is a position in which constraints lose their independence."""
+
+
+class NoFreedomError(PosingError):
+    """The constraints leave the system no motion of its own."""
+
+
+class UnsupportedError(DaesolveError, ValueError):
+    """A formulation, a solver or an operation that cannot meet; what can is told."""
+
+
+class MissingBackendError(DaesolveError, ImportError):
+    """A solver whose package is not installed here; the command that adds it is told."""
+
+
+class PluginError(DaesolveError, RuntimeError):
+    """A plugin that could not be loaded or does not define a problem."""
+
+
+class OutputExistsError(DaesolveError, FileExistsError):
+    """The directory for the results is there already and not empty."""
+
+
+def unknown_name(kind: str, name: str, known: Iterable[str]) -> UnknownNameError:
+    """Build the error for a name that is not among the known ones, nearest first.
+
+    Parameters
+    ----------
+    kind
+        What the name should have been, in the singular ("parameter").
+    name
+        The name that was asked for.
+    known
+        All names that would have been right.
+    """
+    names = sorted(known)
+    nearest = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    if nearest:
+        hint = f"did you mean {' or '.join(map(repr, nearest))}?"
+    elif names:
+        hint = f"there are {', '.join(map(repr, names[:12]))}{', …' if len(names) > 12 else ''}"
+    else:
+        hint = "there are none"
+    return UnknownNameError(f"unknown {kind} {name!r}: {hint}")

@@ -1,0 +1,228 @@
+"""Reactions as controls: each residual obeys (d/dt + rate)^r residual = 0.
+
+The reactions are eliminated symbolically, which leaves an explicit ordinary differential equation
+to which the constraint manifold attracts. With ideal reactions and r = 2 this is Baumgarte's
+stabilisation; with invariants and reactions of any direction it is Matrosov's.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import casadi as ca
+
+from daesolve.dynamics import Dynamics, InvariantRow
+from daesolve.elimination import EliminationPlan, Saddle
+from daesolve.errors import OutOfRangeError, unknown_name
+from daesolve.formulations.problem import Formulation, OdeProblem, Watched
+from daesolve.linear import solve_small
+from daesolve.symbols import Labels, velocity_name
+from daesolve.translation import function_of
+
+
+@dataclass(frozen=True)
+class Feedback(Formulation):
+    """Feedback linearisation by the reactions.
+
+    Parameters
+    ----------
+    rate
+        The rate of every goal in 1/s; "auto" takes 0.05 over the median step of a short run
+        without feedback; None the case's, else 10.
+    rates
+        Rates of single goals; None means: measured, not driven.
+    """
+
+    rate: float | str | None = None
+    rates: Mapping[str, float | None] = field(default_factory=dict)
+    name = "feedback"
+
+    def __post_init__(self) -> None:
+        entries = {"rate": self.rate, **self.rates}
+        for goal, rate in entries.items():
+            if rate is None or (goal == "rate" and rate == "auto"):
+                continue
+            if isinstance(rate, str) or not (math.isfinite(rate) and rate >= 0.0):
+                raise OutOfRangeError(
+                    f"the rate of {goal!r} is {rate!r}, but must be a finite number >= 0"
+                )
+
+    def chosen_rates(self, dynamics: Dynamics, default: float) -> dict[str, float | None]:
+        """Return the rate of each goal; see `Formulation.chosen_rates`."""
+        common = default if self.rate is None or self.rate == "auto" else float(self.rate)
+        chosen: dict[str, float | None] = {}
+        for row in (*dynamics.rows, *dynamics.implicit_rows):
+            chosen[row.name] = common if row.chosen_rate is None else row.chosen_rate
+        for row in dynamics.invariants:
+            own = common if row.chosen_rate is None else row.chosen_rate
+            chosen[row.name] = own if row.drive else None
+        for goal, rate in self.rates.items():
+            if goal not in chosen:
+                raise unknown_name("goal with a rate", goal, chosen)
+            chosen[goal] = rate
+        return chosen
+
+    def problem(
+        self, dynamics: Dynamics, plan: EliminationPlan, conserved: Mapping[str, bool]
+    ) -> OdeProblem:
+        """Eliminate the reactions and build the functions; see `Formulation.problem`."""
+        rates = self.chosen_rates(dynamics, 0.0)
+        driven = [
+            row
+            for row in dynamics.invariants
+            if row.on == "velocities" and rates[row.name] is not None and conserved[row.name]
+        ]
+        metered = [
+            row for row in dynamics.invariants if row.automatic and not conserved[row.name]
+        ]
+        saddle = Saddle(dynamics, plan)
+        accelerations, reactions = _accelerations(dynamics, saddle, driven)
+        state, rhs, works = _with_work(dynamics, accelerations, metered)
+        watched, residuals = _watched(dynamics, reactions, rates, conserved, works)
+        kinetic = ca.SX(0) if dynamics.kinetic is None else dynamics.kinetic
+        arguments = [dynamics.t, state, dynamics.p]
+        names = ["t", "x", "p"]
+        outputs = {n: ca.substitute(e, dynamics.reactions, reactions)
+                   for n, e in dynamics.outputs.items()}
+        outputs |= {("work" if row.name == "energy" else f"work_{row.name}"): work
+                    for row, work in works.items()}
+        guards = [
+            ca.substitute(ca.SX(event.guard), dynamics.reactions, reactions)
+            for event in dynamics.events
+        ]
+        empty = ca.SX(0, 1)
+        return OdeProblem(
+            labels=_labels(dynamics, outputs),
+            size=state.numel(),
+            values=dynamics.values,
+            rhs=function_of("rhs", arguments, [rhs], (names, ["rate"])),
+            recover=function_of(
+                "recover",
+                arguments,
+                [accelerations, reactions, ca.vertcat(empty, *outputs.values())],
+                (names, ["accelerations", "reactions", "outputs"]),
+            ),
+            residuals=function_of(
+                "residuals",
+                arguments,
+                [ca.vertcat(*residuals, kinetic, *saddle.relative_pivots())],
+                (names, ["residuals"]),
+            ),
+            guards=function_of("guards", arguments, [ca.vertcat(empty, *guards)], (names, ["g"])),
+            watched=watched,
+            pivot_goals=tuple(row.name for row in dynamics.rows),
+            events=dynamics.events,
+            plan=plan,
+        )
+
+
+def _accelerations(
+    dynamics: Dynamics, saddle: Saddle, driven: list[InvariantRow]
+) -> tuple[ca.SX, ca.SX]:
+    """Solve for v' and u with every residual's law built in."""
+    targets = [_target(row.chain, row.bias, row.rate) for row in dynamics.rows]
+    offsets = [row.offset for row in dynamics.relations]
+    energy = [row for row in driven if row.twice_kinetic is not None]
+    if energy and len(driven) == 1:
+        # The gradient M v is a force among the others: the same solve projects it on the
+        # admissible velocities, and no second one is needed.
+        row = energy[0]
+        error = row.rate * (row.value - row.reference)
+        assert row.twice_kinetic is not None
+        momentum = dynamics.mass @ dynamics.velocities
+        push = -error / (row.twice_kinetic + row.floor) * momentum
+        return saddle.solve(dynamics.force + push, targets, offsets)
+    accelerations, reactions = saddle.solve(dynamics.force, targets, offsets)
+    return accelerations - _correction(saddle, driven), reactions
+
+
+def _target(chain: tuple[ca.SX, ...], bias: ca.SX, rate: ca.SX) -> ca.SX:
+    """What J v' is to be so that (d/dt + rate)^r residual = 0."""
+    degree = len(chain)
+    total = bias
+    for order, link in enumerate(chain):
+        total = total + math.comb(degree, order) * rate ** (degree - order) * link
+    return -total
+
+
+def _correction(saddle: Saddle, driven: list[InvariantRow]) -> ca.SX:
+    """Sum of rate * error along the projected metric gradients, all invariants at once."""
+    dynamics = saddle.dynamics
+    if not driven:
+        return ca.SX(dynamics.velocity_count, 1)
+    still = [ca.SX(0)] * len(dynamics.rows)
+    none = [ca.SX(0)] * len(dynamics.relations)
+    directions = [saddle.solve(row.jacobian.T, still, none)[0] for row in driven]
+    gram = ca.vertcat(
+        *[ca.horzcat(*[row.jacobian @ d for d in directions]) for row in driven]
+    ) + ca.diag(ca.vertcat(*[row.floor for row in driven]))
+    errors = ca.vertcat(*[row.rate * (row.value - row.reference) for row in driven])
+    return ca.horzcat(*directions) @ solve_small(gram, errors)
+
+
+def _with_work(
+    dynamics: Dynamics, accelerations: ca.SX, metered: list[InvariantRow]
+) -> tuple[ca.SX, ca.SX, dict[InvariantRow, ca.SX]]:
+    """Append the integral of the power of each metered quantity to the state."""
+    rate = ca.vertcat(dynamics.position_rates, accelerations)
+    works: dict[InvariantRow, ca.SX] = {}
+    state = dynamics.x
+    for row in metered:
+        work = ca.SX.sym(f"work_{row.name}")  # pyright: ignore[reportArgumentType]
+        works[row] = work
+        state = ca.vertcat(state, work)
+        rate = ca.vertcat(rate, row.bias + row.jacobian @ accelerations)
+    return state, rate, works
+
+
+def _watched(
+    dynamics: Dynamics,
+    reactions: ca.SX,
+    rates: Mapping[str, float | None],
+    conserved: Mapping[str, bool],
+    works: Mapping[InvariantRow, ca.SX],
+) -> tuple[tuple[Watched, ...], list[ca.SX]]:
+    watched: list[Watched] = []
+    residuals: list[ca.SX] = []
+
+    def watch(name: str, goal: str, kind: str, residual: ca.SX, note: str = "") -> None:
+        rate = rates.get(goal)
+        driven = kind == "relation" or (rate is not None and conserved.get(goal, True))
+        rate_name = f"rate_{goal}" if goal in rates and driven else None
+        watched.append(Watched(name, goal, kind, driven, rate_name, note))
+        residuals.append(residual)
+
+    for row in dynamics.rows:
+        for order, link in enumerate(row.chain):
+            name = row.name
+            for _ in range(order):
+                name = velocity_name(name)
+            watch(name, row.name, "hidden" if order else "residual", link)
+    for row in dynamics.implicit_rows:
+        watch(row.name, row.name, "implicit", row.residual)
+    for row in dynamics.relations:
+        watch(row.name, row.name, "relation", row.jacobian @ reactions + row.offset)
+    for row in dynamics.invariants:
+        residual = row.value - row.reference
+        note = row.note
+        if row in works:
+            residual = residual - works[row]
+            note = (note + "; " if note else "") + (
+                "not conserved: forces or reactions do work, which is metered; shown is the "
+                "quantity minus this work"
+            )
+        elif not conserved[row.name]:
+            note = "not conserved, measured only"
+        watch(row.name, row.name, "invariant", residual, note)
+    return tuple(watched), residuals
+
+
+def _labels(dynamics: Dynamics, outputs: Mapping[str, ca.SX]) -> Labels:
+    units = dict(zip(dynamics.labels.outputs, dynamics.labels.output_units, strict=True))
+    return replace(
+        dynamics.labels,
+        outputs=tuple(outputs),
+        output_units=tuple(units.get(name, "J") for name in outputs),
+    )

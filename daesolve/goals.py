@@ -1,0 +1,216 @@
+"""What a system must fulfil: constraints, relations, invariants; and what may happen to it.
+
+A goal's residual is driven to zero by the choice of the reactions, (d/dt + rate)^r residual = 0,
+r the relative degree: 2 for `Holonomic`, 1 for `Nonholonomic`, 0 for `Relation`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Literal
+
+import casadi as ca
+
+from daesolve.errors import PosingError
+
+Expression = ca.SX | float | int
+
+
+def as_scalar(owner: str, value: Expression) -> ca.SX:
+    """Return a scalar SX, or say whose expression is none."""
+    try:
+        expression = ca.SX(value)
+    except Exception:
+        raise PosingError(
+            f"{owner} must be a CasADi SX expression, not {type(value).__name__}"
+        ) from None
+    if expression.shape != (1, 1):
+        raise PosingError(f"{owner} must be a scalar expression, not one of {expression.shape}")
+    return expression
+
+
+@dataclass(frozen=True, eq=False)
+class Goal:
+    """A residual that the reactions drive to zero.
+
+    Parameters
+    ----------
+    name
+        The goal's own name; its reaction carries the same.
+    residual
+        A CasADi scalar that is zero where the goal is met.
+    ideal
+        Whether the goal brings a reaction of its own along its gradient (a multiplier). False
+        where the directions of the reactions are given by how they enter the forces.
+    rate
+        Its feedback rate in 1/s, in place of the formulation's.
+    scale
+        The size of the residual that counts as one, in place of the automatic one.
+    unit
+        The unit of its reaction.
+    """
+
+    name: str
+    residual: Expression
+    ideal: bool = True
+    rate: float | None = None
+    scale: float | None = None
+    unit: str = ""
+    reaction: ca.SX = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "residual", as_scalar(f"goal {self.name!r}", self.residual))
+        object.__setattr__(
+            self,
+            "reaction",
+            ca.SX.sym(self.name),  # pyright: ignore[reportArgumentType]
+        )
+
+
+class Holonomic(Goal):
+    """A constraint on positions and time, of relative degree 2."""
+
+
+class Nonholonomic(Goal):
+    """A constraint on velocities, of relative degree 1."""
+
+
+@dataclass(frozen=True, eq=False)
+class Implicit:
+    """An equation that defines a massless unknown; the unknown tracks it.
+
+    The unknown s is a state with s' = -g_s^-1 (g_q q' + g_t + rate g), so that g' = -rate g.
+
+    Parameters
+    ----------
+    name
+        The goal's name.
+    residual
+        g(t, q, s), zero where the unknown is right.
+    unknown
+        The symbol from `implicit` that this equation defines.
+    rate, scale
+        As in `Goal`.
+    """
+
+    name: str
+    residual: Expression
+    unknown: ca.SX
+    rate: float | None = None
+    scale: float | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "residual", as_scalar(f"goal {self.name!r}", self.residual))
+
+
+@dataclass(frozen=True, eq=False)
+class Relation:
+    """An equation between reactions, of relative degree 0: torque - radius * force.
+
+    Parameters
+    ----------
+    name
+        The goal's name.
+    residual
+        An expression that is linear in the reactions.
+    scale
+        As in `Goal`.
+    """
+
+    name: str
+    residual: Expression
+    scale: float | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "residual", as_scalar(f"goal {self.name!r}", self.residual))
+
+
+@dataclass(frozen=True, eq=False)
+class Invariant:
+    """A conserved quantity, measured, and driven to its first value on request.
+
+    Parameters
+    ----------
+    name
+        The goal's name.
+    value
+        The quantity.
+    drive
+        Whether errors in it are fed back. An invariant has no reaction of its own: it acts along
+        its metric gradient, projected on the admissible velocities.
+    on
+        "velocities" where it acts on v', "positions" where it acts on q' (a unit quaternion).
+    rate, scale
+        As in `Goal`.
+    """
+
+    name: str
+    value: Expression
+    drive: bool = False
+    on: Literal["velocities", "positions"] = "velocities"
+    rate: float | None = None
+    scale: float | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "value", as_scalar(f"invariant {self.name!r}", self.value))
+
+
+AnyGoal = Goal | Implicit | Relation | Invariant
+
+
+class Direction(Enum):
+    """In which direction a guard must pass through zero to count."""
+
+    FALLING = -1
+    EITHER = 0
+    RISING = 1
+
+
+FALLING, EITHER, RISING = Direction.FALLING, Direction.EITHER, Direction.RISING
+
+
+@dataclass(frozen=True)
+class Action:
+    """What an event does; actions are joined by `|`."""
+
+    stops: bool = False
+
+    def __or__(self, other: Action) -> Action:
+        return Action(stops=self.stops or other.stops)
+
+
+class Record(Action):
+    """Write the event down and go on."""
+
+
+@dataclass(frozen=True)
+class Stop(Action):
+    """End the run at the event (which is written down as well)."""
+
+    stops: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Event:
+    """A guard, and what to do where it passes through zero.
+
+    Parameters
+    ----------
+    name
+        The event's name.
+    guard
+        A CasADi scalar of time, states, parameters and reactions.
+    direction
+        `FALLING`, `RISING` or `EITHER`.
+    then
+        `Stop()`, `Record()` or both by `|`.
+    """
+
+    name: str
+    guard: Expression
+    direction: Direction = EITHER
+    then: Action = field(default_factory=Record)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "guard", as_scalar(f"the guard of {self.name!r}", self.guard))

@@ -1,0 +1,276 @@
+"""Straight-line symbolic linear algebra: every operation is written out once, in a fixed order.
+
+CasADi's generic `solve` writes a QR factorisation that costs many times more and whose rounding
+drifts; `casadi.ldl` orders for fill alone and divides by zero on a saddle matrix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import casadi as ca
+
+from daesolve.errors import PosingError
+
+Entries = dict[int, dict[int, ca.SX]]
+"""A sparse square matrix: `entries[row][column]`."""
+
+
+def is_zero(expression: ca.SX) -> bool:
+    """Tell whether an expression is zero by its structure."""
+    return expression.nnz() == 0 or bool(expression.is_zero())
+
+
+def entries_of(matrix: ca.SX, row_offset: int = 0, column_offset: int = 0) -> Entries:
+    """Return the structural non-zeros of a matrix, its indices shifted by the offsets."""
+    entries: Entries = {}
+    for row, column in zip(*matrix.sparsity().get_triplet(), strict=True):
+        value = matrix[row, column]
+        if not is_zero(value):
+            entries.setdefault(row + row_offset, {})[column + column_offset] = value
+    return entries
+
+
+def merge(*parts: Entries) -> Entries:
+    """Join matrices whose non-zeros do not overlap."""
+    joined: Entries = {}
+    for part in parts:
+        for row, columns in part.items():
+            joined.setdefault(row, {}).update(columns)
+    return joined
+
+
+def minimum_degree_order(
+    entries: Entries, nodes: Iterable[int], after: Mapping[int, frozenset[int]]
+) -> list[int]:
+    """Order the pivots of a symmetric pattern so that little fills in.
+
+    Parameters
+    ----------
+    entries
+        The matrix; its pattern is made symmetric.
+    nodes
+        The indices to pivot on.
+    after
+        For a node, those that must come before it. A multiplier comes after every coordinate that
+        its constraint touches, so that its pivot is what is left of -J M^-1 J^T: never zero by
+        accident.
+    """
+    waiting = set(nodes)
+    neighbours: dict[int, set[int]] = {node: set() for node in waiting}
+    for row, columns in entries.items():
+        for column in columns:
+            if row != column:
+                neighbours.setdefault(row, set()).add(column)
+                neighbours.setdefault(column, set()).add(row)
+    required = {node: set(after.get(node, frozenset())) & waiting for node in waiting}
+    order: list[int] = []
+    while waiting:
+        free = [node for node in waiting if not required[node]]
+        best = min(free, key=lambda node: (len(neighbours[node]), node))
+        order.append(best)
+        waiting.remove(best)
+        clique = neighbours.pop(best)
+        for node in clique:
+            neighbours[node].discard(best)
+            neighbours[node] |= clique - {node}
+        for node in waiting:
+            required[node].discard(best)
+    return order
+
+
+@dataclass
+class Factorization:
+    """L D U of a matrix by fixed pivots, and the Schur complement of what was not pivoted on."""
+
+    order: list[int]
+    pivots: dict[int, ca.SX]
+    lower: dict[int, dict[int, ca.SX]]
+    upper: dict[int, dict[int, ca.SX]]
+    block: Entries
+    block_rows: Sequence[int] = ()
+    block_columns: Sequence[int] = ()
+    block_scales: Mapping[int, float] = field(default_factory=dict)
+    block_basis: OrthogonalBasis | None = None
+
+    def solve(self, right_side: Mapping[int, ca.SX]) -> dict[int, ca.SX]:
+        """Solve for one right-hand side; row and unknown of a pivot share an index."""
+        values = dict(right_side)
+        zero = ca.SX(0)
+        for pivot in self.order:
+            head = values.get(pivot, zero)
+            if is_zero(head):
+                continue
+            for row, factor in self.lower[pivot].items():
+                values[row] = values.get(row, zero) - factor * head
+        solution: dict[int, ca.SX] = {}
+        if self.block_basis is not None:
+            left = [values.get(row, zero) for row in self.block_rows]
+            found = self.block_basis.solve(left)
+            for column, value in zip(self.block_columns, found, strict=True):
+                solution[column] = value * self.block_scales.get(column, 1.0)
+        for pivot in reversed(self.order):
+            total = values.get(pivot, zero)
+            for column, entry in self.upper[pivot].items():
+                if column in solution:
+                    total = total - entry * solution[column]
+            solution[pivot] = total / self.pivots[pivot]
+        return solution
+
+
+def factorize(
+    entries: Entries,
+    order: list[int],
+    *,
+    symmetric: bool,
+    shifts: Mapping[int, ca.SX] | None = None,
+    block_rows: Sequence[int] = (),
+    block_columns: Sequence[int] = (),
+    block_scales: Mapping[int, float] | None = None,
+) -> Factorization:
+    """Factorise along a fixed pivot order, writing each operation once.
+
+    Parameters
+    ----------
+    entries
+        The matrix.
+    order
+        The pivots; row k and column k are eliminated together.
+    symmetric
+        Whether to use (and keep) the symmetry: half of the operations.
+    shifts
+        What to add to some pivots, the -epsilon of the proximal iteration.
+    block_rows, block_columns
+        Rows and columns without a safe pivot of their own; their Schur complement is solved by
+        orthogonal rows, which needs no pivots.
+    block_scales
+        The sizes of the block's unknowns (powers of two, so that scaling is exact).
+
+    Raises
+    ------
+    PosingError
+        A pivot is zero by structure.
+    """
+    work: Entries = {row: dict(columns) for row, columns in entries.items()}
+    columns_of: dict[int, set[int]] = {}
+    for row, columns in work.items():
+        for column in columns:
+            columns_of.setdefault(column, set()).add(row)
+    for index, shift in (shifts or {}).items():
+        row = work.setdefault(index, {})
+        row[index] = row[index] + shift if index in row else shift
+        columns_of.setdefault(index, set()).add(index)
+    pivots: dict[int, ca.SX] = {}
+    lower: dict[int, dict[int, ca.SX]] = {}
+    upper: dict[int, dict[int, ca.SX]] = {}
+    for pivot in order:
+        row = work.pop(pivot, {})
+        value = row.pop(pivot, None)
+        if value is None or is_zero(value):
+            raise PosingError(f"pivot {pivot} of the elimination is zero by structure")
+        pivots[pivot] = value
+        column_rows = columns_of.pop(pivot, set()) - {pivot}
+        upper[pivot] = row
+        lower[pivot] = {}
+        for other in row:
+            columns_of[other].discard(pivot)
+        for other in sorted(column_rows):
+            entry = work[other].pop(pivot)
+            factor = entry / value
+            lower[pivot][other] = factor
+            for column, top in row.items():
+                if symmetric and column > other and column in column_rows:
+                    continue
+                target = work[other]
+                update = factor * top
+                target[column] = target[column] - update if column in target else -update
+                columns_of[column].add(other)
+                if symmetric and column != other:
+                    work[column][other] = target[column]
+                    columns_of[other].add(column)
+    basis = None
+    scales = block_scales or {}
+    if block_rows:
+        zero = ca.SX(0)
+        rows = [
+            [work.get(r, {}).get(c, zero) * scales.get(c, 1.0) for c in block_columns]
+            for r in block_rows
+        ]
+        basis = orthogonal_rows(rows)
+    return Factorization(
+        order, pivots, lower, upper, work, block_rows, block_columns, scales, basis
+    )
+
+
+@dataclass(frozen=True)
+class OrthogonalBasis:
+    """A square matrix as L Q with orthonormal rows in Q."""
+
+    triangle: list[list[ca.SX]]
+    rows: list[list[ca.SX]]
+    norms: list[ca.SX]
+    row_norms: list[ca.SX]
+
+    def solve(self, right_side: Sequence[ca.SX]) -> list[ca.SX]:
+        """Solve for one right-hand side."""
+        weights: list[ca.SX] = []
+        for index, value in enumerate(right_side):
+            total = value
+            for below, weight in zip(self.triangle[index], weights, strict=True):
+                total = total - below * weight
+            weights.append(total / self.norms[index])
+        size = len(weights)
+        return [
+            sum((weights[k] * self.rows[k][column] for k in range(size)), ca.SX(0))
+            for column in range(size)
+        ]
+
+
+def orthogonal_rows(rows: Sequence[Sequence[ca.SX]]) -> OrthogonalBasis:
+    """Orthogonalise rows one after the other (modified Gram-Schmidt), without any pivot."""
+    triangle: list[list[ca.SX]] = []
+    basis: list[list[ca.SX]] = []
+    norms: list[ca.SX] = []
+    row_norms: list[ca.SX] = []
+    for row in rows:
+        rest = list(row)
+        below: list[ca.SX] = []
+        for unit in basis:
+            part = sum((a * b for a, b in zip(rest, unit, strict=True)), ca.SX(0))
+            rest = [a - part * b for a, b in zip(rest, unit, strict=True)]
+            below.append(part)
+        norm = ca.sqrt(sum((a * a for a in rest), ca.SX(0)))
+        triangle.append(below)
+        norms.append(norm)
+        row_norms.append(ca.sqrt(sum((a * a for a in row), ca.SX(0))))
+        basis.append([a / norm for a in rest])
+    return OrthogonalBasis(triangle, basis, norms, row_norms)
+
+
+def solve_small(matrix: ca.SX, right_side: ca.SX) -> ca.SX:
+    """Solve a small dense system symbolically, safe for any invertible matrix.
+
+    Parameters
+    ----------
+    matrix
+        (n, n)
+    right_side
+        (n, k)
+
+    Returns
+    -------
+    casadi.SX
+        (n, k)
+    """
+    size = matrix.shape[0]
+    if size == 0:
+        return ca.SX(0, right_side.shape[1])
+    if size == 1:
+        return right_side / matrix[0, 0]
+    basis = orthogonal_rows([[matrix[i, j] for j in range(size)] for i in range(size)])
+    columns = [
+        ca.vertcat(*basis.solve([right_side[i, j] for i in range(size)]))
+        for j in range(right_side.shape[1])
+    ]
+    return ca.horzcat(*columns)

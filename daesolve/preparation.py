@@ -1,0 +1,535 @@
+"""From a request to a run that can start: consistent start, checks, choices, scales.
+
+Everything that is chosen automatically is chosen here, once, and told in `Prepared.notes`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+from weakref import WeakKeyDictionary
+
+import casadi as ca
+import numpy as np
+from scipy.integrate import DOP853
+
+from daesolve.consistency import Start, consistent_state, sample_states, time_states
+from daesolve.dynamics import Dynamics
+from daesolve.elimination import EliminationPlan, choose_plan, regularisations
+from daesolve.errors import (
+    DegenerateStartError,
+    OutOfRangeError,
+    PosingError,
+    RedundantConstraintsError,
+    UnsupportedError,
+    unknown_name,
+)
+from daesolve.formulations import Feedback, Formulation, OdeProblem
+from daesolve.rank import POWER_TOLERANCE, Samples, constraint_rank, relative_power
+from daesolve.solvers import BufferedFunction, Compilation, Cvodes, Solver, Taylor
+from daesolve.solvers.taylor import available as taylor_is_available
+from daesolve.system import System
+from daesolve.translation import evaluate_block, function_of
+
+Redundant = Literal["error", "drop", "minimum-norm"]
+RankLoss = Literal["stop", "pass"]
+
+DEFAULT_RATE = 10.0
+PROBE_STEPS = 300
+PROBE_RTOL = 1e-8
+AUTO_RATE = 0.05
+"""Rate times median step of the probe, for the rate "auto"."""
+FLOOR = 0.05
+"""The floor of an invariant's correction over the largest square of its gradient."""
+STEPS_PER_SEGMENT = 2500
+SECONDS_PER_INSTRUCTION_STEP = 6e-8
+"""What one instruction costs in one step of the slowest code, roughly."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a run is to be.
+
+    Parameters
+    ----------
+    until
+        The end, s.
+    start_time
+        The start, s.
+    parameters
+        Values in place of the defaults.
+    initial
+        Start values to keep, by the names of states.
+    guess
+        Start values that may be changed to make the state consistent.
+    formulation, solver
+        None lets the library choose the solver and takes feedback.
+    default_rate
+        The rate where nothing else is chosen, 1/s.
+    scales
+        The scale of goals by name.
+    redundant
+        What to do with constraints that depend on each other everywhere.
+    rank_loss
+        What to do where constraints lose rank at isolated positions.
+    """
+
+    until: float
+    start_time: float = 0.0
+    parameters: Mapping[str, object] = field(default_factory=dict)
+    initial: Mapping[str, float] = field(default_factory=dict)
+    guess: Mapping[str, float] = field(default_factory=dict)
+    formulation: Formulation | None = None
+    solver: Solver | None = None
+    default_rate: float = DEFAULT_RATE
+    scales: Mapping[str, float] = field(default_factory=dict)
+    redundant: Redundant = "error"
+    rank_loss: RankLoss = "stop"
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A run that can start.
+
+    Parameters
+    ----------
+    dynamics, problem, solver
+        What is integrated, and by what, with every automatic choice made.
+    formulation
+        Its formulation.
+    start
+        The consistent start and what was changed for it; `start_time` and `until` are its times.
+    values
+        p as numbers; rates carry the sign of the direction of time.
+    parameters, rates
+        For the report; a rate is None where a goal is only measured.
+    scales
+        Of `problem.watched`; NaN for an energy that takes the largest kinetic energy.
+    segment
+        The length of a segment, s; boundaries lie at whole multiples of it from the start.
+    wrapped
+        Indices of the angles that are wrapped at the boundaries.
+    rank_loss
+        As requested.
+    compilation
+        What compiling took.
+    notes
+        Every automatic choice in words.
+    """
+
+    dynamics: Dynamics
+    problem: OdeProblem
+    formulation: Formulation
+    solver: Solver
+    start: Start
+    start_time: float
+    until: float
+    values: np.ndarray
+    parameters: Mapping[str, float]
+    rates: Mapping[str, float | None]
+    scales: np.ndarray
+    segment: float
+    wrapped: tuple[int, ...]
+    rank_loss: RankLoss
+    compilation: Compilation
+    notes: tuple[str, ...]
+
+    @property
+    def initial(self) -> np.ndarray:
+        """The problem's start: the state, and zero for work integrals."""
+        extra = self.problem.size - len(self.start.state)
+        return np.concatenate([self.start.state, np.zeros(extra)])
+
+
+@dataclass(frozen=True)
+class _Probe:
+    """A short run without feedback: typical sizes and steps."""
+
+    step: float
+    states: np.ndarray
+    reactions: np.ndarray
+    kinetic: float
+
+
+def prepare(system: System, request: Request) -> Prepared:
+    """Make a request ready to run, or say in one sentence why it cannot.
+
+    Raises
+    ------
+    DaesolveError
+        In its own type for each kind of fault: an unknown name, a value out of range, a start
+        that no consistent state agrees with, redundant constraints, a goal without influence,
+        no freedom, a solver that lacks an operation.
+    """
+    _check_times(request)
+    notes: list[str] = []
+    parameters, values = _numbers(system.dynamics, request)
+    dynamics = system.dynamics
+    start = consistent_state(
+        dynamics,
+        dynamics.value_vector(values),
+        request.initial,
+        guess=request.guess,
+        time=request.start_time,
+    )
+    values |= _references(dynamics, start.state, request.start_time, values)
+    samples = _samples(dynamics, values, start, request)
+    system, samples, proximal = _check_rank(system, dynamics, values, samples, request, notes)
+    if system.dynamics is not dynamics:
+        dynamics = system.dynamics
+        values = {name: values.get(name, default) for name, default in dynamics.values.items()}
+    numbers = dynamics.value_vector(values)
+    conserved = _conserved(dynamics, samples, numbers, notes)
+    formulation = request.formulation if request.formulation is not None else Feedback()
+    plan = choose_plan(dynamics, samples, numbers, proximal=proximal)
+    if plan.refinements:
+        notes.append(f"elimination refined {plan.refinements} times")
+    if proximal:
+        values |= regularisations(dynamics, samples, numbers)
+    rates = formulation.chosen_rates(dynamics, request.default_rate)
+    problem = _problem(system, formulation, rates, plan, conserved)
+    probe = _run_probe(problem, dynamics.value_vector(values), start, request)
+    if getattr(formulation, "rate", None) == "auto":
+        automatic = AUTO_RATE / probe.step
+        rates = formulation.chosen_rates(dynamics, automatic)
+        notes.append(f"rate {automatic:.4g} 1/s, from a median step of {probe.step:.3g} s")
+    direction = 1.0 if request.until >= request.start_time else -1.0
+    values |= {f"rate_{goal}": direction * (rate or 0.0) for goal, rate in rates.items()}
+    values |= _floors(dynamics, dynamics.value_vector(values), samples, probe, request)
+    steps = abs(request.until - request.start_time) / probe.step
+    solver = _solver(request.solver, problem, steps, notes)
+    compilation = solver.compile(problem)
+    notes.extend(compilation.notes)
+    numbers = dynamics.value_vector(values)
+    return Prepared(
+        dynamics=dynamics,
+        problem=problem,
+        formulation=formulation,
+        solver=solver,
+        start=start,
+        start_time=request.start_time,
+        until=request.until,
+        values=numbers,
+        parameters=parameters,
+        rates=rates,
+        scales=_scales(dynamics, problem, numbers, start, probe, request),
+        segment=_segment_length(problem, probe.step, request),
+        wrapped=_periodic_angles(problem, samples, numbers, notes),
+        rank_loss=request.rank_loss,
+        compilation=compilation,
+        notes=tuple(notes),
+    )
+
+
+def _check_times(request: Request) -> None:
+    for name, value in (("until", request.until), ("the start time", request.start_time)):
+        if not math.isfinite(value):
+            raise OutOfRangeError(f"{name} is {value!r}, but must be a finite time in s")
+    if request.until == request.start_time:
+        raise OutOfRangeError(
+            f"the horizon is zero: the run starts and ends at t = {request.until:g} s; give "
+            "another until"
+        )
+    if request.default_rate < 0 or not math.isfinite(request.default_rate):
+        raise OutOfRangeError(f"the rate is {request.default_rate!r}, but must be >= 0")
+
+
+def _numbers(
+    dynamics: Dynamics, request: Request
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Check the parameters; return them, and all of p by name."""
+    known = dynamics.ranges
+    for name, value in request.parameters.items():
+        if name not in known:
+            raise unknown_name("parameter", name, known)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise OutOfRangeError(f"parameter {name!r} must be a number, not {value!r}")
+        if value not in known[name]:
+            raise OutOfRangeError(f"parameter {name!r} is {value!r}, but must be {known[name]}")
+    values = dict(dynamics.values)
+    values |= {name: float(value) for name, value in request.parameters.items()}  # pyright: ignore
+    return {name: values[name] for name in known}, values
+
+
+def _references(
+    dynamics: Dynamics, state: np.ndarray, time: float, values: Mapping[str, float]
+) -> dict[str, float]:
+    rows = dynamics.invariants
+    if not rows:
+        return {}
+    function = ca.Function(
+        "invariants",
+        [dynamics.t, dynamics.x, dynamics.p],
+        [ca.vertcat(*[row.value for row in rows])],
+    )
+    found = np.asarray(function(time, state, dynamics.value_vector(values))).ravel()
+    return {f"reference_{row.name}": float(v) for row, v in zip(rows, found, strict=True)}
+
+
+def _samples(
+    dynamics: Dynamics, values: Mapping[str, float], start: Start, request: Request
+) -> Samples:
+    return sample_states(
+        dynamics,
+        dynamics.value_vector(values),
+        around=start.state,
+        time=request.start_time,
+    )
+
+
+def _check_rank(
+    system: System,
+    dynamics: Dynamics,
+    values: Mapping[str, float],
+    samples: Samples,
+    request: Request,
+    notes: list[str],
+) -> tuple[System, Samples, bool]:
+    """Apply the rules for dependent constraints; return the system and whether to be proximal."""
+    rank = constraint_rank(dynamics, samples, dynamics.value_vector(values))
+    proximal = request.rank_loss == "pass"
+    if rank.redundant:
+        names = ", ".join(map(repr, rank.redundant))
+        if request.redundant == "error":
+            raise RedundantConstraintsError(
+                f"the goals {names} depend on each other everywhere, so their reactions are not "
+                f"determined; leave out {', '.join(map(repr, rank.droppable))}, or ask for "
+                "redundant = 'drop' or 'minimum-norm'"
+            )
+        if request.redundant == "drop":
+            notes.append(f"dropped as redundant: {', '.join(rank.droppable)}")
+            return system.without(rank.droppable), samples, proximal
+        notes.append(f"the goals {names} are redundant: reactions of minimum norm")
+        proximal = True
+    if rank.degenerate_at_start and not proximal:
+        names = ", ".join(map(repr, rank.degenerate_at_start))
+        raise DegenerateStartError(
+            f"at the start the goals {names} depend on each other, though not elsewhere; start "
+            "beside this position, or ask for rank_loss = 'pass'"
+        )
+    return system, samples, proximal
+
+
+def _conserved(
+    dynamics: Dynamics, samples: Samples, values: np.ndarray, notes: list[str]
+) -> dict[str, bool]:
+    """Decide which invariants are, at consistent states, the power of reactions included."""
+    conserved: dict[str, bool] = {}
+    for row in dynamics.invariants:
+        power = relative_power(dynamics, row, samples, values)
+        conserved[row.name] = power <= POWER_TOLERANCE
+        if conserved[row.name]:
+            if row.automatic and row.note:
+                notes.append(f"{row.name} is conserved: {row.note}")
+            continue
+        if row.automatic:
+            notes.append(
+                f"{row.name} is not conserved (relative power {power:.2g} at sample states): its "
+                "power is metered as work, and it is not driven"
+            )
+        elif row.drive:
+            raise PosingError(
+                f"the invariant {row.name!r} is to be driven, but is not conserved: its rate is "
+                f"{power:.2g} of its terms at a sample state; set drive=False"
+            )
+        else:
+            notes.append(f"{row.name} is not conserved (relative rate {power:.2g})")
+    return conserved
+
+
+_problems: WeakKeyDictionary[System, dict[tuple[object, ...], OdeProblem]] = WeakKeyDictionary()
+
+
+def _problem(
+    system: System,
+    formulation: Formulation,
+    rates: Mapping[str, float | None],
+    plan: EliminationPlan,
+    conserved: Mapping[str, bool],
+) -> OdeProblem:
+    """Build the problem, or return the one of an earlier run that differs in numbers only."""
+    driven = tuple(sorted(name for name, rate in rates.items() if rate is not None))
+    scales = tuple(sorted(plan.block_scales.items()))
+    key = (
+        formulation.name,
+        driven,
+        (plan.refinements, plan.proximal, scales),
+        tuple(sorted(conserved.items())),
+    )
+    built = _problems.setdefault(system, {})
+    if key not in built:
+        built[key] = formulation.problem(system.dynamics, plan, conserved)
+    return built[key]
+
+
+def _run_probe(
+    problem: OdeProblem, values: np.ndarray, start: Start, request: Request
+) -> _Probe:
+    """Integrate a few hundred steps without feedback, for typical sizes and steps."""
+    rate = BufferedFunction(problem.rhs, values)
+    state = np.concatenate([start.state, np.zeros(problem.size - len(start.state))])
+    times, states = [request.start_time], [state]
+    if not np.all(np.isfinite(rate(request.start_time, state))):
+        raise DegenerateStartError(
+            "at the start the rate of the state is not finite; start beside this state"
+        )
+    with np.errstate(all="ignore"):
+        stepper = DOP853(
+            rate, request.start_time, state, request.until, rtol=PROBE_RTOL, atol=PROBE_RTOL
+        )
+        while stepper.status == "running" and len(times) <= PROBE_STEPS:
+            stepper.step()
+            if stepper.status == "failed" or not np.all(np.isfinite(stepper.y)):
+                break
+            times.append(float(stepper.t))
+            states.append(stepper.y.copy())
+    table = np.array(states)
+    moments = np.array(times)
+    horizon = abs(request.until - request.start_time)
+    step = float(np.median(np.abs(np.diff(moments)))) if len(times) > 1 else horizon / 1000
+    count = len(problem.watched)
+    kinetic = evaluate_block(problem.residuals, moments, table, values)[0][:, count]
+    reactions = evaluate_block(problem.recover, moments, table, values)[1]
+    return _Probe(
+        step=step,
+        states=np.abs(table).max(axis=0),
+        reactions=np.abs(reactions).max(axis=0, initial=0.0),
+        kinetic=float(np.max(kinetic)),
+    )
+
+
+def _floors(
+    dynamics: Dynamics,
+    numbers: np.ndarray,
+    samples: Samples,
+    probe: _Probe,
+    request: Request,
+) -> dict[str, float]:
+    """Return what keeps each invariant's correction bounded where its gradient vanishes."""
+    floors: dict[str, float] = {}
+    for row in dynamics.invariants:
+        if row.on == "positions":
+            continue
+        if row.twice_kinetic is not None:
+            largest = 2.0 * max(request.scales.get(row.name, 0.0), probe.kinetic)
+        else:
+            gradient = function_of(
+                "gradient",
+                [dynamics.t, dynamics.x, dynamics.p],
+                [row.jacobian],
+                (["t", "x", "p"], ["jacobian"]),
+            )
+            largest = 0.0
+            for t, x in samples:
+                slope = np.asarray(gradient(t, x, numbers)).ravel()
+                mass = dynamics.matrices(t, x, numbers)["mass"]
+                largest = max(largest, float(slope @ np.linalg.solve(mass, slope)))
+        floors[f"floor_{row.name}"] = FLOOR * largest if largest > 0 else 1.0
+    return floors
+
+
+def _solver(
+    asked: Solver | None, problem: OdeProblem, steps: float, notes: list[str]
+) -> Solver:
+    if asked is not None:
+        refusal = asked.refusal(problem)
+        if refusal is not None:
+            raise UnsupportedError(refusal)
+        return asked.resolved(problem, steps)
+    if not taylor_is_available():
+        notes.append("solver cvodes, since heyoka is not installed here")
+        return Cvodes()
+    taylor = Taylor()
+    refusal = taylor.refusal(problem)
+    if refusal is not None:
+        notes.append(f"solver cvodes, since {refusal}")
+        return Cvodes()
+    notes.append(f"solver taylor for about {steps:.2g} steps")
+    return taylor.resolved(problem, steps)
+
+
+def _scales(
+    dynamics: Dynamics,
+    problem: OdeProblem,
+    numbers: np.ndarray,
+    start: Start,
+    probe: _Probe,
+    request: Request,
+) -> np.ndarray:
+    """Scale each residual: the sum of |d residual / d x_i| times the size of x_i, at the start."""
+    expressions: list[ca.SX] = []
+    for row in dynamics.rows:
+        expressions += list(row.chain)
+    expressions += [row.residual for row in dynamics.implicit_rows]
+    slots = len(expressions)
+    expressions += [row.value for row in dynamics.invariants]
+    slopes = ca.jacobian(ca.vertcat(ca.SX(0, 1), *expressions), dynamics.x)
+    ties = ca.vertcat(
+        ca.SX(0, dynamics.reactions.numel()), *[row.jacobian for row in dynamics.relations]
+    )
+    function = function_of(
+        "slopes",
+        [dynamics.t, dynamics.x, dynamics.p],
+        [slopes, ties],
+        (["t", "x", "p"], ["slopes", "ties"]),
+    )
+    results = function(request.start_time, start.state, numbers)
+    by_state = np.abs(np.asarray(results[0])).reshape(len(expressions), dynamics.x.numel())
+    by_reaction = np.abs(np.asarray(results[1]).reshape(ties.shape))
+    sizes = by_state @ probe.states[: len(start.state)]
+    automatic = np.concatenate([sizes[:slots], by_reaction @ probe.reactions, sizes[slots:]])
+    given = {row.name: row.scale for group in (dynamics.rows, dynamics.implicit_rows,
+             dynamics.relations, dynamics.invariants) for row in group}  # fmt: skip
+    given |= dict(request.scales)
+    energies = {row.name for row in dynamics.invariants if row.automatic}
+    scales: list[float] = []
+    for watched, size in zip(problem.watched, automatic, strict=True):
+        chosen = given.get(watched.name)
+        if chosen is not None:
+            scales.append(float(chosen))
+        elif watched.name in energies:
+            scales.append(math.nan)
+        else:
+            scales.append(float(size) if size > 0 else 1.0)
+    return np.array(scales)
+
+
+def _segment_length(problem: OdeProblem, step: float, request: Request) -> float:
+    """Choose a round number of seconds: many steps, but less than about a second of work."""
+    cost = max(problem.rhs.n_instructions(), 1) * SECONDS_PER_INSTRUCTION_STEP
+    steps = min(max(0.5 / cost, 20.0), STEPS_PER_SEGMENT)
+    wanted = steps * step
+    power = 10.0 ** math.floor(math.log10(wanted))
+    return max(factor * power for factor in (1.0, 2.0, 5.0) if factor * power <= wanted)
+
+
+def _periodic_angles(
+    problem: OdeProblem, samples: Samples, numbers: np.ndarray, notes: list[str]
+) -> tuple[int, ...]:
+    """Return the angles after a whole turn of which every function is the same."""
+    times, visible = time_states(samples)
+    states = np.hstack([visible, np.zeros((len(visible), problem.size - visible.shape[1]))])
+    functions = (problem.rhs, problem.recover, problem.residuals, problem.guards)
+    periodic: list[int] = []
+    for angle in problem.labels.angles:
+        turned = states.copy()
+        turned[:, angle] += 2.0 * math.pi
+        same = all(
+            np.allclose(before, after, rtol=1e-9, atol=1e-9 * np.max(np.abs(before), initial=0.0))
+            for function in functions
+            for before, after in zip(
+                evaluate_block(function, times, states, numbers),
+                evaluate_block(function, times, turned, numbers),
+                strict=True,
+            )
+        )
+        if same:
+            periodic.append(angle)
+        else:
+            notes.append(
+                f"the angle {problem.labels.states[angle]!r} is not wrapped: the equations "
+                "differ after a whole turn"
+            )
+    return tuple(periodic)

@@ -1,0 +1,158 @@
+"""Which constraints are independent, and which invariants are conserved, at sample states."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from daesolve.consistency import instantaneous
+from daesolve.dynamics import Dynamics, InvariantRow
+from daesolve.errors import NoFreedomError, NoInfluenceError
+
+RANK_TOLERANCE = 1e-9
+"""A singular value of the scaled constraint matrix below this counts as zero."""
+POWER_TOLERANCE = 1e-9
+"""Relative power below which an invariant counts as conserved."""
+
+Samples = Sequence[tuple[float, np.ndarray]]
+
+
+@dataclass(frozen=True)
+class Rank:
+    """What the constraints are worth.
+
+    Parameters
+    ----------
+    redundant
+        Groups of goals that depend on each other at every sample, each group with the goals that
+        could be dropped last.
+    degenerate_at_start
+        Goals that depend on each other at the first sample though not everywhere.
+    smallest
+        The smallest singular value of the scaled constraint matrix at each sample.
+    """
+
+    redundant: tuple[str, ...]
+    droppable: tuple[str, ...]
+    degenerate_at_start: tuple[str, ...]
+    smallest: tuple[float, ...]
+
+
+def _scaled_constraints(parts: dict[str, np.ndarray]) -> np.ndarray:
+    """J M^-1/2 with rows of unit length."""
+    factor = np.linalg.cholesky(parts["mass"])
+    rows = np.linalg.solve(factor, parts["jacobian"].T).T
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return rows / np.where(lengths > 0, lengths, 1.0)
+
+
+def _scaled_influence(parts: dict[str, np.ndarray]) -> np.ndarray:
+    """[J M^-1 B; D] with columns and rows of unit length."""
+    caused = np.linalg.solve(parts["mass"], parts["influence"])
+    matrix = np.vstack([parts["jacobian"] @ caused, parts["ties"]])
+    for axis in (0, 1, 0):
+        lengths = np.linalg.norm(matrix, axis=axis, keepdims=True)
+        matrix = matrix / np.where(lengths > 0, lengths, 1.0)
+    return matrix
+
+
+def _dependent(matrix: np.ndarray) -> tuple[int, np.ndarray, float]:
+    """Return the rank, the rows that take part in dependences, and the smallest singular value."""
+    left, singular, _ = np.linalg.svd(matrix)
+    full = np.zeros(matrix.shape[0])
+    full[: len(singular)] = singular
+    null = left[:, full < RANK_TOLERANCE]
+    taking_part = np.any(np.abs(null) > 1e-6, axis=1)
+    return int(np.sum(full >= RANK_TOLERANCE)), np.flatnonzero(taking_part), float(full.min())
+
+
+def constraint_rank(dynamics: Dynamics, samples: Samples, values: np.ndarray) -> Rank:
+    """Examine the constraints at sample states.
+
+    Raises
+    ------
+    NoInfluenceError
+        No reaction influences a goal, at any sample.
+    NoFreedomError
+        The constraints leave no motion.
+    """
+    names = [row.name for row in dynamics.rows]
+    if not names:
+        return Rank((), (), (), ())
+    parts = [dynamics.matrices(t, x, values) for t, x in samples]
+    matrices = [_scaled_constraints(part) for part in parts]
+    for index, name in enumerate(names):
+        if all(np.linalg.norm(matrix[index]) == 0.0 for matrix in matrices):
+            raise NoInfluenceError(f"no reaction influences the goal {name!r}")
+    found = [_dependent(matrix) for matrix in matrices]
+    ranks = [rank for rank, _, _ in found]
+    mechanical = dynamics.rows[0].kind != "control"
+    if mechanical and max(ranks) >= dynamics.velocity_count:
+        raise NoFreedomError(
+            f"no freedom left: {max(ranks)} independent constraints on "
+            f"{dynamics.velocity_count} velocities; leave out one of {', '.join(names)}"
+        )
+    redundant: tuple[str, ...] = ()
+    droppable: tuple[str, ...] = ()
+    if max(ranks) < len(names):
+        best = int(np.argmax(ranks))
+        redundant = tuple(names[i] for i in found[best][1])
+        droppable = _droppable(matrices[best], names)
+    else:
+        _check_influence(dynamics, parts, names)
+    at_start = ()
+    if ranks[0] < max(ranks):
+        at_start = tuple(names[i] for i in found[0][1])
+    return Rank(redundant, droppable, at_start, tuple(smallest for _, _, smallest in found))
+
+
+def _droppable(matrix: np.ndarray, names: list[str]) -> tuple[str, ...]:
+    """Keep goals in their order as long as each adds to the rank; return the others."""
+    kept: list[int] = []
+    dropped: list[str] = []
+    for index, name in enumerate(names):
+        if _dependent(matrix[[*kept, index]])[0] > len(kept):
+            kept.append(index)
+        else:
+            dropped.append(name)
+    return tuple(dropped)
+
+
+def _check_influence(
+    dynamics: Dynamics, parts: list[dict[str, np.ndarray]], names: list[str]
+) -> None:
+    goals = names + [row.name for row in dynamics.relations]
+    found = [_dependent(_scaled_influence(part)) for part in parts]
+    if all(rank < len(goals) for rank, _, _ in found):
+        missed = ", ".join(repr(goals[i]) for i in found[0][1])
+        raise NoInfluenceError(
+            f"the reactions cannot influence the goals {missed} independently; direct them "
+            "otherwise in force="
+        )
+
+
+def relative_power(
+    dynamics: Dynamics, row: InvariantRow, samples: Samples, values: np.ndarray
+) -> float:
+    """Return the largest rate of an invariant at the samples, relative to the rate's terms."""
+    import casadi as ca
+
+    from daesolve.translation import function_of
+
+    function = function_of(
+        "power",
+        [dynamics.t, dynamics.x, dynamics.p],
+        [row.bias, row.jacobian, ca.fabs(row.value)],
+        (["t", "x", "p"], ["bias", "jacobian", "size"]),
+    )
+    rates: list[float] = []
+    sizes: list[float] = []
+    for t, x in samples:
+        accelerations, _ = instantaneous(dynamics, t, x, values)
+        bias, jacobian = (np.asarray(part).ravel() for part in function(t, x, values)[:2])
+        rates.append(abs(float(bias[0] + jacobian @ accelerations)))
+        sizes.append(float(np.abs(bias[0]) + np.abs(jacobian) @ np.abs(accelerations)))
+    largest = max(sizes, default=0.0)
+    return max(rates, default=0.0) / largest if largest > 0 else 0.0

@@ -1,0 +1,286 @@
+"""The contract of a solver: it integrates one segment and knows no mechanics."""
+
+from __future__ import annotations
+
+import functools
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from weakref import WeakKeyDictionary
+
+import casadi as ca
+import numpy as np
+from scipy.optimize import brentq
+
+from daesolve.errors import OutOfRangeError
+from daesolve.formulations import OdeProblem
+from daesolve.goals import Direction
+from daesolve.trajectory import StepBlock
+
+Rate = Callable[[float, np.ndarray], np.ndarray]
+
+
+@dataclass(frozen=True)
+class State:
+    """Where a segment starts.
+
+    Parameters
+    ----------
+    time
+        s
+    x
+        (size,) state of the problem.
+    p
+        (np,) parameters, discrete values, rates and references.
+    """
+
+    time: float
+    x: np.ndarray
+    p: np.ndarray
+
+
+Observer = Callable[[StepBlock], None]
+
+
+@dataclass(frozen=True)
+class EventHit:
+    """A guard that passed through zero: its index, when and where."""
+
+    index: int
+    time: float
+    state: np.ndarray
+
+
+class Status(Enum):
+    """How a segment ended."""
+
+    REACHED = "the end of the segment was reached"
+    STOPPED = "an event stopped the run"
+    FAILED = "the solver could not go on"
+
+
+@dataclass(frozen=True)
+class SegmentEnd:
+    """What a segment gives back.
+
+    Parameters
+    ----------
+    status, message
+        How it ended, and the solver's own word on a failure.
+    time, state
+        Where it ended.
+    samples
+        (k, size) states at the sample times that were reached, exact to the solver's order.
+    hits
+        Events in the order of time.
+    steps, rhs_evaluations
+        What it cost.
+    """
+
+    status: Status
+    message: str
+    time: float
+    state: np.ndarray
+    samples: np.ndarray
+    hits: tuple[EventHit, ...]
+    steps: int
+    rhs_evaluations: int
+
+
+@dataclass(frozen=True)
+class Compilation:
+    """What preparing a problem for a solver took."""
+
+    seconds: float = 0.0
+    cached: bool = False
+    notes: tuple[str, ...] = field(default=())
+
+
+class Solver(ABC):
+    """A backend. Concrete solvers are frozen dataclasses of their settings.
+
+    A solver
+
+    * integrates forwards and backwards, lands on `until`, and restarts at each segment;
+    * gives sample states of its own order of accuracy without changing its steps;
+    * hands every accepted step to `observe`, in blocks;
+    * locates events of the problem's guards, and stops at those that stop;
+    * returns what it has when it fails, with its reason; it does not raise.
+    """
+
+    name: str
+
+    @abstractmethod
+    def refusal(self, problem: OdeProblem) -> str | None:
+        """Say in a sentence why this solver cannot take the problem; None where it can."""
+
+    @abstractmethod
+    def tolerances(self) -> dict[str, float]:
+        """Return the tolerances that are in force, by name."""
+
+    @abstractmethod
+    def tightened(self) -> Solver:
+        """Return the solver with which a run of this one is verified."""
+
+    def resolved(self, problem: OdeProblem, steps: float) -> Solver:
+        """Return the solver with every automatic choice made.
+
+        Parameters
+        ----------
+        problem
+            What is to be integrated.
+        steps
+            How many steps the whole run is expected to take.
+        """
+        return self
+
+    def compile(self, problem: OdeProblem) -> Compilation:
+        """Compile what `segment` needs; called once before a run."""
+        return Compilation()
+
+    @abstractmethod
+    def segment(
+        self,
+        problem: OdeProblem,
+        state: State,
+        until: float,
+        at: np.ndarray,
+        observe: Observer,
+    ) -> SegmentEnd:
+        """Integrate from `state` to the time `until`.
+
+        Parameters
+        ----------
+        problem
+            The functions.
+        state
+            The start.
+        until
+            The end, s; before the start to integrate backwards.
+        at
+            Sample times within the segment, in the order of integration.
+        observe
+            Receives every accepted step.
+        """
+
+
+def positive(owner: str, **values: float) -> None:
+    """Refuse settings that are not finite positive numbers.
+
+    Raises
+    ------
+    OutOfRangeError
+        One is not; it is named.
+    """
+    for name, value in values.items():
+        if not (isinstance(value, int | float) and math.isfinite(value) and value > 0):
+            raise OutOfRangeError(f"{owner}: {name} is {value!r}, but must be a number > 0")
+
+
+class BufferedFunction:
+    """A CasADi function of (t, x, p) called through its buffers: no conversion on the way.
+
+    Parameters
+    ----------
+    function
+        (t, x, p) -> one dense output.
+    p
+        The parameters of all calls.
+    """
+
+    def __init__(self, function: ca.Function, p: np.ndarray) -> None:
+        self._buffer, self._trigger = function.buffer()
+        self._time = np.zeros(1)
+        self._state = np.zeros(function.nnz_in(1))
+        self._p = np.ascontiguousarray(p, dtype=float)
+        self._result = np.zeros(function.nnz_out(0))
+        self._shape = function.size_out(0)
+        self.calls = 0
+        for index, array in enumerate((self._time, self._state, self._p)):
+            self._buffer.set_arg(index, memoryview(array))
+        self._buffer.set_res(0, memoryview(self._result))
+
+    def __call__(self, t: float, x: np.ndarray) -> np.ndarray:
+        self._time[0] = t
+        self._state[:] = x
+        self._trigger()
+        self.calls += 1
+        return self._result.copy()
+
+    def matrix(self, t: float, x: np.ndarray) -> np.ndarray:
+        """Return the result as a matrix (CasADi stores columns first)."""
+        return self(t, x).reshape(self._shape, order="F")
+
+
+_jacobians: WeakKeyDictionary[OdeProblem, ca.Function] = WeakKeyDictionary()
+
+
+def rhs_jacobian(problem: OdeProblem) -> ca.Function:
+    """Return the exact Jacobian of the right-hand side, (t, x, p) -> (size, size), dense."""
+    if problem not in _jacobians:
+        t, x, p = (problem.rhs.sx_in(k) for k in range(3))
+        rate = problem.rhs(t, x, p)
+        matrix = ca.densify(ca.jacobian(rate, x))
+        _jacobians[problem] = ca.Function("rate_jacobian", [t, x, p], [matrix], {"cse": True})
+    return _jacobians[problem]
+
+
+def crossings(before: np.ndarray, after: np.ndarray, directions: Sequence[Direction]) -> list[int]:
+    """Return the guards that passed through zero in their direction.
+
+    A guard that starts at zero exactly has been located already and does not count again.
+    """
+    found: list[int] = []
+    for index, direction in enumerate(directions):
+        rising = before[index] < 0.0 <= after[index]
+        falling = before[index] > 0.0 >= after[index]
+        if (rising and direction is not Direction.FALLING) or (
+            falling and direction is not Direction.RISING
+        ):
+            found.append(index)
+    return found
+
+
+def locate(
+    guard: Callable[[float, np.ndarray], float],
+    advance: Callable[[float], np.ndarray],
+    start: tuple[float, np.ndarray],
+    end: tuple[float, np.ndarray],
+) -> tuple[float, np.ndarray]:
+    """Polish the time of an event within one step by re-stepping from the step's start.
+
+    Parameters
+    ----------
+    guard
+        (t, x) -> its value; of opposite sign at start and end.
+    advance
+        time -> state, integrated from the start with the solver's own accuracy.
+    start, end
+        Times and states around the event.
+
+    Returns
+    -------
+    tuple
+        The first time known to lie at or past the event, and the state there.
+    """
+
+    @functools.cache
+    def state_at(time: float) -> np.ndarray:
+        if time == start[0]:
+            return start[1]
+        if time == end[0]:
+            return end[1]
+        return advance(time)
+
+    root, result = brentq(
+        lambda time: guard(time, state_at(time)),
+        start[0],
+        end[0],
+        xtol=4e-16 * max(abs(start[0]), abs(end[0]), 1e-300),
+        rtol=8.9e-16,
+        full_output=True,
+    )
+    assert result.converged
+    return float(root), state_at(float(root))

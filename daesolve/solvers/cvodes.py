@@ -1,0 +1,202 @@
+"""SUNDIALS CVODES through CasADi: multistep, with Jacobians by automatic differentiation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from daesolve.errors import OutOfRangeError
+from daesolve.formulations import OdeProblem
+from daesolve.solvers.base import (
+    BufferedFunction,
+    EventHit,
+    Observer,
+    SegmentEnd,
+    Solver,
+    State,
+    Status,
+    crossings,
+    locate,
+    positive,
+)
+from daesolve.trajectory import StepBlock
+
+STEP_LIMIT = 2_000_000
+FIRST_GRID = 512
+
+
+@dataclass(frozen=True)
+class Cvodes(Solver):
+    """Variable-order, variable-step multistep method.
+
+    CasADi hides the accepted steps; what watches them sees a grid that is at least twice as dense
+    (it is made denser, and the segment repeated, where it was not).
+
+    Parameters
+    ----------
+    rtol, atol
+        Relative and absolute tolerance of the error of a step.
+    method
+        "adams" for smooth motion, "bdf" for stiff.
+    """
+
+    rtol: float = 1e-10
+    atol: float = 1e-12
+    method: str = "adams"
+    name = "cvodes"
+
+    def __post_init__(self) -> None:
+        positive(self.name, rtol=self.rtol, atol=self.atol)
+        if self.method not in ("adams", "bdf"):
+            raise OutOfRangeError(
+                f"cvodes: method is {self.method!r}, but must be 'adams' or 'bdf'"
+            )
+
+    def refusal(self, problem: OdeProblem) -> str | None:
+        """Take every explicit problem."""
+        return None
+
+    def tolerances(self) -> dict[str, float]:
+        """Return rtol and atol."""
+        return {"rtol": self.rtol, "atol": self.atol}
+
+    def tightened(self) -> Solver:
+        """Return the method with a tenth of the tolerances."""
+        return replace(self, rtol=max(self.rtol / 10, 1e-15), atol=self.atol / 10)
+
+    def segment(
+        self,
+        problem: OdeProblem,
+        state: State,
+        until: float,
+        at: np.ndarray,
+        observe: Observer,
+    ) -> SegmentEnd:
+        """Integrate one segment; see `Solver.segment`."""
+        count = FIRST_GRID
+        while True:
+            even = state.time + (until - state.time) * np.arange(1, count + 1) / count
+            even[-1] = until
+            grid = np.union1d(even, at)
+            grid = grid[grid != state.time]
+            if until < state.time:
+                grid = grid[::-1]
+            try:
+                states, statistics = self._integrate(problem, state, grid)
+            except RuntimeError as error:
+                return self._failed(problem, state, until, at, observe, str(error))
+            if 2 * statistics["nsteps"] <= count:
+                break
+            count = 4 * int(statistics["nsteps"])
+        return self._finish(problem, state, grid, states, at, observe, statistics)
+
+    def _integrate(
+        self, problem: OdeProblem, state: State, grid: np.ndarray
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        t, x, p = (problem.rhs.sx_in(k) for k in range(3))
+        dae = {"t": t, "x": x, "p": p, "ode": problem.rhs(t, x, p)}
+        options = {
+            "reltol": self.rtol,
+            "abstol": self.atol,
+            "max_num_steps": STEP_LIMIT,
+            "linear_multistep_method": self.method,
+            "show_eval_warnings": False,
+            "disable_internal_warnings": True,
+        }
+        integrator = ca.integrator("segment", "cvodes", dae, state.time, list(grid), options)
+        result = integrator(x0=state.x, p=state.p)
+        states = np.asarray(result["xf"]).T
+        if not np.all(np.isfinite(states)):
+            raise RuntimeError("the state is no longer finite")
+        return states, integrator.stats()
+
+    def _finish(
+        self,
+        problem: OdeProblem,
+        state: State,
+        grid: np.ndarray,
+        states: np.ndarray,
+        at: np.ndarray,
+        observe: Observer,
+        statistics: dict[str, Any],
+    ) -> SegmentEnd:
+        hits, last, end = self._events(problem, state, grid, states)
+        times, kept = grid[:last], states[:last]
+        if end is not None:
+            times, kept = np.append(times, end.time), np.vstack([kept, end.state])
+        observe(StepBlock(times, kept))
+        sign = 1.0 if grid[-1] >= state.time else -1.0
+        reached = at[sign * (at - times[-1]) <= 0.0]
+        rows = {float(t): x for t, x in zip(times, kept, strict=True)} | {state.time: state.x}
+        return SegmentEnd(
+            Status.REACHED if end is None else Status.STOPPED,
+            "",
+            float(times[-1]),
+            kept[-1],
+            np.array([rows[float(t)] for t in reached]).reshape(len(reached), problem.size),
+            tuple(hits),
+            int(statistics["nsteps"]),
+            int(statistics["nfevals"]),
+        )
+
+    def _events(
+        self, problem: OdeProblem, state: State, grid: np.ndarray, states: np.ndarray
+    ) -> tuple[list[EventHit], int, EventHit | None]:
+        """Find the events between grid points: all hits, how many points stay, and the stop."""
+        if not problem.events:
+            return [], len(grid), None
+        guards = BufferedFunction(problem.guards, state.p)
+        directions = [event.direction for event in problem.events]
+        before, value = (state.time, state.x), guards(state.time, state.x)
+        hits: list[EventHit] = []
+        sign = 1.0 if grid[-1] >= state.time else -1.0
+        for number, after in enumerate(zip(grid, states, strict=True)):
+            following = guards(*after)
+            found: list[EventHit] = []
+            for index in crossings(value, following, directions):
+                time, x = locate(
+                    lambda t, x, index=index: float(guards(t, x)[index]),
+                    lambda t, start=before: self._advance(problem, state, start, t),
+                    before,
+                    (float(after[0]), after[1]),
+                )
+                found.append(EventHit(index, time, x))
+            for hit in sorted(found, key=lambda hit: sign * hit.time):
+                hits.append(hit)
+                if problem.events[hit.index].then.stops:
+                    return hits, number, hit
+            before, value = (float(after[0]), after[1]), following
+        return hits, len(grid), None
+
+    def _advance(
+        self, problem: OdeProblem, state: State, start: tuple[float, np.ndarray], time: float
+    ) -> np.ndarray:
+        side = State(start[0], start[1], state.p)
+        return self._integrate(problem, side, np.array([time]))[0][-1]
+
+    def _failed(
+        self,
+        problem: OdeProblem,
+        state: State,
+        until: float,
+        at: np.ndarray,
+        observe: Observer,
+        reason: str,
+    ) -> SegmentEnd:
+        """Keep what can be integrated: halve the segment until its first part goes through."""
+        short = reason.strip().splitlines()[-1]
+        message = f"CVODES: {short}"
+        middle = state.time + 0.5 * (until - state.time)
+        if abs(until - state.time) < 1e-6 * max(abs(state.time), 1e-6):
+            empty = np.empty((0, problem.size))
+            return SegmentEnd(
+                Status.FAILED, message, state.time, state.x, empty, (), 0, 0
+            )
+        sign = 1.0 if until >= state.time else -1.0
+        part = self.segment(problem, state, middle, at[sign * (at - middle) <= 0], observe)
+        return part if part.status is not Status.REACHED else replace(
+            part, status=Status.FAILED, message=message
+        )

@@ -1,0 +1,303 @@
+"""Taylor's method by heyoka: compiled, of order 20, at machine precision over long runs."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import casadi as ca
+import numpy as np
+
+from daesolve.errors import MissingBackendError, OutOfRangeError
+from daesolve.formulations import OdeProblem
+from daesolve.goals import Direction
+from daesolve.solvers.base import (
+    Compilation,
+    EventHit,
+    Observer,
+    SegmentEnd,
+    Solver,
+    State,
+    Status,
+    positive,
+)
+from daesolve.trajectory import StepBlock
+from daesolve.translation import Table, integer_power, missing_operations, translate
+
+try:
+    import heyoka as hy
+except ImportError:  # no wheel for this machine
+    hy = None
+
+STEP_LIMIT = 2_000_000
+"""Steps in one segment beyond which the motion counts as stuck."""
+UNROLLED_FROM = 350_000
+"""Expected steps from which unrolled code pays for its compilation (see docs/solvers.md)."""
+UNROLLED_TO = 1_200
+"""Instructions above which unrolled code takes too long to compile."""
+QUICK_BELOW = 15_000
+"""Expected steps below which compact code is compiled without optimisation."""
+
+
+def available() -> bool:
+    """Tell whether heyoka is installed."""
+    return hy is not None
+
+
+@dataclass(frozen=True)
+class Taylor(Solver):
+    """Taylor's method with automatic order and step, in compensated arithmetic.
+
+    Parameters
+    ----------
+    tolerance
+        Relative tolerance of a step. The default is the machine epsilon; values below it raise
+        the order further.
+    code
+        "unrolled" is fastest to run and slowest to compile, "compact" the reverse; "auto" weighs
+        the horizon against the size of the equations.
+    optimisation
+        LLVM's level, 0 to 3; None chooses with `code`.
+    """
+
+    tolerance: float = float(np.finfo(float).eps)
+    code: str = "auto"
+    optimisation: int | None = None
+    name = "taylor"
+
+    def __post_init__(self) -> None:
+        positive(self.name, tolerance=self.tolerance)
+        if not 1e-30 <= self.tolerance <= 1e-2:
+            raise OutOfRangeError(
+                f"taylor: tolerance is {self.tolerance:g}, but must lie in [1e-30, 0.01]"
+            )
+        if self.code not in ("auto", "compact", "unrolled"):
+            raise OutOfRangeError(
+                f"taylor: code is {self.code!r}, but must be 'auto', 'compact' or 'unrolled'"
+            )
+        if self.optimisation not in (None, 0, 1, 2, 3):
+            raise OutOfRangeError("taylor: optimisation must be None or 0 to 3")
+        if hy is None:
+            raise MissingBackendError(
+                "taylor needs heyoka, which has no wheel for this machine; install it from "
+                "conda-forge (conda install heyoka.py), or use the solver 'cvodes'"
+            )
+
+    def refusal(self, problem: OdeProblem) -> str | None:
+        """Refuse operations that have no Taylor series (branches, absolute values)."""
+        missing: list[str] = []
+        for function in (problem.rhs, problem.guards):
+            missing += missing_operations(function, _table())
+        if not missing:
+            return None
+        return (
+            f"taylor cannot expand {', '.join(sorted(set(missing)))} in a series; pose the system "
+            "without it, or use one of dop853, radau, lsoda, cvodes"
+        )
+
+    def tolerances(self) -> dict[str, float]:
+        """Return the tolerance."""
+        return {"tolerance": self.tolerance}
+
+    def tightened(self) -> Solver:
+        """Return the method with a hundredth of the tolerance: another order, other steps."""
+        return replace(self, tolerance=max(self.tolerance / 100, 1e-30))
+
+    def resolved(self, problem: OdeProblem, steps: float) -> Taylor:
+        """Choose how to compile from the size of the equations and the length of the run."""
+        size = problem.rhs.n_instructions()
+        code = self.code
+        if code == "auto":
+            code = "unrolled" if steps >= UNROLLED_FROM and size <= UNROLLED_TO else "compact"
+        level = self.optimisation
+        if level is None:
+            level = 0 if code == "compact" and steps < QUICK_BELOW else 3
+        return replace(self, code=code, optimisation=level)
+
+    def compile(self, problem: OdeProblem) -> Compilation:
+        """Translate the right-hand side and compile it; heyoka keeps compiled code on disk."""
+        known = _compiled.setdefault(problem, {})
+        if self in known:
+            return Compilation(0.0, True, (self._told(problem),))
+        stored = hy.llvm_state.get_diskcache_size()
+        begin = time.perf_counter()
+        known[self] = _Integrator(self, problem)
+        seconds = time.perf_counter() - begin
+        cached = hy.llvm_state.get_diskcache_size() == stored
+        return Compilation(seconds, cached, (self._told(problem),))
+
+    def _told(self, problem: OdeProblem) -> str:
+        return (
+            f"{self.code} code at optimisation level {self.optimisation} for "
+            f"{problem.rhs.n_instructions()} instructions"
+        )
+
+    def segment(
+        self,
+        problem: OdeProblem,
+        state: State,
+        until: float,
+        at: np.ndarray,
+        observe: Observer,
+    ) -> SegmentEnd:
+        """Integrate one segment; see `Solver.segment`."""
+        self.compile(problem)
+        return _compiled[problem][self].segment(state, until, at, observe)
+
+
+_compiled: WeakKeyDictionary[OdeProblem, dict[Taylor, _Integrator]] = WeakKeyDictionary()
+
+
+def _table() -> Table:
+    """Every operation that has a Taylor series, in heyoka's expressions."""
+    return {
+        ca.OP_ASSIGN: lambda a: a,
+        ca.OP_ADD: lambda a, b: a + b,
+        ca.OP_SUB: lambda a, b: a - b,
+        ca.OP_MUL: lambda a, b: a * b,
+        ca.OP_DIV: lambda a, b: a / b,
+        ca.OP_NEG: lambda a: -a,
+        ca.OP_INV: lambda a: 1.0 / a,
+        ca.OP_SQ: lambda a: a * a,
+        ca.OP_TWICE: lambda a: 2.0 * a,
+        ca.OP_SQRT: lambda a: hy.sqrt(a),
+        ca.OP_EXP: lambda a: hy.exp(a),
+        ca.OP_LOG: lambda a: hy.log(a),
+        ca.OP_POW: _power,
+        ca.OP_CONSTPOW: _power,
+        ca.OP_SIN: lambda a: hy.sin(a),
+        ca.OP_COS: lambda a: hy.cos(a),
+        ca.OP_TAN: lambda a: hy.tan(a),
+        ca.OP_ASIN: lambda a: hy.asin(a),
+        ca.OP_ACOS: lambda a: hy.acos(a),
+        ca.OP_ATAN: lambda a: hy.atan(a),
+        ca.OP_ATAN2: lambda a, b: hy.atan2(a, b),
+        ca.OP_SINH: lambda a: hy.sinh(a),
+        ca.OP_COSH: lambda a: hy.cosh(a),
+        ca.OP_TANH: lambda a: hy.tanh(a),
+        ca.OP_ASINH: lambda a: hy.asinh(a),
+        ca.OP_ACOSH: lambda a: hy.acosh(a),
+        ca.OP_ATANH: lambda a: hy.atanh(a),
+        ca.OP_ERF: lambda a: hy.erf(a),
+        ca.OP_LOG1P: lambda a: hy.log(1.0 + a),
+        ca.OP_EXPM1: lambda a: hy.exp(a) - 1.0,
+        ca.OP_HYPOT: lambda a, b: hy.sqrt(a * a + b * b),
+    }
+
+
+def _power(base: Any, exponent: Any) -> Any:
+    """Raise to a power; whole ones by products, since heyoka's pow(x, 3) is NaN at x = 0."""
+    if isinstance(exponent, float) and exponent.is_integer() and abs(exponent) <= 64:
+        return integer_power(base, int(exponent))
+    return hy.expression(base) ** exponent
+
+
+def _expressions(function: ca.Function, names: list[str]) -> tuple[list[Any], list[Any]]:
+    variables = hy.make_vars(*names) if len(names) > 1 else [hy.make_vars(*names)]
+    parameters = [hy.par[index] for index in range(function.nnz_in(2))]
+    outputs = translate(function, [[hy.time], variables, parameters], _table(), engine="taylor")
+    return variables, [
+        entry if isinstance(entry, hy.expression) else hy.expression(float(entry))
+        for entry in outputs[0]
+    ]
+
+
+class _Integrator:
+    """A compiled integrator of one problem."""
+
+    def __init__(self, settings: Taylor, problem: OdeProblem) -> None:
+        names = [f"x{index}" for index in range(problem.size)]
+        variables, rates = _expressions(problem.rhs, names)
+        directions = {
+            Direction.FALLING: hy.event_direction.negative,
+            Direction.EITHER: hy.event_direction.any,
+            Direction.RISING: hy.event_direction.positive,
+        }
+        self.hits: list[tuple[int, float]] = []
+        self.stopping: list[int] = []
+        terminal: list[Any] = []
+        passing: list[Any] = []
+        guards = _expressions(problem.guards, names)[1] if problem.events else []
+        for index, (event, guard) in enumerate(zip(problem.events, guards, strict=True)):
+            direction = directions[event.direction]
+            if event.then.stops:
+                self.stopping.append(index)
+                terminal.append(hy.t_event(guard, direction=direction))
+            else:
+                passing.append(hy.nt_event(guard, _Recorder(self.hits, index), direction=direction))
+        self.integrator = hy.taylor_adaptive(
+            list(zip(variables, rates, strict=True)),
+            [0.0] * problem.size,
+            tol=settings.tolerance,
+            high_accuracy=True,
+            compact_mode=settings.code == "compact",
+            opt_level=settings.optimisation,
+            t_events=terminal,
+            nt_events=passing,
+        )
+
+    def segment(
+        self, state: State, until: float, at: np.ndarray, observe: Observer
+    ) -> SegmentEnd:
+        integrator = self.integrator
+        if integrator.with_events:
+            integrator.reset_cooldowns()
+        integrator.time = state.time
+        integrator.state[:] = state.x
+        integrator.pars[:] = state.p[: len(integrator.pars)]
+        self.hits.clear()
+        outcome, _, _, steps, dense, _ = integrator.propagate_until(
+            until, c_output=True, max_steps=STEP_LIMIT
+        )
+        end = float(integrator.time)
+        final = integrator.state.copy()
+        status, message = self._status(int(outcome))
+        sign = 1.0 if until >= state.time else -1.0
+        samples = np.empty((0, len(final)))
+        hits: list[EventHit] = []
+        if steps and dense is not None:
+            states = np.vstack([dense.tcs[1:, :, 0], final])
+            observe(StepBlock(np.append(dense.times[1:-1], end), states))
+            reached = at[sign * (at - end) <= 0.0]
+            samples = np.array(dense(reached)).reshape(-1, len(final))
+            hits = [EventHit(i, t, np.array(dense(t))) for i, t in self.hits]
+        elif len(at) and at[0] == state.time:
+            samples = np.repeat(state.x[None, :], np.sum(at == state.time), axis=0)
+        if status is Status.STOPPED:
+            hits.append(EventHit(self.stopping[-int(outcome) - 1], end, final))
+        return SegmentEnd(
+            status,
+            message,
+            end,
+            final,
+            samples,
+            tuple(hits),
+            int(steps),
+            int(steps) * int(integrator.order),
+        )
+
+    @staticmethod
+    def _status(outcome: int) -> tuple[Status, str]:
+        if outcome == int(hy.taylor_outcome.time_limit):
+            return Status.REACHED, ""
+        if outcome == int(hy.taylor_outcome.step_limit):
+            return Status.FAILED, f"{STEP_LIMIT} steps did not reach the end of the segment"
+        if outcome == int(hy.taylor_outcome.err_nf_state):
+            return Status.FAILED, "the state is no longer finite"
+        return Status.STOPPED, ""
+
+
+class _Recorder:
+    """Writes an event down without stopping."""
+
+    def __init__(self, hits: list[tuple[int, float]], index: int) -> None:
+        self.hits, self.index = hits, index
+
+    def __call__(self, integrator: Any, time: float, sign: int) -> None:
+        self.hits.append((self.index, time))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> _Recorder:
+        """Share the list: heyoka copies its callbacks."""
+        return self

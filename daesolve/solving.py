@@ -1,0 +1,103 @@
+"""`solve`: prepare, simulate, verify."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from daesolve.formulations import Formulation
+from daesolve.preparation import DEFAULT_RATE, RankLoss, Redundant, Request, prepare
+from daesolve.simulation import At, Progress, simulate
+from daesolve.solvers import Solver
+from daesolve.system import System
+from daesolve.trajectory import Trajectory
+from daesolve.verification import verify as verify_run
+
+
+def solve(
+    system: System,
+    until: float,
+    initial: Mapping[str, float] | None = None,
+    *,
+    start_time: float = 0.0,
+    guess: Mapping[str, float] | None = None,
+    parameters: Mapping[str, object] | None = None,
+    formulation: Formulation | None = None,
+    solver: Solver | None = None,
+    at: At = None,
+    verify: bool | Solver = False,
+    default_rate: float = DEFAULT_RATE,
+    scales: Mapping[str, float] | None = None,
+    redundant: Redundant = "error",
+    rank_loss: RankLoss = "stop",
+    progress: Progress | None = None,
+) -> Trajectory:
+    """Integrate a system and show how far the result can be trusted.
+
+    Parameters
+    ----------
+    system
+        What was posed.
+    until
+        The end of the run, s; before `start_time` to integrate backwards.
+    initial
+        Start values to keep, by the names of states. The others are made consistent; what was
+        changed is told in `Trajectory.start`.
+    start_time
+        The start, s.
+    guess
+        Start values that may be changed to make the state consistent.
+    parameters
+        Values in place of the defaults.
+    formulation, solver
+        How the equations are made integrable and by what they are integrated; by default
+        feedback, and Taylor's method (CVODES where that cannot be).
+    at
+        Sample times, `every(interval)`, or None for 1001 even samples.
+    verify
+        Repeat the run with a tightened tolerance (or with the solver given) and report the
+        difference of the trajectories.
+    default_rate
+        The rate of goals for which nothing else is chosen, 1/s.
+    scales
+        The scale of goals by name: the energy scale is {"energy": ...}, in J.
+    redundant
+        What to do with constraints that depend on each other everywhere: "error", "drop" the
+        dependent ones, or share the reactions by "minimum-norm".
+    rank_loss
+        What to do where constraints depend on each other at isolated positions: "stop" or "pass".
+    progress
+        Called after each segment with the time reached, the monitor and the number of events.
+
+    Returns
+    -------
+    Trajectory
+        Samples, reactions, outputs, drift over every accepted step, events, and how it ended.
+
+    Raises
+    ------
+    DaesolveError
+        The request cannot be run; see `daesolve.errors`. What fails during the run does not
+        raise: it is the trajectory's `outcome` and `message`.
+    """
+    prepared = prepare(
+        system,
+        Request(
+            until=until,
+            start_time=start_time,
+            parameters=parameters or {},
+            initial=initial or {},
+            guess=guess or {},
+            formulation=formulation,
+            solver=solver,
+            default_rate=default_rate,
+            scales=scales or {},
+            redundant=redundant,
+            rank_loss=rank_loss,
+        ),
+    )
+    run = simulate(prepared, at, progress)
+    if verify and run.outcome.good:
+        other = verify if isinstance(verify, Solver) else None
+        run = replace(run, verification=verify_run(prepared, run, at, other))
+    return run

@@ -1,0 +1,270 @@
+"""Named CasADi vectors: coordinates, velocities, parameters, reactions, discrete values.
+
+Units are labels: they are shown, never converted.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import casadi as ca
+
+from daesolve.errors import OutOfRangeError, PosingError, unknown_name
+
+time = ca.SX.sym("t")  # pyright: ignore[reportArgumentType]
+"""The symbol of time, in s, for forces, goals and events that depend on it."""
+
+
+class Angle(str):
+    """The unit of a coordinate that is the same after a whole turn."""
+
+    __slots__ = ()
+
+
+ANGLE = Angle("rad")
+"""Marks an angle: wrapped to (-pi, pi] inside of long runs, shown unwrapped."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """The values that a parameter may take.
+
+    Parameters
+    ----------
+    low, high
+        The ends of the interval, which belong to it unless `open_low` excludes the lower one.
+    open_low
+        Whether `low` itself is excluded.
+    """
+
+    low: float = -math.inf
+    high: float = math.inf
+    open_low: bool = False
+
+    def __contains__(self, value: float) -> bool:
+        above = value > self.low if self.open_low else value >= self.low
+        return math.isfinite(value) and above and value <= self.high
+
+    def __str__(self) -> str:
+        if self.high == math.inf and self.low > -math.inf:
+            return f"{'>' if self.open_low else '>='} {self.low:g}"
+        if math.isinf(self.low) and math.isinf(self.high):
+            return "any finite number"
+        return f"{'(' if self.open_low else '['}{self.low:g}, {self.high:g}]"
+
+
+ANY = Interval()
+POSITIVE = Interval(0.0, open_low=True)
+NON_NEGATIVE = Interval(0.0)
+
+
+def velocity_name(name: str) -> str:
+    """Name the velocity of a coordinate; the index stays last.
+
+    Examples
+    --------
+    >>> velocity_name("theta"), velocity_name("phi_1_3")
+    ('theta_dot', 'phi_dot_1_3')
+    """
+    match = re.fullmatch(r"(.*?)((?:_\d+)*)", name)
+    assert match is not None
+    return f"{match[1]}_dot{match[2]}"
+
+
+class SymbolVector:
+    """An ordered set of named CasADi scalars, reached by attribute or by key.
+
+    Parameters
+    ----------
+    names
+        The names, in the order of the vector.
+    units
+        A label of each.
+    kind
+        What these symbols are, for messages ("coordinate").
+    """
+
+    def __init__(self, names: tuple[str, ...], units: tuple[str, ...], kind: str) -> None:
+        for name in names:
+            if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name):
+                raise PosingError(f"the {kind} name {name!r} is no identifier")
+        self.names = names
+        self.units = units
+        self.kind = kind
+        self._symbols: dict[str, ca.SX] = {
+            name: ca.SX.sym(name)  # pyright: ignore[reportArgumentType]
+            for name in names
+        }
+        self.vector: ca.SX = ca.vertcat(ca.SX(0, 1), *self._symbols.values())
+
+    def __getattr__(self, name: str) -> ca.SX:
+        if name.startswith("__") or "_symbols" not in self.__dict__:
+            raise AttributeError(name)
+        return self[name]
+
+    def __getitem__(self, name: str) -> ca.SX:
+        if name not in self._symbols:
+            raise unknown_name(self.kind, name, self._symbols)
+        return self._symbols[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._symbols
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __repr__(self) -> str:
+        pairs = ", ".join(f"{n} [{u}]" for n, u in zip(self.names, self.units, strict=True))
+        return f"<{self.kind}s: {pairs}>"
+
+
+class DifferentiableVector(SymbolVector):
+    """Symbols with the symbols of their rates: `q.x` and `q.dot.x`."""
+
+    def __init__(self, names: tuple[str, ...], units: tuple[str, ...], kind: str) -> None:
+        super().__init__(names, units, kind)
+        self.angles = frozenset(
+            n for n, u in zip(names, units, strict=True) if isinstance(u, Angle)
+        )
+        rate_units = tuple(f"{unit}/s" if unit else "1/s" for unit in units)
+        self._rate_names = tuple(velocity_name(name) for name in names)
+        self.rates = SymbolVector(self._rate_names, rate_units, f"rate of a {kind}")
+        self.dot = _Dot(self)
+
+
+class _Dot:
+    """`q.dot.x`: a rate by the name of its coordinate; `q.dot.vector`: all of them."""
+
+    def __init__(self, owner: DifferentiableVector) -> None:
+        self._owner = owner
+        self.vector = owner.rates.vector
+
+    def __getattr__(self, name: str) -> ca.SX:
+        if name.startswith("__") or "_owner" not in self.__dict__:
+            raise AttributeError(name)
+        return self[name]
+
+    def __getitem__(self, name: str) -> ca.SX:
+        if name not in self._owner:
+            raise unknown_name(self._owner.kind, name, self._owner.names)
+        return self._owner.rates[velocity_name(name)]
+
+
+class Parameters(SymbolVector):
+    """Symbols with a default value and a range each."""
+
+    def __init__(
+        self,
+        defaults: Mapping[str, float],
+        units: Mapping[str, str],
+        ranges: Mapping[str, Interval],
+        kind: str = "parameter",
+    ) -> None:
+        names = tuple(defaults)
+        super().__init__(names, tuple(units[n] for n in names), kind)
+        self.defaults = dict(defaults)
+        self.ranges = dict(ranges)
+        for name, value in self.defaults.items():
+            self.check(name, value)
+
+    def check(self, name: str, value: object) -> float:
+        """Return a value as a float, or say why it cannot be.
+
+        Raises
+        ------
+        UnknownNameError
+            No parameter has this name.
+        OutOfRangeError
+            The value is no finite number, or lies outside the parameter's range.
+        """
+        if name not in self:
+            raise unknown_name(self.kind, name, self.names)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise OutOfRangeError(f"{self.kind} {name!r} must be a number, not {value!r}")
+        if value not in self.ranges[name]:
+            raise OutOfRangeError(
+                f"{self.kind} {name!r} is {value!r}, but must be {self.ranges[name]}"
+            )
+        return float(value)
+
+    def values(self, overrides: Mapping[str, object] | None = None) -> dict[str, float]:
+        """Return every value, the given ones in place of the defaults."""
+        given = {name: self.check(name, value) for name, value in (overrides or {}).items()}
+        return self.defaults | given
+
+
+def coordinates(**units: str) -> DifferentiableVector:
+    """Declare coordinates by name and unit: `coordinates(x="m", theta=ANGLE)`.
+
+    The velocity of `x` is the symbol `q.dot.x` and the state `x_dot`.
+    """
+    return DifferentiableVector(tuple(units), tuple(units.values()), "coordinate")
+
+
+def implicit(**units: str) -> DifferentiableVector:
+    """Declare massless unknowns, each of which tracks an `Implicit` equation."""
+    return DifferentiableVector(tuple(units), tuple(units.values()), "implicit unknown")
+
+
+def states(**units: str) -> SymbolVector:
+    """Declare the states of a `ControlSystem`."""
+    return SymbolVector(tuple(units), tuple(units.values()), "state")
+
+
+def velocities(**units: str) -> SymbolVector:
+    """Declare quasi-velocities v, where q' = S(q) v."""
+    return SymbolVector(tuple(units), tuple(units.values()), "velocity")
+
+
+def reactions(**units: str) -> SymbolVector:
+    """Declare reactions whose directions are given by where they enter the forces."""
+    return SymbolVector(tuple(units), tuple(units.values()), "reaction")
+
+
+def parameters(
+    **entries: float | tuple[float, str] | tuple[float, str, Interval],
+) -> Parameters:
+    """Declare parameters: `parameters(mass=(1.0, "kg", POSITIVE), offset=(0.0, "m"))`."""
+    defaults: dict[str, float] = {}
+    units: dict[str, str] = {}
+    ranges: dict[str, Interval] = {}
+    for name, entry in entries.items():
+        fields = entry if isinstance(entry, tuple) else (entry,)
+        defaults[name] = float(fields[0])
+        units[name] = fields[1] if len(fields) > 1 else ""
+        ranges[name] = fields[2] if len(fields) > 2 else ANY  # pyright: ignore
+    return Parameters(defaults, units, ranges)
+
+
+def discrete(**defaults: float) -> Parameters:
+    """Declare discrete values: numbers that only a reset changes."""
+    return Parameters(
+        defaults, dict.fromkeys(defaults, ""), dict.fromkeys(defaults, ANY), "discrete value"
+    )
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Names and units of everything that a run shows."""
+
+    states: tuple[str, ...]
+    state_units: tuple[str, ...]
+    reactions: tuple[str, ...]
+    reaction_units: tuple[str, ...]
+    outputs: tuple[str, ...]
+    output_units: tuple[str, ...]
+    accelerations: tuple[str, ...]
+    angles: tuple[int, ...] = ()
+
+    def units(self) -> dict[str, str]:
+        """Return the unit of every state, reaction and output by name."""
+        names = self.states + self.reactions + self.outputs
+        return dict(
+            zip(names, self.state_units + self.reaction_units + self.output_units, strict=True)
+        )

@@ -1,0 +1,203 @@
+"""What a run gives back: samples, reactions, outputs, drift, events, and how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from daesolve.errors import OutOfRangeError, unknown_name
+
+
+class Outcome(Enum):
+    """How a run ended; the value is its name in JSON."""
+
+    COMPLETED = "completed"
+    STOPPED_BY_EVENT = "stopped_by_event"
+    INTERRUPTED = "interrupted"
+    DEGENERATE = "degenerate"
+    FAILED = "failed"
+
+    @property
+    def good(self) -> bool:
+        """Whether the run ended where it was meant to."""
+        return self in (Outcome.COMPLETED, Outcome.STOPPED_BY_EVENT)
+
+
+@dataclass(frozen=True)
+class StepBlock:
+    """Accepted steps in the order of integration: the time and state at the end of each.
+
+    Parameters
+    ----------
+    times
+        (k,)
+    states
+        (k, size)
+    """
+
+    times: np.ndarray
+    states: np.ndarray
+
+
+@dataclass(frozen=True)
+class Drift:
+    """How far a residual was from zero, over every accepted step of the integration.
+
+    Parameters
+    ----------
+    driven
+        Whether errors were fed back; then a small residual proves nothing about the rest.
+    max_abs, max_relative, final_relative
+        The largest and the last |residual|, as it is and over the scale.
+    scale
+        What counts as one.
+    correction
+        The integral of |rate * residual| over time, over the scale: how much feedback it took.
+    growth_exponent
+        The slope, in log-log, of the root mean square per bin over the last two decades of time;
+        None where the residual is at rounding level or the run too short.
+    note
+        What a reader should know.
+    history
+        Pairs (elapsed time in s, root mean square over the scale), ten bins a decade of time.
+    """
+
+    driven: bool
+    max_abs: float
+    max_relative: float
+    final_relative: float
+    scale: float
+    correction: float
+    growth_exponent: float | None
+    note: str = ""
+    history: tuple[tuple[float, float], ...] = field(default=(), repr=False)
+
+
+@dataclass(frozen=True)
+class EventRecord:
+    """An event that happened: when, which, and the state there."""
+
+    time: float
+    name: str
+    detail: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Verification:
+    """A run repeated in another way.
+
+    Parameters
+    ----------
+    against
+        What was changed.
+    difference
+        The largest difference of each state over the samples.
+    lyapunov_time
+        The time in which small errors grow e-fold, s; None where the motion is regular.
+    """
+
+    against: str
+    difference: Mapping[str, float]
+    lyapunov_time: float | None
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """What a run cost; `wall_seconds` is the integration without building and compiling."""
+
+    steps: int
+    rhs_evaluations: int
+    compile_seconds: float
+    compile_cached: bool
+    wall_seconds: float
+    instructions: int
+
+
+@dataclass(frozen=True)
+class Point:
+    """The state, reactions and outputs at one time, by name."""
+
+    time: float
+    values: Mapping[str, float]
+
+    def __getitem__(self, name: str) -> float:
+        if name not in self.values:
+            raise unknown_name("state, reaction or output", name, self.values)
+        return self.values[name]
+
+
+@dataclass(frozen=True, eq=False)
+class Trajectory:
+    """A run's result.
+
+    Parameters
+    ----------
+    times
+        (k,) the sample times that were reached.
+    states, reactions, outputs
+        Name -> (k,) values at the sample times; angles are unwrapped.
+    drift
+        By the name of the goal (and of its hidden constraint, `contact_dot`).
+    events, event_count
+        What happened.
+    outcome, message, end_time
+        How and when it ended.
+    start
+        What was changed to make the start consistent: name -> (given, value).
+    end_state
+        The state at `end_time`, by name: the start of another run.
+    units
+        The unit of each state, reaction and output.
+    description
+        What was run: formulation, solver, rates, tolerances, parameters and notes.
+    statistics, verification
+        Cost, and the repeated run if there was one.
+
+    Examples
+    --------
+    `run["x"]`, `run.reactions["rod"]`, `run.drift["energy"].max_relative`, `run.at(12.5)["y_dot"]`
+    """
+
+    times: np.ndarray
+    states: Mapping[str, np.ndarray]
+    reactions: Mapping[str, np.ndarray]
+    outputs: Mapping[str, np.ndarray]
+    drift: Mapping[str, Drift]
+    events: tuple[EventRecord, ...]
+    event_count: int
+    outcome: Outcome
+    message: str
+    end_time: float
+    start: Mapping[str, tuple[float, float]]
+    end_state: Mapping[str, float]
+    units: Mapping[str, str]
+    description: Mapping[str, Any]
+    statistics: Statistics
+    verification: Verification | None = None
+    _evaluate: Callable[[float], Point] | None = field(default=None, repr=False)
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        """Return the samples of a state, a reaction or an output; "t" is the time."""
+        if name == "t":
+            return self.times
+        for series in (self.states, self.outputs, self.reactions):
+            if name in series:
+                return series[name]
+        known = ["t", *self.states, *self.outputs, *self.reactions]
+        raise unknown_name("state, reaction or output", name, known)
+
+    def at(self, time: float) -> Point:
+        """Return the point at any time of the run, integrated anew from the last boundary.
+
+        Raises
+        ------
+        OutOfRangeError
+            The run does not cover this time.
+        """
+        if self._evaluate is None:
+            raise OutOfRangeError("this trajectory holds samples alone and cannot be continued")
+        return self._evaluate(time)

@@ -1,0 +1,198 @@
+"""Walk the instructions of a CasADi SX function and carry each over to another engine.
+
+An SX function is a list of scalar instructions. An engine is a table from operation to callable;
+an operation that is not in the table is refused by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from scipy.special import erf
+
+from daesolve.errors import UnsupportedError
+
+Table = Mapping[int, Callable[..., Any]]
+
+OPERATION_NAMES: dict[int, str] = {
+    getattr(ca, name): name.removeprefix("OP_").lower()
+    for name in dir(ca)
+    if name.startswith("OP_") and isinstance(getattr(ca, name), int)
+}
+
+_STRUCTURE = frozenset({ca.OP_INPUT, ca.OP_OUTPUT, ca.OP_CONST})
+
+
+def missing_operations(function: ca.Function, table: Table) -> tuple[str, ...]:
+    """Name the operations of a function that an engine's table lacks."""
+    used = {function.instruction_id(k) for k in range(function.n_instructions())}
+    return tuple(sorted(OPERATION_NAMES[op] for op in used - _STRUCTURE - set(table)))
+
+
+def translate(
+    function: ca.Function,
+    inputs: Sequence[Sequence[Any]],
+    table: Table,
+    constant: Callable[[float], Any] = float,
+    engine: str = "this engine",
+) -> list[list[Any]]:
+    """Evaluate an SX function's instructions in another engine's arithmetic.
+
+    Parameters
+    ----------
+    function
+        A CasADi function of SX expressions.
+    inputs
+        For each input, its non-zeros in the engine's own type.
+    table
+        The engine's operations by CasADi's operation codes.
+    constant
+        Makes the engine's value of a number.
+    engine
+        Its name, for the message.
+
+    Returns
+    -------
+    list of list
+        For each output, its non-zeros.
+
+    Raises
+    ------
+    UnsupportedError
+        The engine lacks an operation; the message names it.
+    """
+    missing = missing_operations(function, table)
+    if missing:
+        raise UnsupportedError(
+            f"{engine} has no operation {', '.join(missing)}, which {function.name()!r} needs"
+        )
+    registers: dict[int, Any] = {}
+    outputs: list[list[Any]] = [
+        [constant(0.0)] * function.nnz_out(k) for k in range(function.n_out())
+    ]
+    for k in range(function.n_instructions()):
+        operation = function.instruction_id(k)
+        source = function.instruction_input(k)
+        target = function.instruction_output(k)
+        if operation == ca.OP_INPUT:
+            registers[target[0]] = inputs[source[0]][source[1]]
+        elif operation == ca.OP_CONST:
+            registers[target[0]] = constant(function.instruction_constant(k))
+        elif operation == ca.OP_OUTPUT:
+            outputs[target[0]][target[1]] = registers[source[0]]
+        else:
+            arguments = [registers[index] for index in source]
+            registers[target[0]] = table[operation](*arguments)
+    return outputs
+
+
+def integer_power(base: Any, exponent: int) -> Any:
+    """Raise to an integer power by repeated multiplication."""
+    if exponent < 0:
+        return 1.0 / integer_power(base, -exponent)
+    result: Any = None
+    square = base
+    while exponent:
+        if exponent & 1:
+            result = square if result is None else result * square
+        exponent >>= 1
+        if exponent:
+            square = square * square
+    return 1.0 if result is None else result
+
+
+NUMPY_TABLE: Table = {
+    ca.OP_ASSIGN: lambda a: a,
+    ca.OP_ADD: np.add,
+    ca.OP_SUB: np.subtract,
+    ca.OP_MUL: np.multiply,
+    ca.OP_DIV: np.divide,
+    ca.OP_NEG: np.negative,
+    ca.OP_EXP: np.exp,
+    ca.OP_LOG: np.log,
+    ca.OP_POW: np.power,
+    ca.OP_CONSTPOW: np.power,
+    ca.OP_SQRT: np.sqrt,
+    ca.OP_SQ: np.square,
+    ca.OP_TWICE: lambda a: 2.0 * a,
+    ca.OP_SIN: np.sin,
+    ca.OP_COS: np.cos,
+    ca.OP_TAN: np.tan,
+    ca.OP_ASIN: np.arcsin,
+    ca.OP_ACOS: np.arccos,
+    ca.OP_ATAN: np.arctan,
+    ca.OP_LT: lambda a, b: np.less(a, b).astype(float),
+    ca.OP_LE: lambda a, b: np.less_equal(a, b).astype(float),
+    ca.OP_EQ: lambda a, b: np.equal(a, b).astype(float),
+    ca.OP_NE: lambda a, b: np.not_equal(a, b).astype(float),
+    ca.OP_NOT: lambda a: np.equal(a, 0.0).astype(float),
+    ca.OP_AND: lambda a, b: np.logical_and(a, b).astype(float),
+    ca.OP_OR: lambda a, b: np.logical_or(a, b).astype(float),
+    ca.OP_FLOOR: np.floor,
+    ca.OP_CEIL: np.ceil,
+    ca.OP_FMOD: np.fmod,
+    ca.OP_FABS: np.abs,
+    ca.OP_SIGN: np.sign,
+    ca.OP_COPYSIGN: np.copysign,
+    ca.OP_IF_ELSE_ZERO: lambda a, b: np.where(np.not_equal(a, 0.0), b, 0.0),
+    ca.OP_ERF: erf,
+    ca.OP_FMIN: np.fmin,
+    ca.OP_FMAX: np.fmax,
+    ca.OP_INV: lambda a: 1.0 / a,
+    ca.OP_SINH: np.sinh,
+    ca.OP_COSH: np.cosh,
+    ca.OP_TANH: np.tanh,
+    ca.OP_ASINH: np.arcsinh,
+    ca.OP_ACOSH: np.arccosh,
+    ca.OP_ATANH: np.arctanh,
+    ca.OP_ATAN2: np.arctan2,
+    ca.OP_LOG1P: np.log1p,
+    ca.OP_EXPM1: np.expm1,
+    ca.OP_HYPOT: np.hypot,
+}
+
+
+def evaluate_block(
+    function: ca.Function, times: np.ndarray, states: np.ndarray, values: np.ndarray
+) -> list[np.ndarray]:
+    """Evaluate a CasADi function of (t, x, p) for many states at once, in NumPy.
+
+    One vectorised NumPy call an instruction serves a whole block of steps.
+
+    Parameters
+    ----------
+    function
+        (t, x, p) -> dense columns.
+    times
+        (k,)
+    states
+        (k, nx)
+    values
+        (np,)
+
+    Returns
+    -------
+    list of numpy.ndarray
+        (k, size) for each output.
+    """
+    inputs = [[times], list(np.ascontiguousarray(states.T)), list(values)]
+    with np.errstate(all="ignore"):
+        results = translate(function, inputs, NUMPY_TABLE, np.float64, "the evaluation of blocks")
+    tables: list[np.ndarray] = []
+    for columns in results:
+        table = np.empty((len(times), len(columns)))
+        for index, column in enumerate(columns):
+            table[:, index] = column
+        tables.append(table)
+    return tables
+
+
+def function_of(
+    name: str, inputs: Sequence[ca.SX], outputs: Sequence[ca.SX], names: tuple[list[str], list[str]]
+) -> ca.Function:
+    """Build an SX function with dense outputs and common subexpressions shared."""
+    dense = [ca.densify(output) for output in outputs]
+    return ca.Function(name, list(inputs), dense, names[0], names[1], {"cse": True})

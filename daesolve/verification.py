@@ -1,0 +1,116 @@
+"""A run repeated in another way, and how fast small errors grow in it.
+
+A driven residual is small at almost any accuracy; only another run shows how far the trajectory
+itself can be trusted.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from daesolve.preparation import Prepared
+from daesolve.simulation import At, simulate
+from daesolve.solvers import Solver, State, Status
+from daesolve.trajectory import StepBlock, Trajectory, Verification
+
+SEPARATION = 1e-7
+"""Initial distance of the shadow, relative to the size of each state."""
+CHAOTIC = 3.0
+"""Growth beyond this many times that of regular motion, ln t, counts as chaos."""
+
+
+def verify(
+    prepared: Prepared, run: Trajectory, at: At = None, solver: Solver | None = None
+) -> Verification:
+    """Repeat a run with a tightened tolerance (or another solver) and compare the samples.
+
+    Parameters
+    ----------
+    prepared
+        What was run.
+    run
+        Its trajectory.
+    at
+        The sample times of the run.
+    solver
+        What to repeat it with; None tightens the run's own.
+    """
+    other = prepared.solver.tightened() if solver is None else solver
+    steps = float(run.statistics.steps)
+    other = other.resolved(prepared.problem, steps)
+    other.compile(prepared.problem)
+    repeated = simulate(replace(prepared, solver=other), at)
+    count = min(len(run.times), len(repeated.times))
+    difference = {
+        name: float(np.max(np.abs(values[:count] - repeated.states[name][:count]), initial=0.0))
+        for name, values in run.states.items()
+    }
+    settings = ", ".join(f"{name} {value:.3g}" for name, value in other.tolerances().items())
+    return Verification(f"{other.name}, {settings}", difference, lyapunov_time(prepared))
+
+
+def lyapunov_time(prepared: Prepared) -> float | None:
+    """Estimate the time in which small errors grow e-fold, by a shadow trajectory (Benettin).
+
+    The shadow starts beside the motion and is brought back to its first distance at each
+    boundary. Regular motion separates like t, its logarithm like ln t; only what grows
+    much faster counts as chaos.
+
+    Returns
+    -------
+    float or None
+        s; None where the motion is regular, or ends before it can be told.
+    """
+    sign = 1.0 if prepared.until >= prepared.start_time else -1.0
+    sizes = np.maximum(np.abs(prepared.initial), 1e-3 * np.max(np.abs(prepared.initial)))
+    visible = len(prepared.problem.labels.states)
+    reference = prepared.initial
+    generator = np.random.default_rng(4)
+    offset = SEPARATION * generator.choice([-1.0, 1.0], size=len(reference))
+    offset[visible:] = 0.0
+    shadow = reference + offset * sizes
+    growth: list[float] = []
+    times: list[float] = []
+    here = prepared.start_time
+    target = SEPARATION * math.sqrt(visible)
+    piece = min(prepared.segment, abs(prepared.until - here) / 50)
+    for _ in range(400):
+        ahead = here + sign * piece
+        if sign * (ahead - prepared.until) > 1e-9 * piece:
+            break
+        ends = [_advance(prepared, here, state, ahead) for state in (reference, shadow)]
+        if ends[0] is None or ends[1] is None:
+            return None
+        reference, shadow = ends
+        distance = float(np.linalg.norm(((shadow - reference) / sizes)[:visible]))
+        if distance == 0.0 or not math.isfinite(distance):
+            return None
+        if times:
+            growth.append(math.log(distance / target))
+        here = ahead
+        times.append(here)
+        shadow = reference + (shadow - reference) * (target / distance)
+    if len(growth) < 10:
+        return None
+    span = abs(times[-1] - times[0])
+    total = sum(growth)
+    regular = math.log(len(growth) + 1.0)
+    if total < CHAOTIC * max(regular, 1.0):
+        return None
+    return span / total
+
+
+def _advance(
+    prepared: Prepared, here: float, state: np.ndarray, ahead: float
+) -> np.ndarray | None:
+    end = prepared.solver.segment(
+        prepared.problem, State(here, state, prepared.values), ahead, np.empty(0), _ignore
+    )
+    return end.state if end.status is Status.REACHED else None
+
+
+def _ignore(block: StepBlock) -> None:
+    """Watch nothing."""
