@@ -36,6 +36,8 @@ from daesolve.goals import (
     Relation,
     Stop,
 )
+from daesolve.problem import Case, Problem, choice
+from daesolve.registry import problem, problems
 from daesolve.simulation import every
 from daesolve.solvers import Cvodes, Dop853, Lsoda, RadauIIA, Solver, Taylor
 from daesolve.solving import solve
@@ -65,6 +67,7 @@ __all__ = [
     "NON_NEGATIVE",
     "POSITIVE",
     "RISING",
+    "Case",
     "ControlSystem",
     "Cvodes",
     "DaesolveError",
@@ -81,6 +84,7 @@ __all__ = [
     "MechanicalSystem",
     "Nonholonomic",
     "Outcome",
+    "Problem",
     "RadauIIA",
     "Record",
     "Relation",
@@ -88,11 +92,14 @@ __all__ = [
     "Stop",
     "Taylor",
     "Trajectory",
+    "choice",
     "coordinates",
     "discrete",
     "every",
     "implicit",
     "parameters",
+    "problem",
+    "problems",
     "reactions",
     "solve",
     "states",

@@ -1,0 +1,38 @@
+"""Which solvers are usable here."""
+
+from __future__ import annotations
+
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from daesolve.solvers import SOLVERS
+
+PACKAGES = {
+    "taylor": ("heyoka", "conda install -c conda-forge heyoka.py"),
+    "cvodes": ("casadi", "pip install casadi"),
+    "dop853": ("scipy", "pip install scipy"),
+    "radau": ("scipy", "pip install scipy"),
+    "lsoda": ("scipy", "pip install scipy"),
+}
+"""The package behind each solver, and the command that adds it."""
+
+
+def solvers() -> list[dict[str, Any]]:
+    """Return name, usability, package, version and the command that adds it, for each solver."""
+    found: list[dict[str, Any]] = []
+    for name in SOLVERS:
+        package, command = PACKAGES[name]
+        try:
+            installed = version(package)
+        except PackageNotFoundError:
+            installed = None
+        found.append(
+            {
+                "name": name,
+                "usable": installed is not None,
+                "package": package,
+                "version": installed,
+                "install": None if installed is not None else command,
+            }
+        )
+    return found

@@ -1,0 +1,152 @@
+"""From words on the command line to values: NAME=VALUE pairs, rates, times, solvers."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from daesolve.errors import OutOfRangeError, unknown_name
+from daesolve.formulations import FORMULATIONS, Formulation
+from daesolve.solvers import SOLVERS, Solver, Taylor
+
+
+def pairs(option: str, words: Sequence[str]) -> dict[str, Any]:
+    """Read NAME=VALUE words; values are JSON, a bare word is a string.
+
+    Raises
+    ------
+    OutOfRangeError
+        A word has no `=`.
+    """
+    found: dict[str, Any] = {}
+    for word in words:
+        name, equals, text = word.partition("=")
+        if not equals or not name:
+            raise OutOfRangeError(f"{option} takes NAME=VALUE, not {word!r}")
+        found[name] = value(text)
+    return found
+
+
+def value(text: str) -> Any:  # noqa: ANN401
+    """Read a JSON value; what is none is a string. NaN and infinities are numbers."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        pass
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def numbers(option: str, words: Sequence[str]) -> dict[str, float]:
+    """Read NAME=NUMBER words.
+
+    Raises
+    ------
+    OutOfRangeError
+        A value is no number.
+    """
+    found = pairs(option, words)
+    for name, number in found.items():
+        if isinstance(number, bool) or not isinstance(number, int | float):
+            raise OutOfRangeError(f"{option} {name} must be a number, not {number!r}")
+    return {name: float(number) for name, number in found.items()}
+
+
+def times(text: str | None) -> list[float] | None:
+    """Read a list of times, T1,T2,...
+
+    Raises
+    ------
+    OutOfRangeError
+        An entry is no number.
+    """
+    if text is None:
+        return None
+    try:
+        return [float(entry) for entry in text.split(",") if entry.strip()]
+    except ValueError:
+        raise OutOfRangeError(f"--at takes times in s, T1,T2,..., not {text!r}") from None
+
+
+def parameters_of(path: Path) -> dict[str, Any]:
+    """Read parameters from a JSON or TOML file of names and values.
+
+    Raises
+    ------
+    OutOfRangeError
+        The file is missing, unreadable or holds no table.
+    """
+    if not path.is_file():
+        raise OutOfRangeError(f"--parameters: there is no file {path}")
+    text = path.read_text(encoding="utf-8")
+    try:
+        table = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
+    except (tomllib.TOMLDecodeError, json.JSONDecodeError) as error:
+        raise OutOfRangeError(f"--parameters: {path} cannot be read: {error}") from None
+    if not isinstance(table, dict):
+        raise OutOfRangeError(f"--parameters: {path} must hold names and values")
+    return table
+
+
+def formulation(name: str, words: Sequence[str]) -> Formulation:
+    """Make the formulation with its rates: `50`, `energy=off`, `auto`.
+
+    Raises
+    ------
+    UnknownNameError, OutOfRangeError
+        No such formulation, or a rate that is none.
+    """
+    if name not in FORMULATIONS:
+        raise unknown_name("formulation", name, FORMULATIONS)
+    common: float | str | None = None
+    single: dict[str, float | None] = {}
+    for word in words:
+        goal, equals, text = word.rpartition("=")
+        if text == "auto" and not equals:
+            common = "auto"
+            continue
+        try:
+            rate = None if text == "off" else float(text)
+        except ValueError:
+            raise OutOfRangeError(
+                f"--rate takes [GOAL=]VALUE, [GOAL=]off or auto, not {word!r}"
+            ) from None
+        if equals:
+            single[goal] = rate
+        else:
+            common = 0.0 if rate is None else rate
+    settings: dict[str, Any] = {"rate": common, "rates": single}
+    return FORMULATIONS[name](**settings)
+
+
+def solver(name: str | None, rtol: float | None, atol: float | None) -> Solver | None:
+    """Make the solver, None for the automatic choice.
+
+    Raises
+    ------
+    UnknownNameError, OutOfRangeError
+        No such solver, or a tolerance that it does not have.
+    """
+    if name is None:
+        if rtol is None and atol is None:
+            return None
+        name = Taylor.name if atol is None else "cvodes"
+    if name not in SOLVERS:
+        raise unknown_name("solver", name, SOLVERS)
+    kind = SOLVERS[name]
+    known = {entry.name for entry in fields(kind)}  # pyright: ignore[reportArgumentType]
+    settings: dict[str, float] = {}
+    for option, given in (("rtol", rtol), ("atol", atol)):
+        if given is None:
+            continue
+        own = "tolerance" if option == "rtol" and "rtol" not in known else option
+        if own not in known:
+            raise OutOfRangeError(f"the solver {name!r} has no {option}; use --rtol")
+        settings[own] = given
+    return kind(**settings)

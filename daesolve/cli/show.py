@@ -1,0 +1,92 @@
+"""What `daesolve show` tells of a problem."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from daesolve.problem import Choice, Problem
+
+
+def description(problem: Problem) -> dict[str, Any]:
+    """Return a problem as a JSON object, its system posed with the default structure."""
+    model = next(iter(problem.models))
+    system = problem.system(model, problem.default_structure())
+    dynamics = system.dynamics
+    labels = dynamics.labels
+    units = dict(zip(system.parameters.names, system.parameters.units, strict=True))
+    structure = {
+        name: list(entry.options) if isinstance(entry, Choice) else entry
+        for name, entry in problem.structure.items()
+    }
+    return {
+        "name": problem.name,
+        "title": problem.title,
+        "models": list(problem.models),
+        "structure": structure,
+        "parameters": {
+            name: {
+                "default": dynamics.values[name],
+                "unit": str(units.get(name, "")),
+                "range": str(interval),
+            }
+            for name, interval in dynamics.ranges.items()
+        },
+        "start": list(problem.start_names),
+        "states": dict(zip(labels.states, map(str, labels.state_units), strict=True)),
+        "reactions": dict(zip(labels.reactions, labels.reaction_units, strict=True)),
+        "outputs": dict(zip(labels.outputs, labels.output_units, strict=True)),
+        "goals": list(dynamics.goal_names),
+        "events": [event.name for event in dynamics.events],
+        "cases": [
+            {
+                "name": case.name,
+                "model": case.model or model,
+                "structure": dict(case.structure),
+                "parameters": dict(case.parameters),
+                "start": dict(case.start),
+                "start_time": case.start_time,
+                "until": case.until,
+                "times": list(case.times),
+                "rate": case.rate,
+                "note": case.note,
+            }
+            for case in problem.cases
+        ],
+        "analyses": [],
+        "references": list(problem.sources),
+    }
+
+
+def description_tables(document: dict[str, Any]) -> RenderableType:
+    """Return the same for a person to read."""
+    parts: list[RenderableType] = [Text(f"{document['name']}: {document['title']}", style="bold")]
+
+    def line(title: str, words: list[str]) -> None:
+        if words:
+            parts.append(Text(f"{title}: {', '.join(words)}"))
+
+    line("models", document["models"])
+    line("structure", [f"{name} = {value}" for name, value in document["structure"].items()])
+    parameters = Table("parameter", "default", "unit", "range", box=None, pad_edge=False)
+    for name, entry in document["parameters"].items():
+        parameters.add_row(name, f"{entry['default']:g}", entry["unit"], entry["range"])
+    parts += [Text(), parameters, Text()]
+    for kind in ("states", "reactions", "outputs"):
+        line(
+            kind,
+            [f"{name} [{unit}]" if unit else name for name, unit in document[kind].items()],
+        )
+    line("goals", document["goals"])
+    line("events", document["events"])
+    line("start values of cases", document["start"])
+    cases = Table("case", "start", "until", "note", box=None, pad_edge=False)
+    for case in document["cases"]:
+        start = ", ".join(f"{name} = {value:g}" for name, value in case["start"].items())
+        cases.add_row(case["name"], start, f"{case['until']:g} s", case["note"])
+    parts += [Text(), cases, Text()]
+    parts += [Text(reference) for reference in document["references"]]
+    return Group(*parts)

@@ -1,0 +1,370 @@
+"""Problems: what a plugin offers. A system by structure, its cases, its figures."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from daesolve.errors import OutOfRangeError, PosingError, unknown_name
+from daesolve.preparation import DEFAULT_RATE
+from daesolve.solving import solve
+from daesolve.system import System
+from daesolve.trajectory import Trajectory
+
+Values = Mapping[str, float]
+Structure = Mapping[str, Any]
+Builder = Callable[..., System]
+StartRule = Callable[[Values, Values, Structure], dict[str, float]]
+ScaleRule = Callable[[Values, Values, Structure], dict[str, float]]
+FigureRule = Callable[[Mapping[str, Any]], Figure]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A structural choice among named values; the first is the default.
+
+    In Python a value of one's own may be given in place of a name.
+    """
+
+    options: Mapping[str, Any]
+
+    @property
+    def default(self) -> str:
+        """The name of the first option."""
+        return next(iter(self.options))
+
+
+def choice(**options: object) -> Choice:
+    """Offer named values for a structural choice."""
+    return Choice(options)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A run by a name: model, structure, parameters, start and horizon.
+
+    Parameters
+    ----------
+    name
+        Lower case with hyphens.
+    until
+        The horizon, s.
+    model
+        None takes the problem's first model.
+    structure, parameters
+        What differs from the problem's defaults.
+    start
+        Start values by the problem's own names (see `Problem.start`).
+    start_time
+        The time of the start, s.
+    rate
+        The default rate of this case's goals, 1/s.
+    times
+        Sample times of interest, s; even samples where there are none.
+    note
+        What is special about it, and where it comes from.
+    """
+
+    name: str
+    until: float
+    model: str | None = None
+    structure: Structure = field(default_factory=dict)
+    parameters: Values = field(default_factory=dict)
+    start: Values = field(default_factory=dict)
+    start_time: float = 0.0
+    rate: float = DEFAULT_RATE
+    times: tuple[float, ...] = ()
+    note: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A family of systems with its cases.
+
+    Parameters
+    ----------
+    name
+        Lower case with hyphens.
+    title
+        A line for the list.
+    models
+        Name -> function of the structure that poses the system; the first is the default.
+    cases
+        At least one; the first is the default.
+    sources
+        Papers and books.
+    structure
+        Choices that rebuild the equations, with their defaults: a bool, an int or a `Choice`.
+    start
+        (start values, parameters, structure) -> guess of the states. Without it, start values
+        are states, and are kept as they are.
+    scales
+        (start values, parameters, structure) -> scale of goals by name, such as the energy scale.
+    figures
+        Name -> function of a run's document that draws a figure of the problem's own.
+
+    Raises
+    ------
+    PosingError
+        There is no model or no case, or two cases have one name.
+    """
+
+    name: str
+    title: str
+    models: Mapping[str, Builder]
+    cases: Sequence[Case]
+    sources: Sequence[str] = ()
+    structure: Mapping[str, bool | int | Choice] = field(default_factory=dict)
+    start: StartRule | None = None
+    scales: ScaleRule | None = None
+    figures: Mapping[str, FigureRule] = field(default_factory=dict)
+    _systems: dict[str, System] = field(default_factory=dict, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if not self.models or not self.cases:
+            raise PosingError(f"the problem {self.name!r} needs at least one model and one case")
+        names = [case.name for case in self.cases]
+        if len(set(names)) < len(names):
+            raise PosingError(f"two cases of the problem {self.name!r} have one name")
+
+    def case(
+        self, name: str | None = None, *, model: str | None = None, **overrides: Any
+    ) -> BoundCase:
+        """Return a case, ready to run, some of its parameters or structure changed.
+
+        Parameters
+        ----------
+        name
+            The case; None takes the first.
+        model
+            In place of the case's.
+        **overrides
+            Parameters and structure by name.
+
+        Raises
+        ------
+        UnknownNameError, OutOfRangeError
+            A name that nothing carries, or a value that cannot be.
+        """
+        chosen = self.cases[0] if name is None else self._find_case(name)
+        bound = BoundCase(self, chosen, self._model(model or chosen.model), {}, {}, {}, {})
+        return bound.changed({**chosen.structure, **chosen.parameters, **overrides})
+
+    def _find_case(self, name: str) -> Case:
+        for case in self.cases:
+            if case.name == name:
+                return case
+        raise unknown_name("case", name, [case.name for case in self.cases])
+
+    def _model(self, name: str | None) -> str:
+        if name is None:
+            return next(iter(self.models))
+        if name not in self.models:
+            raise unknown_name("model", name, self.models)
+        return name
+
+    @property
+    def start_names(self) -> tuple[str, ...]:
+        """The names of start values that its cases use."""
+        return tuple(dict.fromkeys(name for case in self.cases for name in case.start))
+
+    def default_structure(self) -> dict[str, Any]:
+        """Return the structure where nothing is chosen; a choice by its name."""
+        return {
+            name: value.default if isinstance(value, Choice) else value
+            for name, value in self.structure.items()
+        }
+
+    def check_structure(self, name: str, value: Any) -> Any:  # noqa: ANN401
+        """Return a structural value, or say what it could be.
+
+        Raises
+        ------
+        OutOfRangeError
+            The value has the wrong type or is none of the options.
+        """
+        default = self.structure[name]
+        if isinstance(default, Choice):
+            if isinstance(value, str) and value not in default.options:
+                raise unknown_name(f"value of {name!r}", value, default.options)
+            return value
+        kind = type(default)
+        if type(value) is not kind:
+            wanted = "true or false" if kind is bool else "a whole number"
+            raise OutOfRangeError(f"structure {name!r} is {value!r}, but must be {wanted}")
+        return value
+
+    def system(self, model: str, structure: Structure) -> System:
+        """Pose the system of a model and a structure; the same one for the same choices."""
+        arguments = {
+            name: default.options.get(value, value)
+            if isinstance(default := self.structure[name], Choice) and isinstance(value, str)
+            else value
+            for name, value in structure.items()
+        }
+        key = json.dumps([model, structure], default=lambda value: f"{id(value)}", sort_keys=True)
+        if key not in self._systems:
+            self._systems[key] = self.models[model](**arguments)
+        return self._systems[key]
+
+
+@dataclass(frozen=True, eq=False)
+class BoundCase:
+    """A case of a problem with every value chosen: `.solve(...)` runs it.
+
+    Parameters
+    ----------
+    problem, case, model
+        Where it comes from.
+    structure, parameters
+        What was chosen in place of the problem's defaults.
+    start
+        Start values by the case's own names, in place of the case's.
+    initial
+        Values of states, to be kept.
+    """
+
+    problem: Problem
+    case: Case
+    model: str
+    structure: Structure
+    parameters: Values
+    start: Values
+    initial: Values
+
+    @property
+    def full_structure(self) -> dict[str, Any]:
+        """The structure, the defaults included."""
+        return self.problem.default_structure() | dict(self.structure)
+
+    @property
+    def system(self) -> System:
+        """The system, posed."""
+        return self.problem.system(self.model, self.full_structure)
+
+    @property
+    def full_parameters(self) -> dict[str, float]:
+        """Every parameter's value."""
+        dynamics = self.system.dynamics
+        defaults = {name: dynamics.values[name] for name in dynamics.ranges}
+        return defaults | dict(self.parameters)
+
+    @property
+    def full_start(self) -> dict[str, float]:
+        """The start values by the case's own names."""
+        return {**self.case.start, **self.start}
+
+    def changed(self, overrides: Mapping[str, Any]) -> BoundCase:
+        """Return the case with other parameters and structure.
+
+        Raises
+        ------
+        UnknownNameError, OutOfRangeError
+            A name that nothing carries, or a value that cannot be.
+        """
+        structural = {
+            name: self.problem.check_structure(name, value)
+            for name, value in overrides.items()
+            if name in self.problem.structure
+        }
+        shaped = replace(self, structure={**self.structure, **structural})
+        numbers = {name: value for name, value in overrides.items() if name not in structural}
+        system = shaped.system
+        known = system.dynamics.ranges
+        for name in numbers:
+            if name not in known:
+                raise unknown_name("parameter", name, [*known, *self.problem.structure])
+        checked = {
+            name: (system.discrete if name in system.discrete else system.parameters).check(
+                name, value
+            )
+            for name, value in numbers.items()
+        }
+        return replace(shaped, parameters={**self.parameters, **checked})
+
+    def starting(self, values: Mapping[str, float]) -> BoundCase:
+        """Return the case with other start values, by its own names or by those of states.
+
+        Raises
+        ------
+        UnknownNameError
+            Neither the case nor the system has such a name.
+        """
+        own = dict(self.start)
+        states = dict(self.initial)
+        known = self.system.dynamics.labels.states
+        rule = self.problem.start is not None
+        for name, value in values.items():
+            if rule and name in self.problem.start_names:
+                own[name] = float(value)
+            elif name in known:
+                states[name] = float(value)
+            else:
+                raise unknown_name("start value", name, [*known, *self.problem.start_names])
+        return replace(self, start=own, initial=states)
+
+    def solve(self, until: float | None = None, **options: Any) -> Trajectory:
+        """Run the case; options as for `daesolve.solve`.
+
+        Parameters
+        ----------
+        until
+            In place of the case's horizon, s.
+        **options
+            `formulation`, `solver`, `at`, `verify`, `redundant`, `rank_loss`, `progress`, and
+            `initial` for start values by the case's own names or by those of states.
+        """
+        case = self.starting(options.pop("initial", None) or {})
+        guess, initial = case._guess()
+        scales: dict[str, float] = {}
+        if self.problem.scales is not None:
+            scales = self.problem.scales(
+                case.full_start, case.full_parameters, case.full_structure
+            )
+        horizon = self.case.until if until is None else until
+        defaults = {
+            "at": self.case.times or None if until is None else None,
+            "default_rate": self.case.rate,
+            "start_time": self.case.start_time,
+            "scales": scales,
+        }
+        return solve(
+            case.system,
+            horizon,
+            initial,
+            guess=guess,
+            parameters=case.full_parameters,
+            **{**defaults, **options},
+        )
+
+    def _guess(self) -> tuple[dict[str, float], dict[str, float]]:
+        """Return the guess of the states, and what is to be kept of it."""
+        start = self.full_start
+        if self.problem.start is None:
+            return {}, {**start, **self.initial}
+        for name, value in start.items():
+            if not isinstance(value, int | float) or value != value or abs(value) == float("inf"):
+                raise OutOfRangeError(
+                    f"the start value of {name!r} is {value!r}, not a finite number"
+                )
+        return (
+            self.problem.start(start, self.full_parameters, self.full_structure),
+            dict(self.initial),
+        )
+
+    def identity(self) -> dict[str, Any]:
+        """Return what the report calls this run: problem, case, model, structure."""
+        structure = {
+            name: value if isinstance(value, bool | int | float | str) else repr(value)
+            for name, value in self.full_structure.items()
+        }
+        return {
+            "problem": self.problem.name,
+            "case": self.case.name,
+            "model": self.model,
+            "structure": structure,
+        }

@@ -1,0 +1,1 @@
+"""Constrained mechanical systems as plugins of daesolve, one module a family."""
