@@ -74,13 +74,15 @@ def _level(dynamics: Dynamics, residuals: list[tuple[str, ca.SX]], columns: np.n
 
     def evaluate(t: float, x: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         residual, jacobian = function(t, x, p)
-        return np.asarray(residual).ravel(), np.asarray(jacobian).reshape(len(residuals), len(columns))
+        return np.asarray(residual).ravel(), np.asarray(jacobian).reshape(
+            len(residuals), len(columns)
+        )
 
     return _Level(tuple(name for name, _ in residuals), columns, evaluate)
 
 
 def _size(level: _Level, t: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
-    """The size of each residual's terms: sum |d residual / d x_i| max(|x_i|, typical)."""
+    """Return the size of each residual's terms: sum |d residual / d x_i| max(|x_i|, typical)."""
     _, jacobian = level.evaluate(t, x, p)
     part = np.abs(x[level.columns])
     typical = np.max(part, initial=0.0) or 1.0

@@ -106,17 +106,13 @@ class Saddle:
             for number in range(len(dynamics.relations))
             if number not in solved
         }
-        paired = {
-            index for index in self._index_of_reaction.values() if index < first_free
-        }
+        paired = {index for index in self._index_of_reaction.values() if index < first_free}
         block_rows = [i for i in goal_index.values() if i not in paired]
         block_rows += list(self._tie_index.values())
         self.entries = self._assemble(influence, ties)
         self.symmetric = not block_rows and not replaced and self._is_symmetric(influence)
         after = {
-            index: frozenset(
-                column for column in self._touched(index) if column < self._count
-            )
+            index: frozenset(column for column in self._touched(index) if column < self._count)
             for index in paired
         }
         nodes = [*range(self._count), *sorted(paired)]
@@ -127,9 +123,7 @@ class Saddle:
             shifts=self._shifts(paired) if plan.proximal else None,
             block_rows=block_rows,
             block_columns=[self._index_of_reaction[r] for r in free],
-            block_scales={
-                self._index_of_reaction[r]: plan.block_scales.get(r, 1.0) for r in free
-            },
+            block_scales={self._index_of_reaction[r]: plan.block_scales.get(r, 1.0) for r in free},
         )
         self.free_reactions = tuple(free)
         self._influence = influence
@@ -229,15 +223,19 @@ class Saddle:
         length that is left over its length: zero where the goal depends on the others or no
         reaction influences it.
         """
-        lengths = {
-            row: norm / ca.fmax(whole, 1e-300)
-            for row, norm, whole in zip(
-                self.factors.block_rows,
-                self.factors.block_basis.norms,
-                self.factors.block_basis.row_norms,
-                strict=True,
-            )
-        } if self.factors.block_basis is not None else {}
+        lengths = (
+            {
+                row: norm / ca.fmax(whole, 1e-300)
+                for row, norm, whole in zip(
+                    self.factors.block_rows,
+                    self.factors.block_basis.norms,
+                    self.factors.block_basis.row_norms,
+                    strict=True,
+                )
+            }
+            if self.factors.block_basis is not None
+            else {}
+        )
         grips: list[ca.SX] = []
         for number, row in enumerate(self.dynamics.rows):
             index = self._count + number
@@ -268,9 +266,7 @@ def _substitute_relations(influence: ca.SX, ties: list[ca.SX]) -> list[_Substitu
         _, reaction = max(candidates)
         coefficient = float(tie[0, reaction])
         others = {
-            r: tie[0, r]
-            for r in range(tie.numel())
-            if r != reaction and not is_zero(tie[0, r])
+            r: tie[0, r] for r in range(tie.numel()) if r != reaction and not is_zero(tie[0, r])
         }
         column = influence[:, reaction]
         for other, entry in others.items():
@@ -339,7 +335,7 @@ def regularisations(
 def _block_scales(
     dynamics: Dynamics, samples: Sequence[tuple[float, np.ndarray]], values: np.ndarray
 ) -> dict[int, float]:
-    """Scale reactions by the size of the accelerations that they cause (M^-1 B), to a power of 2."""
+    """Scale reactions by the size of the accelerations that they cause, to a power of two."""
     norms: list[np.ndarray] = []
     for t, x in samples:
         parts = dynamics.matrices(t, x, values)
@@ -376,13 +372,20 @@ def _backward_error(
             return np.inf
         parts = dynamics.matrices(t, x, values)
         checks = (
-            (parts["mass"] @ a - parts["influence"] @ u - parts["force"].ravel(),
-             np.abs(parts["mass"]) @ np.abs(a) + np.abs(parts["influence"]) @ np.abs(u)
-             + np.abs(parts["force"]).ravel()),
-            (parts["jacobian"] @ a + parts["bias"].ravel(),
-             np.abs(parts["jacobian"]) @ np.abs(a) + np.abs(parts["bias"]).ravel()),
-            (parts["ties"] @ u + parts["offsets"].ravel(),
-             np.abs(parts["ties"]) @ np.abs(u) + np.abs(parts["offsets"]).ravel()),
+            (
+                parts["mass"] @ a - parts["influence"] @ u - parts["force"].ravel(),
+                np.abs(parts["mass"]) @ np.abs(a)
+                + np.abs(parts["influence"]) @ np.abs(u)
+                + np.abs(parts["force"]).ravel(),
+            ),
+            (
+                parts["jacobian"] @ a + parts["bias"].ravel(),
+                np.abs(parts["jacobian"]) @ np.abs(a) + np.abs(parts["bias"]).ravel(),
+            ),
+            (
+                parts["ties"] @ u + parts["offsets"].ravel(),
+                np.abs(parts["ties"]) @ np.abs(u) + np.abs(parts["offsets"]).ravel(),
+            ),
         )
         for residual, size in checks:
             size = np.maximum(size, 1e-3 * np.max(size, initial=0.0))

@@ -88,7 +88,6 @@ class Factorization:
     pivots: dict[int, ca.SX]
     lower: dict[int, dict[int, ca.SX]]
     upper: dict[int, dict[int, ca.SX]]
-    block: Entries
     block_rows: Sequence[int] = ()
     block_columns: Sequence[int] = ()
     block_scales: Mapping[int, float] = field(default_factory=dict)
@@ -117,6 +116,48 @@ class Factorization:
                     total = total - entry * solution[column]
             solution[pivot] = total / self.pivots[pivot]
         return solution
+
+
+class _Work:
+    """The matrix under elimination, with the rows that each column still stands in."""
+
+    def __init__(self, entries: Entries, shifts: Mapping[int, ca.SX]) -> None:
+        self.rows: Entries = {row: dict(columns) for row, columns in entries.items()}
+        self._rows_of: dict[int, set[int]] = {}
+        for row, columns in self.rows.items():
+            for column in columns:
+                self._rows_of.setdefault(column, set()).add(row)
+        for index, shift in shifts.items():
+            self._add(index, index, shift)
+
+    def _add(self, row: int, column: int, value: ca.SX) -> ca.SX:
+        entries = self.rows.setdefault(row, {})
+        entries[column] = entries[column] + value if column in entries else value
+        self._rows_of.setdefault(column, set()).add(row)
+        return entries[column]
+
+    def eliminate(
+        self, pivot: int, symmetric: bool
+    ) -> tuple[ca.SX, dict[int, ca.SX], dict[int, ca.SX]]:
+        """Take a pivot out: its value, the factors of the other rows, and the rest of its row."""
+        row = self.rows.pop(pivot, {})
+        value = row.pop(pivot, None)
+        if value is None or is_zero(value):
+            raise PosingError(f"pivot {pivot} of the elimination is zero by structure")
+        below = sorted(self._rows_of.pop(pivot, set()) - {pivot})
+        for column in row:
+            self._rows_of[column].discard(pivot)
+        factors: dict[int, ca.SX] = {}
+        for other in below:
+            factors[other] = self.rows[other].pop(pivot) / value
+            for column, top in row.items():
+                if not symmetric or column == other:
+                    self._add(other, column, -(factors[other] * top))
+                elif column < other:
+                    entry = self._add(other, column, -(factors[other] * top))
+                    self.rows[column][other] = entry
+                    self._rows_of[other].add(column)
+        return value, factors, row
 
 
 def factorize(
@@ -152,61 +193,29 @@ def factorize(
     PosingError
         A pivot is zero by structure.
     """
-    work: Entries = {row: dict(columns) for row, columns in entries.items()}
-    columns_of: dict[int, set[int]] = {}
-    for row, columns in work.items():
-        for column in columns:
-            columns_of.setdefault(column, set()).add(row)
-    for index, shift in (shifts or {}).items():
-        row = work.setdefault(index, {})
-        row[index] = row[index] + shift if index in row else shift
-        columns_of.setdefault(index, set()).add(index)
+    work = _Work(entries, shifts or {})
     pivots: dict[int, ca.SX] = {}
     lower: dict[int, dict[int, ca.SX]] = {}
     upper: dict[int, dict[int, ca.SX]] = {}
     for pivot in order:
-        row = work.pop(pivot, {})
-        value = row.pop(pivot, None)
-        if value is None or is_zero(value):
-            raise PosingError(f"pivot {pivot} of the elimination is zero by structure")
-        pivots[pivot] = value
-        column_rows = columns_of.pop(pivot, set()) - {pivot}
-        upper[pivot] = row
-        lower[pivot] = {}
-        for other in row:
-            columns_of[other].discard(pivot)
-        for other in sorted(column_rows):
-            entry = work[other].pop(pivot)
-            factor = entry / value
-            lower[pivot][other] = factor
-            for column, top in row.items():
-                if symmetric and column > other and column in column_rows:
-                    continue
-                target = work[other]
-                update = factor * top
-                target[column] = target[column] - update if column in target else -update
-                columns_of[column].add(other)
-                if symmetric and column != other:
-                    work[column][other] = target[column]
-                    columns_of[other].add(column)
+        pivots[pivot], lower[pivot], upper[pivot] = work.eliminate(pivot, symmetric)
     basis = None
     scales = block_scales or {}
     if block_rows:
         zero = ca.SX(0)
         rows = [
-            [work.get(r, {}).get(c, zero) * scales.get(c, 1.0) for c in block_columns]
+            [work.rows.get(r, {}).get(c, zero) * scales.get(c, 1.0) for c in block_columns]
             for r in block_rows
         ]
         basis = orthogonal_rows(rows)
-    return Factorization(
-        order, pivots, lower, upper, work, block_rows, block_columns, scales, basis
-    )
+    return Factorization(order, pivots, lower, upper, block_rows, block_columns, scales, basis)
 
 
 @dataclass(frozen=True)
 class OrthogonalBasis:
     """A square matrix as L Q with orthonormal rows in Q."""
 
+    matrix: list[list[ca.SX]]
     triangle: list[list[ca.SX]]
     rows: list[list[ca.SX]]
     norms: list[ca.SX]
@@ -214,6 +223,11 @@ class OrthogonalBasis:
 
     def solve(self, right_side: Sequence[ca.SX]) -> list[ca.SX]:
         """Solve for one right-hand side."""
+        if len(right_side) == 2:
+            (a, b), (c, d) = self.matrix
+            determinant = a * d - b * c
+            e, f = right_side
+            return [(d * e - b * f) / determinant, (a * f - c * e) / determinant]
         weights: list[ca.SX] = []
         for index, value in enumerate(right_side):
             total = value
@@ -245,7 +259,7 @@ def orthogonal_rows(rows: Sequence[Sequence[ca.SX]]) -> OrthogonalBasis:
         norms.append(norm)
         row_norms.append(ca.sqrt(sum((a * a for a in row), ca.SX(0))))
         basis.append([a / norm for a in rest])
-    return OrthogonalBasis(triangle, basis, norms, row_norms)
+    return OrthogonalBasis([list(row) for row in rows], triangle, basis, norms, row_norms)
 
 
 def solve_small(matrix: ca.SX, right_side: ca.SX) -> ca.SX:

@@ -65,9 +65,7 @@ class Monitor:
         """Take in a block of accepted steps."""
         if not len(block.times):
             return
-        table = evaluate_block(
-            self.problem.residuals, block.times, block.states, self.values
-        )[0]
+        table = evaluate_block(self.problem.residuals, block.times, block.states, self.values)[0]
         count = len(self.problem.watched)
         sizes = np.abs(table[:, :count])
         worst = np.where(np.isnan(sizes), np.inf, sizes)
@@ -111,9 +109,7 @@ class Monitor:
     def weakest(self) -> tuple[str, ...]:
         """Name the goals whose grip fell furthest, weakest first."""
         order = np.argsort(self.smallest_pivots)
-        return tuple(
-            self.problem.pivot_goals[i] for i in order if self.smallest_pivots[i] < 1e-3
-        )
+        return tuple(self.problem.pivot_goals[i] for i in order if self.smallest_pivots[i] < 1e-3)
 
     def drift(self) -> Mapping[str, Drift]:
         """Return the drift of everything that is watched."""

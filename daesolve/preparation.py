@@ -236,9 +236,7 @@ def _check_times(request: Request) -> None:
         raise OutOfRangeError(f"the rate is {request.default_rate!r}, but must be >= 0")
 
 
-def _numbers(
-    dynamics: Dynamics, request: Request
-) -> tuple[dict[str, float], dict[str, float]]:
+def _numbers(dynamics: Dynamics, request: Request) -> tuple[dict[str, float], dict[str, float]]:
     """Check the parameters; return them, and all of p by name."""
     known = dynamics.ranges
     for name, value in request.parameters.items():
@@ -364,9 +362,7 @@ def _problem(
     return built[key]
 
 
-def _run_probe(
-    problem: OdeProblem, values: np.ndarray, start: Start, request: Request
-) -> _Probe:
+def _run_probe(problem: OdeProblem, values: np.ndarray, start: Start, request: Request) -> _Probe:
     """Integrate a few hundred steps without feedback, for typical sizes and steps."""
     rate = BufferedFunction(problem.rhs, values)
     state = np.concatenate([start.state, np.zeros(problem.size - len(start.state))])
@@ -430,9 +426,7 @@ def _floors(
     return floors
 
 
-def _solver(
-    asked: Solver | None, problem: OdeProblem, steps: float, notes: list[str]
-) -> Solver:
+def _solver(asked: Solver | None, problem: OdeProblem, steps: float, notes: list[str]) -> Solver:
     if asked is not None:
         refusal = asked.refusal(problem)
         if refusal is not None:

@@ -179,7 +179,7 @@ class Problem:
             for name, value in self.structure.items()
         }
 
-    def check_structure(self, name: str, value: Any) -> Any:  # noqa: ANN401
+    def check_structure(self, name: str, value: Any) -> Any:
         """Return a structural value, or say what it could be.
 
         Raises
@@ -322,9 +322,7 @@ class BoundCase:
         guess, initial = case._guess()
         scales: dict[str, float] = {}
         if self.problem.scales is not None:
-            scales = self.problem.scales(
-                case.full_start, case.full_parameters, case.full_structure
-            )
+            scales = self.problem.scales(case.full_start, case.full_parameters, case.full_structure)
         horizon = self.case.until if until is None else until
         defaults = {
             "at": self.case.times or None if until is None else None,

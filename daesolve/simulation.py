@@ -62,8 +62,7 @@ def sample_times(at: At, start: float, until: float) -> np.ndarray:
         A time is not finite or lies outside the run.
     """
     if at is None:
-        times = np.linspace(start, until, DEFAULT_SAMPLES)
-        return times
+        return np.linspace(start, until, DEFAULT_SAMPLES)
     if isinstance(at, Every):
         sign = 1.0 if until >= start else -1.0
         count = math.floor(abs(until - start) / at.interval * (1 + 1e-12))

@@ -7,6 +7,8 @@ an operation that is not in the table is refused by name.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import casadi as ca
@@ -23,12 +25,55 @@ OPERATION_NAMES: dict[int, str] = {
     if name.startswith("OP_") and isinstance(getattr(ca, name), int)
 }
 
+_COMMUTATIVE = frozenset({ca.OP_ADD, ca.OP_MUL, ca.OP_FMIN, ca.OP_FMAX, ca.OP_HYPOT})
 _STRUCTURE = frozenset({ca.OP_INPUT, ca.OP_OUTPUT, ca.OP_CONST})
+
+
+@dataclass(frozen=True)
+class Program:
+    """The instructions of an SX function with equal values shared.
+
+    Parameters
+    ----------
+    steps
+        For each value: its operation and what it works on: (input, element) of an input, the
+        number of a constant, else the values it takes.
+    outputs
+        For each output, pairs (element, value).
+    """
+
+    steps: tuple[tuple[int, tuple[Any, ...]], ...]
+    outputs: tuple[tuple[tuple[int, int], ...], ...]
+
+
+@lru_cache(maxsize=256)
+def program(function: ca.Function) -> Program:
+    """Read a function's instructions once; a b and b a, which CasADi keeps apart, become one."""
+    registers: dict[int, int] = {}
+    known: dict[tuple[Any, ...], int] = {}
+    outputs: list[list[tuple[int, int]]] = [[] for _ in range(function.n_out())]
+    for k in range(function.n_instructions()):
+        operation = function.instruction_id(k)
+        source, target = function.instruction_input(k), function.instruction_output(k)
+        if operation == ca.OP_OUTPUT:
+            outputs[target[0]].append((target[1], registers[source[0]]))
+            continue
+        operands: tuple[Any, ...]
+        if operation == ca.OP_INPUT:
+            operands = tuple(source)
+        elif operation == ca.OP_CONST:
+            operands = (function.instruction_constant(k),)
+        else:
+            operands = tuple(registers[index] for index in source)
+            if operation in _COMMUTATIVE:
+                operands = tuple(sorted(operands))
+        registers[target[0]] = known.setdefault((operation, operands), len(known))
+    return Program(tuple(known), tuple(tuple(pairs) for pairs in outputs))
 
 
 def missing_operations(function: ca.Function, table: Table) -> tuple[str, ...]:
     """Name the operations of a function that an engine's table lacks."""
-    used = {function.instruction_id(k) for k in range(function.n_instructions())}
+    used = {operation for operation, _ in program(function).steps}
     return tuple(sorted(OPERATION_NAMES[op] for op in used - _STRUCTURE - set(table)))
 
 
@@ -69,23 +114,21 @@ def translate(
         raise UnsupportedError(
             f"{engine} has no operation {', '.join(missing)}, which {function.name()!r} needs"
         )
-    registers: dict[int, Any] = {}
-    outputs: list[list[Any]] = [
-        [constant(0.0)] * function.nnz_out(k) for k in range(function.n_out())
-    ]
-    for k in range(function.n_instructions()):
-        operation = function.instruction_id(k)
-        source = function.instruction_input(k)
-        target = function.instruction_output(k)
+    shared = program(function)
+    values: list[Any] = []
+    for operation, operands in shared.steps:
         if operation == ca.OP_INPUT:
-            registers[target[0]] = inputs[source[0]][source[1]]
+            values.append(inputs[operands[0]][operands[1]])
         elif operation == ca.OP_CONST:
-            registers[target[0]] = constant(function.instruction_constant(k))
-        elif operation == ca.OP_OUTPUT:
-            outputs[target[0]][target[1]] = registers[source[0]]
+            values.append(constant(operands[0]))
         else:
-            arguments = [registers[index] for index in source]
-            registers[target[0]] = table[operation](*arguments)
+            values.append(table[operation](*[values[index] for index in operands]))
+    outputs: list[list[Any]] = []
+    for number, pairs in enumerate(shared.outputs):
+        column: list[Any] = [constant(0.0)] * function.nnz_out(number)
+        for element, value in pairs:
+            column[element] = values[value]
+        outputs.append(column)
     return outputs
 
 

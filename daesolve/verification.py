@@ -81,10 +81,11 @@ def lyapunov_time(prepared: Prepared) -> float | None:
         ahead = here + sign * piece
         if sign * (ahead - prepared.until) > 1e-9 * piece:
             break
-        ends = [_advance(prepared, here, state, ahead) for state in (reference, shadow)]
-        if ends[0] is None or ends[1] is None:
+        next_reference = _advance(prepared, here, reference, ahead)
+        next_shadow = _advance(prepared, here, shadow, ahead)
+        if next_reference is None or next_shadow is None:
             return None
-        reference, shadow = ends
+        reference, shadow = next_reference, next_shadow
         distance = float(np.linalg.norm(((shadow - reference) / sizes)[:visible]))
         if distance == 0.0 or not math.isfinite(distance):
             return None
@@ -103,9 +104,7 @@ def lyapunov_time(prepared: Prepared) -> float | None:
     return span / total
 
 
-def _advance(
-    prepared: Prepared, here: float, state: np.ndarray, ahead: float
-) -> np.ndarray | None:
+def _advance(prepared: Prepared, here: float, state: np.ndarray, ahead: float) -> np.ndarray | None:
     end = prepared.solver.segment(
         prepared.problem, State(here, state, prepared.values), ahead, np.empty(0), _ignore
     )

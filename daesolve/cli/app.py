@@ -113,7 +113,9 @@ def run(
     ] = None,
     until: Annotated[float | None, typer.Option(help="The end of the run, s.")] = None,
     at: Annotated[str | None, typer.Option(metavar="T1,T2,...", help="Sample times, s.")] = None,
-    formulation: Annotated[str, typer.Option(help="How the equations are formulated.")] = "feedback",
+    formulation: Annotated[
+        str, typer.Option(help="How the equations are formulated.")
+    ] = "feedback",
     rate: Annotated[
         list[str] | None,
         typer.Option(metavar="[GOAL=]VALUE|off|auto", help="Feedback rates, 1/s."),

@@ -31,7 +31,7 @@ def pairs(option: str, words: Sequence[str]) -> dict[str, Any]:
     return found
 
 
-def value(text: str) -> Any:  # noqa: ANN401
+def value(text: str) -> Any:
     """Read a JSON value; what is none is a string. NaN and infinities are numbers."""
     try:
         return json.loads(text)

@@ -74,9 +74,7 @@ class Feedback(Formulation):
             for row in dynamics.invariants
             if row.on == "velocities" and rates[row.name] is not None and conserved[row.name]
         ]
-        metered = [
-            row for row in dynamics.invariants if row.automatic and not conserved[row.name]
-        ]
+        metered = [row for row in dynamics.invariants if row.automatic and not conserved[row.name]]
         saddle = Saddle(dynamics, plan)
         accelerations, reactions = _accelerations(dynamics, saddle, driven)
         state, rhs, works = _with_work(dynamics, accelerations, metered)
@@ -84,10 +82,13 @@ class Feedback(Formulation):
         kinetic = ca.SX(0) if dynamics.kinetic is None else dynamics.kinetic
         arguments = [dynamics.t, state, dynamics.p]
         names = ["t", "x", "p"]
-        outputs = {n: ca.substitute(e, dynamics.reactions, reactions)
-                   for n, e in dynamics.outputs.items()}
-        outputs |= {("work" if row.name == "energy" else f"work_{row.name}"): work
-                    for row, work in works.items()}
+        outputs = {
+            n: ca.substitute(e, dynamics.reactions, reactions) for n, e in dynamics.outputs.items()
+        }
+        outputs |= {
+            ("work" if row.name == "energy" else f"work_{row.name}"): work
+            for row, work in works.items()
+        }
         guards = [
             ca.substitute(ca.SX(event.guard), dynamics.reactions, reactions)
             for event in dynamics.events
@@ -139,7 +140,7 @@ def _accelerations(
 
 
 def _target(chain: tuple[ca.SX, ...], bias: ca.SX, rate: ca.SX) -> ca.SX:
-    """What J v' is to be so that (d/dt + rate)^r residual = 0."""
+    """Return what J v' is to be so that (d/dt + rate)^r residual = 0."""
     degree = len(chain)
     total = bias
     for order, link in enumerate(chain):

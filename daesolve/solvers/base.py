@@ -199,10 +199,11 @@ class BufferedFunction:
         self._shape = function.size_out(0)
         self.calls = 0
         for index, array in enumerate((self._time, self._state, self._p)):
-            self._buffer.set_arg(index, memoryview(array))
-        self._buffer.set_res(0, memoryview(self._result))
+            self._buffer.set_arg(index, memoryview(array))  # pyright: ignore
+        self._buffer.set_res(0, memoryview(self._result))  # pyright: ignore
 
     def __call__(self, t: float, x: np.ndarray) -> np.ndarray:
+        """Evaluate; the result is a new array."""
         self._time[0] = t
         self._state[:] = x
         self._trigger()
@@ -279,7 +280,7 @@ def locate(
         start[0],
         end[0],
         xtol=4e-16 * max(abs(start[0]), abs(end[0]), 1e-300),
-        rtol=8.9e-16,
+        rtol=np.float64(8.9e-16),
         full_output=True,
     )
     assert result.converged

@@ -192,11 +192,11 @@ class Cvodes(Solver):
         middle = state.time + 0.5 * (until - state.time)
         if abs(until - state.time) < 1e-6 * max(abs(state.time), 1e-6):
             empty = np.empty((0, problem.size))
-            return SegmentEnd(
-                Status.FAILED, message, state.time, state.x, empty, (), 0, 0
-            )
+            return SegmentEnd(Status.FAILED, message, state.time, state.x, empty, (), 0, 0)
         sign = 1.0 if until >= state.time else -1.0
         part = self.segment(problem, state, middle, at[sign * (at - middle) <= 0], observe)
-        return part if part.status is not Status.REACHED else replace(
-            part, status=Status.FAILED, message=message
+        return (
+            part
+            if part.status is not Status.REACHED
+            else replace(part, status=Status.FAILED, message=message)
         )

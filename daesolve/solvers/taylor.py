@@ -27,9 +27,11 @@ from daesolve.trajectory import StepBlock
 from daesolve.translation import Table, integer_power, missing_operations, translate
 
 try:
-    import heyoka as hy
+    import heyoka
 except ImportError:  # no wheel for this machine
-    hy = None
+    heyoka = None
+
+hy: Any = heyoka
 
 STEP_LIMIT = 2_000_000
 """Steps in one segment beyond which the motion counts as stuck."""
@@ -238,9 +240,7 @@ class _Integrator:
             nt_events=passing,
         )
 
-    def segment(
-        self, state: State, until: float, at: np.ndarray, observe: Observer
-    ) -> SegmentEnd:
+    def segment(self, state: State, until: float, at: np.ndarray, observe: Observer) -> SegmentEnd:
         integrator = self.integrator
         if integrator.with_events:
             integrator.reset_cooldowns()

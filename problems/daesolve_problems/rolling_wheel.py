@@ -31,15 +31,18 @@ from scipy.optimize import minimize_scalar
 import daesolve as ds
 
 
-def quartic(x: Any, p: Any) -> Any:  # noqa: ANN401
-    """The paper's curve x^4 + a x^3 - b x^2 - a x - (1 - b), in Horner's form."""
+def quartic(x: Any, p: Any) -> Any:
+    """Return the paper's curve x^4 + a x^3 - b x^2 - a x - (1 - b), in Horner's form."""
     a, b = p["curve_a"], p["curve_b"]
-    return (((x + a) * x - b) * x - a) * x - (1 - b)
+    square = x * x
+    return (square - b) * square + a * x * (square - 1) - (1 - b)
 
 
-def _slope(x: float, p: Mapping[str, float]) -> float:
+def quartic_slope(x: Any, p: Any) -> Any:
+    """Return the derivative of the curve."""
     a, b = p["curve_a"], p["curve_b"]
-    return ((4 * x + 3 * a) * x - 2 * b) * x - a
+    square = x * x
+    return 2 * x * (2 * square - b) + a * (3 * square - 1)
 
 
 def wheel_on_curve(pendulum: bool) -> ds.MechanicalSystem:
@@ -68,7 +71,7 @@ def wheel_on_curve(pendulum: bool) -> ds.MechanicalSystem:
     reaction = ca.vertcat(u.reaction_x, u.reaction_z)
     contact_x, contact_z = q.x + p.radius * n[0], q.z + p.radius * n[1]
     height = quartic(contact_x, p)
-    slope = ca.jacobian(height, q.x)
+    slope = quartic_slope(contact_x, p)
     kinetic = (
         p.wheel_mass * ca.sumsqr(centre_velocity) / 2
         + p.wheel_mass * p.radius**2 * q.dot.theta**2 / 2
@@ -113,7 +116,7 @@ def start(
 ) -> dict[str, float]:
     """Place the wheel on the curve at `contact_x`, its centre moving along t with `speed`."""
     contact_x, speed, radius = given["contact_x"], given["speed"], parameters["radius"]
-    alpha = math.atan2(-1.0, _slope(contact_x, parameters))
+    alpha = math.atan2(-1.0, quartic_slope(contact_x, parameters))
     guess = {
         "x": contact_x - radius * math.cos(alpha),
         "z": float(quartic(contact_x, parameters)) - radius * math.sin(alpha),
@@ -129,7 +132,7 @@ def start(
 
 
 def _centre_height(contact_x: float, parameters: Mapping[str, float]) -> float:
-    slope = _slope(contact_x, parameters)
+    slope = quartic_slope(contact_x, parameters)
     return float(quartic(contact_x, parameters)) + parameters["radius"] / math.hypot(1.0, slope)
 
 
@@ -144,7 +147,7 @@ def energy_scale(
     if structure["pendulum"]:
         bob, length = parameters["bob_mass"], parameters["pendulum_length"]
         phi, rate = given.get("phi", 0.0), given.get("phi_dot", 0.0)
-        tilt = math.atan(_slope(contact_x, parameters))
+        tilt = math.atan(quartic_slope(contact_x, parameters))
         kinetic += bob * speed**2 / 2 + (bob * length**2 + parameters["bob_inertia"]) * rate**2 / 2
         kinetic += bob * length * speed * rate * math.cos(phi - tilt)
         swing = bob * gravity * length * (1.0 - math.cos(phi))
@@ -204,7 +207,9 @@ def reactions_along_the_curve(document: Mapping[str, Any]) -> Figure:
     figure = Figure(figsize=(8.0, 3.6), layout="constrained")
     axes = figure.add_subplot()
     for name, colour in (("reaction_x", "C0"), ("reaction_z", "C1")):
-        axes.plot(outputs["contact_x"], reactions[name], ".", markersize=2, color=colour, label=name)
+        axes.plot(
+            outputs["contact_x"], reactions[name], ".", markersize=2, color=colour, label=name
+        )
     axes.set_xlabel("contact_x [m]")
     axes.set_ylabel("reaction [N]")
     axes.legend(frameon=False, markerscale=4)

@@ -1,0 +1,204 @@
+"""What both the text and the page say about a run, taken from its document."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from daesolve.reporting.document import Document
+
+NOTHING = "—"
+UNVERIFIED = (
+    "Not verified. Driven residuals are small at almost any accuracy and say nothing about the "
+    "phase; repeat the run with --verify to learn how far the motion itself can be trusted."
+)
+OUTCOMES = {
+    "completed": "completed",
+    "stopped_by_event": "stopped by an event",
+    "interrupted": "interrupted",
+    "degenerate": "degenerate",
+    "failed": "failed",
+}
+GOOD = ("completed", "stopped_by_event")
+DISTINGUISHING = (
+    "problem",
+    "case",
+    "model",
+    "structure",
+    "parameters",
+    "formulation",
+    "rates",
+    "solver",
+    "tolerances",
+    "until",
+)
+"""In which respects runs can differ, the most telling first."""
+
+
+@dataclass(frozen=True)
+class Worst:
+    """The largest of several numbers and whose it is; `size` None is a number beyond bounds."""
+
+    name: str
+    size: float | None
+
+
+def short(value: Any, digits: int = 3) -> str:
+    """Return a number for reading: three digits, a dash where there is none."""
+    if value is None:
+        return NOTHING
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        text = f"{value:.{digits}g}"
+        mantissa, _, exponent = text.partition("e")
+        return f"{mantissa}e{int(exponent)}" if exponent else text
+    return str(value)
+
+
+def seconds(value: float | None) -> str:
+    """Return a duration in a unit that suits it."""
+    if value is None:
+        return NOTHING
+    if value < 1.0:
+        return f"{1e3 * value:.3g} ms"
+    return f"{value:.3g} s" if value < 999.5 else f"{value:.0f} s"
+
+
+def correction(entry: Mapping[str, Any]) -> str:
+    """Return how much feedback a residual took; none where it was only measured."""
+    return short(entry["correction"]) if entry["driven"] else NOTHING
+
+
+def exact(value: Any) -> str:
+    """Return a value as it must be given to repeat the run."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return repr(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
+    return NOTHING if value is None else str(value)
+
+
+def title(document: Document) -> str:
+    """Return the problem and its case, or what stands for them."""
+    parts = [document["problem"] or "a system of one's own", document["case"]]
+    return " · ".join(str(part) for part in parts if part)
+
+
+def drift_worst(document: Document, *, driven: bool) -> Worst | None:
+    """Find the residual that was largest relative to its scale, among the driven or the others."""
+    sizes = {
+        name: entry["max_relative"]
+        for name, entry in document["drift"].items()
+        if entry["driven"] is driven
+    }
+    return _worst(sizes)
+
+
+def _worst(sizes: Mapping[str, float | None]) -> Worst | None:
+    if not sizes:
+        return None
+    name = max(sizes, key=lambda n: _or_infinite(sizes[n]))
+    return Worst(name, sizes[name])
+
+
+def _or_infinite(value: float | None) -> float:
+    return math.inf if value is None else value
+
+
+def difference_worst(document: Document) -> Worst | None:
+    """Find the state that differed most from the verification run, relative to its kind's size."""
+    verification = document["verification"]
+    if not verification:
+        return None
+    difference = verification["difference"]
+    sizes = magnitudes(document)
+    relative = {
+        name: None if value is None else value / sizes.get(name, 1.0)
+        for name, value in difference.items()
+    }
+    worst = _worst(relative)
+    return None if worst is None else Worst(worst.name, difference[worst.name])
+
+
+def agreement(document: Document) -> float | None:
+    """Return the number of digits in which the verification run agrees; None without one.
+
+    It is -log10 of the largest difference of a state, relative to the largest value among the
+    states of its unit.
+    """
+    worst = difference_worst(document)
+    if worst is None or worst.size is None:
+        return None
+    relative = worst.size / magnitudes(document).get(worst.name, 1.0)
+    return 16.0 if relative < 1e-16 else max(0.0, -math.log10(relative))
+
+
+def magnitudes(document: Document) -> dict[str, float]:
+    """Return for each state the largest value among the samples of all states of its unit."""
+    units = document.get("units", {})
+    largest: dict[str, float] = {}
+    for name, values in document["states"].items():
+        size = max((abs(value) for value in values if value is not None), default=0.0)
+        unit = units.get(name, name)
+        largest[unit] = max(largest.get(unit, 0.0), size)
+    return {name: largest[units.get(name, name)] or 1.0 for name in document["states"]}
+
+
+def pace(document: Document) -> float | None:
+    """Return how many seconds of motion were computed in a second."""
+    span = (document["end_time"] or 0.0) - (document.get("start_time") or 0.0)
+    wall = document["statistics"].get("wall_seconds")
+    return abs(span) / wall if wall else None
+
+
+def changes(document: Document) -> list[tuple[str, Any, Any]]:
+    """List what was changed to make the start consistent: name, given, value."""
+    return [
+        (name, entry["given"], entry["value"])
+        for name, entry in document.get("start_changes", {}).items()
+    ]
+
+
+def start_state(document: Document) -> dict[str, Any]:
+    """Return the state at the start; empty where no sample was taken there."""
+    times = document["times"]
+    if document.get("start_time") not in times:
+        return {}
+    index = times.index(document["start_time"])
+    return {name: values[index] for name, values in document["states"].items()}
+
+
+def labels(documents: Sequence[Document]) -> list[str]:
+    """Name runs by that in which they differ; by number where they do not."""
+    if len(documents) == 1:
+        return [title(documents[0])]
+    parts: list[list[str]] = [[] for _ in documents]
+    for key in DISTINGUISHING:
+        values = [document.get(key) for document in documents]
+        if key == "tolerances" and len({document["solver"] for document in documents}) > 1:
+            continue
+        if any(value != values[0] for value in values):
+            for part, value in zip(parts, values, strict=True):
+                part.extend(_distinction(key, value, values))
+    names = [", ".join(part) for part in parts]
+    return [
+        f"run {number}: {name}" if names.count(name) > 1 and name else name or f"run {number}"
+        for number, name in enumerate(names, start=1)
+    ]
+
+
+def _distinction(key: str, value: Any, values: Sequence[Any]) -> list[str]:
+    if not isinstance(value, Mapping):
+        return [f"until {short(value)} s" if key == "until" else str(value or NOTHING)]
+    others = [other for other in values if isinstance(other, Mapping)]
+    parts: list[str] = []
+    for name in dict.fromkeys(name for other in others for name in other):
+        present = [other.get(name) for other in others]
+        if name in value and any(entry != present[0] for entry in present):
+            word = "rate " if key == "rates" else ""
+            told = "off" if key == "rates" and value[name] is None else short(value[name], 4)
+            parts.append(f"{word}{name} {told}")
+    return parts

@@ -1,0 +1,255 @@
+"""From posed goals to rows of equations, differentiated until accelerations or controls appear."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import casadi as ca
+import numpy as np
+
+from daesolve.dynamics import GoalRow, InvariantRow, RelationRow
+from daesolve.errors import NoInfluenceError, PosingError
+from daesolve.flow import Flow
+from daesolve.goals import AnyGoal, Goal, Holonomic, Invariant, Relation, as_scalar
+from daesolve.lagrange import vanishes
+from daesolve.symbols import Parameters, time
+
+AUTOMATIC_NAMES = frozenset({"energy", "jacobi_integral"})
+"""Names of the invariant that the library adds; a goal of the user's by such a name replaces it."""
+
+
+@dataclass
+class Values:
+    """Collects the symbols that become p, with their defaults.
+
+    Parameters
+    ----------
+    defaults
+        Name -> default, in the order of the symbols.
+    symbols
+        Columns of symbols.
+    """
+
+    defaults: dict[str, float] = field(default_factory=dict)
+    symbols: list[ca.SX] = field(default_factory=list)
+
+    def take(self, parameters: Parameters) -> None:
+        """Add parameters or discrete values as they are."""
+        self.defaults |= parameters.defaults
+        self.symbols.append(parameters.vector)
+
+    def add(self, name: str, default: float) -> ca.SX:
+        """Add one value and return its symbol."""
+        symbol = ca.SX.sym(name)  # pyright: ignore[reportArgumentType]
+        self.defaults[name] = default
+        self.symbols.append(symbol)
+        return symbol
+
+    def vector(self) -> ca.SX:
+        """Return p."""
+        return ca.vertcat(ca.SX(0, 1), *self.symbols)
+
+
+@dataclass(frozen=True, eq=False)
+class Feedbacks:
+    """The symbols of an invariant's feedback: rate, value to hold, floor of its gradient."""
+
+    rate: ca.SX
+    reference: ca.SX
+    floor: ca.SX
+
+    @staticmethod
+    def of(name: str, values: Values) -> Feedbacks:
+        """Add the three to the values."""
+        return Feedbacks(
+            values.add(f"rate_{name}", 0.0),
+            values.add(f"reference_{name}", 0.0),
+            values.add(f"floor_{name}", 1.0),
+        )
+
+
+def split_linear(owner: str, column: ca.SX, unknowns: ca.SX) -> tuple[ca.SX, ca.SX]:
+    """Split a column into what is free of the unknowns and their matrix.
+
+    Raises
+    ------
+    PosingError
+        It is not linear in them.
+    """
+    matrix = ca.jacobian(column, unknowns)
+    if unknowns.numel() and ca.depends_on(matrix, unknowns):
+        raise PosingError(
+            f"{owner} must be linear in the reactions; a force that depends on the size of a "
+            "reaction is an algebraic loop"
+        )
+    return ca.substitute(column, unknowns, ca.SX.zeros(*unknowns.shape)), matrix
+
+
+def goal_row(goal: Goal, residual: ca.SX, rate: ca.SX, flow: Flow, reaction: int | None) -> GoalRow:
+    """Differentiate a constraint until accelerations appear.
+
+    Parameters
+    ----------
+    goal
+        `Holonomic` or `Nonholonomic`.
+    residual
+        Its residual in the symbols of the flow.
+    rate
+        The symbol of its feedback rate.
+    flow
+        Derivatives along the motion.
+    reaction
+        The index of its own reaction, None where the forces direct it.
+    """
+    chain = [residual]
+    bias, jacobian = flow.derivative(residual)
+    if isinstance(goal, Holonomic):
+        chain.append(bias)
+        bias, jacobian = flow.derivative(bias)
+    return GoalRow(
+        name=goal.name,
+        kind=type(goal).__name__.lower(),
+        unit=goal.unit,
+        chain=tuple(flow.explicit(link) for link in chain),
+        jacobian=flow.explicit(jacobian),
+        bias=flow.explicit(bias),
+        rate=rate,
+        reaction=reaction,
+        chosen_rate=goal.rate,
+        scale=goal.scale,
+    )
+
+
+def relation_rows(goals: Sequence[AnyGoal], unknowns: ca.SX) -> list[RelationRow]:
+    """Return the relations, linear in the reactions.
+
+    Raises
+    ------
+    PosingError, NoInfluenceError
+        A relation is not linear in the reactions, or contains none.
+    """
+    rows: list[RelationRow] = []
+    for goal in goals:
+        if not isinstance(goal, Relation):
+            continue
+        offset, matrix = split_linear(
+            f"the relation {goal.name!r}", as_scalar(goal.name, goal.residual), unknowns
+        )
+        if matrix.nnz() == 0:
+            raise NoInfluenceError(f"no reaction influences the goal {goal.name!r}")
+        rows.append(RelationRow(goal.name, matrix, offset, goal.scale))
+    return rows
+
+
+def invariant_row(goal: Invariant, value: ca.SX, feedback: Feedbacks, flow: Flow) -> InvariantRow:
+    """Differentiate an invariant once."""
+    bias, jacobian = flow.derivative(value)
+    return InvariantRow(
+        name=goal.name,
+        value=flow.explicit(value),
+        jacobian=flow.explicit(jacobian),
+        bias=flow.explicit(bias),
+        twice_kinetic=None,
+        on=goal.on,
+        drive=goal.drive,
+        automatic=False,
+        rate=feedback.rate,
+        reference=feedback.reference,
+        floor=feedback.floor,
+        chosen_rate=goal.rate,
+        scale=goal.scale,
+    )
+
+
+def automatic_invariant(
+    kinetic: ca.SX, potential: ca.SX, mass: ca.SX, flow: Flow, values: Values
+) -> InvariantRow:
+    """Return Jacobi's integral v . dL/dv - L; the energy where T is homogeneous in v."""
+    v = flow.velocities
+    twice_kinetic = ca.dot(v, mass @ v)
+    natural = vanishes(kinetic - twice_kinetic / 2, ca.vertcat(flow.positions, v))
+    if natural:
+        name, note, value = "energy", "", twice_kinetic / 2 + potential
+    else:
+        name = "jacobi_integral"
+        note = (
+            "Jacobi's integral v.dL/dv - L; the kinetic energy is not homogeneous in the "
+            "velocities, so T + V is not conserved and is never driven"
+        )
+        value = ca.dot(v, ca.gradient(kinetic, v)) - kinetic + potential
+    feedback = Feedbacks.of(name, values)
+    bias, jacobian = flow.derivative(value)
+    return InvariantRow(
+        name=name,
+        value=value,
+        jacobian=jacobian,
+        bias=bias,
+        twice_kinetic=twice_kinetic,
+        on="velocities",
+        drive=True,
+        automatic=True,
+        rate=feedback.rate,
+        reference=feedback.reference,
+        floor=feedback.floor,
+        chosen_rate=None,
+        scale=None,
+        note=note,
+    )
+
+
+def control_row(
+    goal: Goal, x: ca.SX, drift: ca.SX, influence: ca.SX, rate: ca.SX, values: Values
+) -> GoalRow:
+    """Differentiate a goal along f until a control appears (Isidori's relative degree).
+
+    Raises
+    ------
+    NoInfluenceError
+        No control appears in as many derivatives as there are states.
+    """
+    chain = [ca.SX(goal.residual)]
+    for _ in range(x.numel()):
+        gradient = ca.jacobian(chain[-1], x)
+        if _largest(gradient @ influence, x, values) > 1e-12:
+            return GoalRow(
+                name=goal.name,
+                kind="control",
+                unit=goal.unit,
+                chain=tuple(chain),
+                jacobian=gradient,
+                bias=ca.jtimes(chain[-1], time, ca.SX(1)),
+                rate=rate,
+                reaction=None,
+                chosen_rate=goal.rate,
+                scale=goal.scale,
+            )
+        chain.append(gradient @ drift + ca.jtimes(chain[-1], time, ca.SX(1)))
+    raise NoInfluenceError(f"no control influences the goal {goal.name!r}, however often derived")
+
+
+def _largest(row: ca.SX, x: ca.SX, values: Values) -> float:
+    """Return the largest norm of a row at random states, where it is finite."""
+    function = ca.Function("row", [time, x, values.vector()], [ca.norm_2(ca.vec(row))])
+    generator = np.random.default_rng(3)
+    defaults = list(values.defaults.values())
+    sizes = [
+        float(function(0.3, generator.normal(size=x.numel()), defaults))  # pyright: ignore
+        for _ in range(5)
+    ]
+    return max((size for size in sizes if np.isfinite(size)), default=0.0)
+
+
+def check_counts(unknowns: int, rows: int, relations: int) -> None:
+    """Refuse a system with more or fewer reactions than goals.
+
+    Raises
+    ------
+    PosingError
+        Both numbers are told.
+    """
+    if unknowns != rows + relations:
+        raise PosingError(
+            f"{unknowns} reactions for {rows + relations} goals ({rows} constraints and "
+            f"{relations} relations): there must be as many reactions as goals"
+        )
