@@ -1,0 +1,1 @@
+"""Side-by-side runs; nothing here is asserted in tests."""

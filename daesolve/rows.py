@@ -103,17 +103,18 @@ def goal_row(goal: Goal, residual: ca.SX, rate: ca.SX, flow: Flow, reaction: int
         The index of its own reaction, None where the forces direct it.
     """
     chain = [residual]
-    bias, jacobian = flow.derivative(residual)
     if isinstance(goal, Holonomic):
-        chain.append(bias)
-        bias, jacobian = flow.derivative(bias)
+        hidden, highest = flow.second(residual)
+        chain.append(hidden)
+    else:
+        highest = flow.first(residual)
     return GoalRow(
         name=goal.name,
         kind=type(goal).__name__.lower(),
         unit=goal.unit,
         chain=tuple(flow.explicit(link) for link in chain),
-        jacobian=flow.explicit(jacobian),
-        bias=flow.explicit(bias),
+        jacobian=flow.explicit(highest.jacobian),
+        bias=flow.explicit(highest.bias),
         rate=rate,
         reaction=reaction,
         chosen_rate=goal.rate,
@@ -144,12 +145,12 @@ def relation_rows(goals: Sequence[AnyGoal], unknowns: ca.SX) -> list[RelationRow
 
 def invariant_row(goal: Invariant, value: ca.SX, feedback: Feedbacks, flow: Flow) -> InvariantRow:
     """Differentiate an invariant once."""
-    bias, jacobian = flow.derivative(value)
+    rate = flow.first(value)
     return InvariantRow(
         name=goal.name,
         value=flow.explicit(value),
-        jacobian=flow.explicit(jacobian),
-        bias=flow.explicit(bias),
+        jacobian=flow.explicit(rate.jacobian),
+        bias=flow.explicit(rate.bias),
         twice_kinetic=None,
         on=goal.on,
         drive=goal.drive,
@@ -179,12 +180,12 @@ def automatic_invariant(
         )
         value = ca.dot(v, ca.gradient(kinetic, v)) - kinetic + potential
     feedback = Feedbacks.of(name, values)
-    bias, jacobian = flow.derivative(value)
+    rate = flow.first(value)
     return InvariantRow(
         name=name,
         value=value,
-        jacobian=jacobian,
-        bias=bias,
+        jacobian=flow.explicit(rate.jacobian),
+        bias=flow.explicit(rate.bias),
         twice_kinetic=twice_kinetic,
         on="velocities",
         drive=True,

@@ -10,7 +10,7 @@ import casadi as ca
 
 from daesolve.dynamics import Dynamics, GoalRow, ImplicitRow
 from daesolve.errors import PosingError, unknown_name
-from daesolve.flow import Flow
+from daesolve.flow import Flow, Named, Tracked
 from daesolve.goals import (
     AnyGoal,
     Event,
@@ -36,7 +36,14 @@ from daesolve.rows import (
     relation_rows,
     split_linear,
 )
-from daesolve.symbols import DifferentiableVector, Labels, Parameters, SymbolVector, time
+from daesolve.symbols import (
+    Auxiliaries,
+    DifferentiableVector,
+    Labels,
+    Parameters,
+    SymbolVector,
+    time,
+)
 
 Output = Expression | tuple[Expression, str]
 Forces = Mapping[str, Expression] | Sequence[Expression] | ca.SX
@@ -44,6 +51,7 @@ Forces = Mapping[str, Expression] | Sequence[Expression] | ca.SX
 _NO_PARAMETERS = Parameters({}, {}, {})
 _NO_REACTIONS = SymbolVector((), (), "reaction")
 _NO_UNKNOWNS = DifferentiableVector((), (), "implicit unknown")
+_NO_AUXILIARIES = Auxiliaries({}, {})
 _NO_DISCRETE = Parameters({}, {}, {}, "discrete value")
 
 
@@ -73,6 +81,8 @@ class MechanicalSystem:
         Massless unknowns, reactions directed by where they enter `force`, discrete values.
     velocities, kinematics
         Quasi-velocities v and q' = S(q) v as a column.
+    auxiliaries
+        Names for expressions of time and positions, from `auxiliaries`.
     events
         What to watch for.
     outputs
@@ -104,6 +114,7 @@ class MechanicalSystem:
     discrete: Parameters = _NO_DISCRETE
     velocities: SymbolVector | None = None
     kinematics: ca.SX | None = None
+    auxiliaries: Auxiliaries = _NO_AUXILIARIES
     events: Sequence[Event] = ()
     outputs: Mapping[str, Output] = field(default_factory=dict)
 
@@ -126,6 +137,7 @@ class MechanicalSystem:
             self.outputs,
         )
         moving = [self.coordinates.dot.vector, self.implicit.dot.vector]
+        moving.append(self.auxiliaries.dot.vector)
         if self.velocities is not None:
             moving.append(self.velocities.vector)
         check_goals(self.goals, ca.vertcat(*moving))
@@ -276,7 +288,7 @@ def _mechanical(system: MechanicalSystem) -> Dynamics:
     feedbacks = [Feedbacks.of(goal.name, values) for goal in invariants]
     flow = _flow(posed, implicit, tracking, list(zip(invariants, feedbacks, strict=True)))
     rows = _rows(posed, flow)
-    motion = _motion(posed)
+    motion = _motion(posed, flow)
     force, influence = split_linear(
         "the force", posed(_column("the force", system.force, _force_names(system), "force")),
         posed.u,
@@ -290,7 +302,8 @@ def _mechanical(system: MechanicalSystem) -> Dynamics:
     outputs, units = _outputs(system.outputs)
     kinetic = ca.dot(posed.v, motion.mass @ posed.v) / 2
     if system.kinetic is not None:
-        kinetic, potential = posed(system.kinetic), posed(system.potential)
+        kinetic = flow.explicit(posed(system.kinetic))
+        potential = flow.explicit(posed(system.potential))
         if not {goal.name for goal in system.goals} & AUTOMATIC_NAMES:
             automatic = automatic_invariant(kinetic, potential, motion.mass, flow, values)
             invariant_rows.append(automatic)
@@ -320,7 +333,7 @@ def _mechanical(system: MechanicalSystem) -> Dynamics:
             for row in relations
         ),
         implicit_rows=tuple(
-            ImplicitRow(goal.name, posed(goal.residual), rate, goal.rate, goal.scale)
+            ImplicitRow(goal.name, explicit(posed(goal.residual)), rate, goal.rate, goal.scale)
             for goal, rate in zip(implicit, tracking, strict=True)
         ),
         invariants=tuple(invariant_rows),
@@ -344,15 +357,15 @@ def _flow(
             gradient = ca.gradient(value, posed.q)
             error = feedback.rate * (value - feedback.reference)
             q_dot = q_dot - error * gradient / ca.sumsqr(gradient)
-    return Flow(
-        time,
-        ca.vertcat(posed.q, posed.s),
-        posed.v,
-        q_dot,
+    tracked = Tracked(
+        posed.s,
         posed.sigma,
         ca.vertcat(ca.SX(0, 1), *[posed(goal.residual) for goal in implicit]),
         ca.vertcat(ca.SX(0, 1), *tracking),
     )
+    quantities = posed.system.auxiliaries
+    named = Named(quantities.vector, quantities.dot.vector, quantities.meanings)
+    return Flow(time, posed.q, posed.v, q_dot, tracked, named)
 
 
 def _rows(posed: _Posed, flow: Flow) -> tuple[GoalRow, ...]:
@@ -366,13 +379,13 @@ def _rows(posed: _Posed, flow: Flow) -> tuple[GoalRow, ...]:
     return tuple(rows)
 
 
-def _motion(posed: _Posed) -> Motion:
+def _motion(posed: _Posed, flow: Flow) -> Motion:
     system = posed.system
-    potential = as_scalar("the potential", posed(system.potential))
+    potential = flow.explicit(as_scalar("the potential", posed(system.potential)))
     if system.mass_matrix is not None:
         return newton_euler(ca.SX(system.mass_matrix), potential, posed.kinematics)
     assert system.kinetic is not None
-    kinetic = as_scalar("the kinetic energy", posed(system.kinetic))
+    kinetic = flow.explicit(as_scalar("the kinetic energy", posed(system.kinetic)))
     return lagrange(kinetic, potential, posed.kinematics)
 
 
@@ -414,7 +427,7 @@ def _control(system: ControlSystem) -> Dynamics:
         "the rate", _column("the rate", system.rate, system.states.names, "state"), u
     )
     empty = ca.SX(0, 1)
-    flow = Flow(time, empty, x, empty, empty, empty, empty)
+    flow = Flow(time, empty, x, empty)
     rows: list[GoalRow] = []
     for goal in system.goals:
         if isinstance(goal, Goal):

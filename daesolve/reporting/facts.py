@@ -58,6 +58,11 @@ def short(value: Any, digits: int = 3) -> str:
     return str(value)
 
 
+def bounded(value: float | None) -> str:
+    """Return a size for reading, where none means that it was beyond all bounds."""
+    return "not finite" if value is None else short(value)
+
+
 def seconds(value: float | None) -> str:
     """Return a duration in a unit that suits it."""
     if value is None:
@@ -191,8 +196,10 @@ def labels(documents: Sequence[Document]) -> list[str]:
 
 
 def _distinction(key: str, value: Any, values: Sequence[Any]) -> list[str]:
+    if value is None:
+        return []
     if not isinstance(value, Mapping):
-        return [f"until {short(value)} s" if key == "until" else str(value or NOTHING)]
+        return [f"until {short(value)} s" if key == "until" else str(value)]
     others = [other for other in values if isinstance(other, Mapping)]
     parts: list[str] = []
     for name in dict.fromkeys(name for other in others for name in other):

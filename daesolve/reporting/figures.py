@@ -11,54 +11,76 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator
 
+from daesolve.reporting.curves import empty, strip
 from daesolve.reporting.document import Document
 from daesolve.reporting.facts import labels
-from daesolve.reporting.panels import arrange, common_legend, draw, empty, settle, strip
-from daesolve.reporting.sampling import MOST_SAMPLES, Series, envelope, resolved, series
-from daesolve.reporting.style import INK, PANEL_WIDTH, QUIET, colour, number, style, ticks
+from daesolve.reporting.panels import arrange, draw
+from daesolve.reporting.residuals import ENERGIES, drift, energy
+from daesolve.reporting.sampling import Series, resolved, series
+from daesolve.reporting.style import INK, PANEL_WIDTH, colour, style
 
-ROUNDING = 2.2e-16
+__all__ = [
+    "drift",
+    "energy",
+    "output_names",
+    "outputs",
+    "path",
+    "plane",
+    "position_names",
+    "positions",
+    "reaction_names",
+    "reactions",
+    "velocities",
+    "velocity_names",
+]
+
 MOST_DOTS = 1200
-ENERGIES = ("energy", "work")
-MOST_GOALS = 6
 
 
 def positions(documents: Sequence[Document]) -> Figure:
     """Draw the coordinates against time."""
-    names = [name for name in _names(documents, "states") if not _is_velocity(documents, name)]
-    return draw(
-        arrange(documents, "states", names),
-        "no coordinates were sampled",
-        several=len(documents) > 1,
-    )
+    return _against_time(documents, "states", position_names(documents))
 
 
 def velocities(documents: Sequence[Document]) -> Figure:
     """Draw the velocities against time."""
-    names = [name for name in _names(documents, "states") if _is_velocity(documents, name)]
-    return draw(
-        arrange(documents, "states", names),
-        "no velocities were sampled",
-        several=len(documents) > 1,
-    )
+    return _against_time(documents, "states", velocity_names(documents))
 
 
 def reactions(documents: Sequence[Document]) -> Figure:
     """Draw the reactions against time."""
-    names = _names(documents, "reactions")
-    return draw(
-        arrange(documents, "reactions", names), "there are no reactions", several=len(documents) > 1
-    )
+    return _against_time(documents, "reactions", reaction_names(documents))
 
 
 def outputs(documents: Sequence[Document]) -> Figure:
-    """Draw the outputs against time, energy and work apart."""
-    names = [name for name in _names(documents, "outputs") if name not in ENERGIES]
-    return draw(
-        arrange(documents, "outputs", names), "there are no outputs", several=len(documents) > 1
-    )
+    """Draw the outputs against time, without energy and work."""
+    return _against_time(documents, "outputs", output_names(documents))
+
+
+def position_names(documents: Sequence[Document]) -> list[str]:
+    """Return the states that are not velocities."""
+    return [name for name in _names(documents, "states") if not _is_velocity(documents, name)]
+
+
+def velocity_names(documents: Sequence[Document]) -> list[str]:
+    """Return the states that are velocities, by their unit or their name."""
+    return [name for name in _names(documents, "states") if _is_velocity(documents, name)]
+
+
+def reaction_names(documents: Sequence[Document]) -> list[str]:
+    """Return the reactions."""
+    return _names(documents, "reactions")
+
+
+def output_names(documents: Sequence[Document]) -> list[str]:
+    """Return the outputs other than energy and work."""
+    return [name for name in _names(documents, "outputs") if name not in ENERGIES]
+
+
+def _against_time(documents: Sequence[Document], kind: str, names: Sequence[str]) -> Figure:
+    panels = arrange(documents, kind, names)
+    return draw(panels, "there are no samples to show", several=len(documents) > 1)
 
 
 def plane(documents: Sequence[Document]) -> tuple[str, str] | None:
@@ -78,12 +100,14 @@ def path(documents: Sequence[Document]) -> Figure:
         return empty("there is no plane of motion")
     unit = documents[0].get("units", {}).get(pair[0], "")
     with style():
-        figure = Figure(figsize=(0.6 * PANEL_WIDTH, 0.6 * PANEL_WIDTH))
+        width = 0.6 * PANEL_WIDTH
+        figure = Figure(figsize=(width, 0.9 + width * _steepness(documents, pair)))
         axes = figure.add_subplot()
-        for number, (document, label) in enumerate(zip(documents, labels(documents), strict=True)):
+        for place, document in enumerate(documents):
             found = series(document, "states")
             if all(name in found and found[name].times.size for name in pair):
-                _trace(axes, document, (found[pair[0]], found[pair[1]]), number, label)
+                curve = (found[pair[0]], found[pair[1]])
+                _trace(axes, curve, place, documents)
         axes.set_aspect("equal", adjustable="datalim")
         axes.set_xlabel(f"{pair[0]} ({unit})" if unit else pair[0])
         axes.set_ylabel(f"{pair[1]} ({unit})" if unit else pair[1])
@@ -91,174 +115,47 @@ def path(documents: Sequence[Document]) -> Figure:
     return figure
 
 
+def _steepness(documents: Sequence[Document], pair: tuple[str, str]) -> float:
+    """Return the height of the path over its width, within the bounds of a page."""
+    spans: list[float] = []
+    for name in pair:
+        columns = [np.array(d["states"].get(name, []), dtype=float) for d in documents]
+        values = np.concatenate(columns)
+        values = values[np.isfinite(values)]
+        spans.append(float(np.ptp(values)) if values.size else 0.0)
+    return min(1.0, max(0.3, spans[1] / spans[0])) if spans[0] else 1.0
+
+
 def _trace(
-    axes: Axes, document: Document, pair: tuple[Series, Series], number: int, label: str
+    axes: Axes, pair: tuple[Series, Series], place: int, documents: Sequence[Document]
 ) -> None:
     x, y = pair
-    alone = number == 0 and label == labels([document])[0]
-    if resolved(document) and len(x.times) <= MOST_SAMPLES:
-        shown = "path" if alone else label
-        axes.plot(x.joined()[1], y.joined()[1], color=colour(number), linewidth=1.0, label=shown)
+    alone, above = len(documents) == 1, min(len(documents) - 1 - place, 3)
+    label = labels(documents)[place]
+    if resolved(documents[place]):
+        axes.plot(
+            x.joined()[1],
+            y.joined()[1],
+            color=colour(place),
+            linewidth=1.0 + 1.5 * above,
+            label="path" if alone else label,
+        )
     else:
         every = -(-len(x.times) // MOST_DOTS)
-        words = "samples" if every == 1 else f"every {every}th sample"
-        shown = words if alone else f"{label} ({words})"
+        words = "samples" if every == 1 else f"one sample in {every}"
+        size = 4.0 if len(x.times) < 100 else 1.8
         axes.plot(
             x.values[::every],
             y.values[::every],
             "o",
-            markersize=1.8,
+            markersize=size + 2.4 * above,
             markeredgewidth=0,
-            color=colour(number),
-            label=shown,
+            color=colour(place),
+            label=words if alone else f"{label} ({words})",
         )
-    axes.plot(x.values[:1], y.values[:1], "o", markersize=6, color=INK, fillstyle="none")
+    start = axes.plot(x.values[:1], y.values[:1], "o", markersize=6, color=INK, fillstyle="none")
     if alone:
-        axes.lines[-1].set_label("start")
-
-
-def drift(documents: Sequence[Document]) -> Figure:
-    """Draw the root mean square of the residuals per bin of time, over their scales."""
-    names = list(dict.fromkeys(name for d in documents for name in d.get("drift_history", {})))
-    if not names:
-        return empty("nothing was watched")
-    several = len(documents) > 1
-    groups = (
-        [[name] for name in names[:12]]
-        if several
-        else [names[i : i + MOST_GOALS] for i in range(0, len(names), MOST_GOALS)]
-    )
-    columns = 1 if len(groups) == 1 else 2
-    rows = -(-len(groups) // columns)
-    shown = labels(documents)
-    with style():
-        figure = Figure(figsize=(PANEL_WIDTH, 0.6 + (3.2 if columns == 1 else 2.5) * rows))
-        for place, group in enumerate(groups):
-            axes = figure.add_subplot(rows, columns, place + 1)
-            for run, document in enumerate(documents):
-                for number, name in enumerate(group):
-                    _history(
-                        axes, document, name, *((run, shown[run]) if several else (number, name))
-                    )
-            _settle_drift(axes)
-            if several:
-                axes.set_title(group[0])
-            if not several:
-                strip(axes, 5 if columns == 1 else 2)
-            if place // columns == rows - 1 or place + columns >= len(groups):
-                axes.set_xlabel("time since the start (s)")
-            if place % columns == 0:
-                axes.set_ylabel("residual / scale (rms)")
-        if several:
-            common_legend(figure)
-    return figure
-
-
-def _history(axes: Axes, document: Document, name: str, number: int, label: str) -> None:
-    history = document.get("drift_history", {}).get(name)
-    if not history or not history["times"]:
-        return
-    driven = document["drift"][name]["driven"]
-    sizes = np.array(history["rms"], dtype=float)
-    sizes[sizes <= 0.0] = np.nan
-    axes.plot(
-        np.array(history["times"], dtype=float),
-        sizes,
-        "-" if driven else "--",
-        marker="o",
-        markersize=2.4,
-        color=colour(number),
-        label=f"{label}, {'driven' if driven else 'measured'}",
-    )
-
-
-def _settle_drift(axes: Axes) -> None:
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    axes.xaxis.set_major_formatter(FuncFormatter(number))
-    axes.yaxis.set_major_formatter(FuncFormatter(number))
-    axes.yaxis.set_major_locator(LogLocator(numticks=8))
-    sizes = [np.asarray(line.get_ydata(), dtype=float) for line in axes.lines]
-    finite = np.concatenate([s[np.isfinite(s)] for s in sizes] or [np.empty(0)])
-    low = min(1e-17, finite.min() / 3.0) if finite.size else 1e-17
-    high = max(1e-14, finite.max() * 30.0) if finite.size else 1e-14
-    axes.axhline(ROUNDING, color=QUIET, linewidth=0.8, linestyle=":")
-    axes.annotate(
-        "rounding",
-        (1.0, ROUNDING),
-        xycoords=("axes fraction", "data"),
-        xytext=(4, 0),
-        textcoords="offset points",
-        va="center",
-        color=QUIET,
-        fontsize=8,
-    )
-    axes.set_ylim(low, high)
-
-
-def energy(documents: Sequence[Document]) -> Figure:
-    """Draw energy and work against time, and below how far the energy is from its first value.
-
-    Where work is metered, it is taken off.
-    """
-    having = [d for d in documents if "energy" in d["outputs"] and d["times"]]
-    if not having:
-        return empty("there is no energy")
-    several = len(documents) > 1
-    shown = dict(zip(map(id, documents), labels(documents), strict=True))
-    unit = having[0].get("units", {}).get("energy", "") or "J"
-    metered = any("work" in d["outputs"] for d in having)
-    with style():
-        figure = Figure(figsize=(PANEL_WIDTH, 4.0))
-        upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(1, 2))
-        levels: list[np.ndarray] = []
-        for number, document in enumerate(having):
-            found = series(document, "outputs")
-            for place, name in enumerate(n for n in ENERGIES if n in found):
-                label = f"{shown[id(document)]}: {name}" if several else name
-                _level(upper, found[name], colour(number + place), label)
-                levels.append(found[name].values)
-            _deviation(lower, _balance(found), colour(number))
-        settle(upper, levels, _energy_scale(having))
-        upper.set_ylabel(unit)
-        lower.axhline(0.0, color=QUIET, linewidth=0.8)
-        lower.set_ylabel(f"E − E₀{' − work' if metered else ''} ({unit})")
-        lower.set_xlabel("time (s)")
-        lower.margins(x=0.01)
-        ticks(lower)
-        if several:
-            common_legend(figure)
-        else:
-            strip(upper)
-    return figure
-
-
-def _energy_scale(documents: Sequence[Document]) -> float:
-    scales = [d["drift"]["energy"]["scale"] for d in documents if "energy" in d["drift"]]
-    return max((scale for scale in scales if scale is not None), default=0.0)
-
-
-def _level(axes: Axes, entry: Series, shade: str, label: str) -> None:
-    if len(entry.times) > MOST_SAMPLES:
-        edges, low, high = envelope(entry, 250)
-        axes.stairs(high, edges, baseline=low, fill=True, color=shade, label=label)
-    else:
-        axes.plot(entry.times, entry.values, color=shade, label=label)
-
-
-def _balance(found: dict[str, Series]) -> Series:
-    total = found["energy"].values
-    if "work" in found:
-        total = total - found["work"].values
-    return Series(found["energy"].times, total - total[0])
-
-
-def _deviation(axes: Axes, entry: Series, shade: str) -> None:
-    if len(entry.times) > MOST_DOTS:
-        edges, low, high = envelope(entry, 250)
-        axes.stairs(high, edges, baseline=low, fill=True, color=shade, alpha=0.6)
-        return
-    axes.plot(entry.times, entry.values, "o", markersize=2.0, markeredgewidth=0, color=shade)
+        start[0].set_label("first sample")
 
 
 def _names(documents: Sequence[Document], kind: str) -> list[str]:

@@ -6,49 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from daesolve.reporting.curves import Curve, common_legend, dots, empty, line, mark, settle, strip
 from daesolve.reporting.document import Document
 from daesolve.reporting.facts import labels
-from daesolve.reporting.sampling import (
-    FEWEST,
-    MOST_SAMPLES,
-    MOST_TURNS,
-    Series,
-    envelope,
-    opening,
-    resolved,
-    series,
-    turning_points,
-)
-from daesolve.reporting.style import PANEL_WIDTH, QUIET, colour, style, ticks
+from daesolve.reporting.sampling import Series, opening, resolved, series
+from daesolve.reporting.style import PANEL_WIDTH, QUIET, colour, style
 
 MOST_CURVES = 6
 MOST_PANELS = 12
-BINS = 125
-SAMPLES_IN_BIN = 20
-
-
-@dataclass(frozen=True)
-class Curve:
-    """One series in a panel, and whether a line through its samples is honest."""
-
-    label: str
-    series: Series
-    colour: str
-    joinable: bool
-
-    @property
-    def crowded(self) -> bool:
-        """Whether the whole of it is better shown by its range."""
-        many = len(self.series.times) > MOST_SAMPLES
-        return many or turning_points(self.series.values) > MOST_TURNS or self._scattered
-
-    @property
-    def _scattered(self) -> bool:
-        return not self.joinable and len(self.series.times) > 2 * FEWEST
+SQUASHED = 15.0
 
 
 @dataclass(frozen=True)
@@ -65,7 +34,7 @@ class Panel:
 
 
 def arrange(documents: Sequence[Document], kind: str, names: Sequence[str]) -> list[Panel]:
-    """Arrange series in panels: by unit for one run, by name for several.
+    """Arrange series in panels: by unit and size for one run, by name for several.
 
     Parameters
     ----------
@@ -87,28 +56,41 @@ def arrange(documents: Sequence[Document], kind: str, names: Sequence[str]) -> l
             Panel(
                 _with_unit(name, units),
                 tuple(
-                    Curve(shown[number], run[name], colour(number), joinable[number])
-                    for number, run in enumerate(runs)
-                    if name in run and run[name].times.size
+                    Curve(shown[place], runs[place][name], colour(place), joinable[place], above)
+                    for above, place in reversed(list(enumerate(reversed(_having(runs, name)))))
                 ),
             )
             for name in names
         ]
-    groups: dict[str, list[str]] = {}
-    for name in names:
-        groups.setdefault(units.get(name, ""), []).append(name)
+    found = {name: runs[0][name] for name in names if runs[0][name].times.size}
     panels: list[Panel] = []
-    for unit, members in groups.items():
-        for begin in range(0, len(members), MOST_CURVES):
-            chosen = members[begin : begin + MOST_CURVES]
-            curves = tuple(
-                Curve(name, runs[0][name], colour(number), joinable[0])
-                for number, name in enumerate(chosen)
-                if runs[0][name].times.size
-            )
-            label = unit if len(chosen) > 1 else _with_unit(chosen[0], units)
-            panels.append(Panel(label, curves))
+    for group in _alike(found, units):
+        curves = tuple(
+            Curve(name, found[name], colour(place), joinable[0]) for place, name in enumerate(group)
+        )
+        label = units.get(group[0], "") if len(group) > 1 else _with_unit(group[0], units)
+        panels.append(Panel(label, curves))
     return panels
+
+
+def _having(runs: Sequence[Mapping[str, Series]], name: str) -> list[int]:
+    return [place for place, run in enumerate(runs) if name in run and run[name].times.size]
+
+
+def _alike(found: Mapping[str, Series], units: Mapping[str, str]) -> list[list[str]]:
+    """Group series of the same unit that vary by as much, so that none is squashed."""
+    groups: list[tuple[str, float, list[str]]] = []
+    for name, entry in found.items():
+        finite = entry.values[np.isfinite(entry.values)]
+        span = float(np.ptp(finite)) if finite.size else 0.0
+        for unit, width, members in groups:
+            alike = span == 0.0 or width == 0.0 or 1 / SQUASHED <= span / width <= SQUASHED
+            if unit == units.get(name, "") and alike and len(members) < MOST_CURVES:
+                members.append(name)
+                break
+        else:
+            groups.append((units.get(name, ""), span, [name]))
+    return [members for _, _, members in groups]
 
 
 def draw(panels: Sequence[Panel], nothing: str, *, several: bool = False) -> Figure:
@@ -130,17 +112,17 @@ def draw(panels: Sequence[Panel], nothing: str, *, several: bool = False) -> Fig
         figure = Figure(figsize=(PANEL_WIDTH, 0.5 + 1.75 * len(shown)))
         grid = figure.add_gridspec(len(shown), 2, width_ratios=(5, 4))
         crowded = any(panel.crowded for panel in shown)
+        left: list[Axes] = []
         for row, panel in enumerate(shown):
+            place = grid[row, 0] if panel.crowded else grid[row, :]
+            left.append(figure.add_subplot(place))
+            _whole(left[-1], panel)
             if panel.crowded:
-                _whole(figure.add_subplot(grid[row, 0]), panel)
-                _beginning(figure.add_subplot(grid[row, 1]), panel)
-            else:
-                _whole(figure.add_subplot(grid[row, :]), panel)
-        left = [axes for axes in figure.axes if axes.get_gid() == "whole"]
+                right = figure.add_subplot(grid[row, 1])
+                _beginning(right, panel)
+                if not any(later.crowded for later in shown[row + 1 :]):
+                    right.set_xlabel("time (s)")
         left[-1].set_xlabel("time (s); bands: range of the samples" if crowded else "time (s)")
-        right = [axes for axes in figure.axes if axes.get_gid() == "beginning"]
-        if right:
-            right[-1].set_xlabel("time (s)")
         if several:
             common_legend(figure)
         else:
@@ -152,72 +134,15 @@ def draw(panels: Sequence[Panel], nothing: str, *, several: bool = False) -> Fig
     return figure
 
 
-def empty(sentence: str) -> Figure:
-    """Return a figure that says why there is nothing to see."""
-    with style():
-        figure = Figure(figsize=(PANEL_WIDTH, 0.6))
-        figure.text(0.5, 0.5, sentence, ha="center", va="center", color=QUIET)
-    return figure
-
-
-def strip(axes: Axes, columns: int = 6) -> None:
-    """Put the legend in a strip above the axes."""
-    axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=columns)
-
-
-def common_legend(figure: Figure) -> None:
-    """Put one legend of the runs above all panels."""
-    found: dict[str, Artist] = {}
-    for axes in figure.axes:
-        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
-            found.setdefault(label, handle)
-    longest = max(map(len, found), default=1)
-    figure.legend(
-        list(found.values()),
-        list(found),
-        loc="outside upper left",
-        ncols=max(1, min(len(found), 140 // (longest + 6))),
-    )
-
-
-def settle(axes: Axes, values: Sequence[np.ndarray], scale: float = 0.0) -> None:
-    """Keep the axis from magnifying the rounding errors of what is constant."""
-    ticks(axes)
-    finite = np.concatenate([v[np.isfinite(v)] for v in values] or [np.empty(0)])
-    if not finite.size:
-        return
-    middle, width = float(np.mean(finite)), float(np.ptp(finite))
-    size = max(abs(middle), scale)
-    if width <= 1e-9 * size:
-        axes.set_ylim(middle - 0.1 * size, middle + 0.1 * size)
-
-
 def _whole(axes: Axes, panel: Panel) -> None:
-    axes.set_gid("whole")
     for curve in panel.curves:
-        if curve.crowded:
-            _band(axes, curve)
-        elif curve.joinable:
-            axes.plot(*curve.series.joined(), color=curve.colour, label=curve.label)
-        else:
-            _dots(axes, curve, curve.series)
+        mark(axes, curve)
     settle(axes, [curve.series.values for curve in panel.curves])
     axes.set_ylabel(panel.label)
     axes.margins(x=0.01)
 
 
-def _band(axes: Axes, curve: Curve) -> None:
-    bins = max(1, min(BINS, len(curve.series.times) // SAMPLES_IN_BIN))
-    edges, low, high = envelope(curve.series, bins)
-    axes.stairs(
-        high, edges, baseline=low, fill=True, color=curve.colour, alpha=0.25, label=curve.label
-    )
-    for side in (low, high):
-        axes.stairs(side, edges, baseline=None, color=curve.colour, linewidth=0.9)
-
-
 def _beginning(axes: Axes, panel: Panel) -> None:
-    axes.set_gid("beginning")
     spans = [
         abs(curve.series.times[opening(curve.series, joinable=curve.joinable) - 1] - start)
         for curve in panel.curves
@@ -229,27 +154,16 @@ def _beginning(axes: Axes, panel: Panel) -> None:
         first = curve.series.first(int(np.sum(elapsed <= max(spans) * (1 + 1e-9))))
         shown.append(first.values)
         if curve.joinable:
-            axes.plot(*first.joined(), color=curve.colour)
+            line(axes, curve, first)
         else:
-            _dots(axes, curve, first)
+            dots(axes, curve, first)
     settle(axes, shown)
+    axes.margins(x=0.02)
     if all(curve.joinable for curve in panel.curves):
         axes.set_title("the beginning")
     else:
         strokes = any(curve.series.slopes is not None for curve in panel.curves)
         axes.set_title(f"the first samples{', with slopes' if strokes else ''}, not joined")
-
-
-def _dots(axes: Axes, curve: Curve, shown: Series) -> None:
-    axes.plot(shown.times, shown.values, "o", markersize=3.2, color=curve.colour, label=curve.label)
-    if shown.slopes is None or len(shown.times) < 2:
-        return
-    half = 0.22 * float(np.median(np.abs(np.diff(shown.times))))
-    gap = np.full_like(shown.times, np.nan)
-    times = np.column_stack([shown.times - half, shown.times + half, gap]).ravel()
-    rise = half * shown.slopes
-    values = np.column_stack([shown.values - rise, shown.values + rise, gap]).ravel()
-    axes.plot(times, values, color=curve.colour, linewidth=1.0, alpha=0.8)
 
 
 def _with_unit(name: str, units: Mapping[str, str]) -> str:

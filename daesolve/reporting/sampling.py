@@ -12,7 +12,6 @@ from daesolve.reporting.document import Document
 
 FEWEST = 20
 """Below this number samples are drawn as dots."""
-MOST_SAMPLES = 4000
 MOST_TURNS = 120
 """Turning points that a wide panel can show as a line."""
 UNRESOLVED = 0.05

@@ -88,14 +88,14 @@ def colour(index: int) -> str:
     return SERIES[index % len(SERIES)]
 
 
-def number(value: float, position: int | None = None) -> str:
+def tick(value: float, position: int | None = None) -> str:
     """Return the text of a tick: plain, so that no common factor is hidden in a corner."""
     return short(value + 0.0, 6).replace("-", "−")
 
 
 def ticks(axes: Axes) -> None:
     """Write plain numbers at the ticks of the vertical axis."""
-    axes.yaxis.set_major_formatter(FuncFormatter(number))
+    axes.yaxis.set_major_formatter(FuncFormatter(tick))
     axes.yaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
 
 

@@ -16,6 +16,7 @@ from daesolve.reporting.facts import (
     OUTCOMES,
     UNVERIFIED,
     agreement,
+    bounded,
     changes,
     correction,
     difference_worst,
@@ -67,15 +68,12 @@ def _headline(document: Document) -> Iterator[Text]:
     statistics = document["statistics"]
     cached = " (cached)" if statistics["compile_cached"] else ""
     speed = pace(document)
-    told = [
-        f"{document['formulation']} + {document['solver']}",
-        f"{statistics['steps']} steps",
-        f"{seconds(statistics['wall_seconds'])} wall",
-        f"compiled in {seconds(statistics['compile_seconds'])}{cached}",
-    ]
-    if speed:
-        told.append(f"{speed:,.0f} simulated s/s" if speed >= 10 else f"{speed:.2g} simulated s/s")
-    yield Text(", ".join(told))
+    told = "" if speed is None else f", {short(speed)} simulated seconds a second"
+    yield Text(f"{document['formulation']} + {document['solver']}, {statistics['steps']:,} steps")
+    yield Text(
+        f"{seconds(statistics['wall_seconds'])} wall{told}; "
+        f"compiled in {seconds(statistics['compile_seconds'])}{cached}"
+    )
 
 
 def _changes(document: Document) -> list[RenderableType]:
@@ -89,7 +87,7 @@ def _changes(document: Document) -> list[RenderableType]:
 def _drift(document: Document) -> list[RenderableType]:
     if not document["drift"]:
         return []
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), show_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False)
     table.add_column("goal", overflow="fold", min_width=8)
     table.add_column("fed back", no_wrap=True)
     for heading in ("largest", "final", "correction", "growth", "scale"):
@@ -98,8 +96,8 @@ def _drift(document: Document) -> list[RenderableType]:
         table.add_row(
             Text(name),
             "driven" if entry["driven"] else "measured",
-            short(entry["max_relative"]),
-            short(entry["final_relative"]),
+            bounded(entry["max_relative"]),
+            bounded(entry["final_relative"]),
             correction(entry),
             _growth(entry["growth_exponent"]),
             short(entry["scale"]),

@@ -34,8 +34,7 @@ import daesolve as ds
 def quartic(x: Any, p: Any) -> Any:
     """Return the paper's curve x^4 + a x^3 - b x^2 - a x - (1 - b), in Horner's form."""
     a, b = p["curve_a"], p["curve_b"]
-    square = x * x
-    return (square - b) * square + a * x * (square - 1) - (1 - b)
+    return (((x + a) * x - b) * x - a) * x - (1 - b)
 
 
 def quartic_slope(x: Any, p: Any) -> Any:
@@ -69,9 +68,11 @@ def wheel_on_curve(pendulum: bool) -> ds.MechanicalSystem:
     t = ca.vertcat(-n[1], n[0])
     centre_velocity = ca.vertcat(q.dot.x, q.dot.z)
     reaction = ca.vertcat(u.reaction_x, u.reaction_z)
-    contact_x, contact_z = q.x + p.radius * n[0], q.z + p.radius * n[1]
-    height = quartic(contact_x, p)
-    slope = quartic_slope(contact_x, p)
+    at = ds.auxiliaries(
+        contact_x=(q.x + p.radius * n[0], "m"), contact_z=(q.z + p.radius * n[1], "m")
+    )
+    height = quartic(at.contact_x, p)
+    slope = ca.jacobian(height, at.contact_x)
     kinetic = (
         p.wheel_mass * ca.sumsqr(centre_velocity) / 2
         + p.wheel_mass * p.radius**2 * q.dot.theta**2 / 2
@@ -90,10 +91,11 @@ def wheel_on_curve(pendulum: bool) -> ds.MechanicalSystem:
         kinetic=kinetic,
         potential=potential,
         implicit=w,
+        auxiliaries=at,
         reactions=u,
         force={"x": u.reaction_x, "z": u.reaction_z, "theta": u.torque},
         goals=[
-            ds.Holonomic("contact", height - contact_z, ideal=False),
+            ds.Holonomic("contact", height - at.contact_z, ideal=False),
             ds.Implicit("tangency", slope * n[1] + n[0], w.alpha),
             ds.Nonholonomic(
                 "rolling", ca.dot(centre_velocity, t) + p.radius * q.dot.theta, ideal=False
@@ -101,7 +103,7 @@ def wheel_on_curve(pendulum: bool) -> ds.MechanicalSystem:
             ds.Relation("torque_balance", u.torque - p.radius * friction),
         ],
         outputs={
-            "contact_x": (contact_x, "m"),
+            "contact_x": (at.contact_x, "m"),
             "speed": (ca.dot(centre_velocity, t), "m/s"),
             "normal": (normal, "N"),
             "friction": (friction, "N"),

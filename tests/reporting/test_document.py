@@ -1,0 +1,135 @@
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from daesolve.errors import DaesolveError
+from daesolve.reporting import ReportError, document, dump, load, without_series, write
+from daesolve.reporting.document import _plain
+from daesolve.trajectory import EventRecord
+from tests.reporting.conftest import IDENTITY
+
+CONTRACT = [
+    *("problem", "case", "model", "structure", "parameters", "formulation", "solver", "rates"),
+    *("tolerances", "versions", "outcome", "message", "end_time", "times", "states", "reactions"),
+    *("outputs", "drift", "events", "event_count", "verification", "statistics"),
+]
+DRIFT = [
+    *("driven", "max_abs", "max_relative", "final_relative", "scale", "correction"),
+    *("growth_exponent", "note"),
+]
+STATISTICS = [
+    *("steps", "rhs_evaluations", "compile_seconds", "compile_cached", "wall_seconds"),
+    "instructions",
+]
+ADDED = [
+    *("start_time", "until", "notes", "start_changes", "end_state", "units", "drift_history"),
+    "parameter_units",
+]
+
+
+def test_keys_of_the_contract_in_their_order(told):
+    assert list(told) == CONTRACT + ADDED
+    assert list(told["statistics"]) == STATISTICS
+    assert list(told["drift"]) == ["rod", "rod_dot", "energy"]
+    for entry in told["drift"].values():
+        assert list(entry) == DRIFT
+    assert list(told["verification"]) == ["against", "difference", "lyapunov_time"]
+    assert {"daesolve", "casadi", "numpy", "scipy", "python"} <= set(told["versions"])
+
+
+def test_identity_may_be_absent(run):
+    told = document(run, {})
+    assert [told[key] for key in ("problem", "case", "model")] == [None] * 3
+    assert told["structure"] == {}
+
+
+def test_numbers_are_those_of_the_run(run, told):
+    again = json.loads(dump(told))
+    for name, values in run.states.items():
+        np.testing.assert_array_equal(again["states"][name], values)
+    assert again["drift"]["energy"]["max_abs"] == run.drift["energy"].max_abs
+    history = again["drift_history"]["energy"]
+    assert list(zip(history["times"], history["rms"], strict=True)) == list(
+        run.drift["energy"].history
+    )
+
+
+def test_events_and_changes(run):
+    event = EventRecord(0.5, "turn", {"x": np.float64(1.0)})
+    told = document(replace(run, events=(event,), event_count=1, start={"y": (0.1, 0.0)}), IDENTITY)
+    assert told["events"] == [{"time": 0.5, "name": "turn", "detail": {"x": 1.0}}]
+    assert told["start_changes"] == {"y": {"given": 0.1, "value": 0.0}}
+
+
+def test_what_is_not_finite_is_null(run):
+    x = run.states["x"].copy()
+    x[:3] = [math.nan, math.inf, -math.inf]
+    broken = replace(run.drift["rod"], max_abs=math.inf, growth_exponent=math.nan)
+    told = document(replace(run, states={**run.states, "x": x}, drift={"rod": broken}), IDENTITY)
+    text = dump(told)
+    assert "NaN" not in text
+    assert "Infinity" not in text
+    again = json.loads(text)
+    assert again["states"]["x"][:4] == [None, None, None, x[3]]
+    assert again["drift"]["rod"]["max_abs"] is None
+    assert again["drift"]["rod"]["growth_exponent"] is None
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False)))
+def test_doubles_read_back_exactly(values):
+    for given_as in (values, np.array(values), [np.float64(value) for value in values]):
+        again = json.loads(dump(_plain({"values": given_as})))["values"]
+        assert [value.hex() for value in map(float, again)] == [float(v).hex() for v in values]
+
+
+def test_report_is_the_object_without_series(told):
+    short = without_series(told)
+    assert set(told) - set(short) == {"times", "states", "reactions", "outputs"}
+
+
+def test_reads_back_what_was_written(tmp_path, told):
+    write(tmp_path / "run", told)
+    assert load(tmp_path / "run") == told
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (None, "has no run.json"),
+        ("{", "is not JSON"),
+        ("[" * 100_000, "is not JSON"),
+        ("[]", "it is not an object"),
+        ('{"problem": null}', "it lacks case, model"),
+    ],
+)
+def test_a_broken_run_is_told(tmp_path, text, sentence):
+    if text is not None:
+        (tmp_path / "run.json").write_text(text)
+    with pytest.raises(ReportError, match=sentence) as caught:
+        load(tmp_path)
+    assert isinstance(caught.value, DaesolveError)
+
+
+def test_undecodable_bytes_are_told(tmp_path):
+    (tmp_path / "run.json").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ReportError, match="is not JSON"):
+        load(tmp_path)
+
+
+def test_a_missing_directory_is_told(tmp_path):
+    with pytest.raises(ReportError, match="there is no directory"):
+        load(tmp_path / "nowhere")
+
+
+def test_wrong_kinds_are_told(tmp_path, told):
+    (tmp_path / "run.json").write_text(json.dumps({**told, "times": 3}))
+    with pytest.raises(ReportError, match="times of the wrong kind"):
+        load(tmp_path)
+    (tmp_path / "run.json").write_text(json.dumps({**told, "times": [0.0]}))
+    with pytest.raises(ReportError, match="'x' in states"):
+        load(tmp_path)

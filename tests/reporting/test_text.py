@@ -1,0 +1,70 @@
+import io
+
+import pytest
+from rich.console import Console
+
+from daesolve.reporting import document, summary
+
+
+def shown(told, width=80):
+    console = Console(file=io.StringIO(), width=width, no_color=True)
+    console.print(summary(told))
+    return console.file.getvalue()
+
+
+def test_says_what_matters(told):
+    text = shown(told)
+    for words in ("pendulum · swing · physical", "completed at t = 3 s", "feedback + taylor"):
+        assert words in text
+    for goal in told["drift"]:
+        assert goal in text
+    assert "agrees to about" in text
+    assert "Not verified" not in text
+
+
+def test_fits_eighty_columns(told, told_measured):
+    for run in (told, told_measured):
+        assert max(map(len, shown(run).splitlines())) <= 80
+
+
+def test_is_honest_without_verification(told_measured):
+    text = " ".join(shown(told_measured).split())
+    assert "Driven residuals are small at almost any accuracy" in text
+    assert "--verify" in text
+    assert "measured" in text
+
+
+def test_is_quiet_about_what_is_not_there(told):
+    assert "Events" not in shown(told)
+    assert "Start made consistent" not in shown(told)
+    told |= {"notes": [], "drift": {}}
+    assert "Notes" not in shown(told)
+    assert "Drift" not in shown(told)
+
+
+def test_counts_events(told):
+    events = [{"time": 0.1 * k, "name": "turn", "detail": {}} for k in range(9)]
+    text = shown({**told, "events": events, "event_count": 9})
+    assert "Events: 9" in text
+    assert "and 4 more" in text
+
+
+def test_square_brackets_are_no_markup(told):
+    told |= {"outcome": "failed", "message": "at t = 1 s [bold]rod[/bold]", "notes": ["[red]"]}
+    assert "[bold]rod[/bold]" in shown(told)
+    assert "[red]" in shown(told)
+
+
+def test_a_residual_beyond_bounds_is_named(told):
+    told["drift"]["rod"]["max_relative"] = None
+    assert "not finite" in shown(told)
+
+
+@pytest.mark.parametrize("time", [None, 12.5])
+def test_tells_whether_it_is_chaotic(told, time):
+    told["verification"]["lyapunov_time"] = time
+    assert ("e-fold in 12.5 s" in shown(told)) is (time is not None)
+
+
+def test_a_system_without_a_problem(run):
+    assert shown(document(run, {})).startswith("a system of one's own\n")

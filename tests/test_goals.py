@@ -1,0 +1,73 @@
+"""Goals and events as they are posed."""
+
+from __future__ import annotations
+
+import casadi as ca
+import numpy as np
+import pytest
+
+import daesolve as ds
+from daesolve.errors import PosingError
+
+
+@pytest.mark.parametrize("wrong", ["x", None, ca.MX.sym("x"), ca.SX.sym("x", 2)])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda r: ds.Holonomic("mine", r),
+        lambda r: ds.Relation("mine", r),
+        lambda r: ds.Invariant("mine", r),
+        lambda r: ds.Implicit("mine", r, ca.SX.sym("s")),
+        lambda r: ds.Event("mine", r),
+    ],
+)
+def test_a_residual_that_is_no_scalar_expression_is_refused_by_name(make, wrong):
+    with pytest.raises(PosingError, match="'mine'"):
+        make(wrong)
+
+
+def test_a_number_is_an_expression():
+    assert float(ds.Holonomic("flat", 0.5).residual) == 0.5
+
+
+def test_each_goal_has_a_reaction_symbol_of_its_own():
+    x = ca.SX.sym("x")
+    first, second = ds.Holonomic("one", x), ds.Holonomic("one", x)
+    assert not ca.is_equal(first.reaction, second.reaction)
+
+
+def test_actions_join_and_stop_wins():
+    assert (ds.Stop() | ds.Record()).stops
+    assert (ds.Record() | ds.Stop()).stops
+    assert not (ds.Record() | ds.Record()).stops
+    assert not ds.Event("e", ca.SX.sym("x")).then.stops
+
+
+@pytest.mark.parametrize("scale", [0.0, -1.0, np.nan, np.inf])
+def test_a_scale_that_is_no_positive_number_is_refused(scale):
+    q = ds.coordinates(x="m", y="m")
+    with pytest.raises((PosingError, ds.DaesolveError), match="scale"):
+        ds.solve(
+            ds.MechanicalSystem(
+                q,
+                kinetic=(q.dot.x**2 + q.dot.y**2) / 2,
+                goals=[ds.Holonomic("line", q.y, scale=scale)],
+            ),
+            until=1.0,
+            initial={"x": 0.0, "y": 0.0, "x_dot": 1.0},
+        )
+
+
+@pytest.mark.parametrize("rate", [-1.0, np.nan, np.inf])
+def test_a_goal_with_a_rate_that_is_no_number_above_zero_is_refused(rate):
+    q = ds.coordinates(x="m", y="m")
+    with pytest.raises(ds.DaesolveError, match="rate"):
+        ds.solve(
+            ds.MechanicalSystem(
+                q,
+                kinetic=(q.dot.x**2 + q.dot.y**2) / 2,
+                goals=[ds.Holonomic("line", q.y, rate=rate)],
+            ),
+            until=1.0,
+            initial={"x": 0.0, "y": 0.0, "x_dot": 1.0},
+        )
