@@ -43,7 +43,7 @@ AUTO_RATE = 0.05
 """Rate times median step of the probe, for the rate "auto"."""
 FLOOR = 0.05
 """The floor of an invariant's correction over the largest square of its gradient."""
-STEPS_PER_SEGMENT = 2500
+STEPS_PER_SEGMENT = 5000
 SECONDS_PER_INSTRUCTION_STEP = 6e-8
 """What one instruction costs in one step of the slowest code, roughly."""
 

@@ -15,6 +15,7 @@ from daesolve.reporting.style import PANEL_WIDTH, QUIET, style, ticks
 
 BINS = 125
 SAMPLES_IN_BIN = 20
+LEGEND_LINE = 0.18
 
 
 @dataclass(frozen=True)
@@ -44,9 +45,9 @@ class Curve:
         return scattered or turning_points(self.series.values) > MOST_TURNS
 
 
-def mark(axes: Axes, curve: Curve) -> None:
-    """Draw the whole of a series as honestly as its samples allow."""
-    if curve.crowded:
+def mark(axes: Axes, curve: Curve, *, crowded: bool) -> None:
+    """Draw the whole of a series: its range where axes are crowded, else as its samples allow."""
+    if crowded:
         bins = min(BINS, len(curve.series.times) // SAMPLES_IN_BIN)
         band(axes, curve.series, max(1, bins), curve.colour, curve.label)
     elif curve.joinable:
@@ -138,10 +139,6 @@ def common_legend(figure: Figure) -> None:
             found.setdefault(label, handle)
     if not found:
         return
-    longest = max(map(len, found))
-    figure.legend(
-        list(found.values()),
-        list(found),
-        loc="outside upper left",
-        ncols=max(1, min(len(found), 140 // (longest + 6))),
-    )
+    columns = max(1, min(len(found), 140 // (max(map(len, found)) + 6)))
+    figure.set_figheight(figure.get_figheight() + LEGEND_LINE * -(-len(found) // columns))
+    figure.legend(list(found.values()), list(found), loc="outside upper left", ncols=columns)

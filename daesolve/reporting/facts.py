@@ -35,6 +35,7 @@ DISTINGUISHING = (
     "until",
 )
 """In which respects runs can differ, the most telling first."""
+MOST_PARTS = 3
 
 
 @dataclass(frozen=True)
@@ -159,12 +160,20 @@ def pace(document: Document) -> float | None:
     return abs(span) / wall if wall else None
 
 
-def changes(document: Document) -> list[tuple[str, Any, Any]]:
-    """List what was changed to make the start consistent: name, given, value."""
+def changes(document: Document) -> list[str]:
+    """Tell what was changed to make the start consistent."""
+    units = document.get("units", {})
     return [
-        (name, entry["given"], entry["value"])
+        f"{name}: {_changed(entry['given'], entry['value'])} {units.get(name, '')}".rstrip()
         for name, entry in document.get("start_changes", {}).items()
     ]
+
+
+def _changed(given: float | None, value: float | None) -> str:
+    before, after = short(given, 6), short(value, 6)
+    if before == after and given is not None and value is not None:
+        return f"{before}, changed by {short(value - given)}"
+    return f"{before} → {after}"
 
 
 def start_state(document: Document) -> dict[str, Any]:
@@ -188,7 +197,9 @@ def labels(documents: Sequence[Document]) -> list[str]:
         if any(value != values[0] for value in values):
             for part, value in zip(parts, values, strict=True):
                 part.extend(_distinction(key, value, values))
-    names = [", ".join(part) for part in parts]
+    names = [
+        ", ".join(part if len(part) <= MOST_PARTS else [*part[:MOST_PARTS], "…"]) for part in parts
+    ]
     return [
         f"run {number}: {name}" if names.count(name) > 1 and name else name or f"run {number}"
         for number, name in enumerate(names, start=1)

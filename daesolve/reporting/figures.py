@@ -12,7 +12,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from daesolve.reporting.curves import empty, strip
+from daesolve.reporting.curves import LEGEND_LINE, empty, strip
 from daesolve.reporting.document import Document
 from daesolve.reporting.facts import labels
 from daesolve.reporting.panels import arrange, draw
@@ -36,6 +36,7 @@ __all__ = [
 ]
 
 MOST_DOTS = 1200
+MOST_JOINED = 5000
 
 
 def positions(documents: Sequence[Document]) -> Figure:
@@ -101,7 +102,12 @@ def path(documents: Sequence[Document]) -> Figure:
     unit = documents[0].get("units", {}).get(pair[0], "")
     with style():
         width = 0.6 * PANEL_WIDTH
-        figure = Figure(figsize=(width, 0.9 + width * _steepness(documents, pair)))
+        figure = Figure(
+            figsize=(
+                width,
+                0.9 + LEGEND_LINE * len(documents) + width * _steepness(documents, pair),
+            )
+        )
         axes = figure.add_subplot()
         for place, document in enumerate(documents):
             found = series(document, "states")
@@ -132,7 +138,7 @@ def _trace(
     x, y = pair
     alone, above = len(documents) == 1, min(len(documents) - 1 - place, 3)
     label = labels(documents)[place]
-    if resolved(documents[place]):
+    if resolved(documents[place]) and len(x.times) <= MOST_JOINED:
         axes.plot(
             x.joined()[1],
             y.joined()[1],

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from daesolve.reporting.curves import Curve, common_legend, dots, empty, line, mark, settle, strip
 from daesolve.reporting.document import Document
 from daesolve.reporting.facts import labels
-from daesolve.reporting.sampling import Series, opening, resolved, series
+from daesolve.reporting.sampling import FEWEST, Series, opening, resolved, series
 from daesolve.reporting.style import PANEL_WIDTH, QUIET, colour, style
 
 MOST_CURVES = 6
@@ -136,7 +136,7 @@ def draw(panels: Sequence[Panel], nothing: str, *, several: bool = False) -> Fig
 
 def _whole(axes: Axes, panel: Panel) -> None:
     for curve in panel.curves:
-        mark(axes, curve)
+        mark(axes, curve, crowded=panel.crowded and len(curve.series.times) > FEWEST)
     settle(axes, [curve.series.values for curve in panel.curves])
     axes.set_ylabel(panel.label)
     axes.margins(x=0.01)

@@ -138,7 +138,9 @@ def energy(documents: Sequence[Document]) -> Figure:
             names = ENERGIES[:1] if several else [name for name in ENERGIES if name in found]
             for shift, name in enumerate(names):
                 label = shown[place] if several else name
-                mark(upper, Curve(label, found[name], colour(place + shift), resolved(document)))
+                shade = colour(place + shift)
+                curve = Curve(label, found[name], shade, resolved(document))
+                mark(upper, curve, crowded=curve.crowded)
                 levels.append(found[name].values)
             _deviation(lower, _balance(found), colour(place))
         settle(upper, levels, 0.2 * _energy_scale(having))

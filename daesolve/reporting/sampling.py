@@ -12,7 +12,7 @@ from daesolve.reporting.document import Document
 
 FEWEST = 20
 """Below this number samples are drawn as dots."""
-MOST_TURNS = 120
+MOST_TURNS = 200
 """Turning points that a wide panel can show as a line."""
 UNRESOLVED = 0.05
 """The part of its range by which a coordinate may miss what its velocity foretells."""

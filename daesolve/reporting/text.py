@@ -77,11 +77,7 @@ def _headline(document: Document) -> Iterator[Text]:
 
 
 def _changes(document: Document) -> list[RenderableType]:
-    units = document.get("units", {})
-    return [
-        Text(f"{name}: {short(given, 6)} -> {short(value, 6)} {units.get(name, '')}".rstrip())
-        for name, given, value in changes(document)
-    ]
+    return [Text(change) for change in changes(document)]
 
 
 def _drift(document: Document) -> list[RenderableType]:

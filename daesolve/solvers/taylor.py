@@ -35,12 +35,14 @@ hy: Any = heyoka
 
 STEP_LIMIT = 2_000_000
 """Steps in one segment beyond which the motion counts as stuck."""
-UNROLLED_FROM = 350_000
-"""Expected steps from which unrolled code pays for its compilation (see docs/solvers.md)."""
+QUICK_BELOW = 5_000
+"""Expected steps below which compact code without optimisation, the quickest to compile, wins."""
 UNROLLED_TO = 1_200
-"""Instructions above which unrolled code takes too long to compile."""
-QUICK_BELOW = 15_000
-"""Expected steps below which compact code is compiled without optimisation."""
+"""Instructions above which unrolled code is no faster than compact code."""
+OPTIMISED_FROM = {"compact": 10_000, "unrolled": 400_000}
+"""Expected steps from which LLVM's optimisation pays for itself (see docs/solvers.md)."""
+OPTIMISED_TO = {"compact": 1_000_000, "unrolled": 600}
+"""Instructions above which it takes minutes."""
 
 
 def available() -> bool:
@@ -110,12 +112,12 @@ class Taylor(Solver):
     def resolved(self, problem: OdeProblem, steps: float) -> Taylor:
         """Choose how to compile from the size of the equations and the length of the run."""
         size = problem.rhs.n_instructions()
-        code = self.code
+        code, level = self.code, self.optimisation
         if code == "auto":
-            code = "unrolled" if steps >= UNROLLED_FROM and size <= UNROLLED_TO else "compact"
-        level = self.optimisation
+            code = "unrolled" if steps >= QUICK_BELOW and size <= UNROLLED_TO else "compact"
         if level is None:
-            level = 0 if code == "compact" and steps < QUICK_BELOW else 3
+            pays = steps >= OPTIMISED_FROM[code] and size <= OPTIMISED_TO[code]
+            level = 3 if pays or self.code == "unrolled" else 0
         return replace(self, code=code, optimisation=level)
 
     def compile(self, problem: OdeProblem) -> Compilation:

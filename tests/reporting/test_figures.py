@@ -120,6 +120,16 @@ def test_runs_are_named_by_what_differs(told, told_measured):
     assert labels([told, heavier]) == ["mass 1", "mass 2"]
 
 
+def test_many_runs_with_long_names_fit(told):
+    runs = [
+        {**told, "parameters": {f"a_long_parameter_name_{i}": 1.0 * k for i in range(12)}}
+        for k in range(8)
+    ]
+    assert max(map(len, labels(runs))) < 100
+    for draw in ALL:
+        svg(draw(runs), "many")
+
+
 def test_agreement_in_digits(told):
     told["verification"]["difference"] = {"x": 1e-9, "y": 0.0}
     assert agreement(told) == pytest.approx(9.0, abs=0.1)

@@ -68,3 +68,12 @@ def test_tells_whether_it_is_chaotic(told, time):
 
 def test_a_system_without_a_problem(run):
     assert shown(document(run, {})).startswith("a system of one's own\n")
+
+
+def test_tells_what_was_changed_at_the_start(told):
+    told["start_changes"] = {
+        "x": {"given": 0.5, "value": 0.25},
+        "y": {"given": 1.0, "value": 1.0 + 2.0**-40},
+    }
+    assert "x: 0.5 → 0.25 m" in shown(told)
+    assert "y: 1, changed by 9.09e-13 m" in shown(told)
