@@ -27,7 +27,7 @@ class Start:
     state
         (nx,)
     changes
-        What was changed to make it consistent: name -> (guess, value).
+        What was changed beyond rounding to make it consistent: name -> (guess, value).
     """
 
     state: np.ndarray
@@ -195,9 +195,8 @@ def consistent_state(
         if found is None:
             raise _refusal(dynamics, level, time, x, values, start, free)
         x = found
-    changes = {
-        name: (float(first[i]), float(x[i])) for i, name in enumerate(names) if first[i] != x[i]
-    }
+    moved = np.abs(x - first) > TOLERANCE * np.maximum(np.abs(x), np.abs(first))
+    changes = {name: (float(first[i]), float(x[i])) for i, name in enumerate(names) if moved[i]}
     return Start(x, changes)
 
 

@@ -355,14 +355,18 @@ class BoundCase:
         )
 
     def identity(self) -> dict[str, Any]:
-        """Return what the report calls this run: problem, case, model, structure."""
+        """Return what the report calls this run, and the units of its parameters."""
         structure = {
             name: value if isinstance(value, bool | int | float | str) else repr(value)
             for name, value in self.full_structure.items()
         }
+        parameters = self.system.parameters
         return {
             "problem": self.problem.name,
             "case": self.case.name,
             "model": self.model,
             "structure": structure,
+            "parameter_units": dict(
+                zip(parameters.names, map(str, parameters.units), strict=True)
+            ),
         }

@@ -18,7 +18,10 @@ def chain_function(dynamics):
     import casadi as ca
 
     return function_of(
-        "chain", [dynamics.t, dynamics.x, dynamics.p], [ca.vertcat(*links)], (["t", "x", "p"], ["c"])
+        "chain",
+        [dynamics.t, dynamics.x, dynamics.p],
+        [ca.vertcat(*links)],
+        (["t", "x", "p"], ["c"]),
     )
 
 

@@ -50,7 +50,9 @@ def solved(entries, order, size, symmetric, inputs, numbers, right, shifts=None)
     factors = factorize(entries, order, symmetric=symmetric, shifts=shifts)
     b = ca.SX.sym("b", size)
     solution = factors.solve({i: b[i] for i in range(size)})
-    function = ca.Function("f", [ca.vertcat(*inputs), b], [ca.vertcat(*[solution[i] for i in range(size)])])
+    function = ca.Function(
+        "f", [ca.vertcat(*inputs), b], [ca.vertcat(*[solution[i] for i in range(size)])]
+    )
     return np.asarray(function(numbers, right)).ravel()
 
 
@@ -66,9 +68,7 @@ def test_ldl_of_a_sparse_saddle_matrix_equals_numpy(seed, rows, goals, density):
     j, j_symbols, j_values = sparse_symbols("j", jacobian)
     m = ca.triu2symm(m)
     entries = merge(entries_of(m), entries_of(j.T, 0, rows), entries_of(j, rows, 0))
-    after = {
-        rows + k: frozenset(int(c) for c in np.flatnonzero(jacobian[k])) for k in range(goals)
-    }
+    after = {rows + k: frozenset(int(c) for c in np.flatnonzero(jacobian[k])) for k in range(goals)}
     order = minimum_degree_order(entries, range(size), after)
     right = np.random.default_rng(seed + 1).normal(size=size)
     result = solved(entries, order, size, True, symbols + j_symbols, values + j_values, right)
@@ -116,7 +116,9 @@ def test_rows_without_a_safe_pivot_are_solved_as_a_block(seed, size, block, scal
     )
     right = generator.normal(size=size)
     solution = factors.solve({i: ca.SX(right[i]) for i in range(size)})
-    function = ca.Function("f", [ca.vertcat(*symbols)], [ca.vertcat(*[solution[i] for i in range(size)])])
+    function = ca.Function(
+        "f", [ca.vertcat(*symbols)], [ca.vertcat(*[solution[i] for i in range(size)])]
+    )
     result = np.asarray(function(values)).ravel()
     exact = np.linalg.solve(matrix, right)
     allowed = 50 * size * EPSILON * np.linalg.cond(matrix) ** 2 * np.linalg.norm(exact)
@@ -137,9 +139,7 @@ def test_a_multiplier_is_pivoted_on_after_every_coordinate_it_touches():
 def test_a_shift_is_added_to_its_pivot_alone():
     matrix = np.array([[2.0, 1.0], [1.0, 0.0]])
     a, symbols, values = sparse_symbols("a", matrix)
-    result = solved(
-        entries_of(a), [0, 1], 2, True, symbols, values, [1.0, 0.0], {1: ca.SX(-0.25)}
-    )
+    result = solved(entries_of(a), [0, 1], 2, True, symbols, values, [1.0, 0.0], {1: ca.SX(-0.25)})
     exact = np.linalg.solve(matrix + np.diag([0.0, -0.25]), [1.0, 0.0])
     assert result == pytest.approx(exact, abs=4 * EPSILON)
 

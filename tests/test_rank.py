@@ -143,8 +143,10 @@ def test_a_parallelogram_that_must_not_pass_its_singular_position_stops_there():
     assert run.outcome is ds.Outcome.DEGENERATE
     assert any(goal in run.message for goal in ("crank_0", "crank_1", "coupler_1"))
     assert "rank_loss" in run.message
-    # bars are horizontal first when theta = 0, in less than a second
-    assert 0.0 < run.end_time < 1.0
+    # the bars are horizontal first after 0.708 s; nothing after that may be handed out as data
+    assert "t = 0.708" in run.message
+    assert run.end_time < 0.75
+    assert run.times[-1] < 0.75
 
 
 def passing(windows, until, **rest):
@@ -165,7 +167,9 @@ def test_the_double_four_bar_linkage_passes_its_singular_positions():
         found = np.array([run[name][index] for name in NAMES])
         # docs: "end error 7e-12 (N = 2)"; coordinates may differ, so ten times of that
         assert np.max(np.abs(found - right)) <= 7e-11
-    assert run.drift["energy"].max_relative <= 4e-15
+    # beside a singular position the shift, 1e-9, amplifies rounding; energy comes back at its rate
+    assert run.drift["energy"].max_relative <= 1e-10
+    assert run.drift["energy"].final_relative <= 1e-13
     assert max(run.drift[f"crank_{k}"].max_relative for k in range(3)) <= 1e-13
 
 

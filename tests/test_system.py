@@ -95,9 +95,7 @@ def test_a_symbol_that_belongs_to_nothing_is_named():
         _ = particle(force={"x": -p.stiffness}).dynamics.matrices
     with pytest.raises(PosingError, match="stiffness"):
         q = ds.coordinates(x="m")
-        system = ds.MechanicalSystem(
-            q, kinetic=q.dot.x**2 / 2, potential=p.stiffness * q.x**2 / 2
-        )
+        system = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, potential=p.stiffness * q.x**2 / 2)
         ds.solve(system, until=1.0, initial={"x": 1.0})
 
 

@@ -197,8 +197,8 @@ def curve_and_path(document: Mapping[str, Any]) -> Figure:
         label="wheel at the start",
     )
     axes.set_aspect("equal")
-    axes.set_xlabel("x [m]")
-    axes.set_ylabel("z [m]")
+    axes.set_xlabel("x (m)")
+    axes.set_ylabel("z (m)")
     axes.legend(frameon=False)
     return figure
 
@@ -212,8 +212,8 @@ def reactions_along_the_curve(document: Mapping[str, Any]) -> Figure:
         axes.plot(
             outputs["contact_x"], reactions[name], ".", markersize=2, color=colour, label=name
         )
-    axes.set_xlabel("contact_x [m]")
-    axes.set_ylabel("reaction [N]")
+    axes.set_xlabel("contact_x (m)")
+    axes.set_ylabel("reaction (N)")
     axes.legend(frameon=False, markerscale=4)
     return figure
 

@@ -65,9 +65,7 @@ def test_residuals_of_the_hoop_obey_their_linear_laws(direction):
     c1 = direction * second + 8.0 * first
     laws = {
         "contact": (first + c1 * elapsed) * np.exp(-8.0 * elapsed),
-        "contact_dot": direction
-        * (c1 - 8.0 * (first + c1 * elapsed))
-        * np.exp(-8.0 * elapsed),
+        "contact_dot": direction * (c1 - 8.0 * (first + c1 * elapsed)) * np.exp(-8.0 * elapsed),
         "rolling": found["rolling"][0] * np.exp(-5.0 * elapsed),
         "tangency": found["tangency"][0] * np.exp(-6.0 * elapsed),
     }
@@ -115,9 +113,7 @@ def test_a_time_dependent_goal_is_followed():
 def test_energy_obeys_its_regularised_law(energy_problem, angle, speed, rate, offset):
     """On the constraint, E' = -rate (E - E0) 2T / (2T + floor): bounded, and still at rest."""
     prepared = energy_problem
-    x = np.array(
-        [np.sin(angle), -np.cos(angle), speed * np.cos(angle), speed * np.sin(angle)]
-    )
+    x = np.array([np.sin(angle), -np.cos(angle), speed * np.cos(angle), speed * np.sin(angle)])
     energy = speed**2 / 2 - 9.81 * np.cos(angle)
     values = numbers(prepared, rate_energy=rate, reference_energy=energy - offset)
     floor = values[list(prepared.dynamics.values).index("floor_energy")]
@@ -125,7 +121,9 @@ def test_energy_obeys_its_regularised_law(energy_problem, angle, speed, rate, of
     rates = np.asarray(prepared.problem.rhs(0.0, x, values)).ravel()
     power = x[2:] @ rates[2:] + 9.81 * x[3]
     law = -rate * offset * speed**2 / (speed**2 + floor)
-    assert power == pytest.approx(law, abs=20 * EPSILON * (abs(law) + (9.81 + speed**2) * (1 + abs(speed))))
+    assert power == pytest.approx(
+        law, abs=20 * EPSILON * (abs(law) + (9.81 + speed**2) * (1 + abs(speed)))
+    )
 
 
 @pytest.fixture(scope="module")
@@ -150,8 +148,9 @@ def test_rates_are_numbers_of_a_run_and_the_problem_is_built_once():
 
 
 def test_backwards_every_rate_changes_its_sign():
-    forwards = prepared_run(wheel(), 1.0, wheel_state(0.0, 1.5))
-    backwards = prepared_run(wheel(), -1.0, wheel_state(0.0, 1.5))
+    system = wheel()
+    forwards = prepared_run(system, 1.0, wheel_state(0.0, 1.5))
+    backwards = prepared_run(system, -1.0, wheel_state(0.0, 1.5))
     assert backwards.problem is forwards.problem
     for name, one, other in zip(
         forwards.dynamics.values, forwards.values, backwards.values, strict=True
@@ -292,15 +291,18 @@ def test_a_driven_invariant_returns_to_its_reference():
         potential=(q.x**2 + q.y**2) / 2,
         goals=[ds.Invariant("spin", spin, drive=True)],
     )
-    prepared = prepared_run(system, 1.0, {"x": 1.0, "y": 0.0, "x_dot": 0.2, "y_dot": 0.8})
-    values = numbers(prepared, rate_energy=0.0, rate_spin=4.0, reference_spin=0.5)
+    prepared = prepared_run(
+        system, 1.0, {"x": 1.0, "y": 0.0, "x_dot": 0.2, "y_dot": 0.8},
+        formulation=ds.Feedback(rates={"energy": None}),
+    )  # fmt: skip
+    values = numbers(prepared, rate_spin=4.0, reference_spin=0.5)
     floor = values[list(prepared.dynamics.values).index("floor_spin")]
     x = np.array([0.9, 0.1, 0.2, 0.8])
     rates = np.asarray(prepared.problem.rhs(0.0, x, values)).ravel()
     change = x[0] * rates[3] - x[1] * rates[2]
     error = x[0] * x[3] - x[1] * x[2] - 0.5
     weight = x[0] ** 2 + x[1] ** 2
-    assert change == pytest.approx(-4.0 * error * weight / (weight + floor), rel=1e-3)
+    assert change == pytest.approx(-4.0 * error * weight / (weight + floor), rel=1e-13)
 
 
 def test_forces_that_act_far_from_the_start_are_not_mistaken_for_none():
@@ -416,7 +418,9 @@ def test_brackets_make_quasi_velocities_equal_to_coordinates(seed):
     )
     generator = np.random.default_rng(seed)
     place, speed = generator.uniform(0.5, 1.5, 3), generator.normal(size=3)
-    function = ca.Function("s", [q.vector, v.vector], [kinematics, ca.jacobian(kinematics, v.vector)])
+    function = ca.Function(
+        "s", [q.vector, v.vector], [kinematics, ca.jacobian(kinematics, v.vector)]
+    )
     q_dot, directions = (np.asarray(part) for part in function(place, speed))
     along = np.asarray(
         ca.Function("d", [q.vector, v.vector], [ca.jtimes(kinematics, q.vector, ca.SX(q_dot))])(
@@ -432,7 +436,8 @@ def test_brackets_make_quasi_velocities_equal_to_coordinates(seed):
         plain.dynamics, 0.0, np.concatenate([place, q_dot.ravel()]), plain.dynamics.value_vector({})
     )
     size = max(np.linalg.norm(a_plain), np.linalg.norm(along), 1.0)
-    allowed = 1e-12 * np.linalg.cond(directions) * size
+    # the left inverse is (S^T S)^-1 S^T, so the condition counts twice
+    allowed = 100 * EPSILON * np.linalg.cond(directions) ** 2 * size
     assert np.linalg.norm(directions @ a_quasi + along - a_plain) <= allowed
 
 

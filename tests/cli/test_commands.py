@@ -1,0 +1,164 @@
+import json
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from daesolve.cli.app import app
+from daesolve.solvers import SOLVERS
+
+SHORT = ["run", "pendulum", "--until", "1"]
+
+
+def call(*words, code=0):
+    result = CliRunner().invoke(app, [str(word) for word in words])
+    assert result.exit_code == code, (result.output, result.stderr, result.exception)
+    return result
+
+
+def document(*words):
+    return json.loads(call(*words, "--json").stdout)
+
+
+def test_list_names_every_problem_with_its_cases():
+    problems = {entry["name"]: entry for entry in document("list")["problems"]}
+    assert problems["rolling-wheel"]["cases"] == ["hoop", "hoop-from-rest"]
+    assert "chaplygin-sleigh" in call("list").stdout
+
+
+def test_show_tells_parameters_with_unit_default_and_range():
+    shown = document("show", "rolling-wheel")
+    assert shown["parameters"]["radius"] == {"default": 0.01, "unit": "m", "range": "> 0"}
+    assert shown["goals"] == ["contact", "rolling", "tangency", "torque_balance", "energy"]
+    assert "kg m^2" in call("show", "rolling-wheel").stdout
+
+
+def test_run_gives_the_object_of_the_contract():
+    run = document(*SHORT)
+    assert list(run)[:22] == [
+        "problem", "case", "model", "structure", "parameters", "formulation", "solver", "rates",
+        "tolerances", "versions", "outcome", "message", "end_time", "times", "states", "reactions",
+        "outputs", "drift", "events", "event_count", "verification", "statistics",
+    ]  # fmt: skip
+    assert run["problem"] == "pendulum"
+    assert run["outcome"] == "completed"
+    assert len(run["times"]) == 1001
+    assert run["rates"] == {"rod": 10.0, "energy": 10.0}
+
+
+def test_times_are_exactly_those_asked_for():
+    run = document("run", "pendulum", "--at", "0.25,0.125,2")
+    assert run["times"] == [0.25, 0.125, 2.0]
+    assert run["end_time"] == 2.0
+
+
+def test_rates_are_common_or_of_one_goal():
+    run = document(*SHORT, "--rate", "50", "--rate", "energy=off")
+    assert run["rates"] == {"rod": 50.0, "energy": None}
+    assert run["drift"]["energy"]["driven"] is False
+    automatic = document(*SHORT, "--rate", "auto")["rates"]["rod"]
+    assert automatic > 0.0
+
+
+def test_parameters_come_from_a_file_and_are_overridden(tmp_path):
+    table = tmp_path / "numbers.toml"
+    table.write_text("length = 2.0\nmass = 3.0\n", encoding="utf-8")
+    words = ["--parameters", table, "--set", "mass=4", "--initial", "x=-2"]
+    run = document(*SHORT, *words)
+    assert run["parameters"]["length"] == 2.0
+    assert run["parameters"]["mass"] == 4.0
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_every_solver_runs_by_name(solver):
+    words = ["--rtol", "1e-8"]
+    assert document(*SHORT, "--solver", solver, *words)["solver"] == solver
+
+
+def test_out_writes_the_run_and_its_report(tmp_path):
+    out = tmp_path / "run"
+    call(*SHORT, "--out", out, "--quiet")
+    assert json.loads((out / "run.json").read_text())["end_time"] == 1.0
+    assert "times" not in json.loads((out / "report.json").read_text())
+    assert "rod" in (out / "report.html").read_text()
+    (out / "report.html").unlink()
+    call("report", out)
+    assert (out / "report.html").exists()
+    refused = call(*SHORT, "--out", out, code=2)
+    assert "not empty" in refused.stderr
+
+
+def test_a_python_file_is_a_problem(tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_text("from daesolve_problems.pendulum import problem\n", encoding="utf-8")
+    assert document("run", path, "--until", "1")["problem"] == "pendulum"
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["run", "pendulm"], "pendulum"),
+        (["run", "pendulum", "--case", "relase"], "release"),
+        (["run", "pendulum", "--model", "polar"], "cartesian"),
+        (["run", "pendulum", "--set", "lenght=2"], "length"),
+        (["run", "pendulum", "--set", "length=-2"], "> 0"),
+        (["run", "pendulum", "--set", "length=NaN"], "length"),
+        (["run", "pendulum", "--set", "length"], "NAME=VALUE"),
+        (["run", "pendulum", "--initial", "xx=1"], "'x'"),
+        (["run", "pendulum", "--initial", "x=0.5"], "rod"),
+        (["run", "pendulum", "--until", "0"], "horizon"),
+        (["run", "pendulum", "--until", "inf"], "finite"),
+        (["run", "pendulum", "--at", "1,two"], "--at"),
+        (["run", "pendulum", "--at", "3", "--until", "2"], "outside"),
+        (["run", "pendulum", "--solver", "tailor"], "taylor"),
+        (["run", "pendulum", "--formulation", "feedbck"], "feedback"),
+        (["run", "pendulum", "--rate", "rot=5"], "rod"),
+        (["run", "pendulum", "--rate", "-3"], ">= 0"),
+        (["run", "pendulum", "--rtol", "-1"], "> 0"),
+        (["run", "pendulum", "--solver", "taylor", "--atol", "1"], "atol"),
+        (["run", "pendulum", "--redundant", "maybe"], "minimum-norm"),
+        (["run", "pendulum", "--rank-loss", "maybe"], "pass"),
+        (["run", "pendulum", "--parameters", "absent.json"], "absent.json"),
+        (["show", "pendulm"], "pendulum"),
+        (["report", "absent"], "absent"),
+    ],
+)
+def test_a_wrong_request_ends_with_status_2_and_one_sentence(words, told):
+    result = call(*words, code=2)
+    assert told in result.stderr
+    assert result.stdout == ""
+    assert len(result.stderr.strip().splitlines()) == 1
+
+
+def test_a_motion_that_cannot_go_on_ends_with_status_3_and_keeps_what_there_is(tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_text(
+        "import casadi as ca\n"
+        "import daesolve as ds\n"
+        "def model():\n"
+        "    q = ds.coordinates(x='m')\n"
+        "    return ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, force={'x': q.dot.x**2})\n"
+        "problem = ds.Problem('blow-up', title='', models={'one': model},\n"
+        "    cases=[ds.Case('a', start={'x': 0.0, 'x_dot': 1.0}, until=2.0)])\n",
+        encoding="utf-8",
+    )
+    out = tmp_path / "out"
+    result = call("run", path, "--out", out, "--quiet", code=3)
+    assert "t = 1" in result.stderr or "t = 0.99" in result.stderr
+    kept = json.loads((out / "run.json").read_text())
+    assert kept["outcome"] == "failed"
+    assert len(kept["times"]) > 400
+
+
+def test_doctor_tells_which_solvers_are_usable():
+    found = {entry["name"]: entry for entry in document("doctor")["solvers"]}
+    assert set(found) == set(SOLVERS)
+    assert found["cvodes"]["usable"]
+    assert "taylor" in call("doctor").stdout
+
+
+def test_the_module_is_the_same_program():
+    words = [sys.executable, "-m", "daesolve", "list", "--json"]
+    printed = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert json.loads(printed.stdout)["broken"] == []

@@ -1,0 +1,57 @@
+"""CVODES through CasADi."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import daesolve as ds
+from daesolve.solvers import State
+
+from ..systems import oscillator, pendulum, prepared_run
+
+FREE = {"formulation": ds.Feedback(rates={"energy": None})}
+
+
+@pytest.mark.parametrize("until", [-1.0, -5.0, -10.0, -50.0])
+def test_backwards_as_well_as_forwards(until):
+    run = ds.solve(oscillator(), until, {"x": 0.0, "x_dot": 1.0}, solver=ds.Cvodes(), **FREE)
+    assert run.outcome is ds.Outcome.COMPLETED, run.message
+    assert run["x"] == pytest.approx(np.sin(run.times), abs=1e-7)
+
+
+@pytest.mark.parametrize("method", ["adams", "bdf"])
+def test_both_methods_converge_with_the_tolerance(method):
+    errors = []
+    for rtol in (1e-6, 1e-9):
+        run = ds.solve(
+            oscillator(), 10.0, {"x": 0.0, "x_dot": 1.0},
+            solver=ds.Cvodes(rtol=rtol, atol=rtol, method=method), at=[10.0], **FREE,
+        )  # fmt: skip
+        errors.append(abs(run["x"][0] - np.sin(10.0)))
+    assert errors[1] < errors[0] / 50
+    assert errors[1] < 1e-6
+
+
+def test_what_watches_sees_at_least_twice_the_steps():
+    prepared = prepared_run(
+        oscillator(), 300.0, {"x": 0.0, "x_dot": 1.0}, solver=ds.Cvodes(), **FREE
+    )
+    seen = []
+    end = prepared.solver.segment(
+        prepared.problem, State(0.0, prepared.initial, prepared.values), 300.0, np.empty(0),
+        lambda block: seen.extend(block.times),
+    )  # fmt: skip
+    assert end.steps > 256
+    assert len(seen) >= 2 * end.steps
+
+
+def test_an_unknown_method_is_refused():
+    with pytest.raises(ds.DaesolveError, match="'adams' or 'bdf'"):
+        ds.Cvodes(method="rk4")
+
+
+def test_a_driven_pendulum_keeps_its_rod():
+    run = ds.solve(pendulum(), 50.0, {"x": -1.0}, solver=ds.Cvodes(1e-10, 1e-12))
+    assert run.drift["rod"].max_relative <= 1e-8
+    assert run.drift["energy"].max_relative <= 1e-8

@@ -1,0 +1,87 @@
+"""SciPy's methods."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import daesolve as ds
+from daesolve.solvers import State
+
+from ..systems import oscillator, pendulum, prepared_run
+
+
+def free(**more):
+    return {"formulation": ds.Feedback(rates={"energy": None}), **more}
+
+
+def test_a_fixed_step_is_fixed_and_of_order_eight():
+    errors = []
+    for step in (0.4, 0.2):
+        prepared = prepared_run(
+            oscillator(), 8.0, {"x": 0.0, "x_dot": 1.0}, solver=ds.Dop853(fixed_step=step), **free()
+        )
+        times = []
+        end = prepared.solver.segment(
+            prepared.problem, State(0.0, prepared.initial, prepared.values), 8.0, np.empty(0),
+            lambda block, times=times: times.extend(block.times),
+        )  # fmt: skip
+        assert np.diff([0.0, *times]) == pytest.approx(step, rel=1e-12)
+        errors.append(abs(end.state[0] - np.sin(8.0)))
+    order = np.log2(errors[0] / errors[1])
+    assert 7.0 < order < 9.5
+
+
+def test_fixed_steps_sample_between_the_steps():
+    run = ds.solve(
+        oscillator(), 4.0, {"x": 0.0, "x_dot": 1.0}, solver=ds.Dop853(fixed_step=0.1),
+        at=ds.every(0.03), **free(),
+    )  # fmt: skip
+    assert run["x"] == pytest.approx(np.sin(run.times), abs=1e-12)
+
+
+def test_a_fixed_step_works_backwards():
+    run = ds.solve(
+        oscillator(), -4.0, {"x": 0.0, "x_dot": 1.0}, solver=ds.Dop853(fixed_step=0.1), **free()
+    )
+    assert run["x"] == pytest.approx(np.sin(run.times), abs=1e-12)
+    assert run.times[-1] == -4.0
+
+
+@pytest.mark.parametrize("step", [0.0, -0.1, np.nan])
+def test_a_fixed_step_that_is_no_positive_number_is_refused(step):
+    with pytest.raises(ds.DaesolveError, match="fixed_step"):
+        ds.Dop853(fixed_step=step)
+
+
+def test_a_tolerance_that_scipy_cannot_do_is_refused():
+    with pytest.raises(ds.DaesolveError, match="at least"):
+        ds.Dop853(rtol=1e-15)
+
+
+@pytest.mark.parametrize("solver", [ds.Lsoda(), ds.RadauIIA(), ds.Dop853()])
+def test_locating_events_does_not_disturb_the_motion(solver):
+    """Side steps are taken with a stepper of their own, in the middle of the main one."""
+    quiet = ds.solve(oscillator(), 10.0, {"x": 0.0, "x_dot": 1.0}, solver=solver, **free())
+    watched = oscillator(events=lambda q: [ds.Event("half", q.x - 0.5)])
+    run = ds.solve(watched, 10.0, {"x": 0.0, "x_dot": 1.0}, solver=solver, **free())
+    assert len(run.events) == 4
+    assert np.array_equal(run["x"], quiet["x"])
+
+
+@pytest.mark.parametrize("solver", [ds.RadauIIA(1e-8, 1e-8), ds.Lsoda(), ds.Cvodes(method="bdf")])
+def test_stiff_motion_takes_few_steps_with_the_exact_jacobian(solver):
+    """x' = -1e6 (x - cos t): an explicit method would take some 300 000 steps a second."""
+    import casadi as ca
+
+    s = ds.states(x="")
+    system = ds.ControlSystem(s, {"x": -1e6 * (s.x - ca.cos(ds.time))})
+    run = ds.solve(system, 1.0, {"x": 1.0}, solver=solver)
+    assert run.outcome is ds.Outcome.COMPLETED
+    assert run.statistics.steps < 2000
+    assert run["x"][-1] == pytest.approx(np.cos(1.0), abs=1e-5)
+
+
+def test_evaluations_are_counted():
+    run = ds.solve(pendulum(), 1.0, {"x": -1.0}, solver=ds.Dop853(), at=[1.0])
+    assert run.statistics.rhs_evaluations >= 11 * run.statistics.steps > 0

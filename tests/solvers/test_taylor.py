@@ -1,0 +1,112 @@
+"""Taylor's method by heyoka."""
+
+from __future__ import annotations
+
+import casadi as ca
+import numpy as np
+import pytest
+
+import daesolve as ds
+from daesolve.solvers import State
+
+from ..systems import oscillator, pendulum, prepared_run, projectile
+
+FUNCTIONS = [
+    ca.sin, ca.cos, ca.tan, ca.asin, ca.acos, ca.atan, ca.sinh, ca.cosh, ca.tanh, ca.asinh,
+    ca.atanh, ca.exp, ca.log, ca.sqrt, ca.erf, ca.log1p, ca.expm1, lambda a: ca.acosh(1 + a),
+    lambda a: ca.atan2(a, 2 * a), lambda a: ca.hypot(a, 2), lambda a: a**3, lambda a: a**-2,
+    lambda a: a**1.5, lambda a: a**a, lambda a: 1 / a, lambda a: (2 * a) ** 2 - a,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("number", range(len(FUNCTIONS)))
+def test_every_operation_integrates_to_its_primitive(number):
+    """x' = 1, y' = f(x) from x = 0.2 to 0.7 against Gauss's rule of high order."""
+    s = ds.states(x="", y="")
+    function = FUNCTIONS[number]
+    system = ds.ControlSystem(s, {"x": ca.SX(1), "y": function(s.x)})
+    run = ds.solve(system, 0.5, {"x": 0.2}, solver=ds.Taylor())
+    nodes, weights = np.polynomial.legendre.leggauss(40)
+    x = ca.SX.sym("x")
+    rate = ca.Function("f", [x], [function(x)])
+    right = 0.25 * sum(
+        w * float(rate(0.45 + 0.25 * n)) for n, w in zip(nodes, weights, strict=True)
+    )
+    assert run.end_state["y"] == pytest.approx(right, rel=1e-14, abs=1e-15)
+
+
+@pytest.mark.parametrize("power", [2, 3, 4, 7])
+def test_whole_powers_pass_through_zero(power):
+    """heyoka's own pow(x, 3) is NaN at x = 0; y' = x^n from x = -1 to 1."""
+    s = ds.states(x="", y="")
+    system = ds.ControlSystem(s, {"x": ca.SX(1), "y": s.x**power})
+    for start in (-1.0, 0.0):
+        run = ds.solve(system, 1.0 - start, {"x": start}, solver=ds.Taylor())
+        right = (1.0 - start ** (power + 1)) / (power + 1)
+        assert run.end_state["y"] == pytest.approx(right, rel=1e-14, abs=1e-15)
+
+
+def test_a_symbolic_whole_power_is_refused_or_right_at_zero():
+    s = ds.states(x="", y="")
+    p = ds.parameters(power=3.0)
+    system = ds.ControlSystem(s, {"x": ca.SX(1), "y": s.x**p.power}, p)
+    run = ds.solve(system, 1.0, {"x": 0.0}, solver=ds.Taylor())
+    if run.outcome is ds.Outcome.COMPLETED:
+        assert run.end_state["y"] == pytest.approx(0.25, rel=1e-14)
+
+
+def test_parameters_are_numbers_of_a_run_and_nothing_is_compiled_again():
+    system = pendulum()
+    first = ds.solve(system, 1.0, {"x": -1.0})
+    second = ds.solve(system, 1.0, {"x": -1.0}, parameters={"gravity": 1.62, "mass": 5.0})
+    assert second.statistics.compile_cached
+    assert second.statistics.compile_seconds == 0.0
+    assert second["x"][-1] != first["x"][-1]
+    third = ds.solve(system, 1.0, {"x": -1.0})
+    assert third["x"][-1] == first["x"][-1]
+
+
+@pytest.mark.parametrize("code", ["compact", "unrolled"])
+def test_both_kinds_of_code_are_at_rounding_level(code):
+    run = ds.solve(
+        pendulum(), 10.0, {"x": -1.0}, solver=ds.Taylor(code=code, optimisation=0), at=[10.0]
+    )
+    # shared reference values, pendulum_IFToMM_A01: 40 digits, parameters as decimals
+    assert run["x"][0] == pytest.approx(-0.27508746257611686005, abs=1e-13)
+    assert any(f"{code} code" in note for note in run.description["notes"])
+
+
+def test_the_automatic_choice_of_code_is_told():
+    run = ds.solve(oscillator(), 1.0, {"x": 1.0})
+    assert any("compact code at optimisation level 0" in note for note in run.description["notes"])
+
+
+@pytest.mark.parametrize(
+    "settings", [{"tolerance": 1e-31}, {"tolerance": 0.1}, {"code": "fast"}, {"optimisation": 4}]
+)
+def test_settings_out_of_range_are_refused(settings):
+    with pytest.raises(ds.DaesolveError, match="taylor"):
+        ds.Taylor(**settings)
+
+
+def test_a_higher_order_is_used_below_machine_epsilon():
+    run = ds.solve(oscillator(), 100.0, {"x": 1.0}, solver=ds.Taylor(tolerance=1e-20), at=[100.0])
+    assert run["x"][0] == pytest.approx(np.cos(100.0), abs=3e-15)
+
+
+def test_a_segment_leaves_no_trace_in_the_next():
+    """The compiled integrator is shared: two runs in turn give what each gives alone."""
+    system = projectile(events=lambda q: [ds.Event("lands", q.y, ds.FALLING, ds.Stop())])
+    prepared = prepared_run(system, 20.0, {"y": 1.0, "y_dot": 10.0}, solver=ds.Taylor())
+    solver, problem = prepared.solver, prepared.problem
+
+    def land(height):
+        state = State(0.0, np.array([height, 10.0]), prepared.values)
+        return solver.segment(problem, state, 20.0, np.empty(0), lambda block: None)
+
+    first = land(1.0)
+    other = land(3.0)
+    again = land(1.0)
+    assert first.time == again.time < other.time
+    assert len(first.hits) == len(again.hits) == 1
+    assert np.array_equal(first.state, again.state)

@@ -1,0 +1,89 @@
+import pytest
+
+import daesolve as ds
+from daesolve.errors import OutOfRangeError, PosingError, UnknownNameError
+from daesolve_problems.pendulum import point_on_a_rod
+
+WHEEL = ds.problem("rolling-wheel")
+
+
+def test_a_parameter_changes_the_run_but_not_the_system():
+    light = WHEEL.case("hoop", gravity=1.62)
+    heavy = WHEEL.case("hoop")
+    assert light.system is heavy.system
+    runs = [case.solve(until=1.0, at=[1.0]) for case in (light, heavy)]
+    assert runs[0]["x"][0] != runs[1]["x"][0]
+
+
+def test_structure_rebuilds_the_system():
+    assert "phi" in WHEEL.case("hoop", pendulum=True).system.dynamics.labels.states
+    assert "phi" not in WHEEL.case("hoop").system.dynamics.labels.states
+
+
+@pytest.mark.parametrize(
+    ("request_", "error", "words"),
+    [
+        (lambda: ds.problem("rolling-weel"), UnknownNameError, "rolling-wheel"),
+        (lambda: WHEEL.case("hop"), UnknownNameError, "'hoop'"),
+        (lambda: WHEEL.case("hoop", model="physica"), UnknownNameError, "physical"),
+        (lambda: WHEEL.case("hoop", gravty=1.0), UnknownNameError, "gravity"),
+        (lambda: WHEEL.case("hoop", radius=-1.0), OutOfRangeError, "> 0"),
+        (lambda: WHEEL.case("hoop", radius=float("nan")), OutOfRangeError, "radius"),
+        (lambda: WHEEL.case("hoop", radius="big"), OutOfRangeError, "radius"),
+        (lambda: WHEEL.case("hoop", pendulum=3), OutOfRangeError, "true or false"),
+        (lambda: WHEEL.case("hoop").solve(initial={"sped": 1.0}), UnknownNameError, "speed"),
+        (lambda: WHEEL.case("hoop").solve(initial={"speed": float("inf")}), OutOfRangeError, "inf"),
+        (lambda: WHEEL.case("hoop").solve(until=0.0), OutOfRangeError, "horizon"),
+        (
+            lambda: WHEEL.case("hoop").solve(formulation=ds.Feedback(rates={"enery": 1.0})),
+            UnknownNameError,
+            "energy",
+        ),
+    ],
+)
+def test_a_wrong_request_is_told_in_one_sentence(request_, error, words):
+    with pytest.raises(error, match=words) as told:
+        request_()
+    assert "\n" not in str(told.value)
+
+
+def test_a_case_at_its_sample_times_keeps_them_exactly():
+    problem = ds.Problem(
+        "rod",
+        title="a rod",
+        models={"only": point_on_a_rod},
+        cases=[ds.Case("a", start={"x": 1.0}, until=2.0, times=(0.3, 1.7))],
+    )
+    assert list(problem.case().solve().times) == [0.3, 1.7]
+
+
+def test_two_cases_of_one_name_are_refused():
+    with pytest.raises(PosingError, match="one name"):
+        ds.Problem(
+            "rod",
+            title="a rod",
+            models={"only": point_on_a_rod},
+            cases=[ds.Case("a", until=1.0), ds.Case("a", until=2.0)],
+        )
+
+
+def test_a_structural_choice_is_taken_by_name_or_by_value():
+    posed = []
+
+    def model(shape):
+        posed.append(shape)
+        return point_on_a_rod()
+
+    problem = ds.Problem(
+        "rod",
+        title="a rod",
+        models={"only": model},
+        structure={"shape": ds.choice(flat=1, round=2)},
+        cases=[ds.Case("a", start={"x": 1.0}, until=1.0)],
+    )
+    problem.case()
+    problem.case(shape="round")
+    problem.case(shape=7)
+    assert posed == [1, 2, 7]
+    with pytest.raises(UnknownNameError, match="round"):
+        problem.case(shape="rund")

@@ -1,0 +1,32 @@
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCKS = [
+    pytest.param(block, id=f"{page.name}-{number}")
+    for page in PAGES
+    for number, block in enumerate(
+        re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    )
+]
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_every_python_block_of_the_documentation_runs(block, capsys):
+    exec(compile(block, "documentation", "exec"), {})
+
+
+def test_the_bead_drives_jacobis_integral_and_says_so(capsys):
+    block = next(block.values[0] for block in BLOCKS if "bead" in block.values[0])
+    names = {}
+    exec(compile(block, "README.md", "exec"), names)
+    printed = capsys.readouterr().out
+    assert "T + V is not conserved" in printed
+    run = names["run"]
+    assert "energy" not in run.drift
+    assert run.drift["jacobi_integral"].driven
+    energy = run["energy"]
+    assert energy.max() - energy.min() > 1.0
