@@ -358,7 +358,7 @@ def _problem(
     )
     built = _problems.setdefault(system, {})
     if key not in built:
-        built[key] = formulation.problem(system.dynamics, plan, conserved)
+        built[key] = formulation.problem(system.dynamics, plan, conserved, rates)
     return built[key]
 
 

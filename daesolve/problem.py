@@ -366,7 +366,5 @@ class BoundCase:
             "case": self.case.name,
             "model": self.model,
             "structure": structure,
-            "parameter_units": dict(
-                zip(parameters.names, map(str, parameters.units), strict=True)
-            ),
+            "parameter_units": dict(zip(parameters.names, map(str, parameters.units), strict=True)),
         }

@@ -153,6 +153,12 @@ class MechanicalSystem:
         """The equations, symbolic and not yet eliminated."""
         return _mechanical(self)
 
+    def function(self, quantity: str, around: Mapping[str, float] | None = None) -> ca.Function:
+        """Return "accelerations", "reactions", "rhs" or "residuals"; see `export.equations`."""
+        from daesolve.export import equations
+
+        return equations(self.dynamics, quantity, around)
+
     def without(self, names: Iterable[str]) -> MechanicalSystem:
         """Return the system without some goals: their reactions vanish with them."""
         dropped = set(names)
@@ -207,6 +213,12 @@ class ControlSystem:
     def dynamics(self) -> Dynamics:
         """The equations, symbolic and not yet eliminated."""
         return _control(self)
+
+    def function(self, quantity: str, around: Mapping[str, float] | None = None) -> ca.Function:
+        """Return "accelerations", "reactions", "rhs" or "residuals"; see `export.equations`."""
+        from daesolve.export import equations
+
+        return equations(self.dynamics, quantity, around)
 
     def without(self, names: Iterable[str]) -> ControlSystem:
         """Return the system without some goals."""

@@ -32,7 +32,7 @@ class Feedback(Formulation):
         The rate of every goal in 1/s; "auto" takes 0.05 over the median step of a short run
         without feedback; None the case's, else 10.
     rates
-        Rates of single goals; None means: measured, not driven.
+        Rates of single goals; None or zero means: measured, not driven.
     """
 
     rate: float | str | None = None
@@ -62,13 +62,16 @@ class Feedback(Formulation):
             if goal not in chosen:
                 raise unknown_name("goal with a rate", goal, chosen)
             chosen[goal] = rate
-        return chosen
+        return {goal: rate or None for goal, rate in chosen.items()}
 
     def problem(
-        self, dynamics: Dynamics, plan: EliminationPlan, conserved: Mapping[str, bool]
+        self,
+        dynamics: Dynamics,
+        plan: EliminationPlan,
+        conserved: Mapping[str, bool],
+        rates: Mapping[str, float | None],
     ) -> OdeProblem:
         """Eliminate the reactions and build the functions; see `Formulation.problem`."""
-        rates = self.chosen_rates(dynamics, 0.0)
         driven = [
             row
             for row in dynamics.invariants

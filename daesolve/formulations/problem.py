@@ -89,7 +89,11 @@ class Formulation(ABC):
 
     @abstractmethod
     def problem(
-        self, dynamics: Dynamics, plan: EliminationPlan, conserved: Mapping[str, bool]
+        self,
+        dynamics: Dynamics,
+        plan: EliminationPlan,
+        conserved: Mapping[str, bool],
+        rates: Mapping[str, float | None],
     ) -> OdeProblem:
         """Build the problem.
 
@@ -101,11 +105,13 @@ class Formulation(ABC):
             How to eliminate the reactions.
         conserved
             For each invariant, whether it is.
+        rates
+            From `chosen_rates`; only which of them are None shapes the problem.
         """
 
     @abstractmethod
     def chosen_rates(self, dynamics: Dynamics, default: float) -> dict[str, float | None]:
-        """Return the rate of each goal in 1/s, None where it is only measured.
+        """Return the rate of each goal in 1/s, None (never zero) where it is only measured.
 
         Parameters
         ----------

@@ -33,6 +33,8 @@ except ImportError:  # no wheel for this machine
 
 hy: Any = heyoka
 
+PIECE = 10_000
+"""Steps whose Taylor coefficients are kept at once."""
 STEP_LIMIT = 2_000_000
 """Steps in one segment beyond which the motion counts as stuck."""
 QUICK_BELOW = 5_000
@@ -243,41 +245,46 @@ class _Integrator:
         )
 
     def segment(self, state: State, until: float, at: np.ndarray, observe: Observer) -> SegmentEnd:
+        """Integrate piece by piece: a piece keeps its Taylor coefficients, so it is bounded."""
         integrator = self.integrator
         if integrator.with_events:
             integrator.reset_cooldowns()
         integrator.time = state.time
         integrator.state[:] = state.x
         integrator.pars[:] = state.p[: len(integrator.pars)]
-        self.hits.clear()
-        outcome, _, _, steps, dense, _ = integrator.propagate_until(
-            until, c_output=True, max_steps=STEP_LIMIT
-        )
-        end = float(integrator.time)
-        final = integrator.state.copy()
-        status, message = self._status(int(outcome))
         sign = 1.0 if until >= state.time else -1.0
-        samples = np.empty((0, len(final)))
+        samples = [state.x.copy() for time in at if time == state.time]
         hits: list[EventHit] = []
-        if steps and dense is not None:
-            states = np.vstack([dense.tcs[1:, :, 0], final])
-            observe(StepBlock(np.append(dense.times[1:-1], end), states))
-            reached = at[sign * (at - end) <= 0.0]
-            samples = np.array(dense(reached)).reshape(-1, len(final))
-            hits = [EventHit(i, t, np.array(dense(t))) for i, t in self.hits]
-        elif len(at) and at[0] == state.time:
-            samples = np.repeat(state.x[None, :], np.sum(at == state.time), axis=0)
+        total, more = 0, True
+        outcome: Any = None
+        while more:
+            self.hits.clear()
+            outcome, _, _, steps, dense, _ = integrator.propagate_until(
+                until, c_output=True, max_steps=PIECE
+            )
+            total += int(steps)
+            if steps:
+                end = float(integrator.time)
+                states = np.vstack([dense.tcs[1:, :, 0], integrator.state])
+                observe(StepBlock(np.append(dense.times[1:-1], end), states))
+                pending = at[len(samples) :]
+                reached = pending[sign * (pending - end) <= 0.0]
+                samples.extend(np.array(dense(reached)))
+                hits.extend(EventHit(i, t, np.array(dense(t))) for i, t in self.hits)
+            more = int(outcome) == int(hy.taylor_outcome.step_limit) and total < STEP_LIMIT
+        status, message = self._status(int(outcome))
+        final = integrator.state.copy()
         if status is Status.STOPPED:
-            hits.append(EventHit(self.stopping[-int(outcome) - 1], end, final))
+            hits.append(EventHit(self.stopping[-int(outcome) - 1], float(integrator.time), final))
         return SegmentEnd(
             status,
             message,
-            end,
+            float(integrator.time),
             final,
-            samples,
+            np.array(samples).reshape(len(samples), len(final)),
             tuple(hits),
-            int(steps),
-            int(steps) * int(integrator.order),
+            total,
+            total * int(integrator.order),
         )
 
     @staticmethod
