@@ -13,9 +13,8 @@ from weakref import WeakKeyDictionary
 
 import casadi as ca
 import numpy as np
-from scipy.integrate import DOP853
 
-from daesolve.consistency import Start, consistent_state, sample_states, time_states
+from daesolve.consistency import Start, consistent_state, sample_states
 from daesolve.dynamics import Dynamics
 from daesolve.elimination import EliminationPlan, choose_plan, regularisations
 from daesolve.errors import (
@@ -28,24 +27,17 @@ from daesolve.errors import (
 )
 from daesolve.formulations import Feedback, Formulation, OdeProblem
 from daesolve.rank import POWER_TOLERANCE, Samples, constraint_rank, relative_power
-from daesolve.solvers import BufferedFunction, Compilation, Cvodes, Solver, Taylor
+from daesolve.sizes import floors, periodic_angles, run_probe, scales, segment_length
+from daesolve.solvers import Compilation, Cvodes, Solver, Taylor
 from daesolve.solvers.taylor import available as taylor_is_available
 from daesolve.system import System
-from daesolve.translation import evaluate_block, function_of
 
 Redundant = Literal["error", "drop", "minimum-norm"]
 RankLoss = Literal["stop", "pass"]
 
 DEFAULT_RATE = 10.0
-PROBE_STEPS = 300
-PROBE_RTOL = 1e-8
 AUTO_RATE = 0.05
 """Rate times median step of the probe, for the rate "auto"."""
-FLOOR = 0.05
-"""The floor of an invariant's correction over the largest square of its gradient."""
-STEPS_PER_SEGMENT = 5000
-SECONDS_PER_INSTRUCTION_STEP = 6e-8
-"""What one instruction costs in one step of the slowest code, roughly."""
 
 
 @dataclass(frozen=True)
@@ -143,16 +135,6 @@ class Prepared:
         return np.concatenate([self.start.state, np.zeros(extra)])
 
 
-@dataclass(frozen=True)
-class _Probe:
-    """A short run without feedback: typical sizes and steps."""
-
-    step: float
-    states: np.ndarray
-    reactions: np.ndarray
-    kinetic: float
-
-
 def prepare(system: System, request: Request) -> Prepared:
     """Make a request ready to run, or say in one sentence why it cannot.
 
@@ -190,14 +172,16 @@ def prepare(system: System, request: Request) -> Prepared:
         values |= regularisations(dynamics, samples, numbers)
     rates = formulation.chosen_rates(dynamics, request.default_rate)
     problem = _problem(system, formulation, rates, plan, conserved)
-    probe = _run_probe(problem, dynamics.value_vector(values), start, request)
+    probe = run_probe(
+        problem, dynamics.value_vector(values), start, request.start_time, request.until
+    )
     if getattr(formulation, "rate", None) == "auto":
         automatic = AUTO_RATE / probe.step
         rates = formulation.chosen_rates(dynamics, automatic)
         notes.append(f"rate {automatic:.4g} 1/s, from a median step of {probe.step:.3g} s")
     direction = 1.0 if request.until >= request.start_time else -1.0
     values |= {f"rate_{goal}": direction * (rate or 0.0) for goal, rate in rates.items()}
-    values |= _floors(dynamics, dynamics.value_vector(values), samples, probe, request)
+    values |= floors(dynamics, dynamics.value_vector(values), samples, probe, request.scales)
     steps = abs(request.until - request.start_time) / probe.step
     solver = _solver(request.solver, problem, steps, notes)
     compilation = solver.compile(problem)
@@ -214,9 +198,9 @@ def prepare(system: System, request: Request) -> Prepared:
         values=numbers,
         parameters=parameters,
         rates=rates,
-        scales=_scales(dynamics, problem, numbers, start, probe, request),
-        segment=_segment_length(problem, probe.step, request),
-        wrapped=_periodic_angles(problem, samples, numbers, notes),
+        scales=scales(dynamics, problem, numbers, start, probe, request.start_time, request.scales),
+        segment=segment_length(problem, probe.step),
+        wrapped=periodic_angles(problem, samples, numbers, notes),
         rank_loss=request.rank_loss,
         compilation=compilation,
         notes=tuple(notes),
@@ -362,70 +346,6 @@ def _problem(
     return built[key]
 
 
-def _run_probe(problem: OdeProblem, values: np.ndarray, start: Start, request: Request) -> _Probe:
-    """Integrate a few hundred steps without feedback, for typical sizes and steps."""
-    rate = BufferedFunction(problem.rhs, values)
-    state = np.concatenate([start.state, np.zeros(problem.size - len(start.state))])
-    times, states = [request.start_time], [state]
-    if not np.all(np.isfinite(rate(request.start_time, state))):
-        raise DegenerateStartError(
-            "at the start the rate of the state is not finite; start beside this state"
-        )
-    with np.errstate(all="ignore"):
-        stepper = DOP853(
-            rate, request.start_time, state, request.until, rtol=PROBE_RTOL, atol=PROBE_RTOL
-        )
-        while stepper.status == "running" and len(times) <= PROBE_STEPS:
-            stepper.step()
-            if stepper.status == "failed" or not np.all(np.isfinite(stepper.y)):
-                break
-            times.append(float(stepper.t))
-            states.append(stepper.y.copy())
-    table = np.array(states)
-    moments = np.array(times)
-    horizon = abs(request.until - request.start_time)
-    step = float(np.median(np.abs(np.diff(moments)))) if len(times) > 1 else horizon / 1000
-    count = len(problem.watched)
-    kinetic = evaluate_block(problem.residuals, moments, table, values)[0][:, count]
-    reactions = evaluate_block(problem.recover, moments, table, values)[1]
-    return _Probe(
-        step=step,
-        states=np.abs(table).max(axis=0),
-        reactions=np.abs(reactions).max(axis=0, initial=0.0),
-        kinetic=float(np.max(kinetic)),
-    )
-
-
-def _floors(
-    dynamics: Dynamics,
-    numbers: np.ndarray,
-    samples: Samples,
-    probe: _Probe,
-    request: Request,
-) -> dict[str, float]:
-    """Return what keeps each invariant's correction bounded where its gradient vanishes."""
-    floors: dict[str, float] = {}
-    for row in dynamics.invariants:
-        if row.on == "positions":
-            continue
-        if row.twice_kinetic is not None:
-            largest = 2.0 * max(request.scales.get(row.name, 0.0), probe.kinetic)
-        else:
-            gradient = function_of(
-                "gradient",
-                [dynamics.t, dynamics.x, dynamics.p],
-                [row.jacobian],
-                (["t", "x", "p"], ["jacobian"]),
-            )
-            largest = 0.0
-            for t, x in samples:
-                slope = np.asarray(gradient(t, x, numbers)).ravel()
-                mass = dynamics.matrices(t, x, numbers)["mass"]
-                largest = max(largest, float(slope @ np.linalg.solve(mass, slope)))
-        floors[f"floor_{row.name}"] = FLOOR * largest if largest > 0 else 1.0
-    return floors
-
-
 def _solver(asked: Solver | None, problem: OdeProblem, steps: float, notes: list[str]) -> Solver:
     if asked is not None:
         refusal = asked.refusal(problem)
@@ -442,88 +362,3 @@ def _solver(asked: Solver | None, problem: OdeProblem, steps: float, notes: list
         return Cvodes()
     notes.append(f"solver taylor for about {steps:.2g} steps")
     return taylor.resolved(problem, steps)
-
-
-def _scales(
-    dynamics: Dynamics,
-    problem: OdeProblem,
-    numbers: np.ndarray,
-    start: Start,
-    probe: _Probe,
-    request: Request,
-) -> np.ndarray:
-    """Scale each residual: the sum of |d residual / d x_i| times the size of x_i, at the start."""
-    expressions: list[ca.SX] = []
-    for row in dynamics.rows:
-        expressions += list(row.chain)
-    expressions += [row.residual for row in dynamics.implicit_rows]
-    slots = len(expressions)
-    expressions += [row.value for row in dynamics.invariants]
-    slopes = ca.jacobian(ca.vertcat(ca.SX(0, 1), *expressions), dynamics.x)
-    ties = ca.vertcat(
-        ca.SX(0, dynamics.reactions.numel()), *[row.jacobian for row in dynamics.relations]
-    )
-    function = function_of(
-        "slopes",
-        [dynamics.t, dynamics.x, dynamics.p],
-        [slopes, ties],
-        (["t", "x", "p"], ["slopes", "ties"]),
-    )
-    results = function(request.start_time, start.state, numbers)
-    by_state = np.abs(np.asarray(results[0])).reshape(len(expressions), dynamics.x.numel())
-    by_reaction = np.abs(np.asarray(results[1]).reshape(ties.shape))
-    sizes = by_state @ probe.states[: len(start.state)]
-    automatic = np.concatenate([sizes[:slots], by_reaction @ probe.reactions, sizes[slots:]])
-    given = {row.name: row.scale for group in (dynamics.rows, dynamics.implicit_rows,
-             dynamics.relations, dynamics.invariants) for row in group}  # fmt: skip
-    given |= dict(request.scales)
-    energies = {row.name for row in dynamics.invariants if row.automatic}
-    scales: list[float] = []
-    for watched, size in zip(problem.watched, automatic, strict=True):
-        chosen = given.get(watched.name)
-        if chosen is not None:
-            scales.append(float(chosen))
-        elif watched.name in energies:
-            scales.append(math.nan)
-        else:
-            scales.append(float(size) if size > 0 else 1.0)
-    return np.array(scales)
-
-
-def _segment_length(problem: OdeProblem, step: float, request: Request) -> float:
-    """Choose a round number of seconds: many steps, but less than about a second of work."""
-    cost = max(problem.rhs.n_instructions(), 1) * SECONDS_PER_INSTRUCTION_STEP
-    steps = min(max(0.5 / cost, 20.0), STEPS_PER_SEGMENT)
-    wanted = steps * step
-    power = 10.0 ** math.floor(math.log10(wanted))
-    return max(factor * power for factor in (1.0, 2.0, 5.0) if factor * power <= wanted)
-
-
-def _periodic_angles(
-    problem: OdeProblem, samples: Samples, numbers: np.ndarray, notes: list[str]
-) -> tuple[int, ...]:
-    """Return the angles after a whole turn of which every function is the same."""
-    times, visible = time_states(samples)
-    states = np.hstack([visible, np.zeros((len(visible), problem.size - visible.shape[1]))])
-    functions = (problem.rhs, problem.recover, problem.residuals, problem.guards)
-    periodic: list[int] = []
-    for angle in problem.labels.angles:
-        turned = states.copy()
-        turned[:, angle] += 2.0 * math.pi
-        same = all(
-            np.allclose(before, after, rtol=1e-9, atol=1e-9 * np.max(np.abs(before), initial=0.0))
-            for function in functions
-            for before, after in zip(
-                evaluate_block(function, times, states, numbers),
-                evaluate_block(function, times, turned, numbers),
-                strict=True,
-            )
-        )
-        if same:
-            periodic.append(angle)
-        else:
-            notes.append(
-                f"the angle {problem.labels.states[angle]!r} is not wrapped: the equations "
-                "differ after a whole turn"
-            )
-    return tuple(periodic)

@@ -1,0 +1,203 @@
+"""Typical sizes of a motion, from a short run: scales, floors, steps, the length of a segment."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+from scipy.integrate import DOP853
+
+from daesolve.consistency import Start, time_states
+from daesolve.dynamics import Dynamics
+from daesolve.errors import DegenerateStartError
+from daesolve.formulations import OdeProblem
+from daesolve.rank import Samples
+from daesolve.solvers import BufferedFunction
+from daesolve.translation import evaluate_block, function_of
+
+PROBE_STEPS = 300
+PROBE_RTOL = 1e-8
+FLOOR = 0.05
+"""The floor of an invariant's correction over the largest square of its gradient."""
+STEPS_PER_SEGMENT = 5000
+SECONDS_PER_INSTRUCTION_STEP = 6e-8
+"""What one instruction costs in one step of the slowest code, roughly."""
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A short run without feedback: typical sizes and steps."""
+
+    step: float
+    states: np.ndarray
+    reactions: np.ndarray
+    kinetic: float
+
+
+def run_probe(
+    problem: OdeProblem, values: np.ndarray, start: Start, start_time: float, until: float
+) -> Probe:
+    """Integrate a few hundred steps without feedback, for typical sizes and steps.
+
+    Raises
+    ------
+    DegenerateStartError
+        The rate of the state is not finite at the start.
+    """
+    rate = BufferedFunction(problem.rhs, values)
+    state = np.concatenate([start.state, np.zeros(problem.size - len(start.state))])
+    times, states = [start_time], [state]
+    if not np.all(np.isfinite(rate(start_time, state))):
+        raise DegenerateStartError(
+            "at the start the rate of the state is not finite; start beside this state"
+        )
+    with np.errstate(all="ignore"):
+        stepper = DOP853(rate, start_time, state, until, rtol=PROBE_RTOL, atol=PROBE_RTOL)
+        while stepper.status == "running" and len(times) <= PROBE_STEPS:
+            stepper.step()
+            if stepper.status == "failed" or not np.all(np.isfinite(stepper.y)):
+                break
+            times.append(float(stepper.t))
+            states.append(stepper.y.copy())
+    table = np.array(states)
+    moments = np.array(times)
+    horizon = abs(until - start_time)
+    step = float(np.median(np.abs(np.diff(moments)))) if len(times) > 1 else horizon / 1000
+    count = len(problem.watched)
+    kinetic = evaluate_block(problem.residuals, moments, table, values)[0][:, count]
+    reactions = evaluate_block(problem.recover, moments, table, values)[1]
+    return Probe(
+        step=step,
+        states=np.abs(table).max(axis=0),
+        reactions=np.abs(reactions).max(axis=0, initial=0.0),
+        kinetic=float(np.max(kinetic)),
+    )
+
+
+def floors(
+    dynamics: Dynamics,
+    numbers: np.ndarray,
+    samples: Samples,
+    probe: Probe,
+    given: Mapping[str, float],
+) -> dict[str, float]:
+    """Return what keeps each invariant's correction bounded where its gradient vanishes.
+
+    Parameters
+    ----------
+    dynamics, numbers, samples
+        The equations, p, and consistent states.
+    probe
+        Typical sizes.
+    given
+        Scales of invariants that are known, by name.
+    """
+    found: dict[str, float] = {}
+    for row in dynamics.invariants:
+        if row.on == "positions":
+            continue
+        if row.twice_kinetic is not None:
+            largest = 2.0 * max(given.get(row.name, 0.0), probe.kinetic)
+        else:
+            gradient = function_of(
+                "gradient",
+                [dynamics.t, dynamics.x, dynamics.p],
+                [row.jacobian],
+                (["t", "x", "p"], ["jacobian"]),
+            )
+            largest = 0.0
+            for t, x in samples:
+                slope = np.asarray(gradient(t, x, numbers)).ravel()
+                mass = dynamics.matrices(t, x, numbers)["mass"]
+                largest = max(largest, float(slope @ np.linalg.solve(mass, slope)))
+        found[f"floor_{row.name}"] = FLOOR * largest if largest > 0 else 1.0
+    return found
+
+
+def scales(
+    dynamics: Dynamics,
+    problem: OdeProblem,
+    numbers: np.ndarray,
+    start: Start,
+    probe: Probe,
+    start_time: float,
+    given: Mapping[str, float],
+) -> np.ndarray:
+    """Scale each residual: the sum of |d residual / d x_i| times the size of x_i, at the start."""
+    expressions: list[ca.SX] = []
+    for row in dynamics.rows:
+        expressions += list(row.chain)
+    expressions += [row.residual for row in dynamics.implicit_rows]
+    slots = len(expressions)
+    expressions += [row.value for row in dynamics.invariants]
+    slopes = ca.jacobian(ca.vertcat(ca.SX(0, 1), *expressions), dynamics.x)
+    ties = ca.vertcat(
+        ca.SX(0, dynamics.reactions.numel()), *[row.jacobian for row in dynamics.relations]
+    )
+    function = function_of(
+        "slopes",
+        [dynamics.t, dynamics.x, dynamics.p],
+        [slopes, ties],
+        (["t", "x", "p"], ["slopes", "ties"]),
+    )
+    results = function(start_time, start.state, numbers)
+    by_state = np.abs(np.asarray(results[0])).reshape(len(expressions), dynamics.x.numel())
+    by_reaction = np.abs(np.asarray(results[1]).reshape(ties.shape))
+    sizes = by_state @ probe.states[: len(start.state)]
+    automatic = np.concatenate([sizes[:slots], by_reaction @ probe.reactions, sizes[slots:]])
+    chosen = {row.name: row.scale for group in (dynamics.rows, dynamics.implicit_rows,
+             dynamics.relations, dynamics.invariants) for row in group}  # fmt: skip
+    chosen |= dict(given)
+    energies = {row.name for row in dynamics.invariants if row.automatic}
+    found: list[float] = []
+    for watched, size in zip(problem.watched, automatic, strict=True):
+        own = chosen.get(watched.name)
+        if own is not None:
+            found.append(float(own))
+        elif watched.name in energies:
+            found.append(math.nan)
+        else:
+            found.append(float(size) if size > 0 else 1.0)
+    return np.array(found)
+
+
+def segment_length(problem: OdeProblem, step: float) -> float:
+    """Choose a round number of seconds: many steps, but less than about a second of work."""
+    cost = max(problem.rhs.n_instructions(), 1) * SECONDS_PER_INSTRUCTION_STEP
+    steps = min(max(0.5 / cost, 20.0), STEPS_PER_SEGMENT)
+    wanted = steps * step
+    power = 10.0 ** math.floor(math.log10(wanted))
+    return max(factor * power for factor in (1.0, 2.0, 5.0) if factor * power <= wanted)
+
+
+def periodic_angles(
+    problem: OdeProblem, samples: Samples, numbers: np.ndarray, notes: list[str]
+) -> tuple[int, ...]:
+    """Return the angles after a whole turn of which every function is the same."""
+    times, visible = time_states(samples)
+    states = np.hstack([visible, np.zeros((len(visible), problem.size - visible.shape[1]))])
+    functions = (problem.rhs, problem.recover, problem.residuals, problem.guards)
+    periodic: list[int] = []
+    for angle in problem.labels.angles:
+        turned = states.copy()
+        turned[:, angle] += 2.0 * math.pi
+        same = all(
+            np.allclose(before, after, rtol=1e-9, atol=1e-9 * np.max(np.abs(before), initial=0.0))
+            for function in functions
+            for before, after in zip(
+                evaluate_block(function, times, states, numbers),
+                evaluate_block(function, times, turned, numbers),
+                strict=True,
+            )
+        )
+        if same:
+            periodic.append(angle)
+        else:
+            notes.append(
+                f"the angle {problem.labels.states[angle]!r} is not wrapped: the equations "
+                "differ after a whole turn"
+            )
+    return tuple(periodic)
