@@ -335,20 +335,26 @@ def regularisations(
 def _block_scales(
     dynamics: Dynamics, samples: Sequence[tuple[float, np.ndarray]], values: np.ndarray
 ) -> dict[int, float]:
-    """Scale reactions by the size of the accelerations that they cause, to a power of two."""
+    """Scale directed reactions by the size of the accelerations that they cause.
+
+    Two of them are solved by Cramer's rule, which needs no scales: then there are none, and the
+    same code serves other masses.
+    """
+    own = {row.reaction for row in dynamics.rows}
+    directed = [r for r in range(dynamics.reactions.numel()) if r not in own]
+    if len(directed) - len(dynamics.relations) < 3:
+        return {}
     norms: list[np.ndarray] = []
     for t, x in samples:
         parts = dynamics.matrices(t, x, values)
-        if parts["influence"].size:
-            caused = np.linalg.solve(parts["mass"], parts["influence"])
-            weights = np.sqrt(np.diag(parts["mass"]))[:, None]
-            norms.append(np.linalg.norm(weights * caused, axis=0))
-    if not norms:
-        return {}
+        caused = np.linalg.solve(parts["mass"], parts["influence"])
+        weights = np.sqrt(np.diag(parts["mass"]))[:, None]
+        norms.append(np.linalg.norm(weights * caused, axis=0))
     typical = np.median(norms, axis=0)
     return {
         index: float(2.0 ** -np.round(np.log2(size))) if size > 0 else 1.0
         for index, size in enumerate(typical)
+        if index in directed
     }
 
 
