@@ -85,6 +85,47 @@ def _advice(goal: AnyGoal, fast: bool) -> str:
     return ""
 
 
+def check_symbols(expressions: Iterable[tuple[str, ca.SX]], known: ca.SX) -> None:
+    """Refuse symbols that the system was not told of.
+
+    Parameters
+    ----------
+    expressions
+        What to look at, each with the name of what it belongs to.
+    known
+        Every symbol that may stand in it.
+
+    Raises
+    ------
+    PosingError
+        A symbol is no state, reaction, parameter or discrete value.
+    """
+    hashes = {symbol.element_hash() for symbol in ca.symvar(known)}
+    for owner, expression in expressions:
+        for symbol in ca.symvar(ca.SX(expression)):
+            if symbol.element_hash() not in hashes:
+                raise PosingError(
+                    f"{owner} contains the symbol {symbol.name()!r}, which the system does not "
+                    "know: hand its vector to the system (parameters=, implicit=, reactions=, "
+                    "discrete=, auxiliaries=, ...)"
+                )
+
+
+def expressions_of(dynamics: Dynamics) -> Iterable[tuple[str, ca.SX]]:
+    """Return every expression of a system with the name of what it belongs to."""
+    yield from ((f"the goal {row.name!r}", row.chain[0]) for row in dynamics.rows)
+    yield from ((f"the goal {row.name!r}", row.residual) for row in dynamics.implicit_rows)
+    yield from ((f"the relation {row.name!r}", row.jacobian) for row in dynamics.relations)
+    yield from ((f"the relation {row.name!r}", row.offset) for row in dynamics.relations)
+    yield "the kinetic energy or the mass matrix", ca.vec(dynamics.mass)
+    yield "the kinematics", dynamics.position_rates
+    yield "the force, the rate or the potential", dynamics.force
+    yield "the force or the rate", ca.vec(dynamics.influence)
+    yield from ((f"the invariant {row.name!r}", row.value) for row in dynamics.invariants)
+    yield from ((f"the output {name!r}", value) for name, value in dynamics.outputs.items())
+    yield from ((f"the event {e.name!r}", ca.SX(e.guard)) for e in dynamics.events)
+
+
 def implicit_goals(goals: Sequence[AnyGoal], unknowns: DifferentiableVector) -> list[Implicit]:
     """Return the equations of the implicit unknowns, in the order of the unknowns.
 

@@ -23,7 +23,14 @@ from daesolve.goals import (
     as_scalar,
 )
 from daesolve.lagrange import Kinematics, Motion, lagrange, newton_euler
-from daesolve.posing import check_degrees, check_goals, check_names, implicit_goals
+from daesolve.posing import (
+    check_degrees,
+    check_goals,
+    check_names,
+    check_symbols,
+    expressions_of,
+    implicit_goals,
+)
 from daesolve.rows import (
     AUTOMATIC_NAMES,
     Feedbacks,
@@ -141,7 +148,10 @@ class MechanicalSystem:
         if self.velocities is not None:
             moving.append(self.velocities.vector)
         check_goals(self.goals, ca.vertcat(*moving))
-        check_degrees(self.dynamics)
+        dynamics = self.dynamics
+        known = ca.vertcat(dynamics.t, dynamics.x, dynamics.p, dynamics.reactions)
+        check_symbols(expressions_of(dynamics), known)
+        check_degrees(dynamics)
 
     @property
     def v(self) -> SymbolVector:
@@ -430,14 +440,23 @@ def _labels(posed: _Posed, outputs: Mapping[str, str]) -> Labels:
     )
 
 
+def _residual(goal: AnyGoal) -> ca.SX:
+    return ca.SX(goal.value if isinstance(goal, Invariant) else goal.residual)
+
+
 def _control(system: ControlSystem) -> Dynamics:
     x, u = system.states.vector, system.controls.vector
     values = Values()
     values.take(system.parameters)
     values.take(system.discrete)
-    drift, influence = split_linear(
-        "the rate", _column("the rate", system.rate, system.states.names, "state"), u
-    )
+    rate = _column("the rate", system.rate, system.states.names, "state")
+    outputs, units = _outputs(system.outputs)
+    posed = [("the rate", rate)]
+    posed += [(f"the goal {g.name!r}", _residual(g)) for g in system.goals]
+    posed += [(f"the output {name!r}", value) for name, value in outputs.items()]
+    posed += [(f"the event {e.name!r}", ca.SX(e.guard)) for e in system.events]
+    check_symbols(posed, ca.vertcat(time, x, u, values.vector()))
+    drift, influence = split_linear("the rate", rate, u)
     empty = ca.SX(0, 1)
     flow = Flow(time, empty, x, empty)
     rows: list[GoalRow] = []
@@ -453,7 +472,6 @@ def _control(system: ControlSystem) -> Dynamics:
     ]
     relations = relation_rows(system.goals, u)
     check_counts(u.numel(), len(rows), len(relations))
-    outputs, units = _outputs(system.outputs)
     return Dynamics(
         labels=Labels(
             states=system.states.names,
