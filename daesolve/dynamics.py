@@ -100,6 +100,9 @@ class InvariantRow:
         gradient vanishes.
     note
         What a reader of the report should know about it.
+    doubt
+        Why samples cannot show that it is conserved: forces or an explicit time that may act
+        where no sample lies. Empty where nothing but reactions acts.
     """
 
     name: str
@@ -116,6 +119,7 @@ class InvariantRow:
     chosen_rate: float | None
     scale: float | None
     note: str = ""
+    doubt: str = ""
 
 
 @dataclass(frozen=True, eq=False)

@@ -59,13 +59,18 @@ class EliminationPlan:
 
 @dataclass(frozen=True, eq=False)
 class _Substitution:
-    """A reaction given by a relation: u_k = -(e + sum of others) / coefficient."""
+    """A reaction given by a relation: u_k = -(e + sum of others) / coefficient.
+
+    `column` is its column of B, and `shares` its factors in the other relations, into which it was
+    put.
+    """
 
     relation: int
     reaction: int
     coefficient: float
     others: dict[int, ca.SX]
     column: ca.SX
+    shares: dict[int, ca.SX]
 
 
 class Saddle:
@@ -180,10 +185,12 @@ class Saddle:
             e, a scalar for each relation.
         """
         zero = ca.SX(0)
+        offsets = list(offsets)
         for substitution in self._substitutions:
-            force = force - substitution.column * (
-                offsets[substitution.relation] / substitution.coefficient
-            )
+            known = offsets[substitution.relation] / substitution.coefficient
+            force = force - substitution.column * known
+            for other, share in substitution.shares.items():
+                offsets[other] = offsets[other] - share * known
         right: dict[int, ca.SX] = {i: force[i] for i in range(self._count)}
         for number, target in enumerate(targets):
             right[self._count + number] = target
@@ -255,6 +262,7 @@ class Saddle:
 def _substitute_relations(influence: ca.SX, ties: list[ca.SX]) -> list[_Substitution]:
     """Solve relations for a reaction whose coefficient is a number, and put it in everywhere."""
     substitutions: list[_Substitution] = []
+    solved: set[int] = set()
     for number, tie in enumerate(ties):
         candidates = [
             (abs(float(tie[0, r])), r)
@@ -271,14 +279,17 @@ def _substitute_relations(influence: ca.SX, ties: list[ca.SX]) -> list[_Substitu
         column = influence[:, reaction]
         for other, entry in others.items():
             influence[:, other] = influence[:, other] - column * (entry / coefficient)
-        for later in ties[number + 1 :]:
-            share = later[0, reaction]
-            if is_zero(share):
+        solved.add(number)
+        shares: dict[int, ca.SX] = {}
+        for index, remaining in enumerate(ties):
+            share = remaining[0, reaction]
+            if index in solved or is_zero(share):
                 continue
+            shares[index] = share
             for other, entry in others.items():
-                later[0, other] = later[0, other] - share * entry / coefficient
-            later[0, reaction] = 0
-        substitutions.append(_Substitution(number, reaction, coefficient, others, column))
+                remaining[0, other] = remaining[0, other] - share * entry / coefficient
+            remaining[0, reaction] = 0
+        substitutions.append(_Substitution(number, reaction, coefficient, others, column, shares))
     return substitutions
 
 

@@ -6,13 +6,14 @@ r the relative degree: 2 for `Holonomic`, 1 for `Nonholonomic`, 0 for `Relation`
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Literal
 
 import casadi as ca
 
-from daesolve.errors import PosingError
+from daesolve.errors import OutOfRangeError, PosingError
 
 Expression = ca.SX | float | int
 
@@ -28,6 +29,20 @@ def as_scalar(owner: str, value: Expression) -> ca.SX:
     if expression.shape != (1, 1):
         raise PosingError(f"{owner} must be a scalar expression, not one of {expression.shape}")
     return expression
+
+
+def check_feedback(name: str, rate: float | None, scale: float | None) -> None:
+    """Refuse a rate or a scale of a goal that is none.
+
+    Raises
+    ------
+    OutOfRangeError
+        The rate is no finite number >= 0, or the scale no finite number > 0.
+    """
+    if rate is not None and not (math.isfinite(rate) and rate >= 0.0):
+        raise OutOfRangeError(f"the rate of the goal {name!r} is {rate!r}, but must be >= 0")
+    if scale is not None and not (math.isfinite(scale) and scale > 0.0):
+        raise OutOfRangeError(f"the scale of the goal {name!r} is {scale!r}, but must be > 0")
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +75,7 @@ class Goal:
     reaction: ca.SX = field(init=False)
 
     def __post_init__(self) -> None:
+        check_feedback(self.name, self.rate, self.scale)
         object.__setattr__(self, "residual", as_scalar(f"goal {self.name!r}", self.residual))
         object.__setattr__(
             self,
@@ -101,6 +117,7 @@ class Implicit:
     scale: float | None = None
 
     def __post_init__(self) -> None:
+        check_feedback(self.name, self.rate, self.scale)
         object.__setattr__(self, "residual", as_scalar(f"goal {self.name!r}", self.residual))
 
 
@@ -123,6 +140,7 @@ class Relation:
     scale: float | None = None
 
     def __post_init__(self) -> None:
+        check_feedback(self.name, None, self.scale)
         object.__setattr__(self, "residual", as_scalar(f"goal {self.name!r}", self.residual))
 
 
@@ -153,6 +171,7 @@ class Invariant:
     scale: float | None = None
 
     def __post_init__(self) -> None:
+        check_feedback(self.name, self.rate, self.scale)
         object.__setattr__(self, "value", as_scalar(f"invariant {self.name!r}", self.value))
 
 

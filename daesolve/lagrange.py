@@ -32,17 +32,15 @@ class Kinematics:
         S(q) v; v itself where velocities are the rates of the coordinates.
     massless
         Symbols that energies must not contain: implicit unknowns and their rates.
+    quasi
+        Whether velocities are other than the rates of the coordinates.
     """
 
     q: ca.SX
     v: ca.SX
     q_dot: ca.SX
     massless: ca.SX
-
-    @property
-    def quasi(self) -> bool:
-        """Whether velocities are other than the rates of the coordinates."""
-        return not ca.is_equal(self.q_dot, self.v)
+    quasi: bool
 
 
 def lagrange(kinetic: ca.SX, potential: ca.SX, k: Kinematics) -> Motion:
@@ -105,8 +103,12 @@ def _bracket_force(momentum: ca.SX, directions: ca.SX, k: Kinematics) -> ca.SX:
         ca.jtimes(directions[:, a], k.q, k.q_dot) - ca.jtimes(k.q_dot, k.q, directions[:, a])
         for a in range(k.v.numel())
     ]
-    left_inverse = solve_small(directions.T @ directions, directions.T)
-    return ca.vertcat(*[ca.dot(momentum, left_inverse @ bracket) for bracket in brackets])
+    columns = ca.horzcat(*brackets)
+    if directions.shape[0] == directions.shape[1]:
+        structure = solve_small(directions, columns)
+    else:
+        structure = solve_small(directions.T @ directions, directions.T @ columns)
+    return structure.T @ momentum
 
 
 def vanishes(expression: ca.SX, arguments: ca.SX) -> bool:

@@ -63,8 +63,11 @@ class Monitor:
 
     def observe(self, block: StepBlock) -> None:
         """Take in a block of accepted steps."""
-        if not len(block.times):
-            return
+        if len(block.times):
+            with np.errstate(all="ignore"):
+                self._observe(block)
+
+    def _observe(self, block: StepBlock) -> None:
         table = evaluate_block(self.problem.residuals, block.times, block.states, self.values)[0]
         count = len(self.problem.watched)
         sizes = np.abs(table[:, :count])
@@ -72,7 +75,8 @@ class Monitor:
         self.largest = np.maximum(self.largest, worst.max(axis=0, initial=0.0))
         steps = np.abs(np.diff(block.times, prepend=self._last_time))
         before = np.vstack([self.last, sizes[:-1]])
-        self.correction += self._rates * (0.5 * (before + sizes) * steps[:, None]).sum(axis=0)
+        mean = (0.5 * before + 0.5 * sizes) * steps[:, None]
+        self.correction += np.where(self._rates > 0.0, self._rates * mean.sum(axis=0), 0.0)
         self.last = sizes[-1]
         self._last_time = float(block.times[-1])
         self.largest_kinetic = max(self.largest_kinetic, float(np.max(table[:, count])))

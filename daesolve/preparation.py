@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 from weakref import WeakKeyDictionary
 
 import casadi as ca
@@ -26,7 +26,8 @@ from daesolve.errors import (
     unknown_name,
 )
 from daesolve.formulations import Feedback, Formulation, OdeProblem
-from daesolve.rank import POWER_TOLERANCE, Samples, constraint_rank, relative_power
+from daesolve.goals import check_feedback
+from daesolve.rank import POWER_TOLERANCE, Samples, check_mass, constraint_rank, relative_power
 from daesolve.sizes import floors, periodic_angles, run_probe, scales, segment_length
 from daesolve.solvers import Compilation, Cvodes, Solver, Taylor
 from daesolve.solvers.taylor import available as taylor_is_available
@@ -145,10 +146,12 @@ def prepare(system: System, request: Request) -> Prepared:
         that no consistent state agrees with, redundant constraints, a goal without influence,
         no freedom, a solver that lacks an operation.
     """
-    _check_times(request)
-    notes: list[str] = []
-    parameters, values = _numbers(system.dynamics, request)
     dynamics = system.dynamics
+    formulation = request.formulation if request.formulation is not None else Feedback()
+    _check_request(dynamics, request)
+    rates = formulation.chosen_rates(dynamics, request.default_rate)
+    notes: list[str] = []
+    parameters, values = _numbers(dynamics, request)
     start = consistent_state(
         dynamics,
         dynamics.value_vector(values),
@@ -164,22 +167,20 @@ def prepare(system: System, request: Request) -> Prepared:
         values = {name: values.get(name, default) for name, default in dynamics.values.items()}
     numbers = dynamics.value_vector(values)
     conserved = _conserved(dynamics, samples, numbers, notes)
-    formulation = request.formulation if request.formulation is not None else Feedback()
+    rates = {goal: rate for goal, rate in rates.items() if f"rate_{goal}" in dynamics.values}
     plan = choose_plan(dynamics, samples, numbers, proximal=proximal)
     if plan.refinements:
         notes.append(f"elimination refined {plan.refinements} times")
     if proximal:
         values |= regularisations(dynamics, samples, numbers)
-    rates = formulation.chosen_rates(dynamics, request.default_rate)
     problem = _problem(system, formulation, rates, plan, conserved)
-    probe = run_probe(
-        problem, dynamics.value_vector(values), start, request.start_time, request.until
-    )
+    direction = 1.0 if request.until >= request.start_time else -1.0
+    probe = run_probe(problem, dynamics.value_vector(values), start, request.start_time, direction)
     if getattr(formulation, "rate", None) == "auto":
         automatic = AUTO_RATE / probe.step
-        rates = formulation.chosen_rates(dynamics, automatic)
+        automatic_rates = formulation.chosen_rates(dynamics, automatic)
+        rates = {goal: automatic_rates[goal] for goal in rates}
         notes.append(f"rate {automatic:.4g} 1/s, from a median step of {probe.step:.3g} s")
-    direction = 1.0 if request.until >= request.start_time else -1.0
     values |= {f"rate_{goal}": direction * (rate or 0.0) for goal, rate in rates.items()}
     values |= floors(dynamics, dynamics.value_vector(values), samples, probe, request.scales)
     steps = abs(request.until - request.start_time) / probe.step
@@ -207,7 +208,18 @@ def prepare(system: System, request: Request) -> Prepared:
     )
 
 
-def _check_times(request: Request) -> None:
+def _check_request(dynamics: Dynamics, request: Request) -> None:
+    """Refuse times, options and scales that have no meaning."""
+    for option, given, known in (
+        ("redundant", request.redundant, get_args(Redundant)),
+        ("rank_loss", request.rank_loss, get_args(RankLoss)),
+    ):
+        if given not in known:
+            raise OutOfRangeError(f"{option} is {given!r}, but must be one of {', '.join(known)}")
+    for name, scale in request.scales.items():
+        if name not in dynamics.goal_names:
+            raise unknown_name("goal with a scale", name, dynamics.goal_names)
+        check_feedback(name, None, scale)
     for name, value in (("until", request.until), ("the start time", request.start_time)):
         if not math.isfinite(value):
             raise OutOfRangeError(f"{name} is {value!r}, but must be a finite time in s")
@@ -270,7 +282,9 @@ def _check_rank(
     notes: list[str],
 ) -> tuple[System, Samples, bool]:
     """Apply the rules for dependent constraints; return the system and whether to be proximal."""
-    rank = constraint_rank(dynamics, samples, dynamics.value_vector(values))
+    numbers = dynamics.value_vector(values)
+    check_mass(dynamics, samples, numbers)
+    rank = constraint_rank(dynamics, samples, numbers)
     proximal = request.rank_loss == "pass"
     if rank.redundant:
         names = ", ".join(map(repr, rank.redundant))
@@ -300,6 +314,13 @@ def _conserved(
     """Decide which invariants are, at consistent states, the power of reactions included."""
     conserved: dict[str, bool] = {}
     for row in dynamics.invariants:
+        if row.doubt:
+            conserved[row.name] = False
+            notes.append(
+                f"{row.name} may not be conserved, for {row.doubt}: its power is metered as work, "
+                "and it is not driven"
+            )
+            continue
         power = relative_power(dynamics, row, samples, values)
         conserved[row.name] = power <= POWER_TOLERANCE
         if conserved[row.name]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from daesolve.consistency import instantaneous
 from daesolve.dynamics import Dynamics, InvariantRow
-from daesolve.errors import NoFreedomError, NoInfluenceError
+from daesolve.errors import NoFreedomError, NoInfluenceError, PosingError
 
 RANK_TOLERANCE = 1e-9
 """A singular value of the scaled constraint matrix below this counts as zero."""
@@ -66,6 +66,27 @@ def _dependent(matrix: np.ndarray) -> tuple[int, np.ndarray, float]:
     null = left[:, full < RANK_TOLERANCE]
     taking_part = np.any(np.abs(null) > 1e-6, axis=1)
     return int(np.sum(full >= RANK_TOLERANCE)), np.flatnonzero(taking_part), float(full.min())
+
+
+def check_mass(dynamics: Dynamics, samples: Samples, values: np.ndarray) -> None:
+    """Refuse a mass matrix that is not positive definite.
+
+    Raises
+    ------
+    PosingError
+        The velocities without inertia are named.
+    """
+    names = dynamics.labels.states[dynamics.position_count :]
+    for t, x in samples:
+        mass = dynamics.matrices(t, x, values)["mass"]
+        sizes, directions = np.linalg.eigh(0.5 * (mass + mass.T))
+        if sizes[0] <= 1e-14 * max(sizes[-1], 1e-300):
+            weak = directions[:, 0]
+            missing = [n for n, w in zip(names, weak, strict=True) if abs(w) > 1e-6]
+            raise PosingError(
+                f"the mass matrix is not positive definite: {', '.join(map(repr, missing))} "
+                "carry no inertia; give them some, or make them implicit unknowns"
+            )
 
 
 def constraint_rank(dynamics: Dynamics, samples: Samples, values: np.ndarray) -> Rank:

@@ -40,7 +40,15 @@ class Values:
         self.symbols.append(parameters.vector)
 
     def add(self, name: str, default: float) -> ca.SX:
-        """Add one value and return its symbol."""
+        """Add one value and return its symbol.
+
+        Raises
+        ------
+        PosingError
+            A parameter has this name already.
+        """
+        if name in self.defaults:
+            raise PosingError(f"the name {name!r} is the library's own; rename the parameter")
         symbol = ca.SX.sym(name)  # pyright: ignore[reportArgumentType]
         self.defaults[name] = default
         self.symbols.append(symbol)

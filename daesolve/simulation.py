@@ -29,7 +29,7 @@ from daesolve.trajectory import (
 from daesolve.translation import evaluate_block
 
 DEFAULT_SAMPLES = 1001
-TURN_PARTS = (6.28125, 1.9353071795863622e-03, 2.2446456443456205e-16)
+TURN_PARTS = (6.28125, 0.001935307179586477, -1.0033115225336665e-19)
 """2 pi in three parts; the first has few digits, so that a whole number of turns is exact."""
 
 Progress = Callable[[float, "Monitor", int], None]
@@ -65,9 +65,9 @@ def sample_times(at: At, start: float, until: float) -> np.ndarray:
         return np.linspace(start, until, DEFAULT_SAMPLES)
     if isinstance(at, Every):
         sign = 1.0 if until >= start else -1.0
-        count = math.floor(abs(until - start) / at.interval * (1 + 1e-12))
-        times = start + sign * at.interval * np.arange(count + 1)
-        return times if times[-1] == until else np.append(times, until)
+        count = math.ceil(abs(until - start) / at.interval * (1 - 1e-12))
+        inner = start + sign * at.interval * np.arange(count)
+        return np.append(inner, until)
     times = np.asarray(at, dtype=float).ravel()
     low, high = min(start, until), max(start, until)
     outside = ~np.isfinite(times) | (times < low) | (times > high)

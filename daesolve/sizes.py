@@ -38,9 +38,11 @@ class Probe:
 
 
 def run_probe(
-    problem: OdeProblem, values: np.ndarray, start: Start, start_time: float, until: float
+    problem: OdeProblem, values: np.ndarray, start: Start, start_time: float, direction: float
 ) -> Probe:
     """Integrate a few hundred steps without feedback, for typical sizes and steps.
+
+    The horizon does not matter, so that extending a run changes nothing before.
 
     Raises
     ------
@@ -55,7 +57,9 @@ def run_probe(
             "at the start the rate of the state is not finite; start beside this state"
         )
     with np.errstate(all="ignore"):
-        stepper = DOP853(rate, start_time, state, until, rtol=PROBE_RTOL, atol=PROBE_RTOL)
+        stepper = DOP853(
+            rate, start_time, state, direction * np.inf, rtol=PROBE_RTOL, atol=PROBE_RTOL
+        )
         while stepper.status == "running" and len(times) <= PROBE_STEPS:
             stepper.step()
             if stepper.status == "failed" or not np.all(np.isfinite(stepper.y)):
@@ -64,8 +68,7 @@ def run_probe(
             states.append(stepper.y.copy())
     table = np.array(states)
     moments = np.array(times)
-    horizon = abs(until - start_time)
-    step = float(np.median(np.abs(np.diff(moments)))) if len(times) > 1 else horizon / 1000
+    step = float(np.median(np.abs(np.diff(moments)))) if len(times) > 1 else 1e-3
     count = len(problem.watched)
     kinetic = evaluate_block(problem.residuals, moments, table, values)[0][:, count]
     reactions = evaluate_block(problem.recover, moments, table, values)[1]

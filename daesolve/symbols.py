@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from numbers import Real
 
 import casadi as ca
 
@@ -197,9 +198,9 @@ class Parameters(SymbolVector):
         """
         if name not in self:
             raise unknown_name(self.kind, name, self.names)
-        if isinstance(value, bool) or not isinstance(value, int | float):
+        if isinstance(value, bool) or not isinstance(value, Real):
             raise OutOfRangeError(f"{self.kind} {name!r} must be a number, not {value!r}")
-        if value not in self.ranges[name]:
+        if float(value) not in self.ranges[name]:
             raise OutOfRangeError(
                 f"{self.kind} {name!r} is {value!r}, but must be {self.ranges[name]}"
             )

@@ -284,7 +284,7 @@ class _Posed:
         self.values.take(system.discrete)
         q_dot = self.v if system.kinematics is None else ca.SX(system.kinematics)
         massless = ca.vertcat(self.s, self.sigma)
-        self.kinematics = Kinematics(self.q, self.v, q_dot, massless)
+        self.kinematics = Kinematics(self.q, self.v, q_dot, massless, system.kinematics is not None)
 
     def __call__(self, expression: Expression) -> ca.SX:
         """Write the rates of the coordinates in the velocities."""
@@ -328,7 +328,9 @@ def _mechanical(system: MechanicalSystem) -> Dynamics:
         potential = flow.explicit(posed(system.potential))
         if not {goal.name for goal in system.goals} & AUTOMATIC_NAMES:
             automatic = automatic_invariant(kinetic, potential, motion.mass, flow, values)
-            invariant_rows.append(automatic)
+            timed = [kinetic, potential, flow.position_rates, *(row.bias for row in rows)]
+            doubt = _doubt(force, ca.vertcat(*timed, *(row.jacobian.T for row in rows)))
+            invariant_rows.append(replace(automatic, doubt=doubt))
         if "energy" not in outputs:
             outputs["energy"], units["energy"] = kinetic + potential, "J"
     explicit = flow.explicit
@@ -363,6 +365,15 @@ def _mechanical(system: MechanicalSystem) -> Dynamics:
         events=tuple(replace(e, guard=explicit(posed(e.guard))) for e in system.events),
         kinetic=kinetic,
     )
+
+
+def _doubt(force: ca.SX, timed: ca.SX) -> str:
+    """Say why sampling cannot show that the energy is conserved."""
+    if ca.SX(ca.sparsify(force)).nnz() != 0:
+        return "forces act"
+    if ca.depends_on(timed, time):
+        return "time stands in the equations"
+    return ""
 
 
 def _flow(

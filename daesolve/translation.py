@@ -177,6 +177,7 @@ NUMPY_TABLE: Table = {
     ca.OP_FLOOR: np.floor,
     ca.OP_CEIL: np.ceil,
     ca.OP_FMOD: np.fmod,
+    ca.OP_REMAINDER: lambda a, b: a - b * np.round(a / b),
     ca.OP_FABS: np.abs,
     ca.OP_SIGN: np.sign,
     ca.OP_COPYSIGN: np.copysign,

@@ -181,3 +181,17 @@ def test_orthogonal_rows_solve_a_matrix_with_zeros_on_its_diagonal():
     rows = [[ca.SX(0), ca.SX(2)], [ca.SX(-1), ca.SX(0)]]
     solution = [float(x) for x in orthogonal_rows(rows).solve([ca.SX(4), ca.SX(3)])]
     assert solution == [-3.0, 2.0]
+
+
+def test_orthogonal_rows_use_no_absolute_values():
+    """CasADi turns sqrt(a^2) into |a|, which has no Taylor series; -a divides as well as a."""
+    a = ca.SX.sym("a", 2, 2)
+    diagonal = ca.diag(ca.vertcat(a[0, 0], a[1, 1]))
+    for matrix in (diagonal, ca.vertcat(ca.horzcat(a[0, 0], 0), ca.horzcat(a[1, 0], a[1, 1]))):
+        b = ca.SX.sym("b", 2)
+        function = ca.Function("f", [a, b], [solve_small(matrix, b)])
+        used = {function.instruction_id(k) for k in range(function.n_instructions())}
+        assert ca.OP_FABS not in used
+        numbers = ca.DM([[-2.0, 0.0], [0.5, -4.0]])
+        exact = np.linalg.solve(np.asarray(ca.Function("m", [a], [matrix])(numbers)), [3.0, 1.0])
+        assert np.asarray(function(numbers, [3.0, 1.0])).ravel() == pytest.approx(exact, rel=4 * EPSILON)

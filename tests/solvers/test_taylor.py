@@ -110,3 +110,25 @@ def test_a_segment_leaves_no_trace_in_the_next():
     assert first.time == again.time < other.time
     assert len(first.hits) == len(again.hits) == 1
     assert np.array_equal(first.state, again.state)
+
+
+def test_a_control_that_acts_through_a_factor_is_no_obstacle():
+    """x' = (2 + sin x) u - x, driven to x = 1 at 3/s: no absolute value of the factor is needed."""
+    s = ds.states(x="")
+    u = ds.reactions(push="")
+    system = ds.ControlSystem(
+        s,
+        {"x": (2 + ca.sin(s.x)) * u.push - s.x},
+        controls=u,
+        goals=[ds.Goal("one", s.x - 1, ideal=False)],
+    )
+    run = ds.solve(system, 1.0, {"x": 0.0}, default_rate=3.0, solver=ds.Taylor())
+    assert run["x"][-1] == pytest.approx(1 - np.exp(-3.0), rel=1e-14)
+
+
+def test_a_body_in_quasi_velocities_is_no_obstacle():
+    from ..systems import free_body
+
+    start = {"w": 1.0, "i": 0.0, "j": 0.0, "k": 0.0, "wx": 0.6, "wy": 0.0, "wz": 2.0}
+    run = ds.solve(free_body(), 1.0, start, solver=ds.Taylor())
+    assert run.outcome is ds.Outcome.COMPLETED

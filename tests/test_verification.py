@@ -1,0 +1,73 @@
+"""A run repeated in another way shows how far it can be trusted."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import daesolve as ds
+
+from .systems import oscillator, pendulum, prepared_run, wheel, wheel_state
+
+
+def test_the_difference_of_two_tolerances_measures_the_error():
+    run = ds.solve(
+        pendulum(), 10.0, {"x": -1.0}, solver=ds.Dop853(rtol=1e-6, atol=1e-6), verify=True
+    )
+    exact = ds.solve(pendulum(), 10.0, {"x": -1.0})
+    error = np.max(np.abs(run["x"] - exact["x"]))
+    assert error > 1e-8
+    assert run.verification.difference["x"] == pytest.approx(error, rel=0.5)
+    assert "dop853" in run.verification.against
+
+
+def test_another_solver_may_repeat_it():
+    run = ds.solve(oscillator(), 10.0, {"x": 1.0}, verify=ds.Dop853(rtol=1e-12, atol=1e-13))
+    assert "dop853" in run.verification.against
+    assert max(run.verification.difference.values()) <= 1e-10
+
+
+def test_regular_motion_has_no_lyapunov_time():
+    run = ds.solve(pendulum(), 100.0, {"x": -1.0}, verify=True)
+    assert run.verification.lyapunov_time is None
+    assert run.verification.difference["x"] <= 1e-11
+
+
+@pytest.mark.slow
+def test_the_chaotic_wheel_with_pendulum_has_the_known_lyapunov_time():
+    """Benettin over 300 s: 0.96 to 1.0 per second from (0.2, phi = 2.9)."""
+    start = wheel_state(0.2, 0.0, phi=2.9, phi_dot=0.0)
+    run = ds.solve(wheel(with_pendulum=True), 100.0, start, verify=True)
+    assert run.verification.lyapunov_time == pytest.approx(1.0, rel=0.3)
+
+
+def test_an_angle_that_turns_over_differs_by_no_whole_turns():
+    """A pendulum that turns over: wrapped at other boundaries, the difference stays small."""
+    import casadi as ca
+
+    q = ds.coordinates(theta=ds.ANGLE)
+    system = ds.MechanicalSystem(q, kinetic=q.dot.theta**2 / 2, potential=-9.81 * ca.cos(q.theta))
+    run = ds.solve(system, 200.0, {"theta": 0.0, "theta_dot": 10.0}, verify=True)
+    assert run["theta"][-1] > 1000.0
+    assert run.verification.difference["theta"] <= 1e-9
+
+
+def test_a_run_that_did_not_finish_is_not_repeated():
+    x = ds.states(x="")
+    system = ds.ControlSystem(x, {"x": -x.x}, events=[ds.Event("half", x.x - 0.5, then=ds.Stop())])
+    run = ds.solve(system, 5.0, {"x": 1.0}, verify=True)
+    assert run.outcome.good
+    assert run.verification is not None
+    assert run.end_time == pytest.approx(np.log(2.0), rel=1e-14)
+
+
+def test_verifying_leaves_the_prepared_run_alone():
+    prepared = prepared_run(pendulum(), 5.0, {"x": -1.0})
+    before = prepared.values.copy(), prepared.initial.copy()
+    from daesolve.simulation import simulate
+    from daesolve.verification import verify
+
+    run = simulate(prepared)
+    verify(prepared, run)
+    assert np.array_equal(before[0], prepared.values)
+    assert np.array_equal(before[1], prepared.initial)
