@@ -8,7 +8,7 @@ import casadi as ca
 import numpy as np
 
 from daesolve.errors import PosingError
-from daesolve.linear import solve_small
+from daesolve.linear import solve_definite, solve_small
 from daesolve.symbols import time
 
 
@@ -107,7 +107,7 @@ def _bracket_force(momentum: ca.SX, directions: ca.SX, k: Kinematics) -> ca.SX:
     if directions.shape[0] == directions.shape[1]:
         structure = solve_small(directions, columns)
     else:
-        structure = solve_small(directions.T @ directions, directions.T @ columns)
+        structure = solve_definite(directions.T @ directions, directions.T @ columns)
     return structure.T @ momentum
 
 

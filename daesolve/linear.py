@@ -223,6 +223,8 @@ class OrthogonalBasis:
 
     def solve(self, right_side: Sequence[ca.SX]) -> list[ca.SX]:
         """Solve for one right-hand side."""
+        if len(right_side) == 1:
+            return [right_side[0] / self.matrix[0][0]]
         if len(right_side) == 2:
             (a, b), (c, d) = self.matrix
             determinant = a * d - b * c
@@ -254,12 +256,46 @@ def orthogonal_rows(rows: Sequence[Sequence[ca.SX]]) -> OrthogonalBasis:
             part = sum((a * b for a, b in zip(rest, unit, strict=True)), ca.SX(0))
             rest = [a - part * b for a, b in zip(rest, unit, strict=True)]
             below.append(part)
-        norm = ca.sqrt(sum((a * a for a in rest), ca.SX(0)))
+        norm = _length(rest)
         triangle.append(below)
         norms.append(norm)
-        row_norms.append(ca.sqrt(sum((a * a for a in row), ca.SX(0))))
+        row_norms.append(_length(row))
         basis.append([a / norm for a in rest])
     return OrthogonalBasis([list(row) for row in rows], triangle, basis, norms, row_norms)
+
+
+def _length(row: Sequence[ca.SX]) -> ca.SX:
+    """Return the length of a row; of a single entry the entry itself, for sqrt(a a) is |a|."""
+    entries = [entry for entry in row if not is_zero(entry)]
+    if len(entries) == 1:
+        return entries[0]
+    return ca.sqrt(sum((entry * entry for entry in entries), ca.SX(0)))
+
+
+def solve_definite(matrix: ca.SX, right_side: ca.SX) -> ca.SX:
+    """Solve with a symmetric positive definite matrix, symbolically.
+
+    Parameters
+    ----------
+    matrix
+        (n, n)
+    right_side
+        (n, k)
+
+    Returns
+    -------
+    casadi.SX
+        (n, k)
+    """
+    size = matrix.shape[0]
+    entries = entries_of(matrix)
+    order = minimum_degree_order(entries, range(size), {})
+    factors = factorize(entries, order, symmetric=True)
+    columns = [
+        factors.solve({row: right_side[row, column] for row in range(size)})
+        for column in range(right_side.shape[1])
+    ]
+    return ca.horzcat(*[ca.vertcat(*[found[row] for row in range(size)]) for found in columns])
 
 
 def solve_small(matrix: ca.SX, right_side: ca.SX) -> ca.SX:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,8 +18,54 @@ from daesolve.translation import evaluate_block
 BINS_PER_DECADE = 10
 ROUNDING = 3e-16
 """A residual below this part of its scale has no growth exponent."""
+TAIL = 6
+"""Steps in a row that show a pivot that passed through zero."""
+STRAIGHT = 0.2
+"""Relative change of slope below which a line counts as straight."""
 LOST_GRIP = 1e-9
 """A relative pivot below this means that constraints have become dependent."""
+
+
+@dataclass(frozen=True)
+class LostGrip:
+    """Where reactions lost their grip: when, which goals, and the last step before it."""
+
+    time: float
+    goals: tuple[str, ...]
+    last_time: float
+    last_state: np.ndarray
+
+
+def _loss(times: np.ndarray, grip: np.ndarray) -> int | None:
+    """Return the first step at or beyond which a relative pivot was zero.
+
+    It is below rounding there, or its square root falls in a straight line to zero and rises
+    in another from it: the pivot passed through a double zero between two steps.
+    """
+    below = np.flatnonzero(grip < LOST_GRIP)
+    first = int(below[0]) if below.size else None
+    root = np.sqrt(np.maximum(grip, 0.0))
+    if len(times) < TAIL:
+        return first
+    slope = np.diff(root) / np.where(np.diff(times) == 0.0, np.inf, np.diff(times))
+    for gap in range(2, len(slope) - 2):
+        before, after = slope[gap - 1], slope[gap + 1]
+        if not (before * after < 0.0 and root[gap] * root[gap + 1] > 0.0):
+            continue
+        straight = (
+            abs(slope[gap - 2] - before) < STRAIGHT * abs(before)
+            and abs(slope[gap + 2] - after) < STRAIGHT * abs(after)
+            and abs(before + after) < STRAIGHT * abs(before)
+        )
+        if not straight:
+            continue
+        from_left = times[gap] - root[gap] / before
+        from_right = times[gap + 1] - root[gap + 1] / after
+        width = abs(times[gap + 1] - times[gap])
+        inside = (from_left - times[gap]) * (from_left - times[gap + 1]) <= 0.0
+        if inside and abs(from_left - from_right) < STRAIGHT * width:
+            return gap + 1 if first is None else min(first, gap + 1)
+    return first
 
 
 class Monitor:
@@ -52,7 +99,12 @@ class Monitor:
         self.correction = np.zeros(count)
         self.largest_kinetic = 0.0
         self.smallest_pivots = np.full(len(problem.pivot_goals), np.inf)
-        self.lost_grip: tuple[float, tuple[str, ...]] | None = None
+        self.lost_grip: LostGrip | None = None
+        self._tail = (
+            np.empty(0),
+            np.empty((0, problem.size)),
+            np.empty((0, len(problem.pivot_goals))),
+        )
         self._squares: dict[int, np.ndarray] = {}
         self._counts: dict[int, int] = {}
         self._last_time = start_time
@@ -81,7 +133,7 @@ class Monitor:
         self._last_time = float(block.times[-1])
         self.largest_kinetic = max(self.largest_kinetic, float(np.max(table[:, count])))
         self._bin(block.times, sizes)
-        self._watch_grip(block.times, table[:, count + 1 :])
+        self._watch_grip(block, table[:, count + 1 :])
 
     def _bin(self, times: np.ndarray, sizes: np.ndarray) -> None:
         elapsed = np.abs(times - self.start_time)
@@ -96,19 +148,28 @@ class Monitor:
             self._squares[number] = self._squares.get(number, 0.0) + total
             self._counts[number] = self._counts.get(number, 0) + int(chosen.sum())
 
-    def _watch_grip(self, times: np.ndarray, pivots: np.ndarray) -> None:
-        if not pivots.size:
+    def _watch_grip(self, block: StepBlock, pivots: np.ndarray) -> None:
+        if not pivots.size or self.lost_grip is not None:
             return
         grip = np.where(np.isnan(pivots), 0.0, pivots)
         self.smallest_pivots = np.minimum(self.smallest_pivots, grip.min(axis=0))
-        if self.lost_grip is None and np.any(grip < LOST_GRIP):
-            first = int(np.flatnonzero(np.any(grip < LOST_GRIP, axis=1))[0])
+        times = np.concatenate([self._tail[0], block.times])
+        states = np.vstack([self._tail[1], block.states])
+        grips = np.vstack([self._tail[2], grip])
+        lost = [_loss(times, column) for column in grips.T]
+        found = [index for index in lost if index is not None]
+        if found:
+            first = min(found)
             goals = tuple(
                 name
-                for name, value in zip(self.problem.pivot_goals, grip[first], strict=True)
-                if value < LOST_GRIP
+                for name, index in zip(self.problem.pivot_goals, lost, strict=True)
+                if index is not None and index <= first + 1
             )
-            self.lost_grip = (float(times[first]), goals)
+            last = max(first - 1, 0)
+            self.lost_grip = LostGrip(
+                float(times[first]), goals, float(times[last]), states[last].copy()
+            )
+        self._tail = (times[-TAIL:], states[-TAIL:], grips[-TAIL:])
 
     def weakest(self) -> tuple[str, ...]:
         """Name the goals whose grip fell furthest, weakest first."""

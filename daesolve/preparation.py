@@ -175,15 +175,17 @@ def prepare(system: System, request: Request) -> Prepared:
         values |= regularisations(dynamics, samples, numbers)
     problem = _problem(system, formulation, rates, plan, conserved)
     direction = 1.0 if request.until >= request.start_time else -1.0
-    probe = run_probe(problem, dynamics.value_vector(values), start, request.start_time, direction)
+    probe = run_probe(
+        problem, dynamics.value_vector(values), start, request.start_time, request.until
+    )
     if getattr(formulation, "rate", None) == "auto":
-        automatic = AUTO_RATE / probe.step
+        automatic = AUTO_RATE / probe.median_step
         automatic_rates = formulation.chosen_rates(dynamics, automatic)
         rates = {goal: automatic_rates[goal] for goal in rates}
-        notes.append(f"rate {automatic:.4g} 1/s, from a median step of {probe.step:.3g} s")
+        notes.append(f"rate {automatic:.4g} 1/s, from a median step of {probe.median_step:.3g} s")
     values |= {f"rate_{goal}": direction * (rate or 0.0) for goal, rate in rates.items()}
     values |= floors(dynamics, dynamics.value_vector(values), samples, probe, request.scales)
-    steps = abs(request.until - request.start_time) / probe.step
+    steps = abs(request.until - request.start_time) / probe.mean_step
     solver = _solver(request.solver, problem, steps, notes)
     compilation = solver.compile(problem)
     notes.extend(compilation.notes)
@@ -200,7 +202,7 @@ def prepare(system: System, request: Request) -> Prepared:
         parameters=parameters,
         rates=rates,
         scales=scales(dynamics, problem, numbers, start, probe, request.start_time, request.scales),
-        segment=segment_length(problem, probe.step),
+        segment=segment_length(problem, probe.mean_step),
         wrapped=periodic_angles(problem, samples, numbers, notes),
         rank_loss=request.rank_loss,
         compilation=compilation,

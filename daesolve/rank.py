@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import casadi as ca
 import numpy as np
 
 from daesolve.consistency import instantaneous
 from daesolve.dynamics import Dynamics, InvariantRow
 from daesolve.errors import NoFreedomError, NoInfluenceError, PosingError
+from daesolve.translation import function_of
 
 RANK_TOLERANCE = 1e-9
 """A singular value of the scaled constraint matrix below this counts as zero."""
@@ -158,22 +160,20 @@ def relative_power(
     dynamics: Dynamics, row: InvariantRow, samples: Samples, values: np.ndarray
 ) -> float:
     """Return the largest rate of an invariant at the samples, relative to the rate's terms."""
-    import casadi as ca
-
-    from daesolve.translation import function_of
-
-    function = function_of(
-        "power",
+    gradient = function_of(
+        "gradient",
         [dynamics.t, dynamics.x, dynamics.p],
-        [row.bias, row.jacobian, ca.fabs(row.value)],
-        (["t", "x", "p"], ["bias", "jacobian", "size"]),
+        [ca.jacobian(row.value, dynamics.x), ca.jtimes(row.value, dynamics.t, ca.SX(1))],
+        (["t", "x", "p"], ["by_state", "by_time"]),
     )
     rates: list[float] = []
     sizes: list[float] = []
     for t, x in samples:
         accelerations, _ = instantaneous(dynamics, t, x, values)
-        bias, jacobian = (np.asarray(part).ravel() for part in function(t, x, values)[:2])
-        rates.append(abs(float(bias[0] + jacobian @ accelerations)))
-        sizes.append(float(np.abs(bias[0]) + np.abs(jacobian) @ np.abs(accelerations)))
+        positions = dynamics.matrices(t, x, values)["position_rates"].ravel()
+        moving = np.concatenate([positions, accelerations])
+        by_state, by_time = (np.asarray(part).ravel() for part in gradient(t, x, values))
+        rates.append(abs(float(by_state @ moving + by_time[0])))
+        sizes.append(float(np.abs(by_state) @ np.abs(moving) + abs(by_time[0])))
     largest = max(sizes, default=0.0)
     return max(rates, default=0.0) / largest if largest > 0 else 0.0

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import FrameType
 from typing import Any
 
@@ -29,8 +29,8 @@ from daesolve.trajectory import (
 from daesolve.translation import evaluate_block
 
 DEFAULT_SAMPLES = 1001
-TURN_PARTS = (6.28125, 0.001935307179586477, -1.0033115225336665e-19)
-"""2 pi in three parts; the first has few digits, so that a whole number of turns is exact."""
+TURN_PARTS = (6.28125, 0.0019353071693331003, 1.0253376489868793e-11, 1.1650928224373424e-19)
+"""2 pi in parts of few digits, so that a whole number of turns (up to 1e7) is exact in each."""
 
 Progress = Callable[[float, "Monitor", int], None]
 """Called after each segment with the time reached, the monitor and the number of events."""
@@ -169,6 +169,8 @@ class _Run:
                 self.record.boundaries.append(here)
                 end = self._segment(here, boundary)
                 verdict = self._verdict(end)
+                if verdict is not None and self._lost_for_good():
+                    end = self._cut(end)
                 here = _Boundary(end.time, end.state.copy(), here.turns.copy())
                 self._wrap(here)
                 if self.progress is not None:
@@ -191,16 +193,24 @@ class _Run:
         at = pending[self.sign * (pending - boundary) <= 0.0]
         end = prepared.solver.segment(
             prepared.problem,
-            State(here.time, here.state, prepared.values),
+            State(here.time, here.state, prepared.values, begins=not self.record.steps),
             boundary,
             at,
             self.monitor.observe,
         )
         self._keep(end.samples, here)
-        self.record.events.extend(self._event(hit, here) for hit in end.hits)
+        for hit in end.hits:
+            if not self._seen(hit):
+                self.record.events.append(self._event(hit, here))
         self.record.steps += end.steps
         self.record.rhs_evaluations += end.rhs_evaluations
         return end
+
+    def _seen(self, hit: EventHit) -> bool:
+        """Tell whether an event at a boundary was counted in the segment before."""
+        name = self.prepared.problem.events[hit.index].name
+        earlier = [event.time for event in self.record.events if event.name == name]
+        return bool(earlier) and abs(hit.time - earlier[-1]) <= 1e-14 * max(abs(hit.time), 1.0)
 
     def _take_samples_at_start(self, here: _Boundary) -> None:
         count = int(np.sum(self.times == self.prepared.start_time))
@@ -256,13 +266,28 @@ class _Run:
             function, np.array([here.time]), here.state[None, :], self.prepared.values
         )[0][0]
 
+    def _lost_for_good(self) -> bool:
+        return self.monitor.lost_grip is not None and self.prepared.rank_loss == "stop"
+
+    def _cut(self, end: SegmentEnd) -> SegmentEnd:
+        """Take back what lies beyond the last step before the reactions lost their grip."""
+        lost = self.monitor.lost_grip
+        assert lost is not None
+        ordered = self.times[self.order[: len(self.record.samples)]]
+        kept = int(np.sum(self.sign * (ordered - lost.last_time) <= 0.0))
+        del self.record.samples[kept:], self.record.turns[kept:]
+        self.record.events = [
+            event for event in self.record.events if self.sign * (event.time - lost.last_time) <= 0
+        ]
+        return replace(end, time=lost.last_time, state=lost.last_state)
+
     def _verdict(self, end: SegmentEnd) -> tuple[Outcome, str] | None:
         lost = self.monitor.lost_grip
         if lost is not None and self.prepared.rank_loss == "stop":
-            names = ", ".join(map(repr, lost[1]))
+            names = ", ".join(map(repr, lost.goals))
             return (
                 Outcome.DEGENERATE,
-                f"at t = {lost[0]:.10g} s the reactions of {names} lost their grip: constraints "
+                f"at t = {lost.time:.10g} s the reactions of {names} lost their grip: constraints "
                 "depend on each other there; ask for rank_loss = 'pass', or end before",
             )
         if end.status is Status.FAILED:

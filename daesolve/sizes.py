@@ -20,6 +20,8 @@ from daesolve.translation import evaluate_block, function_of
 
 PROBE_STEPS = 300
 PROBE_RTOL = 1e-8
+ENDLESS = 20.0
+"""A step this many times the median tells a motion without a scale, a free flight."""
 FLOOR = 0.05
 """The floor of an invariant's correction over the largest square of its gradient."""
 STEPS_PER_SEGMENT = 5000
@@ -31,18 +33,17 @@ SECONDS_PER_INSTRUCTION_STEP = 6e-8
 class Probe:
     """A short run without feedback: typical sizes and steps."""
 
-    step: float
+    median_step: float
+    mean_step: float
     states: np.ndarray
     reactions: np.ndarray
     kinetic: float
 
 
 def run_probe(
-    problem: OdeProblem, values: np.ndarray, start: Start, start_time: float, direction: float
+    problem: OdeProblem, values: np.ndarray, start: Start, start_time: float, until: float
 ) -> Probe:
     """Integrate a few hundred steps without feedback, for typical sizes and steps.
-
-    The horizon does not matter, so that extending a run changes nothing before.
 
     Raises
     ------
@@ -57,23 +58,25 @@ def run_probe(
             "at the start the rate of the state is not finite; start beside this state"
         )
     with np.errstate(all="ignore"):
-        stepper = DOP853(
-            rate, start_time, state, direction * np.inf, rtol=PROBE_RTOL, atol=PROBE_RTOL
-        )
+        stepper = DOP853(rate, start_time, state, until, rtol=PROBE_RTOL, atol=PROBE_RTOL)
         while stepper.status == "running" and len(times) <= PROBE_STEPS:
             stepper.step()
             if stepper.status == "failed" or not np.all(np.isfinite(stepper.y)):
                 break
             times.append(float(stepper.t))
             states.append(stepper.y.copy())
+            steps = np.abs(np.diff(times))
+            if len(steps) >= 10 and steps[-1] > ENDLESS * np.median(steps):
+                break
     table = np.array(states)
     moments = np.array(times)
-    step = float(np.median(np.abs(np.diff(moments)))) if len(times) > 1 else 1e-3
+    steps = np.abs(np.diff(moments)) if len(times) > 1 else np.array([1e-3])
     count = len(problem.watched)
     kinetic = evaluate_block(problem.residuals, moments, table, values)[0][:, count]
     reactions = evaluate_block(problem.recover, moments, table, values)[1]
     return Probe(
-        step=step,
+        median_step=float(np.median(steps)),
+        mean_step=float(np.mean(steps)),
         states=np.abs(table).max(axis=0),
         reactions=np.abs(reactions).max(axis=0, initial=0.0),
         kinetic=float(np.max(kinetic)),

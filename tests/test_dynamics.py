@@ -33,7 +33,6 @@ def test_hidden_constraints_are_the_rates_of_residuals_off_the_manifold_too():
     x0 = np.array([wheel_state(0.3, 1.1)[n] for n in dynamics.labels.states])
     x0 += 1e-3 * np.random.default_rng(5).normal(size=x0.size)
     acceleration = np.random.default_rng(6).normal(size=3)
-    split = dynamics.position_count
     weights = np.array([1 / 280, -4 / 105, 1 / 5, -4 / 5, 0, 4 / 5, -1 / 5, 4 / 105, -1 / 280])
     step = 2e-3
 

@@ -112,7 +112,7 @@ def test_rows_without_a_safe_pivot_are_solved_as_a_block(seed, size, block, scal
         symmetric=False,
         block_rows=last,
         block_columns=last[::-1],
-        block_scales={k: 2.0**scale_power for k in last},
+        block_scales=dict.fromkeys(last, 2.0 ** scale_power),
     )
     right = generator.normal(size=size)
     solution = factors.solve({i: ca.SX(right[i]) for i in range(size)})
@@ -194,4 +194,6 @@ def test_orthogonal_rows_use_no_absolute_values():
         assert ca.OP_FABS not in used
         numbers = ca.DM([[-2.0, 0.0], [0.5, -4.0]])
         exact = np.linalg.solve(np.asarray(ca.Function("m", [a], [matrix])(numbers)), [3.0, 1.0])
-        assert np.asarray(function(numbers, [3.0, 1.0])).ravel() == pytest.approx(exact, rel=4 * EPSILON)
+        assert np.asarray(function(numbers, [3.0, 1.0])).ravel() == pytest.approx(
+            exact, rel=4 * EPSILON
+        )

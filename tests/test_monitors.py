@@ -134,7 +134,10 @@ def test_a_lost_grip_names_its_goals_and_the_first_time():
     monitor = Monitor(prepared.problem, prepared.values, prepared.scales, 0.0)
     states = np.array([[0.0, -1.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0], [0.0, -1.0, 0.0, 0.0]])
     monitor.observe(StepBlock(np.array([0.1, 0.2, 0.3]), states))
-    assert monitor.lost_grip == (0.2, ("rod",))
+    assert monitor.lost_grip is not None
+    assert (monitor.lost_grip.time, monitor.lost_grip.goals) == (0.2, ("rod",))
+    assert monitor.lost_grip.last_time == 0.1
+    assert list(monitor.lost_grip.last_state) == [0.0, -1.0, 0.0, 0.0]
     assert monitor.weakest() == ("rod",)
 
 

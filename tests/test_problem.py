@@ -1,8 +1,8 @@
 import pytest
+from daesolve_problems.pendulum import point_on_a_rod
 
 import daesolve as ds
 from daesolve.errors import OutOfRangeError, PosingError, UnknownNameError
-from daesolve_problems.pendulum import point_on_a_rod
 
 WHEEL = ds.problem("rolling-wheel")
 

@@ -38,7 +38,8 @@ def test_the_chaotic_wheel_with_pendulum_has_the_known_lyapunov_time():
     """Benettin over 300 s: 0.96 to 1.0 per second from (0.2, phi = 2.9)."""
     start = wheel_state(0.2, 0.0, phi=2.9, phi_dot=0.0)
     run = ds.solve(wheel(with_pendulum=True), 100.0, start, verify=True)
-    assert run.verification.lyapunov_time == pytest.approx(1.0, rel=0.3)
+    # over 100 s and not 300, with a few seconds between the restarts of the shadow: a factor of two
+    assert 0.5 < run.verification.lyapunov_time < 2.0
 
 
 def test_an_angle_that_turns_over_differs_by_no_whole_turns():

@@ -34,11 +34,14 @@ class State:
         (size,) state of the problem.
     p
         (np,) parameters, discrete values, rates and references.
+    begins
+        Whether the run begins here: then a guard that is zero is no event yet.
     """
 
     time: float
     x: np.ndarray
     p: np.ndarray
+    begins: bool = False
 
 
 Observer = Callable[[StepBlock], None]
@@ -275,6 +278,12 @@ def locate(
             return end[1]
         return advance(time)
 
+    # The ends may be interpolated: where the step itself disagrees about a sign there, the end
+    # that is nearer to zero is the place.
+    values = [guard(*start), guard(*end)]
+    if values[0] * values[1] > 0.0:
+        nearer = start if abs(values[0]) < abs(values[1]) else end
+        return nearer[0], advance(nearer[0])
     root, result = brentq(
         lambda time: guard(time, state_at(time)),
         start[0],

