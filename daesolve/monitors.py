@@ -47,25 +47,31 @@ def _loss(times: np.ndarray, grip: np.ndarray) -> int | None:
     root = np.sqrt(np.maximum(grip, 0.0))
     if len(times) < TAIL:
         return first
-    slope = np.diff(root) / np.where(np.diff(times) == 0.0, np.inf, np.diff(times))
-    for gap in range(2, len(slope) - 2):
-        before, after = slope[gap - 1], slope[gap + 1]
-        if not (before * after < 0.0 and root[gap] * root[gap + 1] > 0.0):
-            continue
-        straight = (
-            abs(slope[gap - 2] - before) < STRAIGHT * abs(before)
-            and abs(slope[gap + 2] - after) < STRAIGHT * abs(after)
-            and abs(before + after) < STRAIGHT * abs(before)
-        )
-        if not straight:
-            continue
-        from_left = times[gap] - root[gap] / before
-        from_right = times[gap + 1] - root[gap + 1] / after
-        width = abs(times[gap + 1] - times[gap])
-        inside = (from_left - times[gap]) * (from_left - times[gap + 1]) <= 0.0
-        if inside and abs(from_left - from_right) < STRAIGHT * width:
-            return gap + 1 if first is None else min(first, gap + 1)
+    width = np.diff(times)
+    slope = np.diff(root) / np.where(width == 0.0, np.inf, width)
+    before, after = slope[1:-3], slope[3:-1]
+    turning = np.flatnonzero((before * after < 0.0) & (root[2:-3] * root[3:-2] > 0.0)) + 2
+    for gap in turning:
+        if _touches_zero(times, root, slope, int(gap)):
+            return int(gap) + 1 if first is None else min(first, int(gap) + 1)
     return first
+
+
+def _touches_zero(times: np.ndarray, root: np.ndarray, slope: np.ndarray, gap: int) -> bool:
+    """Tell whether straight lines from both sides of a gap between steps meet at zero in it."""
+    before, after = slope[gap - 1], slope[gap + 1]
+    straight = (
+        abs(slope[gap - 2] - before) < STRAIGHT * abs(before)
+        and abs(slope[gap + 2] - after) < STRAIGHT * abs(after)
+        and abs(before + after) < STRAIGHT * abs(before)
+    )
+    if not straight:
+        return False
+    from_left = times[gap] - root[gap] / before
+    from_right = times[gap + 1] - root[gap + 1] / after
+    inside = (from_left - times[gap]) * (from_left - times[gap + 1]) <= 0.0
+    near = abs(from_left - from_right) < STRAIGHT * abs(times[gap + 1] - times[gap])
+    return bool(inside and near)
 
 
 class Monitor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import signal
 import threading
@@ -209,8 +210,11 @@ class _Run:
     def _seen(self, hit: EventHit) -> bool:
         """Tell whether an event at a boundary was counted in the segment before."""
         name = self.prepared.problem.events[hit.index].name
-        earlier = [event.time for event in self.record.events if event.name == name]
-        return bool(earlier) and abs(hit.time - earlier[-1]) <= 1e-14 * max(abs(hit.time), 1.0)
+        near = 1e-14 * max(abs(hit.time), 1.0)
+        recent = itertools.takewhile(
+            lambda event: abs(hit.time - event.time) <= near, reversed(self.record.events)
+        )
+        return any(event.name == name for event in recent)
 
     def _take_samples_at_start(self, here: _Boundary) -> None:
         count = int(np.sum(self.times == self.prepared.start_time))

@@ -112,7 +112,7 @@ def test_rows_without_a_safe_pivot_are_solved_as_a_block(seed, size, block, scal
         symmetric=False,
         block_rows=last,
         block_columns=last[::-1],
-        block_scales=dict.fromkeys(last, 2.0 ** scale_power),
+        block_scales=dict.fromkeys(last, 2.0**scale_power),
     )
     right = generator.normal(size=size)
     solution = factors.solve({i: ca.SX(right[i]) for i in range(size)})

@@ -89,7 +89,8 @@ def test_a_spin_of_1e5_rad_is_shown_unwrapped_and_known_to_its_last_digits():
         outputs={"cosine": ca.cos(q.theta)},
     )
     run = ds.solve(
-        system, 100.0, {"theta": 0.0, "theta_dot": 1000.0, "x": 1.0, "x_dot": 0.0}, at=ds.every(0.5),
+        system, 100.0, {"theta": 0.0, "theta_dot": 1000.0, "x": 1.0, "x_dot": 0.0},
+        at=ds.every(0.5),
         formulation=ds.Feedback(rates={"energy": None}),
     )  # fmt: skip
     # wrapped at every boundary: within a segment the angle grows to 1000 rad/s times its length,
@@ -166,7 +167,7 @@ def test_a_point_between_samples_is_the_motion_itself():
     for moment in (0.0, 0.1, 3.21, 49.99, 50.0):
         assert run.at(moment)["x"] == pytest.approx(np.sin(moment), abs=1e-14)
     assert run.at(50.0)["energy"] == pytest.approx(0.5, rel=1e-15)
-    with pytest.raises(OutOfRangeError, match="t = 50.1 s"):
+    with pytest.raises(OutOfRangeError, match=r"t = 50\.1 s"):
         run.at(50.1)
     with pytest.raises(UnknownNameError, match="did you mean 'x"):
         run.at(1.0)["xx"]

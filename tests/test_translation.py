@@ -27,8 +27,8 @@ UNARY = [
     lambda a: a**3, lambda a: a**-2, lambda a: a**0.5, lambda a: a**2.5, ca.logic_not,
 ]  # fmt: skip
 BINARY = [
-    lambda a, b: a + b, lambda a, b: a - b, lambda a, b: a * b, lambda a, b: a / b, lambda a, b: a**b,
-    ca.atan2, ca.fmin, ca.fmax, ca.fmod, ca.copysign, ca.hypot, ca.remainder,
+    lambda a, b: a + b, lambda a, b: a - b, lambda a, b: a * b, lambda a, b: a / b,
+    lambda a, b: a**b, ca.atan2, ca.fmin, ca.fmax, ca.fmod, ca.copysign, ca.hypot, ca.remainder,
     lambda a, b: a < b, lambda a, b: a <= b, lambda a, b: a == b, lambda a, b: a != b,
     ca.logic_and, ca.logic_or, lambda a, b: ca.if_else(a < b, a, b * a),
 ]  # fmt: skip

@@ -447,7 +447,7 @@ def test_kinematics_must_be_linear_in_the_quasi_velocities():
 
 
 def test_a_rolling_ball_on_a_turntable_goes_in_circles():
-    """Non-holonomic with quasi-velocities: a homogeneous ball circles at 2/7 of the table's rate."""
+    """With quasi-velocities: a homogeneous ball circles at 2/7 of the table's rate."""
     q = ds.coordinates(x="m", y="m", w="", i="", j="", k="")
     v = ds.velocities(vx="m/s", vy="m/s", wx="rad/s", wy="rad/s", wz="rad/s")
     p = ds.parameters(radius=0.5, turning=3.0)
