@@ -125,8 +125,9 @@ class Flow:
             expression = expressions[index]
             gradient = ca.jacobian(expression, arguments).T
             drift = self._by_time(expression)
+            hessian = ca.jacobian(gradient, arguments)
             parts.append(
-                ca.dot(ca.jacobian(gradient, arguments) @ rates, rates)
+                _quadratic_form(hessian, rates)
                 + 2 * (ca.jacobian(drift, arguments) @ rates)
                 + self._by_time(drift)
             )
@@ -161,6 +162,17 @@ class Flow:
         if not self._named.symbols.numel():
             return expressions
         return ca.substitute(expressions, self._named.symbols, self._named.meanings)
+
+
+def _quadratic_form(symmetric: ca.SX, vector: ca.SX) -> ca.SX:
+    """Return v . A v from one triangle of A, so that the products v_i v_j are shared."""
+    total = ca.SX(0)
+    for row, column in zip(*symmetric.sparsity().get_triplet(), strict=True):
+        if row == column:
+            total = total + symmetric[row, row] * vector[row] ** 2
+        elif row < column:
+            total = total + 2 * symmetric[row, column] * (vector[row] * vector[column])
+    return total
 
 
 def _stack(first: Rate, second: Rate) -> Rate:
