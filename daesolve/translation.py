@@ -71,6 +71,47 @@ def program(function: ca.Function) -> Program:
     return Program(tuple(known), tuple(tuple(pairs) for pairs in outputs))
 
 
+def constants_of(function: ca.Function, source: int) -> tuple[int, ...]:
+    """Return the values of a program that depend on one input alone and are used by others.
+
+    An engine that computes them once, beforehand, need not carry them along.
+    """
+    steps = program(function).steps
+    fixed: list[bool] = []
+    used: set[int] = set()
+    for operation, operands in steps:
+        if operation in _STRUCTURE:
+            fixed.append(operation == ca.OP_CONST or operands[0] == source)
+            continue
+        fixed.append(all(fixed[index] for index in operands))
+        if not fixed[-1]:
+            used.update(operands)
+    used.update(value for pairs in program(function).outputs for _, value in pairs)
+    return tuple(
+        number for number in sorted(used) if fixed[number] and steps[number][0] not in _STRUCTURE
+    )
+
+
+def evaluate_constants(
+    function: ca.Function, source: int, values: np.ndarray, numbers: Sequence[int]
+) -> np.ndarray:
+    """Evaluate values from `constants_of` at the numbers of their input."""
+    wanted = set(numbers)
+    found: dict[int, Any] = {}
+    for number, (operation, operands) in enumerate(program(function).steps):
+        if operation == ca.OP_CONST:
+            found[number] = operands[0]
+        elif operation == ca.OP_INPUT:
+            if operands[0] == source:
+                found[number] = values[operands[1]]
+        elif all(index in found for index in operands):
+            found[number] = NUMPY_TABLE[operation](*[found[index] for index in operands])
+        wanted.discard(number)
+        if not wanted:
+            break
+    return np.array([found[number] for number in numbers], dtype=float)
+
+
 def missing_operations(function: ca.Function, table: Table) -> tuple[str, ...]:
     """Name the operations of a function that an engine's table lacks."""
     used = {operation for operation, _ in program(function).steps}
@@ -83,6 +124,7 @@ def translate(
     table: Table,
     constant: Callable[[float], Any] = float,
     engine: str = "this engine",
+    given: Mapping[int, Any] | None = None,
 ) -> list[list[Any]]:
     """Evaluate an SX function's instructions in another engine's arithmetic.
 
@@ -98,6 +140,8 @@ def translate(
         Makes the engine's value of a number.
     engine
         Its name, for the message.
+    given
+        Values of the program that need not be computed, by their numbers (see `constants_of`).
 
     Returns
     -------
@@ -115,9 +159,12 @@ def translate(
             f"{engine} has no operation {', '.join(missing)}, which {function.name()!r} needs"
         )
     shared = program(function)
+    known = given or {}
     values: list[Any] = []
-    for operation, operands in shared.steps:
-        if operation == ca.OP_INPUT:
+    for number, (operation, operands) in enumerate(shared.steps):
+        if number in known:
+            values.append(known[number])
+        elif operation == ca.OP_INPUT:
             values.append(inputs[operands[0]][operands[1]])
         elif operation == ca.OP_CONST:
             values.append(constant(operands[0]))

@@ -25,7 +25,14 @@ from daesolve.solvers.base import (
     positive,
 )
 from daesolve.trajectory import StepBlock
-from daesolve.translation import Table, integer_power, missing_operations, translate
+from daesolve.translation import (
+    Table,
+    constants_of,
+    evaluate_constants,
+    integer_power,
+    missing_operations,
+    translate,
+)
 
 try:
     import heyoka
@@ -201,14 +208,38 @@ def _power(base: Any, exponent: Any) -> Any:
     return hy.expression(base) ** exponent
 
 
-def _expressions(function: ca.Function, names: list[str]) -> tuple[list[Any], list[Any]]:
+@dataclass(frozen=True)
+class _Translated:
+    """A function in heyoka's expressions; `hoisted` are values that become parameters."""
+
+    function: ca.Function
+    variables: list[Any]
+    expressions: list[Any]
+    hoisted: tuple[int, ...]
+
+    def parameters(self, p: np.ndarray) -> np.ndarray:
+        """Evaluate the hoisted values."""
+        with np.errstate(all="ignore"):
+            return evaluate_constants(self.function, 2, p, self.hoisted)
+
+
+def _translated(function: ca.Function, names: list[str], first: int) -> _Translated:
+    """Translate (t, x, p); what depends on p alone becomes a parameter, from number `first` on.
+
+    heyoka would carry it along as a series of order 20, and multiply by all of it.
+    """
     variables = hy.make_vars(*names) if len(names) > 1 else [hy.make_vars(*names)]
     parameters = [hy.par[index] for index in range(function.nnz_in(2))]
-    outputs = translate(function, [[hy.time], variables, parameters], _table(), engine="taylor")
-    return variables, [
+    hoisted = constants_of(function, 2)
+    given = {number: hy.par[first + place] for place, number in enumerate(hoisted)}
+    outputs = translate(
+        function, [[hy.time], variables, parameters], _table(), engine="taylor", given=given
+    )
+    expressions = [
         entry if isinstance(entry, hy.expression) else hy.expression(float(entry))
         for entry in outputs[0]
     ]
+    return _Translated(function, variables, expressions, hoisted)
 
 
 class _Integrator:
@@ -216,13 +247,18 @@ class _Integrator:
 
     def __init__(self, settings: Taylor, problem: OdeProblem) -> None:
         names = [f"x{index}" for index in range(problem.size)]
-        variables, rates = _expressions(problem.rhs, names)
+        own = problem.rhs.nnz_in(2)
+        rates = _translated(problem.rhs, names, own)
+        self.translated = [rates]
         self.hits: list[tuple[int, float]] = []
         self.stopping: list[int] = []
         self.start = _Start()
         terminal: list[Any] = []
         passing: list[Any] = []
-        guards = _expressions(problem.guards, names)[1] if problem.events else []
+        guards: list[Any] = []
+        if problem.events:
+            self.translated.append(_translated(problem.guards, names, own + len(rates.hoisted)))
+            guards = self.translated[-1].expressions
         for index, (event, guard) in enumerate(zip(problem.events, guards, strict=True)):
             # heyoka's own filter by direction misses a root after one at the start of a step.
             filtered = _Counts(self.start, event.direction)
@@ -232,7 +268,7 @@ class _Integrator:
             else:
                 passing.append(hy.nt_event(guard, _Recorder(self.hits, index, filtered)))
         self.integrator = hy.taylor_adaptive(
-            list(zip(variables, rates, strict=True)),
+            list(zip(rates.variables, rates.expressions, strict=True)),
             [0.0] * problem.size,
             tol=settings.tolerance,
             high_accuracy=True,
@@ -249,7 +285,8 @@ class _Integrator:
             integrator.reset_cooldowns()
         integrator.time = state.time
         integrator.state[:] = state.x
-        integrator.pars[:] = state.p[: len(integrator.pars)]
+        numbers = np.concatenate([state.p, *(t.parameters(state.p) for t in self.translated)])
+        integrator.pars[:] = numbers[: len(integrator.pars)]
         sign = 1.0 if until >= state.time else -1.0
         self.start.time = state.time if state.begins else math.nan
         self.start.sign = sign
