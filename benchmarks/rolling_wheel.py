@@ -67,17 +67,23 @@ def error_of(state: dict[str, float]) -> float:
     return max(abs(value - END[name]) / max(1.0, abs(END[name])) for name, value in state.items())
 
 
-def measured(name: str, run: Callable[[], ds.Trajectory], repeats: int) -> Measurement:
-    """Warm up once, then take the median of the repeats."""
-    first = run()
-    runs = [run() for _ in range(repeats)]
-    return Measurement(
-        name,
-        statistics.median(each.statistics.wall_seconds for each in runs),
-        first.statistics.compile_seconds,
-        first.statistics.steps,
-        error_of(dict(first.end_state)),
-    )
+def measured(runs: dict[str, Callable[[], ds.Trajectory]], repeats: int) -> list[Measurement]:
+    """Warm each up once, then run them in turn and take the median of each."""
+    first = {name: run() for name, run in runs.items()}
+    seconds: dict[str, list[float]] = {name: [] for name in runs}
+    for _ in range(repeats):
+        for name, run in runs.items():
+            seconds[name].append(run().statistics.wall_seconds)
+    return [
+        Measurement(
+            name,
+            statistics.median(seconds[name]),
+            first[name].statistics.compile_seconds,
+            first[name].statistics.steps,
+            error_of(dict(first[name].end_state)),
+        )
+        for name in runs
+    ]
 
 
 def plain_python(rtol: float) -> Measurement:
@@ -110,19 +116,23 @@ def contestants(repeats: int, with_plain: bool) -> list[Measurement]:
     small = minimal_coordinate()
     start = {"contact_x": CONTACT_X, "speed": SPEED}
     unrolled, compact = ds.Taylor(code="unrolled"), ds.Taylor(code="compact")
-    found = [
-        measured(
-            "minimal coordinate, taylor unrolled (the limit)",
-            lambda: ds.solve(small, UNTIL, start, solver=unrolled),
-            repeats,
-        ),
-        measured("taylor unrolled", lambda: case.solve(solver=unrolled), repeats),
-        measured("taylor compact", lambda: case.solve(solver=compact), repeats),
-        measured("cvodes 1e-12", lambda: case.solve(solver=ds.Cvodes(1e-12, 1e-14)), 1),
-        measured(
-            "SciPy DOP853 1e-12, compiled", lambda: case.solve(solver=ds.Dop853(1e-12, 1e-14)), 1
-        ),
-    ]
+    found = measured(
+        {
+            "minimal coordinate, taylor unrolled (the limit)": lambda: ds.solve(
+                small, UNTIL, start, solver=unrolled
+            ),
+            "taylor unrolled": lambda: case.solve(solver=unrolled),
+            "taylor compact": lambda: case.solve(solver=compact),
+        },
+        repeats,
+    )
+    found += measured(
+        {
+            "cvodes 1e-12": lambda: case.solve(solver=ds.Cvodes(1e-12, 1e-14)),
+            "SciPy DOP853 1e-12, compiled": lambda: case.solve(solver=ds.Dop853(1e-12, 1e-14)),
+        },
+        1,
+    )
     if with_plain:
         found.append(plain_python(1e-12))
     return found
