@@ -302,7 +302,9 @@ class _Integrator:
             )
             total += int(steps)
             if steps:
-                times = np.append(dense.times[1:-1], float(integrator.time))
+                landed = int(outcome) == int(hy.taylor_outcome.time_limit)
+                last = until if landed else float(integrator.time)
+                times = np.append(dense.times[1:-1], last)
                 states = np.vstack([dense.tcs[1:, :, 0], integrator.state])
                 good = np.logical_and.accumulate(np.all(np.isfinite(states), axis=1))
                 if np.any(good):
