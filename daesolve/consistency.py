@@ -55,7 +55,11 @@ def _levels(dynamics: Dynamics, *, invariants: bool = False) -> tuple[_Level, _L
             if row.on == "positions"
         ]
     fast: list[tuple[str, ca.SX]] = [(row.name, row.chain[1]) for row in holonomic]
-    fast += [(row.name, row.chain[0]) for row in dynamics.rows if row.kind == "nonholonomic"]
+    fast += [
+        (row.name, row.chain[0])
+        for row in dynamics.rows
+        if row.kind == "nonholonomic" and not row.from_start
+    ]
     split = dynamics.position_count
     positions = np.arange(split)
     velocities = np.arange(split, dynamics.x.numel())

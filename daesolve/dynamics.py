@@ -41,6 +41,11 @@ class GoalRow:
         The index of its own reaction, None where reactions are directed by the forces.
     chosen_rate, scale
         The goal's own rate and scale, None where the defaults hold.
+    from_start
+        Whether the residual is measured from its value at the start, `reference_<name>`.
+    typical
+        For a goal that is singular at rest, the symbol of its typical influence, against which its
+        grip is measured; None for others.
     """
 
     name: str
@@ -53,6 +58,8 @@ class GoalRow:
     reaction: int | None
     chosen_rate: float | None
     scale: float | None
+    from_start: bool = False
+    typical: ca.SX | None = None
 
     @property
     def degree(self) -> int:
@@ -103,6 +110,8 @@ class InvariantRow:
     doubt
         Why samples cannot show that it is conserved: forces or an explicit time that may act
         where no sample lies. Empty where nothing but reactions acts.
+    by_relation
+        Whether a relation between reactions drives it.
     """
 
     name: str
@@ -120,6 +129,7 @@ class InvariantRow:
     scale: float | None
     note: str = ""
     doubt: str = ""
+    by_relation: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +145,7 @@ class Dynamics:
         may vary between runs, by the names in `values`.
     values
         The names of p and their defaults: parameters, discrete values, `rate_*`, `reference_*`,
-        `floor_*` and `regularisation_*`.
+        `floor_*`, `regularisation_*` and `typical_*`.
     ranges
         The ranges of the parameters.
     position_count

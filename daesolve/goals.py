@@ -64,6 +64,13 @@ class Goal:
         The size of the residual that counts as one, in place of the automatic one.
     unit
         The unit of its reaction.
+    from_start
+        Whether the residual is measured from its value at the start: an energy that is to be kept
+        by the reactions.
+    singular_at_rest
+        Whether to accept a residual that no reaction influences at rest (one that is quadratic in
+        the velocities). The run ends `degenerate` where the motion comes to rest, unless it is
+        stepped over.
     """
 
     name: str
@@ -72,6 +79,8 @@ class Goal:
     rate: float | None = None
     scale: float | None = None
     unit: str = ""
+    from_start: bool = False
+    singular_at_rest: bool = False
     reaction: ca.SX = field(init=False)
 
     def __post_init__(self) -> None:
@@ -161,6 +170,11 @@ class Invariant:
         "velocities" where it acts on v', "positions" where it acts on q' (a unit quaternion).
     rate, scale
         As in `Goal`.
+
+    Notes
+    -----
+    A relation between reactions may drive it in the library's place: `correction` is the symbol of
+    rate * (value - first value), to be put beside the quantity's power.
     """
 
     name: str
@@ -169,10 +183,16 @@ class Invariant:
     on: Literal["velocities", "positions"] = "velocities"
     rate: float | None = None
     scale: float | None = None
+    correction: ca.SX = field(init=False)
 
     def __post_init__(self) -> None:
         check_feedback(self.name, self.rate, self.scale)
         object.__setattr__(self, "value", as_scalar(f"invariant {self.name!r}", self.value))
+        object.__setattr__(
+            self,
+            "correction",
+            ca.SX.sym(f"correction_{self.name}"),  # pyright: ignore[reportArgumentType]
+        )
 
 
 AnyGoal = Goal | Implicit | Relation | Invariant

@@ -164,7 +164,7 @@ def check_degrees(dynamics: Dynamics) -> None:
     """
     values = dynamics.value_vector({})
     for index, row in enumerate(dynamics.rows):
-        if row.kind == "control":
+        if row.kind == "control" or row.typical is not None:
             continue
         moving: list[float] = []
         resting: list[float] = []
@@ -186,5 +186,5 @@ def check_degrees(dynamics: Dynamics) -> None:
             raise UndefinedDegreeError(
                 f"the relative degree of the goal {row.name!r} is undefined: it is {row.degree} "
                 "in motion, but at rest no reaction influences it; pose the residual linear in "
-                "the velocities"
+                "the velocities (or accept that with singular_at_rest=True)"
             )

@@ -28,7 +28,14 @@ from daesolve.errors import (
 from daesolve.formulations import Feedback, Formulation, OdeProblem
 from daesolve.goals import check_feedback
 from daesolve.rank import POWER_TOLERANCE, Samples, check_mass, constraint_rank, relative_power
-from daesolve.sizes import floors, periodic_angles, run_probe, scales, segment_length
+from daesolve.sizes import (
+    floors,
+    periodic_angles,
+    run_probe,
+    scales,
+    segment_length,
+    typical_influences,
+)
 from daesolve.solvers import Compilation, Cvodes, Solver, Taylor
 from daesolve.solvers.taylor import available as taylor_is_available
 from daesolve.system import System
@@ -185,6 +192,7 @@ def prepare(system: System, request: Request) -> Prepared:
         notes.append(f"rate {automatic:.4g} 1/s, from a median step of {probe.median_step:.3g} s")
     values |= {f"rate_{goal}": direction * (rate or 0.0) for goal, rate in rates.items()}
     values |= floors(dynamics, dynamics.value_vector(values), samples, probe, request.scales)
+    values |= typical_influences(probe)
     steps = abs(request.until - request.start_time) / probe.mean_step
     solver = _solver(request.solver, problem, steps, notes)
     compilation = solver.compile(problem)
@@ -252,16 +260,16 @@ def _numbers(dynamics: Dynamics, request: Request) -> tuple[dict[str, float], di
 def _references(
     dynamics: Dynamics, state: np.ndarray, time: float, values: Mapping[str, float]
 ) -> dict[str, float]:
-    rows = dynamics.invariants
-    if not rows:
+    held = {row.name: row.value for row in dynamics.invariants}
+    held |= {row.name: row.chain[0] for row in dynamics.rows if row.from_start}
+    if not held:
         return {}
     function = ca.Function(
-        "invariants",
-        [dynamics.t, dynamics.x, dynamics.p],
-        [ca.vertcat(*[row.value for row in rows])],
+        "held", [dynamics.t, dynamics.x, dynamics.p], [ca.vertcat(*held.values())]
     )
-    found = np.asarray(function(time, state, dynamics.value_vector(values))).ravel()
-    return {f"reference_{row.name}": float(v) for row, v in zip(rows, found, strict=True)}
+    numbers = dynamics.value_vector({**values, **{f"reference_{name}": 0.0 for name in held}})
+    found = np.asarray(function(time, state, numbers)).ravel()
+    return {f"reference_{name}": float(v) for name, v in zip(held, found, strict=True)}
 
 
 def _samples(
@@ -303,6 +311,13 @@ def _check_rank(
         proximal = True
     if rank.degenerate_at_start and not proximal:
         names = ", ".join(map(repr, rank.degenerate_at_start))
+        singular = {row.name for row in dynamics.rows if row.typical is not None}
+        if set(rank.degenerate_at_start) <= singular:
+            raise DegenerateStartError(
+                f"at the start no reaction influences the goals {names} (rank {rank.at_start} of "
+                f"{len(dynamics.rows)}), since it is at rest; start in motion, or pose them "
+                "linear in the velocities"
+            )
         raise DegenerateStartError(
             f"at the start the goals {names} depend on each other, though not elsewhere; start "
             "beside this position, or ask for rank_loss = 'pass'"

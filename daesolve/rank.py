@@ -32,6 +32,8 @@ class Rank:
         could be dropped last.
     degenerate_at_start
         Goals that depend on each other at the first sample though not everywhere.
+    at_start
+        The rank at the first sample.
     smallest
         The smallest singular value of the scaled constraint matrix at each sample.
     """
@@ -39,6 +41,7 @@ class Rank:
     redundant: tuple[str, ...]
     droppable: tuple[str, ...]
     degenerate_at_start: tuple[str, ...]
+    at_start: int
     smallest: tuple[float, ...]
 
 
@@ -103,7 +106,7 @@ def constraint_rank(dynamics: Dynamics, samples: Samples, values: np.ndarray) ->
     """
     names = [row.name for row in dynamics.rows]
     if not names:
-        return Rank((), (), (), ())
+        return Rank((), (), (), 0, ())
     parts = [dynamics.matrices(t, x, values) for t, x in samples]
     matrices = [_scaled_constraints(part) for part in parts]
     for index, name in enumerate(names):
@@ -112,7 +115,8 @@ def constraint_rank(dynamics: Dynamics, samples: Samples, values: np.ndarray) ->
     found = [_dependent(matrix) for matrix in matrices]
     ranks = [rank for rank, _, _ in found]
     mechanical = dynamics.rows[0].kind != "control"
-    if mechanical and max(ranks) >= dynamics.velocity_count:
+    kept = sum(row.from_start for row in dynamics.rows)
+    if mechanical and max(ranks) - kept >= dynamics.velocity_count:
         raise NoFreedomError(
             f"no freedom left: {max(ranks)} independent constraints on "
             f"{dynamics.velocity_count} velocities; leave out one of {', '.join(names)}"
@@ -125,10 +129,11 @@ def constraint_rank(dynamics: Dynamics, samples: Samples, values: np.ndarray) ->
         droppable = _droppable(matrices[best], names)
     else:
         _check_influence(dynamics, parts, names)
-    at_start = ()
+    degenerate = ()
     if ranks[0] < max(ranks):
-        at_start = tuple(names[i] for i in found[0][1])
-    return Rank(redundant, droppable, at_start, tuple(smallest for _, _, smallest in found))
+        degenerate = tuple(names[i] for i in found[0][1])
+    smallest = tuple(value for _, _, value in found)
+    return Rank(redundant, droppable, degenerate, ranks[0], smallest)
 
 
 def _droppable(matrix: np.ndarray, names: list[str]) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import casadi as ca
 import numpy as np
@@ -77,6 +77,24 @@ class Feedbacks:
         )
 
 
+@dataclass(frozen=True, eq=False)
+class GoalValues:
+    """The symbols of a goal's feedback: rate, value at the start, typical influence."""
+
+    rate: ca.SX
+    reference: ca.SX
+    typical: ca.SX | None
+
+
+def goal_values(goal: Goal, values: Values) -> GoalValues:
+    """Add what a goal needs to the values."""
+    rate = values.add(f"rate_{goal.name}", 0.0)
+    values.add(f"regularisation_{goal.name}", 0.0)
+    reference = values.add(f"reference_{goal.name}", 0.0) if goal.from_start else ca.SX(0)
+    typical = values.add(f"typical_{goal.name}", 1.0) if goal.singular_at_rest else None
+    return GoalValues(rate, reference, typical)
+
+
 def split_linear(owner: str, column: ca.SX, unknowns: ca.SX) -> tuple[ca.SX, ca.SX]:
     """Split a column into what is free of the unknowns and their matrix.
 
@@ -94,7 +112,9 @@ def split_linear(owner: str, column: ca.SX, unknowns: ca.SX) -> tuple[ca.SX, ca.
     return ca.substitute(column, unknowns, ca.SX.zeros(*unknowns.shape)), matrix
 
 
-def goal_row(goal: Goal, residual: ca.SX, rate: ca.SX, flow: Flow, reaction: int | None) -> GoalRow:
+def goal_row(
+    goal: Goal, residual: ca.SX, values: Values, flow: Flow, reaction: int | None
+) -> GoalRow:
     """Differentiate a constraint until accelerations appear.
 
     Parameters
@@ -103,14 +123,15 @@ def goal_row(goal: Goal, residual: ca.SX, rate: ca.SX, flow: Flow, reaction: int
         `Holonomic` or `Nonholonomic`.
     residual
         Its residual in the symbols of the flow.
-    rate
-        The symbol of its feedback rate.
+    values
+        Takes the symbols of its feedback.
     flow
         Derivatives along the motion.
     reaction
         The index of its own reaction, None where the forces direct it.
     """
-    chain = [residual]
+    own = goal_values(goal, values)
+    chain = [residual - own.reference]
     if isinstance(goal, Holonomic):
         hidden, highest = flow.second(residual)
         chain.append(hidden)
@@ -123,10 +144,12 @@ def goal_row(goal: Goal, residual: ca.SX, rate: ca.SX, flow: Flow, reaction: int
         chain=tuple(flow.explicit(link) for link in chain),
         jacobian=flow.explicit(highest.jacobian),
         bias=flow.explicit(highest.bias),
-        rate=rate,
+        rate=own.rate,
         reaction=reaction,
         chosen_rate=goal.rate,
         scale=goal.scale,
+        from_start=goal.from_start,
+        typical=own.typical,
     )
 
 
@@ -171,6 +194,24 @@ def invariant_row(goal: Invariant, value: ca.SX, feedback: Feedbacks, flow: Flow
     )
 
 
+def drive_by_relations(
+    goals: Sequence[Invariant], invariants: list[InvariantRow], relations: list[RelationRow]
+) -> tuple[list[InvariantRow], list[RelationRow]]:
+    """Put rate * (value - reference) in place of the symbols `Invariant.correction`."""
+    symbols = ca.vertcat(ca.SX(0, 1), *[goal.correction for goal in goals])
+    corrections = ca.vertcat(
+        ca.SX(0, 1), *[row.rate * (row.value - row.reference) for row in invariants]
+    )
+    offsets = ca.vertcat(ca.SX(0, 1), *[row.offset for row in relations])
+    marked = [
+        replace(row, by_relation=bool(ca.depends_on(offsets, goal.correction)))
+        for goal, row in zip(goals, invariants, strict=True)
+    ]
+    return marked, [
+        replace(row, offset=ca.substitute(row.offset, symbols, corrections)) for row in relations
+    ]
+
+
 def automatic_invariant(
     kinetic: ca.SX, potential: ca.SX, mass: ca.SX, flow: Flow, values: Values
 ) -> InvariantRow:
@@ -207,9 +248,7 @@ def automatic_invariant(
     )
 
 
-def control_row(
-    goal: Goal, x: ca.SX, drift: ca.SX, influence: ca.SX, rate: ca.SX, values: Values
-) -> GoalRow:
+def control_row(goal: Goal, x: ca.SX, drift: ca.SX, influence: ca.SX, values: Values) -> GoalRow:
     """Differentiate a goal along f until a control appears (Isidori's relative degree).
 
     Raises
@@ -217,7 +256,8 @@ def control_row(
     NoInfluenceError
         No control appears in as many derivatives as there are states.
     """
-    chain = [ca.SX(goal.residual)]
+    own = goal_values(goal, values)
+    chain = [ca.SX(goal.residual) - own.reference]
     for _ in range(x.numel()):
         gradient = ca.jacobian(chain[-1], x)
         if _largest(gradient @ influence, x, values) > 1e-12:
@@ -228,10 +268,12 @@ def control_row(
                 chain=tuple(chain),
                 jacobian=gradient,
                 bias=ca.jtimes(chain[-1], time, ca.SX(1)),
-                rate=rate,
+                rate=own.rate,
                 reaction=None,
                 chosen_rate=goal.rate,
                 scale=goal.scale,
+                from_start=goal.from_start,
+                typical=own.typical,
             )
         chain.append(gradient @ drift + ca.jtimes(chain[-1], time, ca.SX(1)))
     raise NoInfluenceError(f"no control influences the goal {goal.name!r}, however often derived")

@@ -194,7 +194,7 @@ class _Run:
         at = pending[self.sign * (pending - boundary) <= 0.0]
         end = prepared.solver.segment(
             prepared.problem,
-            State(here.time, here.state, prepared.values, begins=not self.record.steps),
+            State(here.time, here.state, prepared.values),
             boundary,
             at,
             self.monitor.observe,
@@ -271,7 +271,11 @@ class _Run:
         )[0][0]
 
     def _lost_for_good(self) -> bool:
-        return self.monitor.lost_grip is not None and self.prepared.rank_loss == "stop"
+        lost = self.monitor.lost_grip
+        if lost is None or self.prepared.rank_loss == "pass":
+            return False
+        at_rest = set(lost.goals) <= self.prepared.problem.singular_goals
+        return not (at_rest and self.prepared.solver.steps_over)
 
     def _cut(self, end: SegmentEnd) -> SegmentEnd:
         """Take back what lies beyond the last step before the reactions lost their grip."""
@@ -287,21 +291,12 @@ class _Run:
 
     def _verdict(self, end: SegmentEnd) -> tuple[Outcome, str] | None:
         lost = self.monitor.lost_grip
-        if lost is not None and self.prepared.rank_loss == "stop":
-            names = ", ".join(map(repr, lost.goals))
-            return (
-                Outcome.DEGENERATE,
-                f"at t = {lost.time:.10g} s the reactions of {names} lost their grip: constraints "
-                "depend on each other there; ask for rank_loss = 'pass', or end before",
-            )
+        if lost is not None and self._lost_for_good():
+            return Outcome.DEGENERATE, self._loss(lost.time, lost.goals)
         if end.status is Status.FAILED:
             weakest = self.monitor.weakest()
             if weakest:
-                return (
-                    Outcome.DEGENERATE,
-                    f"at t = {end.time:.10g} s the reactions of {', '.join(map(repr, weakest))} "
-                    f"lost their grip ({end.message}); ask for rank_loss = 'pass', or end before",
-                )
+                return Outcome.DEGENERATE, self._loss(end.time, weakest)
             return (
                 Outcome.FAILED,
                 f"at t = {end.time:.10g} s {end.message}; loosen the tolerance, lower the rates "
@@ -313,6 +308,17 @@ class _Run:
                 f"the event {self.record.events[-1].name!r} at t = {end.time:.10g} s",
             )
         return None
+
+    def _loss(self, moment: float, goals: Sequence[str]) -> str:
+        """Say which reactions lost their grip, why, and what to change."""
+        names = ", ".join(map(repr, goals))
+        why = "constraints depend on each other there; ask for rank_loss = 'pass', or end before"
+        if set(goals) <= self.prepared.problem.singular_goals:
+            why = (
+                "the motion comes to rest, where no reaction influences them; pose them linear in "
+                "the velocities, step over it with a fixed step, or end before"
+            )
+        return f"at t = {moment:.10g} s the reactions of {names} lost their grip: {why}"
 
     # -- the result ---------------------------------------------------------------------------
 
@@ -337,6 +343,17 @@ class _Run:
         end_state = self._unwrapped(last.state, last)
         drift = self.monitor.drift()
         description = describe(prepared)
+        lost = self.monitor.lost_grip
+        if lost is not None and not self._lost_for_good():
+            description["notes"].append(
+                f"went on past t = {lost.time:.10g} s, where {', '.join(lost.goals)} lost their "
+                "grip, and wherever else they did"
+                + (
+                    ": at rest the goals do not tell how the motion goes on"
+                    if set(lost.goals) <= problem.singular_goals
+                    else ""
+                )
+            )
         untrusted = [n for n, d in drift.items() if not d.max_relative <= 1e-2 and not d.note]
         if untrusted:
             description["notes"].append(

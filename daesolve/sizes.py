@@ -31,13 +31,27 @@ SECONDS_PER_INSTRUCTION_STEP = 6e-8
 
 @dataclass(frozen=True)
 class Probe:
-    """A short run without feedback: typical sizes and steps."""
+    """A short run without feedback: typical steps, and the largest sizes met.
+
+    Parameters
+    ----------
+    median_step, mean_step
+        s
+    states, reactions, kinetic
+        Absolute values.
+    grips
+        Of the goals that are singular at rest, by name, not yet relative to anything.
+    turning
+        How fast each state leaves its start, per s: the speed at which an angle grows.
+    """
 
     median_step: float
     mean_step: float
     states: np.ndarray
     reactions: np.ndarray
     kinetic: float
+    grips: Mapping[str, float]
+    turning: np.ndarray
 
 
 def run_probe(
@@ -72,15 +86,26 @@ def run_probe(
     moments = np.array(times)
     steps = np.abs(np.diff(moments)) if len(times) > 1 else np.array([1e-3])
     count = len(problem.watched)
-    kinetic = evaluate_block(problem.residuals, moments, table, values)[0][:, count]
+    measured = evaluate_block(problem.residuals, moments, table, values)[0]
+    pivots = dict(zip(problem.pivot_goals, measured[:, count + 1 :].T, strict=True))
     reactions = evaluate_block(problem.recover, moments, table, values)[1]
     return Probe(
         median_step=float(np.median(steps)),
         mean_step=float(np.mean(steps)),
         states=np.abs(table).max(axis=0),
         reactions=np.abs(reactions).max(axis=0, initial=0.0),
-        kinetic=float(np.max(kinetic)),
+        kinetic=float(np.max(measured[:, count])),
+        grips={name: float(np.nanmax(pivots[name])) for name in problem.singular_goals},
+        turning=np.abs(table - table[0]).max(axis=0) / max(abs(moments[-1] - moments[0]), 1e-300),
     )
+
+
+def typical_influences(probe: Probe) -> dict[str, float]:
+    """Return what the grip of goals that are singular at rest is measured against."""
+    return {
+        f"typical_{name}": math.sqrt(grip) if grip > 0.0 else 1.0
+        for name, grip in probe.grips.items()
+    }
 
 
 def floors(
@@ -191,7 +216,7 @@ def periodic_angles(
         turned = states.copy()
         turned[:, angle] += 2.0 * math.pi
         same = all(
-            np.allclose(before, after, rtol=1e-9, atol=1e-9 * np.max(np.abs(before), initial=0.0))
+            _agree(before, after)
             for function in functions
             for before, after in zip(
                 evaluate_block(function, times, states, numbers),
@@ -207,3 +232,12 @@ def periodic_angles(
                 "differ after a whole turn"
             )
     return tuple(periodic)
+
+
+def _agree(before: np.ndarray, after: np.ndarray) -> bool:
+    """Compare tables row by row, where they are finite: a sample may lie on a singular state."""
+    usable = np.all(np.isfinite(before) & np.isfinite(after), axis=1)
+    if not np.any(usable):
+        return False
+    before, after = before[usable], after[usable]
+    return np.allclose(before, after, rtol=1e-9, atol=1e-9 * np.max(np.abs(before), initial=0.0))

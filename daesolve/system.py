@@ -38,6 +38,7 @@ from daesolve.rows import (
     automatic_invariant,
     check_counts,
     control_row,
+    drive_by_relations,
     goal_row,
     invariant_row,
     relation_rows,
@@ -321,6 +322,7 @@ def _mechanical(system: MechanicalSystem) -> Dynamics:
         invariant_row(goal, posed(goal.value), feedback, flow)
         for goal, feedback in zip(invariants, feedbacks, strict=True)
     ]
+    invariant_rows, relations = drive_by_relations(invariants, invariant_rows, relations)
     outputs, units = _outputs(system.outputs)
     kinetic = ca.dot(posed.v, motion.mass @ posed.v) / 2
     if system.kinetic is not None:
@@ -405,10 +407,8 @@ def _rows(posed: _Posed, flow: Flow) -> tuple[GoalRow, ...]:
     rows: list[GoalRow] = []
     for goal in posed.system.goals:
         if isinstance(goal, Goal):
-            rate = posed.values.add(f"rate_{goal.name}", 0.0)
-            posed.values.add(f"regularisation_{goal.name}", 0.0)
             reaction = posed.reaction_of(goal)
-            rows.append(goal_row(goal, posed(goal.residual), rate, flow, reaction))
+            rows.append(goal_row(goal, posed(goal.residual), posed.values, flow, reaction))
     return tuple(rows)
 
 
@@ -473,9 +473,7 @@ def _control(system: ControlSystem) -> Dynamics:
     rows: list[GoalRow] = []
     for goal in system.goals:
         if isinstance(goal, Goal):
-            rate = values.add(f"rate_{goal.name}", 0.0)
-            values.add(f"regularisation_{goal.name}", 0.0)
-            rows.append(control_row(goal, x, drift, influence, rate, values))
+            rows.append(control_row(goal, x, drift, influence, values))
     invariants = [
         invariant_row(goal, ca.SX(goal.value), Feedbacks.of(goal.name, values), flow)
         for goal in system.goals
@@ -483,6 +481,8 @@ def _control(system: ControlSystem) -> Dynamics:
     ]
     relations = relation_rows(system.goals, u)
     check_counts(u.numel(), len(rows), len(relations))
+    own = [goal for goal in system.goals if isinstance(goal, Invariant)]
+    invariants, relations = drive_by_relations(own, invariants, relations)
     return Dynamics(
         labels=Labels(
             states=system.states.names,

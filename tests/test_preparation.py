@@ -76,12 +76,6 @@ def test_branches_are_refused_by_taylor_and_the_automatic_choice_avoids_it():
     assert run["x"][-1] == pytest.approx(np.cos(1.0), abs=1e-7)
 
 
-def test_a_guard_with_an_absolute_value_is_refused_by_taylor_as_well():
-    system = oscillator(events=lambda q: [ds.Event("far", ca.fabs(q.x) - 0.5)])
-    with pytest.raises(UnsupportedError, match="fabs"):
-        ds.solve(system, 1.0, {"x": 1.0}, solver=ds.Taylor())
-
-
 def test_an_output_may_use_what_the_solver_cannot():
     q = ds.coordinates(x="m")
     system = ds.MechanicalSystem(

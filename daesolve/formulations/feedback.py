@@ -57,7 +57,7 @@ class Feedback(Formulation):
             chosen[row.name] = common if row.chosen_rate is None else row.chosen_rate
         for row in dynamics.invariants:
             own = common if row.chosen_rate is None else row.chosen_rate
-            chosen[row.name] = own if row.drive else None
+            chosen[row.name] = own if row.drive or row.by_relation else None
         for goal, rate in self.rates.items():
             if goal not in chosen:
                 raise unknown_name("goal with a rate", goal, chosen)
@@ -75,7 +75,10 @@ class Feedback(Formulation):
         driven = [
             row
             for row in dynamics.invariants
-            if row.on == "velocities" and rates[row.name] is not None and conserved[row.name]
+            if row.on == "velocities"
+            and rates[row.name] is not None
+            and conserved[row.name]
+            and not row.by_relation
         ]
         metered = [row for row in dynamics.invariants if row.automatic and not conserved[row.name]]
         saddle = Saddle(dynamics, plan)
@@ -116,6 +119,7 @@ class Feedback(Formulation):
             guards=function_of("guards", arguments, [ca.vertcat(empty, *guards)], (names, ["g"])),
             watched=watched,
             pivot_goals=tuple(row.name for row in dynamics.rows),
+            singular_goals=frozenset(row.name for row in dynamics.rows if row.typical is not None),
             events=dynamics.events,
             plan=plan,
         )

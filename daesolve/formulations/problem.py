@@ -65,6 +65,8 @@ class OdeProblem:
         (t, x, p) -> the guards in the order of `events`.
     watched, pivot_goals, events
         What these are.
+    singular_goals
+        Goals that lose their grip wherever the motion comes to rest, and were accepted so.
     plan
         How the reactions were eliminated.
     """
@@ -78,6 +80,7 @@ class OdeProblem:
     guards: ca.Function
     watched: tuple[Watched, ...]
     pivot_goals: tuple[str, ...]
+    singular_goals: frozenset[str]
     events: tuple[Event, ...]
     plan: EliminationPlan
 

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 from weakref import WeakKeyDictionary
 
 import casadi as ca
 import numpy as np
-from scipy.optimize import brentq
 
 from daesolve.errors import OutOfRangeError
 from daesolve.formulations import OdeProblem
-from daesolve.goals import Direction
 from daesolve.trajectory import StepBlock
 
 Rate = Callable[[float, np.ndarray], np.ndarray]
@@ -34,14 +31,11 @@ class State:
         (size,) state of the problem.
     p
         (np,) parameters, discrete values, rates and references.
-    begins
-        Whether the run begins here: then a guard that is zero is no event yet.
     """
 
     time: float
     x: np.ndarray
     p: np.ndarray
-    begins: bool = False
 
 
 Observer = Callable[[StepBlock], None]
@@ -114,6 +108,11 @@ class Solver(ABC):
     """
 
     name: str
+
+    @property
+    def steps_over(self) -> bool:
+        """Whether steps are taken whatever the error, over singular positions between them."""
+        return False
 
     @abstractmethod
     def refusal(self, problem: OdeProblem) -> str | None:
@@ -229,68 +228,3 @@ def rhs_jacobian(problem: OdeProblem) -> ca.Function:
         matrix = ca.densify(ca.jacobian(rate, x))
         _jacobians[problem] = ca.Function("rate_jacobian", [t, x, p], [matrix], {"cse": True})
     return _jacobians[problem]
-
-
-def crossings(before: np.ndarray, after: np.ndarray, directions: Sequence[Direction]) -> list[int]:
-    """Return the guards that passed through zero in their direction.
-
-    A guard that starts at zero exactly has been located already and does not count again.
-    """
-    found: list[int] = []
-    for index, direction in enumerate(directions):
-        rising = before[index] < 0.0 <= after[index]
-        falling = before[index] > 0.0 >= after[index]
-        if (rising and direction is not Direction.FALLING) or (
-            falling and direction is not Direction.RISING
-        ):
-            found.append(index)
-    return found
-
-
-def locate(
-    guard: Callable[[float, np.ndarray], float],
-    advance: Callable[[float], np.ndarray],
-    start: tuple[float, np.ndarray],
-    end: tuple[float, np.ndarray],
-) -> tuple[float, np.ndarray]:
-    """Polish the time of an event within one step by re-stepping from the step's start.
-
-    Parameters
-    ----------
-    guard
-        (t, x) -> its value; of opposite sign at start and end.
-    advance
-        time -> state, integrated from the start with the solver's own accuracy.
-    start, end
-        Times and states around the event.
-
-    Returns
-    -------
-    tuple
-        The first time known to lie at or past the event, and the state there.
-    """
-
-    @functools.cache
-    def state_at(time: float) -> np.ndarray:
-        if time == start[0]:
-            return start[1]
-        if time == end[0]:
-            return end[1]
-        return advance(time)
-
-    # The ends may be interpolated: where the step itself disagrees about a sign there, the end
-    # that is nearer to zero is the place.
-    values = [guard(*start), guard(*end)]
-    if values[0] * values[1] > 0.0:
-        nearer = start if abs(values[0]) < abs(values[1]) else end
-        return nearer[0], advance(nearer[0])
-    root, result = brentq(
-        lambda time: guard(time, state_at(time)),
-        start[0],
-        end[0],
-        xtol=4e-16 * max(abs(start[0]), abs(end[0]), 1e-300),
-        rtol=np.float64(8.9e-16),
-        full_output=True,
-    )
-    assert result.converged
-    return float(root), state_at(float(root))

@@ -18,10 +18,9 @@ from daesolve.solvers.base import (
     Solver,
     State,
     Status,
-    crossings,
-    locate,
     positive,
 )
+from daesolve.solvers.guards import crossings, locate
 from daesolve.trajectory import StepBlock
 
 STEP_LIMIT = 20_000

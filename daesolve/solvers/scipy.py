@@ -19,15 +19,12 @@ from daesolve.solvers.base import (
     Solver,
     State,
     Status,
-    crossings,
-    locate,
     positive,
     rhs_jacobian,
 )
+from daesolve.solvers.guards import LOOKS, crossings, extrema, locate
 from daesolve.trajectory import StepBlock
 
-LOOKS = 8
-"""Parts of a step at whose ends guards are evaluated."""
 STUCK_AFTER = 200
 """Steps that must have moved the time."""
 SMALLEST_RTOL = 100 * np.finfo(float).eps
@@ -197,7 +194,7 @@ class _Stepping:
         inner = before[0] + (after[0] - before[0]) * np.arange(1, LOOKS) / LOOKS
         coarse = [before, *((float(t), np.array(dense(t))) for t in inner), after]
         table = np.array([self.guards(*point) for point in coarse])
-        extra = _extrema(np.array([time for time, _ in coarse]), table)
+        extra = extrema(np.array([time for time, _ in coarse]), table)
         points: list[tuple[float, np.ndarray]] = sorted(
             [*coarse, *((t, np.array(dense(t))) for t in extra)],
             key=lambda point: self.sign * float(point[0]),
@@ -221,28 +218,6 @@ class _Stepping:
         return None
 
 
-def _extrema(times: np.ndarray, values: np.ndarray) -> list[float]:
-    """Return where parabolas through three looks in a row have a vertex nearer to zero.
-
-    Parameters
-    ----------
-    times
-        (k,), evenly spaced
-    values
-        (k, guards)
-    """
-    left, middle, right = values[:-2], values[1:-1], values[2:]
-    bend = left - 2.0 * middle + right
-    with np.errstate(all="ignore"):
-        shift = 0.5 * (left - right) / bend
-    near = (middle * bend > 0.0) & (np.abs(shift) < 1.0) & (shift != 0.0)
-    rows, columns = np.nonzero(near)
-    step = times[1] - times[0]
-    return sorted(
-        {float(times[r + 1] + shift[r, c] * step) for r, c in zip(rows, columns, strict=True)}
-    )
-
-
 @dataclass(frozen=True)
 class Dop853(_ScipySolver):
     """The explicit Runge-Kutta method of Dormand and Prince, order 8 (Hairer, Norsett, Wanner).
@@ -263,6 +238,11 @@ class Dop853(_ScipySolver):
         super().__post_init__()
         if self.fixed_step is not None:
             positive(self.name, fixed_step=self.fixed_step)
+
+    @property
+    def steps_over(self) -> bool:
+        """Whether the step is fixed."""
+        return self.fixed_step is not None
 
     def tolerances(self) -> dict[str, float]:
         """Return rtol and atol, or the fixed step."""

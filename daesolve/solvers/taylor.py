@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import time
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import casadi as ca
@@ -13,7 +12,6 @@ import numpy as np
 
 from daesolve.errors import MissingBackendError, OutOfRangeError
 from daesolve.formulations import OdeProblem
-from daesolve.goals import Direction
 from daesolve.solvers.base import (
     Compilation,
     EventHit,
@@ -24,6 +22,7 @@ from daesolve.solvers.base import (
     Status,
     positive,
 )
+from daesolve.solvers.guards import Steps, find_events
 from daesolve.trajectory import StepBlock
 from daesolve.translation import (
     Table,
@@ -101,9 +100,7 @@ class Taylor(Solver):
 
     def refusal(self, problem: OdeProblem) -> str | None:
         """Refuse operations that have no Taylor series (branches, absolute values)."""
-        missing: list[str] = []
-        for function in (problem.rhs, problem.guards):
-            missing += missing_operations(function, _table())
+        missing = missing_operations(problem.rhs, _table())
         if not missing:
             return None
         return (
@@ -223,11 +220,13 @@ class _Translated:
             return evaluate_constants(self.function, 2, p, self.hoisted)
 
 
-def _translated(function: ca.Function, names: list[str], first: int) -> _Translated:
-    """Translate (t, x, p); what depends on p alone becomes a parameter, from number `first` on.
+def _translated(function: ca.Function) -> _Translated:
+    """Translate (t, x, p); what depends on p alone becomes a further parameter.
 
     heyoka would carry it along as a series of order 20, and multiply by all of it.
     """
+    names = [f"x{index}" for index in range(function.nnz_in(1))]
+    first = function.nnz_in(2)
     variables = hy.make_vars(*names) if len(names) > 1 else [hy.make_vars(*names)]
     parameters = [hy.par[index] for index in range(function.nnz_in(2))]
     hoisted = constants_of(function, 2)
@@ -246,81 +245,50 @@ class _Integrator:
     """A compiled integrator of one problem."""
 
     def __init__(self, settings: Taylor, problem: OdeProblem) -> None:
-        names = [f"x{index}" for index in range(problem.size)]
-        own = problem.rhs.nnz_in(2)
-        rates = _translated(problem.rhs, names, own)
-        self.translated = [rates]
-        self.hits: list[tuple[int, float]] = []
-        self.stopping: list[int] = []
-        self.start = _Start()
-        terminal: list[Any] = []
-        passing: list[Any] = []
-        guards: list[Any] = []
-        if problem.events:
-            self.translated.append(_translated(problem.guards, names, own + len(rates.hoisted)))
-            guards = self.translated[-1].expressions
-        for index, (event, guard) in enumerate(zip(problem.events, guards, strict=True)):
-            # heyoka's own filter by direction misses a root after one at the start of a step.
-            filtered = _Counts(self.start, event.direction)
-            if event.then.stops:
-                self.stopping.append(index)
-                terminal.append(hy.t_event(guard, callback=_Passes(filtered)))
-            else:
-                passing.append(hy.nt_event(guard, _Recorder(self.hits, index, filtered)))
+        self.problem = problem
+        self.rates = _translated(problem.rhs)
         self.integrator = hy.taylor_adaptive(
-            list(zip(rates.variables, rates.expressions, strict=True)),
+            list(zip(self.rates.variables, self.rates.expressions, strict=True)),
             [0.0] * problem.size,
             tol=settings.tolerance,
             high_accuracy=True,
             compact_mode=settings.code == "compact",
             opt_level=settings.optimisation,
-            t_events=terminal,
-            nt_events=passing,
         )
 
     def segment(self, state: State, until: float, at: np.ndarray, observe: Observer) -> SegmentEnd:
         """Integrate piece by piece: a piece keeps its Taylor coefficients, so it is bounded."""
         integrator = self.integrator
-        if integrator.with_events:
-            integrator.reset_cooldowns()
         integrator.time = state.time
         integrator.state[:] = state.x
-        numbers = np.concatenate([state.p, *(t.parameters(state.p) for t in self.translated)])
+        numbers = np.concatenate([state.p, self.rates.parameters(state.p)])
         integrator.pars[:] = numbers[: len(integrator.pars)]
         sign = 1.0 if until >= state.time else -1.0
-        self.start.time = state.time if state.begins else math.nan
-        self.start.sign = sign
         samples = [state.x.copy() for time in at if time == state.time]
         hits: list[EventHit] = []
         end, final = state.time, state.x.copy()
-        total, more = 0, True
-        outcome: Any = None
-        while more:
-            self.hits.clear()
-            outcome, _, _, steps, dense, _ = integrator.propagate_until(
+        total, outcome, stop = 0, hy.taylor_outcome.step_limit, None
+        while outcome == hy.taylor_outcome.step_limit and stop is None:
+            outcome, _, _, count, dense, _ = integrator.propagate_until(
                 until, c_output=True, max_steps=PIECE
             )
-            total += int(steps)
-            if steps:
-                landed = int(outcome) == int(hy.taylor_outcome.time_limit)
-                last = until if landed else float(integrator.time)
-                times = np.append(dense.times[1:-1], last)
-                states = np.vstack([dense.tcs[1:, :, 0], integrator.state])
-                good = np.logical_and.accumulate(np.all(np.isfinite(states), axis=1))
-                if np.any(good):
-                    end, final = float(times[good][-1]), states[good][-1].copy()
-                    observe(StepBlock(times[good], states[good]))
-                pending = at[len(samples) :]
-                reached = pending[sign * (pending - end) <= 0.0]
-                samples.extend(np.array(dense(reached)))
-                hits.extend(EventHit(i, t, np.array(dense(t))) for i, t in self.hits)
-            stuck = steps and abs(dense.times[-1] - dense.times[0]) < STUCK * abs(
-                until - state.time
-            )
-            more = int(outcome) == int(hy.taylor_outcome.step_limit) and not stuck
-        status, message = self._status(int(outcome))
-        if status is Status.STOPPED:
-            hits.append(EventHit(self.stopping[-int(outcome) - 1], end, final))
+            if not count:
+                break
+            landed = outcome == hy.taylor_outcome.time_limit
+            begin = end
+            times, states = _accepted(integrator, dense, until if landed else None)
+            if len(times) > 1:
+                steps = Steps(times, states, lambda moments, dense=dense: np.array(dense(moments)))
+                times, states, stop = self._events(state, steps, hits)
+                end, final = float(times[-1]), states[-1].copy()
+                observe(StepBlock(times[1:], states[1:]))
+                total += len(times) - 1
+            pending = at[len(samples) :]
+            reached = pending[sign * (pending - end) <= 0.0]
+            samples.extend(np.array(dense(reached)))
+            if abs(end - begin) < STUCK * abs(until - state.time):
+                break
+        status, message = _status(outcome, stopped=stop is not None)
         return SegmentEnd(
             status,
             message,
@@ -332,61 +300,39 @@ class _Integrator:
             total * int(integrator.order),
         )
 
-    @staticmethod
-    def _status(outcome: int) -> tuple[Status, str]:
-        if outcome == int(hy.taylor_outcome.time_limit):
-            return Status.REACHED, ""
-        if outcome == int(hy.taylor_outcome.step_limit):
-            return Status.FAILED, "the steps have become too small to go on"
-        if outcome == int(hy.taylor_outcome.err_nf_state):
-            return Status.FAILED, "the state is no longer finite"
-        if outcome >= 0:
-            return Status.REACHED, ""
+    def _events(
+        self, state: State, steps: Steps, hits: list[EventHit]
+    ) -> tuple[np.ndarray, np.ndarray, EventHit | None]:
+        """Add the events of some steps; return what stays of the steps, and what stopped them."""
+        if not self.problem.events:
+            return steps.times, steps.states, None
+        sign = 1.0 if steps.times[-1] >= steps.times[0] else -1.0
+        for hit in find_events(self.problem, state.p, steps):
+            hits.append(hit)
+            if self.problem.events[hit.index].then.stops:
+                before = sign * (steps.times - hit.time) < 0.0
+                before[0] = True
+                times = np.append(steps.times[before], hit.time)
+                return times, np.vstack([steps.states[before], hit.state]), hit
+        return steps.times, steps.states, None
+
+
+def _accepted(
+    integrator: Any, dense: Any, landed_at: float | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the start and the ends of the steps of a piece, as far as they are finite."""
+    last = float(integrator.time) if landed_at is None else landed_at
+    times = np.append(dense.times[:-1], last)
+    states = np.vstack([dense.tcs[:, :, 0], integrator.state])
+    good = np.logical_and.accumulate(np.all(np.isfinite(states), axis=1))
+    return times[good], states[good]
+
+
+def _status(outcome: Any, *, stopped: bool) -> tuple[Status, str]:
+    if stopped:
         return Status.STOPPED, ""
-
-
-@dataclass
-class _Start:
-    """The start of the run (NaN in later segments), and the sign of its direction of time."""
-
-    time: float = 0.0
-    sign: float = 1.0
-
-
-class _Shared:
-    """heyoka copies its callbacks; these must stay the same objects."""
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        return self
-
-
-class _Counts(_Shared):
-    """Whether a root of a guard is an event: in its direction, and not where the run starts."""
-
-    def __init__(self, start: _Start, direction: Direction) -> None:
-        self.start, self.direction = start, direction
-
-    def __call__(self, time: float, sign: int) -> bool:
-        along = sign * self.start.sign
-        return time != self.start.time and along * self.direction.value >= 0
-
-
-class _Passes(_Shared):
-    """Tells heyoka to go on past a root that is no event."""
-
-    def __init__(self, counts: _Counts) -> None:
-        self.counts = counts
-
-    def __call__(self, integrator: Any, sign: int) -> bool:
-        return not self.counts(float(integrator.time), sign)
-
-
-class _Recorder(_Shared):
-    """Writes an event down without stopping."""
-
-    def __init__(self, hits: list[tuple[int, float]], index: int, counts: _Counts) -> None:
-        self.hits, self.index, self.counts = hits, index, counts
-
-    def __call__(self, integrator: Any, time: float, sign: int) -> None:
-        if self.counts(time, sign):
-            self.hits.append((self.index, time))
+    if outcome == hy.taylor_outcome.step_limit:
+        return Status.FAILED, "the steps have become too small to go on"
+    if outcome == hy.taylor_outcome.err_nf_state:
+        return Status.FAILED, "the state is no longer finite"
+    return Status.REACHED, ""
