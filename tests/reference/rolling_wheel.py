@@ -1,331 +1,45 @@
 """A heavy hoop, with or without a pendulum, rolling without slip on a curve: exact motions.
 
-The wheel (hoop: moment of inertia ``M r^2``) lies above the curve ``z = h(x)``,
-
-    h(x) = x^4 + a x^3 - b x^2 - a x - (1 - b),
-
-gravity acts along ``-z``. Conventions:
-
-* ``contact_x`` (xi) is the abscissa of the contact; ``psi = atan h'(xi)`` the slope angle;
-  ``kappa = h'' / (1 + h'^2)^(3/2)`` the curvature (positive: the curve bends towards the wheel).
-* ``t = (cos psi, sin psi)`` is the tangent, ``N = (-sin psi, cos psi)`` the upward normal.
-  The centre is ``(x, z) = (xi, h) + r N``.
-* ``alpha`` is the angle of ``n = (cos alpha, sin alpha) = -N`` (centre to contact), from x towards
-  z: ``alpha = psi - pi/2``.
-* ``speed`` is ``u = v_c . t``, the signed speed of the centre.
-* ``theta`` is positive from x towards z: no slip means ``u + r theta' = 0``; ``theta(0) = 0``.
-* ``phi`` is the absolute angle of the pendulum from the downward vertical, from x towards z; the
-  bob (mass m, own inertia J) is at ``(x + l sin phi, z - l cos phi)``.
-* ``(reaction_x, reaction_z)`` is the contact force R on the wheel, ``torque = r R . t`` its moment
-  about the centre.
-
-Every ``float`` parameter is taken as the binary number it is (0.13 is the double next to 13/100),
-so that a double-precision program solves exactly the same problem. SI units, angles in rad.
+Conventions and constants as in `rolling_geometry`. SI units, angles in rad.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import heyoka as hy
-import mpmath
 import numpy as np
-from scipy.optimize import brentq, minimize_scalar
+from scipy.optimize import minimize_scalar
+
+from .hoop_motion import HoopMotion
+from .rolling_geometry import (
+    DEFAULT_PARAMETERS,
+    RollingWheelParameters,
+    centre_height,
+    centre_state,
+    curve_at,
+    curve_of,
+    direction,
+    level_points,
+    wheel_quantities,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import ArrayLike, NDArray
 
-    Arrays = dict[str, NDArray[np.float64]]
-
-GUARD_DIGITS: Final = 12
-LARGEST_SERIES: Final = 8192
-
-
-@dataclass(frozen=True, slots=True)
-class RollingWheelParameters:
-    """Constants of the wheel, the curve and the pendulum.
-
-    Attributes
-    ----------
-    wheel_mass
-        M, kg.
-    radius
-        r, m.
-    gravity
-        g, m/s^2.
-    curve_a, curve_b
-        a and b of h(x) (lengths in m understood).
-    bob_mass
-        m, kg.
-    pendulum_length
-        l, m.
-    bob_inertia
-        J, kg m^2, the bob's own moment of inertia about its centre (0: a point).
-    """
-
-    wheel_mass: float = 1.0
-    radius: float = 0.01
-    gravity: float = 9.81
-    curve_a: float = 0.13
-    curve_b: float = 0.5
-    bob_mass: float = 0.5
-    pendulum_length: float = 0.008
-    bob_inertia: float = 0.0
-
-
-DEFAULT_PARAMETERS: Final = RollingWheelParameters()
-
-
-# --- geometry ------------------------------------------------------------------------------------
-
-
-class _Curve(NamedTuple):
-    """h, h', h'' and stretch = sqrt(1 + h'^2) at one abscissa (of any arithmetic type)."""
-
-    height: Any
-    slope: Any
-    second: Any
-    stretch: Any
-
-
-def _curve(contact_x: Any, a: Any, b: Any, sqrt: Callable[[Any], Any]) -> _Curve:
-    height = (((contact_x + a) * contact_x - b) * contact_x - a) * contact_x - (1 - b)
-    slope = ((4 * contact_x + 3 * a) * contact_x - 2 * b) * contact_x - a
-    second = (12 * contact_x + 6 * a) * contact_x - 2 * b
-    return _Curve(height, slope, second, sqrt(1 + slope * slope))
-
-
-def _curve_in_doubles(contact_x: ArrayLike, parameters: RollingWheelParameters) -> _Curve:
-    abscissa = np.asarray(contact_x, dtype=float)
-    return _curve(abscissa, parameters.curve_a, parameters.curve_b, np.sqrt)
-
-
-def centre_height(
-    contact_x: ArrayLike, parameters: RollingWheelParameters = DEFAULT_PARAMETERS
-) -> NDArray[np.float64]:
-    """Height of the wheel's centre in m: ``z_c = h + r / sqrt(1 + h'^2)``."""
-    curve = _curve_in_doubles(contact_x, parameters)
-    return curve.height + parameters.radius / curve.stretch
-
-
-def _level_points(parameters: RollingWheelParameters) -> NDArray[np.float64]:
-    """Abscissae of h' = 0, ascending: the extrema of z_c, since z_c' = h' (1 - r kappa)."""
-    roots = np.roots([4.0, 3 * parameters.curve_a, -2 * parameters.curve_b, -parameters.curve_a])
-    return np.sort(roots[np.abs(roots.imag) < 1e-12].real)
-
-
-def _centre_state(
-    contact_x: NDArray[np.float64],
-    speed: NDArray[np.float64],
-    theta: NDArray[np.float64],
-    parameters: RollingWheelParameters,
-) -> Arrays:
-    """Cartesian state of the wheel in doubles from (xi, u, theta)."""
-    curve = _curve_in_doubles(contact_x, parameters)
-    cosine, sine = 1 / curve.stretch, curve.slope / curve.stretch
-    return {
-        "contact_x": contact_x,
-        "speed": speed,
-        "x": contact_x - parameters.radius * sine,
-        "z": curve.height + parameters.radius * cosine,
-        "theta": theta,
-        "alpha": np.arctan2(-cosine, sine),
-        "x_dot": speed * cosine,
-        "z_dot": speed * sine,
-        "theta_dot": -speed / parameters.radius,
-    }
-
+    from .rolling_geometry import Arrays
 
 # --- the hoop alone: exact motion ----------------------------------------------------------------
-
-
-class _HoopMotion:
-    """The periodic motion of the hoop in Fourier series of a uniformising angle.
-
-    Energy is ``E = M u^2 + M g z_c``. Between the turning points ``x_1 < x_2`` let
-
-        xi = middle - half cos(gamma),   z_c(x_1) - z_c(xi) = (xi - x_1) (x_2 - xi) q(xi),  q > 0;
-
-    then ``u = half sin(gamma) sqrt(g q)`` for all time, ``gamma`` increasing, and
-
-        dt/dgamma = (1 - r kappa) sqrt(1 + h'^2) / sqrt(g q) = c_0/2 + sum c_k cos(k gamma),
-        t(gamma) = c_0 gamma / 2 + sum (c_k / k) sin(k gamma),   period = pi c_0.
-
-    The arc length of the curve follows likewise from the series of ``sqrt(1 + h'^2)``. Both
-    functions are analytic and periodic, so the midpoint rule gives their coefficients with an
-    error that falls geometrically; nodes are doubled until the last coefficients vanish.
-    """
-
-    def __init__(
-        self, contact_x: float, speed: float, parameters: RollingWheelParameters, digits: int
-    ) -> None:
-        self.digits = digits
-        self.decimals = digits + GUARD_DIGITS
-        with mpmath.workdps(self.decimals):
-            self.parameters = parameters
-            self.radius = mpmath.mpf(parameters.radius)
-            self.gravity = mpmath.mpf(parameters.gravity)
-            self.curve_a = mpmath.mpf(parameters.curve_a)
-            self.curve_b = mpmath.mpf(parameters.curve_b)
-            start, start_speed = mpmath.mpf(contact_x), mpmath.mpf(speed)
-            self.highest = self._height(start) + start_speed**2 / self.gravity
-            if start_speed == 0 and self._curve(start).slope == 0:
-                msg = "the hoop is at rest at a level point: there is no motion to describe"
-                raise ValueError(msg)
-            self.left = self._turning_point(start, start_speed, -1)
-            self.right = self._turning_point(start, start_speed, 1)
-            self.middle, self.half = (self.left + self.right) / 2, (self.right - self.left) / 2
-            self.time_terms, self.stretch_terms = self._series()
-            self.period = mpmath.pi * self.time_terms[0]
-            cosine = (self.middle - start) / self.half
-            gamma = mpmath.acos(min(max(cosine, mpmath.mpf(-1)), mpmath.mpf(1)))
-            self.start_gamma = -gamma if start_speed < 0 else gamma
-            self.start_time = self._time_and_rate(self.start_gamma)[0]
-            self.start_roll = self._path_length(self.start_gamma)
-            self.guess_angles = np.linspace(-np.pi, np.pi, 4097)
-            orders = np.arange(1, len(self.time_terms))
-            terms = np.array([float(term) for term in self.time_terms])
-            self.guess_times = terms[0] / 2 * self.guess_angles + np.sin(
-                np.outer(self.guess_angles, orders)
-            ) @ (terms[1:] / orders)
-
-    def _curve(self, contact_x: Any) -> _Curve:
-        return _curve(contact_x, self.curve_a, self.curve_b, mpmath.sqrt)
-
-    def _height(self, contact_x: Any) -> Any:
-        curve = self._curve(contact_x)
-        return curve.height + self.radius / curve.stretch
-
-    def _turning_point(self, start: Any, speed: Any, direction: int) -> Any:
-        """First point ahead where z_c is highest: found among the monotonic pieces of z_c."""
-        if speed == 0 and direction * self._curve(start).slope > 0:
-            return start
-        inside = float(start)
-        ahead = [
-            level for level in _level_points(self.parameters) if direction * (level - inside) > 0
-        ]
-        outside = inside
-        for level in sorted(ahead, reverse=direction < 0):
-            outside = level
-            if self._height(mpmath.mpf(level)) > self.highest:
-                break
-            inside = level
-        while self._height(mpmath.mpf(outside)) <= self.highest:
-            outside += direction
-        highest = float(self.highest)
-        root = mpmath.mpf(
-            brentq(lambda x: float(centre_height(x, self.parameters)) - highest, inside, outside)
-        )
-        for _ in range(100):  # Newton with z_c' = h' (1 - r kappa)
-            curve = self._curve(root)
-            rise = curve.slope * (1 - self.radius * curve.second / curve.stretch**3)
-            step = (self._height(root) - self.highest) / rise
-            root -= step
-            if abs(step) < mpmath.mpf(10) ** (2 - self.decimals):
-                return root
-        msg = "no turning point found: the motion is too near a separatrix"
-        raise ValueError(msg)
-
-    def _series(self) -> tuple[list[Any], list[Any]]:
-        """Fourier coefficients c_k of dt/dgamma and of sqrt(1 + h'^2)."""
-        nodes = 128
-        while nodes <= LARGEST_SERIES:
-            table = [mpmath.cospi(mpmath.mpf(j) / (2 * nodes)) for j in range(4 * nodes)]
-            time_rates, stretches = [], []
-            for node in range(nodes):
-                contact_x = self.middle - self.half * table[2 * node + 1]
-                curve = self._curve(contact_x)
-                drop = self.highest - curve.height - self.radius / curve.stretch
-                quotient = drop / ((contact_x - self.left) * (self.right - contact_x))
-                centre_stretch = curve.stretch - self.radius * curve.second / curve.stretch**2
-                time_rates.append(centre_stretch / mpmath.sqrt(self.gravity * quotient))
-                stretches.append(curve.stretch)
-            series = [_cosine_terms(values, table) for values in (time_rates, stretches)]
-            negligible = mpmath.mpf(10) ** -(self.digits + 2)
-            if all(max(map(abs, terms[-8:])) < negligible * terms[0] for terms in series):
-                return _trimmed(series[0], negligible), _trimmed(series[1], negligible)
-            nodes *= 2
-        msg = "the Fourier series does not converge: the motion is too near a separatrix"
-        raise ValueError(msg)
-
-    def _time_and_rate(self, gamma: Any) -> tuple[Any, Any]:
-        """t(gamma) and dt/dgamma, s."""
-        turn, power = mpmath.expj(gamma), mpmath.mpc(1)
-        time, rate = self.time_terms[0] * gamma / 2, self.time_terms[0] / 2
-        for order, term in enumerate(self.time_terms[1:], start=1):
-            power *= turn
-            time += term * power.imag / order
-            rate += term * power.real
-        return time, rate
-
-    def _path_length(self, gamma: Any) -> Any:
-        """Length of the centre's path in m, up to a constant: integral of u dt.
-
-        It is ``S - r psi``, S the arc length of the curve, the integral of
-        ``half sin(gamma) sqrt(1 + h'^2)`` over gamma.
-        """
-        turn = mpmath.expj(gamma)
-        cosines, power = [], mpmath.mpc(1)
-        for _ in range(len(self.stretch_terms) + 1):
-            cosines.append(power.real)
-            power *= turn
-        length = -self.stretch_terms[0] / 2 * cosines[1]
-        for order, term in enumerate(self.stretch_terms[1:], start=1):
-            length -= term * cosines[order + 1] / (2 * (order + 1))
-            if order > 1:
-                length += term * cosines[order - 1] / (2 * (order - 1))
-        slope = self._curve(self.middle - self.half * cosines[1]).slope
-        return self.half * length - self.radius * mpmath.atan(slope)
-
-    def at(self, time: float) -> tuple[float, float, float]:
-        """(contact_x, speed, theta) at one time, rounded from ``digits`` decimals."""
-        with mpmath.workdps(self.decimals):
-            target = mpmath.mpf(time) + self.start_time
-            target -= self.period * mpmath.nint(target / self.period)
-            gamma = mpmath.mpf(np.interp(float(target), self.guess_times, self.guess_angles))
-            step = mpmath.inf
-            while abs(step) > mpmath.mpf(10) ** -(self.digits // 2 + 3):  # Newton: then squared
-                reached, rate = self._time_and_rate(gamma)
-                step = (target - reached) / rate
-                gamma += step
-            contact_x = self.middle - self.half * mpmath.cos(gamma)
-            drop = max(self.highest - self._height(contact_x), mpmath.mpf(0))
-            speed = mpmath.sign(mpmath.sin(gamma)) * mpmath.sqrt(self.gravity * drop)
-            theta = (self.start_roll - self._path_length(gamma)) / self.radius
-            return float(contact_x), float(speed), float(theta)
-
-
-def _cosine_terms(values: list[Any], table: list[Any]) -> list[Any]:
-    """Coefficients of the cosine series through values at gamma = (j + 1/2) pi / n.
-
-    ``table[j] = cos(j pi / (2 n))``, one whole turn of it.
-    """
-    nodes = len(values)
-    return [
-        2
-        * mpmath.fdot(
-            (value, table[(2 * node + 1) * order % (4 * nodes)])
-            for node, value in enumerate(values)
-        )
-        / nodes
-        for order in range(nodes)
-    ]
-
-
-def _trimmed(terms: list[Any], negligible: Any) -> list[Any]:
-    last = max(order for order, term in enumerate(terms) if abs(term) > negligible * terms[0])
-    return terms[: last + 1]
 
 
 @lru_cache(maxsize=16)
 def _hoop_motion(
     contact_x: float, speed: float, parameters: RollingWheelParameters, digits: int
-) -> _HoopMotion:
-    return _HoopMotion(contact_x, speed, parameters, digits)
+) -> HoopMotion:
+    return HoopMotion(contact_x, speed, parameters, digits)
 
 
 def hoop_states(
@@ -354,10 +68,7 @@ def hoop_states(
         Arrays like ``times``: contact_x, x, z (m), speed, x_dot, z_dot (m/s), theta, alpha (rad),
         theta_dot (rad/s).
     """
-    motion = _hoop_motion(float(contact_x), float(speed), parameters, digits)
-    moments = np.asarray(times, dtype=float)
-    rows = np.array([motion.at(time) for time in moments.ravel()]).reshape((*moments.shape, 3))
-    return _centre_state(rows[..., 0], rows[..., 1], rows[..., 2], parameters)
+    return _hoop_motion(float(contact_x), float(speed), parameters, digits).states(times)
 
 
 def hoop_period(
@@ -392,15 +103,7 @@ def hoop_turning_times(
 
     A start from rest is not counted.
     """
-    motion = _hoop_motion(float(contact_x), float(speed), parameters, digits)
-    with mpmath.workdps(motion.decimals):
-        half_period = motion.period / 2  # by symmetry, t(gamma = j pi) = j half_period
-        tiny = mpmath.mpf(10) ** -digits
-        first = int(mpmath.floor(motion.start_time / half_period + tiny)) + 1
-        last = int(mpmath.floor((mpmath.mpf(until) + motion.start_time) / half_period))
-        return np.array(
-            [float(turn * half_period - motion.start_time) for turn in range(first, last + 1)]
-        )
+    return _hoop_motion(float(contact_x), float(speed), parameters, digits).turning_times(until)
 
 
 def hoop_energy(
@@ -415,7 +118,7 @@ def hoop_energy(
 
 def hoop_potential_minimum(parameters: RollingWheelParameters = DEFAULT_PARAMETERS) -> float:
     """Least potential energy of the hoop over the whole curve, J (taken where h' = 0)."""
-    heights = centre_height(_level_points(parameters), parameters)
+    heights = centre_height(level_points(parameters), parameters)
     return float(parameters.wheel_mass * parameters.gravity * heights.min())
 
 
@@ -453,11 +156,11 @@ def hoop_reactions(
         reaction_z (N), torque (N m).
     """
     mass, gravity = parameters.wheel_mass, parameters.gravity
-    cosine, sine, alpha_dot, _ = _direction(contact_x, speed, parameters)
+    cosine, sine, alpha_dot, _ = direction(contact_x, speed, parameters)
     speed_dot = -gravity / 2 * sine
     along = mass * gravity / 2 * sine
     across = mass * (speed * alpha_dot + gravity * cosine)
-    return _wheel_quantities(speed, cosine, sine, alpha_dot, speed_dot, (along, across), parameters)
+    return wheel_quantities(speed, cosine, sine, alpha_dot, speed_dot, (along, across), parameters)
 
 
 def hoop_largest_reaction(
@@ -479,40 +182,6 @@ def hoop_largest_reaction(
         lambda x: -float(magnitude(x)), bounds=bounds, method="bounded", options={"xatol": 1e-12}
     )
     return max(-float(refined.fun), float(magnitude(grid[best])))
-
-
-def _direction(
-    contact_x: ArrayLike, speed: ArrayLike, parameters: RollingWheelParameters
-) -> tuple[Any, Any, Any, Any]:
-    """Give cos psi, sin psi, psi' (rad/s) and dpsi/ds = kappa / (1 - r kappa) (rad/m)."""
-    curve = _curve_in_doubles(contact_x, parameters)
-    curvature = curve.second / curve.stretch**3
-    turn_per_length = curvature / (1 - parameters.radius * curvature)
-    alpha_dot = np.asarray(speed, dtype=float) * turn_per_length
-    return 1 / curve.stretch, curve.slope / curve.stretch, alpha_dot, turn_per_length
-
-
-def _wheel_quantities(
-    speed: ArrayLike,
-    cosine: Any,
-    sine: Any,
-    alpha_dot: Any,
-    speed_dot: Any,
-    force: tuple[Any, Any],
-    parameters: RollingWheelParameters,
-) -> Arrays:
-    """Cartesian components from those along t and N."""
-    across = np.asarray(speed, dtype=float) * alpha_dot
-    return {
-        "speed_dot": speed_dot + 0 * across,
-        "x_ddot": speed_dot * cosine - across * sine,
-        "z_ddot": speed_dot * sine + across * cosine,
-        "theta_ddot": -speed_dot / parameters.radius + 0 * across,
-        "alpha_dot": alpha_dot,
-        "reaction_x": force[0] * cosine - force[1] * sine,
-        "reaction_z": force[0] * sine + force[1] * cosine,
-        "torque": parameters.radius * force[0] + 0 * across,
-    }
 
 
 # --- the wheel with pendulum ---------------------------------------------------------------------
@@ -586,7 +255,7 @@ def pendulum_reactions(
     dict
         What `hoop_reactions` gives, and phi_ddot (rad/s^2).
     """
-    cosine, sine, alpha_dot, turn_per_length = _direction(contact_x, speed, parameters)
+    cosine, sine, alpha_dot, turn_per_length = direction(contact_x, speed, parameters)
     speed, phi, phi_dot = (np.asarray(value, dtype=float) for value in (speed, phi, phi_dot))
     relative = phi - np.arctan2(sine, cosine)
     speed_dot, phi_ddot = _pendulum_accelerations(
@@ -605,7 +274,7 @@ def pendulum_reactions(
     along = total * (speed_dot + parameters.gravity * sine) + pull * swing_along
     across = total * (speed * alpha_dot + parameters.gravity * cosine) + pull * swing_across
     return {
-        **_wheel_quantities(speed, cosine, sine, alpha_dot, speed_dot, (along, across), parameters),
+        **wheel_quantities(speed, cosine, sine, alpha_dot, speed_dot, (along, across), parameters),
         "phi_ddot": phi_ddot,
     }
 
@@ -624,7 +293,7 @@ def pendulum_energy(
     """
     wheel, bob, length, inertia, gravity = _constants(parameters)
     speed, phi, phi_dot = (np.asarray(value, dtype=float) for value in (speed, phi, phi_dot))
-    slope_angle = np.arctan(_curve_in_doubles(contact_x, parameters).slope)
+    slope_angle = np.arctan(curve_at(contact_x, parameters).slope)
     kinetic = (
         (2 * wheel + bob) * speed**2 / 2
         + (bob * length**2 + inertia) * phi_dot**2 / 2
@@ -643,22 +312,38 @@ def pendulum_energy_scale(
 ) -> float:
     """E0 - Vmin in J for the wheel with pendulum (hanging at the lowest point of the curve)."""
     wheel, bob, length, _, gravity = _constants(parameters)
-    lowest = centre_height(_level_points(parameters), parameters).min()
+    lowest = centre_height(level_points(parameters), parameters).min()
     least = gravity * ((wheel + bob) * lowest - bob * length)
     return float(pendulum_energy(contact_x, speed, phi, phi_dot, parameters) - least)
 
 
-@lru_cache(maxsize=4)
-def _pendulum_integrator(parameters: RollingWheelParameters) -> Any:
-    """Adaptive Taylor integrator in quadruple precision of (xi, u, phi, w, theta)."""
+class PendulumEquations(NamedTuple):
+    """The wheel with pendulum in heyoka's expressions.
+
+    Attributes
+    ----------
+    system
+        Pairs (variable, its rate) of contact_x, speed, phi, phi_dot, theta.
+    normal
+        R . N, N: the push of the curve.
+    """
+
+    system: list[tuple[Any, Any]]
+    normal: Any
+
+
+def pendulum_equations(
+    parameters: RollingWheelParameters, number: Callable[[float], Any]
+) -> PendulumEquations:
+    """Equations of `pendulum_reactions`, constants in the arithmetic ``number`` (hy.real128)."""
     contact_x, speed, phi, phi_dot = hy.make_vars("contact_x", "speed", "phi", "phi_dot")
     theta = hy.make_vars("theta")
-    quadruple = {
-        name: hy.expression(hy.real128(getattr(parameters, name)))
+    constants = {
+        name: hy.expression(number(getattr(parameters, name)))
         for name in RollingWheelParameters.__dataclass_fields__
     }
-    radius = quadruple["radius"]
-    curve = _curve(contact_x, quadruple["curve_a"], quadruple["curve_b"], hy.sqrt)
+    radius, gravity = constants["radius"], constants["gravity"]
+    curve = curve_of(contact_x, constants["curve_a"], constants["curve_b"], hy.sqrt)
     # (1 - r kappa) sqrt(1 + h'^2) = dS_centre/dxi, and psi_s = h'' / (1 + h'^2) / that
     centre_stretch = curve.stretch - radius * curve.second / curve.stretch**2
     turn_per_length = curve.second / curve.stretch**2 / centre_stretch
@@ -676,7 +361,7 @@ def _pendulum_integrator(parameters: RollingWheelParameters) -> Any:
         speed,
         phi_dot,
         turn_per_length,
-        tuple(quadruple[name] for name in names),
+        tuple(constants[name] for name in names),
     )
     system = [
         (contact_x, speed / centre_stretch),
@@ -685,8 +370,21 @@ def _pendulum_integrator(parameters: RollingWheelParameters) -> Any:
         (phi_dot, phi_ddot),
         (theta, -speed / radius),
     ]
+    bob = constants["bob_mass"]
+    swing = phi_ddot * relative[1] + phi_dot * phi_dot * relative[0]
+    fall = speed * speed * turn_per_length + gravity * cosine_psi
+    normal = (constants["wheel_mass"] + bob) * fall + bob * constants["pendulum_length"] * swing
+    return PendulumEquations(system, normal)
+
+
+@lru_cache(maxsize=4)
+def _pendulum_integrator(parameters: RollingWheelParameters) -> Any:
+    """Adaptive Taylor integrator in quadruple precision of (xi, u, phi, w, theta)."""
     return hy.taylor_adaptive(
-        system, state=[hy.real128(0)] * 5, fp_type=hy.real128, compact_mode=True
+        pendulum_equations(parameters, hy.real128).system,
+        state=[hy.real128(0)] * 5,
+        fp_type=hy.real128,
+        compact_mode=True,
     )
 
 
@@ -737,5 +435,5 @@ def pendulum_states(
             raise RuntimeError(msg)
         row[:] = integrator.state.astype(float)
     rows = rows[back.reshape(moments.shape)]
-    state = _centre_state(rows[..., 0], rows[..., 1], rows[..., 4], parameters)
+    state = centre_state(rows[..., 0], rows[..., 1], rows[..., 4], parameters)
     return {**state, "phi": rows[..., 2], "phi_dot": rows[..., 3]}

@@ -10,33 +10,17 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from . import chaplygin_sleigh, pendulum, rolling_wheel
+from .differences import EPSILON, states_and_rates
 from .rolling_wheel import DEFAULT_PARAMETERS as WHEEL
 from .stored_pendulum import CASES, REGULAR_TIMES, stored_states
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
-    States = dict[str, NDArray[np.float64]]
+    from .differences import States
 
-EPSILON: Final = np.finfo(float).eps
 STARTS: Final = {"moving": (0.0, 1.5), "at-rest": (-0.9, 0.0)}
 each_start = pytest.mark.parametrize("start", STARTS.values(), ids=STARTS)
-
-
-def states_and_rates(
-    motion: Callable[[NDArray[np.float64]], States], times: NDArray[np.float64], step: float
-) -> tuple[States, States]:
-    """State at given times and its time derivatives by central differences of order 8.
-
-    Their error is f^(9) step^8 / 630, and 3 EPSILON |f| / step from rounding.
-    """
-    weights = np.array([1 / 280, -4 / 105, 1 / 5, -4 / 5, 0, 4 / 5, -1 / 5, 4 / 105, -1 / 280])
-    grid = times[:, None] + step * np.arange(-4, 5)
-    stencil = motion(grid)
-    rates = {name: values @ weights / step for name, values in stencil.items()}
-    return {name: values[:, 4] for name, values in stencil.items()}, rates
 
 
 def hoop_integrator(number: Any) -> Any:
