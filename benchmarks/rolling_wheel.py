@@ -91,7 +91,7 @@ def plain_python(rtol: float) -> Measurement:
     case = ds.problem("rolling-wheel").case("hoop")
     prepared = prepare(
         case.system,
-        Request(UNTIL, parameters=case.full_parameters, guess=case._guess()[0]),
+        Request(UNTIL, parameters=case.full_parameters, guess=case.guess()[0]),
     )
     rate, values = prepared.problem.rhs, prepared.values
 

@@ -199,7 +199,10 @@ def consistent_state(
         if found is None:
             raise _refusal(dynamics, level, time, x, values, start, free)
         x = found
-    moved = np.abs(x - first) > TOLERANCE * np.maximum(np.abs(x), np.abs(first))
+    rounding = np.finfo(float).eps * np.max(np.abs(x), initial=0.0)
+    moved = np.abs(x - first) > np.maximum(
+        TOLERANCE * np.maximum(np.abs(x), np.abs(first)), rounding
+    )
     changes = {name: (float(first[i]), float(x[i])) for i, name in enumerate(names) if moved[i]}
     return Start(x, changes)
 

@@ -11,6 +11,9 @@ from daesolve.errors import PosingError
 from daesolve.linear import solve_definite, solve_small
 from daesolve.symbols import time
 
+WHOLE = 1e-10
+"""Entries that miss whole numbers by less at every sample are taken for these."""
+
 
 @dataclass(frozen=True, eq=False)
 class Motion:
@@ -108,7 +111,28 @@ def _bracket_force(momentum: ca.SX, directions: ca.SX, k: Kinematics) -> ca.SX:
         structure = solve_small(directions, columns)
     else:
         structure = solve_definite(directions.T @ directions, directions.T @ columns)
-    return structure.T @ momentum
+    return _with_whole_numbers(structure, k.v).T @ momentum
+
+
+def _with_whole_numbers(structure: ca.SX, v: ca.SX) -> ca.SX:
+    """Write entries that are whole-numbered combinations of velocities everywhere as such.
+
+    The structure constants of a rotation are 0 and 1, which its quaternion hides.
+    """
+    by_velocity = ca.jacobian(ca.vec(structure), v)
+    free = ca.symvar(by_velocity)
+    function = ca.Function("structure", free, [ca.densify(by_velocity)])
+    generator = np.random.default_rng(5)
+    found = np.array(
+        [np.asarray(function(*generator.uniform(0.5, 1.5, size=len(free)))) for _ in range(4)]
+    )
+    whole = np.round(found[0])
+    error = np.abs(found - whole).max(axis=(0, 2), initial=0.0)
+    rows = [
+        ca.dot(ca.sparsify(ca.DM(whole[index])), v) if miss < WHOLE else ca.vec(structure)[index]
+        for index, miss in enumerate(error)
+    ]
+    return ca.reshape(ca.vertcat(*rows), structure.shape)
 
 
 def vanishes(expression: ca.SX, arguments: ca.SX) -> bool:

@@ -198,6 +198,7 @@ def prepare(system: System, request: Request) -> Prepared:
     compilation = solver.compile(problem)
     notes.extend(compilation.notes)
     numbers = dynamics.value_vector(values)
+    wrapped = periodic_angles(problem, samples, numbers, notes)
     return Prepared(
         dynamics=dynamics,
         problem=problem,
@@ -210,8 +211,8 @@ def prepare(system: System, request: Request) -> Prepared:
         parameters=parameters,
         rates=rates,
         scales=scales(dynamics, problem, numbers, start, probe, request.start_time, request.scales),
-        segment=segment_length(problem, probe.mean_step),
-        wrapped=periodic_angles(problem, samples, numbers, notes),
+        segment=segment_length(problem, probe, wrapped),
+        wrapped=wrapped,
         rank_loss=request.rank_loss,
         compilation=compilation,
         notes=tuple(notes),

@@ -9,6 +9,9 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from daesolve.analyses import rank_report
+from daesolve.consistency import Start, consistent_state
+from daesolve.drawing import Drawing
 from daesolve.errors import OutOfRangeError, PosingError, unknown_name
 from daesolve.preparation import DEFAULT_RATE
 from daesolve.solving import solve
@@ -20,7 +23,28 @@ Structure = Mapping[str, Any]
 Builder = Callable[..., System]
 StartRule = Callable[[Values, Values, Structure], dict[str, float]]
 ScaleRule = Callable[[Values, Values, Structure], dict[str, float]]
+DerivedRule = Callable[[Values, Values, Structure], dict[str, float]]
 FigureRule = Callable[[Mapping[str, Any]], Figure]
+DrawingRule = Callable[[Mapping[str, Any]], Drawing]
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What an analysis found.
+
+    Parameters
+    ----------
+    values
+        Numbers, words, lists and tables by name, as in JSON.
+    figures
+        Drawings by name.
+    """
+
+    values: Mapping[str, Any]
+    figures: Mapping[str, Figure] = field(default_factory=dict)
+
+
+AnalysisRule = Callable[["BoundCase"], Answer]
 
 
 @dataclass(frozen=True)
@@ -100,12 +124,20 @@ class Problem:
     structure
         Choices that rebuild the equations, with their defaults: a bool, an int or a `Choice`.
     start
-        (start values, parameters, structure) -> guess of the states. Without it, start values
-        are states, and are kept as they are.
+        (start values, parameters, structure) -> guess of the states, or such a rule for each
+        model that has one of its own. Without it, start values are states, and are kept as they
+        are.
     scales
         (start values, parameters, structure) -> scale of goals by name, such as the energy scale.
+    derived
+        (start values, parameters, structure) -> parameters and discrete values that follow from
+        the others, where they are not given.
+    analyses
+        Name -> what is computed for a case besides its motion.
     figures
         Name -> function of a run's document that draws a figure of the problem's own.
+    drawing
+        Function of a run's document that tells what the bodies look like.
 
     Raises
     ------
@@ -119,10 +151,15 @@ class Problem:
     cases: Sequence[Case]
     sources: Sequence[str] = ()
     structure: Mapping[str, bool | int | Choice] = field(default_factory=dict)
-    start: StartRule | None = None
+    start: StartRule | Mapping[str, StartRule] | None = None
     scales: ScaleRule | None = None
+    derived: DerivedRule | None = None
+    analyses: Mapping[str, AnalysisRule] = field(default_factory=dict)
+    drawing: DrawingRule | None = None
     figures: Mapping[str, FigureRule] = field(default_factory=dict)
-    _systems: dict[str, System] = field(default_factory=dict, init=False, repr=False)
+    _systems: dict[str, tuple[Structure, System]] = field(
+        default_factory=dict, init=False, repr=False
+    )
 
     def __post_init__(self) -> None:
         if not self.models or not self.cases:
@@ -200,16 +237,27 @@ class Problem:
 
     def system(self, model: str, structure: Structure) -> System:
         """Pose the system of a model and a structure; the same one for the same choices."""
-        arguments = {
+        key = json.dumps([model, structure], default=lambda value: f"{id(value)}", sort_keys=True)
+        if key not in self._systems:
+            # The structure is kept, since an identity is free again when its object is gone.
+            system = self.models[model](**self.meaning(structure))
+            self._systems[key] = (dict(structure), system)
+        return self._systems[key][1]
+
+    def meaning(self, structure: Structure) -> dict[str, Any]:
+        """Return a structure with the values that its names stand for."""
+        return {
             name: default.options.get(value, value)
             if isinstance(default := self.structure[name], Choice) and isinstance(value, str)
             else value
             for name, value in structure.items()
         }
-        key = json.dumps([model, structure], default=lambda value: f"{id(value)}", sort_keys=True)
-        if key not in self._systems:
-            self._systems[key] = self.models[model](**arguments)
-        return self._systems[key]
+
+    def start_rule(self, model: str) -> StartRule | None:
+        """Return how a model's states follow from the start values of a case."""
+        if isinstance(self.start, Mapping):
+            return self.start.get(model)
+        return self.start
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,8 +298,7 @@ class BoundCase:
     def full_parameters(self) -> dict[str, float]:
         """Every parameter's value."""
         dynamics = self.system.dynamics
-        defaults = {name: dynamics.values[name] for name in dynamics.ranges}
-        return defaults | dict(self.parameters)
+        return {name: dynamics.values[name] for name in dynamics.ranges} | dict(self.parameters)
 
     @property
     def full_start(self) -> dict[str, float]:
@@ -297,7 +344,7 @@ class BoundCase:
         own = dict(self.start)
         states = dict(self.initial)
         known = self.system.dynamics.labels.states
-        rule = self.problem.start is not None
+        rule = self.problem.start_rule(self.model) is not None
         for name, value in values.items():
             if rule and name in self.problem.start_names:
                 own[name] = float(value)
@@ -319,40 +366,77 @@ class BoundCase:
             `initial` for start values by the case's own names or by those of states.
         """
         case = self.starting(options.pop("initial", None) or {})
-        guess, initial = case._guess()
-        scales: dict[str, float] = {}
-        if self.problem.scales is not None:
-            scales = self.problem.scales(case.full_start, case.full_parameters, case.full_structure)
+        guess, initial = case.guess()
         horizon = self.case.until if until is None else until
         defaults = {
             "at": self.case.times or None if until is None else None,
             "default_rate": self.case.rate,
             "start_time": self.case.start_time,
-            "scales": scales,
+            "scales": case._follows(self.problem.scales),
         }
         return solve(
             case.system,
             horizon,
             initial,
             guess=guess,
-            parameters=case.full_parameters,
+            parameters={
+                **case.full_parameters,
+                **case._follows(self.problem.derived),
+                **case.parameters,
+            },
             **{**defaults, **options},
         )
 
-    def _guess(self) -> tuple[dict[str, float], dict[str, float]]:
+    def analyse(self, name: str) -> Answer:
+        """Compute something about the case besides its motion.
+
+        Parameters
+        ----------
+        name
+            One of the problem's `analyses`, or "rank", which every problem has.
+
+        Raises
+        ------
+        UnknownNameError
+            There is no such analysis.
+        """
+        known = GENERAL_ANALYSES | dict(self.problem.analyses)
+        if name not in known:
+            raise unknown_name("analysis", name, known)
+        return known[name](self)
+
+    def consistent_start(self) -> Start:
+        """Return the consistent state in which the case starts.
+
+        Raises
+        ------
+        InconsistentStateError
+            No consistent state agrees with the start values.
+        """
+        guess, initial = self.guess()
+        dynamics = self.system.dynamics
+        numbers = dynamics.value_vector(self.full_parameters)
+        return consistent_state(dynamics, numbers, initial, guess=guess, time=self.case.start_time)
+
+    def guess(self) -> tuple[dict[str, float], dict[str, float]]:
         """Return the guess of the states, and what is to be kept of it."""
         start = self.full_start
-        if self.problem.start is None:
+        rule = self.problem.start_rule(self.model)
+        if rule is None:
             return {}, {**start, **self.initial}
         for name, value in start.items():
             if not isinstance(value, int | float) or value != value or abs(value) == float("inf"):
                 raise OutOfRangeError(
                     f"the start value of {name!r} is {value!r}, not a finite number"
                 )
-        return (
-            self.problem.start(start, self.full_parameters, self.full_structure),
-            dict(self.initial),
-        )
+        return self._follows(rule), dict(self.initial)
+
+    def _follows(self, rule: StartRule | None) -> dict[str, float]:
+        """Apply a rule of (start values, parameters, structure)."""
+        if rule is None:
+            return {}
+        structure = self.problem.meaning(self.full_structure)
+        return rule(self.full_start, self.full_parameters, structure)
 
     def identity(self) -> dict[str, Any]:
         """Return what the report calls this run, and the units of its parameters."""
@@ -368,3 +452,15 @@ class BoundCase:
             "structure": structure,
             "parameter_units": dict(zip(parameters.names, map(str, parameters.units), strict=True)),
         }
+
+
+def _rank(case: BoundCase) -> Answer:
+    """Tell the rank of the decoupling matrix at the start, and at rest there."""
+    dynamics = case.system.dynamics
+    state = case.consistent_start().state
+    numbers = dynamics.value_vector(case.full_parameters)
+    return Answer(rank_report(dynamics, case.case.start_time, state, numbers))
+
+
+GENERAL_ANALYSES: dict[str, AnalysisRule] = {"rank": _rank}
+"""What can be asked about a case of any problem."""

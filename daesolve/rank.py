@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
+from scipy.linalg import block_diag
 
 from daesolve.consistency import instantaneous
 from daesolve.dynamics import Dynamics, InvariantRow
@@ -53,14 +54,67 @@ def _scaled_constraints(parts: dict[str, np.ndarray]) -> np.ndarray:
     return rows / np.where(lengths > 0, lengths, 1.0)
 
 
-def _scaled_influence(parts: dict[str, np.ndarray]) -> np.ndarray:
-    """[J M^-1 B; D] with columns and rows of unit length."""
+def _influence(parts: dict[str, np.ndarray]) -> np.ndarray:
+    """[J M^-1 B; D]: what each reaction does to each goal and relation."""
     caused = np.linalg.solve(parts["mass"], parts["influence"])
-    matrix = np.vstack([parts["jacobian"] @ caused, parts["ties"]])
-    for axis in (0, 1, 0):
+    return np.vstack([parts["jacobian"] @ caused, parts["ties"]])
+
+
+def _unit_length(matrix: np.ndarray, *axes: int) -> np.ndarray:
+    """Scale columns (axis 0) and rows (axis 1) to unit length, one after the other."""
+    for axis in axes:
         lengths = np.linalg.norm(matrix, axis=axis, keepdims=True)
         matrix = matrix / np.where(lengths > 0, lengths, 1.0)
     return matrix
+
+
+@dataclass(frozen=True, eq=False)
+class Decoupling:
+    """The decoupling matrix at a state: what the reactions do to the goals.
+
+    Parameters
+    ----------
+    goals
+        Constraints, implicit equations, relations: its rows.
+    dependent
+        The goals that take part in dependences.
+    rank, singular_values
+        Of the matrix with rows and columns of unit length.
+    condition
+        With columns of unit length alone: it grows where the influence on a goal vanishes.
+    """
+
+    goals: tuple[str, ...]
+    dependent: tuple[str, ...]
+    rank: int
+    singular_values: np.ndarray
+    condition: float
+
+
+def decoupling(dynamics: Dynamics, t: float, x: np.ndarray, p: np.ndarray) -> Decoupling:
+    """Examine the decoupling matrix at a state.
+
+    An implicit unknown is its own control: its equation counts with dg/ds.
+    """
+    unknowns = dynamics.x[dynamics.position_count - len(dynamics.implicit_rows) :]
+    unknowns = unknowns[: len(dynamics.implicit_rows)]
+    equations = ca.vertcat(ca.SX(0, 1), *[row.residual for row in dynamics.implicit_rows])
+    tracking = ca.Function(
+        "tracking", [dynamics.t, dynamics.x, dynamics.p], [ca.jacobian(equations, unknowns)]
+    )
+    matrix = block_diag(
+        _influence(dynamics.matrices(t, x, p)), np.asarray(ca.DM(tracking(t, x, p)))
+    )
+    goals = [row.name for row in (*dynamics.rows, *dynamics.relations, *dynamics.implicit_rows)]
+    scaled = _unit_length(matrix, 0, 1, 0)
+    rank, dependent, _ = _dependent(scaled)
+    return Decoupling(
+        tuple(goals),
+        tuple(goals[i] for i in dependent),
+        rank,
+        np.linalg.svd(scaled, compute_uv=False),
+        float(np.linalg.cond(_unit_length(matrix, 0))) if rank == len(goals) else np.inf,
+    )
 
 
 def _dependent(matrix: np.ndarray) -> tuple[int, np.ndarray, float]:
@@ -84,7 +138,10 @@ def check_mass(dynamics: Dynamics, samples: Samples, values: np.ndarray) -> None
     names = dynamics.labels.states[dynamics.position_count :]
     for t, x in samples:
         mass = dynamics.matrices(t, x, values)["mass"]
-        sizes, directions = np.linalg.eigh(0.5 * (mass + mass.T))
+        diagonal = np.abs(np.diag(mass))
+        units = 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
+        scaled = units[:, None] * (0.5 * (mass + mass.T)) * units
+        sizes, directions = np.linalg.eigh(scaled)
         if sizes[0] <= 1e-14 * max(sizes[-1], 1e-300):
             weak = directions[:, 0]
             missing = [n for n, w in zip(names, weak, strict=True) if abs(w) > 1e-6]
@@ -152,7 +209,7 @@ def _check_influence(
     dynamics: Dynamics, parts: list[dict[str, np.ndarray]], names: list[str]
 ) -> None:
     goals = names + [row.name for row in dynamics.relations]
-    found = [_dependent(_scaled_influence(part)) for part in parts]
+    found = [_dependent(_unit_length(_influence(part), 0, 1, 0)) for part in parts]
     if all(rank < len(goals) for rank, _, _ in found):
         missed = ", ".join(repr(goals[i]) for i in found[0][1])
         raise NoInfluenceError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import casadi as ca
@@ -24,7 +24,10 @@ ENDLESS = 20.0
 """A step this many times the median tells a motion without a scale, a free flight."""
 FLOOR = 0.05
 """The floor of an invariant's correction over the largest square of its gradient."""
+SMALLEST = 1e-3
+"""The least size of a state, beside the largest of the same unit: one may be zero by rounding."""
 STEPS_PER_SEGMENT = 5000
+RADIANS_PER_SEGMENT = 50.0
 SECONDS_PER_INSTRUCTION_STEP = 6e-8
 """What one instruction costs in one step of the slowest code, roughly."""
 
@@ -177,7 +180,7 @@ def scales(
     results = function(start_time, start.state, numbers)
     by_state = np.abs(np.asarray(results[0])).reshape(len(expressions), dynamics.x.numel())
     by_reaction = np.abs(np.asarray(results[1]).reshape(ties.shape))
-    sizes = by_state @ probe.states[: len(start.state)]
+    sizes = by_state @ _typical(dynamics, probe.states)
     automatic = np.concatenate([sizes[:slots], by_reaction @ probe.reactions, sizes[slots:]])
     chosen = {row.name: row.scale for group in (dynamics.rows, dynamics.implicit_rows,
              dynamics.relations, dynamics.invariants) for row in group}  # fmt: skip
@@ -195,11 +198,29 @@ def scales(
     return np.array(found)
 
 
-def segment_length(problem: OdeProblem, step: float) -> float:
-    """Choose a round number of seconds: many steps, but less than about a second of work."""
+def _typical(dynamics: Dynamics, states: np.ndarray) -> np.ndarray:
+    """Return the sizes of states, none of them far below that of others with the same unit."""
+    units = np.array([str(unit) for unit in dynamics.labels.state_units])
+    sizes = states[: len(units)].copy()
+    for unit in set(units):
+        same = units == unit
+        sizes[same] = np.maximum(sizes[same], SMALLEST * np.max(sizes[same]))
+    return sizes
+
+
+def segment_length(problem: OdeProblem, probe: Probe, angles: Sequence[int]) -> float:
+    """Choose a round number of seconds: many steps, but less than about a second of work.
+
+    The angles that are wrapped at its ends, and on which the motion depends, are not to grow so
+    far in between that they lose digits.
+    """
     cost = max(problem.rhs.n_instructions(), 1) * SECONDS_PER_INSTRUCTION_STEP
     steps = min(max(0.5 / cost, 20.0), STEPS_PER_SEGMENT)
-    wanted = steps * step
+    wanted = steps * probe.mean_step
+    acting = set(problem.rhs.jac_sparsity(0, 1).get_triplet()[1])
+    growth = max((probe.turning[index] for index in angles if index in acting), default=0.0)
+    if growth > 0.0:
+        wanted = min(wanted, RADIANS_PER_SEGMENT / growth)
     power = 10.0 ** math.floor(math.log10(wanted))
     return max(factor * power for factor in (1.0, 2.0, 5.0) if factor * power <= wanted)
 

@@ -18,6 +18,10 @@ from daesolve.trajectory import StepBlock, Trajectory, Verification
 
 SEPARATION = 1e-7
 """Initial distance of the shadow, relative to the size of each state."""
+FARTHEST = 1e4
+"""Times its first distance that the shadow may come to be away before it is brought back."""
+PIECES = 400
+"""After so many the estimate ends."""
 CHAOTIC = 3.0
 """Growth beyond this many times that of regular motion, ln t, counts as chaos."""
 
@@ -65,7 +69,7 @@ def lyapunov_time(prepared: Prepared) -> float | None:
         s; None where the motion is regular, or ends before it can be told.
     """
     sign = 1.0 if prepared.until >= prepared.start_time else -1.0
-    sizes = np.maximum(np.abs(prepared.initial), 1e-3 * np.max(np.abs(prepared.initial)))
+    sizes = _sizes(prepared, sign)
     visible = len(prepared.problem.labels.states)
     reference = prepared.initial
     generator = np.random.default_rng(4)
@@ -73,35 +77,50 @@ def lyapunov_time(prepared: Prepared) -> float | None:
     offset[visible:] = 0.0
     shadow = reference + offset * sizes
     growth: list[float] = []
-    times: list[float] = []
     here = prepared.start_time
     target = SEPARATION * math.sqrt(visible)
     piece = min(prepared.segment, abs(prepared.until - here) / 50)
-    for _ in range(400):
+    while len(growth) <= PIECES and abs(prepared.until - here) >= piece * (1 - 1e-9):
         ahead = here + sign * piece
-        if sign * (ahead - prepared.until) > 1e-9 * piece:
-            break
         next_reference = _advance(prepared, here, reference, ahead)
         next_shadow = _advance(prepared, here, shadow, ahead)
         if next_reference is None or next_shadow is None:
             return None
-        reference, shadow = next_reference, next_shadow
-        distance = float(np.linalg.norm(((shadow - reference) / sizes)[:visible]))
+        distance = float(np.linalg.norm(((next_shadow - next_reference) / sizes)[:visible]))
         if distance == 0.0 or not math.isfinite(distance):
             return None
-        if times:
-            growth.append(math.log(distance / target))
-        here = ahead
-        times.append(here)
-        shadow = reference + (shadow - reference) * (target / distance)
-    if len(growth) < 10:
-        return None
-    span = abs(times[-1] - times[0])
+        if distance > FARTHEST * target:
+            # The shadow is on a way of its own by now, and its distance tells nothing.
+            piece, growth = piece / 2, []
+            continue
+        growth.append(math.log(distance / target))
+        here, reference = ahead, next_reference
+        shadow = reference + (next_shadow - reference) * (target / distance)
+    # The first piece turns the shadow into the direction that grows.
+    growth = growth[1:]
     total = sum(growth)
-    regular = math.log(len(growth) + 1.0)
-    if total < CHAOTIC * max(regular, 1.0):
+    if len(growth) < 10 or total < CHAOTIC * max(math.log(len(growth) + 1.0), 1.0):
         return None
-    return span / total
+    return piece * len(growth) / total
+
+
+def _sizes(prepared: Prepared, sign: float) -> np.ndarray:
+    """Return how large each state becomes in the first segment; an angle counts as one radian."""
+    largest = np.abs(prepared.initial)
+
+    def measure(block: StepBlock) -> None:
+        np.maximum(largest, np.nanmax(np.abs(block.states), axis=0), out=largest)
+
+    span = min(prepared.segment, abs(prepared.until - prepared.start_time))
+    prepared.solver.segment(
+        prepared.problem,
+        State(prepared.start_time, prepared.initial, prepared.values),
+        prepared.start_time + sign * span,
+        np.empty(0),
+        measure,
+    )
+    largest[list(prepared.problem.labels.angles)] = 1.0
+    return np.maximum(largest, 1e-3 * np.max(largest))
 
 
 def _advance(prepared: Prepared, here: float, state: np.ndarray, ahead: float) -> np.ndarray | None:

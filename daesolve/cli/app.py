@@ -36,6 +36,23 @@ AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on standar
 ProblemName = Annotated[
     str, typer.Argument(metavar="PROBLEM", help="A problem's name, or a Python file of yours.")
 ]
+CaseName = Annotated[
+    str | None, typer.Option("--case", help="A case; the first where none is given.")
+]
+ModelName = Annotated[str | None, typer.Option("--model", help="A model in place of the case's.")]
+Changes = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="A parameter or a structural choice."),
+]
+ParameterFile = Annotated[
+    Path | None, typer.Option("--parameters", help="A JSON or TOML file of parameters.")
+]
+StartValues = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--initial", metavar="NAME=VALUE", help="A start value, by state or the case's own name."
+    ),
+]
 
 
 def main() -> None:
@@ -98,19 +115,11 @@ def show(problem: ProblemName, as_json: AsJson = False) -> None:
 @app.command()
 def run(
     problem: ProblemName,
-    case: Annotated[str | None, typer.Option(help="A case; the first where none is given.")] = None,
-    model: Annotated[str | None, typer.Option(help="A model in place of the case's.")] = None,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="A parameter or a structural choice."),
-    ] = None,
-    parameters: Annotated[
-        Path | None, typer.Option(help="A JSON or TOML file of parameters.")
-    ] = None,
-    initial: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="A start value, by state or the case's own name."),
-    ] = None,
+    case: CaseName = None,
+    model: ModelName = None,
+    set_: Changes = None,
+    parameters: ParameterFile = None,
+    initial: StartValues = None,
     until: Annotated[float | None, typer.Option(help="The end of the run, s.")] = None,
     at: Annotated[str | None, typer.Option(metavar="T1,T2,...", help="Sample times, s.")] = None,
     formulation: Annotated[
@@ -129,6 +138,9 @@ def run(
     solver: Annotated[str | None, typer.Option(help="The solver; see `daesolve doctor`.")] = None,
     rtol: Annotated[float | None, typer.Option(help="Relative tolerance of a step.")] = None,
     atol: Annotated[float | None, typer.Option(help="Absolute tolerance of a step.")] = None,
+    fixed_step: Annotated[
+        float | None, typer.Option(help="A step that is taken whatever the error, s (dop853).")
+    ] = None,
     verify: Annotated[
         bool, typer.Option("--verify", help="Repeat with a tightened tolerance and compare.")
     ] = False,
@@ -142,15 +154,11 @@ def run(
     with _told():
         _one_of("--redundant", redundant, ("error", "drop", "minimum-norm"))
         _one_of("--rank-loss", rank_loss, ("stop", "pass"))
-        chosen = registry.problem(problem)
-        changes = options.parameters_of(parameters) if parameters is not None else {}
-        changes |= options.pairs("--set", set_ or [])
-        bound = chosen.case(case, model=model).changed(changes)
+        bound = options.case(problem, case, model, parameters, set_ or [], initial or [])
         sample_times = options.times(at)
         settings: dict[str, Any] = {
-            "initial": options.numbers("--initial", initial or []),
             "formulation": options.formulation(formulation, rate or []),
-            "solver": options.solver(solver, rtol, atol),
+            "solver": options.solver(solver, rtol, atol, fixed_step),
             "verify": verify,
             "redundant": redundant,
             "rank_loss": rank_loss,
@@ -164,8 +172,9 @@ def run(
         with _progress(bound, end, quiet=quiet or as_json) as progress:
             trajectory = bound.solve(until, progress=progress, **settings)
         document = reporting.document(trajectory, bound.identity())
+        document = reporting.with_drawing(document, bound.problem.drawing)
         if out is not None:
-            reporting.write(out, document, chosen.figures)
+            reporting.write(out, document, bound.problem.figures)
     if as_json:
         typer.echo(reporting.dump(document))
     elif not quiet:
@@ -176,6 +185,37 @@ def run(
         kept = f"; what was computed is in {out}" if out is not None else ""
         typer.echo(f"daesolve: {trajectory.outcome.value}: {trajectory.message}{kept}", err=True)
         raise typer.Exit(COULD_NOT_GO_ON)
+
+
+@app.command()
+def analyse(
+    problem: ProblemName,
+    analysis: Annotated[str, typer.Argument(metavar="ANALYSIS", help="See `daesolve show`.")],
+    case: CaseName = None,
+    model: ModelName = None,
+    set_: Changes = None,
+    parameters: ParameterFile = None,
+    initial: StartValues = None,
+    out: Annotated[
+        Path | None, typer.Option(help="A directory for answer.json and the figures.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compute what is asked about a case besides its motion: rank, and a problem's own."""
+    with _told():
+        bound = options.case(problem, case, model, parameters, set_ or [], initial or [])
+        if out is not None:
+            reporting.require_empty(out)
+        answer = bound.analyse(analysis)
+        document = reporting.answer_document(bound.identity(), analysis, answer.values)
+        if out is not None:
+            written = reporting.write_answer(out, document, answer.figures)
+    if as_json:
+        typer.echo(reporting.dump(document))
+        return
+    Console().print(reporting.answer_text(document))
+    if out is not None:
+        typer.echo(f"written: {', '.join(map(str, written))}")
 
 
 @app.command()

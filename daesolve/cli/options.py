@@ -9,9 +9,11 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from daesolve import registry
 from daesolve.errors import OutOfRangeError, unknown_name
 from daesolve.formulations import FORMULATIONS, Formulation
-from daesolve.solvers import SOLVERS, Solver, Taylor
+from daesolve.problem import BoundCase
+from daesolve.solvers import SOLVERS, Dop853, Solver, Taylor
 
 
 def pairs(option: str, words: Sequence[str]) -> dict[str, Any]:
@@ -125,7 +127,30 @@ def formulation(name: str, words: Sequence[str]) -> Formulation:
     return FORMULATIONS[name](**settings)
 
 
-def solver(name: str | None, rtol: float | None, atol: float | None) -> Solver | None:
+def case(
+    problem: str,
+    name: str | None,
+    model: str | None,
+    file: Path | None,
+    changes: Sequence[str],
+    initial: Sequence[str],
+) -> BoundCase:
+    """Find a case of a problem, and change it as the options say.
+
+    Raises
+    ------
+    DaesolveError
+        A name that nothing carries, or a value that cannot be.
+    """
+    table = parameters_of(file) if file is not None else {}
+    chosen = registry.problem(problem).case(name, model=model)
+    changed = chosen.changed(table | pairs("--set", changes))
+    return changed.starting(numbers("--initial", initial))
+
+
+def solver(
+    name: str | None, rtol: float | None, atol: float | None, fixed_step: float | None = None
+) -> Solver | None:
     """Make the solver, None for the automatic choice.
 
     Raises
@@ -134,19 +159,21 @@ def solver(name: str | None, rtol: float | None, atol: float | None) -> Solver |
         No such solver, or a tolerance that it does not have.
     """
     if name is None:
-        if rtol is None and atol is None:
+        if rtol is None and atol is None and fixed_step is None:
             return None
         name = Taylor.name if atol is None else "cvodes"
+        name = name if fixed_step is None else Dop853.name
     if name not in SOLVERS:
         raise unknown_name("solver", name, SOLVERS)
     kind = SOLVERS[name]
     known = {entry.name for entry in fields(kind)}  # pyright: ignore[reportArgumentType]
     settings: dict[str, float] = {}
-    for option, given in (("rtol", rtol), ("atol", atol)):
+    for option, given in (("rtol", rtol), ("atol", atol), ("fixed_step", fixed_step)):
         if given is None:
             continue
         own = "tolerance" if option == "rtol" and "rtol" not in known else option
         if own not in known:
-            raise OutOfRangeError(f"the solver {name!r} has no {option}; use --rtol")
+            advice = "use dop853" if option == "fixed_step" else "use --rtol"
+            raise OutOfRangeError(f"the solver {name!r} has no {option}; {advice}")
         settings[own] = given
     return kind(**settings)

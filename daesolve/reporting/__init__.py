@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from daesolve.errors import OutputExistsError
+from daesolve.reporting.answer import answer_document, answer_text, write_answer
 from daesolve.reporting.document import (
     RUN_FILE,
     Document,
@@ -17,15 +17,20 @@ from daesolve.reporting.document import (
     document,
     dump,
     load,
+    replace_file,
     without_series,
 )
-from daesolve.reporting.html import Drawing, page
+from daesolve.reporting.html import FigureRule, page
+from daesolve.reporting.scene import DrawingRule, with_drawing
 from daesolve.reporting.text import summary
 
 __all__ = [
     "Document",
-    "Drawing",
+    "DrawingRule",
+    "FigureRule",
     "ReportError",
+    "answer_document",
+    "answer_text",
     "document",
     "dump",
     "load",
@@ -33,15 +38,17 @@ __all__ = [
     "rebuild",
     "require_empty",
     "summary",
+    "with_drawing",
     "without_series",
     "write",
+    "write_answer",
 ]
 
-FiguresOf = Callable[[dict[str, Any]], Mapping[str, Drawing]]
+FiguresOf = Callable[[dict[str, Any]], Mapping[str, FigureRule]]
 
 
 def write(
-    directory: Path, run_document: dict[str, Any], figures: Mapping[str, Drawing] | None = None
+    directory: Path, run_document: dict[str, Any], figures: Mapping[str, FigureRule] | None = None
 ) -> None:
     """Write run.json, report.json and report.html, each whole or not at all.
 
@@ -55,7 +62,7 @@ def write(
         The problem's own, by title.
     """
     directory.mkdir(parents=True, exist_ok=True)
-    _replace(directory / RUN_FILE, dump(run_document) + "\n")
+    replace_file(directory / RUN_FILE, dump(run_document) + "\n")
     _write_report(directory, [run_document], figures or {})
 
 
@@ -83,7 +90,7 @@ def rebuild(directories: Sequence[Path], figures_of: FiguresOf | None = None) ->
     owned = [dict(figures_of(run)) if figures_of else {} for run in runs]
     rules = {id(run): rule for run, rule in zip(runs, owned, strict=True)}
 
-    def of(name: str) -> Drawing:
+    def of(name: str) -> FigureRule:
         def draw(run: dict[str, Any]) -> Figure | None:
             rule = rules[id(run)].get(name)
             return None if rule is None else rule(run)
@@ -113,19 +120,11 @@ def require_empty(directory: Path) -> None:
 
 
 def _write_report(
-    directory: Path, runs: Sequence[dict[str, Any]], figures: Mapping[str, Drawing]
+    directory: Path, runs: Sequence[dict[str, Any]], figures: Mapping[str, FigureRule]
 ) -> Path:
     short = [without_series(run) for run in runs]
-    _replace(
+    replace_file(
         directory / "report.json",
         dump(short[0] if len(short) == 1 else {"runs": short}, indent=1) + "\n",
     )
-    return _replace(directory / "report.html", page(runs, figures))
-
-
-def _replace(file: Path, text: str) -> Path:
-    """Write a file under another name and rename it, so that it is never half there."""
-    partial = file.with_name(f".{file.name}.partial")
-    partial.write_text(text, encoding="utf-8", newline="\n")
-    os.replace(partial, file)
-    return file
+    return replace_file(directory / "report.html", page(runs, figures))

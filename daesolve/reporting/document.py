@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import platform
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
@@ -100,12 +101,12 @@ def document(run: Trajectory, identity: Mapping[str, Any]) -> dict[str, Any]:
         "drift_history": {name: _history(entry) for name, entry in run.drift.items()},
         "parameter_units": identity.get("parameter_units") or {},
     }
-    return _plain(whole)
+    return plain(whole)
 
 
 def without_series(document: Document) -> dict[str, Any]:
-    """Return the same object without the samples: what report.json holds."""
-    return {key: value for key, value in document.items() if key not in SERIES}
+    """Return the same object without samples and drawing: what report.json holds."""
+    return {key: value for key, value in document.items() if key not in (*SERIES, "drawing")}
 
 
 def dump(document: Any, indent: int | None = None) -> str:
@@ -201,18 +202,26 @@ def _verification(verification: Verification | None) -> dict[str, Any] | None:
     }
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Return the same with Python's own types, and None for what is not finite."""
     if isinstance(value, np.ndarray):
-        return _plain(value.tolist())
+        return plain(value.tolist())
     if isinstance(value, np.generic):
-        return _plain(value.item())
+        return plain(value.item())
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else None
     if isinstance(value, Mapping):
-        return {str(key): _plain(entry) for key, entry in value.items()}
+        return {str(key): plain(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(entry) for entry in value]
+        return [plain(entry) for entry in value]
     if isinstance(value, bool | int | type(None)):
         return value
     return str(value)
+
+
+def replace_file(file: Path, text: str) -> Path:
+    """Write a file under another name and rename it, so that it is never half there."""
+    partial = file.with_name(f".{file.name}.partial")
+    partial.write_text(text, encoding="utf-8", newline="\n")
+    os.replace(partial, file)
+    return file

@@ -15,9 +15,10 @@ from daesolve.reporting import facts, figures, tables
 from daesolve.reporting.cards import cards
 from daesolve.reporting.document import Document
 from daesolve.reporting.sampling import resolved
+from daesolve.reporting.scene import scene
 from daesolve.reporting.style import style, svg
 
-Drawing = Callable[[dict[str, Any]], Figure | None]
+FigureRule = Callable[[dict[str, Any]], Figure | None]
 """A figure of a problem's own; None where it has nothing to show of a run."""
 
 SPARSE = (
@@ -45,7 +46,9 @@ class Drawn:
     svg: Markup
 
 
-def page(documents: Sequence[dict[str, Any]], figures: Mapping[str, Drawing] | None = None) -> str:
+def page(
+    documents: Sequence[dict[str, Any]], figures: Mapping[str, FigureRule] | None = None
+) -> str:
     """Return the report of one run, or of several side by side.
 
     Parameters
@@ -53,7 +56,7 @@ def page(documents: Sequence[dict[str, Any]], figures: Mapping[str, Drawing] | N
     documents
         What `document` returned or `load` read.
     figures
-        Title -> the problem's own figure of a document; shown before the others.
+        Title -> the problem's own figure of a document; shown after the scene, before the others.
     """
     source = files("daesolve.reporting").joinpath("report.html.jinja").read_text("utf-8")
     environment = Environment(
@@ -76,7 +79,7 @@ def page(documents: Sequence[dict[str, Any]], figures: Mapping[str, Drawing] | N
         cards=list(zip(*map(cards, documents), strict=True)),
         goals=list(dict.fromkeys(name for d in documents for name in d["drift"])),
         remarks=_remarks(documents),
-        own=_own(documents, labels, figures or {}),
+        own=_own(documents, labels, {"scene": scene, **(figures or {})}),
         drawn=_standard(documents),
         parameters=tables.parameters(documents),
         repeat=tables.repeat(documents),
@@ -133,7 +136,7 @@ def _histories(document: Document) -> list[Any]:
 
 
 def _own(
-    documents: Sequence[dict[str, Any]], labels: Sequence[str], figures: Mapping[str, Drawing]
+    documents: Sequence[dict[str, Any]], labels: Sequence[str], figures: Mapping[str, FigureRule]
 ) -> list[Drawn]:
     """Draw the problem's figures; one that fails must not cost the report of a long run."""
     found: list[Drawn] = []

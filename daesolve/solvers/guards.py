@@ -61,14 +61,14 @@ def find_events(problem: OdeProblem, p: np.ndarray, steps: Steps) -> list[EventH
     """
     directions = [event.direction for event in problem.events]
     table = evaluate_block(problem.guards, steps.times, steps.states, p)[0]
-    near = np.flatnonzero(_worth_a_look(table))
+    near = np.flatnonzero(worth_a_look(table))
     guards = BufferedFunction(problem.guards, p)
 
     def state_at(time: float) -> np.ndarray:
         return steps.dense(np.array([time]))[0]
 
     found: list[EventHit] = []
-    for step in near:
+    for step in near[_may_hold_a_zero(problem, p, steps, near)]:
         looks, values = _looked_into(problem, p, steps, int(step))
         for left in range(len(looks) - 1):
             for index in crossings(values[left], values[left + 1], directions):
@@ -80,6 +80,28 @@ def find_events(problem: OdeProblem, p: np.ndarray, steps: Steps) -> list[EventH
                 found.append(EventHit(index, time, state))
     sign = 1.0 if steps.times[-1] >= steps.times[0] else -1.0
     return sorted(found, key=lambda hit: sign * hit.time)
+
+
+def _may_hold_a_zero(
+    problem: OdeProblem, p: np.ndarray, steps: Steps, near: np.ndarray
+) -> np.ndarray:
+    """Look into steps, all at once, and tell which of them need a closer look."""
+    if not near.size:
+        return np.zeros(0, dtype=bool)
+    starts, ends = steps.times[near], steps.times[near + 1]
+    looks = starts[:, None] + (ends - starts)[:, None] * np.arange(LOOKS + 1) / LOOKS
+    moments = np.clip(looks.ravel(), min(steps.times[[0, -1]]), max(steps.times[[0, -1]]))
+    values = evaluate_block(problem.guards, moments, steps.dense(moments), p)[0]
+    values = np.moveaxis(values.reshape(len(near), LOOKS + 1, -1), 0, 1)
+    left, middle, right = values[:-2], values[1:-1], values[2:]
+    with np.errstate(all="ignore"):
+        bend = left - 2.0 * middle + right
+        top = middle - (left - right) ** 2 / (8.0 * bend)
+        moves = np.maximum(np.abs(left - middle), np.abs(right - middle))
+        dips = (middle * bend > 0.0) & ((top * middle <= 0.0) | (np.abs(top) <= 0.5 * moves))
+        changes = values[:-1] * values[1:] <= 0.0
+    rough = _rough(values, ROUGH["within"])
+    return np.any(changes, axis=(0, 2)) | np.any(dips, axis=(0, 2)) | np.any(rough, axis=(0, 2))
 
 
 def _looked_into(
@@ -106,8 +128,12 @@ def _looked_into(
     return looks, values
 
 
-def _worth_a_look(table: np.ndarray) -> np.ndarray:
-    """Tell which of the steps between the rows of (k + 1, guards) may hold a zero."""
+def worth_a_look(table: np.ndarray) -> np.ndarray:
+    """Tell which of the steps between the rows of (k + 1, guards) may hold a zero.
+
+    It changes its sign in them, comes nearer to zero than it moves from step to step there, or is
+    not smooth from one to the next; with few steps each may.
+    """
     if len(table) <= FEW:
         return np.ones(len(table) - 1, dtype=bool)
     with np.errstate(invalid="ignore"):

@@ -22,7 +22,7 @@ from daesolve.solvers.base import (
     positive,
     rhs_jacobian,
 )
-from daesolve.solvers.guards import LOOKS, crossings, extrema, locate
+from daesolve.solvers.guards import FEW, LOOKS, crossings, extrema, locate, worth_a_look
 from daesolve.trajectory import StepBlock
 
 STUCK_AFTER = 200
@@ -103,6 +103,7 @@ class _Stepping:
         self.states: list[np.ndarray] = []
         self.samples: list[np.ndarray] = []
         self.hits: list[EventHit] = []
+        self.recent: list[np.ndarray] = []
 
     def run(self, observe: Observer) -> SegmentEnd:
         status, message = self._steps()
@@ -187,9 +188,15 @@ class _Stepping:
     ) -> tuple[float, np.ndarray] | None:
         """Write the step's events down; return where the first one that stops does.
 
-        Guards are looked at within the step too, by its interpolant, so that one that passes
-        through zero twice is seen; where it does is found by stepping again.
+        Where a guard comes near to zero it is looked at within the step too, by the interpolant,
+        so that one that passes through zero twice is seen; where it does is found by stepping
+        again.
         """
+        if not self.recent:
+            self.recent.append(self.guards(*before))
+        self.recent = [*self.recent[-FEW:], self.guards(*after)]
+        if not worth_a_look(np.array(self.recent))[-1]:
+            return None
         dense = stepper.dense_output()
         inner = before[0] + (after[0] - before[0]) * np.arange(1, LOOKS) / LOOKS
         coarse = [before, *((float(t), np.array(dense(t))) for t in inner), after]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from daesolve.errors import DaesolveError
 from daesolve.reporting import ReportError, document, dump, load, without_series, write
-from daesolve.reporting.document import _plain
+from daesolve.reporting.document import plain
 from daesolve.trajectory import EventRecord
 from tests.reporting.conftest import IDENTITY
 
@@ -83,7 +83,7 @@ def test_what_is_not_finite_is_null(run):
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False)))
 def test_doubles_read_back_exactly(values):
     for given_as in (values, np.array(values), [np.float64(value) for value in values]):
-        again = json.loads(dump(_plain({"values": given_as})))["values"]
+        again = json.loads(dump(plain({"values": given_as})))["values"]
         assert [value.hex() for value in map(float, again)] == [float(v).hex() for v in values]
 
 

@@ -1,0 +1,68 @@
+"""What an analysis found: as JSON, as figures in files, and in a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from matplotlib.figure import Figure
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.text import Text
+
+from daesolve.reporting.document import Document, dump, plain, replace_file
+from daesolve.reporting.facts import short
+
+ANSWER_FILE = "answer.json"
+IDENTITY = ("problem", "case", "model", "structure", "parameter_units", "analysis")
+"""What an answer is about, before what was found."""
+MOST_SHOWN = 12
+"""Entries of a list that are shown in a terminal."""
+
+
+def answer_document(
+    identity: Mapping[str, Any], analysis: str, values: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return an answer as an object for JSON; NaN and infinities become None."""
+    return plain({**identity, "analysis": analysis, **values})
+
+
+def write_answer(directory: Path, document: Document, figures: Mapping[str, Figure]) -> list[Path]:
+    """Write answer.json and each figure as SVG and PNG, and return the files."""
+    directory.mkdir(parents=True, exist_ok=True)
+    written = [replace_file(directory / ANSWER_FILE, dump(document, indent=1) + "\n")]
+    for name, figure in figures.items():
+        for ending in ("svg", "png"):
+            file = directory / f"{name.replace(' ', '-')}.{ending}"
+            figure.savefig(file, dpi=200)
+            written.append(file)
+    return written
+
+
+def answer_text(document: Document) -> RenderableType:
+    """Return what was found, for Rich's console."""
+    head = Text(f"{document['problem']} · {document['case']}", style="bold")
+    head.append(f" · {document['model']} · {document['analysis']}", style="default")
+    found = {name: value for name, value in document.items() if name not in IDENTITY}
+    return Group(head, Text(), *_entries(found, 0))
+
+
+def _entries(values: Mapping[str, Any], depth: int) -> Iterator[RenderableType]:
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            yield Padding(Text(f"{name}:"), (0, 0, 0, 2 * depth))
+            yield from _entries(value, depth + 1)
+        else:
+            yield Padding(Text(f"{name}: {_shown(value)}"), (0, 0, 0, 2 * depth))
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, list):
+        words = ", ".join(_shown(entry) for entry in value[:MOST_SHOWN])
+        return (
+            words + f", ... ({len(value)} in all)" if len(value) > MOST_SHOWN else words or "none"
+        )
+    if isinstance(value, bool) or value is None:
+        return {True: "yes", False: "no", None: "-"}[value]
+    return short(value, 6) if isinstance(value, float) else str(value)

@@ -1,0 +1,474 @@
+"""A heavy ball on a surface in space, rolling without slip, with or without a pendulum inside.
+
+The surface is f(x, y, z) = 0 and the ball is where f < 0. c = (x, y, z) is the centre, omega the
+angular velocity in space, a = (contact_x, contact_y, contact_z) the contact and nu = grad f /
+|grad f| the normal there, from the centre to the contact:
+
+    contact_point   c + r nu(a) - a = 0                       defines a
+    contact         f(a) = 0
+    rolling         s_x + s_z nu_x / (1 - nu_z) = 0,  s = c' + omega x r nu,
+                    s_y + s_z nu_y / (1 - nu_z) = 0
+    torque_balance  torque = r nu x R
+
+No chart of directions is needed: a tracks the foot of the ball whichever way the surface turns.
+`rolling` is the slip s along the unit tangents t_x, t_y that the reflection of e_z to nu makes of
+e_x, e_y, but for a multiple of s . nu, which `contact` keeps at zero; together they say s = 0 as
+long as nu_z < 1: on every surface z = h(x, y), where nu points downwards, on a vertical wall and
+under an overhang, but not where a ball hangs straight under a ceiling. The reaction R and the
+torque are free unknowns; that the torque is the moment of R is an equation of its own.
+
+The ball is homogeneous (moment of inertia 2/5 M r^2), its orientation a unit quaternion. The
+pendulum is a point mass on a massless arm that turns without friction about an axle through the
+centre, fixed in the ball: the ball's own y axis, no loss of generality, as all axes of a ball are
+alike. phi is the angle of the arm from the ball's own -z axis, right-handed about the axle.
+
+On an incline the bare ball has the acceleration g sin(slope) / (1 + 2/5) and keeps its spin about
+the normal; on a surface of revolution it has Routh's two integrals, linear in the velocities. With
+the pendulum these are gone, and the energy is left. Where all of it moves in a plane down an
+incline, the momentum (1 + 2/5) M v + m v_bob along the slope grows by (M + m) g sin(slope) t.
+
+E. J. Routh, Advanced Dynamics of a System of Rigid Bodies (1905). A. V. Borisov, I. S. Mamaev,
+A. A. Kilin: Rolling of a ball on a surface. New integrals and hierarchy of dynamics (2002).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from matplotlib.figure import Figure
+
+import daesolve as ds
+from daesolve.errors import InconsistentStateError, OutOfRangeError, PosingError
+from daesolve.symbols import DifferentiableVector, Parameters, SymbolVector
+
+AXES = ("x", "y", "z")
+NEWTON_STEPS = 50
+
+
+@dataclass(frozen=True, eq=False)
+class Surface:
+    """A surface f(x, y, z) = 0 with the ball where f < 0.
+
+    Parameters
+    ----------
+    level
+        (x, y, z, p) -> f, a CasADi expression of coordinates in m; p holds every parameter of the
+        problem by name.
+    parameters
+        Those of the surface's own, as for `daesolve.parameters`.
+
+    Examples
+    --------
+    A round tube that stands upright, the ball inside:
+
+    >>> tube = Surface(lambda x, y, z, p: x**2 + y**2 - p["tube_radius"] ** 2, {"tube_radius": 1.0})
+    """
+
+    level: Callable[[Any, Any, Any, Any], Any]
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+
+INCLINE = Surface(
+    lambda x, y, z, p: -(ca.sin(p["slope"]) * x + ca.cos(p["slope"]) * z),
+    {"slope": (0.3, "rad")},
+)
+"""A plane that falls towards +x."""
+PARABOLOID = Surface(
+    lambda x, y, z, p: (x**2 + y**2) / (2 * p["curvature_radius"]) - z,
+    {"curvature_radius": (1.0, "m", ds.POSITIVE)},
+)
+"""A bowl z = (x^2 + y^2) / (2 R)."""
+SURFACES = {"incline": INCLINE, "paraboloid": PARABOLOID}
+
+
+# -- the system ----------------------------------------------------------------------------------
+
+
+def ball_on_surface(surface: Surface, pendulum: bool, one_sided: bool) -> ds.MechanicalSystem:
+    """Pose the ball."""
+    if not isinstance(surface, Surface):
+        raise PosingError(
+            f"the surface must be {' or '.join(map(repr, SURFACES))} or a Surface of "
+            f"daesolve_problems.rolling_ball, not {surface!r}"
+        )
+    q, v, p = _symbols(surface, pendulum)
+    w = ds.implicit(contact_x="m", contact_y="m", contact_z="m")
+    u = ds.reactions(
+        reaction_x="N", reaction_y="N", reaction_z="N",
+        torque_x="N m", torque_y="N m", torque_z="N m",
+    )  # fmt: skip
+    state = {name: q[name] for name in q} | {name: v[name] for name in v}
+    reaction = _vector(u, "reaction_{}")
+    level = surface.level(w.contact_x, w.contact_y, w.contact_z, p)
+    gradient = ca.gradient(level, w.vector)
+    nu = gradient / ca.norm_2(gradient)
+    kinetic, potential = energies(state, p, pendulum)
+    outputs = _outputs(state, p, nu, reaction, pendulum)
+    return ds.MechanicalSystem(
+        q,
+        p,
+        kinetic=kinetic,
+        potential=potential,
+        velocities=v,
+        kinematics=_kinematics(state, pendulum),
+        implicit=w,
+        reactions=u,
+        force={f"{n}_dot": u[f"reaction_{n}"] for n in AXES}
+        | {f"omega_{n}": u[f"torque_{n}"] for n in AXES},
+        goals=[
+            ds.Holonomic("contact", level, ideal=False),
+            *_contact_point(_vector(state, "{}") + p.radius * nu - w.vector, w),
+            *_rolling(state, p.radius * nu, nu),
+            *_torque_balance(_vector(u, "torque_{}") - p.radius * ca.cross(nu, reaction)),
+            ds.Invariant(
+                "orientation_norm", ca.sumsqr(_orientation(state)), drive=True, on="positions"
+            ),
+        ],
+        outputs=outputs,
+        events=[
+            ds.Event(
+                "contact_lost",
+                outputs["normal"][0],
+                ds.FALLING,
+                then=ds.Stop() if one_sided else ds.Record(),
+            )
+        ],
+    )
+
+
+def _symbols(
+    surface: Surface, pendulum: bool
+) -> tuple[DifferentiableVector, SymbolVector, Parameters]:
+    """Return coordinates, velocities (angular ones in space) and parameters."""
+    positions = dict.fromkeys(AXES, "m") | {f"orientation_{n}": "" for n in ("w", *AXES)}
+    rates = {f"{n}_dot": "m/s" for n in AXES} | {f"omega_{n}": "rad/s" for n in AXES}
+    entries: dict[str, Any] = {
+        "ball_mass": (1.0, "kg", ds.POSITIVE),
+        "radius": (0.1, "m", ds.POSITIVE),
+        "inertia_ratio": (0.4, "", ds.POSITIVE),
+        "gravity": (9.81, "m/s^2"),
+    }
+    if pendulum:
+        positions["phi"] = ds.ANGLE
+        rates["phi_dot"] = "rad/s"
+        entries["bob_mass"] = (0.3, "kg", ds.POSITIVE)
+        entries["pendulum_length"] = (0.08, "m", ds.POSITIVE)
+    taken = sorted(entries.keys() & surface.parameters.keys())
+    if taken:
+        raise PosingError(f"the surface's parameter {taken[0]!r} is the ball's own; rename it")
+    return (
+        ds.coordinates(**positions),
+        ds.velocities(**rates),
+        ds.parameters(**entries, **surface.parameters),
+    )
+
+
+def _vector(names: Any, pattern: str) -> Any:
+    return ca.vertcat(*[names[pattern.format(axis)] for axis in AXES])
+
+
+def _orientation(state: Mapping[str, Any]) -> Any:
+    return ca.vertcat(state["orientation_w"], _vector(state, "orientation_{}"))
+
+
+def _kinematics(state: Mapping[str, Any], pendulum: bool) -> ca.SX:
+    """Return q' = S(q) v; the quaternion's rate is (0, omega) times it, over two."""
+    omega, axis = _vector(state, "omega_{}"), _vector(state, "orientation_{}")
+    scalar = -ca.dot(omega, axis) / 2
+    turning = (state["orientation_w"] * omega + ca.cross(omega, axis)) / 2
+    swinging = [state["phi_dot"]] if pendulum else []
+    return ca.vertcat(_vector(state, "{}_dot"), scalar, turning, *swinging)
+
+
+def _contact_point(miss: ca.SX, unknowns: DifferentiableVector) -> list[ds.Implicit]:
+    return [
+        ds.Implicit(f"contact_point_{n}", miss[i], unknowns[f"contact_{n}"])
+        for i, n in enumerate(AXES)
+    ]
+
+
+def _rolling(state: Mapping[str, Any], arm: ca.SX, nu: ca.SX) -> list[ds.Nonholonomic]:
+    slip = _vector(state, "{}_dot") + ca.cross(_vector(state, "omega_{}"), arm)
+    return [
+        ds.Nonholonomic(f"rolling_{n}", slip[i] + slip[2] * nu[i] / (1 - nu[2]), ideal=False)
+        for i, n in enumerate(AXES[:2])
+    ]
+
+
+def _torque_balance(difference: ca.SX) -> list[ds.Relation]:
+    return [ds.Relation(f"torque_balance_{n}", difference[i]) for i, n in enumerate(AXES)]
+
+
+def axle_and_arm(state: Mapping[str, Any]) -> tuple[Any, Any]:
+    """Return the unit vectors of the axle and of the pendulum's arm, in space.
+
+    They are the columns of the rotation by the unit quaternion: the ball's own y axis, and
+    -x sin(phi) - z cos(phi) of its own x and z.
+    """
+    w, x, y, z = (state[f"orientation_{n}"] for n in ("w", *AXES))
+    own_x = ca.vertcat(1 - 2 * (y * y + z * z), 2 * (x * y + w * z), 2 * (x * z - w * y))
+    own_y = ca.vertcat(2 * (x * y - w * z), 1 - 2 * (x * x + z * z), 2 * (y * z + w * x))
+    own_z = ca.vertcat(2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x * x + y * y))
+    return own_y, -ca.sin(state["phi"]) * own_x - ca.cos(state["phi"]) * own_z
+
+
+def energies(state: Mapping[str, Any], p: Any, pendulum: bool) -> tuple[Any, Any]:
+    """Return the kinetic and the potential energy, J, of symbols as of numbers."""
+    velocity, omega = _vector(state, "{}_dot"), _vector(state, "omega_{}")
+    inertia = p["inertia_ratio"] * p["ball_mass"] * p["radius"] ** 2
+    kinetic = (p["ball_mass"] * ca.sumsqr(velocity) + inertia * ca.sumsqr(omega)) / 2
+    potential = p["ball_mass"] * p["gravity"] * state["z"]
+    if pendulum:
+        axle, arm = axle_and_arm(state)
+        turning = omega + state["phi_dot"] * axle
+        bob_velocity = velocity + p["pendulum_length"] * ca.cross(turning, arm)
+        kinetic += p["bob_mass"] * ca.sumsqr(bob_velocity) / 2
+        height = state["z"] + p["pendulum_length"] * arm[2]
+        potential += p["bob_mass"] * p["gravity"] * height
+    return kinetic, potential
+
+
+def _outputs(
+    state: Mapping[str, Any], p: Any, nu: ca.SX, reaction: ca.SX, pendulum: bool
+) -> dict[str, tuple[ca.SX, str]]:
+    normal = -ca.dot(reaction, nu)
+    friction = ca.norm_2(reaction + normal * nu)
+    outputs = {
+        "normal": (normal, "N"),
+        "friction": (friction, "N"),
+        "required_friction": (ca.fabs(friction / normal), ""),
+        "speed": (ca.norm_2(_vector(state, "{}_dot")), "m/s"),
+        "spin": (-ca.dot(_vector(state, "omega_{}"), nu), "rad/s"),
+    }
+    if pendulum:
+        bob = _vector(state, "{}") + p["pendulum_length"] * axle_and_arm(state)[1]
+        outputs |= {f"bob_{n}": (bob[i], "m") for i, n in enumerate(AXES)}
+    return outputs
+
+
+# -- its start -----------------------------------------------------------------------------------
+
+
+def start(
+    given: Mapping[str, float], parameters: Mapping[str, float], structure: Mapping[str, Any]
+) -> dict[str, float]:
+    """Place the ball on the surface at `contact_x`, `contact_y`, rolling.
+
+    `contact_z` is where the search for the height begins. `speed_x`, `speed_y` are the centre's
+    velocity along the tangents t_x, t_y, `spin` the angular velocity about the normal towards the
+    ball. The axle lies along y, turned by `axle_azimuth` about the vertical and raised by
+    `axle_tilt`.
+    """
+    contact, gradient = _contact(given, parameters, structure["surface"])
+    nu, radius = gradient / np.linalg.norm(gradient), parameters["radius"]
+    tangents = np.eye(3)[:2] - np.outer(nu[:2], nu - np.eye(3)[2]) / (1.0 - nu[2])
+    velocity = np.array([given["speed_x"], given["speed_y"]]) @ tangents
+    omega = -np.cross(nu, velocity) / radius - given["spin"] * nu
+    azimuth, tilt = given.get("axle_azimuth", 0.0) / 2, given.get("axle_tilt", 0.0) / 2
+    orientation = (
+        math.cos(azimuth) * math.cos(tilt),
+        math.cos(azimuth) * math.sin(tilt),
+        math.sin(azimuth) * math.sin(tilt),
+        math.sin(azimuth) * math.cos(tilt),
+    )
+    guess = {f"orientation_{n}": value for n, value in zip(("w", *AXES), orientation, strict=True)}
+    for pattern, vector in (
+        ("{}", contact - radius * nu),
+        ("contact_{}", contact),
+        ("{}_dot", velocity),
+        ("omega_{}", omega),
+    ):
+        guess |= {pattern.format(n): float(value) for n, value in zip(AXES, vector, strict=True)}
+    if structure["pendulum"]:
+        guess |= {"phi": given.get("phi", 0.0), "phi_dot": given.get("phi_dot", 0.0)}
+    return guess
+
+
+def _contact(
+    given: Mapping[str, float], parameters: Mapping[str, float], surface: Surface
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the contact and the gradient of f there, or say why the ball cannot touch there."""
+    place = ca.SX.sym("a", 3)  # pyright: ignore[reportArgumentType]
+    level = ca.SX(surface.level(place[0], place[1], place[2], parameters))
+    slope = ca.gradient(level, place)
+    bend = ca.jacobian(slope / ca.norm_2(slope), place)
+    function = ca.Function("surface", [place], [level, slope, bend])
+    contact = np.array([given["contact_x"], given["contact_y"], given.get("contact_z", 0.0)])
+    for _ in range(NEWTON_STEPS):
+        with np.errstate(all="ignore"):
+            height, gradient, curvature = (np.asarray(e).squeeze() for e in function(contact))
+            distance = abs(height) / np.linalg.norm(gradient)
+            if distance <= 1e-14 * max(1.0, float(np.max(np.abs(contact)))):
+                _check_place(gradient, curvature, parameters["radius"])
+                return contact, gradient
+            contact[2] -= height / gradient[2]
+    raise InconsistentStateError(
+        f"the surface has no height at contact_x = {contact[0]:g}, contact_y = {contact[1]:g}, "
+        "searched from contact_z; give another place or another contact_z"
+    )
+
+
+def _check_place(gradient: np.ndarray, curvature: np.ndarray, radius: float) -> None:
+    """Refuse a place where the ball cannot be; the curvature is the derivative of nu."""
+    sharpest = float(np.max(np.linalg.eigvals(curvature).real))
+    if radius * sharpest >= 1.0:
+        raise OutOfRangeError(
+            f"the ball does not fit: its radius is {radius:g} m, but where it starts the surface "
+            f"has a radius of curvature of {1.0 / sharpest:g} m; make radius smaller"
+        )
+    if gradient[2] > (1.0 - 1e-9) * np.linalg.norm(gradient):
+        raise InconsistentStateError(
+            "the ball hangs straight under the surface at the start, where rolling_x and "
+            "rolling_y do not determine its motion; turn the surface"
+        )
+
+
+def scales(
+    given: Mapping[str, float], parameters: Mapping[str, float], structure: Mapping[str, Any]
+) -> dict[str, float]:
+    """Measure the contact by the radius, and the energy by E0 - V_min where there is a lowest V.
+
+    That is in the bowl and on the level; elsewhere the ball may fall without end.
+    """
+    surface, pendulum = structure["surface"], structure["pendulum"]
+    _, gradient = _contact(given, parameters, surface)
+    found = {"contact": float(np.linalg.norm(gradient)) * parameters["radius"]}
+    level = surface is INCLINE and parameters["slope"] == 0.0
+    if not (level or surface is PARABOLOID) or parameters["gravity"] < 0.0:
+        return found
+    state = start(given, parameters, structure)
+    upright = dict.fromkeys((f"orientation_{n}" for n in AXES), 0.0) | {"orientation_w": 1.0}
+    lowest = {**state, **upright, "z": parameters["radius"], "phi": 0.0}
+    kinetic, potential = energies(state, parameters, pendulum)
+    energy = float(kinetic + potential - energies(lowest, parameters, pendulum)[1])
+    return found | ({"energy": energy} if energy > 0.0 else {})
+
+
+# -- its figures ---------------------------------------------------------------------------------
+
+
+def path_from_above(document: Mapping[str, Any]) -> Figure:
+    """Draw the paths of the contact and of the bob from above, with lines of equal height."""
+    states, outputs = document["states"], document["outputs"]
+    figure = Figure(figsize=(6.0, 6.0), layout="constrained")
+    axes = figure.add_subplot()
+    if "bob_x" in outputs:
+        axes.plot(outputs["bob_x"], outputs["bob_y"], color="C1", linewidth=0.6, label="bob")
+    x, y = np.array(states["contact_x"]), np.array(states["contact_y"])
+    axes.plot(x, y, color="C0", linewidth=1.2, label="contact")
+    axes.plot(x[0], y[0], "o", color="C3", markersize=6, label="contact at the start")
+    axes.set_aspect("equal", adjustable="datalim")
+    surface = SURFACES.get(document["structure"].get("surface"))
+    if surface is not None:
+        reach = max(float(np.ptp(x)), float(np.ptp(y))) / 2
+        across = [np.linspace(np.mean(e) - reach, np.mean(e) + reach, 81) for e in (x, y)]
+        grid_x, grid_y = np.meshgrid(*across)
+        height = surface.level(grid_x, grid_y, 0.0, document["parameters"])
+        if np.ptp(height) > 0.0:
+            axes.contour(*across, height, levels=12, colors="0.85", linewidths=0.8, zorder=0)
+    axes.set_xlabel("x (m)")
+    axes.set_ylabel("y (m)")
+    figure.legend(loc="outside upper center", ncols=3, frameon=False)
+    return figure
+
+
+def height_profile(document: Mapping[str, Any]) -> Figure:
+    """Draw the heights of the centre and of the bob over time."""
+    figure = Figure(figsize=(8.0, 3.6), layout="constrained")
+    axes = figure.add_subplot()
+    times, outputs = document["times"], document["outputs"]
+    if "bob_z" in outputs:
+        axes.plot(times, outputs["bob_z"], color="C1", linewidth=0.6, label="bob")
+    axes.plot(times, document["states"]["z"], color="C0", linewidth=1.2, label="centre")
+    axes.set_xlabel("t (s)")
+    axes.set_ylabel("z (m)")
+    figure.legend(loc="outside upper center", ncols=3, frameon=False)
+    return figure
+
+
+problem = ds.Problem(
+    "rolling-ball",
+    title="A heavy ball on a surface",
+    models={"physical": ball_on_surface},
+    sources=[
+        "E. J. Routh, Advanced Dynamics of a System of Rigid Bodies (1905)",
+        "A. V. Borisov, I. S. Mamaev, A. A. Kilin: Rolling of a ball on a surface. New integrals "
+        "and hierarchy of dynamics, Regular and Chaotic Dynamics 7 (2002)",
+        "Yu. V. Morozov, I. V. Matrosov, A. V. Pesterev: the use of control theory for the "
+        "numerical integration of the equations of rolling of robotic systems",
+    ],
+    structure={"surface": ds.choice(**SURFACES), "pendulum": False, "one_sided": True},
+    start=start,
+    scales=scales,
+    figures={"path from above": path_from_above, "heights": height_profile},
+    cases=[
+        ds.Case(
+            "incline",
+            start={
+                "contact_x": 0.0,
+                "contact_y": 0.0,
+                "contact_z": 0.0,
+                "speed_x": 0.0,
+                "speed_y": 1.0,
+                "spin": 5.0,
+            },
+            until=10.0,
+            note="thrown across the slope: a parabola, with 5/7 of the acceleration of sliding",
+        ),
+        ds.Case(
+            "paraboloid",
+            structure={"surface": "paraboloid"},
+            start={
+                "contact_x": 0.8,
+                "contact_y": 0.0,
+                "speed_x": 0.3,
+                "speed_y": 1.2,
+                "spin": 10.0,
+            },
+            until=60.0,
+            note="a tilted orbit in the bowl, turned by the spin about the normal; it has Routh's "
+            "two integrals",
+        ),
+        ds.Case(
+            "level-with-pendulum",
+            structure={"pendulum": True},
+            parameters={"slope": 0.0},
+            start={
+                "contact_x": 0.0,
+                "contact_y": 0.0,
+                "speed_x": 0.0,
+                "speed_y": 0.0,
+                "spin": 0.0,
+                "axle_azimuth": 0.0,
+                "axle_tilt": 0.3,
+                "phi": 1.5,
+                "phi_dot": 0.0,
+            },
+            until=60.0,
+            note="released from rest on a level floor, the axle tilted and the bob held aside: the "
+            "ball weaves to and fro",
+        ),
+        ds.Case(
+            "paraboloid-with-pendulum",
+            structure={"surface": "paraboloid", "pendulum": True},
+            start={
+                "contact_x": 0.3,
+                "contact_y": 0.0,
+                "speed_x": 0.0,
+                "speed_y": 0.3,
+                "spin": 0.0,
+                "axle_azimuth": 0.0,
+                "axle_tilt": 0.0,
+                "phi": 0.5,
+                "phi_dot": 0.0,
+            },
+            until=60.0,
+            note="chaotic: small errors grow e-fold in about 3 s",
+        ),
+    ],
+)

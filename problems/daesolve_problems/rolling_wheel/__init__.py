@@ -1,0 +1,91 @@
+"""A heavy wheel on a curve, rolling without slip, with or without a pendulum on its axle.
+
+`models` has the equations, `starting` where it starts and how far it gets, `questions` what can be
+asked besides its motion, `pictures` the paper's figures and the drawing.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import daesolve as ds
+from daesolve_problems.curves import CIRCLE, QUARTIC, Curve
+from daesolve_problems.rolling_wheel.models import blend, physical, printed
+from daesolve_problems.rolling_wheel.pictures import (
+    drawing,
+    energy_error,
+    reactions_along_the_curve,
+)
+from daesolve_problems.rolling_wheel.questions import admissibility
+from daesolve_problems.rolling_wheel.starting import energy_scale, printed_start, start, stops
+
+CURVES: dict[str, Curve] = {"quartic": QUARTIC, "circle": CIRCLE}
+HALF_AN_HOUR = 1800.0
+
+problem = ds.Problem(
+    "rolling-wheel",
+    title="A heavy wheel on a curve",
+    models={"physical": physical, "printed": printed, "blend": blend},
+    sources=[
+        "Yu. V. Morozov, I. V. Matrosov, A. V. Pesterev: the use of control theory for the "
+        "numerical integration of the equations of rolling of robotic systems"
+    ],
+    structure={"pendulum": True, "one_sided": True, "curve": ds.choice(**CURVES)},
+    start={"physical": start, "printed": printed_start, "blend": start},
+    scales=energy_scale,
+    derived=stops,
+    analyses={"admissibility": admissibility},
+    figures={
+        "energy error (the paper's figure 2)": energy_error,
+        "reactions along the curve (the paper's figure 3)": reactions_along_the_curve,
+    },
+    drawing=partial(drawing, CURVES),
+    cases=[
+        ds.Case(
+            "hoop",
+            structure={"pendulum": False},
+            start={"contact_x": 0.0, "speed": 1.5},
+            until=HALF_AN_HOUR,
+            note="thrown from the middle, over both hollows, for half an hour",
+        ),
+        ds.Case(
+            "hoop-from-rest",
+            structure={"pendulum": False},
+            start={"contact_x": -0.9, "speed": 0.0},
+            until=HALF_AN_HOUR,
+            note="released from rest, where energy alone cannot determine the torque",
+        ),
+        ds.Case(
+            "pendulum",
+            start={"contact_x": 0.0, "speed": 1.5, "phi": 0.0, "phi_dot": 0.0},
+            until=HALF_AN_HOUR,
+            note="the paper's system: the pendulum hangs, the wheel is thrown; regular",
+        ),
+        ds.Case(
+            "pendulum-from-rest",
+            start={"contact_x": -0.9, "speed": 0.0, "phi": 0.0, "phi_dot": 0.0},
+            until=HALF_AN_HOUR,
+            note="released from rest, the pendulum hanging; regular",
+        ),
+        ds.Case(
+            "pendulum-lost",
+            start={"contact_x": -0.9, "speed": 0.0, "phi": 2.5, "phi_dot": 0.0},
+            until=20.0,
+            note="the pendulum falls from near its top and lifts the wheel off the curve at 7.3 s",
+        ),
+        ds.Case(
+            "pendulum-chaotic",
+            start={"contact_x": 0.2, "speed": 0.0, "phi": 2.9, "phi_dot": 0.0},
+            until=HALF_AN_HOUR,
+            note="errors grow e-fold in about a second: trust the invariants, not the phase",
+        ),
+        ds.Case(
+            "bowl",
+            structure={"pendulum": False, "one_sided": False, "curve": "circle"},
+            start={"polar_angle": 2.0, "speed": 0.0},
+            until=30.0,
+            note="inside a circle, from above its middle, where a wheel that is not held would "
+            "fall: the contact holds both ways",
+        ),
+    ],
+)

@@ -1,0 +1,283 @@
+"""The wheel's equations: the regular form, the paper's own, and the paper's idea repaired.
+
+x, z is the centre, n = (cos alpha, sin alpha) points from it to the contact, t = (-sin alpha,
+cos alpha); theta turns from x towards z, so that rolling is v . t + r theta' = 0 (rolling to +x:
+theta' < 0). phi is the absolute angle of the pendulum from the downward vertical. On flat ground
+alpha = -pi/2. The curve is f(x, z) = 0, the wheel (a hoop of mass M and radius r) where f < 0.
+
+    contact         f(x + r cos alpha, z + r sin alpha) = 0
+    tangency        f_x sin alpha - f_z cos alpha = 0
+    rolling         v . t + r theta' = 0
+    torque_balance  torque = r R . t
+
+The reaction R = (reaction_x, reaction_z) and the torque are free unknowns, as in the paper.
+
+* `physical`: all of the above. That the torque is the moment of R is an equation of its own, which
+  keeps the system regular at turning points. The energy is a consequence.
+* `printed`: the paper's residuals. alpha has a second derivative of its own, alpha_control; the
+  energy takes the place of the torque balance, and no slip is posed as
+
+      x_a'^2 + z_a'^2 - (r theta')^2 - (r alpha')^2 = 0,    (x_a, z_a) the contact,
+
+  which lacks the cross term 2 r^2 theta' alpha' (so that the wheel rolls at another pace wherever
+  the curve bends) and is, like the energy, quadratic in the velocities: neither determines the
+  reactions at rest, nor the sense of the spin after it.
+* `blend`: energy and torque balance in one row that never vanishes, s = v . t,
+
+      s (E' + rate (E - E_0)) + blending (R . t - torque / r) = 0.
+
+The paper counts m l^2 phi'^2 / 2 beside the bob's whole kinetic energy; `bob_inertia` = m l^2
+reproduces that.
+
+Morozov, Matrosov, Pesterev: Using control theory for the numerical integration of rolling (2014).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+
+import daesolve as ds
+from daesolve.goals import AnyGoal
+from daesolve.symbols import Auxiliaries, DifferentiableVector, Parameters, SymbolVector
+from daesolve.system import Output
+from daesolve_problems.curves import Curve
+
+Entry = tuple[float, str] | tuple[float, str, ds.Interval]
+
+
+@dataclass(frozen=True, eq=False)
+class _Wheel:
+    """The symbols of a wheel on a curve, and what all models say in them.
+
+    Parameters
+    ----------
+    q, w, p, stops, u, at
+        Coordinates, implicit unknowns, parameters, what stops the wheel, reactions, the contact.
+    alpha, alpha_dot
+        The direction of the contact: a coordinate, or an implicit unknown.
+    normal, tangent, velocity, reaction
+        n, t, v and R, (2, 1).
+    contact, tangency
+        Residuals.
+    clearance
+        (1 - r kappa) |grad f|, kappa the curvature of the curve towards the wheel.
+    kinetic, potential
+        Of wheel and pendulum, J.
+    """
+
+    q: DifferentiableVector
+    w: DifferentiableVector
+    p: Parameters
+    stops: Parameters
+    u: SymbolVector
+    at: Auxiliaries
+    alpha: ca.SX
+    alpha_dot: ca.SX
+    normal: ca.SX
+    tangent: ca.SX
+    velocity: ca.SX
+    reaction: ca.SX
+    contact: ca.SX
+    tangency: ca.SX
+    clearance: ca.SX
+    kinetic: ca.SX
+    potential: ca.SX
+
+    @property
+    def speed(self) -> ca.SX:
+        """V . t, in m/s."""
+        return ca.dot(self.velocity, self.tangent)
+
+    @property
+    def slip(self) -> ca.SX:
+        """The velocity of the wheel's material point at the contact along t, in m/s."""
+        return self.speed + self.p.radius * self.q.dot.theta
+
+    @property
+    def pressure(self) -> ca.SX:
+        """The reaction that pushes the wheel off the curve, in N."""
+        return -ca.dot(self.reaction, self.normal)
+
+    @property
+    def friction(self) -> ca.SX:
+        """The reaction along t, in N."""
+        return ca.dot(self.reaction, self.tangent)
+
+    @property
+    def force(self) -> dict[str, ca.SX]:
+        """What the reactions do to the wheel."""
+        return {"x": self.u.reaction_x, "z": self.u.reaction_z, "theta": self.u.torque}
+
+
+def _wheel(
+    curve: Curve, pendulum: bool, *, controls: dict[str, str] | None = None, **more: Entry
+) -> _Wheel:
+    """Name everything; with `controls` of its own, alpha is a coordinate."""
+    entries: dict[str, Any] = {
+        "wheel_mass": (1.0, "kg", ds.POSITIVE),
+        "radius": (0.01, "m", ds.POSITIVE),
+        "gravity": (9.81, "m/s^2"),
+        **more,
+        **curve.parameters,
+    }
+    if pendulum:
+        entries |= {
+            "bob_mass": (0.5, "kg", ds.POSITIVE),
+            "pendulum_length": (0.008, "m", ds.POSITIVE),
+            "bob_inertia": (0.0, "kg m^2", ds.NON_NEGATIVE),
+        }
+    p = ds.parameters(**entries)
+    names = [f"stop_{name}_{side}" for side in (1, 2) for name in ("x", "z", "radius")]
+    angles = (("alpha",) if controls else ()) + (("phi",) if pendulum else ())
+    q = ds.coordinates(x="m", z="m", theta=ds.ANGLE, **dict.fromkeys(angles, ds.ANGLE))
+    w = ds.implicit(**({} if controls else {"alpha": ds.ANGLE}))
+    u = ds.reactions(reaction_x="N", reaction_z="N", torque="N m", **(controls or {}))
+    owner = q if controls else w
+    normal = ca.vertcat(ca.cos(owner.alpha), ca.sin(owner.alpha))
+    tangent = ca.vertcat(-normal[1], normal[0])
+    at = ds.auxiliaries(
+        contact_x=(q.x + p.radius * normal[0], "m"), contact_z=(q.z + p.radius * normal[1], "m")
+    )
+    f = ca.SX(curve.residual(at.contact_x, at.contact_z, p))
+    gradient = ca.gradient(f, at.vector)
+    bend = ca.jacobian(gradient, at.vector)
+    kinetic, potential = _energies(q, p, pendulum=pendulum)
+    return _Wheel(
+        q=q,
+        w=w,
+        p=p,
+        stops=ds.discrete(**dict.fromkeys(names, 0.0)),
+        u=u,
+        at=at,
+        alpha=owner.alpha,
+        alpha_dot=owner.dot.alpha,
+        normal=normal,
+        tangent=tangent,
+        velocity=ca.vertcat(q.dot.x, q.dot.z),
+        reaction=ca.vertcat(u.reaction_x, u.reaction_z),
+        contact=f,
+        tangency=gradient[0] * normal[1] - gradient[1] * normal[0],
+        clearance=ca.dot(gradient, normal) - p.radius * ca.dot(tangent, bend @ tangent),
+        kinetic=kinetic,
+        potential=potential,
+    )
+
+
+def _energies(q: DifferentiableVector, p: Parameters, *, pendulum: bool) -> tuple[ca.SX, ca.SX]:
+    kinetic = p.wheel_mass * (q.dot.x**2 + q.dot.z**2) / 2
+    kinetic += p.wheel_mass * p.radius**2 * q.dot.theta**2 / 2
+    potential = p.wheel_mass * p.gravity * q.z
+    if pendulum:
+        bob_x_dot = q.dot.x + p.pendulum_length * ca.cos(q.phi) * q.dot.phi
+        bob_z_dot = q.dot.z + p.pendulum_length * ca.sin(q.phi) * q.dot.phi
+        kinetic += p.bob_mass * (bob_x_dot**2 + bob_z_dot**2) / 2
+        kinetic += p.bob_inertia * q.dot.phi**2 / 2
+        potential += p.bob_mass * p.gravity * (q.z - p.pendulum_length * ca.cos(q.phi))
+    return kinetic, potential
+
+
+def _system(
+    wheel: _Wheel, goals: list[AnyGoal], one_sided: bool, **more: Any
+) -> ds.MechanicalSystem:
+    """Put a model together: what is shown and watched is the same for all."""
+    lost = (ds.FALLING, ds.Stop()) if one_sided else (ds.EITHER, ds.Record())
+    outputs: dict[str, Output] = {
+        "contact_x": (wheel.at.contact_x, "m"),
+        "contact_z": (wheel.at.contact_z, "m"),
+        "speed": (wheel.speed, "m/s"),
+        "slip": (wheel.slip, "m/s"),
+        "normal": (wheel.pressure, "N"),
+        "friction": (wheel.friction, "N"),
+        "required_friction": ca.fabs(wheel.friction / wheel.pressure),
+    }
+    return ds.MechanicalSystem(
+        wheel.q,
+        wheel.p,
+        potential=wheel.potential,
+        implicit=wheel.w,
+        auxiliaries=wheel.at,
+        reactions=wheel.u,
+        discrete=wheel.stops,
+        goals=goals,
+        outputs=outputs | more.pop("outputs", {"alpha_dot": (wheel.alpha_dot, "rad/s")}),
+        events=[
+            ds.Event("contact_lost", wheel.pressure, *lost),
+            ds.Event("not_admissible", _room(wheel), ds.FALLING, ds.Stop()),
+        ],
+        **{"kinetic": wheel.kinetic, "force": wheel.force, **more},
+    )
+
+
+def _room(wheel: _Wheel) -> ca.SX:
+    """Return what is positive while the wheel touches the curve in one point alone.
+
+    The curve must not bend more than the wheel. Where it comes back to itself, the wheel touches
+    it a second time before: there the contact enters one of two small circles (of radius 0 where
+    nothing stops the wheel).
+    """
+    room = wheel.clearance
+    for side in ("1", "2"):
+        x, z, radius = (wheel.stops[f"stop_{name}_{side}"] for name in ("x", "z", "radius"))
+        room *= (wheel.at.contact_x - x) ** 2 + (wheel.at.contact_z - z) ** 2 - radius**2
+    return room
+
+
+def physical(pendulum: bool, one_sided: bool, curve: Curve) -> ds.MechanicalSystem:
+    """Pose the wheel in its regular form."""
+    wheel = _wheel(curve, pendulum)
+    return _system(
+        wheel,
+        [
+            ds.Holonomic("contact", wheel.contact, ideal=False),
+            ds.Implicit("tangency", wheel.tangency, wheel.alpha),
+            ds.Nonholonomic("rolling", wheel.slip, ideal=False),
+            ds.Relation("torque_balance", wheel.u.torque - wheel.p.radius * wheel.friction),
+        ],
+        one_sided,
+    )
+
+
+def printed(pendulum: bool, one_sided: bool, curve: Curve) -> ds.MechanicalSystem:
+    """Pose the wheel as the paper does: four residuals, four controls."""
+    wheel = _wheel(curve, pendulum, controls={"alpha_control": "rad/s^2"})
+    radius, theta_dot, alpha_dot = wheel.p.radius, wheel.q.dot.theta, wheel.alpha_dot
+    contact_velocity = wheel.velocity + radius * alpha_dot * wheel.tangent
+    rolling = ca.sumsqr(contact_velocity) - radius**2 * (theta_dot**2 + alpha_dot**2)
+    energy = wheel.kinetic + wheel.potential
+    return _system(
+        wheel,
+        [
+            ds.Holonomic("contact", wheel.contact, ideal=False),
+            ds.Holonomic("tangency", wheel.tangency, ideal=False),
+            ds.Nonholonomic("rolling", rolling, ideal=False, singular_at_rest=True),
+            ds.Nonholonomic("energy", energy, ideal=False, from_start=True, singular_at_rest=True),
+        ],
+        one_sided,
+        # A unit inertia makes the control of alpha its second derivative.
+        kinetic=wheel.kinetic + alpha_dot**2 / 2,
+        force=wheel.force | {"alpha": wheel.u.alpha_control},
+        outputs={"energy": (energy, "J")},
+    )
+
+
+def blend(pendulum: bool, one_sided: bool, curve: Curve) -> ds.MechanicalSystem:
+    """Pose the wheel with energy and torque balance in one row."""
+    wheel = _wheel(curve, pendulum, blending=(0.01, "m^2/s^2", ds.POSITIVE))
+    energy = ds.Invariant("energy", wheel.kinetic + wheel.potential)
+    power = ca.dot(wheel.reaction, wheel.velocity) + wheel.u.torque * wheel.q.dot.theta
+    imbalance = wheel.friction - wheel.u.torque / wheel.p.radius
+    row = wheel.speed * (power + energy.correction) + wheel.p.blending * imbalance
+    return _system(
+        wheel,
+        [
+            ds.Holonomic("contact", wheel.contact, ideal=False),
+            ds.Implicit("tangency", wheel.tangency, wheel.alpha),
+            ds.Nonholonomic("rolling", wheel.slip, ideal=False),
+            ds.Relation("torque_balance", row),
+            energy,
+        ],
+        one_sided,
+    )

@@ -1,0 +1,99 @@
+"""The paper's figures 2 and 3, and what the wheel looks like."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from daesolve.drawing import Arrow, Circle, Dot, Drawing, Line, Linear, Polar, Shape, Trace
+from daesolve_problems.curves import Curve
+from daesolve_problems.tracks import trace
+
+Document = Mapping[str, Any]
+
+
+def energy_error(document: Document) -> Figure:
+    """Draw E - E0 over time (figure 2): spikes die at once where the energy is driven."""
+    times, energy = _series(document["times"]), _series(document["outputs"]["energy"])
+    figure, axes = _axes(2.6)
+    axes.plot(times, energy - energy[0], linewidth=0.8)
+    axes.set_xlabel("t (s)")
+    axes.set_ylabel("E − E₀ (J)")
+    return figure
+
+
+def reactions_along_the_curve(document: Document) -> Figure:
+    """Draw the reaction over the place (figure 3): a hoop's is one closed curve, run after run."""
+    place = _series(document["outputs"]["contact_x"])
+    figure, axes = _axes(3.6)
+    for name, label in (("reaction_x", "Rx"), ("reaction_z", "Rz")):
+        reaction = _series(document["reactions"][name])
+        axes.plot(place, reaction, ".", markersize=2, label=label)
+    axes.set_xlabel("contact_x (m)")
+    axes.set_ylabel("reaction (N)")
+    axes.legend(markerscale=4)
+    return figure
+
+
+def drawing(curves: Mapping[str, Curve], document: Document) -> Drawing:
+    """Draw the curve, the wheel with its spokes, the pendulum and the reaction at the contact."""
+    parameters, reactions = document["parameters"], document["reactions"]
+    size = np.hypot(_series(reactions["reaction_x"]), _series(reactions["reaction_z"]))
+    centre = ("x", "z")
+    shapes: list[Shape] = [
+        _ground(curves, document),
+        Circle(centre, "radius", angle="theta", spokes=6, label="wheel"),
+    ]
+    if document["structure"]["pendulum"]:
+        bob = Polar(centre, "pendulum_length", Linear({"phi": 1.0}, -math.pi / 2))
+        shapes += [
+            Trace(bob, label="path of the bob"),
+            Line([centre, bob], role="accent"),
+            Dot(bob, role="accent", label="bob"),
+        ]
+    shapes.append(
+        Arrow(
+            Polar(centre, "radius", "alpha"),
+            ("reaction_x", "reaction_z"),
+            scale=3.0 * parameters["radius"] / max(float(np.nanmax(size)), 1e-300),
+            label="reaction",
+        )
+    )
+    return Drawing(shapes, x_label="x (m)", y_label="z (m)")
+
+
+def _ground(curves: Mapping[str, Curve], document: Document) -> Shape:
+    """Return the curve about where the wheel was; of a nameless curve, where it was."""
+    contact = np.column_stack([_series(document["outputs"][f"contact_{axis}"]) for axis in "xz"])
+    curve = curves.get(document["structure"]["curve"])
+    if curve is None:
+        return Trace(("contact_x", "contact_z"), role="ground", label="rolled over")
+    low, high = np.nanmin(contact, axis=0), np.nanmax(contact, axis=0)
+    margin = 0.08 * max(float(np.max(high - low)), 10 * document["parameters"]["radius"])
+    length = 2.0 * float(np.linalg.norm(high - low)) + 4.0 * margin
+    traced = trace(curve, document["parameters"], contact[0], length)
+    near = np.all((traced.points > low - margin) & (traced.points < high + margin), axis=1)
+    piece = _around_the_start(near, int(np.argmin(np.abs(traced.s))))
+    return Line(traced.points[piece], role="ground", label=curve.label)
+
+
+def _around_the_start(near: np.ndarray, start: int) -> slice:
+    """Return the samples about the start that are near without a gap."""
+    after = np.flatnonzero(~near[start:])
+    before = np.flatnonzero(~near[: start + 1])
+    last = start + int(after[0]) if after.size else len(near)
+    return slice(int(before[-1]) + 1 if before.size else 0, last)
+
+
+def _axes(height: float) -> tuple[Figure, Axes]:
+    figure = Figure(figsize=(8.0, height), layout="constrained")
+    return figure, figure.add_subplot()
+
+
+def _series(entries: Any) -> np.ndarray:
+    return np.array(entries, dtype=float)

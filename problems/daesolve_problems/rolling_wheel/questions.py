@@ -1,0 +1,28 @@
+"""What can be asked about the wheel besides its motion."""
+
+from __future__ import annotations
+
+from daesolve.problem import Answer, BoundCase
+from daesolve_problems.rolling_wheel.starting import room
+
+
+def admissibility(case: BoundCase) -> Answer:
+    """Tell whether the wheel touches the curve in one point alone wherever it can get."""
+    found = room(
+        case.full_start, case.full_parameters, case.problem.meaning(case.full_structure)
+    ).admissibility
+    return Answer(
+        {
+            "admissible": found.admissible,
+            "radius": found.radius,
+            "largest_radius": found.largest_radius,
+            "largest_local_radius": found.largest_local_radius,
+            "tightest": found.tightest and dict(zip("xz", found.tightest, strict=True)),
+            "reach": list(found.stretch),
+            "second_contacts": [
+                {"s": second.s, "contact": list(second.contact), "other": list(second.other)}
+                for second in found.second_contacts
+                if second is not None
+            ],
+        }
+    )

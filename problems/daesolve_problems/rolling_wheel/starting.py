@@ -1,0 +1,178 @@
+"""Where the wheel starts, how far it can get, and what stops it there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from daesolve_problems.curves import Curve, contact_point
+from daesolve_problems.rolling_room import Admissibility, admissibility, barriers
+from daesolve_problems.tracks import Contacts, Stretch, Track, contacts, lowest_centre, reach, trace
+
+Values = Mapping[str, float]
+
+TRACED = (4.0, 16.0, 64.0)
+"""Lengths in m to which the curve is traced, until the wheel cannot get farther."""
+WEIGHTS = (
+    "wheel_mass", "radius", "gravity", "bob_mass", "pendulum_length", "bob_inertia",
+)  # fmt: skip
+"""The parameters that decide, beside those of the curve, how far the wheel gets."""
+FAR_AWAY = 1e6
+"""Where a stop is that stops nothing, m."""
+
+
+def at_contact(given: Values, parameters: Values, structure: Mapping[str, Any]) -> Contacts:
+    """Return the contact at the start."""
+    curve: Curve = structure["curve"]
+    place = contact_point(curve, parameters, given)
+    return contacts(curve, parameters, np.zeros(1), [place])
+
+
+def start(given: Values, parameters: Values, structure: Mapping[str, Any]) -> dict[str, float]:
+    """Place the wheel on the curve at `contact_x` or `polar_angle`, its centre moving along t."""
+    contact = at_contact(given, parameters, structure)
+    speed, radius = given["speed"], parameters["radius"]
+    centre, tangent = contact.centres(radius)[0], contact.tangents[0]
+    guess = {
+        "x": float(centre[0]),
+        "z": float(centre[1]),
+        "theta": 0.0,
+        "alpha": math.atan2(contact.normals[0, 1], contact.normals[0, 0]),
+        "x_dot": speed * float(tangent[0]),
+        "z_dot": speed * float(tangent[1]),
+        "theta_dot": -speed / radius,
+    }
+    if structure["pendulum"]:
+        guess |= {"phi": given.get("phi", 0.0), "phi_dot": given.get("phi_dot", 0.0)}
+    return guess
+
+
+def printed_start(
+    given: Values, parameters: Values, structure: Mapping[str, Any]
+) -> dict[str, float]:
+    """Start as the printed residuals have it: r theta' = -u sqrt((1 + r kappa) / (1 - r kappa))."""
+    bend = parameters["radius"] * float(at_contact(given, parameters, structure).curvature[0])
+    guess = start(given, parameters, structure)
+    turning = given["speed"] / parameters["radius"] * bend / (1.0 - bend)
+    ratio = (1.0 + bend) / (1.0 - bend)
+    return guess | {
+        "alpha_dot": turning,
+        "theta_dot": guess["theta_dot"] * math.sqrt(ratio) if ratio >= 0.0 else math.nan,
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class Room:
+    """The curve about the start, and what of it the wheel can roll over.
+
+    Parameters
+    ----------
+    track
+        The curve, traced.
+    stretch
+        The arc lengths that its energy lets it reach, m.
+    admissibility
+        Whether it touches the curve in one point alone there.
+    energy
+        E0 - V_min, V_min the lowest potential energy on the stretch, J.
+    """
+
+    track: Track
+    stretch: Stretch
+    admissibility: Admissibility
+    energy: float
+
+
+def room(given: Values, parameters: Values, structure: Mapping[str, Any]) -> Room:
+    """Find out how far the wheel can get from its start."""
+    curve: Curve = structure["curve"]
+    return _room(
+        curve,
+        bool(structure["pendulum"]),
+        _pairs(given, ("contact_x", "polar_angle", "speed", "phi", "phi_dot")),
+        _pairs(parameters, (*WEIGHTS, *curve.parameters)),
+    )
+
+
+def _pairs(values: Values, names: Iterable[str]) -> tuple[tuple[str, float], ...]:
+    return tuple((name, float(values[name])) for name in names if name in values)
+
+
+@lru_cache(maxsize=32)
+def _room(
+    curve: Curve,
+    pendulum: bool,
+    given: tuple[tuple[str, float], ...],
+    parameters: tuple[tuple[str, float], ...],
+) -> Room:
+    start_values, numbers = dict(given), dict(parameters)
+    contact = at_contact(start_values, numbers, {"curve": curve})
+    radius, gravity = numbers["radius"], numbers["gravity"]
+    begin = float(contact.centres(radius)[0, 1])
+    mass, moving = _energy_above_the_start(contact, start_values, numbers, pendulum=pendulum)
+    top = begin + moving / (mass * gravity) if gravity > 0.0 else math.inf
+    for length in TRACED:
+        traced = trace(curve, numbers, contact.points[0], length)
+        stretch = reach(traced, radius, top)
+        if (
+            traced.perimeter is not None
+            or traced.ends[0] < stretch[0] < stretch[1] < traced.ends[1]
+        ):
+            break
+    lowest = lowest_centre(traced, radius, stretch)
+    return Room(
+        traced,
+        stretch,
+        admissibility(traced, radius, stretch),
+        moving + mass * gravity * (begin - lowest),
+    )
+
+
+def _energy_above_the_start(
+    contact: Contacts, given: Values, parameters: Values, *, pendulum: bool
+) -> tuple[float, float]:
+    """Return the mass (kg) that is lifted, and the energy (J) beside its potential energy."""
+    mass, speed = parameters["wheel_mass"], given["speed"]
+    energy = mass * speed**2
+    if not pendulum:
+        return mass, energy
+    bob, length = parameters["bob_mass"], parameters["pendulum_length"]
+    phi, rate = given.get("phi", 0.0), given.get("phi_dot", 0.0)
+    along = contact.tangents[0] @ np.array([math.cos(phi), math.sin(phi)])
+    energy += bob * speed**2 / 2 + (bob * length**2 + parameters["bob_inertia"]) * rate**2 / 2
+    energy += bob * length * speed * rate * float(along)
+    energy += bob * parameters["gravity"] * length * (1.0 - math.cos(phi))
+    return mass + bob, energy
+
+
+def energy_scale(
+    given: Values, parameters: Values, structure: Mapping[str, Any]
+) -> dict[str, float]:
+    """E0 - V_min, V_min the lowest potential energy on the stretch that the start can reach."""
+    energy = room(given, parameters, structure).energy
+    return {"energy": energy} if energy > 0.0 else {}
+
+
+def stops(given: Values, parameters: Values, structure: Mapping[str, Any]) -> dict[str, float]:
+    """Return the two circles that the contact enters where the wheel touches the curve twice.
+
+    Raises
+    ------
+    OutOfRangeError
+        The wheel does not fit on the curve where it starts.
+    """
+    found = room(given, parameters, structure)
+    values: dict[str, float] = {}
+    for number, barrier in enumerate(barriers(found.track, found.admissibility), start=1):
+        nothing = barrier.radius == 0.0
+        values |= {
+            f"stop_x_{number}": FAR_AWAY if nothing else barrier.x,
+            f"stop_z_{number}": FAR_AWAY if nothing else barrier.z,
+            f"stop_radius_{number}": barrier.radius,
+        }
+    return values
