@@ -14,7 +14,7 @@ from daesolve.errors import (
     UnsupportedError,
 )
 
-from .systems import oscillator, pendulum, prepared_run, sleigh, wheel, wheel_state
+from .systems import pendulum, prepared_run, sleigh, wheel, wheel_state
 
 FAULTS = {
     "unknown state": (

@@ -1,14 +1,9 @@
 """Where a disc of radius r can roll on a traced curve, and where it touches it a second time.
 
-The circle that is tangent to the curve in P, on the wheel's side, and passes through another point
-Q of the curve has the curvature
-
-    g(P, Q) = 2 n . (P - Q) / |P - Q|^2,    g(P, P) = kappa(P)
-
-with n the normal in P; g is continuous. The largest disc that is tangent in P and has no point of
-the curve inside has the radius 1 / K(P), K(P) = max over Q of g(P, Q). So r K < 1 is the local
-condition r kappa < 1 and the global one, that the curve of centres does not meet itself, in one;
-and where r K = 1 first, the rolling disc touches the curve a second time.
+A disc fits in P where r K(P) < 1, K(P) being the greatest curvature of a circle that is tangent to
+the curve in P and passes through another point of it (`daesolve_problems.tangent_circles`). That is
+the local condition r kappa < 1 and the global one, that the curve of centres does not meet itself,
+in one; and where r K = 1 first, the rolling disc touches the curve a second time.
 """
 
 from __future__ import annotations
@@ -20,31 +15,22 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize, minimize_scalar
-from scipy.spatial import KDTree
 
 from daesolve.errors import OutOfRangeError
 from daesolve_problems.curves import Array
-from daesolve_problems.tracks import Contacts, Stretch, Track, trace
+from daesolve_problems.tangent_circles import Surroundings
+from daesolve_problems.tracks import Contacts, Stretch, Track
 
 Point: TypeAlias = tuple[float, float]
 
 CANDIDATES: Final = 8
 """How many of the highest peaks of sampled values are refined."""
 
-NEAR: Final = 1e-3
-"""Points nearer than this, in least radii of curvature, are taken as one: g(P, P)."""
-
 ROUNDING: Final = 1e-8
-"""The relative error of g(P, Q) for points that are so near."""
-
-RAY_SAMPLES: Final = 33
-"""Points in which f is looked at between the curve and the centre of the largest disc."""
+"""The relative error of g(P, Q) where Q is near P, and of the curvature of straight lines."""
 
 ZOOMS: Final = 12
 """How often a bracket about a second contact is narrowed, eightfold, or its window is moved."""
-
-BLOCK: Final = 50_000
-"""Pairs of points that are compared at once: they stay in the cache."""
 
 
 @dataclass(frozen=True)
@@ -135,36 +121,29 @@ def admissibility(track: Track, radius: float, stretch: Stretch | None = None) -
     if not (math.isfinite(radius) and radius > 0.0):
         raise OutOfRangeError(f"the radius of a disc is {radius!r}, but must be positive")
     rolled = track.at(track.places(stretch))
-    room = _Room.around(track)
+    room = Surroundings.around(track)
     required = room.required(rolled)
     bends = _bends(track, rolled)
     # the highest, and the highest that would still let the disc pass
     peaks = {*_peaks(required), *_peaks(np.where(radius * required < 1.0, required, -math.inf))}
     passages = [_passage(room, rolled, k) for k in sorted(peaks)]
-    sharpest, place = max(bends)
-    value = sharpest
-    # where Q comes to P, g is kappa up to rounding: that is no passage
-    if max(passages)[0] > sharpest + ROUNDING * abs(sharpest):
-        value, place = max(passages)
-    # what lies between samples counts as one, lest the disc be let through
-    extra = np.array(bends + passages)
-    s, place_of = np.unique(np.concatenate((extra[:, 1], rolled.s)), return_inverse=True)
-    needed = np.full(s.size, -math.inf)
-    np.maximum.at(needed, place_of, np.concatenate((extra[:, 0], required)))
+    value, place = _tightest(bends, passages)
+    s, needed = _with_peaks(rolled.s, required, bends + passages)
     start = int(np.searchsorted(s, 0.0))
     admissible = radius * value < 1.0
     sides = ((s[start::-1], needed[start::-1]), (s[start:], needed[start:]))
     backward, forward = (
         None if admissible else _first_second_contact(room, radius, *side) for side in sides
     )
+    largest = _radius(track, value)
     return Admissibility(
         radius=radius,
         stretch=(float(rolled.s[0]), float(rolled.s[-1])),
         admissible=admissible,
         fits_at_start=admissible or radius * float(needed[start]) < 1.0,
-        largest_local_radius=_radius(sharpest),
-        largest_radius=_radius(value),
-        tightest=_point(track, place) if value > 0.0 else None,
+        largest_local_radius=_radius(track, max(bends)[0]),
+        largest_radius=largest,
+        tightest=_point(track, place) if math.isfinite(largest) else None,
         second_contacts=(backward, forward),
     )
 
@@ -240,108 +219,14 @@ def _barrier(track: Track, free: Array, stop: SecondContact, radius: float) -> B
     return Barrier(float(centre[0]), float(centre[1]), reached)
 
 
-def _radius(curvature: float) -> float:
-    return 1.0 / curvature if curvature > 0.0 else math.inf
+def _radius(track: Track, curvature: float) -> float:
+    bent = curvature * float(np.ptp(track.s)) > ROUNDING
+    return 1.0 / curvature if bent else math.inf
 
 
 def _point(track: Track, s: float) -> Point:
     x, z = track.at(s).points[0]
     return float(x), float(z)
-
-
-def _once(track: Track) -> Contacts:
-    """Return the samples of a track, those of a closed one once round."""
-    if track.perimeter is None:
-        return track
-    return track.part((track.s >= 0.0) & (track.s < track.perimeter))
-
-
-@dataclass(frozen=True, eq=False)
-class _Room:
-    """The pieces of the curve that bound the room of a wheel; it rolls on the first."""
-
-    pieces: tuple[Track, ...]
-    near: float
-
-    @classmethod
-    def around(cls, track: Track) -> _Room:
-        sharpest = max(float(np.abs(track.curvature).max()), 1.0 / float(np.ptp(track.s)))
-        alone = cls((track,), NEAR / sharpest)
-        return cls((track, *_other_pieces(alone)), alone.near)
-
-    @property
-    def track(self) -> Track:
-        return self.pieces[0]
-
-    def circles(self, at: Contacts, through: Contacts) -> Array:
-        """Return g(P, Q) in 1/m for every P of the first and Q of the second, shape (n, m)."""
-        d_x = at.points[:, :1] - through.points[:, 0]
-        d_z = at.points[:, 1:] - through.points[:, 1]
-        squared = d_x * d_x + d_z * d_z
-        same = squared < self.near * self.near
-        squared[same] = 1.0
-        g = 2.0 * (at.normals[:, :1] * d_x + at.normals[:, 1:] * d_z) / squared
-        return np.where(same, at.curvature[:, None], g)
-
-    def required(self, at: Contacts) -> Array:
-        """Return K(P) = max over Q of g(P, Q), in 1/m, with Q among the samples."""
-        required = np.full(at.s.size, -math.inf)
-        for places in map(_once, self.pieces):
-            rows = max(1, BLOCK // places.s.size)
-            for k in range(0, at.s.size, rows):
-                block = slice(k, k + rows)
-                g = self.circles(at.part(block), places)
-                required[block] = np.maximum(required[block], g.max(axis=1))
-        return required
-
-    def opposite(self, at: Contacts) -> list[tuple[Track, Contacts, Array]]:
-        """Return every piece with its samples and their g(P, Q) for a single P."""
-        sampled = [(piece, _once(piece)) for piece in self.pieces]
-        return [(piece, places, self.circles(at, places)[0]) for piece, places in sampled]
-
-
-def _other_pieces(room: _Room) -> list[Track]:
-    """Trace the pieces that stand between the curve and the centres of its largest discs.
-
-    A point of such a piece in one of these discs is seen from the point of the track nearest to
-    it, along the normal there and no deeper than the centre of the largest disc there.
-    """
-    track = room.track
-    places, size = _once(track), float(np.ptp(track.s))
-    depths = 1.0 / np.maximum(room.required(places), 1.0 / size)
-
-    def inside(points: Array) -> NDArray[np.bool_]:
-        return track.curve.evaluate(track.values, points)[0] < 0.0
-
-    def seen(fraction: Array) -> Array:
-        return places.points - (fraction * depths)[:, None] * places.normals
-
-    fractions = np.linspace(0.0, 1.0, RAY_SAMPLES) ** 2
-    blocked = np.array([~inside(seen(np.full(depths.size, part))) for part in fractions[1:]])
-    hit = blocked.any(axis=0)
-    if not hit.any():
-        return []
-    first = np.argmax(blocked, axis=0)
-    low, high = fractions[first], fractions[first + 1]
-    for _ in range(40):
-        middle = (low + high) / 2.0
-        clear = inside(seen(middle))
-        low, high = np.where(clear, middle, low), np.where(clear, high, middle)
-    seeds = seen(high)[hit]
-    f, f_x, f_z, *_ = track.curve.evaluate(track.values, seeds)
-    # where f jumps or has a pole there is no curve
-    seeds = seeds[np.abs(f) < 1e-6 * size * np.hypot(f_x, f_z)]
-    others: list[Track] = []
-    while seeds.size:
-        try:
-            piece = trace(track.curve, track.values, seeds[0], size / 2.0)
-        except OutOfRangeError:  # a point alone
-            seeds = seeds[1:]
-            continue
-        others.append(piece)
-        distance, _ = KDTree(piece.points).query(seeds)
-        seeds = seeds[distance > np.diff(piece.s).max()]
-    return others
 
 
 def _is_peak(values: Array) -> NDArray[np.bool_]:
@@ -363,6 +248,23 @@ def _between(s: Array, k: int) -> tuple[float, float]:
     return float(s[max(k - 1, 0)]), float(s[min(k + 1, s.size - 1)])
 
 
+def _tightest(
+    bends: list[tuple[float, float]], passages: list[tuple[float, float]]
+) -> tuple[float, float]:
+    """Return the greatest (K, s); where Q comes to P, g is kappa up to rounding: no passage."""
+    bend, passage = max(bends), max(passages)
+    return passage if passage[0] > bend[0] + ROUNDING * abs(bend[0]) else bend
+
+
+def _with_peaks(s: Array, required: Array, peaks: list[tuple[float, float]]) -> tuple[Array, Array]:
+    """Count peaks between samples as samples, lest the disc be let through."""
+    extra = np.array(peaks)
+    places, index = np.unique(np.concatenate((s, extra[:, 1])), return_inverse=True)
+    needed = np.full(places.size, -math.inf)
+    np.maximum.at(needed, index, np.concatenate((required, extra[:, 0])))
+    return places, needed
+
+
 def _bends(track: Track, rolled: Contacts) -> list[tuple[float, float]]:
     """Return (kappa, s) in the sharpest bends towards the wheel, ends of the stretch included."""
     bends = []
@@ -380,7 +282,7 @@ def _bends(track: Track, rolled: Contacts) -> list[tuple[float, float]]:
     return bends
 
 
-def _passage(room: _Room, rolled: Contacts, k: int) -> tuple[float, float]:
+def _passage(room: Surroundings, rolled: Contacts, k: int) -> tuple[float, float]:
     """Return (g, s) where g(P, Q) is greatest near a sample P and its greatest Q."""
     piece, places, row = max(room.opposite(rolled.part([k])), key=lambda entry: entry[2].max())
     j = int(np.argmax(row))
@@ -417,7 +319,7 @@ def _passage(room: _Room, rolled: Contacts, k: int) -> tuple[float, float]:
 
 
 def _first_second_contact(
-    room: _Room, radius: float, s: Array, needed: Array
+    room: Surroundings, radius: float, s: Array, needed: Array
 ) -> SecondContact | None:
     """Find where r K first reaches 1 along samples that lead away from the start."""
     over = np.flatnonzero(radius * needed >= 1.0)
@@ -446,7 +348,7 @@ def _first_second_contact(
 
 
 def _touch(
-    room: _Room, piece: Track, radius: float, bracket: Stretch, window: Stretch
+    room: Surroundings, piece: Track, radius: float, bracket: Stretch, window: Stretch
 ) -> tuple[float, float]:
     """Find the arc lengths of P and Q at the second contact.
 

@@ -1,7 +1,7 @@
 """A heavy wheel on a curve, rolling without slip, with or without a pendulum on its axle.
 
-`models` has the equations, `starting` where it starts and how far it gets, `questions` what can be
-asked besides its motion, `pictures` the paper's figures and the drawing.
+`models` has the equations, `starting` where it starts and how far it gets, `questions` and
+`turning` what can be asked besides its motion, `pictures` the paper's figures and the drawing.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from daesolve_problems.rolling_wheel.pictures import (
 )
 from daesolve_problems.rolling_wheel.questions import admissibility
 from daesolve_problems.rolling_wheel.starting import energy_scale, printed_start, start, stops
+from daesolve_problems.rolling_wheel.turning import turning_points
 
 CURVES: dict[str, Curve] = {"quartic": QUARTIC, "circle": CIRCLE}
 HALF_AN_HOUR = 1800.0
@@ -34,7 +35,7 @@ problem = ds.Problem(
     start={"physical": start, "printed": printed_start, "blend": start},
     scales=energy_scale,
     derived=stops,
-    analyses={"admissibility": admissibility},
+    analyses={"admissibility": admissibility, "turning-points": turning_points},
     figures={
         "energy error (the paper's figure 2)": energy_error,
         "reactions along the curve (the paper's figure 3)": reactions_along_the_curve,
