@@ -223,6 +223,22 @@ class Saddle:
             residual[row] = total
         return residual
 
+    def singular_influences(self) -> ca.SX:
+        """Return, one after the other, what the reactions do to goals that are singular at rest.
+
+        It is linear in the velocities: it turns round where the motion passes through rest.
+        """
+        basis = self.factors.block_basis
+        matrices = (
+            {} if basis is None else dict(zip(self.factors.block_rows, basis.matrix, strict=True))
+        )
+        parts = [
+            ca.vertcat(*matrices.get(self._count + number, [row.jacobian.T]))
+            for number, row in enumerate(self.dynamics.rows)
+            if row.typical is not None
+        ]
+        return ca.vertcat(ca.SX(0, 1), *parts)
+
     def relative_pivots(self) -> list[ca.SX]:
         """Return, for each goal, what is left of its grip on the accelerations, 0 to about 1.
 

@@ -22,6 +22,8 @@ TAIL = 6
 """Steps in a row that show a pivot that passed through zero."""
 STRAIGHT = 0.2
 """Relative change of slope below which a line counts as straight."""
+WEAK = 1e-2
+"""A goal that is singular at rest, with a relative pivot below this, is at rest with another."""
 LOST_GRIP = 1e-9
 """A relative pivot below this means that constraints have become dependent."""
 
@@ -34,6 +36,40 @@ class LostGrip:
     goals: tuple[str, ...]
     last_time: float
     last_state: np.ndarray
+
+
+@dataclass(frozen=True)
+class _Grip:
+    """Steps with the relative pivots and the influences of singular goals at their ends."""
+
+    times: np.ndarray
+    states: np.ndarray
+    grips: np.ndarray
+    influences: np.ndarray
+
+    def then(self, later: _Grip) -> _Grip:
+        """Join two stretches."""
+        return _Grip(
+            np.concatenate([self.times, later.times]),
+            np.vstack([self.states, later.states]),
+            np.vstack([self.grips, later.grips]),
+            np.vstack([self.influences, later.influences]),
+        )
+
+    def tail(self, count: int) -> _Grip:
+        """Return the last steps."""
+        parts = (self.times, self.states, self.grips, self.influences)
+        return _Grip(*(part[-count:] for part in parts))
+
+
+def _turned(influence: np.ndarray) -> int | None:
+    """Return the first step over which an influence, (k, n), has come to point the other way.
+
+    It is linear in the velocities, and was zero where the motion came to rest in between.
+    """
+    along = np.sum(influence[1:] * influence[:-1], axis=1)
+    turned = np.flatnonzero(along < 0.0)
+    return int(turned[0]) + 1 if turned.size else None
 
 
 def _loss(times: np.ndarray, grip: np.ndarray) -> int | None:
@@ -106,11 +142,7 @@ class Monitor:
         self.largest_kinetic = 0.0
         self.smallest_pivots = np.full(len(problem.pivot_goals), np.inf)
         self.lost_grip: LostGrip | None = None
-        self._tail = (
-            np.empty(0),
-            np.empty((0, problem.size)),
-            np.empty((0, len(problem.pivot_goals))),
-        )
+        self._tail: _Grip | None = None
         self._squares: dict[int, np.ndarray] = {}
         self._counts: dict[int, int] = {}
         self._last_time = start_time
@@ -126,7 +158,9 @@ class Monitor:
                 self._observe(block)
 
     def _observe(self, block: StepBlock) -> None:
-        table = evaluate_block(self.problem.residuals, block.times, block.states, self.values)[0]
+        table, influences = evaluate_block(
+            self.problem.residuals, block.times, block.states, self.values
+        )
         count = len(self.problem.watched)
         sizes = np.abs(table[:, :count])
         worst = np.where(np.isnan(sizes), np.inf, sizes)
@@ -139,7 +173,7 @@ class Monitor:
         self._last_time = float(block.times[-1])
         self.largest_kinetic = max(self.largest_kinetic, float(np.max(table[:, count])))
         self._bin(block.times, sizes)
-        self._watch_grip(block, table[:, count + 1 :])
+        self._watch_grip(block, table[:, count + 1 :], influences)
 
     def _bin(self, times: np.ndarray, sizes: np.ndarray) -> None:
         elapsed = np.abs(times - self.start_time)
@@ -154,28 +188,43 @@ class Monitor:
             self._squares[number] = self._squares.get(number, 0.0) + total
             self._counts[number] = self._counts.get(number, 0) + int(chosen.sum())
 
-    def _watch_grip(self, block: StepBlock, pivots: np.ndarray) -> None:
+    def _watch_grip(self, block: StepBlock, pivots: np.ndarray, influences: np.ndarray) -> None:
         if not pivots.size or self.lost_grip is not None:
             return
-        grip = np.where(np.isnan(pivots), 0.0, pivots)
-        self.smallest_pivots = np.minimum(self.smallest_pivots, grip.min(axis=0))
-        times = np.concatenate([self._tail[0], block.times])
-        states = np.vstack([self._tail[1], block.states])
-        grips = np.vstack([self._tail[2], grip])
-        lost = [_loss(times, column) for column in grips.T]
-        found = [index for index in lost if index is not None]
-        if found:
-            first = min(found)
-            goals = tuple(
-                name
-                for name, index in zip(self.problem.pivot_goals, lost, strict=True)
-                if index is not None and index <= first + 1
-            )
-            last = max(first - 1, 0)
-            self.lost_grip = LostGrip(
-                float(times[first]), goals, float(times[last]), states[last].copy()
-            )
-        self._tail = (times[-TAIL:], states[-TAIL:], grips[-TAIL:])
+        grips = np.where(np.isnan(pivots), 0.0, pivots)
+        self.smallest_pivots = np.minimum(self.smallest_pivots, grips.min(axis=0))
+        steps = _Grip(block.times, block.states, grips, influences)
+        steps = steps if self._tail is None else self._tail.then(steps)
+        self._tail = steps.tail(TAIL)
+        lost = self._losses(steps)
+        if not lost:
+            return
+        first = min(lost.values())
+        last = max(first - 1, 0)
+        weak = steps.grips[last : first + 1].min(axis=0)
+        goals = tuple(
+            name
+            for name, grip in zip(self.problem.pivot_goals, weak, strict=True)
+            if lost.get(name, first + 2) <= first + 1
+            or (name in self.problem.singular_goals and grip < WEAK)
+        )
+        self.lost_grip = LostGrip(
+            float(steps.times[first]), goals, float(steps.times[last]), steps.states[last].copy()
+        )
+
+    def _losses(self, steps: _Grip) -> dict[str, int]:
+        """Return the first step at which each goal has lost its grip, if it has."""
+        singular = self.problem.singular_goals
+        parts = np.split(steps.influences, len(singular), axis=1) if singular else ()
+        turned = {goal: _turned(part) for goal, part in zip(singular, parts, strict=True)}
+        found: dict[str, int] = {}
+        for goal, grip in zip(self.problem.pivot_goals, steps.grips.T, strict=True):
+            where = [
+                step for step in (_loss(steps.times, grip), turned.get(goal)) if step is not None
+            ]
+            if where:
+                found[goal] = min(where)
+        return found
 
     def weakest(self) -> tuple[str, ...]:
         """Name the goals whose grip fell furthest, weakest first."""

@@ -274,7 +274,7 @@ class _Run:
         lost = self.monitor.lost_grip
         if lost is None or self.prepared.rank_loss == "pass":
             return False
-        at_rest = set(lost.goals) <= self.prepared.problem.singular_goals
+        at_rest = set(lost.goals) <= set(self.prepared.problem.singular_goals)
         return not (at_rest and self.prepared.solver.steps_over)
 
     def _cut(self, end: SegmentEnd) -> SegmentEnd:
@@ -313,7 +313,7 @@ class _Run:
         """Say which reactions lost their grip, why, and what to change."""
         names = ", ".join(map(repr, goals))
         why = "constraints depend on each other there; ask for rank_loss = 'pass', or end before"
-        if set(goals) <= self.prepared.problem.singular_goals:
+        if set(goals) <= set(self.prepared.problem.singular_goals):
             why = (
                 "the motion comes to rest, where no reaction influences them; pose them linear in "
                 "the velocities, step over it with a fixed step, or end before"
@@ -350,7 +350,7 @@ class _Run:
                 "grip, and wherever else they did"
                 + (
                     ": at rest the goals do not tell how the motion goes on"
-                    if set(lost.goals) <= problem.singular_goals
+                    if set(lost.goals) <= set(problem.singular_goals)
                     else ""
                 )
             )

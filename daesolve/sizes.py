@@ -89,7 +89,7 @@ def run_probe(
     moments = np.array(times)
     steps = np.abs(np.diff(moments)) if len(times) > 1 else np.array([1e-3])
     count = len(problem.watched)
-    measured = evaluate_block(problem.residuals, moments, table, values)[0]
+    measured, _ = evaluate_block(problem.residuals, moments, table, values)
     pivots = dict(zip(problem.pivot_goals, measured[:, count + 1 :].T, strict=True))
     reactions = evaluate_block(problem.recover, moments, table, values)[1]
     return Probe(

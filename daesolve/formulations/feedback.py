@@ -113,13 +113,16 @@ class Feedback(Formulation):
             residuals=function_of(
                 "residuals",
                 arguments,
-                [ca.vertcat(*residuals, kinetic, *saddle.relative_pivots())],
-                (names, ["residuals"]),
+                [
+                    ca.vertcat(*residuals, kinetic, *saddle.relative_pivots()),
+                    saddle.singular_influences(),
+                ],
+                (names, ["residuals", "influences"]),
             ),
             guards=function_of("guards", arguments, [ca.vertcat(empty, *guards)], (names, ["g"])),
             watched=watched,
             pivot_goals=tuple(row.name for row in dynamics.rows),
-            singular_goals=frozenset(row.name for row in dynamics.rows if row.typical is not None),
+            singular_goals=tuple(row.name for row in dynamics.rows if row.typical is not None),
             events=dynamics.events,
             plan=plan,
         )

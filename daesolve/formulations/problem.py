@@ -60,7 +60,8 @@ class OdeProblem:
         (t, x, p) -> (accelerations, reactions, outputs)
     residuals
         (t, x, p) -> the residuals in the order of `watched`, then the kinetic energy, then the
-        relative pivot of each goal in `pivot_goals`.
+        relative pivot of each goal in `pivot_goals`; and what the reactions do to each of
+        `singular_goals`, one after the other.
     guards
         (t, x, p) -> the guards in the order of `events`.
     watched, pivot_goals, events
@@ -80,7 +81,7 @@ class OdeProblem:
     guards: ca.Function
     watched: tuple[Watched, ...]
     pivot_goals: tuple[str, ...]
-    singular_goals: frozenset[str]
+    singular_goals: tuple[str, ...]
     events: tuple[Event, ...]
     plan: EliminationPlan
 

@@ -17,8 +17,11 @@ from daesolve.translation import evaluate_block
 LOOKS = 8
 """Parts of a step at whose ends guards are evaluated."""
 MOST_LOOKS = 4096
-FEW = 4
-"""With fewer steps than these, each is looked into."""
+INNER = 0.381966
+"""Part of a step at which guards are judged besides its ends: no ratio of small whole numbers, so
+that no oscillation falls in step with both."""
+FEW = 8
+"""With fewer rows of guards than these, each step is looked into."""
 ROUGH = {"between": 1.5, "within": 0.4}
 """Third over first differences that show what is not resolved: between steps, which are uneven,
 and between even looks within one."""
@@ -26,7 +29,7 @@ and between even looks within one."""
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """Accepted steps with the method's own dense output.
+    """Accepted steps, and the states between their ends.
 
     Parameters
     ----------
@@ -34,21 +37,35 @@ class Steps:
         (k + 1,) from the start of the first step.
     states
         (k + 1, size)
+    inner
+        (k, size) at the part `INNER` of each step, as near as is needed to judge guards by.
     dense
-        times (j,) -> states (j, size) between the first and the last.
+        times (j,) -> states (j, size) between the first and the last, by the method's own
+        interpolant.
+    advance
+        (number of a step, time in it) -> state of the method's own accuracy.
     """
 
     times: np.ndarray
     states: np.ndarray
+    inner: np.ndarray
     dense: Callable[[np.ndarray], np.ndarray]
+    advance: Callable[[int, float], np.ndarray]
+
+
+def inner_times(times: np.ndarray) -> np.ndarray:
+    """Return the time within each step at which guards are judged besides its ends."""
+    return times[:-1] + INNER * np.diff(times)
 
 
 def find_events(problem: OdeProblem, p: np.ndarray, steps: Steps) -> list[EventHit]:
     """Return where guards pass through zero in their directions, in the order of integration.
 
-    All steps are judged by the guards at their ends at once. A step is looked into where a guard
-    changes its sign, or comes so near to zero that it might dip through it in between: nearer
-    than it moves from step to step there.
+    All steps are judged at once by the guards at their ends and at one place between. A step is
+    looked into where a guard changes its sign, or comes so near to zero that it might dip through
+    it in between: nearer than it moves around there.
+
+    Of events at one time, those that stop come last.
 
     Parameters
     ----------
@@ -60,39 +77,50 @@ def find_events(problem: OdeProblem, p: np.ndarray, steps: Steps) -> list[EventH
         The accepted steps.
     """
     directions = [event.direction for event in problem.events]
-    table = evaluate_block(problem.guards, steps.times, steps.states, p)[0]
-    near = np.flatnonzero(worth_a_look(table))
+    ends, table, moments = _judged(problem, p, steps)
+    near = np.flatnonzero(worth_a_look(moments, table).reshape(-1, 2).any(axis=1))
     guards = BufferedFunction(problem.guards, p)
-
-    def state_at(time: float) -> np.ndarray:
-        return steps.dense(np.array([time]))[0]
-
     found: list[EventHit] = []
-    for step in near[_may_hold_a_zero(problem, p, steps, near)]:
-        looks, values = _looked_into(problem, p, steps, int(step))
-        for left in range(len(looks) - 1):
+    for step in map(int, near[_may_hold_a_zero(problem, p, steps, ends, near)]):
+        looks, states, values = _looked_into(problem, p, steps, ends, step)
+        for left in np.flatnonzero(np.any(values[:-1] * values[1:] <= 0.0, axis=1)):
             for index in crossings(values[left], values[left + 1], directions):
                 time, state = locate(
                     lambda t, x, index=index: float(guards(t, x)[index]),
-                    state_at,
-                    *((float(t), state_at(float(t))) for t in looks[left : left + 2]),
+                    lambda time, step=step: steps.advance(step, time),
+                    (float(looks[left]), states[left]),
+                    (float(looks[left + 1]), states[left + 1]),
                 )
                 found.append(EventHit(index, time, state))
     sign = 1.0 if steps.times[-1] >= steps.times[0] else -1.0
-    return sorted(found, key=lambda hit: sign * hit.time)
+    return sorted(found, key=lambda hit: (sign * hit.time, problem.events[hit.index].then.stops))
+
+
+def _judged(
+    problem: OdeProblem, p: np.ndarray, steps: Steps
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the guards at the ends of steps; and these with those in between, and their times."""
+    count = len(steps.times) - 1
+    moments = np.empty(2 * count + 1)
+    moments[::2], moments[1::2] = steps.times, inner_times(steps.times)
+    states = np.empty((2 * count + 1, steps.states.shape[1]))
+    states[::2], states[1::2] = steps.states, steps.inner
+    table = evaluate_block(problem.guards, moments, states, p)[0]
+    return table[::2], table, moments
 
 
 def _may_hold_a_zero(
-    problem: OdeProblem, p: np.ndarray, steps: Steps, near: np.ndarray
+    problem: OdeProblem, p: np.ndarray, steps: Steps, ends: np.ndarray, near: np.ndarray
 ) -> np.ndarray:
     """Look into steps, all at once, and tell which of them need a closer look."""
     if not near.size:
         return np.zeros(0, dtype=bool)
-    starts, ends = steps.times[near], steps.times[near + 1]
-    looks = starts[:, None] + (ends - starts)[:, None] * np.arange(LOOKS + 1) / LOOKS
-    moments = np.clip(looks.ravel(), min(steps.times[[0, -1]]), max(steps.times[[0, -1]]))
-    values = evaluate_block(problem.guards, moments, steps.dense(moments), p)[0]
-    values = np.moveaxis(values.reshape(len(near), LOOKS + 1, -1), 0, 1)
+    first, last = steps.times[near], steps.times[near + 1]
+    looks = first[:, None] + (last - first)[:, None] * np.arange(1, LOOKS) / LOOKS
+    moments = looks.ravel()
+    inside = evaluate_block(problem.guards, moments, steps.dense(moments), p)[0]
+    inside = np.moveaxis(inside.reshape(len(near), LOOKS - 1, -1), 0, 1)
+    values = np.concatenate([ends[None, near], inside, ends[None, near + 1]])
     left, middle, right = values[:-2], values[1:-1], values[2:]
     with np.errstate(all="ignore"):
         bend = left - 2.0 * middle + right
@@ -100,57 +128,77 @@ def _may_hold_a_zero(
         moves = np.maximum(np.abs(left - middle), np.abs(right - middle))
         dips = (middle * bend > 0.0) & ((top * middle <= 0.0) | (np.abs(top) <= 0.5 * moves))
         changes = values[:-1] * values[1:] <= 0.0
-    rough = _rough(values, ROUGH["within"])
-    return np.any(changes, axis=(0, 2)) | np.any(dips, axis=(0, 2)) | np.any(rough, axis=(0, 2))
+    found = (changes | _appears(values), dips, _rough(values, ROUGH["within"]))
+    return np.any([np.any(table, axis=(0, 2)) for table in found], axis=0)
 
 
 def _looked_into(
-    problem: OdeProblem, p: np.ndarray, steps: Steps, step: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return times within a step and the guards there, so close that each is smooth between."""
+    problem: OdeProblem, p: np.ndarray, steps: Steps, ends: np.ndarray, step: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return times within a step, states and guards, so close that each is smooth between.
+
+    At the ends they are those of the steps: what one step takes for negative there, the next
+    does not take for positive.
+    """
     start, end = steps.times[step], steps.times[step + 1]
+
+    def look(times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        states = steps.dense(times)
+        return states, evaluate_block(problem.guards, times, states, p)[0]
+
     parts = LOOKS
     while True:
         looks = np.linspace(start, end, parts + 1)
-        values = evaluate_block(problem.guards, looks, steps.dense(looks), p)[0]
+        inner, values = look(looks[1:-1])
+        states = np.vstack([steps.states[step], inner, steps.states[step + 1]])
+        values = np.vstack([ends[step], values, ends[step + 1]])
         # Even looks may fall in step with an oscillation, but not at two distances.
-        if parts >= MOST_LOOKS or not any(
-            np.any(_rough(table, ROUGH["within"])) for table in (values, values[::2])
+        if parts >= MOST_LOOKS or not (
+            np.any(_appears(values))
+            or any(np.any(_rough(table, ROUGH["within"])) for table in (values, values[::2]))
         ):
             break
         parts *= 2
     extra = np.array(extrema(looks, values))
     if extra.size:
+        more = look(extra)
         order = np.argsort(np.concatenate([looks, extra]) * np.sign(end - start), kind="stable")
-        more = evaluate_block(problem.guards, extra, steps.dense(extra), p)[0]
         looks = np.concatenate([looks, extra])[order]
-        values = np.vstack([values, more])[order]
-    return looks, values
+        states = np.vstack([states, more[0]])[order]
+        values = np.vstack([values, more[1]])[order]
+    return looks, states, values
 
 
-def worth_a_look(table: np.ndarray) -> np.ndarray:
-    """Tell which of the steps between the rows of (k + 1, guards) may hold a zero.
+def worth_a_look(times: np.ndarray, table: np.ndarray) -> np.ndarray:
+    """Tell which of the stretches between the rows of (k + 1, guards) may hold a zero.
 
-    It changes its sign in them, comes nearer to zero than it moves from step to step there, or is
-    not smooth from one to the next; with few steps each may.
+    A guard changes its sign in them, comes nearer to zero than it moves around there, is not
+    smooth from one to the next, or begins or ceases to be a number; with few rows each may.
     """
     if len(table) <= FEW:
         return np.ones(len(table) - 1, dtype=bool)
-    with np.errstate(invalid="ignore"):
-        moves = np.abs(np.diff(table, axis=0))
+    with np.errstate(all="ignore"):
+        spans = np.abs(np.diff(times))[:, None]
+        reach = _around(np.abs(np.diff(table, axis=0)) / spans) * spans
         sizes = np.minimum(np.abs(table[:-1]), np.abs(table[1:]))
-        worth = (table[:-1] * table[1:] <= 0.0) | (sizes <= _around(moves))
+        worth = (table[:-1] * table[1:] <= 0.0) | (sizes <= reach) | _appears(table)
     rough = _rough(table, ROUGH["between"])
     for shift in range(3):
         worth[shift : len(rough) + shift] |= rough
-    return np.any(worth & np.isfinite(moves), axis=1)
+    return np.any(worth, axis=1)
 
 
-def _around(moves: np.ndarray) -> np.ndarray:
-    """Return the largest of each row and its neighbours."""
-    largest = moves.copy()
-    largest[1:] = np.maximum(largest[1:], moves[:-1])
-    largest[:-1] = np.maximum(largest[:-1], moves[1:])
+def _appears(table: np.ndarray) -> np.ndarray:
+    """Tell between which rows a guard begins or ceases to be a finite number."""
+    finite = np.isfinite(table)
+    return finite[:-1] != finite[1:]
+
+
+def _around(slopes: np.ndarray) -> np.ndarray:
+    """Return the largest number of each row and its neighbours."""
+    largest = slopes.copy()
+    largest[1:] = np.fmax(largest[1:], slopes[:-1])
+    largest[:-1] = np.fmax(largest[:-1], slopes[1:])
     return largest
 
 
@@ -159,7 +207,8 @@ def _rough(table: np.ndarray, limit: float) -> np.ndarray:
     with np.errstate(invalid="ignore"):
         moves = np.abs(np.diff(table, axis=0))
         largest = np.maximum(np.maximum(moves[:-2], moves[1:-1]), moves[2:])
-        noise = 1e-12 * np.max(np.abs(table), axis=0, initial=0.0)
+        sizes = np.where(np.isfinite(table), np.abs(table), 0.0)
+        noise = 1e-12 * np.max(sizes, axis=0, initial=0.0)
         return np.abs(np.diff(table, 3, axis=0)) > limit * largest + noise
 
 

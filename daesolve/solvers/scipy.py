@@ -137,7 +137,7 @@ class _Stepping:
                 if stepper.status == "failed" or not np.all(np.isfinite(stepper.y)):
                     return Status.FAILED, message or "the state is no longer finite"
                 after = (float(stepper.t), stepper.y.copy())
-                if self.directions:
+                if self.directions and after[0] != before[0]:
                     stop = self._events(stepper, before, after)
                     if stop is not None:
                         self._sample(stepper, before, stop[0])

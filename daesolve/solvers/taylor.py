@@ -22,7 +22,7 @@ from daesolve.solvers.base import (
     Status,
     positive,
 )
-from daesolve.solvers.guards import Steps, find_events
+from daesolve.solvers.guards import Steps, find_events, inner_times
 from daesolve.trajectory import StepBlock
 from daesolve.translation import (
     Table,
@@ -278,8 +278,7 @@ class _Integrator:
             begin = end
             times, states = _accepted(integrator, dense, until if landed else None)
             if len(times) > 1:
-                steps = Steps(times, states, lambda moments, dense=dense: np.array(dense(moments)))
-                times, states, stop = self._events(state, steps, hits)
+                times, states, stop = self._events(state, times, states, dense, hits)
                 end, final = float(times[-1]), states[-1].copy()
                 observe(StepBlock(times[1:], states[1:]))
                 total += len(times) - 1
@@ -301,20 +300,32 @@ class _Integrator:
         )
 
     def _events(
-        self, state: State, steps: Steps, hits: list[EventHit]
+        self,
+        state: State,
+        times: np.ndarray,
+        states: np.ndarray,
+        dense: Any,
+        hits: list[EventHit],
     ) -> tuple[np.ndarray, np.ndarray, EventHit | None]:
         """Add the events of some steps; return what stays of the steps, and what stopped them."""
         if not self.problem.events:
-            return steps.times, steps.states, None
-        sign = 1.0 if steps.times[-1] >= steps.times[0] else -1.0
+            return times, states, None
+
+        def states_at(moments: np.ndarray) -> np.ndarray:
+            return np.array(dense(moments))
+
+        def advance(step: int, time: float) -> np.ndarray:
+            return states_at(np.array([time]))[0]
+
+        steps = Steps(times, states, states_at(inner_times(times)), states_at, advance)
+        sign = 1.0 if times[-1] >= times[0] else -1.0
         for hit in find_events(self.problem, state.p, steps):
             hits.append(hit)
             if self.problem.events[hit.index].then.stops:
-                before = sign * (steps.times - hit.time) < 0.0
+                before = sign * (times - hit.time) < 0.0
                 before[0] = True
-                times = np.append(steps.times[before], hit.time)
-                return times, np.vstack([steps.states[before], hit.state]), hit
-        return steps.times, steps.states, None
+                return np.append(times[before], hit.time), np.vstack([states[before], hit.state]), hit
+        return times, states, None
 
 
 def _accepted(

@@ -1,0 +1,106 @@
+"""The wheel with its pendulum, against minimal coordinates in quadruple precision."""
+
+import numpy as np
+import pytest
+
+import daesolve as ds
+from tests.reference import contact_loss, lyapunov, stored_pendulum
+
+PROBLEM = ds.problem("rolling-wheel")
+STATES = ("x", "z", "theta", "alpha", "phi", "x_dot", "z_dot", "theta_dot", "phi_dot")
+HEAVY = stored_pendulum.HEAVY_BOB.bob_inertia
+MEASURED_ONLY = ds.Feedback(rates={"energy": None})
+
+
+@pytest.mark.parametrize(
+    ("name", "inertia", "bounds"),
+    [
+        ("pendulum", 0.0, {10.0: 1e-10, 100.0: 1e-9}),
+        ("pendulum-from-rest", 0.0, {10.0: 1e-9}),
+        ("pendulum-lost", 0.0, {5.0: 1e-8}),
+        ("pendulum-chaotic", 0.0, {1.0: 1e-7, 5.0: 1e-5}),
+        ("pendulum", HEAVY, {10.0: 1e-10, 100.0: 1e-9}),
+        ("pendulum-from-rest", HEAVY, {10.0: 1e-9}),
+    ],
+)
+def test_states_agree_with_quadruple_precision(name, inertia, bounds):
+    stored = name if inertia == 0.0 else f"{name}-heavy-bob"
+    expected = stored_pendulum.stored_states(stored)
+    run = PROBLEM.case(name, bob_inertia=inertia).solve(until=max(bounds), at=list(bounds))
+    for index, (time, bound) in enumerate(bounds.items()):
+        place = list(expected["times"]).index(time)
+        for state in STATES:
+            error = abs(run[state][index] - expected[state][place])
+            assert error < bound * max(1.0, np.max(np.abs(expected[state]))), (state, time)
+
+
+@pytest.mark.parametrize("name", ["pendulum", "pendulum-from-rest"])
+def test_residuals_stay_at_rounding_level_for_half_an_hour(name):
+    run = PROBLEM.case(name).solve()
+    assert run.outcome is ds.Outcome.COMPLETED
+    for goal, drift in run.drift.items():
+        assert drift.max_relative <= (1e-14 if goal == "energy" else 1e-13), goal
+        assert drift.growth_exponent is None or drift.growth_exponent <= 0.1, goal
+
+
+@pytest.mark.slow
+def test_angles_of_thousands_of_radians_cost_the_chaotic_wheel_no_digits():
+    run = PROBLEM.case("pendulum-chaotic").solve()
+    assert run.outcome is ds.Outcome.COMPLETED
+    assert np.ptp(run["phi"]) > 1000.0
+    for goal, drift in run.drift.items():
+        assert drift.max_relative <= 1e-13, goal
+
+
+@pytest.mark.parametrize(
+    ("inertia", "name"), [(0.0, "pendulum-lost"), (HEAVY, "pendulum-lost-heavy-bob")]
+)
+@pytest.mark.parametrize("solver", [ds.Taylor(), ds.Dop853(1e-12, 1e-14)])
+def test_a_one_sided_contact_is_lost_when_the_exact_reaction_vanishes(inertia, name, solver):
+    exact = contact_loss.stored_contact_loss(name)
+    run = PROBLEM.case("pendulum-lost", bob_inertia=inertia).solve(solver=solver)
+    assert run.outcome is ds.Outcome.STOPPED_BY_EVENT
+    assert [event.name for event in run.events] == ["contact_lost"]
+    assert run.end_time == pytest.approx(exact["time"], abs=1e-8)
+    assert run.end_state["phi"] == pytest.approx(exact["phi"], abs=1e-5)
+    assert run.times[-1] <= run.end_time
+    # the normal reaction falls by 566 N (385 N with a heavy bob) a second there
+    at_the_end = run.at(run.end_time)
+    assert abs(at_the_end["normal"]) < 600.0 * 1e-8
+
+
+def test_a_two_sided_contact_holds_and_tells_when_it_pulls():
+    run = PROBLEM.case("pendulum-lost", one_sided=False).solve(until=8.0, at=ds.every(1e-3))
+    assert run.outcome is ds.Outcome.COMPLETED
+    signs = np.count_nonzero(np.diff(np.sign(run["normal"])))
+    assert run.event_count == signs >= 2
+
+
+@pytest.mark.slow
+def test_the_chaotic_wheel_is_told_so_and_its_lyapunov_time_is_that_of_the_linear_equations():
+    mean, spread = lyapunov.stored_lyapunov_exponent("pendulum-chaotic")
+    run = PROBLEM.case("pendulum-chaotic").solve(until=500.0, verify=True, at=[0.0, 1.0])
+    assert run.verification is not None
+    assert run.verification.lyapunov_time is not None
+    assert 1.0 / run.verification.lyapunov_time == pytest.approx(mean, abs=3.0 * spread)
+    assert run.verification.difference["phi"] < 1e-7
+
+
+def test_the_regular_wheel_is_verified_and_not_called_chaotic():
+    run = PROBLEM.case("pendulum").solve(until=100.0, verify=True)
+    assert run.verification is not None
+    assert run.verification.lyapunov_time is None
+    # an angle of 100 rad after 100 s, rounded in 9000 steps
+    assert max(run.verification.difference.values()) < 1e-8
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["hoop", "hoop-from-rest", "pendulum", "pendulum-from-rest"])
+def test_energy_feedback_costs_a_runge_kutta_method_at_most_a_third_more(name):
+    solver = ds.Dop853(1e-12, 1e-14)
+    driven = PROBLEM.case(name).solve(solver=solver)
+    measured = PROBLEM.case(name).solve(solver=solver, formulation=MEASURED_ONLY)
+    for goal, drift in driven.drift.items():
+        assert drift.max_relative <= 1e-12, goal
+    evaluations = driven.statistics.rhs_evaluations
+    assert evaluations <= 1.35 * measured.statistics.rhs_evaluations
