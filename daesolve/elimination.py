@@ -123,7 +123,7 @@ class Saddle:
         nodes = [*range(self._count), *sorted(paired)]
         self.factors = factorize(
             self.entries,
-            minimum_degree_order(self.entries, nodes, after),
+            minimum_degree_order(self.entries, nodes, after, dynamics.x),
             symmetric=self.symmetric,
             shifts=self._shifts(paired) if plan.proximal else None,
             block_rows=block_rows,

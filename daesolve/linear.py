@@ -42,9 +42,15 @@ def merge(*parts: Entries) -> Entries:
 
 
 def minimum_degree_order(
-    entries: Entries, nodes: Iterable[int], after: Mapping[int, frozenset[int]]
+    entries: Entries,
+    nodes: Iterable[int],
+    after: Mapping[int, frozenset[int]],
+    states: ca.SX | None = None,
 ) -> list[int]:
     """Order the pivots of a symmetric pattern so that little fills in.
+
+    A coordinate is eliminated late where that would make pivots of other coordinates depend on the
+    state, which are numbers otherwise: what a pivot of numbers divides is multiplied once for all.
 
     Parameters
     ----------
@@ -56,6 +62,8 @@ def minimum_degree_order(
         For a node, those that must come before it. A multiplier comes after every coordinate that
         its constraint touches, so that its pivot is what is left of -J M^-1 J^T: never zero by
         accident.
+    states
+        The symbols of the state, None where numbers are not told apart.
     """
     waiting = set(nodes)
     neighbours: dict[int, set[int]] = {node: set() for node in waiting}
@@ -65,19 +73,60 @@ def minimum_degree_order(
                 neighbours.setdefault(row, set()).add(column)
                 neighbours.setdefault(column, set()).add(row)
     required = {node: set(after.get(node, frozenset())) & waiting for node in waiting}
+    varying = _Varying(entries, states)
     order: list[int] = []
     while waiting:
         free = [node for node in waiting if not required[node]]
-        best = min(free, key=lambda node: (len(neighbours[node]), node))
+        best = min(
+            free,
+            key=lambda node: (
+                0 if after.get(node) else len(varying.spoilt_by(node, neighbours[node] & waiting)),
+                len(neighbours[node]),
+                node,
+            ),
+        )
         order.append(best)
         waiting.remove(best)
         clique = neighbours.pop(best)
+        varying.eliminate(best, clique)
         for node in clique:
             neighbours[node].discard(best)
             neighbours[node] |= clique - {node}
         for node in waiting:
             required[node].discard(best)
     return order
+
+
+class _Varying:
+    """Which entries of a matrix depend on the state, while it is eliminated."""
+
+    def __init__(self, entries: Entries, states: ca.SX | None) -> None:
+        self._pairs: set[frozenset[int]] = set()
+        self._numbers: set[int] = set()
+        if states is None:
+            return
+        for row, columns in entries.items():
+            for column, entry in columns.items():
+                if ca.depends_on(entry, states):
+                    self._pairs.add(frozenset((row, column)))
+                elif row == column:
+                    self._numbers.add(row)
+
+    def spoilt_by(self, node: int, neighbours: Iterable[int]) -> set[int]:
+        """Return the neighbours whose pivots are numbers, and would not be after the node's."""
+        return {
+            other for other in neighbours if other in self._numbers and self._varies(node, other)
+        }
+
+    def _varies(self, node: int, other: int) -> bool:
+        return frozenset((node, other)) in self._pairs or node not in self._numbers
+
+    def eliminate(self, node: int, clique: set[int]) -> None:
+        """Let what is coupled to a node depend on the state where the coupling does."""
+        touched = {other for other in clique if self._varies(node, other)}
+        self._numbers -= touched
+        for other in touched:
+            self._pairs |= {frozenset((other, one)) for one in clique}
 
 
 @dataclass

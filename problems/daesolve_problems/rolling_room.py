@@ -29,6 +29,9 @@ CANDIDATES: Final = 8
 ROUNDING: Final = 1e-8
 """The relative error of g(P, Q) where Q is near P, and of the curvature of straight lines."""
 
+SIGHT: Final = 8.0
+"""How far along the curve beyond a stretch second contacts are looked for, in radii."""
+
 ZOOMS: Final = 12
 """How often a bracket about a second contact is narrowed, eightfold, or its window is moved."""
 
@@ -100,9 +103,8 @@ class Admissibility:
 def admissibility(track: Track, radius: float, stretch: Stretch | None = None) -> Admissibility:
     """Find out whether a disc can roll along a stretch, and where it is stopped if not.
 
-    Second contacts are looked for on the whole track, and on other pieces of the curve that stand
-    in the wheel's way: a ceiling, an island. What lies beyond the ends of the track is not seen, so
-    trace it a diameter farther than the stretch.
+    Second contacts are looked for on the whole track and at least `SIGHT` radii beyond the stretch,
+    and on other pieces of the curve that stand in the wheel's way: a ceiling, an island.
 
     Parameters
     ----------
@@ -116,12 +118,14 @@ def admissibility(track: Track, radius: float, stretch: Stretch | None = None) -
     Raises
     ------
     OutOfRangeError
-        The radius is not positive, or the stretch is not part of the track.
+        The radius is not positive, the stretch is not part of the track, or the disc can roll to
+        where the curve ends, jumps or has a kink.
     """
     if not (math.isfinite(radius) and radius > 0.0):
         raise OutOfRangeError(f"the radius of a disc is {radius!r}, but must be positive")
     rolled = track.at(track.places(stretch))
-    room = Surroundings.around(track)
+    ends = float(rolled.s[0]), float(rolled.s[-1])
+    room = Surroundings.around(track, ends, SIGHT * radius)
     required = room.required(rolled)
     bends = _bends(track, rolled)
     # the highest, and the highest that would still let the disc pass
@@ -136,9 +140,9 @@ def admissibility(track: Track, radius: float, stretch: Stretch | None = None) -
         None if admissible else _first_second_contact(room, radius, *side) for side in sides
     )
     largest = _radius(track, value)
-    return Admissibility(
+    found = Admissibility(
         radius=radius,
-        stretch=(float(rolled.s[0]), float(rolled.s[-1])),
+        stretch=ends,
         admissible=admissible,
         fits_at_start=admissible or radius * float(needed[start]) < 1.0,
         largest_local_radius=_radius(track, max(bends)[0]),
@@ -146,6 +150,8 @@ def admissibility(track: Track, radius: float, stretch: Stretch | None = None) -
         tightest=_point(track, place) if math.isfinite(largest) else None,
         second_contacts=(backward, forward),
     )
+    _check_ends(track, found)
+    return found
 
 
 @dataclass(frozen=True)
@@ -246,6 +252,17 @@ def _peaks(values: Array) -> list[int]:
 def _between(s: Array, k: int) -> tuple[float, float]:
     """Return the arc lengths of the samples before and after a sample."""
     return float(s[max(k - 1, 0)]), float(s[min(k + 1, s.size - 1)])
+
+
+def _check_ends(track: Track, found: Admissibility) -> None:
+    sides = zip(track.stops, found.second_contacts, found.stretch, track.ends, strict=True)
+    for stops, second, end, limit in sides:
+        if stops and second is None and end == limit:
+            x, z = _point(track, end)
+            raise OutOfRangeError(
+                f"the wheel can roll to ({x:.4g}, {z:.4g}), where the curve {track.curve.label!r} "
+                "ends, jumps or has a kink"
+            )
 
 
 def _tightest(
@@ -394,7 +411,7 @@ def _polished(
         gap = (at.centres(radius) - through.centres(radius))[0]
         along = at.tangents[0] * (1.0 - radius * at.curvature)
         across = through.tangents[0] * (1.0 - radius * through.curvature)
-        step = np.linalg.lstsq(np.column_stack((along, -across)), -gap)[0]
+        step = np.linalg.lstsq(np.column_stack((along, -across)), -gap, rcond=None)[0]
         pair = np.clip(pair + step, *limits)
     near = np.abs(pair - found).max() <= tolerance
     return (float(pair[0]), float(pair[1])) if near else found

@@ -21,10 +21,13 @@ from scipy.spatial import KDTree
 
 from daesolve.errors import OutOfRangeError
 from daesolve_problems.curves import Array
-from daesolve_problems.tracks import Contacts, Track, trace
+from daesolve_problems.tracks import Contacts, Stretch, Track, trace
 
 NEAR: Final = 1e-3
 """Points nearer than this, in least radii of curvature, are taken as one: g(P, P)."""
+
+RAYS: Final = 1000
+"""About how many samples look for other pieces of the curve."""
 
 RAY_SAMPLES: Final = 33
 """Points in which f is looked at between the curve and the centre of the largest disc."""
@@ -56,11 +59,19 @@ class Surroundings:
     near: float
 
     @classmethod
-    def around(cls, track: Track) -> Surroundings:
-        """Find the pieces about a traced curve that a wheel on it may touch."""
+    def around(cls, track: Track, stretch: Stretch, sight: float) -> Surroundings:
+        """Find the pieces that a wheel may touch on a stretch of a traced curve.
+
+        Parameters
+        ----------
+        track, stretch
+            The curve, and the arc lengths that the wheel rolls over, in m.
+        sight
+            How far along the curve beyond the stretch it is looked for, in m.
+        """
         sharpest = max(float(np.abs(track.curvature).max()), 1.0 / float(np.ptp(track.s)))
-        alone = cls((track,), NEAR / sharpest)
-        return cls((track, *_other_pieces(alone)), alone.near)
+        known = cls((track, *_continuations(track, stretch, sight)), NEAR / sharpest)
+        return cls((*known.pieces, *_other_pieces(known)), known.near)
 
     @property
     def track(self) -> Track:
@@ -94,15 +105,28 @@ class Surroundings:
         return [(piece, places, self.circles(at, places)[0]) for piece, places in sampled]
 
 
-def _other_pieces(alone: Surroundings) -> list[Track]:
+def _continuations(track: Track, stretch: Stretch, sight: float) -> list[Track]:
+    """Trace on from the ends of an open track that are in sight of a stretch."""
+    if track.perimeter is not None:
+        return []
+    sides = zip(track.ends, stretch, track.stops, strict=True)
+    return [
+        trace(track.curve, track.values, track.at(end).points[0], sight)
+        for end, limit, stops in sides
+        if abs(end - limit) < sight and not stops
+    ]
+
+
+def _other_pieces(known: Surroundings) -> list[Track]:
     """Trace the pieces that stand between the curve and the centres of its largest discs.
 
     A point of such a piece in one of these discs is seen from the point of the track nearest to
     it, along the normal there and no deeper than the centre of the largest disc there.
     """
-    track = alone.track
+    track = known.track
     places, size = _once(track), float(np.ptp(track.s))
-    depths = 1.0 / np.maximum(alone.required(places), 1.0 / size)
+    places = places.part(slice(None, None, 1 + places.s.size // RAYS))
+    depths = 1.0 / np.maximum(known.required(places), 1.0 / size)
 
     def inside(points: Array) -> NDArray[np.bool_]:
         return track.curve.evaluate(track.values, points)[0] < 0.0

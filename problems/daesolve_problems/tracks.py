@@ -23,7 +23,6 @@ from scipy.optimize import brentq
 from daesolve.errors import OutOfRangeError
 from daesolve_problems.curves import Array, Curve
 
-Slope: TypeAlias = Callable[[float, Array], Array]
 Stretch: TypeAlias = tuple[float, float]
 
 STEPS: Final = 100
@@ -108,11 +107,15 @@ class Track(Contacts):
         What was traced.
     perimeter
         The arc length L after which the curve closes, in m; None where it is open.
+    stops
+        Whether tracing stopped short backwards and forwards: there the curve ends, jumps or has a
+        kink.
     """
 
     curve: Curve
     values: Mapping[str, float]
     perimeter: float | None
+    stops: tuple[bool, bool]
     _path: Callable[[Array], Array] = field(repr=False)
 
     @property
@@ -186,10 +189,14 @@ def trace(curve: Curve, values: Mapping[str, float], start: ArrayLike, length: f
             f"the curve {curve.label!r} has no tangent at ({begin[0]:g}, {begin[1]:g})"
         )
     forward, forth, met = _integrate(slope, begin, length, begin)
-    parts, low = [(forward, forth)], 0.0
+    parts, low, stops = [(forward, forth)], 0.0, (False, False)
     if not met:
-        backward, back, met = _integrate(slope, begin, -length, forward(forth[-1]))
+        whole = forth[-1] == length
+        backward, back, met = _integrate(
+            slope, begin, -length, forward(forth[-1]) if whole else begin
+        )
         parts, low = [(backward, back), (forward, forth)], back[-1]
+        stops = (not met and low > -length, not whole)
     perimeter = forth[-1] - low if met else None
 
     def path(s: Array) -> Array:
@@ -211,9 +218,8 @@ def trace(curve: Curve, values: Mapping[str, float], start: ArrayLike, length: f
         s = s[np.abs(s) <= perimeter]
     found = contacts(curve, values, s, path(s))
     found = found.part(np.isfinite(found.curvature))
-    return Track(
-        found.s, found.points, found.normals, found.curvature, curve, values, perimeter, path
-    )
+    at = (found.s, found.points, found.normals, found.curvature)
+    return Track(*at, curve, values, perimeter, stops, path)
 
 
 class _UnitTangent:
@@ -235,17 +241,23 @@ class _UnitTangent:
         size = math.hypot(f_x, f_z)
         return np.array((-f_z / size, f_x / size) if size > 0.0 else (math.nan, math.nan))
 
+    def misses(self, point: Array, by: float) -> bool:
+        """Tell whether a point is farther than that from the curve, or f has no value there."""
+        self(0.0, point)
+        f, f_x, f_z = self._rows[:3].tolist()
+        return not abs(f) <= by * math.hypot(f_x, f_z)
+
 
 def _integrate(
-    slope: Slope, begin: Array, length: float, target: Array
+    slope: _UnitTangent, begin: Array, length: float, target: Array
 ) -> tuple[OdeSolution, Array, bool]:
-    """Integrate P' = t up to a signed length, a point on the curve or the end of the curve.
+    """Integrate P' = t up to a signed length, a point on the curve or the end of its smooth piece.
 
     Returns the path, the arc lengths between steps, and whether the point was met.
     """
     size = abs(length)
     tangent = slope(0.0, target)
-    solver = DOP853(slope, 0.0, begin, length, max_step=size / STEPS, rtol=1e-13, atol=1e-14 * size)
+    solver = DOP853(slope, 0.0, begin, length, max_step=size / STEPS, rtol=1e-13, atol=1e-15 * size)
 
     def offset(position: Array) -> float:
         return float(solver.direction * (position - target) @ tangent)
@@ -256,9 +268,8 @@ def _integrate(
     while solver.status == "running" and not met:
         before = offset(solver.y)
         solver.step()
-        # the curve ends here: beyond, f has no value or no gradient
         stalls = solver.status == "running" and abs(solver.t - knots[-1]) < 1e-8 * size
-        if solver.status == "failed" or stalls:
+        if solver.status == "failed" or stalls or slope.misses(solver.y, 1e-8 * size):
             break
         piece = solver.dense_output()
         end = solver.t
@@ -269,7 +280,9 @@ def _integrate(
         parts.append(piece)
         knots.append(float(end))
     if not parts:
-        raise OutOfRangeError(f"the curve ends at its start ({begin[0]:g}, {begin[1]:g})")
+        raise OutOfRangeError(
+            f"the curve is not smooth about its start ({begin[0]:g}, {begin[1]:g})"
+        )
     return OdeSolution(knots, parts), np.array(knots), met
 
 

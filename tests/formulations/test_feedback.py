@@ -38,7 +38,7 @@ def followed(prepared, x, until, at, **changed):
     times = [0.0, *at]
     table = np.array(
         [
-            np.asarray(prepared.problem.residuals(t, row, values)).ravel()
+            np.asarray(prepared.problem.residuals(t, row, values)[0]).ravel()
             for t, row in zip(times, rows, strict=True)
         ]
     )

@@ -163,7 +163,7 @@ def test_off_the_energy_level_the_blend_row_obeys_its_law(speed):
 
 
 def test_the_printed_kinetic_energy_of_the_bob_is_an_inertia_of_its_own():
-    """A pendulum of small swings on a wheel that is too heavy to follow: sqrt(g/l) or sqrt(g/2l)."""
+    """Small swings on a wheel that is too heavy to follow: sqrt(g/l) or sqrt(g/2l)."""
     parameters = stored_pendulum.DEFAULT_PARAMETERS
     inertia = parameters.bob_mass * parameters.pendulum_length**2
     rates = []
