@@ -36,7 +36,7 @@ from daesolve.goals import (
     Relation,
     Stop,
 )
-from daesolve.problem import Case, Problem, choice
+from daesolve.problem import Answer, Case, Problem, choice
 from daesolve.registry import problem, problems
 from daesolve.simulation import every
 from daesolve.solvers import Cvodes, Dop853, Lsoda, RadauIIA, Solver, Taylor
@@ -68,6 +68,7 @@ __all__ = [
     "NON_NEGATIVE",
     "POSITIVE",
     "RISING",
+    "Answer",
     "Case",
     "ControlSystem",
     "Cvodes",

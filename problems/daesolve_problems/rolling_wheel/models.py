@@ -142,7 +142,8 @@ def _wheel(
         contact_x=(q.x + p.radius * normal[0], "m"), contact_z=(q.z + p.radius * normal[1], "m")
     )
     f = ca.SX(curve.residual(at.contact_x, at.contact_z, p))
-    gradient = ca.gradient(f, at.vector)
+    # By one coordinate at a time: derivatives of Horner's form come out shorter than together.
+    gradient = ca.vertcat(ca.jacobian(f, at.contact_x), ca.jacobian(f, at.contact_z))
     bend = ca.jacobian(gradient, at.vector)
     kinetic, potential = _energies(q, p, pendulum=pendulum)
     return _Wheel(

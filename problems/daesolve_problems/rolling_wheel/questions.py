@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from daesolve.problem import Answer, BoundCase
+import daesolve as ds
+from daesolve.problem import BoundCase
 from daesolve_problems.rolling_wheel.starting import room
 
 
-def admissibility(case: BoundCase) -> Answer:
+def admissibility(case: BoundCase) -> ds.Answer:
     """Tell whether the wheel touches the curve in one point alone wherever it can get."""
     found = room(
         case.full_start, case.full_parameters, case.problem.meaning(case.full_structure)
     ).admissibility
-    return Answer(
+    return ds.Answer(
         {
             "admissible": found.admissible,
             "radius": found.radius,

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from scipy.interpolate import CubicSpline
 
 import daesolve as ds
-from daesolve.problem import Answer, BoundCase
+from daesolve.problem import BoundCase
 from daesolve.rank import decoupling
 
 HORIZON = 60.0
@@ -51,7 +51,7 @@ def attempts(rate: float) -> tuple[Attempt, ...]:
     )
 
 
-def turning_points(case: BoundCase) -> Answer:
+def turning_points(case: BoundCase) -> ds.Answer:
     """Run the models over turning points: how each ends, its period, its slip, its spin."""
     until = min(HORIZON, case.case.until)
     samples = np.arange(0.0, until, INTERVAL)
@@ -70,7 +70,7 @@ def turning_points(case: BoundCase) -> Answer:
     later = [time for time in turns if time > WINDOW]
     if later:
         figures["turning point"] = _closely(case, chosen, runs, later[0])
-    return Answer({"until": until, "attempts": told}, figures)
+    return ds.Answer({"until": until, "attempts": told}, figures)
 
 
 def _told(run: ds.Trajectory) -> dict[str, Any]:
