@@ -11,8 +11,8 @@ from daesolve.errors import PosingError
 from daesolve.linear import solve_definite, solve_small
 from daesolve.symbols import time
 
-WHOLE = 1e-10
-"""Entries that miss whole numbers by less at every sample are taken for these."""
+WHOLE = 1e-13
+"""Entries that miss whole numbers by less at every sample, by rounding, are taken for these."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,11 +120,11 @@ def _with_whole_numbers(structure: ca.SX, v: ca.SX) -> ca.SX:
     The structure constants of a rotation are 0 and 1, which its quaternion hides.
     """
     by_velocity = ca.jacobian(ca.vec(structure), v)
-    free = ca.symvar(by_velocity)
-    function = ca.Function("structure", free, [ca.densify(by_velocity)])
+    free = ca.vertcat(*ca.symvar(by_velocity))
+    function = ca.Function("structure", [free], [ca.densify(by_velocity)])
     generator = np.random.default_rng(5)
     found = np.array(
-        [np.asarray(function(*generator.uniform(0.5, 1.5, size=len(free)))) for _ in range(4)]
+        [np.asarray(function(generator.uniform(0.5, 1.5, size=free.numel()))) for _ in range(4)]
     )
     whole = np.round(found[0])
     error = np.abs(found - whole).max(axis=(0, 2), initial=0.0)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
-from scipy.linalg import block_diag
 
 from daesolve.consistency import instantaneous
 from daesolve.dynamics import Dynamics, InvariantRow
@@ -102,9 +101,10 @@ def decoupling(dynamics: Dynamics, t: float, x: np.ndarray, p: np.ndarray) -> De
     tracking = ca.Function(
         "tracking", [dynamics.t, dynamics.x, dynamics.p], [ca.jacobian(equations, unknowns)]
     )
-    matrix = block_diag(
-        _influence(dynamics.matrices(t, x, p)), np.asarray(ca.DM(tracking(t, x, p)))
-    )
+    acting, own = _influence(dynamics.matrices(t, x, p)), np.asarray(ca.DM(tracking(t, x, p)))
+    matrix = np.zeros(np.add(acting.shape, own.shape))
+    matrix[: len(acting), : acting.shape[1]] = acting
+    matrix[len(acting) :, acting.shape[1] :] = own
     goals = [row.name for row in (*dynamics.rows, *dynamics.relations, *dynamics.implicit_rows)]
     scaled = _unit_length(matrix, 0, 1, 0)
     rank, dependent, _ = _dependent(scaled)

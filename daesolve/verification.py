@@ -73,7 +73,8 @@ def lyapunov_time(prepared: Prepared) -> float | None:
     visible = len(prepared.problem.labels.states)
     reference = prepared.initial
     generator = np.random.default_rng(4)
-    offset = SEPARATION * generator.choice([-1.0, 1.0], size=len(reference))
+    # Not the same for all states: where they shrink together, it would never begin to grow.
+    offset = SEPARATION * generator.standard_normal(size=len(reference))
     offset[visible:] = 0.0
     shadow = reference + offset * sizes
     growth: list[float] = []
@@ -120,7 +121,7 @@ def _sizes(prepared: Prepared, sign: float) -> np.ndarray:
         measure,
     )
     largest[list(prepared.problem.labels.angles)] = 1.0
-    return np.maximum(largest, 1e-3 * np.max(largest))
+    return np.maximum(largest, 1e-3 * np.max(largest) or 1.0)
 
 
 def _advance(prepared: Prepared, here: float, state: np.ndarray, ahead: float) -> np.ndarray | None:

@@ -72,3 +72,19 @@ def test_verifying_leaves_the_prepared_run_alone():
     verify(prepared, run)
     assert np.array_equal(before[0], prepared.values)
     assert np.array_equal(before[1], prepared.initial)
+
+
+@pytest.mark.parametrize("until", [30.0, -30.0])
+def test_errors_on_a_saddle_grow_with_its_rate_in_either_direction_of_time(until):
+    """x'' = x: from rest at x = 1e-3 it is 1e-3 cosh t, and so are errors."""
+    q = ds.coordinates(x="m")
+    system = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, potential=-(q.x**2) / 2)
+    run = ds.solve(system, until, {"x": 1e-3, "x_dot": 0.0}, verify=True)
+    assert run.verification.lyapunov_time == pytest.approx(1.0, rel=0.05)
+
+
+def test_a_system_that_rests_at_zero_has_no_lyapunov_time():
+    q = ds.coordinates(x="m")
+    system = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, potential=q.x**2 / 2)
+    run = ds.solve(system, 30.0, {"x": 0.0, "x_dot": 0.0}, verify=True)
+    assert run.verification.lyapunov_time is None

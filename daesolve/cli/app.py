@@ -208,13 +208,14 @@ def analyse(
             reporting.require_empty(out)
         answer = bound.analyse(analysis)
         document = reporting.answer_document(bound.identity(), analysis, answer.values)
+        written: list[Path] = []
         if out is not None:
             written = reporting.write_answer(out, document, answer.figures)
     if as_json:
         typer.echo(reporting.dump(document))
         return
     Console().print(reporting.answer_text(document))
-    if out is not None:
+    if written:
         typer.echo(f"written: {', '.join(map(str, written))}")
 
 

@@ -167,6 +167,10 @@ def solver(
         raise unknown_name("solver", name, SOLVERS)
     kind = SOLVERS[name]
     known = {entry.name for entry in fields(kind)}  # pyright: ignore[reportArgumentType]
+    if fixed_step is not None and (rtol is not None or atol is not None):
+        raise OutOfRangeError(
+            "--fixed-step takes its step whatever the error: leave out --rtol and --atol, or it"
+        )
     settings: dict[str, float] = {}
     for option, given in (("rtol", rtol), ("atol", atol), ("fixed_step", fixed_step)):
         if given is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,12 +12,15 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
+from daesolve.errors import PosingError
 from daesolve.reporting.document import Document, dump, plain, replace_file
 from daesolve.reporting.facts import short
 
 ANSWER_FILE = "answer.json"
 IDENTITY = ("problem", "case", "model", "structure", "parameter_units", "analysis")
 """What an answer is about, before what was found."""
+NOT_IN_FILES = re.compile(r"[^\w.-]+")
+"""What a figure may have in its name, but not the file of it."""
 MOST_SHOWN = 12
 """Entries of a list that are shown in a terminal."""
 
@@ -24,7 +28,19 @@ MOST_SHOWN = 12
 def answer_document(
     identity: Mapping[str, Any], analysis: str, values: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return an answer as an object for JSON; NaN and infinities become None."""
+    """Return an answer as an object for JSON; NaN and infinities become None.
+
+    Raises
+    ------
+    PosingError
+        A value has a name that tells what the answer is about.
+    """
+    taken = [name for name in values if name in IDENTITY]
+    if taken:
+        raise PosingError(
+            f"the analysis {analysis!r} has a value by the name {taken[0]!r}, which tells what an "
+            "answer is about; name it otherwise"
+        )
     return plain({**identity, "analysis": analysis, **values})
 
 
@@ -34,7 +50,7 @@ def write_answer(directory: Path, document: Document, figures: Mapping[str, Figu
     written = [replace_file(directory / ANSWER_FILE, dump(document, indent=1) + "\n")]
     for name, figure in figures.items():
         for ending in ("svg", "png"):
-            file = directory / f"{name.replace(' ', '-')}.{ending}"
+            file = directory / f"{NOT_IN_FILES.sub('-', name)}.{ending}"
             figure.savefig(file, dpi=200)
             written.append(file)
     return written

@@ -25,6 +25,10 @@ FEW = 8
 ROUGH = {"between": 1.5, "within": 0.4}
 """Third over first differences that show what is not resolved: between steps, which are uneven,
 and between even looks within one."""
+AROUND = 12
+"""Rows to both sides of those between which a guard is not smooth: there it may only seem so."""
+POLE = 1e3
+"""What a guard is at a place over what it was around, beyond which this is a pole and no zero."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +95,10 @@ def find_events(problem: OdeProblem, p: np.ndarray, steps: Steps) -> list[EventH
                     (float(looks[left]), states[left]),
                     (float(looks[left + 1]), states[left + 1]),
                 )
-                found.append(EventHit(index, time, state))
+                # Across a pole it changes its sign, but is nowhere near to zero.
+                sides = np.max(np.abs(values[left : left + 2, index]))
+                if abs(guards(time, state)[index]) <= POLE * sides:
+                    found.append(EventHit(index, time, state))
     sign = 1.0 if steps.times[-1] >= steps.times[0] else -1.0
     return sorted(found, key=lambda hit: (sign * hit.time, problem.events[hit.index].then.stops))
 
@@ -128,7 +135,7 @@ def _may_hold_a_zero(
         moves = np.maximum(np.abs(left - middle), np.abs(right - middle))
         dips = (middle * bend > 0.0) & ((top * middle <= 0.0) | (np.abs(top) <= 0.5 * moves))
         changes = values[:-1] * values[1:] <= 0.0
-    found = (changes | _appears(values), dips, _rough(values, ROUGH["within"]))
+    found = (changes, _appears(values), dips, *_unresolved(values))
     return np.any([np.any(table, axis=(0, 2)) for table in found], axis=0)
 
 
@@ -152,11 +159,8 @@ def _looked_into(
         inner, values = look(looks[1:-1])
         states = np.vstack([steps.states[step], inner, steps.states[step + 1]])
         values = np.vstack([ends[step], values, ends[step + 1]])
-        # Even looks may fall in step with an oscillation, but not at two distances.
-        if parts >= MOST_LOOKS or not (
-            np.any(_appears(values))
-            or any(np.any(_rough(table, ROUGH["within"])) for table in (values, values[::2]))
-        ):
+        rough = any(np.any(table) for table in (_appears(values), *_unresolved(values)))
+        if parts >= MOST_LOOKS or not rough:
             break
         parts *= 2
     extra = np.array(extrema(looks, values))
@@ -181,11 +185,10 @@ def worth_a_look(times: np.ndarray, table: np.ndarray) -> np.ndarray:
         spans = np.abs(np.diff(times))[:, None]
         reach = _around(np.abs(np.diff(table, axis=0)) / spans) * spans
         sizes = np.minimum(np.abs(table[:-1]), np.abs(table[1:]))
-        worth = (table[:-1] * table[1:] <= 0.0) | (sizes <= reach) | _appears(table)
-    rough = _rough(table, ROUGH["between"])
-    for shift in range(3):
-        worth[shift : len(rough) + shift] |= rough
-    return np.any(worth, axis=1)
+        worth = (table[:-1] * table[1:] <= 0.0) | (sizes <= 2.0 * reach) | _appears(table)
+    rough = np.any(_rough(table, ROUGH["between"]), axis=1)
+    wide = np.convolve(rough, np.ones(2 * AROUND + 3))[AROUND : AROUND + len(worth)]
+    return np.any(worth, axis=1) | (wide > 0.0)
 
 
 def _appears(table: np.ndarray) -> np.ndarray:
@@ -200,6 +203,14 @@ def _around(slopes: np.ndarray) -> np.ndarray:
     largest[1:] = np.fmax(largest[1:], slopes[:-1])
     largest[:-1] = np.fmax(largest[:-1], slopes[1:])
     return largest
+
+
+def _unresolved(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Tell whether even looks show no smooth function.
+
+    They may fall in step with an oscillation, but not at two distances.
+    """
+    return _rough(values, ROUGH["within"]), _rough(values[::2], ROUGH["within"])
 
 
 def _rough(table: np.ndarray, limit: float) -> np.ndarray:
@@ -248,7 +259,7 @@ def locate(
     Returns
     -------
     tuple
-        The first time known to lie at or past the event, and the state there.
+        The time of the event to rounding, on either side of it, and the state there.
     """
 
     @functools.cache

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.integrate import DOP853, LSODA, OdeSolver, Radau
+from scipy.integrate import DOP853, LSODA, OdeSolution, OdeSolver, Radau
 
 from daesolve.errors import OutOfRangeError
 from daesolve.formulations import OdeProblem
@@ -22,9 +23,12 @@ from daesolve.solvers.base import (
     positive,
     rhs_jacobian,
 )
-from daesolve.solvers.guards import FEW, LOOKS, crossings, extrema, locate, worth_a_look
+from daesolve.solvers.guards import INNER, Steps, find_events
 from daesolve.trajectory import StepBlock
+from daesolve.translation import evaluate_block
 
+BLOCK = 500
+"""Steps after which events are looked for."""
 STUCK_AFTER = 200
 """Steps that must have moved the time."""
 SMALLEST_RTOL = 100 * np.finfo(float).eps
@@ -96,75 +100,88 @@ class _Stepping:
             solver, problem, state, until, at,
         )  # fmt: skip
         self.rate = BufferedFunction(problem.rhs, state.p)
-        self.guards = BufferedFunction(problem.guards, state.p)
-        self.directions = [event.direction for event in problem.events]
         self.sign = 1.0 if until >= state.time else -1.0
-        self.times: list[float] = []
-        self.states: list[np.ndarray] = []
+        self.times = [state.time]
+        self.states = [state.x.copy()]
         self.samples: list[np.ndarray] = []
         self.hits: list[EventHit] = []
-        self.recent: list[np.ndarray] = []
 
     def run(self, observe: Observer) -> SegmentEnd:
-        status, message = self._steps()
-        time, state = self.start.time, self.start.x
-        if self.times:
-            time, state = self.times[-1], self.states[-1]
-            observe(StepBlock(np.array(self.times), np.array(self.states)))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            status, message = self._steps()
+        if len(self.times) > 1:
+            observe(StepBlock(np.array(self.times[1:]), np.array(self.states[1:])))
         samples = np.array(self.samples).reshape(len(self.samples), len(self.start.x))
         return SegmentEnd(
             status,
             message,
-            time,
-            state,
+            self.times[-1],
+            self.states[-1],
             samples,
             tuple(self.hits),
-            len(self.times),
+            len(self.times) - 1,
             self.rate.calls,
         )
 
     def _steps(self) -> tuple[Status, str]:
         if not np.all(np.isfinite(self.rate(self.start.time, self.start.x))):
             return Status.FAILED, "the rate of the state is not finite"
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            stepper = self.solver._start(self.problem, self.rate, self.start, self.until, 0.0)
-            while stepper.status == "running":
-                before = (float(stepper.t), stepper.y.copy())
-                message = stepper.step()
-                if self._stuck(float(stepper.t)):
-                    return Status.FAILED, "the steps have become too small to go on"
-                if stepper.status == "failed" or not np.all(np.isfinite(stepper.y)):
-                    return Status.FAILED, message or "the state is no longer finite"
-                after = (float(stepper.t), stepper.y.copy())
-                if self.directions and after[0] != before[0]:
-                    stop = self._events(stepper, before, after)
-                    if stop is not None:
-                        self._sample(stepper, before, stop[0])
-                        self.times.append(stop[0])
-                        self.states.append(stop[1])
-                        return Status.STOPPED, ""
-                self._sample(stepper, before, after[0])
-                self.times.append(after[0])
-                self.states.append(after[1])
+        stepper = self.solver._start(self.problem, self.rate, self.start, self.until, 0.0)
+        outcome = Status.REACHED, ""
+        while outcome[0] is Status.REACHED and stepper.status == "running":
+            first = len(self.times) - 1
+            outcome = self._block(stepper)
+            if self._stopped(first):
+                outcome = Status.STOPPED, ""
+        return outcome
+
+    def _block(self, stepper: OdeSolver) -> tuple[Status, str]:
+        """Take some steps, and the samples in them."""
+        for _ in range(BLOCK):
+            if stepper.status != "running":
+                break
+            message = stepper.step()
+            time, state = float(stepper.t), stepper.y.copy()
+            if self._stuck(time):
+                return Status.FAILED, "the steps have become too small to go on"
+            if stepper.status == "failed" or not np.all(np.isfinite(state)):
+                return Status.FAILED, message or "the state is no longer finite"
+            self._sample(stepper, (self.times[-1], self.states[-1]), time)
+            self.times.append(time)
+            self.states.append(state)
         return Status.REACHED, ""
 
     def _stuck(self, time: float) -> bool:
         """Tell whether many steps have led nowhere."""
-        if len(self.times) < STUCK_AFTER:
+        if len(self.times) <= STUCK_AFTER:
             return False
         moved = abs(time - self.times[-STUCK_AFTER])
         return moved < 1e-12 * max(abs(time), abs(self.until - self.start.time))
 
+    def _beside(self, before: tuple[float, np.ndarray], time: float) -> OdeSolver:
+        """Start from the start of a step to a time within it, beside the main sequence."""
+        side = State(before[0], before[1], self.start.p)
+        return self.solver._start(self.problem, self.rate, side, time, abs(time - before[0]))
+
     def _advance(self, before: tuple[float, np.ndarray], time: float) -> np.ndarray:
-        """Integrate from the start of a step to a time within it, beside the main sequence."""
+        """Integrate from the start of a step to a time within it."""
         if time == before[0]:
             return before[1]
-        side = State(before[0], before[1], self.start.p)
-        stepper = self.solver._start(self.problem, self.rate, side, time, abs(time - before[0]))
+        stepper = self._beside(before, time)
         while stepper.status == "running":
             stepper.step()
         return stepper.y.copy()
+
+    def _again(self, before: tuple[float, np.ndarray], end: float) -> OdeSolution:
+        """Take a step once more, for its interpolant: most steps never need theirs."""
+        stepper = self._beside(before, end)
+        times, parts = [before[0]], []
+        while stepper.status == "running":
+            stepper.step()
+            times.append(float(stepper.t))
+            parts.append(stepper.dense_output())
+        return OdeSolution(times, parts)
 
     def _sample(self, stepper: OdeSolver, before: tuple[float, np.ndarray], end: float) -> None:
         dense = None
@@ -180,49 +197,51 @@ class _Stepping:
             else:
                 self.samples.append(self._advance(before, time))
 
-    def _events(
-        self,
-        stepper: OdeSolver,
-        before: tuple[float, np.ndarray],
-        after: tuple[float, np.ndarray],
-    ) -> tuple[float, np.ndarray] | None:
-        """Write the step's events down; return where the first one that stops does.
-
-        Where a guard comes near to zero it is looked at within the step too, by the interpolant,
-        so that one that passes through zero twice is seen; where it does is found by stepping
-        again.
-        """
-        if not self.recent:
-            self.recent.append(self.guards(*before))
-        self.recent = [*self.recent[-FEW:], self.guards(*after)]
-        if not worth_a_look(np.array(self.recent))[-1]:
-            return None
-        dense = stepper.dense_output()
-        inner = before[0] + (after[0] - before[0]) * np.arange(1, LOOKS) / LOOKS
-        coarse = [before, *((float(t), np.array(dense(t))) for t in inner), after]
-        table = np.array([self.guards(*point) for point in coarse])
-        extra = extrema(np.array([time for time, _ in coarse]), table)
-        points: list[tuple[float, np.ndarray]] = sorted(
-            [*coarse, *((t, np.array(dense(t))) for t in extra)],
-            key=lambda point: self.sign * float(point[0]),
-        )
-        values = [self.guards(*point) for point in points]
-        found: list[EventHit] = []
-        for left in range(len(points) - 1):
-            for index in crossings(values[left], values[left + 1], self.directions):
-                time, state = locate(
-                    lambda t, x, index=index: float(self.guards(t, x)[index]),
-                    lambda time: self._advance(before, time),
-                    points[left],
-                    points[left + 1],
-                )
-                found.append(EventHit(index, time, state))
-        found.sort(key=lambda hit: self.sign * hit.time)
-        for hit in found:
+    def _stopped(self, first: int) -> bool:
+        """Write the events down since a step; end at the first one that stops, if any does."""
+        if not self.problem.events or len(self.times) - 1 == first:
+            return False
+        for hit in find_events(self.problem, self.start.p, self._since(first)):
             self.hits.append(hit)
             if self.problem.events[hit.index].then.stops:
-                return hit.time, hit.state
-        return None
+                kept = int(np.sum(self.sign * (np.array(self.times) - hit.time) < 0.0))
+                self.times[kept:], self.states[kept:] = [hit.time], [hit.state]
+                reached = self.sign * (self.at[: len(self.samples)] - hit.time) <= 0.0
+                del self.samples[int(np.sum(reached)) :]
+                return True
+        return False
+
+    def _since(self, first: int) -> Steps:
+        times, states = np.array(self.times[first:]), np.array(self.states[first:])
+        rates = evaluate_block(self.problem.rhs, times, states, self.start.p)[0]
+
+        @functools.cache
+        def interpolant(step: int) -> OdeSolution:
+            return self._again((times[step], states[step]), times[step + 1])
+
+        def dense(moments: np.ndarray) -> np.ndarray:
+            steps = np.searchsorted(self.sign * times, self.sign * moments, side="right") - 1
+            steps = np.clip(steps, 0, len(times) - 2)
+            found = np.empty((len(moments), states.shape[1]))
+            for step in np.unique(steps):
+                found[steps == step] = interpolant(int(step))(moments[steps == step]).T
+            return found
+
+        def advance(step: int, time: float) -> np.ndarray:
+            return self._advance((times[step], states[step]), time)
+
+        return Steps(times, states, _hermite(times, states, rates), dense, advance)
+
+
+def _hermite(times: np.ndarray, states: np.ndarray, rates: np.ndarray) -> np.ndarray:
+    """Return the states at the part `INNER` of each step, by cubics through both its ends."""
+    part, rest = INNER, 1.0 - INNER
+    spans = np.diff(times)[:, None]
+    return (
+        rest**2 * (1.0 + 2.0 * part) * states[:-1]
+        + part**2 * (1.0 + 2.0 * rest) * states[1:]
+        + part * rest * spans * (rest * rates[:-1] - part * rates[1:])
+    )
 
 
 @dataclass(frozen=True)

@@ -324,7 +324,11 @@ class _Integrator:
             if self.problem.events[hit.index].then.stops:
                 before = sign * (times - hit.time) < 0.0
                 before[0] = True
-                return np.append(times[before], hit.time), np.vstack([states[before], hit.state]), hit
+                return (
+                    np.append(times[before], hit.time),
+                    np.vstack([states[before], hit.state]),
+                    hit,
+                )
         return times, states, None
 
 

@@ -85,3 +85,89 @@ def test_a_stop_keeps_the_steps_and_samples_before_it_and_nothing_after():
     assert run.times[-1] <= end < run.times[-1] + 0.01
     assert run.end_state["x"] == pytest.approx(-0.9, abs=4 * EPSILON)
     assert run.statistics.steps < 40
+
+
+def exact_zeros(rate, phase, level, until):
+    """The times at which sin(rate t + phase) = level, rate > 0."""
+    turns = np.arange(-1, np.ceil(rate * until / (2 * np.pi)) + 2) * 2 * np.pi
+    angles = np.concatenate([turns + np.arcsin(level), turns + np.pi - np.arcsin(level)])
+    times = np.sort((angles - phase) / rate)
+    return times[(times > 0.0) & (times < until)]
+
+
+def oscillator_with(*events):
+    q = ds.coordinates(x="m")
+    posed = [ds.Event(name, guard(q), *rest) for name, guard, *rest in events]
+    return ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, potential=q.x**2 / 2, events=posed)
+
+
+RELEASED = {"x": 1.0, "x_dot": 0.0}
+
+
+@settings(derandomize=True, max_examples=15, deadline=None)
+@given(rate=st.floats(4.0, 15.0), phase=st.floats(0.1, 6.0), level=st.floats(-0.7, 0.7))
+def test_a_guard_that_swings_more_often_than_steps_are_taken_is_followed(rate, phase, level):
+    system = oscillator_with(("swing", lambda q: ca.sin(rate * ds.time + phase) - level))
+    run = ds.solve(system, 60.0, RELEASED, solver=ds.Taylor(), at=[60.0])
+    exact = exact_zeros(rate, phase, level, 60.0)
+    # the argument of the sine is rounded to eps * 900, its slope at the zeros is at least 0.7
+    assert moments(run) == pytest.approx(exact, abs=4 * EPSILON * 900)
+
+
+@pytest.mark.parametrize("step", [0.5, 0.25])
+def test_an_oscillation_in_step_with_the_solver_is_seen(step):
+    rate = 2 * np.pi / step
+    system = oscillator_with(("swing", lambda q: ca.sin(rate * ds.time + 1.0)))
+    run = ds.solve(system, 30.0, RELEASED, solver=ds.Dop853(fixed_step=step), at=[30.0])
+    exact = exact_zeros(rate, 1.0, 0.0, 30.0)
+    assert moments(run) == pytest.approx(exact, abs=4 * EPSILON * rate * 30.0)
+
+
+SOLVERS = [ds.Taylor(), ds.Dop853(), ds.Lsoda()]
+
+
+@pytest.mark.parametrize("solver", SOLVERS, ids=lambda solver: solver.name)
+def test_a_guard_that_ceases_to_be_a_number_is_met_before(solver):
+    system = oscillator_with(("near the middle", lambda q: ca.sqrt(q.x) - 0.1))
+    run = ds.solve(system, 60.0, RELEASED, solver=solver, at=[60.0])
+    turns = np.arange(11) * 2 * np.pi
+    exact = np.sort(np.concatenate([turns + np.arccos(0.01), turns - np.arccos(0.01)]))
+    exact = exact[(exact > 0.0) & (exact < 60.0)]
+    assert moments(run) == pytest.approx(exact, abs=1e-6)
+
+
+@pytest.mark.parametrize("solver", SOLVERS, ids=lambda solver: solver.name)
+def test_a_pole_is_no_zero(solver):
+    system = oscillator_with(("third", lambda q: 1.0 / q.x - 3.0))
+    run = ds.solve(system, 60.0, RELEASED, solver=solver, at=[60.0])
+    assert [event.detail["x"] for event in run.events] == pytest.approx([1 / 3] * 19, abs=1e-6)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+@pytest.mark.parametrize("solver", SOLVERS, ids=lambda solver: solver.name)
+def test_an_event_at_the_moment_of_a_stop_is_written_down_in_either_order(solver, order):
+    events = [
+        ("stop", lambda q: q.x - 0.5, ds.EITHER, ds.Stop()),
+        ("passed", lambda q: q.x - 0.5),
+    ]
+    run = ds.solve(oscillator_with(*events[::order]), 60.0, RELEASED, solver=solver)
+    assert [event.name for event in run.events] == ["passed", "stop"]
+    assert run.outcome is ds.Outcome.STOPPED_BY_EVENT
+
+
+@pytest.mark.parametrize("solver", [*SOLVERS, ds.RadauIIA()], ids=lambda solver: solver.name)
+def test_a_stop_counts_though_the_motion_would_end_right_after(solver):
+    """x'' = x^3 from x = 1 at rest is infinite at t = 1.854; it stops at x = 10."""
+    q = ds.coordinates(x="m")
+    system = ds.MechanicalSystem(
+        q,
+        kinetic=q.dot.x**2 / 2,
+        potential=-(q.x**4) / 4,
+        events=[ds.Event("far", q.x - 10.0, ds.RISING, ds.Stop())],
+    )
+    run = ds.solve(system, 1.8, RELEASED, solver=solver, at=ds.every(0.01))
+    assert run.outcome is ds.Outcome.STOPPED_BY_EVENT
+    assert run.end_state["x"] == pytest.approx(10.0, abs=1e-8)
+    assert run.times == pytest.approx(np.arange(172) * 0.01, abs=1e-12)
+    assert len(run["x"]) == 172
+    assert run.drift["energy"].max_relative < 1e-6

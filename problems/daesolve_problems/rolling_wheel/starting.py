@@ -16,8 +16,8 @@ from daesolve_problems.tracks import Contacts, Stretch, Track, contacts, lowest_
 
 Values = Mapping[str, float]
 
-TRACED = (4.0, 16.0, 64.0)
-"""Lengths in m to which the curve is traced, until the wheel cannot get farther."""
+SHORTEST, LONGEST = 4.0, 64.0
+"""How far the curve is traced in m, until the wheel cannot get farther."""
 WEIGHTS = (
     "wheel_mass", "radius", "gravity", "bob_mass", "pendulum_length", "bob_inertia",
 )  # fmt: skip
@@ -116,14 +116,7 @@ def _room(
     begin = float(contact.centres(radius)[0, 1])
     mass, moving = _energy_above_the_start(contact, start_values, numbers, pendulum=pendulum)
     top = begin + moving / (mass * gravity) if gravity > 0.0 else math.inf
-    for length in TRACED:
-        traced = trace(curve, numbers, contact.points[0], length)
-        stretch = reach(traced, radius, top)
-        if (
-            traced.perimeter is not None
-            or traced.ends[0] < stretch[0] < stretch[1] < traced.ends[1]
-        ):
-            break
+    traced, stretch = _traced(curve, numbers, contact, top)
     lowest = lowest_centre(traced, radius, stretch)
     return Room(
         traced,
@@ -131,6 +124,18 @@ def _room(
         admissibility(traced, radius, stretch),
         moving + mass * gravity * (begin - lowest),
     )
+
+
+def _traced(
+    curve: Curve, parameters: Values, contact: Contacts, top: float, length: float = SHORTEST
+) -> tuple[Track, Stretch]:
+    """Trace the curve until the wheel, whose centre rises to `top` (m), cannot get farther."""
+    traced = trace(curve, parameters, contact.points[0], length)
+    stretch = reach(traced, parameters["radius"], top)
+    enough = traced.ends[0] < stretch[0] and stretch[1] < traced.ends[1]
+    if enough or traced.perimeter is not None or length >= LONGEST:
+        return traced, stretch
+    return _traced(curve, parameters, contact, top, 4.0 * length)
 
 
 def _energy_above_the_start(

@@ -1,0 +1,94 @@
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from daesolve.cli.app import app
+
+PLUGIN = """
+import numpy as np
+from matplotlib.figure import Figure
+
+import daesolve as ds
+from daesolve.problem import Answer
+
+
+def build():
+    q = ds.coordinates(x="m", y="m")
+    p = ds.parameters(length=(1.0, "m", ds.POSITIVE))
+    return ds.MechanicalSystem(
+        q,
+        p,
+        kinetic=(q.dot.x**2 + q.dot.y**2) / 2,
+        goals=[ds.Holonomic("rod", q.x**2 + q.y**2 - p.length**2)],
+    )
+
+
+def period(case):
+    length = case.full_parameters["length"]
+    return Answer({"period": 2.0 * length, "bounds": np.array([1.0, np.nan])}, {"a/b c": Figure()})
+
+
+problem = ds.Problem(
+    name="mine",
+    title="a rod",
+    models={"cartesian": build},
+    cases=[ds.Case("rest", until=1.0, start={"x": 1.0})],
+    analyses={"period": period, "twice": lambda case: Answer({"case": 1.0})},
+)
+"""
+
+
+@pytest.fixture
+def mine(tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text(PLUGIN, encoding="utf-8")
+    return file
+
+
+def call(*words, code=0):
+    result = CliRunner().invoke(app, [str(word) for word in words])
+    assert result.exit_code == code, (result.output, result.stderr, result.exception)
+    return result
+
+
+def test_every_problem_has_its_rank(mine):
+    answer = json.loads(call("analyse", mine, "rank", "--json").stdout)
+    assert answer["degrees"] == {"rod": 2}
+    assert answer["start"] == answer["at_rest"]
+    assert answer["start"]["rank"] == answer["start"]["of"] == 1
+
+
+def test_an_answer_follows_the_parameters_and_has_no_numbers_that_json_has_not(mine):
+    answer = json.loads(call("analyse", mine, "period", "--set", "length=3", "--json").stdout)
+    assert answer["analysis"] == "period"
+    assert answer["period"] == 6.0
+    assert answer["bounds"] == [1.0, None]
+
+
+def test_figures_are_written_whatever_their_names(mine, tmp_path):
+    out = tmp_path / "answer"
+    shown = call("analyse", mine, "period", "--out", out).stdout
+    assert "period: 2" in shown
+    assert sorted(file.name for file in out.iterdir()) == ["a-b-c.png", "a-b-c.svg", "answer.json"]
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["raank"], "unknown analysis 'raank': did you mean 'rank'?"),
+        (["twice"], "the analysis 'twice' has a value by the name 'case'"),
+        (["rank", "--set", "length=-1"], "parameter 'length' is -1, but must be > 0"),
+        (["rank", "--case", "none"], "unknown case 'none'"),
+    ],
+)
+def test_what_cannot_be_asked_gets_one_sentence(mine, words, sentence):
+    told = call("analyse", mine, *words, code=2).stderr
+    assert sentence in told
+    assert len(told.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize("option", ["--rtol", "--atol"])
+def test_a_fixed_step_has_no_tolerance(option):
+    told = call("run", "pendulum", "--fixed-step", "0.01", option, "1e-6", code=2).stderr
+    assert "--fixed-step takes its step whatever the error" in told
