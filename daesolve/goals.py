@@ -85,6 +85,11 @@ class Goal:
 
     def __post_init__(self) -> None:
         check_feedback(self.name, self.rate, self.scale)
+        if isinstance(self, Holonomic) and self.from_start:
+            raise PosingError(
+                f"the holonomic goal {self.name!r} cannot be measured from its start: subtract the "
+                "value that it is to keep"
+            )
         object.__setattr__(self, "residual", as_scalar(f"goal {self.name!r}", self.residual))
         object.__setattr__(
             self,
@@ -253,3 +258,10 @@ class Event:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "guard", as_scalar(f"the guard of {self.name!r}", self.guard))
+        for field_name, kind in (("direction", Direction), ("then", Action)):
+            if not isinstance(getattr(self, field_name), kind):
+                raise PosingError(
+                    f"the event {self.name!r}: {field_name} must be "
+                    + ("FALLING, EITHER or RISING" if kind is Direction else "Stop() or Record()")
+                    + f", not {getattr(self, field_name)!r}"
+                )

@@ -167,6 +167,9 @@ class Problem:
         names = [case.name for case in self.cases]
         if len(set(names)) < len(names):
             raise PosingError(f"two cases of the problem {self.name!r} have one name")
+        for model in self.start if isinstance(self.start, Mapping) else ():
+            if model not in self.models:
+                raise unknown_name("model with a start rule", model, self.models)
 
     def case(
         self, name: str | None = None, *, model: str | None = None, **overrides: Any
@@ -301,6 +304,12 @@ class BoundCase:
         return {name: dynamics.values[name] for name in dynamics.ranges} | dict(self.parameters)
 
     @property
+    def values(self) -> dict[str, float]:
+        """Every parameter's value, and what the problem derives from them."""
+        derived = self._follows(self.problem.derived)
+        return {**self.full_parameters, **derived, **self.parameters}
+
+    @property
     def full_start(self) -> dict[str, float]:
         """The start values by the case's own names."""
         return {**self.case.start, **self.start}
@@ -351,7 +360,8 @@ class BoundCase:
             elif name in known:
                 states[name] = float(value)
             else:
-                raise unknown_name("start value", name, [*known, *self.problem.start_names])
+                names = dict.fromkeys([*known, *self.problem.start_names])
+                raise unknown_name("start value", name, list(names))
         return replace(self, start=own, initial=states)
 
     def solve(self, until: float | None = None, **options: Any) -> Trajectory:
@@ -379,11 +389,7 @@ class BoundCase:
             horizon,
             initial,
             guess=guess,
-            parameters={
-                **case.full_parameters,
-                **case._follows(self.problem.derived),
-                **case.parameters,
-            },
+            parameters=case.values,
             **{**defaults, **options},
         )
 
@@ -403,7 +409,12 @@ class BoundCase:
         known = GENERAL_ANALYSES | dict(self.problem.analyses)
         if name not in known:
             raise unknown_name("analysis", name, known)
-        return known[name](self)
+        answer = known[name](self)
+        if not isinstance(answer, Answer):
+            raise PosingError(
+                f"the analysis {name!r} must return a daesolve.Answer, not {type(answer).__name__}"
+            )
+        return answer
 
     def consistent_start(self) -> Start:
         """Return the consistent state in which the case starts.
@@ -415,7 +426,7 @@ class BoundCase:
         """
         guess, initial = self.guess()
         dynamics = self.system.dynamics
-        numbers = dynamics.value_vector(self.full_parameters)
+        numbers = dynamics.value_vector(self.values)
         return consistent_state(dynamics, numbers, initial, guess=guess, time=self.case.start_time)
 
     def guess(self) -> tuple[dict[str, float], dict[str, float]]:
@@ -458,7 +469,7 @@ def _rank(case: BoundCase) -> Answer:
     """Tell the rank of the decoupling matrix at the start, and at rest there."""
     dynamics = case.system.dynamics
     state = case.consistent_start().state
-    numbers = dynamics.value_vector(case.full_parameters)
+    numbers = dynamics.value_vector(case.values)
     return Answer(rank_report(dynamics, case.case.start_time, state, numbers))
 
 

@@ -106,19 +106,24 @@ def decoupling(dynamics: Dynamics, t: float, x: np.ndarray, p: np.ndarray) -> De
     matrix[: len(acting), : acting.shape[1]] = acting
     matrix[len(acting) :, acting.shape[1] :] = own
     goals = [row.name for row in (*dynamics.rows, *dynamics.relations, *dynamics.implicit_rows)]
+    # What is not finite, at rest for instance, counts as no influence.
+    matrix = np.nan_to_num(matrix, posinf=0.0, neginf=0.0)
     scaled = _unit_length(matrix, 0, 1, 0)
     rank, dependent, _ = _dependent(scaled)
+    regular = 0 < len(goals) == rank
     return Decoupling(
         tuple(goals),
         tuple(goals[i] for i in dependent),
         rank,
-        np.linalg.svd(scaled, compute_uv=False),
-        float(np.linalg.cond(_unit_length(matrix, 0))) if rank == len(goals) else np.inf,
+        np.linalg.svd(scaled, compute_uv=False) if goals else np.zeros(0),
+        float(np.linalg.cond(_unit_length(matrix, 0))) if regular else np.inf,
     )
 
 
 def _dependent(matrix: np.ndarray) -> tuple[int, np.ndarray, float]:
     """Return the rank, the rows that take part in dependences, and the smallest singular value."""
+    if not matrix.size:
+        return 0, np.zeros(0, dtype=int), np.inf
     left, singular, _ = np.linalg.svd(matrix)
     full = np.zeros(matrix.shape[0])
     full[: len(singular)] = singular

@@ -315,8 +315,8 @@ class _Run:
         why = "constraints depend on each other there; ask for rank_loss = 'pass', or end before"
         if set(goals) <= set(self.prepared.problem.singular_goals):
             why = (
-                "the motion comes to rest, where no reaction influences them; pose them linear in "
-                "the velocities, step over it with a fixed step, or end before"
+                "no reaction influences them there, as at rest; pose them linear in the "
+                "velocities, step over it with a fixed step, or end before"
             )
         return f"at t = {moment:.10g} s the reactions of {names} lost their grip: {why}"
 

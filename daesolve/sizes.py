@@ -211,13 +211,17 @@ def _typical(dynamics: Dynamics, states: np.ndarray) -> np.ndarray:
 def segment_length(problem: OdeProblem, probe: Probe, angles: Sequence[int]) -> float:
     """Choose a round number of seconds: many steps, but less than about a second of work.
 
-    The angles that are wrapped at its ends, and on which the motion depends, are not to grow so
-    far in between that they lose digits.
+    The angles that are wrapped at its ends, and on which motion or guards depend, are not to grow
+    so far in between that they lose digits.
     """
     cost = max(problem.rhs.n_instructions(), 1) * SECONDS_PER_INSTRUCTION_STEP
     steps = min(max(0.5 / cost, 20.0), STEPS_PER_SEGMENT)
     wanted = steps * probe.mean_step
-    acting = set(problem.rhs.jac_sparsity(0, 1).get_triplet()[1])
+    acting = {
+        column
+        for function in (problem.rhs, problem.guards)
+        for column in function.jac_sparsity(0, 1).get_triplet()[1]
+    }
     growth = max((probe.turning[index] for index in angles if index in acting), default=0.0)
     if growth > 0.0:
         wanted = min(wanted, RADIANS_PER_SEGMENT / growth)

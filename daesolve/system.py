@@ -131,6 +131,8 @@ class MechanicalSystem:
             raise PosingError("give either kinetic (Lagrange) or mass_matrix (Newton-Euler)")
         if (self.velocities is None) != (self.kinematics is None):
             raise PosingError("quasi-velocities need both velocities= and kinematics=")
+        if self.kinematics is not None and not isinstance(self.kinematics, ca.SX):
+            raise PosingError("kinematics must be q' as a column: a CasADi SX, S @ v.vector")
         check_names(
             [
                 self.parameters,

@@ -16,9 +16,9 @@ from daesolve.simulation import At, simulate
 from daesolve.solvers import Solver, State, Status
 from daesolve.trajectory import StepBlock, Trajectory, Verification
 
-SEPARATION = 1e-7
+SEPARATION = 1e-9
 """Initial distance of the shadow, relative to the size of each state."""
-FARTHEST = 1e4
+FARTHEST = 1e6
 """Times its first distance that the shadow may come to be away before it is brought back."""
 PIECES = 400
 """After so many the estimate ends."""
@@ -77,7 +77,7 @@ def lyapunov_time(prepared: Prepared) -> float | None:
     offset = SEPARATION * generator.standard_normal(size=len(reference))
     offset[visible:] = 0.0
     shadow = reference + offset * sizes
-    growth: list[float] = []
+    growth: list[tuple[float, float]] = []
     here = prepared.start_time
     target = SEPARATION * math.sqrt(visible)
     piece = min(prepared.segment, abs(prepared.until - here) / 50)
@@ -92,17 +92,17 @@ def lyapunov_time(prepared: Prepared) -> float | None:
             return None
         if distance > FARTHEST * target:
             # The shadow is on a way of its own by now, and its distance tells nothing.
-            piece, growth = piece / 2, []
+            piece /= 2
             continue
-        growth.append(math.log(distance / target))
+        growth.append((piece, math.log(distance / target)))
         here, reference = ahead, next_reference
         shadow = reference + (next_shadow - reference) * (target / distance)
     # The first piece turns the shadow into the direction that grows.
-    growth = growth[1:]
-    total = sum(growth)
-    if len(growth) < 10 or total < CHAOTIC * max(math.log(len(growth) + 1.0), 1.0):
+    span = sum(length for length, _ in growth[1:])
+    total = sum(grown for _, grown in growth[1:])
+    if len(growth) <= 10 or total < CHAOTIC * max(math.log(len(growth)), 1.0):
         return None
-    return piece * len(growth) / total
+    return span / total
 
 
 def _sizes(prepared: Prepared, sign: float) -> np.ndarray:

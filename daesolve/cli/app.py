@@ -206,7 +206,8 @@ def analyse(
         bound = options.case(problem, case, model, parameters, set_ or [], initial or [])
         if out is not None:
             reporting.require_empty(out)
-        answer = bound.analyse(analysis)
+        with reporting.style():
+            answer = bound.analyse(analysis)
         document = reporting.answer_document(bound.identity(), analysis, answer.values)
         written: list[Path] = []
         if out is not None:

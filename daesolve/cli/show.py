@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from daesolve.problem import Choice, Problem
+from daesolve.problem import GENERAL_ANALYSES, Choice, Problem
 
 
 def description(problem: Problem) -> dict[str, Any]:
@@ -56,7 +56,7 @@ def description(problem: Problem) -> dict[str, Any]:
             }
             for case in problem.cases
         ],
-        "analyses": [],
+        "analyses": [*GENERAL_ANALYSES, *problem.analyses],
         "references": list(problem.sources),
     }
 
@@ -82,6 +82,7 @@ def description_tables(document: dict[str, Any]) -> RenderableType:
         )
     line("goals", document["goals"])
     line("events", document["events"])
+    line("analyses", document["analyses"])
     line("start values of cases", document["start"])
     cases = Table("case", "start", "until", "note", box=None, pad_edge=False)
     for case in document["cases"]:

@@ -22,6 +22,7 @@ from daesolve.reporting.document import (
 )
 from daesolve.reporting.html import FigureRule, page
 from daesolve.reporting.scene import DrawingRule, with_drawing
+from daesolve.reporting.style import style
 from daesolve.reporting.text import summary
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "page",
     "rebuild",
     "require_empty",
+    "style",
     "summary",
     "with_drawing",
     "without_series",

@@ -199,7 +199,7 @@ class _Stepping:
 
     def _stopped(self, first: int) -> bool:
         """Write the events down since a step; end at the first one that stops, if any does."""
-        if not self.problem.events or len(self.times) - 1 == first:
+        if not self.problem.events or self.times[-1] == self.times[first]:
             return False
         for hit in find_events(self.problem, self.start.p, self._since(first)):
             self.hits.append(hit)
@@ -213,6 +213,9 @@ class _Stepping:
 
     def _since(self, first: int) -> Steps:
         times, states = np.array(self.times[first:]), np.array(self.states[first:])
+        # A method that is stuck takes steps of no length.
+        moved = np.append(True, np.diff(times) != 0.0)
+        times, states = times[moved], states[moved]
         rates = evaluate_block(self.problem.rhs, times, states, self.start.p)[0]
 
         @functools.cache

@@ -99,11 +99,9 @@ def test_the_printed_no_slip_lacks_a_term_and_slips():
     )
     spin = printed_hoop.printed_spin(run["contact_x"])
     assert 0.06 < np.max(np.abs(run["slip"])) < 0.07
-    # a residual of 1e-14 in the squares is one of 1e-14 / speed in the slip
-    moving = np.abs(run["speed"]) > 0.01
-    expected = ((1.0 - spin) * run["speed"])[moving]
-    assert run["slip"][moving] == pytest.approx(expected, abs=1e-10)
-    assert run.drift["rolling"].max_relative < 1e-11
+    # a step over a turning point leaves a residual, which dies out
+    assert run["slip"] == pytest.approx((1.0 - spin) * run["speed"], abs=1e-7)
+    assert run.drift["rolling"].max_relative < 1e-10
 
 
 def test_with_little_feedback_the_printed_spin_reverses_though_energy_and_rolling_look_met():
