@@ -273,8 +273,10 @@ def locate(
     # The ends may be interpolated: where the step itself disagrees about a sign there, the end
     # that is nearer to zero is the place.
     values = [guard(*start), guard(*end)]
+    nearer = start if abs(values[0]) < abs(values[1]) else end
+    if start[0] == end[0]:
+        return nearer
     if values[0] * values[1] > 0.0:
-        nearer = start if abs(values[0]) < abs(values[1]) else end
         return nearer[0], advance(nearer[0])
     root, result = brentq(
         lambda time: guard(time, state_at(time)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import warnings
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -169,19 +170,19 @@ class _Stepping:
         if time == before[0]:
             return before[1]
         stepper = self._beside(before, time)
-        while stepper.status == "running":
-            stepper.step()
+        for _ in _steps_that_move(stepper):
+            pass
         return stepper.y.copy()
 
-    def _again(self, before: tuple[float, np.ndarray], end: float) -> OdeSolution:
+    def _again(
+        self, before: tuple[float, np.ndarray], end: float
+    ) -> Callable[[np.ndarray], np.ndarray]:
         """Take a step once more, for its interpolant: most steps never need theirs."""
         stepper = self._beside(before, end)
-        times, parts = [before[0]], []
-        while stepper.status == "running":
-            stepper.step()
-            times.append(float(stepper.t))
-            parts.append(stepper.dense_output())
-        return OdeSolution(times, parts)
+        pieces = [(float(stepper.t), stepper.dense_output()) for _ in _steps_that_move(stepper)]
+        if not pieces:
+            return lambda moments: np.repeat(before[1][:, None], len(moments), axis=1)
+        return OdeSolution([before[0], *(time for time, _ in pieces)], [p for _, p in pieces])
 
     def _sample(self, stepper: OdeSolver, before: tuple[float, np.ndarray], end: float) -> None:
         dense = None
@@ -219,7 +220,7 @@ class _Stepping:
         rates = evaluate_block(self.problem.rhs, times, states, self.start.p)[0]
 
         @functools.cache
-        def interpolant(step: int) -> OdeSolution:
+        def interpolant(step: int) -> Callable[[np.ndarray], np.ndarray]:
             return self._again((times[step], states[step]), times[step + 1])
 
         def dense(moments: np.ndarray) -> np.ndarray:
@@ -234,6 +235,17 @@ class _Stepping:
             return self._advance((times[step], states[step]), time)
 
         return Steps(times, states, _hermite(times, states, rates), dense, advance)
+
+
+def _steps_that_move(stepper: OdeSolver) -> Iterator[None]:
+    """Step on to the end; give up where many steps in a row have no length."""
+    still, time = 0, stepper.t
+    while stepper.status == "running" and still < STUCK_AFTER:
+        stepper.step()
+        still = 0 if stepper.t != time else still + 1
+        if not still:
+            yield
+        time = stepper.t
 
 
 def _hermite(times: np.ndarray, states: np.ndarray, rates: np.ndarray) -> np.ndarray:
