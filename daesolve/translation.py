@@ -274,7 +274,7 @@ def evaluate_block(
         results = translate(function, inputs, NUMPY_TABLE, np.float64, "the evaluation of blocks")
     tables: list[np.ndarray] = []
     for columns in results:
-        table = np.empty((len(times), len(columns)))
+        table = np.empty((len(times), len(columns)), order="F")
         for index, column in enumerate(columns):
             table[:, index] = column
         tables.append(table)
