@@ -85,10 +85,11 @@ class Goal:
 
     def __post_init__(self) -> None:
         check_feedback(self.name, self.rate, self.scale)
-        if isinstance(self, Holonomic) and self.from_start:
+        if isinstance(self, Holonomic) and (self.from_start or self.singular_at_rest):
+            option = "from_start" if self.from_start else "singular_at_rest"
             raise PosingError(
-                f"the holonomic goal {self.name!r} cannot be measured from its start: subtract the "
-                "value that it is to keep"
+                f"the holonomic goal {self.name!r} cannot take {option}: that is for residuals of "
+                "velocities"
             )
         object.__setattr__(self, "residual", as_scalar(f"goal {self.name!r}", self.residual))
         object.__setattr__(

@@ -305,9 +305,23 @@ class BoundCase:
 
     @property
     def values(self) -> dict[str, float]:
-        """Every parameter's value, and what the problem derives from them."""
-        derived = self._follows(self.problem.derived)
-        return {**self.full_parameters, **derived, **self.parameters}
+        """Every parameter's value, and what the problem derives from them.
+
+        Raises
+        ------
+        OutOfRangeError
+            What follows from the others was given.
+        """
+        derived = self.derived
+        for name in self.parameters:
+            if name in derived:
+                raise OutOfRangeError(f"{name!r} follows from the other values: it cannot be set")
+        return self.full_parameters | derived
+
+    @property
+    def derived(self) -> dict[str, float]:
+        """The values that the problem derives from the others."""
+        return self._follows(self.problem.derived)
 
     @property
     def full_start(self) -> dict[str, float]:
@@ -452,7 +466,7 @@ class BoundCase:
     def identity(self) -> dict[str, Any]:
         """Return what the report calls this run, and the units of its parameters."""
         structure = {
-            name: value if isinstance(value, bool | int | float | str) else repr(value)
+            name: value if isinstance(value, bool | int | float | str) else str(value)
             for name, value in self.full_structure.items()
         }
         parameters = self.system.parameters

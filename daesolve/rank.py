@@ -17,6 +17,8 @@ RANK_TOLERANCE = 1e-9
 """A singular value of the scaled constraint matrix below this counts as zero."""
 POWER_TOLERANCE = 1e-9
 """Relative power below which an invariant counts as conserved."""
+SLOWEST = 1e-3
+"""The least rate (1/s) at which an invariant's terms count as changing: less is rounding."""
 
 Samples = Sequence[tuple[float, np.ndarray]]
 
@@ -241,6 +243,7 @@ def relative_power(
         moving = np.concatenate([positions, accelerations])
         by_state, by_time = (np.asarray(part).ravel() for part in gradient(t, x, values))
         rates.append(abs(float(by_state @ moving + by_time[0])))
-        sizes.append(float(np.abs(by_state) @ np.abs(moving) + abs(by_time[0])))
+        size = float(np.abs(by_state) @ np.abs(moving) + abs(by_time[0]))
+        sizes.append(max(size, SLOWEST * float(np.abs(by_state) @ np.abs(x))))
     largest = max(sizes, default=0.0)
     return max(rates, default=0.0) / largest if largest > 0 else 0.0

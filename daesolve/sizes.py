@@ -26,6 +26,8 @@ FLOOR = 0.05
 """The floor of an invariant's correction over the largest square of its gradient."""
 SMALLEST = 1e-3
 """The least size of a state, beside the largest of the same unit: one may be zero by rounding."""
+NOTHING = 1e-12
+"""What is below this in the units of the system is taken for rounding."""
 STEPS_PER_SEGMENT = 5000
 RADIANS_PER_SEGMENT = 50.0
 SECONDS_PER_INSTRUCTION_STEP = 6e-8
@@ -201,7 +203,7 @@ def scales(
 def _typical(dynamics: Dynamics, states: np.ndarray) -> np.ndarray:
     """Return the sizes of states, none of them far below that of others with the same unit."""
     units = np.array([str(unit) for unit in dynamics.labels.state_units])
-    sizes = states[: len(units)].copy()
+    sizes = np.maximum(states[: len(units)], NOTHING)
     for unit in set(units):
         same = units == unit
         sizes[same] = np.maximum(sizes[same], SMALLEST * np.max(sizes[same]))
@@ -265,4 +267,5 @@ def _agree(before: np.ndarray, after: np.ndarray) -> bool:
     if not np.any(usable):
         return False
     before, after = before[usable], after[usable]
-    return np.allclose(before, after, rtol=1e-9, atol=1e-9 * np.max(np.abs(before), initial=0.0))
+    atol = max(1e-9 * float(np.max(np.abs(before), initial=0.0)), NOTHING)
+    return np.allclose(before, after, rtol=1e-9, atol=atol)

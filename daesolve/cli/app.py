@@ -208,7 +208,9 @@ def analyse(
             reporting.require_empty(out)
         with reporting.style():
             answer = bound.analyse(analysis)
-        document = reporting.answer_document(bound.identity(), analysis, answer.values)
+        document = reporting.answer_document(
+            {**bound.identity(), "parameters": bound.full_parameters}, analysis, answer.values
+        )
         written: list[Path] = []
         if out is not None:
             written = reporting.write_answer(out, document, answer.figures)

@@ -16,6 +16,7 @@ def description(problem: Problem) -> dict[str, Any]:
     model = next(iter(problem.models))
     system = problem.system(model, problem.default_structure())
     dynamics = system.dynamics
+    derived = problem.case().derived
     labels = dynamics.labels
     units = dict(zip(system.parameters.names, system.parameters.units, strict=True))
     structure = {
@@ -34,6 +35,7 @@ def description(problem: Problem) -> dict[str, Any]:
                 "range": str(interval),
             }
             for name, interval in dynamics.ranges.items()
+            if name not in derived
         },
         "start": list(problem.start_names),
         "states": dict(zip(labels.states, map(str, labels.state_units), strict=True)),

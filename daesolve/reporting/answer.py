@@ -17,7 +17,7 @@ from daesolve.reporting.document import Document, dump, plain, replace_file
 from daesolve.reporting.facts import short
 
 ANSWER_FILE = "answer.json"
-IDENTITY = ("problem", "case", "model", "structure", "parameter_units", "analysis")
+IDENTITY = ("problem", "case", "model", "structure", "parameters", "parameter_units", "analysis")
 """What an answer is about, before what was found."""
 NOT_IN_FILES = re.compile(r"[^\w.-]+")
 """What a figure may have in its name, but not the file of it."""

@@ -11,7 +11,6 @@ import numpy as np
 from daesolve.errors import OutOfRangeError
 from daesolve.formulations import OdeProblem
 from daesolve.solvers.base import (
-    BufferedFunction,
     EventHit,
     Observer,
     SegmentEnd,
@@ -20,8 +19,9 @@ from daesolve.solvers.base import (
     Status,
     positive,
 )
-from daesolve.solvers.guards import crossings, locate
+from daesolve.solvers.guards import Steps, find_events, inner_states
 from daesolve.trajectory import StepBlock
+from daesolve.translation import evaluate_block
 
 STEP_LIMIT = 20_000
 """Steps from one point of the grid to the next beyond which the motion counts as stuck."""
@@ -171,28 +171,30 @@ class Cvodes(Solver):
         """Find the events between grid points: all hits, how many points stay, and the stop."""
         if not problem.events:
             return [], len(grid), None
-        guards = BufferedFunction(problem.guards, state.p)
-        directions = [event.direction for event in problem.events]
-        before, value = (state.time, state.x), guards(state.time, state.x)
         hits: list[EventHit] = []
         sign = 1.0 if grid[-1] >= state.time else -1.0
-        for number, after in enumerate(zip(grid, states, strict=True)):
-            following = guards(*after)
-            found: list[EventHit] = []
-            for index in crossings(value, following, directions):
-                time, x = locate(
-                    lambda t, x, index=index: float(guards(t, x)[index]),
-                    lambda t, start=before: self._advance(problem, state, start, t),
-                    before,
-                    (float(after[0]), after[1]),
-                )
-                found.append(EventHit(index, time, x))
-            for hit in sorted(found, key=lambda hit: sign * hit.time):
-                hits.append(hit)
-                if problem.events[hit.index].then.stops:
-                    return hits, number, hit
-            before, value = (float(after[0]), after[1]), following
+        for hit in find_events(problem, state.p, self._steps(problem, state, grid, states)):
+            hits.append(hit)
+            if problem.events[hit.index].then.stops:
+                return hits, int(np.sum(sign * (grid - hit.time) < 0.0)), hit
         return hits, len(grid), None
+
+    def _steps(
+        self, problem: OdeProblem, state: State, grid: np.ndarray, states: np.ndarray
+    ) -> Steps:
+        times = np.append(state.time, grid)
+        table = np.vstack([state.x, states])
+        rates = evaluate_block(problem.rhs, times, table, state.p)[0]
+        sign = 1.0 if grid[-1] >= state.time else -1.0
+
+        def dense(moments: np.ndarray) -> np.ndarray:
+            ordered, back = np.unique(sign * moments, return_inverse=True)
+            return self._integrate(problem, state, sign * ordered)[0][back]
+
+        def advance(step: int, time: float) -> np.ndarray:
+            return self._advance(problem, state, (float(times[step]), table[step]), time)
+
+        return Steps(times, table, inner_states(times, table, rates), dense, advance)
 
     def _advance(
         self, problem: OdeProblem, state: State, start: tuple[float, np.ndarray], time: float

@@ -24,7 +24,7 @@ from daesolve.solvers.base import (
     positive,
     rhs_jacobian,
 )
-from daesolve.solvers.guards import INNER, Steps, find_events
+from daesolve.solvers.guards import Steps, find_events, inner_states
 from daesolve.trajectory import StepBlock
 from daesolve.translation import evaluate_block
 
@@ -234,7 +234,7 @@ class _Stepping:
         def advance(step: int, time: float) -> np.ndarray:
             return self._advance((times[step], states[step]), time)
 
-        return Steps(times, states, _hermite(times, states, rates), dense, advance)
+        return Steps(times, states, inner_states(times, states, rates), dense, advance)
 
 
 def _steps_that_move(stepper: OdeSolver) -> Iterator[None]:
@@ -246,17 +246,6 @@ def _steps_that_move(stepper: OdeSolver) -> Iterator[None]:
         if not still:
             yield
         time = stepper.t
-
-
-def _hermite(times: np.ndarray, states: np.ndarray, rates: np.ndarray) -> np.ndarray:
-    """Return the states at the part `INNER` of each step, by cubics through both its ends."""
-    part, rest = INNER, 1.0 - INNER
-    spans = np.diff(times)[:, None]
-    return (
-        rest**2 * (1.0 + 2.0 * part) * states[:-1]
-        + part**2 * (1.0 + 2.0 * rest) * states[1:]
-        + part * rest * spans * (rest * rates[:-1] - part * rates[1:])
-    )
 
 
 @dataclass(frozen=True)

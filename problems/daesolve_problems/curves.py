@@ -55,6 +55,9 @@ class Curve:
     height: Callable[[Any, Any], Any] | None = None
     label: str = "curve"
 
+    def __str__(self) -> str:
+        return self.label
+
     @cached_property
     def geometry(self) -> ca.Function:
         """The function (point, parameters) -> (f, f_x, f_z, f_xx, f_xz, f_zz).

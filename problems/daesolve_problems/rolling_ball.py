@@ -61,6 +61,8 @@ class Surface:
         problem by name.
     parameters
         Those of the surface's own, as for `daesolve.parameters`.
+    label
+        A name for the report.
 
     Examples
     --------
@@ -71,6 +73,10 @@ class Surface:
 
     level: Callable[[Any, Any, Any, Any], Any]
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    label: str = "surface"
+
+    def __str__(self) -> str:
+        return self.label
 
 
 INCLINE = Surface(

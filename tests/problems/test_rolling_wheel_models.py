@@ -104,16 +104,20 @@ def test_the_printed_no_slip_lacks_a_term_and_slips():
     assert run.drift["rolling"].max_relative < 1e-10
 
 
-def test_with_little_feedback_the_printed_spin_reverses_though_energy_and_rolling_look_met():
-    run = PROBLEM.case("hoop", model="printed").solve(
-        solver=ds.Dop853(fixed_step=0.01),
-        formulation=ds.Feedback(rate=1.0),
-        until=900.0,
-        at=ds.every(0.05),
-    )
-    moving = np.abs(run["speed"]) > 0.5
-    wrong = np.abs(run["slip"]) > np.abs(run["speed"])
-    assert np.any(wrong & moving)
+def test_with_little_feedback_the_printed_spin_reverses_at_one_step_or_another():
+    """Which turning points go wrong is decided by rounding: most of such steps meet one in 60 s."""
+    wrong: list[bool] = []
+    for step in (0.016, 0.018, 0.02, 0.022, 0.024):
+        run = PROBLEM.case("hoop", model="printed").solve(
+            solver=ds.Dop853(fixed_step=step),
+            formulation=ds.Feedback(rate=1.0),
+            until=60.0,
+            at=ds.every(0.05),
+        )
+        moving = np.abs(run["speed"]) > 0.5
+        backwards = run["speed"] * run["theta_dot"] > 0.0
+        wrong.append(bool(np.any(backwards & moving)))
+    assert any(wrong)
 
 
 @pytest.mark.parametrize("case", ["hoop", "hoop-from-rest"])

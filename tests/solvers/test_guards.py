@@ -123,7 +123,7 @@ def test_an_oscillation_in_step_with_the_solver_is_seen(step):
     assert moments(run) == pytest.approx(exact, abs=4 * EPSILON * rate * 30.0)
 
 
-SOLVERS = [ds.Taylor(), ds.Dop853(), ds.Lsoda()]
+SOLVERS = [ds.Taylor(), ds.Dop853(), ds.Lsoda(), ds.Cvodes()]
 
 
 @pytest.mark.parametrize("solver", SOLVERS, ids=lambda solver: solver.name)

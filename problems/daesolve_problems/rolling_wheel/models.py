@@ -40,12 +40,11 @@ from typing import Any
 import casadi as ca
 
 import daesolve as ds
+from daesolve.errors import PosingError
 from daesolve.goals import AnyGoal
 from daesolve.symbols import Auxiliaries, DifferentiableVector, Parameters, SymbolVector
 from daesolve.system import Output
-from daesolve_problems.curves import Curve
-
-Entry = tuple[float, str] | tuple[float, str, ds.Interval]
+from daesolve_problems.curves import Curve, Entry
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,13 +114,18 @@ class _Wheel:
 def _wheel(
     curve: Curve, pendulum: bool, *, controls: dict[str, str] | None = None, **more: Entry
 ) -> _Wheel:
-    """Name everything; with `controls` of its own, alpha is a coordinate."""
-    entries: dict[str, Any] = {
+    """Name everything; with `controls` of its own, alpha is a coordinate.
+
+    Raises
+    ------
+    PosingError
+        The curve is none, or one of its parameters has a name of the wheel's.
+    """
+    entries: dict[str, Entry] = {
         "wheel_mass": (1.0, "kg", ds.POSITIVE),
         "radius": (0.01, "m", ds.POSITIVE),
         "gravity": (9.81, "m/s^2"),
         **more,
-        **curve.parameters,
     }
     if pendulum:
         entries |= {
@@ -129,7 +133,7 @@ def _wheel(
             "pendulum_length": (0.008, "m", ds.POSITIVE),
             "bob_inertia": (0.0, "kg m^2", ds.NON_NEGATIVE),
         }
-    p = ds.parameters(**entries)
+    p = ds.parameters(**_with_the_curves(curve, entries))
     names = [f"stop_{name}_{side}" for side in (1, 2) for name in ("x", "z", "radius")]
     angles = (("alpha",) if controls else ()) + (("phi",) if pendulum else ())
     q = ds.coordinates(x="m", z="m", theta=ds.ANGLE, **dict.fromkeys(angles, ds.ANGLE))
@@ -167,6 +171,22 @@ def _wheel(
     )
 
 
+def _with_the_curves(curve: Curve, entries: dict[str, Entry]) -> dict[str, Entry]:
+    """Add the curve's parameters to the wheel's."""
+    if not isinstance(curve, Curve):
+        raise PosingError(
+            f"the curve must be 'quartic', 'circle', or one from daesolve_problems.curves "
+            f"(explicit, implicit), not {curve!r}"
+        )
+    for name in curve.parameters:
+        if name in entries:
+            raise PosingError(
+                f"the curve {curve.label!r} has a parameter {name!r}, which is the wheel's own; "
+                "rename it"
+            )
+    return entries | dict(curve.parameters)
+
+
 def _energies(q: DifferentiableVector, p: Parameters, *, pendulum: bool) -> tuple[ca.SX, ca.SX]:
     kinetic = p.wheel_mass * (q.dot.x**2 + q.dot.z**2) / 2
     kinetic += p.wheel_mass * p.radius**2 * q.dot.theta**2 / 2
@@ -181,11 +201,16 @@ def _energies(q: DifferentiableVector, p: Parameters, *, pendulum: bool) -> tupl
 
 
 def _system(
-    wheel: _Wheel, goals: list[AnyGoal], one_sided: bool, **more: Any
+    wheel: _Wheel,
+    goals: list[AnyGoal],
+    one_sided: bool,
+    *,
+    outputs: dict[str, Output] | None = None,
+    **more: Any,
 ) -> ds.MechanicalSystem:
     """Put a model together: what is shown and watched is the same for all."""
     lost = (ds.FALLING, ds.Stop()) if one_sided else (ds.EITHER, ds.Record())
-    outputs: dict[str, Output] = {
+    shown: dict[str, Output] = {
         "contact_x": (wheel.at.contact_x, "m"),
         "contact_z": (wheel.at.contact_z, "m"),
         "speed": (wheel.speed, "m/s"),
@@ -203,7 +228,7 @@ def _system(
         reactions=wheel.u,
         discrete=wheel.stops,
         goals=goals,
-        outputs=outputs | more.pop("outputs", {"alpha_dot": (wheel.alpha_dot, "rad/s")}),
+        outputs=shown | (outputs or {"alpha_dot": (wheel.alpha_dot, "rad/s")}),
         events=[
             ds.Event("contact_lost", wheel.pressure, *lost),
             ds.Event("not_admissible", _room(wheel), ds.FALLING, ds.Stop()),
@@ -222,7 +247,8 @@ def _room(wheel: _Wheel) -> ca.SX:
     room = wheel.clearance
     for side in ("1", "2"):
         x, z, radius = (wheel.stops[f"stop_{name}_{side}"] for name in ("x", "z", "radius"))
-        room *= (wheel.at.contact_x - x) ** 2 + (wheel.at.contact_z - z) ** 2 - radius**2
+        away = (wheel.at.contact_x - x) ** 2 + (wheel.at.contact_z - z) ** 2
+        room = ca.fmin(room, away - radius**2)
     return room
 
 

@@ -8,13 +8,16 @@ from daesolve_problems.rolling_wheel.starting import room
 
 
 def admissibility(case: BoundCase) -> ds.Answer:
-    """Tell whether the wheel touches the curve in one point alone wherever it can get."""
-    found = room(
-        case.full_start, case.full_parameters, case.problem.meaning(case.full_structure)
-    ).admissibility
+    """Tell whether the wheel touches the curve in one point alone wherever it can get.
+
+    Where it can get farther than the curve is traced, `admissible` is None unless it is stopped
+    before.
+    """
+    about = room(case.full_start, case.full_parameters, case.problem.meaning(case.full_structure))
+    found = about.admissibility
     return ds.Answer(
         {
-            "admissible": found.admissible,
+            "admissible": found.admissible if about.whole or not found.admissible else None,
             "radius": found.radius,
             "largest_radius": found.largest_radius,
             "largest_local_radius": found.largest_local_radius,

@@ -10,12 +10,15 @@ from typing import Any
 
 import numpy as np
 
+from daesolve.errors import OutOfRangeError
 from daesolve_problems.curves import Curve, contact_point
 from daesolve_problems.rolling_room import Admissibility, admissibility, barriers
 from daesolve_problems.tracks import Contacts, Stretch, Track, contacts, lowest_centre, reach, trace
 
 Values = Mapping[str, float]
 
+PLACES = ("contact_x", "polar_angle")
+"""Start values that tell the place of the contact; later ones in a mapping are the user's."""
 SHORTEST, LONGEST = 4.0, 64.0
 """How far the curve is traced in m, until the wheel cannot get farther."""
 WEIGHTS = (
@@ -27,14 +30,27 @@ FAR_AWAY = 1e6
 
 
 def at_contact(given: Values, parameters: Values, structure: Mapping[str, Any]) -> Contacts:
-    """Return the contact at the start."""
+    """Return the contact at the start: a place that is given goes before the case's own."""
     curve: Curve = structure["curve"]
-    place = contact_point(curve, parameters, given)
+    places = [name for name in given if name in PLACES]
+    place = contact_point(curve, parameters, {name: given[name] for name in places[-1:]})
     return contacts(curve, parameters, np.zeros(1), [place])
 
 
 def start(given: Values, parameters: Values, structure: Mapping[str, Any]) -> dict[str, float]:
-    """Place the wheel on the curve at `contact_x` or `polar_angle`, its centre moving along t."""
+    """Place the wheel on the curve at `contact_x` or `polar_angle`, its centre moving along t.
+
+    Raises
+    ------
+    OutOfRangeError
+        The curve has no such place, or there is no pendulum to start at phi.
+    """
+    for name in ("phi", "phi_dot"):
+        if given.get(name, 0.0) != 0.0 and not structure["pendulum"]:
+            raise OutOfRangeError(
+                f"the wheel has no pendulum to start with {name} = {given[name]:g}: set "
+                f"pendulum = true, or {name} = 0"
+            )
     contact = at_contact(given, parameters, structure)
     speed, radius = given["speed"], parameters["radius"]
     centre, tangent = contact.centres(radius)[0], contact.tangents[0]
@@ -78,6 +94,8 @@ class Room:
         The arc lengths that its energy lets it reach, m.
     admissibility
         Whether it touches the curve in one point alone there.
+    whole
+        Whether the stretch was traced to where the wheel cannot get farther.
     energy
         E0 - V_min, V_min the lowest potential energy on the stretch, J.
     """
@@ -85,6 +103,7 @@ class Room:
     track: Track
     stretch: Stretch
     admissibility: Admissibility
+    whole: bool
     energy: float
 
 
@@ -94,7 +113,7 @@ def room(given: Values, parameters: Values, structure: Mapping[str, Any]) -> Roo
     return _room(
         curve,
         bool(structure["pendulum"]),
-        _pairs(given, ("contact_x", "polar_angle", "speed", "phi", "phi_dot")),
+        _pairs(given, (*(name for name in given if name in PLACES), "speed", "phi", "phi_dot")),
         _pairs(parameters, (*WEIGHTS, *curve.parameters)),
     )
 
@@ -122,6 +141,7 @@ def _room(
         traced,
         stretch,
         admissibility(traced, radius, stretch),
+        traced.perimeter is not None or _within(traced, stretch),
         moving + mass * gravity * (begin - lowest),
     )
 
@@ -132,10 +152,13 @@ def _traced(
     """Trace the curve until the wheel, whose centre rises to `top` (m), cannot get farther."""
     traced = trace(curve, parameters, contact.points[0], length)
     stretch = reach(traced, parameters["radius"], top)
-    enough = traced.ends[0] < stretch[0] and stretch[1] < traced.ends[1]
-    if enough or traced.perimeter is not None or length >= LONGEST:
+    if traced.perimeter is not None or _within(traced, stretch) or length >= LONGEST:
         return traced, stretch
     return _traced(curve, parameters, contact, top, 4.0 * length)
+
+
+def _within(traced: Track, stretch: Stretch) -> bool:
+    return traced.ends[0] < stretch[0] and stretch[1] < traced.ends[1]
 
 
 def _energy_above_the_start(
@@ -158,9 +181,16 @@ def _energy_above_the_start(
 def energy_scale(
     given: Values, parameters: Values, structure: Mapping[str, Any]
 ) -> dict[str, float]:
-    """E0 - V_min, V_min the lowest potential energy on the stretch that the start can reach."""
-    energy = room(given, parameters, structure).energy
-    return {"energy": energy} if energy > 0.0 else {}
+    """E0 - V_min, V_min the lowest potential energy on the stretch that the start can reach.
+
+    There is none where gravity pulls upwards or the stretch has no end; at rest at the lowest
+    point it is that of a rise by a billionth of the radius.
+    """
+    found = room(given, parameters, structure)
+    weight = parameters["wheel_mass"] * parameters["gravity"]
+    if weight <= 0.0 or not found.whole:
+        return {}
+    return {"energy": max(found.energy, 1e-9 * weight * parameters["radius"])}
 
 
 def stops(given: Values, parameters: Values, structure: Mapping[str, Any]) -> dict[str, float]:

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from scipy.interpolate import CubicSpline
 
 import daesolve as ds
+from daesolve.errors import OutOfRangeError
 from daesolve.problem import BoundCase
 from daesolve.rank import decoupling
 
@@ -52,7 +53,17 @@ def attempts(rate: float) -> tuple[Attempt, ...]:
 
 
 def turning_points(case: BoundCase) -> ds.Answer:
-    """Run the models over turning points: how each ends, its period, its slip, its spin."""
+    """Run the models over turning points: how each ends, its period, its slip, its spin.
+
+    Raises
+    ------
+    OutOfRangeError
+        A model was chosen: all of them are compared.
+    """
+    if case.model != "physical":
+        raise OutOfRangeError(
+            f"turning-points compares all models: leave the model {case.model!r} out"
+        )
     until = min(HORIZON, case.case.until)
     samples = np.arange(0.0, until, INTERVAL)
     runs: dict[str, ds.Trajectory] = {}
@@ -62,6 +73,8 @@ def turning_points(case: BoundCase) -> ds.Answer:
         try:
             runs[attempt.name] = attempt.run(case, until, samples)
         except ds.DaesolveError as error:
+            if attempt.model == "physical":
+                raise
             told[attempt.name] = {"outcome": "refused", "message": str(error)}
             continue
         told[attempt.name] = _told(runs[attempt.name])
@@ -108,7 +121,7 @@ def _closely(
     figure = Figure(figsize=(8.0, 8.0), layout="constrained")
     panels = figure.subplots(4, 1, sharex=True)
     looks = ({"linewidth": 4.0, "alpha": 0.4}, {}, {"linewidth": 4.0, "alpha": 0.4}, {})
-    for attempt, look in zip(chosen, looks, strict=False):
+    for attempt, look in zip(chosen[:-1], looks, strict=True):
         if attempt.name not in runs:
             continue
         run = attempt.run(case, float(moments[-1]), moments)
