@@ -398,7 +398,7 @@ class BoundCase:
             "start_time": self.case.start_time,
             "scales": case._follows(self.problem.scales),
         }
-        return solve(
+        run = solve(
             case.system,
             horizon,
             initial,
@@ -406,6 +406,10 @@ class BoundCase:
             parameters=case.values,
             **{**defaults, **options},
         )
+        parameters = dict(run.description["parameters"])
+        derived = {name: parameters.pop(name) for name in case.derived}
+        told = {**run.description, "parameters": parameters, "derived": derived}
+        return replace(run, description=told)
 
     def analyse(self, name: str) -> Answer:
         """Compute something about the case besides its motion.

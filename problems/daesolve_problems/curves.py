@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 
 import daesolve as ds
-from daesolve.errors import OutOfRangeError, PosingError
+from daesolve.errors import OutOfRangeError, PosingError, UnknownNameError
 from daesolve.symbols import Parameters
 
 Array: TypeAlias = NDArray[np.float64]
@@ -77,6 +77,10 @@ class Curve:
             hessian, gradient = ca.hessian(value, point)
             rows = ca.vertcat(value, gradient, hessian[0, 0], hessian[0, 1], hessian[1, 1])
             function = ca.Function("geometry", [point, p.vector], [ca.densify(rows)])
+        except UnknownNameError as error:
+            raise PosingError(
+                f"the curve {self.label!r} sees its own parameters alone, and {error}"
+            ) from None
         except (NotImplementedError, RuntimeError, TypeError) as error:
             reason = str(error).strip().splitlines()[-1]
             raise PosingError(f"{wanted}: {reason}") from error

@@ -195,6 +195,11 @@ def test_a_place_that_is_given_goes_before_that_of_the_case():
             "the wheel's own",
         ),
         (
+            lambda: throw(curves.explicit(lambda x, p: p["radius"] * x)),
+            PosingError,
+            "its own parameters alone",
+        ),
+        (
             lambda: PROBLEM.case("hoop", stop_radius_1=0.1).solve(until=1.0),
             OutOfRangeError,
             "follows from the other values",
