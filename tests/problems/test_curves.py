@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import daesolve as ds
-from daesolve.errors import OutOfRangeError, PosingError, UnknownNameError
+from daesolve.errors import OutOfRangeError, PosingError
 
 ELLIPSE = implicit(lambda x, z, p: x**2 / 4 + z**2 - 1, label="ellipse")
 COSINE = explicit(lambda x, p: p["depth"] * ca.cos(3 * x), label="cosine", depth=(0.1, "m"))
@@ -141,7 +141,7 @@ def test_a_parameter_out_of_its_range_is_refused():
 
 def test_an_unknown_parameter_of_a_curve_is_named():
     curve = explicit(lambda x, p: p["dept"] * x, depth=(0.1, "m"))
-    with pytest.raises(UnknownNameError, match="depth"):
+    with pytest.raises(PosingError, match="depth"):
         curve.evaluate({}, [(0.0, 0.0)])
 
 
