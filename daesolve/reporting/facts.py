@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -211,12 +212,25 @@ def _distinction(key: str, value: Any, values: Sequence[Any]) -> list[str]:
         return []
     if not isinstance(value, Mapping):
         return [f"until {short(value)} s" if key == "until" else str(value)]
+    if key == "rates":
+        return _rates(value)
     others = [other for other in values if isinstance(other, Mapping)]
     parts: list[str] = []
     for name in dict.fromkeys(name for other in others for name in other):
         present = [other.get(name) for other in others]
         if name in value and any(entry != present[0] for entry in present):
-            word = "rate " if key == "rates" else ""
-            told = "off" if key == "rates" and value[name] is None else short(value[name], 4)
-            parts.append(f"{word}{name} {told}")
+            parts.append(f"{name} {short(value[name], 4)}")
     return parts
+
+
+def _rates(rates: Mapping[str, float | None]) -> list[str]:
+    """Tell the rate that most goals have, and those of the others."""
+
+    def told(rate: float | None) -> str:
+        return "off" if rate is None else short(rate, 4)
+
+    if not rates:
+        return []
+    common = Counter(map(told, rates.values())).most_common(1)[0][0]
+    others = {name: told(rate) for name, rate in rates.items() if told(rate) != common}
+    return [f"rates {common}", *(f"{name} {rate}" for name, rate in others.items())]

@@ -114,7 +114,7 @@ def test_names_of_velocities(name, rate):
 
 
 def test_runs_are_named_by_what_differs(told, told_measured):
-    assert labels([told, told_measured]) == ["rate energy 10, taylor", "rate energy off, dop853"]
+    assert labels([told, told_measured]) == ["rates 10, taylor", "rates 10, energy off, dop853"]
     assert labels([told, told]) == ["run 1", "run 2"]
     heavier = {**told, "parameters": {**told["parameters"], "mass": 2.0}}
     assert labels([told, heavier]) == ["mass 1", "mass 2"]

@@ -115,8 +115,8 @@ def test_two_runs_side_by_side(tmp_path, told, told_measured):
         return {"rod": own_figure} if document["solver"] == "taylor" else {}
 
     text = rebuild([tmp_path / "a", tmp_path / "b"], figures_of).read_text()
-    assert "rate energy 10, taylor" in text
-    assert "rate energy off, dop853" in text
+    assert "rates 10, taylor" in text
+    assert "rates 10, energy off, dop853" in text
     assert text.count("<h3>Rod</h3>") == 1
     runs = json.loads((tmp_path / "a" / "report.json").read_text())["runs"]
     assert [run["solver"] for run in runs] == ["taylor", "dop853"]
