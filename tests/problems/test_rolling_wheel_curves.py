@@ -16,6 +16,8 @@ STATES = ("x", "z", "alpha", "theta", "x_dot", "z_dot", "theta_dot")
 DEPTH = 0.4
 VALLEY = curves.explicit(lambda x, p: p["depth"] * x**2, depth=(DEPTH, "1/m"), label="valley")
 
+BUMP = curves.explicit(lambda x, p: -75.0 * x**2, label="bump")  # curvature -150 1/m at its top
+
 
 def throw(curve, *, radius=0.01, until=5.0, start=None, **options):
     case = PROBLEM.case("hoop", curve=curve, radius=radius)
@@ -179,6 +181,14 @@ def test_where_the_curve_was_not_traced_to_its_end_admissibility_is_left_open():
     assert answer["reach"][1] == pytest.approx(64.0)
 
 
+def test_a_wheel_that_never_moves_has_no_turning_points_and_no_wrong_spin():
+    case = PROBLEM.case("hoop", gravity=0.0).starting({"speed": 0.0})
+    told = case.analyse("turning-points").values["attempts"]
+    assert told["physical"]["turning_points"] == 0
+    assert told["physical"]["wrong_spin"] == 0.0
+    assert told["printed, error control"]["outcome"] == "refused"
+
+
 def test_a_place_that_is_given_goes_before_that_of_the_case():
     run = PROBLEM.case("bowl").solve(until=0.1, initial={"contact_x": 0.1}, at=[0.0])
     assert run["contact_x"][0] == pytest.approx(0.1)
@@ -208,6 +218,11 @@ def test_a_place_that_is_given_goes_before_that_of_the_case():
             lambda: PROBLEM.case("hoop").solve(until=1.0, initial={"phi": 1.0}),
             OutOfRangeError,
             "no pendulum",
+        ),
+        (
+            lambda: PROBLEM.case("hoop", model="printed", curve=BUMP).solve(until=1.0),
+            OutOfRangeError,
+            "bends more sharply than the wheel",
         ),
         (
             lambda: PROBLEM.case("hoop", radius=5.0).analyse("turning-points"),

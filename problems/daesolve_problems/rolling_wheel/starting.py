@@ -71,14 +71,23 @@ def start(given: Values, parameters: Values, structure: Mapping[str, Any]) -> di
 def printed_start(
     given: Values, parameters: Values, structure: Mapping[str, Any]
 ) -> dict[str, float]:
-    """Start as the printed residuals have it: r theta' = -u sqrt((1 + r kappa) / (1 - r kappa))."""
+    """Start as the printed residuals have it: r theta' = -u sqrt((1 + r kappa) / (1 - r kappa)).
+
+    Raises
+    ------
+    OutOfRangeError
+        As in `start`, or the curve bends more sharply than the wheel, either way.
+    """
     bend = parameters["radius"] * float(at_contact(given, parameters, structure).curvature[0])
+    if abs(bend) >= 1.0:
+        raise OutOfRangeError(
+            f"the printed residuals have no motion where the curve bends more sharply than the "
+            f"wheel: radius times curvature is {bend:.6g} at the start, but must lie in (-1, 1)"
+        )
     guess = start(given, parameters, structure)
-    turning = given["speed"] / parameters["radius"] * bend / (1.0 - bend)
-    ratio = (1.0 + bend) / (1.0 - bend)
     return guess | {
-        "alpha_dot": turning,
-        "theta_dot": guess["theta_dot"] * math.sqrt(ratio) if ratio >= 0.0 else math.nan,
+        "alpha_dot": given["speed"] / parameters["radius"] * bend / (1.0 - bend),
+        "theta_dot": guess["theta_dot"] * math.sqrt((1.0 + bend) / (1.0 - bend)),
     }
 
 

@@ -15,8 +15,8 @@ from daesolve.errors import OutOfRangeError
 from daesolve.problem import BoundCase
 from daesolve.rank import decoupling
 
-HORIZON = 60.0
-INTERVAL = 0.02
+HORIZON, INTERVAL = 60.0, 0.02
+"""How long the models run, and how often they are sampled, s."""
 WINDOW = 0.1
 """Half the time about the first turning point that is drawn, s."""
 WRONG = 0.5
@@ -90,6 +90,7 @@ def _told(run: ds.Trajectory) -> dict[str, Any]:
     speed, slip = run["speed"], run["slip"]
     turns = _turning_times(run)
     moving = np.abs(speed) > 0.01 * np.max(np.abs(speed))
+    wrong = np.abs(slip[moving]) > WRONG * np.abs(speed[moving])
     pairs = max(len(turns) - 1, 0) // 2
     return {
         "outcome": run.outcome.value,
@@ -98,7 +99,7 @@ def _told(run: ds.Trajectory) -> dict[str, Any]:
         "turning_points": len(turns),
         "period": (turns[2 * pairs] - turns[0]) / pairs if pairs else None,
         "largest_slip": float(np.max(np.abs(slip))),
-        "wrong_spin": float(np.mean(np.abs(slip[moving]) > WRONG * np.abs(speed[moving]))),
+        "wrong_spin": float(np.mean(wrong)) if wrong.size else 0.0,
         "largest_torque": float(np.max(np.abs(run["torque"]))),
         "energy_error": run.drift["energy"].max_relative,
         "turning_times": turns,
@@ -107,7 +108,7 @@ def _told(run: ds.Trajectory) -> dict[str, Any]:
 
 def _turning_times(run: ds.Trajectory) -> list[float]:
     """Return where the speed changes its sign, the start at rest left out."""
-    if len(run.times) < 4:
+    if len(run.times) < 4 or not np.any(run["speed"]):
         return []
     roots = CubicSpline(run.times, run["speed"]).roots(extrapolate=False)
     return [float(root) for root in roots if math.isfinite(root) and root > run.times[0] + INTERVAL]
@@ -116,7 +117,7 @@ def _turning_times(run: ds.Trajectory) -> list[float]:
 def _closely(
     case: BoundCase, chosen: tuple[Attempt, ...], runs: dict[str, ds.Trajectory], turn: float
 ) -> Figure:
-    """Draw speed and spin, torque, slip and condition about the first turning point."""
+    """Draw speed, torque, slip and condition about the first turning point."""
     moments = np.linspace(turn - WINDOW, turn + WINDOW, 201)
     figure = Figure(figsize=(8.0, 8.0), layout="constrained")
     panels = figure.subplots(4, 1, sharex=True)
