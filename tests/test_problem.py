@@ -1,5 +1,5 @@
 import pytest
-from daesolve_problems.pendulum import point_on_a_rod
+from daesolve_problems.classics.pendulum import point_on_a_rod
 
 import daesolve as ds
 from daesolve.errors import OutOfRangeError, PosingError, UnknownNameError

@@ -8,7 +8,7 @@ from daesolve.errors import PluginError, UnknownNameError
 POINTS = [
     EntryPoint("broken", "no_such_module:problem", registry.GROUP),
     EntryPoint("empty", "daesolve:every", registry.GROUP),
-    EntryPoint("good", "daesolve_problems.pendulum:problem", registry.GROUP),
+    EntryPoint("good", "daesolve_problems.classics.pendulum:problem", registry.GROUP),
 ]
 
 
@@ -34,7 +34,7 @@ def test_asking_for_a_broken_plugin_says_why(plugins):
 
 def test_a_file_that_defines_problem_is_one(tmp_path):
     path = tmp_path / "mine.py"
-    path.write_text("from daesolve_problems.pendulum import problem\n", encoding="utf-8")
+    path.write_text("from daesolve_problems.classics.pendulum import problem\n", encoding="utf-8")
     assert registry.problem(str(path)).name == "pendulum"
 
 

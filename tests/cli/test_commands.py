@@ -94,7 +94,7 @@ def test_out_writes_the_run_and_its_report(tmp_path):
 
 def test_a_python_file_is_a_problem(tmp_path):
     path = tmp_path / "mine.py"
-    path.write_text("from daesolve_problems.pendulum import problem\n", encoding="utf-8")
+    path.write_text("from daesolve_problems.classics.pendulum import problem\n", encoding="utf-8")
     assert document("run", path, "--until", "1")["problem"] == "pendulum"
 
 

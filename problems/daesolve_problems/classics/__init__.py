@@ -1,0 +1,1 @@
+"""Test sets of the field and classics of mechanics, one module each."""
