@@ -10,8 +10,9 @@ same with M = 1, no positions and v its whole state.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import casadi as ca
@@ -19,7 +20,7 @@ import numpy as np
 
 from daesolve.errors import unknown_name
 from daesolve.goals import Event
-from daesolve.symbols import Interval, Labels
+from daesolve.symbols import Interval, Labels, velocity_name
 from daesolve.translation import function_of
 
 
@@ -65,6 +66,14 @@ class GoalRow:
     def degree(self) -> int:
         """The relative degree."""
         return len(self.chain)
+
+    @property
+    def links(self) -> dict[str, ca.SX]:
+        """The residual and its derivatives below the relative degree, by name, lowest first."""
+        names = list(
+            itertools.accumulate(self.chain, lambda n, _: velocity_name(n), initial=self.name)
+        )
+        return dict(zip(names, self.chain, strict=False))
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,6 +171,8 @@ class Dynamics:
         What is computed and watched, as functions of (t, x, p, u).
     kinetic
         The kinetic energy, None for a control system.
+    independent
+        Velocities by which the problem would have all others expressed, linear in v.
     """
 
     labels: Labels
@@ -183,6 +194,7 @@ class Dynamics:
     outputs: Mapping[str, ca.SX]
     events: tuple[Event, ...]
     kinetic: ca.SX | None
+    independent: Mapping[str, ca.SX] = field(default_factory=dict)
 
     @property
     def velocities(self) -> ca.SX:

@@ -151,6 +151,11 @@ class Monitor:
         """Take in the start of the run."""
         self.observe(StepBlock(np.array([self.start_time]), state[None, :]))
 
+    def change_values(self, values: np.ndarray) -> None:
+        """Go on with other discrete values, and with a state that has another meaning."""
+        self.values = values
+        self._tail = None
+
     def observe(self, block: StepBlock) -> None:
         """Take in a block of accepted steps."""
         if len(block.times):

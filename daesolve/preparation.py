@@ -19,13 +19,14 @@ from daesolve.dynamics import Dynamics
 from daesolve.elimination import EliminationPlan, choose_plan, regularisations
 from daesolve.errors import (
     DegenerateStartError,
+    MissingBackendError,
     OutOfRangeError,
     PosingError,
     RedundantConstraintsError,
     UnsupportedError,
     unknown_name,
 )
-from daesolve.formulations import Feedback, Formulation, OdeProblem
+from daesolve.formulations import FORMULATIONS, Feedback, Formulation, OdeProblem
 from daesolve.goals import check_feedback
 from daesolve.rank import POWER_TOLERANCE, Samples, check_mass, constraint_rank, relative_power
 from daesolve.sizes import (
@@ -36,7 +37,7 @@ from daesolve.sizes import (
     segment_length,
     typical_influences,
 )
-from daesolve.solvers import Compilation, Cvodes, Solver, Taylor
+from daesolve.solvers import SOLVERS, Compilation, Cvodes, Solver, Taylor
 from daesolve.solvers.taylor import available as taylor_is_available
 from daesolve.system import System
 
@@ -102,7 +103,7 @@ class Prepared:
     start
         The consistent start and what was changed for it; `start_time` and `until` are its times.
     values
-        p as numbers; rates carry the sign of the direction of time.
+        p as numbers, at the start; rates carry the sign of the direction of time.
     parameters, rates
         For the report; a rate is None where a goal is only measured.
     scales
@@ -138,9 +139,8 @@ class Prepared:
 
     @property
     def initial(self) -> np.ndarray:
-        """The problem's start: the state, and zero for work integrals."""
-        extra = self.problem.size - len(self.start.state)
-        return np.concatenate([self.start.state, np.zeros(extra)])
+        """The problem's start: what stands for the state, and zero for work integrals."""
+        return self.problem.enter(self.start_time, self.start.state, self.values)
 
 
 def prepare(system: System, request: Request) -> Prepared:
@@ -155,6 +155,8 @@ def prepare(system: System, request: Request) -> Prepared:
     """
     dynamics = system.dynamics
     formulation = request.formulation if request.formulation is not None else Feedback()
+    if request.solver is not None:
+        check_pair(formulation, request.solver)
     _check_request(dynamics, request)
     rates = formulation.chosen_rates(dynamics, request.default_rate)
     notes: list[str] = []
@@ -182,8 +184,9 @@ def prepare(system: System, request: Request) -> Prepared:
         values |= regularisations(dynamics, samples, numbers)
     problem = _problem(system, formulation, rates, plan, conserved)
     direction = 1.0 if request.until >= request.start_time else -1.0
+    values = _charted(problem, start, request.start_time, values)
     probe = run_probe(
-        problem, dynamics.value_vector(values), start, request.start_time, request.until
+        problem, problem.value_vector(values), start, request.start_time, request.until
     )
     if getattr(formulation, "rate", None) == "auto":
         automatic = AUTO_RATE / probe.median_step
@@ -191,13 +194,14 @@ def prepare(system: System, request: Request) -> Prepared:
         rates = {goal: automatic_rates[goal] for goal in rates}
         notes.append(f"rate {automatic:.4g} 1/s, from a median step of {probe.median_step:.3g} s")
     values |= {f"rate_{goal}": direction * (rate or 0.0) for goal, rate in rates.items()}
-    values |= floors(dynamics, dynamics.value_vector(values), samples, probe, request.scales)
+    numbers = dynamics.value_vector({name: values[name] for name in dynamics.values})
+    values |= floors(dynamics, numbers, samples, probe, request.scales)
     values |= typical_influences(probe)
     steps = abs(request.until - request.start_time) / probe.mean_step
-    solver = _solver(request.solver, problem, steps, notes)
+    solver = _solver(request.solver, formulation, problem, steps, notes)
     compilation = solver.compile(problem)
     notes.extend(compilation.notes)
-    numbers = dynamics.value_vector(values)
+    numbers = problem.value_vector(values)
     wrapped = periodic_angles(problem, samples, numbers, notes)
     return Prepared(
         dynamics=dynamics,
@@ -210,8 +214,21 @@ def prepare(system: System, request: Request) -> Prepared:
         values=numbers,
         parameters=parameters,
         rates=rates,
-        scales=scales(dynamics, problem, numbers, start, probe, request.start_time, request.scales),
-        segment=segment_length(problem, probe, wrapped),
+        scales=scales(
+            dynamics,
+            problem,
+            dynamics.value_vector({n: values[n] for n in dynamics.values}),
+            start,
+            probe,
+            request.start_time,
+            request.scales,
+        ),
+        segment=segment_length(
+            problem,
+            probe,
+            wrapped,
+            projects=problem.project is not None and not solver.projects_steps,
+        ),
         wrapped=wrapped,
         rank_loss=request.rank_loss,
         compilation=compilation,
@@ -374,7 +391,7 @@ def _problem(
     driven = tuple(sorted(name for name, rate in rates.items() if rate is not None))
     scales = tuple(sorted(plan.block_scales.items()))
     key = (
-        formulation.name,
+        formulation.shape,
         driven,
         (plan.refinements, plan.proximal, scales),
         tuple(sorted(conserved.items())),
@@ -385,12 +402,67 @@ def _problem(
     return built[key]
 
 
-def _solver(asked: Solver | None, problem: OdeProblem, steps: float, notes: list[str]) -> Solver:
-    if asked is not None:
-        refusal = asked.refusal(problem)
-        if refusal is not None:
-            raise UnsupportedError(refusal)
-        return asked.resolved(problem, steps)
+def _charted(
+    problem: OdeProblem, start: Start, time: float, values: Mapping[str, float]
+) -> dict[str, float]:
+    """Add the discrete values of the chart in which the run starts."""
+    if problem.chart is None or problem.chart.choose is None:
+        return dict(values)
+    numbers = problem.chart.choose(time, start.state, problem.value_vector(values))
+    return dict(zip(problem.values, map(float, numbers), strict=True))
+
+
+MADE = {
+    "ode": "an ordinary differential equation",
+    "index-1": "a differential-algebraic equation of index 1",
+    "index-2": "a differential-algebraic equation of index 2",
+    "index-3": "a differential-algebraic equation of index 3",
+    "overdetermined": "more equations than unknowns",
+}
+"""What formulations make, in words."""
+
+
+def check_pair(formulation: Formulation, solver: Solver) -> None:
+    """Refuse a solver that cannot take what a formulation makes, before anything is built.
+
+    Raises
+    ------
+    UnsupportedError
+        It cannot; the formulations and solvers that go together are told.
+    """
+    form = formulation.form
+    if form in solver.forms:
+        return
+    fitting = [name for name, kind in SOLVERS.items() if form in kind.forms]
+    taken = [name for name, kind in FORMULATIONS.items() if kind.makes in solver.forms]
+    raise UnsupportedError(
+        f"the formulation {formulation.name!r} makes {MADE[form]}, which the solver "
+        f"{solver.name!r} cannot take; take {formulation.name!r} with {', '.join(fitting)}, or "
+        f"{solver.name!r} with {', '.join(taken)}"
+    )
+
+
+def _solver(
+    asked: Solver | None,
+    formulation: Formulation,
+    problem: OdeProblem,
+    steps: float,
+    notes: list[str],
+) -> Solver:
+    if asked is None:
+        asked = _chosen_solver(formulation, problem, steps, notes)
+    refusal = asked.refusal(problem)
+    if refusal is not None:
+        raise UnsupportedError(refusal)
+    return asked.resolved(problem, steps)
+
+
+def _chosen_solver(
+    formulation: Formulation, problem: OdeProblem, steps: float, notes: list[str]
+) -> Solver:
+    """Choose Taylor's method, CVODES where that cannot be, else the first that is installed."""
+    if formulation.form != "ode":
+        return _first_installed(formulation.form, notes)
     if not taylor_is_available():
         notes.append("solver cvodes, since heyoka is not installed here")
         return Cvodes()
@@ -400,4 +472,19 @@ def _solver(asked: Solver | None, problem: OdeProblem, steps: float, notes: list
         notes.append(f"solver cvodes, since {refusal}")
         return Cvodes()
     notes.append(f"solver taylor for about {steps:.2g} steps")
-    return taylor.resolved(problem, steps)
+    return taylor
+
+
+def _first_installed(form: str, notes: list[str]) -> Solver:
+    missing: list[str] = []
+    for name, kind in SOLVERS.items():
+        if form not in kind.forms:
+            continue
+        try:
+            solver = kind()
+        except MissingBackendError as error:
+            missing.append(str(error))
+            continue
+        notes.append(f"solver {name}, for {MADE[form]}")
+        return solver
+    raise MissingBackendError(f"no solver for {MADE[form]} is installed here: {'; '.join(missing)}")

@@ -33,6 +33,10 @@ DEFAULT_SAMPLES = 1001
 TURN_PARTS = (6.28125, 0.0019353071693331003, 1.0253376489868793e-11, 1.1650928224373424e-19)
 """2 pi in parts of few digits, so that a whole number of turns (up to 1e7) is exact in each."""
 
+LONGER = 1.2
+"""Times the time for which the last chart held, to be gone at once."""
+SHORTEST = 1e-9
+
 Progress = Callable[[float, "Monitor", int], None]
 """Called after each segment with the time reached, the monitor and the number of events."""
 
@@ -81,19 +85,24 @@ def sample_times(at: At, start: float, until: float) -> np.ndarray:
 
 @dataclass
 class _Boundary:
-    """The state at the start of a segment; `turns` are whole turns taken out of its angles."""
+    """The state at the start of a segment.
+
+    `turns` are whole turns taken out of its angles, `mode` is the index of p in the record.
+    """
 
     time: float
     state: np.ndarray
     turns: np.ndarray
+    mode: int = 0
 
 
 @dataclass
 class _Record:
-    """What a run has gathered so far."""
+    """What a run has gathered so far; `modes` are the values of p that were in force."""
 
+    modes: list[np.ndarray]
     samples: list[np.ndarray] = field(default_factory=list)
-    turns: list[np.ndarray] = field(default_factory=list)
+    sampled_at: list[_Boundary] = field(default_factory=list)
     events: list[EventRecord] = field(default_factory=list)
     boundaries: list[_Boundary] = field(default_factory=list)
     steps: int = 0
@@ -129,11 +138,13 @@ class _Run:
         self.sign = 1.0 if prepared.until >= prepared.start_time else -1.0
         self.order = np.argsort(self.sign * self.times, kind="stable")
         self.progress = progress
-        self.record = _Record()
+        self.record = _Record([prepared.values])
         self.monitor = Monitor(
             prepared.problem, prepared.values, prepared.scales, prepared.start_time
         )
         self.angles = np.array(prepared.wrapped, dtype=int)
+        self.entered = prepared.start_time
+        self.stretch = prepared.segment / 50.0
 
     def trajectory(self) -> Trajectory:
         begin = time.perf_counter()
@@ -167,13 +178,11 @@ class _Run:
             return stop
         with _interruptible() as interrupted:
             for boundary in self._boundaries():
-                self.record.boundaries.append(here)
-                end = self._segment(here, boundary)
+                here, end = self._to_boundary(here, boundary)
                 verdict = self._verdict(end)
                 if verdict is not None and self._lost_for_good():
                     end = self._cut(end)
-                here = _Boundary(end.time, end.state.copy(), here.turns.copy())
-                self._wrap(here)
+                here = self._next(here, end)
                 if self.progress is not None:
                     self.progress(end.time, self.monitor, len(self.record.events))
                 if verdict is not None:
@@ -188,19 +197,74 @@ class _Run:
         self.record.boundaries.append(here)
         return Outcome.COMPLETED, ""
 
+    def _to_boundary(self, here: _Boundary, boundary: float) -> tuple[_Boundary, SegmentEnd]:
+        """Integrate to a boundary, from chart to chart where one does not reach so far."""
+        while True:
+            self.record.boundaries.append(here)
+            end = self._segment(here, self._reach(here, boundary))
+            left = self._left_chart(end)
+            if not left and (end.status is not Status.REACHED or end.time == boundary):
+                return here, end
+            if left:
+                self.stretch = LONGER * max(abs(end.time - self.entered), SHORTEST * abs(boundary))
+                self.entered = end.time
+                here = self._on_next_chart(self._next(here, end))
+            else:
+                here = self._next(here, end)
+
+    def _reach(self, here: _Boundary, boundary: float) -> float:
+        """Return how far to go at once: not much farther than the last chart held."""
+        problem = self.prepared.problem
+        if problem.chart is None or problem.chart.choose is None:
+            return boundary
+        ahead = here.time + self.sign * self.stretch
+        return boundary if self.sign * (ahead - boundary) >= 0.0 else ahead
+
+    def _next(self, here: _Boundary, end: SegmentEnd) -> _Boundary:
+        """Return the start of the segment after one that has ended."""
+        problem, solver = self.prepared.problem, self.prepared.solver
+        state = end.state.copy()
+        if problem.project is not None and not solver.projects_steps:
+            values = self.record.modes[here.mode]
+            projected = np.asarray(problem.project(end.time, state, values)).ravel()
+            state = projected if np.all(np.isfinite(projected)) else state
+        after = _Boundary(end.time, state, here.turns.copy(), here.mode)
+        self._wrap(after)
+        return after
+
+    def _left_chart(self, end: SegmentEnd) -> bool:
+        problem = self.prepared.problem
+        charted = problem.chart is not None and problem.chart.choose is not None
+        stopped = end.status is Status.STOPPED and bool(end.hits)
+        return charted and stopped and end.hits[-1].index == len(problem.events) - 1
+
+    def _on_next_chart(self, here: _Boundary) -> _Boundary:
+        """Choose the independent velocities anew."""
+        problem = self.prepared.problem
+        assert problem.chart is not None
+        assert problem.chart.choose is not None
+        values = self.record.modes[here.mode]
+        states = problem.visible(np.array([here.time]), here.state[None, :], values)[0]
+        chosen = problem.chart.choose(here.time, states, values)
+        works = here.state[problem.chart.embed.nnz_in(1) :]
+        entered = problem.enter(here.time, states, chosen, works)
+        self.record.modes.append(chosen)
+        self.monitor.change_values(chosen)
+        return replace(here, state=entered, mode=len(self.record.modes) - 1)
+
     def _segment(self, here: _Boundary, boundary: float) -> SegmentEnd:
         prepared = self.prepared
         pending = self.times[self.order[len(self.record.samples) :]]
         at = pending[self.sign * (pending - boundary) <= 0.0]
         end = prepared.solver.segment(
             prepared.problem,
-            State(here.time, here.state, prepared.values),
+            State(here.time, here.state, self.record.modes[here.mode]),
             boundary,
             at,
             self.monitor.observe,
         )
         self._keep(end.samples, here)
-        for hit in end.hits:
+        for hit in end.hits[:-1] if self._left_chart(end) else end.hits:
             if not self._seen(hit):
                 self.record.events.append(self._event(hit, here))
         self.record.steps += end.steps
@@ -224,7 +288,7 @@ class _Run:
         """Keep samples wrapped, so that what is computed from them loses no digits."""
         for sample in samples:
             self.record.samples.append(sample)
-            self.record.turns.append(here.turns)
+            self.record.sampled_at.append(here)
 
     def _wrap(self, here: _Boundary) -> None:
         """Take whole turns out of the angles, exactly."""
@@ -267,7 +331,7 @@ class _Run:
 
     def _evaluate(self, function: Any, here: _Boundary) -> np.ndarray:
         return evaluate_block(
-            function, np.array([here.time]), here.state[None, :], self.prepared.values
+            function, np.array([here.time]), here.state[None, :], self.record.modes[here.mode]
         )[0][0]
 
     def _lost_for_good(self) -> bool:
@@ -283,7 +347,7 @@ class _Run:
         assert lost is not None
         ordered = self.times[self.order[: len(self.record.samples)]]
         kept = int(np.sum(self.sign * (ordered - lost.last_time) <= 0.0))
-        del self.record.samples[kept:], self.record.turns[kept:]
+        del self.record.samples[kept:], self.record.sampled_at[kept:]
         self.record.events = [
             event for event in self.record.events if self.sign * (event.time - lost.last_time) <= 0
         ]
@@ -323,10 +387,16 @@ class _Run:
     # -- the result ---------------------------------------------------------------------------
 
     def _event(self, hit: EventHit, here: _Boundary) -> EventRecord:
-        state = self._unwrapped(hit.state, here)
-        names = self.prepared.problem.labels.states
-        detail = {name: float(value) for name, value in zip(names, state, strict=False)}
+        detail = self._named(hit.time, hit.state, here)
         return EventRecord(hit.time, self.prepared.problem.events[hit.index].name, detail)
+
+    def _named(self, moment: float, x: np.ndarray, here: _Boundary) -> dict[str, float]:
+        """Return the states by name, with their whole turns, after a boundary."""
+        problem = self.prepared.problem
+        values = self.record.modes[here.mode]
+        states = problem.visible(np.array([moment]), x[None, :], values)[0]
+        unwrapped = self._unwrapped(states, here)
+        return {n: float(v) for n, v in zip(problem.labels.states, unwrapped, strict=True)}
 
     def _assemble(self, outcome: Outcome, message: str) -> Trajectory:
         prepared, problem = self.prepared, self.prepared.problem
@@ -334,15 +404,15 @@ class _Run:
         reached = np.sort(self.order[:count])
         position = np.argsort(self.order[:count], kind="stable")
         times = self.times[reached]
-        table = np.array(self.record.samples).reshape(count, problem.size)[position]
-        _, reactions, outputs = evaluate_block(problem.recover, times, table, prepared.values)
-        turns = np.array(self.record.turns).reshape(count, len(self.angles))[position]
-        table[:, self.angles] += 2.0 * math.pi * turns
+        table, reactions, outputs = self._tables(times, position)
         labels = problem.labels
         last = self.record.boundaries[-1]
-        end_state = self._unwrapped(last.state, last)
         drift = self.monitor.drift()
         description = describe(prepared)
+        if len(self.record.modes) > 1:
+            description["notes"].append(
+                f"independent velocities chosen anew {len(self.record.modes) - 1} times"
+            )
         lost = self.monitor.lost_grip
         if lost is not None and not self._lost_for_good():
             description["notes"].append(
@@ -372,9 +442,7 @@ class _Run:
             message=message,
             end_time=last.time,
             start=prepared.start.changes,
-            end_state={
-                name: float(value) for name, value in zip(labels.states, end_state, strict=False)
-            },
+            end_state=self._named(last.time, last.state, last),
             units=labels.units(),
             description=description,
             statistics=Statistics(
@@ -388,6 +456,29 @@ class _Run:
             _evaluate=self._point,
         )
 
+    def _tables(
+        self, times: np.ndarray, position: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return states, reactions and outputs at the samples, each with the p of its time."""
+        problem, labels = self.prepared.problem, self.prepared.problem.labels
+        places = [self.record.sampled_at[index] for index in position]
+        table = np.array(self.record.samples).reshape(len(places), problem.size)[position]
+        modes = np.array([place.mode for place in places], dtype=int)
+        turns = np.array([p.turns for p in places], dtype=float).reshape(
+            len(places), len(self.angles)
+        )
+        states = np.empty((len(places), len(labels.states)))
+        reactions = np.empty((len(places), len(labels.reactions)))
+        outputs = np.empty((len(places), len(labels.outputs)))
+        for mode in np.unique(modes):
+            chosen, values = modes == mode, self.record.modes[mode]
+            states[chosen] = problem.visible(times[chosen], table[chosen], values)
+            _, reactions[chosen], outputs[chosen] = evaluate_block(
+                problem.recover, times[chosen], table[chosen], values
+            )
+        states[:, self.angles] += 2.0 * math.pi * turns
+        return states, reactions, outputs
+
     def _point(self, moment: float) -> Point:
         """Integrate from the last boundary before a time, with the run's own solver."""
         prepared, problem = self.prepared, self.prepared.problem
@@ -396,24 +487,18 @@ class _Run:
         if not low <= moment <= high:
             raise OutOfRangeError(f"the run covers {low:g} to {high:g} s, not t = {moment:g} s")
         here = [b for b in self.record.boundaries if self.sign * (b.time - moment) <= 0.0][-1]
-        state = here.state
+        state, values = here.state, self.record.modes[here.mode]
         if moment != here.time:
             end = prepared.solver.segment(
-                problem,
-                State(here.time, here.state, prepared.values),
-                moment,
-                np.array([moment]),
-                _ignore,
+                problem, State(here.time, here.state, values), moment, np.array([moment]), _ignore
             )
             state = end.state
         _, reactions, outputs = evaluate_block(
-            problem.recover, np.array([moment]), state[None, :], prepared.values
+            problem.recover, np.array([moment]), state[None, :], values
         )
         labels = problem.labels
-        names = labels.states + labels.reactions + labels.outputs
-        visible = self._unwrapped(state, here)[: len(labels.states)]
-        numbers = np.concatenate([visible, reactions[0], outputs[0]])
-        return Point(moment, {n: float(v) for n, v in zip(names, numbers, strict=True)})
+        numbers = zip(labels.reactions + labels.outputs, (*reactions[0], *outputs[0]), strict=True)
+        return Point(moment, self._named(moment, state, here) | {n: float(v) for n, v in numbers})
 
 
 def describe(prepared: Prepared) -> dict[str, Any]:

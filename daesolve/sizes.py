@@ -29,6 +29,8 @@ SMALLEST = 1e-3
 NOTHING = 1e-12
 """What is below this in the units of the system is taken for rounding."""
 STEPS_PER_SEGMENT = 5000
+STEPS_PER_PROJECTION = 40
+"""Between projections of a multistep method, which restarts there; it takes smaller steps."""
 RADIANS_PER_SEGMENT = 50.0
 SECONDS_PER_INSTRUCTION_STEP = 6e-8
 """What one instruction costs in one step of the slowest code, roughly."""
@@ -70,7 +72,7 @@ def run_probe(
         The rate of the state is not finite at the start.
     """
     rate = BufferedFunction(problem.rhs, values)
-    state = np.concatenate([start.state, np.zeros(problem.size - len(start.state))])
+    state = problem.enter(start_time, start.state, values)
     times, states = [start_time], [state]
     if not np.all(np.isfinite(rate(start_time, state))):
         raise DegenerateStartError(
@@ -97,7 +99,7 @@ def run_probe(
     return Probe(
         median_step=float(np.median(steps)),
         mean_step=float(np.mean(steps)),
-        states=np.abs(table).max(axis=0),
+        states=np.abs(problem.visible(moments, table, values)).max(axis=0),
         reactions=np.abs(reactions).max(axis=0, initial=0.0),
         kinetic=float(np.max(measured[:, count])),
         grips={name: float(np.nanmax(pivots[name])) for name in problem.singular_goals},
@@ -210,14 +212,16 @@ def _typical(dynamics: Dynamics, states: np.ndarray) -> np.ndarray:
     return sizes
 
 
-def segment_length(problem: OdeProblem, probe: Probe, angles: Sequence[int]) -> float:
+def segment_length(
+    problem: OdeProblem, probe: Probe, angles: Sequence[int], *, projects: bool
+) -> float:
     """Choose a round number of seconds: many steps, but less than about a second of work.
 
-    The angles that are wrapped at its ends, and on which motion or guards depend, are not to grow
-    so far in between that they lose digits.
+    Where its end projects the state, it is short. The angles that are wrapped at its ends, and on
+    which motion or guards depend, are not to grow so far in between that they lose digits.
     """
     cost = max(problem.rhs.n_instructions(), 1) * SECONDS_PER_INSTRUCTION_STEP
-    steps = min(max(0.5 / cost, 20.0), STEPS_PER_SEGMENT)
+    steps = min(max(0.5 / cost, 20.0), STEPS_PER_PROJECTION if projects else STEPS_PER_SEGMENT)
     wanted = steps * probe.mean_step
     acting = {
         column
@@ -236,7 +240,7 @@ def periodic_angles(
 ) -> tuple[int, ...]:
     """Return the angles after a whole turn of which every function is the same."""
     times, visible = time_states(samples)
-    states = np.hstack([visible, np.zeros((len(visible), problem.size - visible.shape[1]))])
+    states = np.array([problem.enter(t, x, numbers) for t, x in zip(times, visible, strict=True)])
     functions = (problem.rhs, problem.recover, problem.residuals, problem.guards)
     periodic: list[int] = []
     for angle in problem.labels.angles:

@@ -91,6 +91,9 @@ class MechanicalSystem:
         Quasi-velocities v and q' = S(q) v as a column.
     auxiliaries
         Names for expressions of time and positions, from `auxiliaries`.
+    independent
+        For the formulation `null-space`: as many velocities as the constraints leave, by name,
+        linear in v, such as the speed and the rate of turn of a vehicle.
     events
         What to watch for.
     outputs
@@ -123,6 +126,7 @@ class MechanicalSystem:
     velocities: SymbolVector | None = None
     kinematics: ca.SX | None = None
     auxiliaries: Auxiliaries = _NO_AUXILIARIES
+    independent: Mapping[str, Expression] = field(default_factory=dict)
     events: Sequence[Event] = ()
     outputs: Mapping[str, Output] = field(default_factory=dict)
 
@@ -368,7 +372,26 @@ def _mechanical(system: MechanicalSystem) -> Dynamics:
         outputs={name: explicit(posed(value)) for name, value in outputs.items()},
         events=tuple(replace(e, guard=explicit(posed(e.guard))) for e in system.events),
         kinetic=kinetic,
+        independent=_independent(posed, flow),
     )
+
+
+def _independent(posed: _Posed, flow: Flow) -> dict[str, ca.SX]:
+    """Return the problem's independent velocities.
+
+    Raises
+    ------
+    PosingError
+        One is not linear in the velocities, or depends on none.
+    """
+    found: dict[str, ca.SX] = {}
+    for name, expression in posed.system.independent.items():
+        written = flow.explicit(posed(as_scalar(f"independent velocity {name!r}", expression)))
+        slope = ca.jacobian(written, posed.v)
+        if slope.nnz() == 0 or ca.depends_on(slope, posed.v):
+            raise PosingError(f"the independent velocity {name!r} must be linear in the velocities")
+        found[name] = written
+    return found
 
 
 def _doubt(force: ca.SX, timed: ca.SX) -> str:

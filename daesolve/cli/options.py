@@ -11,7 +11,7 @@ from typing import Any
 
 from daesolve import registry
 from daesolve.errors import OutOfRangeError, unknown_name
-from daesolve.formulations import FORMULATIONS, Formulation
+from daesolve.formulations import FORMULATIONS, Feedback, Formulation, Projected
 from daesolve.problem import BoundCase
 from daesolve.solvers import SOLVERS, Dop853, Solver, Taylor
 
@@ -99,13 +99,38 @@ def parameters_of(path: Path) -> dict[str, Any]:
 def formulation(name: str, words: Sequence[str]) -> Formulation:
     """Make the formulation with its rates: `50`, `energy=off`, `auto`.
 
+    Parameters
+    ----------
+    name
+        Its name; `projected:index-1` wraps another than feedback.
+    words
+        The rates.
+
     Raises
     ------
     UnknownNameError, OutOfRangeError
-        No such formulation, or a rate that is none.
+        No such formulation, a rate that is none, or rates for one that has none.
     """
-    if name not in FORMULATIONS:
+    outer, _, inner = name.partition(":")
+    known = FORMULATIONS | {f"{Projected.name}:{n}": Projected for n in FORMULATIONS}
+    if name not in known:
         raise unknown_name("formulation", name, FORMULATIONS)
+    settings = _rates(words)
+    if outer == Projected.name:
+        if inner:
+            return Projected(formulation(inner, words))
+        return Projected(Feedback(**{"rate": 0.0} | settings))
+    kind = FORMULATIONS[name]
+    if settings and "rate" not in {entry.name for entry in fields(kind)}:  # pyright: ignore
+        raise OutOfRangeError(
+            f"the formulation {name!r} has no rates, since the solver itself imposes the "
+            "constraints; leave out --rate"
+        )
+    return kind(**settings)
+
+
+def _rates(words: Sequence[str]) -> dict[str, Any]:
+    """Read [GOAL=]VALUE, [GOAL=]off or auto."""
     common: float | str | None = None
     single: dict[str, float | None] = {}
     for word in words:
@@ -123,8 +148,8 @@ def formulation(name: str, words: Sequence[str]) -> Formulation:
             single[goal] = rate
         else:
             common = 0.0 if rate is None else rate
-    settings: dict[str, Any] = {"rate": common, "rates": single}
-    return FORMULATIONS[name](**settings)
+    settings: dict[str, Any] = {} if common is None else {"rate": common}
+    return settings | ({"rates": single} if single else {})
 
 
 def case(

@@ -1,9 +1,45 @@
 """Ways to make an integrable problem of any system, one file each."""
 
 from daesolve.formulations.feedback import Feedback
-from daesolve.formulations.problem import Formulation, OdeProblem, Watched
+from daesolve.formulations.ggl import GGL
+from daesolve.formulations.implicit import Implicit, implicit
+from daesolve.formulations.index_1 import Index1
+from daesolve.formulations.index_2 import Index2
+from daesolve.formulations.index_3 import Index3
+from daesolve.formulations.null_space import NullSpace
+from daesolve.formulations.overdetermined import Overdetermined
+from daesolve.formulations.problem import (
+    FORMS,
+    Chart,
+    DaeProblem,
+    Formulation,
+    OdeProblem,
+    Watched,
+)
+from daesolve.formulations.projected import Projected
 
-FORMULATIONS: dict[str, type[Formulation]] = {Feedback.name: Feedback}
+FORMULATIONS: dict[str, type[Formulation]] = {
+    formulation.name: formulation
+    for formulation in (Feedback, NullSpace, Projected, Index1, Index2, Index3, GGL, Overdetermined)
+}
 """Every formulation by its name on the command line."""
 
-__all__ = ["FORMULATIONS", "Feedback", "Formulation", "OdeProblem", "Watched"]
+__all__ = [
+    "FORMS",
+    "FORMULATIONS",
+    "GGL",
+    "Chart",
+    "DaeProblem",
+    "Feedback",
+    "Formulation",
+    "Implicit",
+    "Index1",
+    "Index2",
+    "Index3",
+    "NullSpace",
+    "OdeProblem",
+    "Overdetermined",
+    "Projected",
+    "Watched",
+    "implicit",
+]

@@ -8,17 +8,25 @@ stabilisation; with invariants and reactions of any direction it is Matrosov's.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 import casadi as ca
 
-from daesolve.dynamics import Dynamics, InvariantRow
+from daesolve.dynamics import Dynamics, GoalRow, InvariantRow
 from daesolve.elimination import EliminationPlan, Saddle
-from daesolve.errors import OutOfRangeError, unknown_name
 from daesolve.formulations.problem import Formulation, OdeProblem, Watched
+from daesolve.formulations.rates import (
+    Rate,
+    Rates,
+    check_rates,
+    common_rate,
+    constraint_rates,
+    invariant_rates,
+    with_single,
+)
 from daesolve.linear import solve_small
-from daesolve.symbols import Labels, velocity_name
+from daesolve.symbols import Labels
 from daesolve.translation import function_of
 
 
@@ -29,40 +37,24 @@ class Feedback(Formulation):
     Parameters
     ----------
     rate
-        The rate of every goal in 1/s; "auto" takes 0.05 over the median step of a short run
-        without feedback; None the case's, else 10.
+        The rate of every goal in 1/s; "auto" lets a short run without feedback tell it; None
+        takes the case's, else 10.
     rates
         Rates of single goals; None or zero means: measured, not driven.
     """
 
-    rate: float | str | None = None
-    rates: Mapping[str, float | None] = field(default_factory=dict)
+    rate: Rate = None
+    rates: Rates = field(default_factory=dict)
     name = "feedback"
 
     def __post_init__(self) -> None:
-        entries = {"rate": self.rate, **self.rates}
-        for goal, rate in entries.items():
-            if rate is None or (goal == "rate" and rate == "auto"):
-                continue
-            if isinstance(rate, str) or not (math.isfinite(rate) and rate >= 0.0):
-                raise OutOfRangeError(
-                    f"the rate of {goal!r} is {rate!r}, but must be a finite number >= 0"
-                )
+        check_rates(self.rate, self.rates)
 
     def chosen_rates(self, dynamics: Dynamics, default: float) -> dict[str, float | None]:
         """Return the rate of each goal; see `Formulation.chosen_rates`."""
-        common = default if self.rate is None or self.rate == "auto" else float(self.rate)
-        chosen: dict[str, float | None] = {}
-        for row in (*dynamics.rows, *dynamics.implicit_rows):
-            chosen[row.name] = common if row.chosen_rate is None else row.chosen_rate
-        for row in dynamics.invariants:
-            own = common if row.chosen_rate is None else row.chosen_rate
-            chosen[row.name] = own if row.drive or row.by_relation else None
-        for goal, rate in self.rates.items():
-            if goal not in chosen:
-                raise unknown_name("goal with a rate", goal, chosen)
-            chosen[goal] = rate
-        return {goal: rate or None for goal, rate in chosen.items()}
+        common = common_rate(self.rate, default)
+        chosen = constraint_rates((*dynamics.rows, *dynamics.implicit_rows), common)
+        return with_single(chosen | invariant_rates(dynamics.invariants, common), self.rates)
 
     def problem(
         self,
@@ -80,10 +72,12 @@ class Feedback(Formulation):
             and conserved[row.name]
             and not row.by_relation
         ]
-        metered = [row for row in dynamics.invariants if row.automatic and not conserved[row.name]]
+        metered = metered_invariants(dynamics, conserved)
         saddle = Saddle(dynamics, plan)
         accelerations, reactions = _accelerations(dynamics, saddle, driven)
-        state, rhs, works = _with_work(dynamics, accelerations, metered)
+        works = {row: ca.SX.sym(f"work_{row.name}") for row in metered}  # pyright: ignore
+        state = ca.vertcat(dynamics.x, *works.values())
+        rhs = ca.vertcat(dynamics.position_rates, accelerations, powers(metered, accelerations))
         watched, residuals = _watched(dynamics, reactions, rates, conserved, works)
         kinetic = ca.SX(0) if dynamics.kinetic is None else dynamics.kinetic
         arguments = [dynamics.t, state, dynamics.p]
@@ -132,7 +126,7 @@ def _accelerations(
     dynamics: Dynamics, saddle: Saddle, driven: list[InvariantRow]
 ) -> tuple[ca.SX, ca.SX]:
     """Solve for v' and u with every residual's law built in."""
-    targets = [_target(row.chain, row.bias, row.rate) for row in dynamics.rows]
+    targets = [target(row) for row in dynamics.rows]
     offsets = [row.offset for row in dynamics.relations]
     energy = [row for row in driven if row.twice_kinetic is not None]
     if energy and len(driven) == 1:
@@ -148,12 +142,12 @@ def _accelerations(
     return accelerations - _correction(saddle, driven), reactions
 
 
-def _target(chain: tuple[ca.SX, ...], bias: ca.SX, rate: ca.SX) -> ca.SX:
+def target(row: GoalRow) -> ca.SX:
     """Return what J v' is to be so that (d/dt + rate)^r residual = 0."""
-    degree = len(chain)
-    total = bias
-    for order, link in enumerate(chain):
-        total = total + math.comb(degree, order) * rate ** (degree - order) * link
+    degree = row.degree
+    total = row.bias
+    for order, link in enumerate(row.chain):
+        total = total + math.comb(degree, order) * row.rate ** (degree - order) * link
     return -total
 
 
@@ -172,19 +166,14 @@ def _correction(saddle: Saddle, driven: list[InvariantRow]) -> ca.SX:
     return ca.horzcat(*directions) @ solve_small(gram, errors)
 
 
-def _with_work(
-    dynamics: Dynamics, accelerations: ca.SX, metered: list[InvariantRow]
-) -> tuple[ca.SX, ca.SX, dict[InvariantRow, ca.SX]]:
-    """Append the integral of the power of each metered quantity to the state."""
-    rate = ca.vertcat(dynamics.position_rates, accelerations)
-    works: dict[InvariantRow, ca.SX] = {}
-    state = dynamics.x
-    for row in metered:
-        work = ca.SX.sym(f"work_{row.name}")  # pyright: ignore[reportArgumentType]
-        works[row] = work
-        state = ca.vertcat(state, work)
-        rate = ca.vertcat(rate, row.bias + row.jacobian @ accelerations)
-    return state, rate, works
+def metered_invariants(dynamics: Dynamics, conserved: Mapping[str, bool]) -> list[InvariantRow]:
+    """Return the invariants that are not: the integrals of their power are states of their own."""
+    return [row for row in dynamics.invariants if row.automatic and not conserved[row.name]]
+
+
+def powers(metered: Iterable[InvariantRow], accelerations: ca.SX) -> ca.SX:
+    """Return the power of each metered quantity, the rates of the work integrals."""
+    return ca.vertcat(ca.SX(0, 1), *[row.bias + row.jacobian @ accelerations for row in metered])
 
 
 def _watched(
@@ -205,11 +194,8 @@ def _watched(
         residuals.append(residual)
 
     for row in dynamics.rows:
-        for order, link in enumerate(row.chain):
-            name = row.name
-            for _ in range(order):
-                name = velocity_name(name)
-            watch(name, row.name, "hidden" if order else "residual", link)
+        for name, link in row.links.items():
+            watch(name, row.name, "residual" if name == row.name else "hidden", link)
     for row in dynamics.implicit_rows:
         watch(row.name, row.name, "implicit", row.residual)
     for row in dynamics.relations:

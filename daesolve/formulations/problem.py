@@ -1,17 +1,23 @@
-"""What a formulation hands to a solver: CasADi functions of (t, x, p), and nothing else."""
+"""What a formulation hands to a solver: CasADi functions of (t, x, z, p), and nothing else."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import casadi as ca
+import numpy as np
 
 from daesolve.dynamics import Dynamics
 from daesolve.elimination import EliminationPlan
 from daesolve.goals import Event
 from daesolve.symbols import Labels
+from daesolve.translation import evaluate_block
+
+FORMS = ("ode", "index-1", "index-2", "index-3", "overdetermined")
+"""What a formulation makes, and what solvers take."""
 
 
 @dataclass(frozen=True)
@@ -43,13 +49,34 @@ class Watched:
 
 
 @dataclass(frozen=True, eq=False)
+class Chart:
+    """Coordinates of a reduced state, which hold in a neighbourhood and are then chosen anew.
+
+    Parameters
+    ----------
+    embed
+        (t, x, p) -> the states that labels name, without work integrals.
+    restrict
+        (t, those states, p) -> x without work integrals.
+    choose
+        (t, those states, p) -> p with the discrete values of another chart; None where one chart
+        serves everywhere. It is called where the last of the problem's guards falls to zero.
+    """
+
+    embed: ca.Function
+    restrict: ca.Function
+    choose: Callable[[float, np.ndarray, np.ndarray], np.ndarray] | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class OdeProblem:
     """An explicit ordinary differential equation, with what is needed to show and to watch it.
 
     Parameters
     ----------
     labels
-        Names and units; `labels.states` are the first entries of x, work integrals may follow.
+        Names and units. Without a chart `labels.states` are the first entries of x, with one they
+        are what it embeds; work integrals may follow in x.
     size
         The length of x.
     values
@@ -70,6 +97,10 @@ class OdeProblem:
         Goals that lose their grip wherever the motion comes to rest, and were accepted so.
     plan
         How the reactions were eliminated.
+    project
+        (t, x, p) -> the nearest consistent x; None where nothing is projected.
+    chart
+        How x stands for the states; None where it begins with them.
     """
 
     labels: Labels
@@ -84,12 +115,82 @@ class OdeProblem:
     singular_goals: tuple[str, ...]
     events: tuple[Event, ...]
     plan: EliminationPlan
+    project: ca.Function | None = None
+    chart: Chart | None = None
+
+    def value_vector(self, values: Mapping[str, float]) -> np.ndarray:
+        """Return p as numbers: the defaults, some of them overridden by name."""
+        return np.array([values.get(name, default) for name, default in self.values.items()])
+
+    def enter(
+        self, time: float, states: np.ndarray, p: np.ndarray, works: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Return x from the states that labels name and the work integrals, zero at the start."""
+        x = states
+        if self.chart is not None:
+            x = np.asarray(self.chart.restrict(time, states, p)).ravel()
+        return np.concatenate([x, np.zeros(self.size - len(x)) if works is None else works])
+
+    def visible(self, times: np.ndarray, table: np.ndarray, p: np.ndarray) -> np.ndarray:
+        """Return the states that labels name, (k, n), from a table of x, (k, size)."""
+        if self.chart is None:
+            return table[:, : len(self.labels.states)].copy()
+        return evaluate_block(self.chart.embed, times, table, p)[0]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class DaeProblem(OdeProblem):
+    """A semi-explicit differential-algebraic equation x' = f(t, x, z, p), 0 = g(t, x, z, p).
+
+    What it inherits describes the same motion with z eliminated: `rhs` is the underlying ordinary
+    differential equation, `recover` takes accelerations and reactions from the state alone.
+
+    Parameters
+    ----------
+    unknowns
+        The names of z.
+    differential
+        (t, x, z, p) -> x'
+    algebraic
+        (t, x, z, p) -> g, as many as z.
+    surplus
+        (t, x, p) -> further constraints for overdetermined solvers, none in other forms.
+    consistent
+        (t, x, p) -> (x', z) at a state that fulfils all constraints.
+    form
+        What it is, of `FORMS`.
+    indices
+        The index of each of (x, z) after Hairer and Wanner, Solving ODEs II, VII.1: 1 for ordinary
+        ones; an error in a variable of index i grows like h^(1-i) as the step h shrinks.
+    """
+
+    unknowns: tuple[str, ...]
+    differential: ca.Function
+    algebraic: ca.Function
+    surplus: ca.Function
+    consistent: ca.Function
+    form: str
+    indices: tuple[int, ...]
 
 
 class Formulation(ABC):
-    """A way to make an integrable problem of any system."""
+    """A way to make an integrable problem of any system.
 
-    name: str
+    It is a frozen dataclass of its settings, so that equal ones make equal problems.
+    """
+
+    name: ClassVar[str]
+    makes: ClassVar[str] = "ode"
+
+    @property
+    def form(self) -> str:
+        """What it makes, of `FORMS`: solvers are refused by it before anything is built."""
+        return self.makes
+
+    @property
+    def shape(self) -> tuple[str, ...]:
+        """What of its settings shapes the functions; rates are numbers, and do not."""
+        return (self.name,)
 
     @abstractmethod
     def problem(

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import ClassVar
 from weakref import WeakKeyDictionary
 
 import casadi as ca
@@ -107,7 +108,11 @@ class Solver(ABC):
     * returns what it has when it fails, with its reason; it does not raise.
     """
 
-    name: str
+    name: ClassVar[str]
+    forms: ClassVar[frozenset[str]] = frozenset({"ode"})
+    """What it takes, of `formulations.FORMS`."""
+    projects_steps: ClassVar[bool] = False
+    """Whether it applies the problem's projection after each step; if not, each segment does."""
 
     @property
     def steps_over(self) -> bool:

@@ -101,6 +101,11 @@ class _Stepping:
             solver, problem, state, until, at,
         )  # fmt: skip
         self.rate = BufferedFunction(problem.rhs, state.p)
+        self.project = (
+            BufferedFunction(problem.project, state.p)
+            if problem.project is not None and solver.projects_steps
+            else None
+        )
         self.sign = 1.0 if until >= state.time else -1.0
         self.times = [state.time]
         self.states = [state.x.copy()]
@@ -149,6 +154,9 @@ class _Stepping:
             if stepper.status == "failed" or not np.all(np.isfinite(state)):
                 return Status.FAILED, message or "the state is no longer finite"
             self._sample(stepper, (self.times[-1], self.states[-1]), time)
+            if self.project is not None:
+                state = self.project(time, state)
+                stepper.y, stepper.f = state.copy(), self.rate(time, state)
             self.times.append(time)
             self.states.append(state)
         return Status.REACHED, ""
@@ -262,6 +270,7 @@ class Dop853(_ScipySolver):
 
     fixed_step: float | None = None
     name = "dop853"
+    projects_steps = True
     method = DOP853
 
     def __post_init__(self) -> None:
@@ -316,6 +325,7 @@ class RadauIIA(_ScipySolver):
     """
 
     name = "radau"
+    projects_steps = True
     method = Radau
     needs_jacobian = True
 

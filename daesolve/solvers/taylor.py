@@ -13,6 +13,7 @@ import numpy as np
 from daesolve.errors import MissingBackendError, OutOfRangeError
 from daesolve.formulations import OdeProblem
 from daesolve.solvers.base import (
+    BufferedFunction,
     Compilation,
     EventHit,
     Observer,
@@ -79,6 +80,7 @@ class Taylor(Solver):
     code: str = "auto"
     optimisation: int | None = None
     name = "taylor"
+    projects_steps = True
 
     def __post_init__(self) -> None:
         positive(self.name, tolerance=self.tolerance)
@@ -265,12 +267,13 @@ class _Integrator:
         integrator.pars[:] = numbers[: len(integrator.pars)]
         sign = 1.0 if until >= state.time else -1.0
         samples = [state.x.copy() for time in at if time == state.time]
+        projection = _projection(self.problem, state.p)
         hits: list[EventHit] = []
         end, final = state.time, state.x.copy()
         total, outcome, stop = 0, hy.taylor_outcome.step_limit, None
         while outcome == hy.taylor_outcome.step_limit and stop is None:
             outcome, _, _, count, dense, _ = integrator.propagate_until(
-                until, c_output=True, max_steps=PIECE
+                until, c_output=True, max_steps=PIECE, **projection
             )
             if not count:
                 break
@@ -330,6 +333,19 @@ class _Integrator:
                     hit,
                 )
         return times, states, None
+
+
+def _projection(problem: OdeProblem, p: np.ndarray) -> dict[str, Any]:
+    """Return the callback that projects the state after each step, if the problem has one."""
+    if problem.project is None:
+        return {}
+    project = BufferedFunction(problem.project, p)
+
+    def after_step(integrator: Any) -> bool:
+        integrator.state[:] = project(integrator.time, integrator.state)
+        return True
+
+    return {"callback": after_step}
 
 
 def _accepted(

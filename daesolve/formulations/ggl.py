@@ -1,0 +1,73 @@
+"""Stabilised index 2: constraints on positions and on velocities, with multipliers for both.
+
+C. W. Gear, B. Leimkuhler, G. K. Gupta, Automatic integration of Euler-Lagrange equations with
+constraints, J. Comput. Appl. Math. 12-13 (1985) 77-90; here in the metric of the mass matrix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import casadi as ca
+
+from daesolve.dynamics import Dynamics
+from daesolve.elimination import EliminationPlan
+from daesolve.errors import UnsupportedError
+from daesolve.formulations.multipliers import FreeMotion
+from daesolve.formulations.problem import DaeProblem, Formulation
+from daesolve.formulations.rates import measured
+from daesolve.linear import solve_definite
+
+
+@dataclass(frozen=True)
+class GGL(Formulation):
+    """q' = S (v + M^-1 J^T mu): mu, zero in the exact motion, holds the positions."""
+
+    name = "ggl"
+    makes = "index-2"
+
+    def chosen_rates(self, dynamics: Dynamics, default: float) -> dict[str, float | None]:
+        """Drive nothing: the solver imposes the constraints."""
+        return measured(dynamics, default)
+
+    def problem(
+        self,
+        dynamics: Dynamics,
+        plan: EliminationPlan,
+        conserved: Mapping[str, bool],
+        rates: Mapping[str, float | None],
+    ) -> DaeProblem:
+        """Build the functions; see `Formulation.problem`.
+
+        Raises
+        ------
+        UnsupportedError
+            A goal of a control system, which has no positions, is of degree two or more.
+        """
+        held = [row for row in dynamics.rows if row.degree > 1]
+        if held and not dynamics.position_count:
+            raise UnsupportedError(
+                f"ggl stabilises positions, and the goal {held[0].name!r} of a control system is "
+                "on none; take feedback, index-1, index-2 or index-3"
+            )
+        stabilisers = [
+            (f"stabiliser_{row.name}", ca.SX.sym(f"mu_{row.name}"))  # pyright: ignore
+            for row in held
+        ]
+        push = sum(
+            (row.jacobian.T * mu for row, (_, mu) in zip(held, stabilisers, strict=True)),
+            ca.SX(dynamics.velocity_count, 1),
+        )
+        velocities = dynamics.velocities + solve_definite(dynamics.mass, push)
+        moving = ca.substitute(dynamics.position_rates, dynamics.velocities, velocities)
+        links = [list(row.links.items()) for row in dynamics.rows]
+        imposed = [chain[-1] for chain in links] + [chain[-2] for chain in links if len(chain) > 1]
+        return FreeMotion.of(dynamics, plan, conserved, rates).constrained(
+            "index-2",
+            [link for _, link in imposed],
+            imposed=[name for name, _ in imposed],
+            multiplier_index=2,
+            stabilisers=stabilisers,
+            position_rates=moving,
+        )

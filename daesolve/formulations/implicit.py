@@ -1,0 +1,66 @@
+"""F(t, y, y') = 0 with y = (x, z), for solvers that take differential-algebraic equations so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+import casadi as ca
+import numpy as np
+
+from daesolve.formulations.problem import DaeProblem
+from daesolve.translation import function_of
+
+
+@dataclass(frozen=True, eq=False)
+class Implicit:
+    """A problem in implicit form.
+
+    Parameters
+    ----------
+    residual
+        (t, y, yd, p) -> F = (x' - f, g, surplus), dense.
+    jacobian
+        (t, y, yd, c, p) -> dF/dy + c dF/dyd, dense.
+    differential
+        (n,) which of y are differential.
+    """
+
+    residual: ca.Function
+    jacobian: ca.Function
+    differential: np.ndarray
+
+
+_known: WeakKeyDictionary[DaeProblem, Implicit] = WeakKeyDictionary()
+
+
+def implicit(problem: DaeProblem) -> Implicit:
+    """Return the implicit form of a problem, built once."""
+    if problem not in _known:
+        _known[problem] = _implicit(problem)
+    return _known[problem]
+
+
+def _implicit(problem: DaeProblem) -> Implicit:
+    size, unknowns = problem.size, len(problem.unknowns)
+    t, p = problem.rhs.sx_in(0), problem.rhs.sx_in(2)
+    y = ca.SX.sym("y", size + unknowns)  # pyright: ignore
+    yd = ca.SX.sym("yd", size + unknowns)  # pyright: ignore
+    c = ca.SX.sym("c")  # pyright: ignore
+    x, z = y[:size], y[size:]
+    residual = ca.vertcat(
+        yd[:size] - problem.differential(t, x, z, p),
+        problem.algebraic(t, x, z, p),
+        problem.surplus(t, x, p),
+    )
+    jacobian = ca.jacobian(residual, y) + c * ca.jacobian(residual, yd)
+    return Implicit(
+        function_of("implicit", [t, y, yd, p], [residual], (["t", "y", "yd", "p"], ["residual"])),
+        function_of(
+            "implicit_jacobian",
+            [t, y, yd, c, p],
+            [jacobian],
+            (["t", "y", "yd", "c", "p"], ["jacobian"]),
+        ),
+        np.arange(size + unknowns) < size,
+    )

@@ -1,0 +1,63 @@
+"""Constraints on accelerations, the multipliers algebraic unknowns of index 1."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from daesolve.dynamics import Dynamics
+from daesolve.elimination import EliminationPlan
+from daesolve.formulations.feedback import target
+from daesolve.formulations.multipliers import FreeMotion
+from daesolve.formulations.problem import DaeProblem, Formulation
+from daesolve.formulations.rates import (
+    Rate,
+    Rates,
+    check_rates,
+    common_rate,
+    constraint_rates,
+    measured,
+    with_single,
+)
+
+
+@dataclass(frozen=True)
+class Index1(Formulation):
+    """Every goal differentiated until accelerations appear, as Baumgarte stabilises it.
+
+    Parameters
+    ----------
+    rate
+        The rate of every goal in 1/s; None or zero lets errors of position and velocity grow;
+        "auto" lets a short run without feedback tell it.
+    rates
+        Rates of single goals.
+    """
+
+    rate: Rate = None
+    rates: Rates = field(default_factory=dict)
+    name = "index-1"
+    makes = "index-1"
+
+    def __post_init__(self) -> None:
+        check_rates(self.rate, self.rates)
+
+    def chosen_rates(self, dynamics: Dynamics, default: float) -> dict[str, float | None]:
+        """Return the rate of each goal; invariants are measured."""
+        common = common_rate(self.rate, default if self.rate == "auto" else 0.0)
+        chosen = measured(dynamics, default) | constraint_rates(dynamics.rows, common)
+        return with_single(chosen, self.rates)
+
+    def problem(
+        self,
+        dynamics: Dynamics,
+        plan: EliminationPlan,
+        conserved: Mapping[str, bool],
+        rates: Mapping[str, float | None],
+    ) -> DaeProblem:
+        """Build the functions; see `Formulation.problem`."""
+        motion = FreeMotion.of(dynamics, plan, conserved, rates)
+        return motion.constrained(
+            "index-1",
+            [row.jacobian @ motion.accelerations - target(row) for row in dynamics.rows],
+        )

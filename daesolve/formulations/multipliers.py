@@ -1,0 +1,141 @@
+"""What the formulations with multipliers share: M v' = h + B u with u among the unknowns."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import casadi as ca
+
+from daesolve.dynamics import Dynamics
+from daesolve.elimination import EliminationPlan
+from daesolve.formulations.feedback import Feedback, metered_invariants, powers
+from daesolve.formulations.problem import DaeProblem, OdeProblem, Watched
+from daesolve.linear import solve_definite
+from daesolve.translation import function_of
+
+
+@dataclass(frozen=True, eq=False)
+class FreeMotion:
+    """A system with its reactions among the unknowns, before constraints are chosen.
+
+    Parameters
+    ----------
+    dynamics
+        The equations.
+    base
+        The same motion with the reactions eliminated.
+    accelerations
+        v' as an expression of (t, x, u, p).
+    metered
+        The rates of the work integrals.
+    """
+
+    dynamics: Dynamics
+    base: OdeProblem
+    accelerations: ca.SX
+    metered: ca.SX
+
+    @staticmethod
+    def of(
+        dynamics: Dynamics,
+        plan: EliminationPlan,
+        conserved: Mapping[str, bool],
+        rates: Mapping[str, float | None],
+    ) -> FreeMotion:
+        """Free a system of its constraints; the parameters are those of `Formulation.problem`."""
+        base = Feedback().problem(dynamics, plan, conserved, rates)
+        force = dynamics.force + dynamics.influence @ dynamics.reactions
+        accelerations = solve_definite(dynamics.mass, force)
+        metered = metered_invariants(dynamics, conserved)
+        return FreeMotion(dynamics, base, accelerations, powers(metered, accelerations))
+
+    def relations(self) -> list[ca.SX]:
+        """Return the residuals of the relations between reactions."""
+        dynamics = self.dynamics
+        return [row.jacobian @ dynamics.reactions + row.offset for row in dynamics.relations]
+
+    def constrained(
+        self,
+        form: str,
+        constraints: Sequence[ca.SX],
+        *,
+        imposed: Collection[str] = (),
+        velocity_index: int = 1,
+        multiplier_index: int = 1,
+        surplus: Sequence[ca.SX] = (),
+        stabilisers: Sequence[tuple[str, ca.SX]] = (),
+        position_rates: ca.SX | None = None,
+    ) -> DaeProblem:
+        """Build the problem.
+
+        Parameters
+        ----------
+        form
+            Of `FORMS`.
+        constraints
+            One for each goal, to be zero; further ones for the stabilisers.
+        imposed
+            The names of the residuals that are zero by these.
+        velocity_index, multiplier_index
+            The indices of v and of z.
+        surplus
+            Constraints beyond those, for overdetermined solvers.
+        stabilisers
+            Names and symbols of unknowns besides the reactions; they are zero in the exact motion.
+        position_rates
+            q' and s', where these are not those of the dynamics.
+        """
+        dynamics, base = self.dynamics, self.base
+        rates = dynamics.position_rates if position_rates is None else position_rates
+        works = ca.SX.sym("work", self.metered.numel())  # pyright: ignore
+        x = ca.vertcat(dynamics.x, works)
+        z = ca.vertcat(dynamics.reactions, *[symbol for _, symbol in stabilisers])
+        arguments = [dynamics.t, x, z, dynamics.p]
+        names = ["t", "x", "z", "p"]
+        residuals = ca.vertcat(ca.SX(0, 1), *constraints, *self.relations())
+        inherited: dict[str, Any] = {e.name: getattr(base, e.name) for e in fields(base)}
+        inherited["watched"] = _imposed(base, imposed)
+        return DaeProblem(
+            **inherited,
+            unknowns=(*dynamics.labels.reactions, *[name for name, _ in stabilisers]),
+            differential=function_of(
+                "differential",
+                arguments,
+                [ca.vertcat(rates, self.accelerations, self.metered)],
+                (names, ["rate"]),
+            ),
+            algebraic=function_of("algebraic", arguments, [residuals], (names, ["residual"])),
+            surplus=function_of(
+                "surplus",
+                [dynamics.t, x, dynamics.p],
+                [ca.vertcat(ca.SX(0, 1), *surplus)],
+                (["t", "x", "p"], ["residual"]),
+            ),
+            consistent=_consistent(base, len(stabilisers)),
+            form=form,
+            indices=(
+                *[1] * dynamics.position_count,
+                *[velocity_index] * dynamics.velocity_count,
+                *[1] * self.metered.numel(),
+                *[multiplier_index] * z.numel(),
+            ),
+        )
+
+
+def _imposed(base: OdeProblem, names: Collection[str]) -> tuple[Watched, ...]:
+    """Say of the residuals that the solver itself makes zero that they are driven."""
+    return tuple(
+        replace(entry, driven=True, note="imposed at every step") if entry.name in names else entry
+        for entry in base.watched
+    )
+
+
+def _consistent(base: OdeProblem, stabilisers: int) -> ca.Function:
+    t, x, p = (base.rhs.sx_in(k) for k in range(3))
+    reactions = base.recover(t, x, p)[1]
+    z = ca.vertcat(reactions, ca.SX.zeros(stabilisers))
+    return function_of(
+        "consistent", [t, x, p], [base.rhs(t, x, p), z], (["t", "x", "p"], ["rate", "z"])
+    )

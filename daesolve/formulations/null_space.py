@@ -1,0 +1,211 @@
+"""Maggi's equations in independent velocities, with Tatarinov's brackets by differentiation.
+
+    v = Z w + v0,  (Z^T M Z) w' = Z^T (h - M (Z' w + v0'))
+
+Constraints on velocities hold exactly, ideal reactions drop out. G. A. Maggi, Principii della
+teoria matematica del movimento dei corpi (1896); Ya. V. Tatarinov, Equations of classical
+mechanics in a new form, Moscow Univ. Mech. Bull. 58 (2003) 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import casadi as ca
+
+from daesolve.dynamics import Dynamics, InvariantRow
+from daesolve.elimination import EliminationPlan, Saddle
+from daesolve.errors import UnsupportedError
+from daesolve.formulations.charts import IndependentVelocities
+from daesolve.formulations.feedback import Feedback, metered_invariants, powers
+from daesolve.formulations.problem import Formulation, OdeProblem, Watched
+from daesolve.formulations.rates import (
+    Rate,
+    Rates,
+    check_rates,
+    common_rate,
+    constraint_rates,
+    invariant_rates,
+    with_single,
+)
+from daesolve.linear import solve_definite, solve_small
+from daesolve.translation import function_of
+
+
+@dataclass(frozen=True)
+class NullSpace(Formulation):
+    """Independent velocities alone, of the problem's own (`independent=`) or chosen.
+
+    Parameters
+    ----------
+    rate
+        The rate of goals on positions and of driven invariants in 1/s; "auto" lets a short run
+        tell it; None takes the case's, else 10.
+    rates
+        Rates of single goals; None or zero means: measured, not driven.
+    """
+
+    rate: Rate = None
+    rates: Rates = field(default_factory=dict)
+    name = "null-space"
+
+    def __post_init__(self) -> None:
+        check_rates(self.rate, self.rates)
+
+    def chosen_rates(self, dynamics: Dynamics, default: float) -> dict[str, float | None]:
+        """Return the rate of each goal; constraints on velocities need none."""
+        common = common_rate(self.rate, default)
+        held = [row for row in dynamics.rows if row.degree > 1]
+        chosen = {row.name: None for row in dynamics.rows if row.degree == 1}
+        chosen |= constraint_rates((*held, *dynamics.implicit_rows), common)
+        return with_single(chosen | invariant_rates(dynamics.invariants, common), self.rates)
+
+    def problem(
+        self,
+        dynamics: Dynamics,
+        plan: EliminationPlan,
+        conserved: Mapping[str, bool],
+        rates: Mapping[str, float | None],
+    ) -> OdeProblem:
+        """Build the functions; see `Formulation.problem`.
+
+        Raises
+        ------
+        UnsupportedError
+            Reactions are not ideal, a goal is not linear in the velocities, or constraints may
+            lose rank.
+        PosingError
+            The problem gives too many or too few independent velocities.
+        """
+        saddle = Saddle(dynamics, plan)
+        _refuse(dynamics, saddle)
+        base = Feedback().problem(dynamics, plan, conserved, rates)
+        independent = IndependentVelocities.of(dynamics, saddle)
+        split = dynamics.position_count
+        w = ca.SX.sym("w", independent.count)  # pyright: ignore
+        velocities = independent.solve(
+            [row.jacobian @ dynamics.velocities - row.chain[-1] for row in dynamics.rows],
+            w - independent.offset,
+        )
+        metered = metered_invariants(dynamics, conserved)
+        works = ca.SX.sym("work", len(metered))  # pyright: ignore
+        rate = _rate(dynamics, independent, _driven(dynamics, conserved, rates), metered)
+        x = ca.vertcat(dynamics.x[:split], w, works)
+        states = ca.vertcat(dynamics.x[:split], velocities)
+        arguments = [dynamics.t, x, independent.p]
+        whole = [dynamics.t, ca.vertcat(states, works), dynamics.p]
+        names = ["t", "x", "p"]
+
+        def of_states(function: ca.Function) -> ca.Function:
+            outputs = function.call(whole)
+            return function_of(function.name(), arguments, outputs, (names, function.name_out()))
+
+        event = independent.event()
+        guards = [base.guards.call(whole)[0]]
+        if event is not None:
+            guards.append(ca.substitute(ca.SX(event.guard), dynamics.velocities, velocities))
+        return replace(
+            base,
+            size=x.numel(),
+            values=independent.values,
+            rhs=function_of(
+                "rhs",
+                arguments,
+                [ca.substitute(rate, dynamics.velocities, velocities)],
+                (names, ["rate"]),
+            ),
+            recover=of_states(base.recover),
+            residuals=of_states(base.residuals),
+            guards=function_of("guards", arguments, [ca.vertcat(*guards)], (names, ["g"])),
+            watched=_exact(dynamics, base.watched),
+            events=base.events if event is None else (*base.events, event),
+            chart=independent.chart(split, w, velocities),
+        )
+
+
+def _refuse(dynamics: Dynamics, saddle: Saddle) -> None:
+    """Refuse what has no null space of its own."""
+    others = "take feedback, or index-1 with a solver of its own"
+    if saddle.plan.proximal:
+        raise UnsupportedError(
+            "null-space needs independent constraints everywhere, and cannot pass where they lose "
+            f"rank or are redundant; {others}"
+        )
+    own = all(row.reaction is not None for row in dynamics.rows)
+    if not own or dynamics.relations or not saddle.symmetric:
+        raise UnsupportedError(
+            "null-space needs ideal reactions, which drop out of its equations; here forces or "
+            f"relations direct them: {others}"
+        )
+    for row in dynamics.rows:
+        if ca.depends_on(row.jacobian, dynamics.velocities):
+            raise UnsupportedError(
+                f"null-space needs goals that are linear in the velocities, and {row.name!r} is "
+                f"not; {others}"
+            )
+
+
+def _rate(
+    dynamics: Dynamics,
+    independent: IndependentVelocities,
+    driven: list[InvariantRow],
+    metered: list[InvariantRow],
+) -> ca.SX:
+    """Return the rates of positions, w and work integrals, as functions of all states."""
+    bias = _time_derivative(dynamics, independent.matrix @ dynamics.velocities + independent.offset)
+    drift = independent.solve([-row.bias for row in dynamics.rows], -bias)
+    # Z^T M Z = G^-1 and Z = Y G^-1, so that G Z^T = Y^T: no matrix is left to invert.
+    push = independent.directions.T @ (dynamics.force - dynamics.mass @ drift)
+    push = push - _correction(driven, independent)
+    basis = independent.directions @ solve_definite(independent.gram, ca.SX.eye(independent.count))
+    accelerations = drift + basis @ push
+    back = independent.solve(
+        [-row.rate * row.chain[-2] if row.degree > 1 else ca.SX(0) for row in dynamics.rows],
+        ca.SX(independent.count, 1),
+    )
+    positions = ca.substitute(
+        dynamics.position_rates, dynamics.velocities, dynamics.velocities + back
+    )
+    return ca.vertcat(positions, push, powers(metered, accelerations))
+
+
+def _time_derivative(dynamics: Dynamics, expression: ca.SX) -> ca.SX:
+    """Differentiate along the motion with v held constant."""
+    positions = dynamics.x[: dynamics.position_count]
+    along = ca.jtimes(expression, positions, dynamics.position_rates)
+    return along + ca.jtimes(expression, dynamics.t, ca.SX(1))
+
+
+def _driven(
+    dynamics: Dynamics, conserved: Mapping[str, bool], rates: Mapping[str, float | None]
+) -> list[InvariantRow]:
+    return [
+        row
+        for row in dynamics.invariants
+        if row.on == "velocities" and rates[row.name] is not None and conserved[row.name]
+    ]
+
+
+def _correction(driven: list[InvariantRow], independent: IndependentVelocities) -> ca.SX:
+    """Sum of rate * error along the reduced metric gradients, all invariants at once."""
+    if not driven:
+        return ca.SX(independent.count, 1)
+    slopes = ca.vertcat(*[row.jacobian for row in driven])
+    # (Z^T M Z)^-1 Z^T is Y^T, the metric gradient of each in w.
+    directions = independent.directions.T @ slopes.T
+    gram = directions.T @ solve_definite(independent.gram, directions)
+    gram = gram + ca.diag(ca.vertcat(*[row.floor for row in driven]))
+    errors = ca.vertcat(*[row.rate * (row.value - row.reference) for row in driven])
+    return directions @ solve_small(gram, errors)
+
+
+def _exact(dynamics: Dynamics, watched: tuple[Watched, ...]) -> tuple[Watched, ...]:
+    """Say of the constraints on velocities that they hold by construction."""
+    held = {[*row.links][-1] for row in dynamics.rows}
+    return tuple(
+        replace(entry, driven=True, rate=None, note="holds by the choice of velocities")
+        if entry.name in held
+        else entry
+        for entry in watched
+    )

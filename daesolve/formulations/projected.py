@@ -1,0 +1,183 @@
+"""Metric projection back to the constraints, after each step or each segment.
+
+Positions move by S w, velocities by dv, each least in the metric of the mass matrix,
+
+    M w = J^T mu,  J w = -g;        M dv = J^T nu,  J dv = -(J v + b),
+
+driven invariants along their metric gradients. E. Hairer, C. Lubich, G. Wanner, Geometric
+Numerical Integration, IV.4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import casadi as ca
+
+from daesolve.dynamics import Dynamics, InvariantRow
+from daesolve.elimination import EliminationPlan, Saddle
+from daesolve.errors import UnsupportedError
+from daesolve.formulations.feedback import Feedback
+from daesolve.formulations.problem import Formulation, OdeProblem, Watched
+from daesolve.linear import solve_small
+from daesolve.translation import function_of
+
+SWEEPS = 2
+"""Newton steps of each projection: after a step of the solver the first leaves its square."""
+REST = 1e-3
+"""Of an invariant's floor in feedback: nearer to rest its gradient vanishes, and it is left."""
+
+
+@dataclass(frozen=True)
+class Projected(Formulation):
+    """Another formulation, projected: by a solver of one step after each, by others each segment.
+
+    Parameters
+    ----------
+    inner
+        What is projected; by default the reactions eliminated without feedback. An invariant
+        whose rate is switched off in it is not projected either.
+    """
+
+    inner: Formulation = field(default_factory=lambda: Feedback(rate=0.0))
+    name = "projected"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.inner, Formulation) or isinstance(self.inner, Projected):
+            raise UnsupportedError(
+                f"projected wraps another formulation, such as Feedback(), not {self.inner!r}"
+            )
+
+    @property
+    def form(self) -> str:
+        """That of the inner one."""
+        return self.inner.form
+
+    @property
+    def shape(self) -> tuple[str, ...]:
+        """The names of both."""
+        return (self.name, *self.inner.shape)
+
+    @property
+    def rate(self) -> object:
+        """The rate of the inner one."""
+        return getattr(self.inner, "rate", None)
+
+    def chosen_rates(self, dynamics: Dynamics, default: float) -> dict[str, float | None]:
+        """Return the rates of the inner one."""
+        return self.inner.chosen_rates(dynamics, default)
+
+    def problem(
+        self,
+        dynamics: Dynamics,
+        plan: EliminationPlan,
+        conserved: Mapping[str, bool],
+        rates: Mapping[str, float | None],
+    ) -> OdeProblem:
+        """Build the functions; see `Formulation.problem`.
+
+        Raises
+        ------
+        UnsupportedError
+            The inner formulation has its own coordinates, or the reactions are not ideal.
+        """
+        inner = self.inner.problem(dynamics, plan, conserved, rates)
+        if inner.chart is not None:
+            raise UnsupportedError(
+                "null-space fulfils the constraints on velocities by itself; project feedback or "
+                "index-1 instead"
+            )
+        saddle = Saddle(dynamics, plan)
+        if not saddle.symmetric:
+            raise UnsupportedError(
+                "projected moves a state in the metric of the mass matrix, along ideal reactions; "
+                "here forces or relations direct them: take feedback"
+            )
+        off = {goal for goal, rate in getattr(self.inner, "rates", {}).items() if not rate}
+        invariants = [
+            row
+            for row in dynamics.invariants
+            if row.drive and conserved[row.name] and row.name not in off
+        ]
+        watched = tuple(_projected(entry, dynamics, invariants) for entry in inner.watched)
+        project = _projection(dynamics, saddle, invariants, inner.size)
+        return replace(inner, project=project, watched=watched)
+
+
+def _projected(entry: Watched, dynamics: Dynamics, invariants: list[InvariantRow]) -> Watched:
+    """Say of what is projected that it is driven."""
+    held = {name for row in dynamics.rows for name in row.links}
+    held |= {row.name for row in (*dynamics.implicit_rows, *invariants)}
+    if entry.name not in held:
+        return entry
+    note = "projected" + ("; " + entry.note if entry.note else "")
+    return replace(entry, driven=True, note=note)
+
+
+def _projection(
+    dynamics: Dynamics, saddle: Saddle, invariants: list[InvariantRow], size: int
+) -> ca.Function:
+    """Compose the sweeps: positions, velocities, invariants."""
+    arguments, names = [dynamics.t, dynamics.x, dynamics.p], (["t", "x", "p"], ["projected"])
+    moves = [_moved_positions(dynamics, saddle), _moved_velocities(dynamics, saddle)]
+    slow = [row for row in invariants if row.on == "positions"]
+    fast = [row for row in invariants if row.on == "velocities"]
+    if slow:
+        moves.insert(1, _moved_by_positions(dynamics, slow))
+    if fast:
+        moves.append(_moved_along(dynamics, saddle, fast))
+    steps = [function_of("move", arguments, [moved], names) for moved in moves]
+    x = ca.SX.sym("x", size)  # pyright: ignore
+    visible = dynamics.x.numel()
+    states = x[:visible]
+    for step in steps:
+        for _ in range(SWEEPS):
+            states = step(dynamics.t, states, dynamics.p)
+    result = ca.vertcat(states, x[visible:])
+    return function_of("project", [dynamics.t, x, dynamics.p], [result], names)
+
+
+def _moved_positions(dynamics: Dynamics, saddle: Saddle) -> ca.SX:
+    """Return the state after a Newton step of the positions, implicit unknowns included."""
+    nothing = ca.SX(dynamics.velocity_count, 1)
+    targets = [-row.chain[-2] if row.degree > 1 else ca.SX(0) for row in dynamics.rows]
+    w, _ = saddle.solve(nothing, targets, [])
+    rates = ca.vertcat(ca.SX(0, 1), *[row.rate for row in dynamics.implicit_rows])
+    tracking = ca.substitute(dynamics.position_rates, rates, ca.SX.ones(rates.shape))
+    resting = ca.substitute(dynamics.position_rates, rates, ca.SX.zeros(rates.shape))
+    moved = ca.substitute(tracking, dynamics.velocities, ca.densify(w))
+    still = ca.substitute(resting, dynamics.velocities, ca.SX.zeros(nothing.shape))
+    positions = dynamics.x[: dynamics.position_count]
+    return ca.vertcat(positions + moved - still, dynamics.velocities)
+
+
+def _moved_by_positions(dynamics: Dynamics, invariants: list[InvariantRow]) -> ca.SX:
+    """Return the state after a Newton step of invariants of the positions, unit quaternions."""
+    positions = dynamics.x[: dynamics.position_count]
+    moved = positions
+    for row in invariants:
+        gradient = ca.gradient(row.value, positions)
+        moved = moved - (row.value - row.reference) * gradient / ca.sumsqr(gradient)
+    return ca.vertcat(moved, dynamics.velocities)
+
+
+def _moved_velocities(dynamics: Dynamics, saddle: Saddle) -> ca.SX:
+    """Return the state after a Newton step of the velocities."""
+    nothing = ca.SX(dynamics.velocity_count, 1)
+    moved, _ = saddle.solve(nothing, [-row.chain[-1] for row in dynamics.rows], [])
+    positions = dynamics.x[: dynamics.position_count]
+    return ca.vertcat(positions, dynamics.velocities + moved)
+
+
+def _moved_along(dynamics: Dynamics, saddle: Saddle, invariants: list[InvariantRow]) -> ca.SX:
+    """Return the state after a Newton step of the invariants within the constraints."""
+    still = [ca.SX(0)] * len(dynamics.rows)
+    directions = [saddle.solve(row.jacobian.T, still, [])[0] for row in invariants]
+    gram = ca.vertcat(*[ca.horzcat(*[row.jacobian @ d for d in directions]) for row in invariants])
+    # Where a gradient vanishes, at rest, an invariant cannot be corrected, and needs no correction.
+    floors = ca.vertcat(*[REST * row.floor for row in invariants])
+    errors = ca.vertcat(*[row.value - row.reference for row in invariants])
+    step = ca.horzcat(*directions) @ solve_small(gram + ca.diag(floors), errors)
+    positions = dynamics.x[: dynamics.position_count]
+    return ca.vertcat(positions, dynamics.velocities - step)

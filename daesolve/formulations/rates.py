@@ -1,0 +1,67 @@
+"""The rates of goals: what a formulation is told, checked and spread over the goals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+
+from daesolve.dynamics import Dynamics, GoalRow, ImplicitRow, InvariantRow
+from daesolve.errors import OutOfRangeError, unknown_name
+
+Rate = float | str | None
+Rates = Mapping[str, float | None]
+
+
+def check_rates(rate: Rate, rates: Rates) -> None:
+    """Refuse rates that are no finite numbers >= 0.
+
+    Raises
+    ------
+    OutOfRangeError
+        One is not; its goal is named.
+    """
+    for goal, entry in {"rate": rate, **rates}.items():
+        if entry is None or (goal == "rate" and entry == "auto"):
+            continue
+        if isinstance(entry, str) or not (math.isfinite(entry) and entry >= 0.0):
+            raise OutOfRangeError(
+                f"the rate of {goal!r} is {entry!r}, but must be a finite number >= 0"
+            )
+
+
+def common_rate(rate: Rate, default: float) -> float:
+    """Return the rate of all goals without one of their own."""
+    return default if rate is None or rate == "auto" else float(rate)
+
+
+def constraint_rates(
+    rows: Iterable[GoalRow | ImplicitRow], common: float
+) -> dict[str, float | None]:
+    """Return the goals' own rates, else the common one."""
+    return {row.name: common if row.chosen_rate is None else row.chosen_rate for row in rows}
+
+
+def invariant_rates(rows: Iterable[InvariantRow], common: float) -> dict[str, float | None]:
+    """Return the rates of the invariants that are driven, None for those that are measured."""
+    own = {row.name: common if row.chosen_rate is None else row.chosen_rate for row in rows}
+    return {row.name: own[row.name] if row.drive or row.by_relation else None for row in rows}
+
+
+def with_single(chosen: Mapping[str, float | None], rates: Rates) -> dict[str, float | None]:
+    """Put the rates of single goals in; a rate of zero means: measured, not driven.
+
+    Raises
+    ------
+    UnknownNameError
+        No goal that has a rate carries the name.
+    """
+    for goal in rates:
+        if goal not in chosen:
+            raise unknown_name("goal with a rate", goal, chosen)
+    return {goal: rate or None for goal, rate in {**chosen, **rates}.items()}
+
+
+def measured(dynamics: Dynamics, common: float) -> dict[str, float | None]:
+    """Return no rate for any goal, but for implicit equations, which nothing else holds."""
+    goals = (*dynamics.rows, *dynamics.invariants)
+    return {row.name: None for row in goals} | constraint_rates(dynamics.implicit_rows, common)
