@@ -84,8 +84,9 @@ class NullSpace(Formulation):
         independent = IndependentVelocities.of(dynamics, saddle)
         split = dynamics.position_count
         w = ca.SX.sym("w", independent.count)  # pyright: ignore
+        still = ca.SX.zeros(dynamics.velocity_count)
         velocities = independent.solve(
-            [row.jacobian @ dynamics.velocities - row.chain[-1] for row in dynamics.rows],
+            [-ca.substitute(row.chain[-1], dynamics.velocities, still) for row in dynamics.rows],
             w - independent.offset,
         )
         metered = metered_invariants(dynamics, conserved)

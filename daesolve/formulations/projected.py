@@ -80,7 +80,7 @@ class Projected(Formulation):
         Raises
         ------
         UnsupportedError
-            The inner formulation has its own coordinates, or the reactions are not ideal.
+            The inner formulation has its own coordinates, or the system no mass matrix.
         """
         inner = self.inner.problem(dynamics, plan, conserved, rates)
         if inner.chart is not None:
@@ -88,12 +88,12 @@ class Projected(Formulation):
                 "null-space fulfils the constraints on velocities by itself; project feedback or "
                 "index-1 instead"
             )
-        saddle = Saddle(dynamics, plan)
-        if not saddle.symmetric:
+        if not dynamics.position_count:
             raise UnsupportedError(
-                "projected moves a state in the metric of the mass matrix, along ideal reactions; "
-                "here forces or relations direct them: take feedback"
+                "projected moves a state in the metric of the mass matrix, which a control system "
+                "has not; take feedback"
             )
+        saddle = Saddle(_ideal(dynamics), plan)
         off = {goal for goal, rate in getattr(self.inner, "rates", {}).items() if not rate}
         invariants = [
             row
@@ -103,6 +103,19 @@ class Projected(Formulation):
         watched = tuple(_projected(entry, dynamics, invariants) for entry in inner.watched)
         project = _projection(dynamics, saddle, invariants, inner.size)
         return replace(inner, project=project, watched=watched)
+
+
+def _ideal(dynamics: Dynamics) -> Dynamics:
+    """Return the system with a reaction along the gradient of each goal, and no others."""
+    rows = tuple(replace(row, reaction=index) for index, row in enumerate(dynamics.rows))
+    gradients = [row.jacobian.T for row in rows]
+    return replace(
+        dynamics,
+        rows=rows,
+        relations=(),
+        reactions=ca.SX.sym("push", len(rows)),  # pyright: ignore
+        influence=ca.horzcat(ca.SX(dynamics.velocity_count, 0), *gradients),
+    )
 
 
 def _projected(entry: Watched, dynamics: Dynamics, invariants: list[InvariantRow]) -> Watched:

@@ -36,6 +36,7 @@ def sleigh() -> ds.MechanicalSystem:
         p,
         kinetic=p.mass * (centre_x_dot**2 + centre_y_dot**2) / 2 + p.inertia * q.dot.phi**2 / 2,
         goals=[ds.Nonholonomic("blade", cosine * q.dot.y - sine * q.dot.x, unit="N")],
+        independent={"speed": cosine * q.dot.x + sine * q.dot.y, "turning": q.dot.phi},
         outputs={"speed": (cosine * q.dot.x + sine * q.dot.y, "m/s")},
     )
 
