@@ -68,6 +68,11 @@ def lyapunov_time(prepared: Prepared) -> float | None:
     float or None
         s; None where the motion is regular, or ends before it can be told.
     """
+    chart = prepared.problem.chart
+    if chart is not None:
+        # Both motions would have to change charts together.
+        values = prepared.values[: len(chart.whole.values)]
+        prepared = replace(prepared, problem=chart.whole, values=values)
     sign = 1.0 if prepared.until >= prepared.start_time else -1.0
     sizes = _sizes(prepared, sign)
     visible = len(prepared.problem.labels.states)

@@ -26,7 +26,7 @@ from scipy.linalg import qr
 from daesolve.dynamics import Dynamics
 from daesolve.elimination import Saddle
 from daesolve.errors import PosingError
-from daesolve.formulations.problem import Chart
+from daesolve.formulations.problem import Chart, OdeProblem
 from daesolve.goals import FALLING, Event, Stop
 from daesolve.linear import entries_of, factorize, minimum_degree_order, solve_definite
 from daesolve.translation import function_of
@@ -117,10 +117,10 @@ class IndependentVelocities:
             return some
         return some + self.directions @ solve_definite(self.gram, independent - self.matrix @ some)
 
-    def chart(self, position_count: int, w: ca.SX, velocities: ca.SX) -> Chart:
+    def chart(self, whole: OdeProblem, w: ca.SX, velocities: ca.SX) -> Chart:
         """Return what passes between (positions, w) and all states."""
         dynamics = self.dynamics
-        positions = dynamics.x[:position_count]
+        positions = dynamics.x[: dynamics.position_count]
         names = (["t", "x", "p"], ["states"])
         return Chart(
             embed=function_of(
@@ -135,6 +135,7 @@ class IndependentVelocities:
                 [ca.vertcat(positions, self.matrix @ dynamics.velocities + self.offset)],
                 names,
             ),
+            whole=whole,
             choose=None if dynamics.independent else self._choose,
         )
 

@@ -121,7 +121,7 @@ class NullSpace(Formulation):
             guards=function_of("guards", arguments, [ca.vertcat(*guards)], (names, ["g"])),
             watched=_exact(dynamics, base.watched),
             events=base.events if event is None else (*base.events, event),
-            chart=independent.chart(split, w, velocities),
+            chart=independent.chart(base, w, velocities),
         )
 
 

@@ -58,6 +58,8 @@ class Chart:
         (t, x, p) -> the states that labels name, without work integrals.
     restrict
         (t, those states, p) -> x without work integrals.
+    whole
+        The same motion in all states, without a chart.
     choose
         (t, those states, p) -> p with the discrete values of another chart; None where one chart
         serves everywhere. It is called where the last of the problem's guards falls to zero.
@@ -65,6 +67,7 @@ class Chart:
 
     embed: ca.Function
     restrict: ca.Function
+    whole: OdeProblem
     choose: Callable[[float, np.ndarray, np.ndarray], np.ndarray] | None = None
 
 

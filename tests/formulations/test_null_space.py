@@ -195,3 +195,16 @@ def test_independent_velocities_must_be_linear_in_the_velocities():
             goals=[ds.Holonomic("rod", q.x**2 + q.y**2 - 1)],
             independent={"square": q.dot.x**2},
         )
+
+
+@pytest.mark.slow
+def test_the_growth_of_errors_is_that_of_the_same_motion_in_all_states():
+    """A double pendulum from on high is chaotic, however it is written."""
+    wild = chain_state([2.8, 3.0])
+    runs = [
+        ds.solve(chain(2), 20.0, wild, formulation=formulation, verify=True)
+        for formulation in (ds.Feedback(), ds.NullSpace())
+    ]
+    times = [run.verification.lyapunov_time for run in runs]
+    assert None not in times
+    assert times[0] == pytest.approx(times[1], rel=0.3)
