@@ -6,7 +6,11 @@ u is the multiplier of the rod's residual, in N/m; its tension is -2 l u. The mo
 Jacobi's elliptic functions. Case `release` is benchmark A01 of the IFToMM library.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 import daesolve as ds
+from daesolve.drawing import Dot, Drawing, Line, Trace
 
 
 def point_on_a_rod() -> ds.MechanicalSystem:
@@ -26,11 +30,20 @@ def point_on_a_rod() -> ds.MechanicalSystem:
     )
 
 
+def drawing(document: Mapping[str, Any]) -> Drawing:
+    """Draw the rod and the point with its path."""
+    point = ("x", "y")
+    return Drawing(
+        [Trace(point, label="path"), Line([(0.0, 0.0), point]), Dot(point, role="accent")]
+    )
+
+
 problem = ds.Problem(
     "pendulum",
     title="A point on a rigid rod",
     models={"cartesian": point_on_a_rod},
     sources=["IFToMM Technical Committee for Multibody Dynamics, benchmark A01"],
+    drawing=drawing,
     cases=[
         ds.Case(
             "release",
