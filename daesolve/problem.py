@@ -9,11 +9,15 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from daesolve.analyses import rank_report
+from daesolve.analyses import linearization_report, rank_report
+from daesolve.comparison import Comparison, compare
 from daesolve.consistency import Start, consistent_state
 from daesolve.drawing import Drawing
 from daesolve.errors import OutOfRangeError, PosingError, unknown_name
-from daesolve.preparation import DEFAULT_RATE
+from daesolve.formulations import Formulation
+from daesolve.preparation import DEFAULT_RATE, RankLoss
+from daesolve.reference import ReferenceRun, reference_run
+from daesolve.solvers import Solver
 from daesolve.solving import solve
 from daesolve.system import System
 from daesolve.trajectory import Trajectory
@@ -89,6 +93,8 @@ class Case:
         The default rate of this case's goals, 1/s.
     times
         Sample times of interest, s; even samples where there are none.
+    rank_loss
+        What to do where constraints depend on each other at isolated positions: "stop" or "pass".
     note
         What is special about it, and where it comes from.
     """
@@ -102,6 +108,7 @@ class Case:
     start_time: float = 0.0
     rate: float = DEFAULT_RATE
     times: tuple[float, ...] = ()
+    rank_loss: RankLoss = "stop"
     note: str = ""
 
 
@@ -390,26 +397,42 @@ class BoundCase:
             `initial` for start values by the case's own names or by those of states.
         """
         case = self.starting(options.pop("initial", None) or {})
-        guess, initial = case.guess()
-        horizon = self.case.until if until is None else until
-        defaults = {
-            "at": self.case.times or None if until is None else None,
-            "default_rate": self.case.rate,
-            "start_time": self.case.start_time,
-            "scales": case._follows(self.problem.scales),
-        }
-        run = solve(
-            case.system,
-            horizon,
-            initial,
-            guess=guess,
-            parameters=case.values,
-            **{**defaults, **options},
-        )
+        run = solve(case.system, **case._request(until, options))
         parameters = dict(run.description["parameters"])
         derived = {name: parameters.pop(name) for name in case.derived}
         told = {**run.description, "parameters": parameters, "derived": derived}
         return replace(run, description=told)
+
+    def _request(self, until: float | None, options: Mapping[str, Any]) -> dict[str, Any]:
+        guess, initial = self.guess()
+        return {
+            "until": self.case.until if until is None else until,
+            "initial": initial,
+            "guess": guess,
+            "parameters": self.values,
+            "at": self.case.times or None if until is None else None,
+            "default_rate": self.case.rate,
+            "start_time": self.case.start_time,
+            "rank_loss": self.case.rank_loss,
+            "scales": self._follows(self.problem.scales),
+            **options,
+        }
+
+    def compare(
+        self,
+        formulations: Sequence[Formulation | str],
+        solvers: Sequence[Solver | str],
+        until: float | None = None,
+        **options: Any,
+    ) -> Comparison:
+        """Compare formulations and solvers; see `daesolve.compare`."""
+        case = self.starting(options.pop("initial", None) or {})
+        return compare(case.system, formulations, solvers, **case._request(until, options))
+
+    def reference_run(self, until: float | None = None, **options: Any) -> ReferenceRun:
+        """Run the case in quadruple precision; see `daesolve.reference_run`."""
+        case = self.starting(options.pop("initial", None) or {})
+        return reference_run(case.system, **case._request(until, options))
 
     def analyse(self, name: str) -> Answer:
         """Compute something about the case besides its motion.
@@ -417,7 +440,8 @@ class BoundCase:
         Parameters
         ----------
         name
-            One of the problem's `analyses`, or "rank", which every problem has.
+            One of the problem's `analyses`, or of "rank" and "linearization", which every
+            problem has.
 
         Raises
         ------
@@ -491,5 +515,13 @@ def _rank(case: BoundCase) -> Answer:
     return Answer(rank_report(dynamics, case.case.start_time, state, numbers))
 
 
-GENERAL_ANALYSES: dict[str, AnalysisRule] = {"rank": _rank}
+def _linearization(case: BoundCase) -> Answer:
+    """Linearize about the start, an equilibrium or a steady motion."""
+    dynamics = case.system.dynamics
+    state = case.consistent_start().state
+    numbers = dynamics.value_vector(case.values)
+    return Answer(linearization_report(dynamics, case.case.start_time, state, numbers))
+
+
+GENERAL_ANALYSES: dict[str, AnalysisRule] = {"rank": _rank, "linearization": _linearization}
 """What can be asked about a case of any problem."""

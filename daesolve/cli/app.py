@@ -15,6 +15,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from daesolve import registry, reporting
+from daesolve.cli import compare as comparing
 from daesolve.cli import doctor as backends
 from daesolve.cli import options
 from daesolve.cli.show import description, description_tables
@@ -133,8 +134,11 @@ def run(
         str, typer.Option(help="Constraints that depend on each other: error, drop, minimum-norm.")
     ] = "error",
     rank_loss: Annotated[
-        str, typer.Option(help="Where constraints lose rank at isolated positions: stop, pass.")
-    ] = "stop",
+        str | None,
+        typer.Option(
+            help="Where constraints lose rank at isolated positions: stop, pass; else the case's."
+        ),
+    ] = None,
     solver: Annotated[str | None, typer.Option(help="The solver; see `daesolve doctor`.")] = None,
     rtol: Annotated[float | None, typer.Option(help="Relative tolerance of a step.")] = None,
     atol: Annotated[float | None, typer.Option(help="Absolute tolerance of a step.")] = None,
@@ -153,7 +157,8 @@ def run(
     """Integrate a case of a problem and report how far the result can be trusted."""
     with _told():
         _one_of("--redundant", redundant, ("error", "drop", "minimum-norm"))
-        _one_of("--rank-loss", rank_loss, ("stop", "pass"))
+        if rank_loss is not None:
+            _one_of("--rank-loss", rank_loss, ("stop", "pass"))
         bound = options.case(problem, case, model, parameters, set_ or [], initial or [])
         sample_times = options.times(at)
         settings: dict[str, Any] = {
@@ -161,8 +166,9 @@ def run(
             "solver": options.solver(solver, rtol, atol, fixed_step),
             "verify": verify,
             "redundant": redundant,
-            "rank_loss": rank_loss,
         }
+        if rank_loss is not None:
+            settings["rank_loss"] = rank_loss
         if sample_times is not None:
             settings["at"] = sample_times
             until = sample_times[-1] if until is None else until
@@ -220,6 +226,49 @@ def analyse(
     Console().print(reporting.answer_text(document))
     if written:
         typer.echo(f"written: {', '.join(map(str, written))}")
+
+
+@app.command()
+def compare(
+    problem: ProblemName,
+    formulations: Annotated[str, typer.Option(metavar="A,B,...", help="Formulations by name.")],
+    solvers: Annotated[str, typer.Option(metavar="X,Y,...", help="Solvers by name.")],
+    case: CaseName = None,
+    model: ModelName = None,
+    set_: Changes = None,
+    parameters: ParameterFile = None,
+    initial: StartValues = None,
+    tolerances: Annotated[
+        str | None, typer.Option(metavar="R1,R2,...", help="In place of the solvers' own.")
+    ] = None,
+    until: Annotated[float | None, typer.Option(help="The end of the runs, s.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="A directory for comparison.json and the figure.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run formulations with solvers: error, cost, drift, and whether they agree."""
+    with _told():
+        bound = options.case(problem, case, model, parameters, set_ or [], initial or [])
+        if out is not None:
+            reporting.require_empty(out)
+        found, document = comparing.compare(
+            bound, formulations, solvers, tolerances, until, quiet=as_json
+        )
+    written = [] if out is None else reporting.write_comparison(out, document)
+    if as_json:
+        typer.echo(reporting.dump(document))
+    else:
+        Console().print(reporting.comparison_text(document))
+        if written:
+            typer.echo(f"written: {', '.join(map(str, written))}")
+    if not found.runs and not found.interrupted:
+        typer.echo("daesolve: no formulation meets a solver: every pair was refused", err=True)
+        raise typer.Exit(REQUEST_IS_WRONG)
+    if found.interrupted or not any(run.outcome.good for run in found.runs):
+        why = "interrupted" if found.interrupted else "no run was completed"
+        typer.echo(f"daesolve: {why}", err=True)
+        raise typer.Exit(COULD_NOT_GO_ON)
 
 
 @app.command()

@@ -10,6 +10,11 @@ from matplotlib.figure import Figure
 
 from daesolve.errors import OutputExistsError
 from daesolve.reporting.answer import answer_document, answer_text, write_answer
+from daesolve.reporting.comparison import (
+    comparison_document,
+    comparison_text,
+    write_comparison,
+)
 from daesolve.reporting.document import (
     RUN_FILE,
     Document,
@@ -32,6 +37,8 @@ __all__ = [
     "ReportError",
     "answer_document",
     "answer_text",
+    "comparison_document",
+    "comparison_text",
     "document",
     "dump",
     "load",
@@ -44,6 +51,7 @@ __all__ = [
     "without_series",
     "write",
     "write_answer",
+    "write_comparison",
 ]
 
 FiguresOf = Callable[[dict[str, Any]], Mapping[str, FigureRule]]

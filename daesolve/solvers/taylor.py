@@ -102,7 +102,7 @@ class Taylor(Solver):
 
     def refusal(self, problem: OdeProblem) -> str | None:
         """Refuse operations that have no Taylor series (branches, absolute values)."""
-        missing = missing_operations(problem.rhs, _table())
+        missing = missing_operations(problem.rhs, heyoka_table())
         if not missing:
             return None
         return (
@@ -163,7 +163,7 @@ class Taylor(Solver):
 _compiled: WeakKeyDictionary[OdeProblem, dict[Taylor, _Integrator]] = WeakKeyDictionary()
 
 
-def _table() -> Table:
+def heyoka_table() -> Table:
     """Every operation that has a Taylor series, in heyoka's expressions."""
     return {
         ca.OP_ASSIGN: lambda a: a,
@@ -234,7 +234,7 @@ def _translated(function: ca.Function) -> _Translated:
     hoisted = constants_of(function, 2)
     given = {number: hy.par[first + place] for place, number in enumerate(hoisted)}
     outputs = translate(
-        function, [[hy.time], variables, parameters], _table(), engine="taylor", given=given
+        function, [[hy.time], variables, parameters], heyoka_table(), engine="taylor", given=given
     )
     expressions = [
         entry if isinstance(entry, hy.expression) else hy.expression(float(entry))
