@@ -20,8 +20,19 @@ Examples
 True
 """
 
+from daesolve.comparison import Comparison, compare
 from daesolve.errors import DaesolveError
-from daesolve.formulations import Feedback, Formulation
+from daesolve.formulations import (
+    GGL,
+    Feedback,
+    Formulation,
+    Index1,
+    Index2,
+    Index3,
+    NullSpace,
+    Overdetermined,
+    Projected,
+)
 from daesolve.goals import (
     EITHER,
     FALLING,
@@ -36,10 +47,22 @@ from daesolve.goals import (
     Relation,
     Stop,
 )
+from daesolve.linearization import linearize
 from daesolve.problem import Answer, Case, Problem, choice
+from daesolve.reference import ReferenceRun, reference_run
 from daesolve.registry import problem, problems
 from daesolve.simulation import every
-from daesolve.solvers import Cvodes, Dop853, Lsoda, RadauIIA, Solver, Taylor
+from daesolve.solvers import (
+    Cvodes,
+    Dop853,
+    Idas,
+    Lsoda,
+    RadauIIA,
+    Solver,
+    SundaeCvode,
+    SundaeIda,
+    Taylor,
+)
 from daesolve.solving import solve
 from daesolve.symbols import (
     ANGLE,
@@ -65,11 +88,13 @@ __all__ = [
     "ANGLE",
     "EITHER",
     "FALLING",
+    "GGL",
     "NON_NEGATIVE",
     "POSITIVE",
     "RISING",
     "Answer",
     "Case",
+    "Comparison",
     "ControlSystem",
     "Cvodes",
     "DaesolveError",
@@ -79,31 +104,44 @@ __all__ = [
     "Formulation",
     "Goal",
     "Holonomic",
+    "Idas",
     "Implicit",
+    "Index1",
+    "Index2",
+    "Index3",
     "Interval",
     "Invariant",
     "Lsoda",
     "MechanicalSystem",
     "Nonholonomic",
+    "NullSpace",
     "Outcome",
+    "Overdetermined",
     "Problem",
+    "Projected",
     "RadauIIA",
     "Record",
+    "ReferenceRun",
     "Relation",
     "Solver",
     "Stop",
+    "SundaeCvode",
+    "SundaeIda",
     "Taylor",
     "Trajectory",
     "auxiliaries",
     "choice",
+    "compare",
     "coordinates",
     "discrete",
     "every",
     "implicit",
+    "linearize",
     "parameters",
     "problem",
     "problems",
     "reactions",
+    "reference_run",
     "solve",
     "states",
     "time",

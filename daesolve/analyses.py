@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from daesolve.dynamics import Dynamics
+from daesolve.linearization import linearize_equations
 from daesolve.rank import Decoupling, decoupling
 
 
@@ -42,6 +43,43 @@ def rank_report(
         "start": _told(decoupling(dynamics, time, state, p)),
         "at_rest": _told(decoupling(dynamics, time, resting, p)),
     }
+
+
+def linearization_report(
+    dynamics: Dynamics, time: float, state: np.ndarray, p: np.ndarray
+) -> dict[str, Any]:
+    """Linearize about a state; see `daesolve.linearize`, also for what is raised.
+
+    Parameters
+    ----------
+    dynamics
+        The equations.
+    time, state
+        s, and (nx,): a consistent state, an equilibrium or a steady motion.
+    p
+        (np,)
+
+    Returns
+    -------
+    dict
+        `names` of the coordinates of small motions, `matrix` (by name, the row of its rate),
+        `eigenvalues` (`real` and `imaginary` parts, 1/s), `modes` (by name, `real` and `imaginary`
+        components in the motion of each eigenvalue), the rates of the `cyclic` coordinates, and
+        the relative `residual` of the rates of all others.
+    """
+    found = linearize_equations(dynamics, state, p, time=time)
+    return {
+        "names": list(found.names),
+        "matrix": dict(zip(found.names, found.matrix.tolist(), strict=True)),
+        "eigenvalues": _parts(found.eigenvalues),
+        "modes": {name: _parts(found.modes[name]) for name in found.names},
+        "cyclic": {name: found.rates[name] for name in found.cyclic},
+        "residual": found.residual,
+    }
+
+
+def _parts(numbers: np.ndarray) -> dict[str, list[float]]:
+    return {"real": np.real(numbers).tolist(), "imaginary": np.imag(numbers).tolist()}
 
 
 def _told(matrix: Decoupling) -> dict[str, Any]:

@@ -1,5 +1,7 @@
 """Backends that integrate a problem, one file each."""
 
+from daesolve.solvers.assimulo import AssimuloCvode
+from daesolve.solvers.assimulo_dae import AssimuloIda, AssimuloOdassl, AssimuloRadau5
 from daesolve.solvers.base import (
     BufferedFunction,
     Compilation,
@@ -11,21 +13,42 @@ from daesolve.solvers.base import (
     Status,
 )
 from daesolve.solvers.cvodes import Cvodes
+from daesolve.solvers.idas import Idas
 from daesolve.solvers.scipy import Dop853, Lsoda, RadauIIA
+from daesolve.solvers.sundae import SundaeCvode, SundaeIda
 from daesolve.solvers.taylor import Taylor
 
 SOLVERS: dict[str, type[Solver]] = {
-    solver.name: solver for solver in (Taylor, Cvodes, Dop853, RadauIIA, Lsoda)
+    solver.name: solver
+    for solver in (
+        Taylor,
+        Cvodes,
+        Dop853,
+        RadauIIA,
+        Lsoda,
+        Idas,
+        SundaeCvode,
+        SundaeIda,
+        AssimuloCvode,
+        AssimuloIda,
+        AssimuloRadau5,
+        AssimuloOdassl,
+    )
 }
-"""Every solver by its name on the command line."""
+"""Every solver by its name on the command line, the ones to be preferred first."""
 
 __all__ = [
     "SOLVERS",
+    "AssimuloCvode",
+    "AssimuloIda",
+    "AssimuloOdassl",
+    "AssimuloRadau5",
     "BufferedFunction",
     "Compilation",
     "Cvodes",
     "Dop853",
     "EventHit",
+    "Idas",
     "Lsoda",
     "Observer",
     "RadauIIA",
@@ -33,5 +56,7 @@ __all__ = [
     "Solver",
     "State",
     "Status",
+    "SundaeCvode",
+    "SundaeIda",
     "Taylor",
 ]

@@ -1,0 +1,317 @@
+"""Assimulo's solvers, all that they share, and CVode for explicit equations.
+
+Assimulo is a separate package: it is built from source or taken from conda-forge. What is used of
+it here exists in release 3.0 as well as in those from 3.5 on.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from daesolve.errors import MissingBackendError, OutOfRangeError
+from daesolve.formulations import OdeProblem
+from daesolve.solvers.assimulo_segment import AfterStep, Segment
+from daesolve.solvers.base import (
+    BufferedFunction,
+    Observer,
+    SegmentEnd,
+    Solver,
+    State,
+    positive,
+    rhs_jacobian,
+)
+from daesolve.trajectory import StepBlock
+
+SMALLEST_RTOL = 100 * float(np.finfo(float).eps)
+"""SUNDIALS cannot do with less."""
+HOP = 1e-13
+"""Of the time: a span so short that Assimulo takes it for none; Euler's step is exact over it."""
+QUIET = 50
+MOST_STEPS = 10**9
+"""The length of a segment is limited elsewhere."""
+
+
+@functools.cache
+def assimulo(module: str) -> Any:
+    """Import a module of Assimulo, when it is needed for the first time.
+
+    Raises
+    ------
+    MissingBackendError
+        Assimulo is not installed.
+    """
+    try:
+        return importlib.import_module(f"assimulo.{module}")
+    except ImportError as error:
+        raise MissingBackendError(
+            "this solver needs Assimulo, which is not installed here; install it from conda-forge "
+            "(conda install -c conda-forge assimulo), or build it for Python 3.11 on Debian from "
+            'the sources of daesolve (bash tools/assimulo/install "$(which python)")'
+        ) from error
+
+
+class Equations(ABC):
+    """The functions of a problem as Assimulo calls them.
+
+    Assimulo's time is `sign * t`, for it is made to run forwards. It loses what is raised in the
+    functions that it calls, or prints it: the first such error is kept here, and from then on the
+    calls answer so that it gives up.
+    """
+
+    def __init__(self, sign: float) -> None:
+        self.sign = sign
+        self.error: BaseException | None = None
+
+    @property
+    @abstractmethod
+    def evaluations(self) -> int:
+        """How often rates or residuals were evaluated."""
+
+    def kept(
+        self, function: Callable[..., Any], otherwise: Callable[[], Any]
+    ) -> Callable[..., Any]:
+        """Return a function that keeps what is raised, and answers otherwise from then on."""
+
+        def call(*arguments: Any) -> Any:
+            if self.error is None:
+                try:
+                    return function(*arguments)
+                except assimulo("exception").AssimuloRecoverableError:
+                    raise
+                except BaseException as error:  # Ctrl-C as well
+                    self.error = error
+            return otherwise()
+
+        return call
+
+
+def shorter_step() -> Any:
+    """Ask a solver of SUNDIALS for a shorter step; it gives up after some."""
+    raise assimulo("exception").AssimuloRecoverableError
+
+
+def finite(values: np.ndarray) -> np.ndarray:
+    """Return values, or ask for a shorter step where they are not finite."""
+    return values if np.all(np.isfinite(values)) else shorter_step()
+
+
+@dataclass(frozen=True)
+class AssimuloSolver(Solver):
+    """What Assimulo's solvers share.
+
+    Parameters
+    ----------
+    rtol, atol
+        Relative and absolute tolerance of the error of a step.
+    """
+
+    rtol: float = 1e-9
+    atol: float = 1e-11
+    interpolates: ClassVar[bool] = True
+    """Whether states within a step come at the method's own order."""
+
+    def __post_init__(self) -> None:
+        positive(self.name, rtol=self.rtol, atol=self.atol)
+        if self.rtol < SMALLEST_RTOL:
+            raise OutOfRangeError(
+                f"{self.name}: rtol is {self.rtol:g}, but must be at least {SMALLEST_RTOL:.3g}"
+            )
+        assimulo("solvers")
+
+    def refusal(self, problem: OdeProblem) -> str | None:
+        """Take every problem of its forms."""
+        return None
+
+    def tolerances(self) -> dict[str, float]:
+        """Return rtol and atol."""
+        return {"rtol": self.rtol, "atol": self.atol}
+
+    def tightened(self) -> Solver:
+        """Return the method with a tenth of the tolerances."""
+        return replace(self, rtol=max(self.rtol / 10, SMALLEST_RTOL), atol=self.atol / 10)
+
+    @abstractmethod
+    def equations(self, problem: OdeProblem, p: np.ndarray, sign: float) -> Equations:
+        """Return the functions that Assimulo is to call."""
+
+    @abstractmethod
+    def simulator(self, equations: Any, start: State, until: float) -> Any:
+        """Make Assimulo's object, with tolerances set, at its start."""
+
+    def segment(
+        self,
+        problem: OdeProblem,
+        state: State,
+        until: float,
+        at: np.ndarray,
+        observe: Observer,
+    ) -> SegmentEnd:
+        """Integrate one segment; see `Solver.segment`.
+
+        What a function of the problem raises is raised here.
+        """
+        sign = 1.0 if until >= state.time else -1.0
+        equations = self.equations(problem, state.p, sign)
+
+        def integrate(start: State, end: float, after: AfterStep) -> str:
+            return self.integrate(problem, equations, start, end, after)
+
+        segment = Segment(problem, state, until, at, integrate, self.interpolates)
+        status, message = segment.run()
+        if len(segment.times) > 1:
+            observe(StepBlock(np.array(segment.times[1:]), np.array(segment.states[1:])))
+        return SegmentEnd(
+            status,
+            message,
+            segment.times[-1],
+            segment.states[-1],
+            np.array(segment.samples).reshape(len(segment.samples), len(state.x)),
+            tuple(segment.hits),
+            len(segment.times) - 1,
+            equations.evaluations,
+        )
+
+    def integrate(
+        self,
+        problem: OdeProblem,
+        equations: Equations,
+        start: State,
+        until: float,
+        after: AfterStep,
+    ) -> str:
+        """Integrate from a start to a time; return why it could not be reached, "" where it was.
+
+        Parameters
+        ----------
+        problem, equations
+            The functions.
+        start
+            The start.
+        until
+            The end, s.
+        after
+            Called after each step.
+        """
+        sign, size = equations.sign, len(start.x)
+        if abs(until - start.time) <= HOP * max(1.0, abs(until), abs(start.time)):
+            rate = np.asarray(problem.rhs(start.time, start.x, start.p)).ravel()
+            x = start.x + (until - start.time) * rate
+            after(until, x, lambda time: x)
+            return ""
+        simulator = self.simulator(equations, start, until)
+        simulator.verbosity = QUIET
+        simulator.display_progress = False
+
+        def interpolate(time: float) -> np.ndarray:
+            return np.array(simulator.interpolate(sign * time)[:size])
+
+        def step_events(simulator: Any) -> bool:
+            time = sign * float(simulator.t)
+            if time == start.time:  # RADAU5 tells of its start as well
+                return False
+            if abs(time - until) <= HOP * max(1.0, abs(until)):
+                time = until
+            return after(time, np.array(simulator.y[:size]), interpolate)
+
+        simulator.problem.step_events = equations.kept(step_events, lambda: True)
+        try:
+            simulator.simulate(sign * until)
+        except Exception as error:
+            if equations.error is None:
+                return f"{self.name}: {_told(error)}"
+        if equations.error is not None:
+            raise equations.error
+        return ""
+
+
+def _told(error: Exception) -> str:
+    """Return what Assimulo says, without the time, whose sign may be turned."""
+    text = re.sub(r"\s*At time [-+.\w]*\.$", "", str(error).strip("'\""))
+    return text or type(error).__name__
+
+
+def problem_of(kind: str, *arguments: Any, **functions: Callable[..., Any]) -> Any:
+    """Make a problem of Assimulo's with functions of its own; it stores no results."""
+    made = getattr(assimulo("problem"), kind)(*arguments)
+    made.handle_result = lambda *result: None
+    # A solver asks at once whether there is this, to call it after each step.
+    made.step_events = lambda solver: False
+    # What it answers True to, is an event; the simulation is to end there.
+    made.handle_event = _terminate
+    for name, function in functions.items():
+        setattr(made, name, function)
+    return made
+
+
+def _terminate(*event: Any) -> None:
+    raise assimulo("exception").TerminateSimulation
+
+
+class _ExplicitEquations(Equations):
+    """x' = f, and its exact Jacobian."""
+
+    def __init__(self, problem: OdeProblem, p: np.ndarray, sign: float) -> None:
+        super().__init__(sign)
+        self._rate = BufferedFunction(problem.rhs, p)
+        self._jacobian = BufferedFunction(rhs_jacobian(problem), p)
+
+    @property
+    def evaluations(self) -> int:
+        return self._rate.calls
+
+    def rate(self, tau: float, x: np.ndarray) -> np.ndarray:
+        return self.sign * finite(self._rate(self.sign * tau, x))
+
+    def jacobian(self, tau: float, x: np.ndarray) -> np.ndarray:
+        return self.sign * finite(self._jacobian.matrix(self.sign * tau, x))
+
+
+@dataclass(frozen=True)
+class AssimuloCvode(AssimuloSolver):
+    """SUNDIALS' CVODE by Assimulo: multistep, of variable order, with the exact Jacobian.
+
+    Parameters
+    ----------
+    rtol, atol
+        Relative and absolute tolerance of the error of a step.
+    method
+        "adams" for smooth motion, "bdf" for stiff.
+    """
+
+    method: str = "adams"
+    name = "assimulo-cvode"
+    forms = frozenset({"ode"})
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.method not in ("adams", "bdf"):
+            raise OutOfRangeError(
+                f"{self.name}: method is {self.method!r}, but must be 'adams' or 'bdf'"
+            )
+
+    def equations(self, problem: OdeProblem, p: np.ndarray, sign: float) -> _ExplicitEquations:
+        """Return the rate and its Jacobian."""
+        return _ExplicitEquations(problem, p, sign)
+
+    def simulator(self, equations: _ExplicitEquations, start: State, until: float) -> Any:
+        """Make Assimulo's CVode."""
+        problem = problem_of(
+            "Explicit_Problem",
+            equations.kept(equations.rate, shorter_step),
+            start.x,
+            equations.sign * start.time,
+            jac=equations.kept(equations.jacobian, shorter_step),
+        )
+        simulator = assimulo("solvers").CVode(problem)
+        simulator.discr = self.method
+        simulator.iter = "Newton"
+        simulator.rtol, simulator.atol = self.rtol, self.atol
+        return simulator

@@ -1,0 +1,270 @@
+"""Assimulo's solvers of F(t, y, y') = 0: IDA, Radau5DAE and ODASSL.
+
+They are given (x, w) with w' = z in place of y = (x, z). No equation holds z', so that F becomes
+F(t, x, x', w'), in which w itself does not occur. All indices of z sink by one: an index-1 problem
+becomes an ordinary differential equation in implicit form, one of index 2 an index-1 problem. It
+is also what makes Radau5DAE work, which takes all of y' for variables of index 2, and it keeps
+errors in z, which are those of w over the step, out of the control of the step.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar
+from weakref import WeakKeyDictionary
+
+import casadi as ca
+import numpy as np
+
+from daesolve.formulations import DaeProblem, OdeProblem, implicit
+from daesolve.solvers.assimulo import (
+    MOST_STEPS,
+    AssimuloSolver,
+    Equations,
+    assimulo,
+    finite,
+    problem_of,
+    shorter_step,
+)
+from daesolve.solvers.base import BufferedFunction, State
+from daesolve.translation import function_of
+
+MULTISTEP_SHARE = 0.01
+"""Of the tolerances, what IDA and ODASSL are given: errors of BDF have one sign, and add up over
+thousands of steps to hundreds of times the tolerance."""
+RADAU_SHARE = 0.1
+"""Of the tolerances, what RADAU5 is given: of 1e-9 it makes 1e-7 by itself."""
+
+
+LOOSER = 100.0
+"""Times the absolute tolerance, what IDA is given for variables of index 2 and 3."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Integrated:
+    """F and its Jacobian in terms of (x, w) and (x', w'), as functions of (t, stacked, p)."""
+
+    residual: ca.Function
+    jacobian: ca.Function
+
+
+_known: WeakKeyDictionary[DaeProblem, _Integrated] = WeakKeyDictionary()
+
+
+def _integrated(problem: DaeProblem) -> _Integrated:
+    if problem not in _known:
+        form = implicit(problem)
+        size, count = problem.size, problem.size + len(problem.unknowns)
+        t, p = problem.rhs.sx_in(0), problem.rhs.sx_in(2)
+        y, yd = ca.SX.sym("y", count), ca.SX.sym("yd", count)  # pyright: ignore
+        c = ca.SX.sym("c")  # pyright: ignore
+        known = ca.vertcat(y[:size], yd[size:])
+        residual = form.residual(t, known, yd, p)
+        jacobian = form.jacobian(t, known, yd, c, p)
+        scaled = ca.horzcat(jacobian[:, :size], c * jacobian[:, size:])
+        names = ["t", "stacked", "p"]
+        _known[problem] = _Integrated(
+            function_of("residual", [t, ca.vertcat(y, yd), p], [residual], (names, ["residual"])),
+            function_of("jacobian", [t, ca.vertcat(y, yd, c), p], [scaled], (names, ["jacobian"])),
+        )
+    return _known[problem]
+
+
+_curvatures: WeakKeyDictionary[DaeProblem, ca.Function] = WeakKeyDictionary()
+
+
+def _curvature(problem: DaeProblem) -> ca.Function:
+    """Return x'' as a function of (t, x, p)."""
+    if problem not in _curvatures:
+        t, x, p = (problem.rhs.sx_in(k) for k in range(3))
+        rate = problem.rhs(t, x, p)
+        change = ca.jtimes(rate, x, rate) + ca.jacobian(rate, t)
+        _curvatures[problem] = function_of(
+            "curvature", [t, x, p], [change], (["t", "x", "p"], ["curvature"])
+        )
+    return _curvatures[problem]
+
+
+class ImplicitEquations(Equations):
+    """F, its Jacobian and consistent starts."""
+
+    def __init__(self, problem: DaeProblem, p: np.ndarray, sign: float) -> None:
+        super().__init__(sign)
+        self.problem = problem
+        functions = _integrated(problem)
+        self._rows = functions.residual.nnz_out(0)
+        self._residual = BufferedFunction(functions.residual, p)
+        self._jacobian = BufferedFunction(functions.jacobian, p)
+
+    @property
+    def evaluations(self) -> int:
+        """How often the residual was evaluated."""
+        return self._residual.calls
+
+    def residual(self, tau: float, y: np.ndarray, yd: np.ndarray) -> np.ndarray:
+        """Return F in Assimulo's time."""
+        return self._residual(self.sign * tau, np.concatenate((y, self.sign * yd)))
+
+    def no_number(self) -> np.ndarray:
+        """Answer in place of F so that the codes in Fortran give up: they cannot be told."""
+        return np.full(self._rows, np.nan)
+
+    def finite_residual(self, tau: float, y: np.ndarray, yd: np.ndarray) -> np.ndarray:
+        """Return F; ask for a shorter step where it is not finite."""
+        return finite(self.residual(tau, y, yd))
+
+    def jacobian(self, c: float, tau: float, y: np.ndarray, yd: np.ndarray) -> np.ndarray:
+        """Return dF/dy + c dF/dy' in Assimulo's time."""
+        stacked = np.concatenate((y, self.sign * yd, [self.sign * c]))
+        return np.ascontiguousarray(finite(self._jacobian.matrix(self.sign * tau, stacked)))
+
+    def start(self, state: State) -> tuple[np.ndarray, np.ndarray]:
+        """Return (x, w) and their derivatives in Assimulo's time, at a consistent state."""
+        problem = self.problem
+        rate, z = (
+            np.asarray(part).ravel() for part in problem.consistent(state.time, state.x, state.p)
+        )
+        return (
+            np.concatenate((state.x, np.zeros(len(z)))),
+            self.sign * np.concatenate((rate, z)),
+        )
+
+    def first_step(self, state: State, weights: np.ndarray, longest: float) -> float:
+        """Return the step over which Euler's method errs by as much as is allowed.
+
+        Its error is h^2 x'' / 2, with x'' = J x' + f_t. The codes' own choice goes by x', and so
+        by z, and is far too small for variables of index 3.
+        """
+        problem = self.problem
+        curvature = np.asarray(_curvature(problem)(state.time, state.x, state.p)).ravel()
+        ordinary = np.array(problem.indices[: problem.size]) == 1
+        error = float(np.max(np.abs(curvature / weights)[ordinary], initial=0.0))
+        return min(longest, np.sqrt(2.0 / error)) if 0.0 < error < np.inf else longest
+
+
+@dataclass(frozen=True)
+class AssimuloDaeSolver(AssimuloSolver):
+    """What Assimulo's solvers of implicit equations share.
+
+    Parameters
+    ----------
+    rtol, atol
+        Relative and absolute tolerance of the error of a step.
+    """
+
+    share: ClassVar[float] = 1.0
+    """Of the tolerances, what the method is given."""
+
+    def equations(self, problem: OdeProblem, p: np.ndarray, sign: float) -> ImplicitEquations:
+        """Return the residual and its Jacobian."""
+        assert isinstance(problem, DaeProblem)
+        return ImplicitEquations(problem, p, sign)
+
+    def simulator(self, equations: ImplicitEquations, start: State, until: float) -> Any:
+        """Make Assimulo's object."""
+        y, yd = equations.start(start)
+        simulator = self._made(equations, y, yd, equations.sign * start.time)
+        rtol, atol = self.share * self.rtol, self.share * self.atol
+        simulator.rtol, simulator.atol = rtol, atol * np.ones(len(y))
+        weights = atol + rtol * np.abs(start.x)
+        simulator.inith = equations.first_step(start, weights, abs(until - start.time))
+        return simulator
+
+    @abstractmethod
+    def _made(self, equations: ImplicitEquations, y: np.ndarray, yd: np.ndarray, tau: float) -> Any:
+        """Make it without tolerances."""
+
+
+@dataclass(frozen=True)
+class AssimuloIda(AssimuloDaeSolver):
+    """SUNDIALS' IDA by Assimulo: BDF of variable order, with the exact Jacobian.
+
+    Variables of index 2 are left out of the control of the step: their errors fluctuate as the
+    step changes, which would make it ever smaller. It holds positions of index-3 problems, and
+    velocities follow with less accuracy.
+
+    Parameters
+    ----------
+    rtol, atol
+        Relative and absolute tolerance of the error of a step.
+    """
+
+    name = "assimulo-ida"
+    share = MULTISTEP_SHARE
+    forms = frozenset({"index-1", "index-2", "index-3"})
+
+    def _made(self, equations: ImplicitEquations, y: np.ndarray, yd: np.ndarray, tau: float) -> Any:
+        problem = problem_of(
+            "Implicit_Problem",
+            equations.kept(equations.finite_residual, shorter_step),
+            y,
+            yd,
+            tau,
+            jac=equations.kept(equations.jacobian, shorter_step),
+        )
+        simulator = assimulo("solvers").IDA(problem)
+        simulator.algvar = (np.array(equations.problem.indices) == 1).astype(float)
+        simulator.suppress_alg = True
+        return simulator
+
+    def simulator(self, equations: ImplicitEquations, start: State, until: float) -> Any:
+        """Make Assimulo's IDA, with Newton's iteration judged by variables of index 1."""
+        simulator = super().simulator(equations, start, until)
+        higher = np.array(equations.problem.indices) > 1
+        simulator.atol = np.where(higher, LOOSER, 1.0) * simulator.atol
+        return simulator
+
+
+@dataclass(frozen=True)
+class AssimuloRadau5(AssimuloDaeSolver):
+    """Radau IIA of order 5 by Hairer and Wanner in Assimulo; it differences Jacobians itself.
+
+    Parameters
+    ----------
+    rtol, atol
+        Relative and absolute tolerance of the error of a step.
+    """
+
+    name = "assimulo-radau5"
+    share = RADAU_SHARE
+    forms = frozenset({"index-1", "index-2"})
+    interpolates = False
+
+    def _made(self, equations: ImplicitEquations, y: np.ndarray, yd: np.ndarray, tau: float) -> Any:
+        problem = problem_of(
+            "Implicit_Problem", equations.kept(equations.residual, equations.no_number), y, yd, tau
+        )
+        simulator = assimulo("solvers").Radau5DAE(problem)
+        simulator.maxsteps = MOST_STEPS
+        return simulator
+
+
+@dataclass(frozen=True)
+class AssimuloOdassl(AssimuloDaeSolver):
+    """ODASSL by Fuehrer in Assimulo: BDF for more equations than unknowns.
+
+    It differences Jacobians itself.
+
+    Parameters
+    ----------
+    rtol, atol
+        Relative and absolute tolerance of the error of a step.
+    """
+
+    name = "assimulo-odassl"
+    share = MULTISTEP_SHARE
+    forms = frozenset({"overdetermined"})
+    interpolates = False
+
+    def _made(self, equations: ImplicitEquations, y: np.ndarray, yd: np.ndarray, tau: float) -> Any:
+        problem = problem_of(
+            "Overdetermined_Problem",
+            equations.kept(equations.residual, equations.no_number),
+            y,
+            yd,
+            tau,
+        )
+        simulator = assimulo("solvers").ODASSL(problem)
+        simulator.state_event_info = list  # asked for where a simulation ends early, and missing
+        return simulator

@@ -1,0 +1,274 @@
+"""Integration by CasADi, which hides its steps: what watches them sees a grid in their place."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from daesolve.formulations import OdeProblem
+from daesolve.solvers.base import EventHit, Observer, SegmentEnd, State, Status
+from daesolve.solvers.guards import Steps, find_events, inner_states
+from daesolve.trajectory import StepBlock
+from daesolve.translation import evaluate_block
+
+STEP_LIMIT = 20_000
+"""Steps from one point of the grid to the next beyond which the motion counts as stuck."""
+FIRST_GRID = 512
+SHORTEST = 2.0**-12
+"""Of a segment that fails, the part to which it is cut down."""
+REASONS = {
+    "TOO_MUCH_WORK": "the steps have become too small to go on",
+    "TOO_MUCH_ACC": "rounding does not allow so small a tolerance",
+    "ERR_FAIL": "the error test failed again and again",
+    "ERR_FAILURE": "the error test failed again and again",
+    "CONV_FAIL": "Newton's iteration did not converge",
+    "CONV_FAILURE": "Newton's iteration did not converge",
+    "LSETUP_FAIL": "the matrix of Newton's iteration is singular",
+    "LSOLVE_FAIL": "the matrix of Newton's iteration is singular",
+}
+
+
+class IntegrationError(Exception):
+    """An integration that did not arrive; the message says why."""
+
+
+Integrate = Callable[[State, np.ndarray], tuple[np.ndarray, dict[str, Any]]]
+"""(start, times) -> (states at these times, CasADi's statistics); raises IntegrationError."""
+
+
+def elapsed_time(state: State, until: float) -> tuple[float, Callable[[Any], Any]]:
+    """Return the sign of the direction and the map from times to what has elapsed since the start.
+
+    CasADi counts forwards in the time since the start, which loses no digits far from zero.
+    """
+    sign = 1.0 if until >= state.time else -1.0
+    return sign, lambda time: sign * (time - state.time)
+
+
+def run(
+    engine: str,
+    dae: Mapping[str, ca.SX],
+    elapsed: np.ndarray,
+    options: Mapping[str, Any],
+    start: Mapping[str, np.ndarray],
+) -> tuple[np.ndarray, dict[str, Any]]:
+    """Run one of CasADi's integrators.
+
+    Parameters
+    ----------
+    engine
+        "cvodes" or "idas".
+    dae
+        The equations, in the time since the start.
+    elapsed
+        (k,) positive times since the start at which states are wanted.
+    options
+        The engine's.
+    start
+        x0, z0 and p.
+
+    Returns
+    -------
+    tuple
+        (k, size) states and CasADi's statistics.
+
+    Raises
+    ------
+    IntegrationError
+        The engine failed, or the states are not finite.
+    KeyboardInterrupt
+        Ctrl-C was pressed: CasADi makes a failure of it.
+    """
+    common = {
+        "max_num_steps": STEP_LIMIT,
+        "show_eval_warnings": False,
+        "disable_internal_warnings": True,
+    }
+    integrator = ca.integrator(
+        "segment", engine, dict(dae), 0.0, elapsed.tolist(), common | dict(options)
+    )
+    told = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(told):
+            result = integrator(**start)
+    except RuntimeError as error:
+        if KeyboardInterrupt.__name__ in told.getvalue():
+            raise KeyboardInterrupt from None
+        raise IntegrationError(f"{engine}: {_reason(str(error))}") from None
+    states = np.asarray(result["xf"]).T
+    if not np.all(np.isfinite(states)):
+        raise IntegrationError(f"{engine}: the state is no longer finite")
+    return states, integrator.stats()
+
+
+def _reason(told: str) -> str:
+    """Return SUNDIALS' flag in words."""
+    flags = re.findall(r'"(?:CV|IDA)_(\w+)"', told)
+    if flags and flags[-1] in REASONS:
+        return REASONS[flags[-1]]
+    return told.strip().splitlines()[-1]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A segment whose states are known on a grid at least twice as dense as the steps.
+
+    The grid is made denser, and the segment repeated, where it was not.
+
+    Parameters
+    ----------
+    problem, start
+        Those of `Solver.segment`.
+    integrate
+        The method.
+    """
+
+    problem: OdeProblem
+    start: State
+    integrate: Integrate
+
+    def segment(self, until: float, at: np.ndarray, observe: Observer) -> SegmentEnd:
+        """Integrate; see `Solver.segment`."""
+        count = FIRST_GRID
+        span = until - self.start.time
+        while True:
+            grid = self.start.time + span * np.arange(1, count + 1) / count
+            grid[-1] = until
+            try:
+                states, statistics = self.integrate(self.start, grid)
+            except IntegrationError as error:
+                return self._failed(until, at, observe, str(error))
+            if 2 * statistics["nsteps"] <= count:
+                break
+            count = 4 * int(statistics["nsteps"])
+        return self._finish(grid, states, at, observe, statistics)
+
+    def _finish(
+        self,
+        grid: np.ndarray,
+        states: np.ndarray,
+        at: np.ndarray,
+        observe: Observer,
+        statistics: dict[str, Any],
+    ) -> SegmentEnd:
+        sign = 1.0 if grid[-1] >= self.start.time else -1.0
+        try:
+            hits, stop = self._events(grid, states)
+            if stop is not None:
+                before = sign * (grid - stop.time) < 0.0
+                grid = np.append(grid[before], stop.time)
+                states = np.vstack([states[before], stop.state])
+            samples = self._samples(grid, states, at[sign * (at - grid[-1]) <= 0.0])
+        except IntegrationError as error:
+            return self._nothing(at, str(error))
+        observe(StepBlock(grid, states))
+        return SegmentEnd(
+            Status.REACHED if stop is None else Status.STOPPED,
+            "",
+            float(grid[-1]),
+            states[-1],
+            samples,
+            tuple(hits),
+            int(statistics["nsteps"]),
+            int(statistics["nfevals"]),
+        )
+
+    def _nothing(self, at: np.ndarray, message: str) -> SegmentEnd:
+        """End where it began: what lies between points of the grid could not be integrated."""
+        start = self.start
+        samples = [start.x for time in at if time == start.time]
+        return SegmentEnd(
+            Status.FAILED,
+            message,
+            start.time,
+            start.x,
+            _stack(samples, self.problem.size),
+            (),
+            0,
+            0,
+        )
+
+    def _samples(self, grid: np.ndarray, states: np.ndarray, at: np.ndarray) -> np.ndarray:
+        """Integrate once more with output at the sample times: the monitors' grid stays its own."""
+        known = dict(zip(grid.tolist(), states, strict=True)) | {self.start.time: self.start.x}
+        sign = 1.0 if grid[-1] >= self.start.time else -1.0
+        others = [time for time in (sign * np.unique(sign * at)).tolist() if time not in known]
+        if others:
+            found = self.integrate(self.start, np.array(others))[0]
+            known |= dict(zip(others, found, strict=True))
+        return _stack([known[time] for time in at.tolist()], self.problem.size)
+
+    def _events(
+        self, grid: np.ndarray, states: np.ndarray
+    ) -> tuple[list[EventHit], EventHit | None]:
+        """Find the events between grid points: all up to the first that stops, and that one."""
+        hits: list[EventHit] = []
+        if not self.problem.events:
+            return hits, None
+        for hit in find_events(self.problem, self.start.p, self._steps(grid, states)):
+            hits.append(hit)
+            if self.problem.events[hit.index].then.stops:
+                return hits, hit
+        return hits, None
+
+    def _steps(self, grid: np.ndarray, states: np.ndarray) -> Steps:
+        p = self.start.p
+        times = np.append(self.start.time, grid)
+        table = np.vstack([self.start.x, states])
+        rates = evaluate_block(self.problem.rhs, times, table, p)[0]
+        sign = 1.0 if grid[-1] >= self.start.time else -1.0
+
+        def dense(moments: np.ndarray) -> np.ndarray:
+            ordered, back = np.unique(sign * moments, return_inverse=True)
+            return self.integrate(self.start, sign * ordered)[0][back]
+
+        def advance(step: int, time: float) -> np.ndarray:
+            side = State(float(times[step]), table[step], p)
+            return self.integrate(side, np.array([time]))[0][-1]
+
+        return Steps(times, table, inner_states(times, table, rates), dense, advance)
+
+    def _failed(self, until: float, at: np.ndarray, observe: Observer, message: str) -> SegmentEnd:
+        """Keep what can be integrated: go on by halves of what is left."""
+        size = self.problem.size
+        span, here = until - self.start.time, self.start
+        sign = 1.0 if span > 0 else -1.0
+        samples = [self.start.x for time in at if time == self.start.time]
+        hits: list[EventHit] = []
+        steps = evaluations = 0
+        while abs(span) > SHORTEST * abs(until - self.start.time):
+            span /= 2
+            ahead = here.time + span
+            inside = at[(sign * (at - ahead) <= 0.0) & (sign * (at - here.time) > 0.0)]
+            try:
+                self.integrate(here, np.array([ahead]))
+            except IntegrationError:
+                continue
+            part = replace(self, start=here).segment(ahead, inside, observe)
+            samples.extend(part.samples)
+            hits.extend(part.hits)
+            steps, evaluations = steps + part.steps, evaluations + part.rhs_evaluations
+            here = State(part.time, part.state, here.p)
+            if part.status is Status.STOPPED:
+                return replace(part, samples=_stack(samples, size), hits=tuple(hits))
+        return SegmentEnd(
+            Status.FAILED,
+            message,
+            here.time,
+            here.x,
+            _stack(samples, size),
+            tuple(hits),
+            steps,
+            evaluations,
+        )
+
+
+def _stack(samples: list[np.ndarray], size: int) -> np.ndarray:
+    return np.array(samples).reshape(len(samples), size)

@@ -1,0 +1,98 @@
+"""SUNDIALS IDAS through CasADi: semi-explicit equations of index 1 and 2, exact Jacobians."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from daesolve.formulations import DaeProblem, OdeProblem
+from daesolve.solvers.base import Observer, SegmentEnd, Solver, State, positive
+from daesolve.solvers.casadi_grid import Grid, IntegrationError, elapsed_time, run
+from daesolve.solvers.ida_control import consistent_start, control
+
+NEWTON = 0.01
+"""Part of the tolerance to which Newton's iteration converges. With SUNDIALS' third, errors of the
+iteration in velocities and multipliers pass for errors of the step: twice the steps in index 2."""
+
+
+@dataclass(frozen=True)
+class Idas(Solver):
+    """Backward differentiation formulas of variable order and step for index 1 and 2.
+
+    CasADi hides the accepted steps; what watches them sees a grid that is at least twice as dense.
+
+    Parameters
+    ----------
+    rtol, atol
+        Relative and absolute tolerance; the test of a step gets a part of them, see
+        `ida_control`.
+    """
+
+    rtol: float = 1e-8
+    atol: float = 1e-10
+    name = "idas"
+    forms = frozenset({"index-1", "index-2"})
+
+    def __post_init__(self) -> None:
+        positive(self.name, rtol=self.rtol, atol=self.atol)
+
+    def refusal(self, problem: OdeProblem) -> str | None:
+        """Take every problem of its forms."""
+        return None
+
+    def tolerances(self) -> dict[str, float]:
+        """Return rtol and atol."""
+        return {"rtol": self.rtol, "atol": self.atol}
+
+    def tightened(self) -> Solver:
+        """Return the method with a tenth of the tolerances."""
+        return replace(self, rtol=max(self.rtol / 10, 1e-13), atol=self.atol / 10)
+
+    def segment(
+        self,
+        problem: OdeProblem,
+        state: State,
+        until: float,
+        at: np.ndarray,
+        observe: Observer,
+    ) -> SegmentEnd:
+        """Integrate one segment; see `Solver.segment`."""
+        assert isinstance(problem, DaeProblem)
+
+        def integrate(start: State, times: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
+            return self._integrate(problem, start, times)
+
+        return Grid(problem, state, integrate).segment(until, at, observe)
+
+    def _integrate(
+        self, problem: DaeProblem, state: State, times: np.ndarray
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        sign, elapsed = elapsed_time(state, float(times[-1]))
+        judged = control(problem, self.rtol, self.atol)
+        start = consistent_start(problem, state, float(times[-1]) - state.time, judged)
+        if not start.finite:
+            raise IntegrationError("idas: the rate of the state is not finite")
+        tau, x, z, p = (problem.differential.sx_in(k) for k in range(4))
+        arguments = (state.time + sign * tau, x, z, p)
+        dae = {
+            "t": tau,
+            "x": x,
+            "z": z,
+            "p": p,
+            "ode": sign * problem.differential(*arguments),
+            "alg": problem.algebraic(*arguments),
+        }
+        options = {
+            "reltol": judged.rtol,
+            "abstolv": judged.atol.tolist(),
+            "suppress_algebraic": judged.untested,
+            "nonlin_conv_coeff": NEWTON,
+            "max_multistep_order": judged.highest_order,
+            "calc_ic": False,
+            "init_xdot": (sign * start.rate).tolist(),
+            "step0": start.first_step,
+        }
+        known = {"x0": state.x, "z0": start.unknowns, "p": state.p}
+        return run("idas", dae, elapsed(times), options, known)

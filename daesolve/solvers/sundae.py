@@ -1,0 +1,392 @@
+"""SUNDIALS CVODE and IDA through scikit-sundae, which hands over their steps."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from dataclasses import dataclass, replace
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from daesolve.errors import MissingBackendError, OutOfRangeError
+from daesolve.formulations import DaeProblem, OdeProblem, implicit
+from daesolve.solvers.base import (
+    EventHit,
+    Observer,
+    SegmentEnd,
+    Solver,
+    State,
+    Status,
+    positive,
+    rhs_jacobian,
+)
+from daesolve.solvers.guards import INNER, Steps, find_events
+from daesolve.solvers.ida_control import SMALLEST, consistent_start, control
+from daesolve.trajectory import StepBlock
+
+try:
+    import sksundae
+except ImportError:
+    sksundae = None
+
+sun: Any = sksundae
+
+BLOCK = 500
+"""Steps after which events are looked for."""
+STEP_LIMIT = 20_000
+"""Steps that must have covered `LEAST` of the segment."""
+LEAST = 1.0 / 512.0
+
+
+def available() -> bool:
+    """Tell whether scikit-sundae is installed."""
+    return sun is not None
+
+
+def _require(name: str) -> None:
+    if not available():
+        raise MissingBackendError(
+            f"{name} needs scikit-sundae, which is not installed; pip install 'daesolve[sundials]'"
+        )
+
+
+@dataclass(frozen=True)
+class SundaeCvode(Solver):
+    """Variable-order, variable-step multistep method that shows its steps.
+
+    Parameters
+    ----------
+    rtol, atol
+        Relative and absolute tolerance of the error of a step.
+    method
+        "adams" for smooth motion, "bdf" for stiff.
+    """
+
+    rtol: float = 1e-10
+    atol: float = 1e-12
+    method: str = "adams"
+    name = "sundae-cvode"
+
+    def __post_init__(self) -> None:
+        positive(self.name, rtol=self.rtol, atol=self.atol)
+        if self.method not in ("adams", "bdf"):
+            raise OutOfRangeError(
+                f"{self.name}: method is {self.method!r}, but must be 'adams' or 'bdf'"
+            )
+        _require(self.name)
+
+    def refusal(self, problem: OdeProblem) -> str | None:
+        """Take every explicit problem."""
+        return None
+
+    def tolerances(self) -> dict[str, float]:
+        """Return rtol and atol."""
+        return {"rtol": self.rtol, "atol": self.atol}
+
+    def tightened(self) -> Solver:
+        """Return the method with a tenth of the tolerances."""
+        return replace(self, rtol=max(self.rtol / 10, 1e-15), atol=self.atol / 10)
+
+    def segment(
+        self,
+        problem: OdeProblem,
+        state: State,
+        until: float,
+        at: np.ndarray,
+        observe: Observer,
+    ) -> SegmentEnd:
+        """Integrate one segment; see `Solver.segment`."""
+        rate = _Called(problem.rhs, state.p)
+        jacobian = _Called(rhs_jacobian(problem), state.p)
+
+        def rhsfn(t: float, y: np.ndarray, yp: np.ndarray) -> None:
+            rate(yp, t, y)
+
+        def jacfn(t: float, y: np.ndarray, yp: np.ndarray, matrix: np.ndarray) -> None:
+            jacobian(matrix, t, y)
+
+        integrator = sun.cvode.CVODE(
+            rhsfn,
+            jacfn=jacfn,
+            method=self.method,
+            rtol=self.rtol,
+            atol=self.atol,
+            max_num_steps=STEP_LIMIT,
+        )
+        start = rate.value(state.time, state.x)
+        stepping = _Stepping(
+            problem, state, until, at, integrator, 12 if self.method == "adams" else 5
+        )
+        return stepping.run(observe, [state.x], finite=bool(np.all(np.isfinite(start))))
+
+
+@dataclass(frozen=True)
+class SundaeIda(Solver):
+    """Backward differentiation formulas of variable order and step for index 1, 2 and 3.
+
+    Parameters
+    ----------
+    rtol, atol
+        Relative and absolute tolerance; the test of a step gets a part of them, see
+        `ida_control`.
+    """
+
+    rtol: float = 1e-8
+    atol: float = 1e-10
+    name = "sundae-ida"
+    forms = frozenset({"index-1", "index-2", "index-3"})
+
+    def __post_init__(self) -> None:
+        positive(self.name, rtol=self.rtol, atol=self.atol)
+        _require(self.name)
+
+    def refusal(self, problem: OdeProblem) -> str | None:
+        """Take every problem of its forms."""
+        return None
+
+    def tolerances(self) -> dict[str, float]:
+        """Return rtol and atol."""
+        return {"rtol": self.rtol, "atol": self.atol}
+
+    def tightened(self) -> Solver:
+        """Return the method with a tenth of the tolerances."""
+        return replace(self, rtol=max(self.rtol / 10, SMALLEST), atol=self.atol / 10)
+
+    def segment(
+        self,
+        problem: OdeProblem,
+        state: State,
+        until: float,
+        at: np.ndarray,
+        observe: Observer,
+    ) -> SegmentEnd:
+        """Integrate one segment; see `Solver.segment`."""
+        assert isinstance(problem, DaeProblem)
+        form = implicit(problem)
+        residual, jacobian = _Called(form.residual, state.p), _Called(form.jacobian, state.p)
+        judged = control(problem, self.rtol, self.atol)
+        start = consistent_start(problem, state, until - state.time, judged)
+
+        def resfn(t: float, y: np.ndarray, yp: np.ndarray, res: np.ndarray) -> None:
+            residual(res, t, y, yp)
+
+        def jacfn(
+            t: float, y: np.ndarray, yp: np.ndarray, res: np.ndarray, c: float, matrix: np.ndarray
+        ) -> None:
+            jacobian(matrix, t, y, yp, c)
+
+        integrator = sun.ida.IDA(
+            resfn,
+            jacfn=jacfn,
+            rtol=judged.rtol,
+            atol=judged.atol,
+            max_order=judged.highest_order,
+            first_step=start.first_step,
+            algebraic_idx=np.flatnonzero(~form.differential),
+            max_num_steps=STEP_LIMIT,
+        )
+        y = np.concatenate([state.x, start.unknowns])
+        rate = np.concatenate([start.rate, np.zeros(len(start.unknowns))])
+        stepping = _Stepping(problem, state, until, at, integrator, judged.highest_order)
+        return stepping.run(observe, [y, rate], finite=start.finite)
+
+
+class _Called:
+    """A CasADi function of some arguments and p, called through its buffers into given arrays."""
+
+    def __init__(self, function: ca.Function, p: np.ndarray) -> None:
+        self._buffer, self._trigger = function.buffer()
+        count = function.n_in() - 1
+        self._arguments = [np.zeros(function.nnz_in(index)) for index in range(count)]
+        self._p = np.ascontiguousarray(p, dtype=float)
+        self._result = np.zeros(function.nnz_out(0))
+        self._shape = function.size_out(0)
+        for index, array in enumerate([*self._arguments, self._p]):
+            self._buffer.set_arg(index, memoryview(array))  # pyright: ignore
+        self._buffer.set_res(0, memoryview(self._result))  # pyright: ignore
+
+    def value(self, *arguments: Any) -> np.ndarray:
+        """Evaluate; the result is overwritten by the next call."""
+        for array, argument in zip(self._arguments, arguments, strict=True):
+            array[:] = argument
+        self._trigger()
+        return self._result
+
+    def __call__(self, out: np.ndarray, *arguments: Any) -> None:
+        """Evaluate into a vector or a matrix (CasADi stores columns first)."""
+        result = self.value(*arguments)
+        out[:] = result if out.ndim == 1 else result.reshape(self._shape, order="F")
+
+
+class _Nodes:
+    """The polynomials that a multistep method passes through its steps, by their values at nodes.
+
+    Parameters
+    ----------
+    order
+        Their highest degree.
+    """
+
+    def __init__(self, order: int) -> None:
+        count = np.arange(order + 1)
+        self.parts = (1.0 - np.cos(np.pi * count / order)) / 2.0
+        self._weights = (-1.0) ** count
+        self._weights[[0, -1]] /= 2.0
+
+    def within(self, start: float, end: float) -> np.ndarray:
+        """Return the times of the inner nodes of a step."""
+        return start + (end - start) * self.parts[1:-1]
+
+    def at(self, parts: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """Evaluate by the barycentric formula (J.-P. Berrut, L. N. Trefethen, SIAM Rev. 46, 2004).
+
+        Parameters
+        ----------
+        parts
+            (j,) parts of steps.
+        values
+            (j, nodes, size), those of the step of each part.
+        """
+        distances = parts[:, None] - self.parts
+        on_node = distances == 0.0
+        with np.errstate(divide="ignore"):
+            factors = np.where(np.any(on_node, axis=1)[:, None], on_node, self._weights / distances)
+        return np.einsum("jn,jns->js", factors / factors.sum(axis=1)[:, None], values)
+
+
+class _Stepping:
+    """One segment of one of scikit-sundae's integrators, step by step."""
+
+    def __init__(
+        self,
+        problem: OdeProblem,
+        state: State,
+        until: float,
+        at: np.ndarray,
+        integrator: Any,
+        order: int,
+    ) -> None:
+        self.problem, self.start, self.until, self.at = problem, state, until, at
+        self.integrator = integrator
+        self.sign = 1.0 if until >= state.time else -1.0
+        self.nodes = _Nodes(order)
+        self.times = [state.time]
+        self.states = [state.x.copy()]
+        self.between: list[np.ndarray] = []
+        self.samples = [state.x.copy() for time in at if time == state.time]
+        self.hits: list[EventHit] = []
+        self.total = 0
+        self.evaluations = 0
+        self.marked = state.time
+
+    def run(self, observe: Observer, start: list[np.ndarray], *, finite: bool) -> SegmentEnd:
+        """Step to the end, or as far as it goes; `start` is what the integrator starts from."""
+        status, message = Status.REACHED, ""
+        if not finite:
+            status, message = Status.FAILED, "the rate of the state is not finite"
+        else:
+            self.integrator.init_step(self.start.time, *start)
+        while status is Status.REACHED and self.times[-1] != self.until:
+            # The integrator prints what it complains of, and then returns it as well.
+            with contextlib.redirect_stdout(io.StringIO()):
+                message = self._block()
+            if message:
+                status = Status.FAILED
+            if self._stopped():
+                status, message = Status.STOPPED, ""
+            self._hand_over(observe)
+        return SegmentEnd(
+            status,
+            message,
+            self.times[-1],
+            self.states[-1],
+            np.array(self.samples).reshape(len(self.samples), self.problem.size),
+            tuple(self.hits),
+            self.total,
+            self.evaluations,
+        )
+
+    def _block(self) -> str:
+        """Take some steps, and the samples in them; return why it cannot go on."""
+        while len(self.times) <= BLOCK and self.times[-1] != self.until:
+            result = self.integrator.step(self.until, method="onestep", tstop=self.until)
+            self.total += 1
+            self.evaluations = int(result.nfev)
+            time, state = float(result.t), result.y[: self.problem.size].copy()
+            if not result.success:
+                return str(result.message).rstrip(".")
+            if not np.all(np.isfinite(state)):
+                return "the state is no longer finite"
+            if self._stuck(time):
+                return "the steps have become too small to go on"
+            if time != self.times[-1]:
+                self._take(time, state)
+        return ""
+
+    def _stuck(self, time: float) -> bool:
+        """Tell whether many steps have led nowhere."""
+        if self.total % STEP_LIMIT:
+            return False
+        moved, self.marked = abs(time - self.marked), time
+        return moved < LEAST * abs(self.until - self.start.time)
+
+    def _take(self, end: float, state: np.ndarray) -> None:
+        """Write a step down, with the samples in it and its polynomial."""
+        rest = self.at[len(self.samples) :]
+        inside = rest[self.sign * (rest - end) <= 0.0]
+        self.samples.extend(state.copy() if t == end else self._look(t) for t in inside.tolist())
+        if self.problem.events:
+            inner = self.nodes.within(self.times[-1], end)
+            looks = [self._look(time) for time in inner.tolist()]
+            self.between.append(np.array([self.states[-1], *looks, state]))
+        if len(inside) or self.problem.events:
+            self._look(end)
+        self.times.append(end)
+        self.states.append(state)
+
+    def _look(self, time: float) -> np.ndarray:
+        """Return the state at a time in the last step; the next step starts where the last looks.
+
+        The integrator would else return to the end of the step before it takes another.
+        """
+        return self.integrator.step(time, method="normal", tstop=None).y[: self.problem.size].copy()
+
+    def _stopped(self) -> bool:
+        """Write the events of a block down; end at the first one that stops, if any does."""
+        if not self.between:
+            return False
+        for hit in find_events(self.problem, self.start.p, self._steps()):
+            self.hits.append(hit)
+            if self.problem.events[hit.index].then.stops:
+                times = np.array(self.times)
+                kept = max(int(np.sum(self.sign * (times - hit.time) < 0.0)), 1)
+                self.total -= len(times) - 1 - kept
+                self.times[kept:], self.states[kept:] = [hit.time], [hit.state]
+                reached = self.sign * (self.at[: len(self.samples)] - hit.time) <= 0.0
+                del self.samples[int(np.sum(reached)) :]
+                return True
+        return False
+
+    def _steps(self) -> Steps:
+        times, values = np.array(self.times), np.array(self.between)
+
+        def dense(moments: np.ndarray) -> np.ndarray:
+            ends = self.sign * times
+            steps = np.searchsorted(ends, self.sign * moments, side="right") - 1
+            steps = np.clip(steps, 0, len(times) - 2)
+            parts = (moments - times[steps]) / (times[steps + 1] - times[steps])
+            return self.nodes.at(parts, values[steps])
+
+        def advance(step: int, time: float) -> np.ndarray:
+            return dense(np.array([time]))[0]
+
+        inner = self.nodes.at(np.full(len(values), INNER), values)
+        return Steps(times, np.array(self.states), inner, dense, advance)
+
+    def _hand_over(self, observe: Observer) -> None:
+        """Give the steps of a block away."""
+        if len(self.times) > 1:
+            observe(StepBlock(np.array(self.times[1:]), np.array(self.states[1:])))
+        del self.times[:-1], self.states[:-1], self.between[:]
