@@ -116,6 +116,8 @@ class Prepared:
         As requested.
     compilation
         What compiling took.
+    path
+        (k, n) states that a short run went through.
     notes
         Every automatic choice in words.
     """
@@ -135,6 +137,7 @@ class Prepared:
     wrapped: tuple[int, ...]
     rank_loss: RankLoss
     compilation: Compilation
+    path: np.ndarray
     notes: tuple[str, ...]
 
     @property
@@ -184,10 +187,9 @@ def prepare(system: System, request: Request) -> Prepared:
         values |= regularisations(dynamics, samples, numbers)
     problem = _problem(system, formulation, rates, plan, conserved)
     direction = 1.0 if request.until >= request.start_time else -1.0
-    values = _charted(problem, start, request.start_time, values)
-    probe = run_probe(
-        problem, problem.value_vector(values), start, request.start_time, request.until
-    )
+    whole = problem if problem.chart is None else problem.chart.whole
+    probe = run_probe(whole, whole.value_vector(values), start, request.start_time, request.until)
+    values = _charted(problem, start, request.start_time, values, probe.path)
     if getattr(formulation, "rate", None) == "auto":
         automatic = AUTO_RATE / probe.median_step
         automatic_rates = formulation.chosen_rates(dynamics, automatic)
@@ -232,6 +234,7 @@ def prepare(system: System, request: Request) -> Prepared:
         wrapped=wrapped,
         rank_loss=request.rank_loss,
         compilation=compilation,
+        path=probe.path,
         notes=tuple(notes),
     )
 
@@ -403,12 +406,16 @@ def _problem(
 
 
 def _charted(
-    problem: OdeProblem, start: Start, time: float, values: Mapping[str, float]
+    problem: OdeProblem,
+    start: Start,
+    time: float,
+    values: Mapping[str, float],
+    path: np.ndarray,
 ) -> dict[str, float]:
     """Add the discrete values of the chart in which the run starts."""
     if problem.chart is None or problem.chart.choose is None:
         return dict(values)
-    numbers = problem.chart.choose(time, start.state, problem.value_vector(values))
+    numbers = problem.chart.choose(time, start.state, problem.value_vector(values), path)
     return dict(zip(problem.values, map(float, numbers), strict=True))
 
 

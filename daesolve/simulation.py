@@ -210,10 +210,11 @@ class _Run:
                 self.entered = end.time
                 here = self._on_next_chart(self._next(here, end))
             else:
+                self.stretch *= 2.0
                 here = self._next(here, end)
 
     def _reach(self, here: _Boundary, boundary: float) -> float:
-        """Return how far to go at once: not much farther than the last chart held."""
+        """Return how far to go at once: not much farther than the last chart is known to hold."""
         problem = self.prepared.problem
         if problem.chart is None or problem.chart.choose is None:
             return boundary
@@ -245,7 +246,7 @@ class _Run:
         assert problem.chart.choose is not None
         values = self.record.modes[here.mode]
         states = problem.visible(np.array([here.time]), here.state[None, :], values)[0]
-        chosen = problem.chart.choose(here.time, states, values)
+        chosen = problem.chart.choose(here.time, states, values, self.prepared.path)
         works = here.state[problem.chart.embed.nnz_in(1) :]
         entered = problem.enter(here.time, states, chosen, works)
         self.record.modes.append(chosen)

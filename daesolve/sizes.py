@@ -44,8 +44,10 @@ class Probe:
     ----------
     median_step, mean_step
         s
+    path
+        (k, n) the states that it went through.
     states, reactions, kinetic
-        Absolute values.
+        The largest absolute values.
     grips
         Of the goals that are singular at rest, by name, not yet relative to anything.
     turning
@@ -54,6 +56,7 @@ class Probe:
 
     median_step: float
     mean_step: float
+    path: np.ndarray
     states: np.ndarray
     reactions: np.ndarray
     kinetic: float
@@ -92,6 +95,7 @@ def run_probe(
     table = np.array(states)
     moments = np.array(times)
     steps = np.abs(np.diff(moments)) if len(times) > 1 else np.array([1e-3])
+    path = problem.visible(moments, table, values)
     count = len(problem.watched)
     measured, _ = evaluate_block(problem.residuals, moments, table, values)
     pivots = dict(zip(problem.pivot_goals, measured[:, count + 1 :].T, strict=True))
@@ -99,7 +103,8 @@ def run_probe(
     return Probe(
         median_step=float(np.median(steps)),
         mean_step=float(np.mean(steps)),
-        states=np.abs(problem.visible(moments, table, values)).max(axis=0),
+        path=path,
+        states=np.abs(path).max(axis=0),
         reactions=np.abs(reactions).max(axis=0, initial=0.0),
         kinetic=float(np.max(measured[:, count])),
         grips={name: float(np.nanmax(pivots[name])) for name in problem.singular_goals},

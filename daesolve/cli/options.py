@@ -119,7 +119,7 @@ def formulation(name: str, words: Sequence[str]) -> Formulation:
     if outer == Projected.name:
         if inner:
             return Projected(formulation(inner, words))
-        return Projected(Feedback(**{"rate": 0.0} | settings))
+        return Projected(Feedback(**settings))
     kind = FORMULATIONS[name]
     if settings and "rate" not in {entry.name for entry in fields(kind)}:  # pyright: ignore
         raise OutOfRangeError(

@@ -8,13 +8,16 @@ With P the metric projection on the admissible velocities, P M^-1 W^T = Y and G 
 
     v = v0 + Y G^-1 (w - c - W v0),  J v0 = -b.
 
-det G is the squared volume of W on the admissible velocities. A choice holds while it is more than
+det G is the squared volume of W on the admissible velocities. Preferred are velocities that keep
+theirs along the whole motion, as a short run shows it. A choice holds while the volume is more than
 a tenth of what it was; there the choice is made anew, so that nothing beyond counts. Beyond, G is
 kept from becoming singular, so that a step that overshoots finds a tame continuation.
 """
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
@@ -35,6 +38,12 @@ DEGRADED = 0.1
 """Of the squared volume that the independent velocities had when chosen: then they are again."""
 STEEP = 2.5
 """How fast G is kept regular beyond: by exp(-STEEP^4), below rounding, where the choice ends."""
+ALL_TO = 500
+"""Choices up to which all are compared."""
+USABLE = 1e-3
+"""The least volume of a choice over the largest."""
+LOOKED_AT = 40
+"""States of a path at which choices are compared."""
 VOLUME = "independent_volume"
 
 
@@ -145,21 +154,56 @@ class IndependentVelocities:
             return None
         return Event("independent velocities", self.volume - DEGRADED, FALLING, Stop())
 
-    def _choose(self, time: float, states: np.ndarray, p: np.ndarray) -> np.ndarray:
-        """Take those velocities whose part of the admissible ones has the largest volume."""
-        own = len(self.dynamics.values)
-        parts = self.dynamics.matrices(time, states, p[:own])
-        inertia = np.sqrt(np.diag(parts["mass"]))
-        admissible = np.linalg.svd(parts["jacobian"] / inertia)[2][len(parts["jacobian"]) :]
-        _, order = cast(tuple[np.ndarray, np.ndarray], qr(admissible, mode="r", pivoting=True))
-        matrix = np.zeros((self.count, len(inertia)))
-        matrix[np.arange(self.count), np.sort(order[: self.count])] = 1.0
-        numbers = np.concatenate([p[:own], matrix.ravel(), [1.0]])
+    def _choose(
+        self, time: float, states: np.ndarray, p: np.ndarray, path: np.ndarray
+    ) -> np.ndarray:
+        """Take velocities that serve all along the path; else those of the largest volume here."""
+        numbers = p[: len(self.dynamics.values)]
+        here = _admissible(self.dynamics, time, states, numbers)
+        candidates = _candidates(here, self.count)
+        volumes = _volumes(here, candidates)
+        lasting = np.full(len(candidates), np.inf)
+        for other in path[:: max(len(path) // LOOKED_AT, 1)]:
+            there = _volumes(_admissible(self.dynamics, time, other, numbers), candidates)
+            lasting = np.minimum(lasting, there)
+        usable = volumes > USABLE * np.max(volumes)
+        lasting = np.where(usable, lasting / np.where(usable, volumes, 1.0), 0.0)
+        best = int(np.argmax(lasting))
+        if not np.isfinite(lasting[best]) or lasting[best] < 2 * DEGRADED:
+            best = int(np.argmax(volumes))
+        matrix = np.zeros((self.count, len(here)))
+        matrix[np.arange(self.count), candidates[best]] = 1.0
+        chosen = np.concatenate([numbers, matrix.ravel(), [1.0]])
         volume = ca.Function(
             "volume", [self.dynamics.t, self.dynamics.x, self.p], [self.volume], {"cse": True}
         )
-        numbers[-1] = float(volume(time, states, numbers))
-        return numbers
+        chosen[-1] = float(volume(time, states, chosen))
+        return chosen
+
+
+def _admissible(
+    dynamics: Dynamics, time: float, states: np.ndarray, numbers: np.ndarray
+) -> np.ndarray:
+    """Return an orthonormal basis, (nv, nw), of the admissible velocities in the mass metric."""
+    parts = dynamics.matrices(time, states, numbers)
+    root = np.linalg.cholesky(parts["mass"])
+    rows = np.linalg.solve(root, parts["jacobian"].T).T
+    free = np.linalg.svd(rows)[2][len(rows) :].T
+    return np.linalg.solve(root.T, free)
+
+
+def _candidates(basis: np.ndarray, count: int) -> np.ndarray:
+    """Return choices of so many velocities, (k, nw): all if they are few, else the best here."""
+    total = len(basis)
+    if math.comb(total, count) <= ALL_TO:
+        return np.array(list(itertools.combinations(range(total), count)), dtype=int)
+    _, order = cast(tuple[np.ndarray, np.ndarray], qr(basis.T, mode="r", pivoting=True))
+    return np.sort(order[:count])[None, :]
+
+
+def _volumes(basis: np.ndarray, candidates: np.ndarray) -> np.ndarray:
+    """Return the squared volume of each choice on the admissible velocities."""
+    return np.linalg.det(basis[candidates]) ** 2
 
 
 def _given(dynamics: Dynamics, count: int) -> tuple[ca.SX, ca.SX]:

@@ -61,14 +61,15 @@ class Chart:
     whole
         The same motion in all states, without a chart.
     choose
-        (t, those states, p) -> p with the discrete values of another chart; None where one chart
-        serves everywhere. It is called where the last of the problem's guards falls to zero.
+        (t, those states, p, path) -> p with the discrete values of another chart, which is to
+        serve along a path, (k, n) states, as far as one can; None where one chart serves
+        everywhere. It is called where the last of the problem's guards falls to zero.
     """
 
     embed: ca.Function
     restrict: ca.Function
     whole: OdeProblem
-    choose: Callable[[float, np.ndarray, np.ndarray], np.ndarray] | None = None
+    choose: Callable[[float, np.ndarray, np.ndarray, np.ndarray], np.ndarray] | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

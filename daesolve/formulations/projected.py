@@ -36,11 +36,11 @@ class Projected(Formulation):
     Parameters
     ----------
     inner
-        What is projected; by default the reactions eliminated without feedback. An invariant
-        whose rate is switched off in it is not projected either.
+        What is projected; feedback by default, since between the projections of a multistep
+        method errors would grow. An invariant whose rate is switched off is not projected either.
     """
 
-    inner: Formulation = field(default_factory=lambda: Feedback(rate=0.0))
+    inner: Formulation = field(default_factory=Feedback)
     name = "projected"
 
     def __post_init__(self) -> None:

@@ -108,7 +108,7 @@ def test_any_independent_velocity_fulfils_the_constraints_and_comes_back(angle, 
     assert problem.chart is not None
     assert problem.chart.choose is not None
     states = np.array([np.sin(angle), -np.cos(angle), np.cos(angle), np.sin(angle)])
-    p = problem.chart.choose(0.0, states, prepared.values)
+    p = problem.chart.choose(0.0, states, prepared.values, prepared.path)
     x = np.array([states[0], states[1], w])
     embedded = problem.visible(np.zeros(1), x[None, :], p)[0]
     assert abs(embedded[:2] @ embedded[2:]) <= 16 * EPSILON * abs(w)

@@ -26,6 +26,7 @@ def point_on_a_rod() -> ds.MechanicalSystem:
         kinetic=p.mass * (q.dot.x**2 + q.dot.y**2) / 2,
         potential=p.mass * p.gravity * q.y,
         goals=[rod],
+        independent={"speed": (q.x * q.dot.y - q.y * q.dot.x) / p.length},
         outputs={"tension": (-2 * p.length * rod.reaction, "N")},
     )
 
