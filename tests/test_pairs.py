@@ -1,0 +1,84 @@
+"""Every formulation on every solver that takes it: the same system, the same answer.
+
+Three problems over 10 s against a closed form or a quadrature. ODE formulations are to meet 1e-6 at
+a tolerance of 1e-9, index 1 1e-5 at 1e-9, index 2, GGL and the overdetermined form 1e-4 at 1e-7,
+index 3 1e-3 at 1e-9. Errors are differences of states, over the largest value where that exceeds 1.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from importlib.util import find_spec
+
+import pytest
+
+import daesolve as ds
+from daesolve.formulations import FORMULATIONS
+from daesolve.solvers import SOLVERS
+
+from .reference.chaplygin_sleigh import sleigh_states
+from .reference.pendulum import pendulum_states
+from .reference.slider_crank import slider_crank_states
+
+END = 10.0
+BOUNDS = {
+    "feedback": (1e-9, 1e-6),
+    "null-space": (1e-9, 1e-6),
+    "projected": (1e-9, 1e-6),
+    "index-1": (1e-9, 1e-5),
+    "index-1 with a rate of 10": (1e-9, 1e-5),
+    "index-2": (1e-7, 1e-4),
+    "ggl": (1e-7, 1e-4),
+    "index-3": (1e-9, 1e-3),
+    "overdetermined": (1e-7, 1e-4),
+}
+"""The tolerance, and the error that is allowed."""
+FORMULATED = {name: kind() for name, kind in FORMULATIONS.items()}
+FORMULATED["index-1 with a rate of 10"] = ds.Index1(rate=10.0)
+PAIRS = [
+    (formulation, solver)
+    for formulation in BOUNDS
+    for solver, kind in SOLVERS.items()
+    if FORMULATED[formulation].form in kind.forms
+]
+WITHOUT_ASSIMULO = find_spec("assimulo") is None and "DAESOLVE_REQUIRE_ASSIMULO" not in os.environ
+
+
+@functools.cache
+def case(problem: str):
+    return ds.problem(problem).case()
+
+
+@functools.cache
+def truth(problem: str) -> dict[str, float]:
+    """The states at the end, from outside of the library."""
+    if problem == "slider-crank":
+        table = slider_crank_states()
+        last = list(table["times"]).index(END)
+        return {name: float(v[last]) for name, v in table.items() if name != "times"}
+    found = pendulum_states([END], -1.0, 0.0) if problem == "pendulum" else sleigh_states([END])
+    states = case(problem).system.dynamics.labels.states
+    return {name: float(found[name][0]) for name in states if name in found}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("problem", ["pendulum", "slider-crank", "chaplygin-sleigh"])
+@pytest.mark.parametrize(("formulation", "solver"), PAIRS, ids=map(" ".join, PAIRS))
+def test_every_pair_finds_the_same_motion(formulation, solver, problem):
+    if WITHOUT_ASSIMULO and solver.startswith("assimulo"):
+        pytest.skip("Assimulo is not installed")
+    tolerance, bound = BOUNDS[formulation]
+    kind = SOLVERS[solver]
+    made = kind(tolerance) if solver == "taylor" else kind(rtol=tolerance, atol=tolerance)  # type: ignore[call-arg]
+    run = case(problem).solve(END, formulation=FORMULATED[formulation], solver=made, at=[END])
+    assert run.outcome is ds.Outcome.COMPLETED, run.message
+    expected = truth(problem)
+    assert len(expected) >= 3
+    for name, value in expected.items():
+        assert abs(run.end_state[name] - value) <= bound * max(1.0, abs(value)), name
+
+
+def test_every_formulation_has_a_solver_and_every_solver_a_formulation():
+    taken = {form for kind in SOLVERS.values() for form in kind.forms}
+    assert {formulation.form for formulation in FORMULATED.values()} == taken
