@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import itertools
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -35,12 +36,11 @@ SMALLEST_RTOL = 100 * float(np.finfo(float).eps)
 HOP = 1e-13
 """Of the time: a span so short that Assimulo takes it for none; Euler's step is exact over it."""
 QUIET = 50
-MOST_STEPS = 10**9
-"""The length of a segment is limited elsewhere."""
+"""Assimulo's level of messages at which there are none."""
 
 
 @functools.cache
-def assimulo(module: str) -> Any:
+def backend(module: str) -> Any:
     """Import a module of Assimulo, when it is needed for the first time.
 
     Raises
@@ -84,7 +84,7 @@ class Equations(ABC):
             if self.error is None:
                 try:
                     return function(*arguments)
-                except assimulo("exception").AssimuloRecoverableError:
+                except backend("exception").AssimuloRecoverableError:
                     raise
                 except BaseException as error:  # Ctrl-C as well
                     self.error = error
@@ -95,7 +95,7 @@ class Equations(ABC):
 
 def shorter_step() -> Any:
     """Ask a solver of SUNDIALS for a shorter step; it gives up after some."""
-    raise assimulo("exception").AssimuloRecoverableError
+    raise backend("exception").AssimuloRecoverableError
 
 
 def finite(values: np.ndarray) -> np.ndarray:
@@ -113,18 +113,26 @@ class AssimuloSolver(Solver):
         Relative and absolute tolerance of the error of a step.
     """
 
-    rtol: float = 1e-9
-    atol: float = 1e-11
+    rtol: float = 1e-8
+    atol: float = 1e-10
+    share: ClassVar[float] = 1.0
+    """Of the tolerances, what the method is given."""
     interpolates: ClassVar[bool] = True
     """Whether states within a step come at the method's own order."""
+    reports_start: ClassVar[bool] = False
+    """Whether the start is reported like the end of a step."""
 
     def __post_init__(self) -> None:
         positive(self.name, rtol=self.rtol, atol=self.atol)
-        if self.rtol < SMALLEST_RTOL:
+        if self.rtol < self._smallest:
             raise OutOfRangeError(
-                f"{self.name}: rtol is {self.rtol:g}, but must be at least {SMALLEST_RTOL:.3g}"
+                f"{self.name}: rtol is {self.rtol:g}, but must be at least {self._smallest:.3g}"
             )
-        assimulo("solvers")
+        backend("solvers")
+
+    @property
+    def _smallest(self) -> float:
+        return SMALLEST_RTOL / self.share
 
     def refusal(self, problem: OdeProblem) -> str | None:
         """Take every problem of its forms."""
@@ -136,7 +144,7 @@ class AssimuloSolver(Solver):
 
     def tightened(self) -> Solver:
         """Return the method with a tenth of the tolerances."""
-        return replace(self, rtol=max(self.rtol / 10, SMALLEST_RTOL), atol=self.atol / 10)
+        return replace(self, rtol=max(self.rtol / 10, self._smallest), atol=self.atol / 10)
 
     @abstractmethod
     def equations(self, problem: OdeProblem, p: np.ndarray, sign: float) -> Equations:
@@ -213,13 +221,15 @@ class AssimuloSolver(Solver):
         def interpolate(time: float) -> np.ndarray:
             return np.array(simulator.interpolate(sign * time)[:size])
 
+        reports = itertools.count(0 if self.reports_start else 1)
+
         def step_events(simulator: Any) -> bool:
-            time = sign * float(simulator.t)
-            if time == start.time:  # RADAU5 tells of its start as well
+            if not next(reports):
                 return False
-            if abs(time - until) <= HOP * max(1.0, abs(until)):
-                time = until
-            return after(time, np.array(simulator.y[:size]), interpolate)
+            time = sign * float(simulator.t)
+            arrived = abs(time - until) <= HOP * max(1.0, abs(until))
+            x = np.array(simulator.y[:size])
+            return after(until if arrived else time, x, interpolate) or arrived
 
         simulator.problem.step_events = equations.kept(step_events, lambda: True)
         try:
@@ -240,7 +250,7 @@ def _told(error: Exception) -> str:
 
 def problem_of(kind: str, *arguments: Any, **functions: Callable[..., Any]) -> Any:
     """Make a problem of Assimulo's with functions of its own; it stores no results."""
-    made = getattr(assimulo("problem"), kind)(*arguments)
+    made = getattr(backend("problem"), kind)(*arguments)
     made.handle_result = lambda *result: None
     # A solver asks at once whether there is this, to call it after each step.
     made.step_events = lambda solver: False
@@ -252,7 +262,7 @@ def problem_of(kind: str, *arguments: Any, **functions: Callable[..., Any]) -> A
 
 
 def _terminate(*event: Any) -> None:
-    raise assimulo("exception").TerminateSimulation
+    raise backend("exception").TerminateSimulation
 
 
 class _ExplicitEquations(Equations):
@@ -286,6 +296,8 @@ class AssimuloCvode(AssimuloSolver):
         "adams" for smooth motion, "bdf" for stiff.
     """
 
+    rtol: float = 1e-10
+    atol: float = 1e-12
     method: str = "adams"
     name = "assimulo-cvode"
     forms = frozenset({"ode"})
@@ -310,7 +322,7 @@ class AssimuloCvode(AssimuloSolver):
             equations.sign * start.time,
             jac=equations.kept(equations.jacobian, shorter_step),
         )
-        simulator = assimulo("solvers").CVode(problem)
+        simulator = backend("solvers").CVode(problem)
         simulator.discr = self.method
         simulator.iter = "Newton"
         simulator.rtol, simulator.atol = self.rtol, self.atol

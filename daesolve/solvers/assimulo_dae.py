@@ -1,17 +1,17 @@
 """Assimulo's solvers of F(t, y, y') = 0: IDA, Radau5DAE and ODASSL.
 
-They are given (x, w) with w' = z in place of y = (x, z). No equation holds z', so that F becomes
-F(t, x, x', w'), in which w itself does not occur. All indices of z sink by one: an index-1 problem
-becomes an ordinary differential equation in implicit form, one of index 2 an index-1 problem. It
-is also what makes Radau5DAE work, which takes all of y' for variables of index 2, and it keeps
-errors in z, which are those of w over the step, out of the control of the step.
+They are given (x, w) with w' = z in place of y = (x, z), after C. W. Gear, Differential-algebraic
+equation index transformations, SIAM J. Sci. Stat. Comput. 9 (1988) 39-47. No equation holds z', so
+that F becomes F(t, x, x', w'), in which w itself does not occur, and the index sinks by one: one of
+index 1 becomes an ordinary differential equation in implicit form. The step is controlled by w,
+which is smoother than z, and Radau5DAE is right in taking all of y' for variables of index 2.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import casadi as ca
@@ -19,10 +19,9 @@ import numpy as np
 
 from daesolve.formulations import DaeProblem, OdeProblem, implicit
 from daesolve.solvers.assimulo import (
-    MOST_STEPS,
     AssimuloSolver,
     Equations,
-    assimulo,
+    backend,
     finite,
     problem_of,
     shorter_step,
@@ -35,10 +34,12 @@ MULTISTEP_SHARE = 0.01
 thousands of steps to hundreds of times the tolerance."""
 RADAU_SHARE = 0.1
 """Of the tolerances, what RADAU5 is given: of 1e-9 it makes 1e-7 by itself."""
-
-
-LOOSER = 100.0
+LOOSER = 1e4
 """Times the absolute tolerance, what IDA is given for variables of index 2 and 3."""
+HIGHEST_ORDER = {1: 5, 2: 5, 3: 4}
+"""Of IDA's formulas, by the index: order 5 is the least stable, which shows in index 3."""
+MOST_STEPS = 10**9
+"""The length of a segment is limited elsewhere."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,9 +154,6 @@ class AssimuloDaeSolver(AssimuloSolver):
         Relative and absolute tolerance of the error of a step.
     """
 
-    share: ClassVar[float] = 1.0
-    """Of the tolerances, what the method is given."""
-
     def equations(self, problem: OdeProblem, p: np.ndarray, sign: float) -> ImplicitEquations:
         """Return the residual and its Jacobian."""
         assert isinstance(problem, DaeProblem)
@@ -180,9 +178,10 @@ class AssimuloDaeSolver(AssimuloSolver):
 class AssimuloIda(AssimuloDaeSolver):
     """SUNDIALS' IDA by Assimulo: BDF of variable order, with the exact Jacobian.
 
-    Variables of index 2 are left out of the control of the step: their errors fluctuate as the
-    step changes, which would make it ever smaller. It holds positions of index-3 problems, and
-    velocities follow with less accuracy.
+    Variables of index 2 and 3 are left out of the control of the step (L. R. Petzold, P. Lötstedt,
+    SIAM J. Sci. Stat. Comput. 7 (1986) 720-733): their errors are rough where the step changes, so
+    that it would become ever smaller. Their absolute tolerances, by which Newton's iteration is
+    still judged, are looser, since rounding errors in them grow as the step shrinks.
 
     Parameters
     ----------
@@ -203,9 +202,10 @@ class AssimuloIda(AssimuloDaeSolver):
             tau,
             jac=equations.kept(equations.jacobian, shorter_step),
         )
-        simulator = assimulo("solvers").IDA(problem)
+        simulator = backend("solvers").IDA(problem)
         simulator.algvar = (np.array(equations.problem.indices) == 1).astype(float)
         simulator.suppress_alg = True
+        simulator.maxord = HIGHEST_ORDER[max(equations.problem.indices)]
         return simulator
 
     def simulator(self, equations: ImplicitEquations, start: State, until: float) -> Any:
@@ -220,6 +220,8 @@ class AssimuloIda(AssimuloDaeSolver):
 class AssimuloRadau5(AssimuloDaeSolver):
     """Radau IIA of order 5 by Hairer and Wanner in Assimulo; it differences Jacobians itself.
 
+    Where it fails, its Fortran says so on the standard output as well.
+
     Parameters
     ----------
     rtol, atol
@@ -228,6 +230,7 @@ class AssimuloRadau5(AssimuloDaeSolver):
 
     name = "assimulo-radau5"
     share = RADAU_SHARE
+    reports_start = True
     forms = frozenset({"index-1", "index-2"})
     interpolates = False
 
@@ -235,7 +238,7 @@ class AssimuloRadau5(AssimuloDaeSolver):
         problem = problem_of(
             "Implicit_Problem", equations.kept(equations.residual, equations.no_number), y, yd, tau
         )
-        simulator = assimulo("solvers").Radau5DAE(problem)
+        simulator = backend("solvers").Radau5DAE(problem)
         simulator.maxsteps = MOST_STEPS
         return simulator
 
@@ -265,6 +268,6 @@ class AssimuloOdassl(AssimuloDaeSolver):
             yd,
             tau,
         )
-        simulator = assimulo("solvers").ODASSL(problem)
+        simulator = backend("solvers").ODASSL(problem)
         simulator.state_event_info = list  # asked for where a simulation ends early, and missing
         return simulator

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.interpolate import CubicHermiteSpline
 
 from daesolve.formulations import OdeProblem
 from daesolve.solvers.base import BufferedFunction, EventHit, State, Status
@@ -57,11 +56,12 @@ class Segment:
         self.states = [self.start.x.copy()]
         self._guards = BufferedFunction(self.problem.guards, self.start.p)
         self._guarded = self._guards(self.start.time, self.start.x)
+        self.samples += [self.start.x.copy() for time in self.at if time == self.start.time]
         self._stopping = any(event.then.stops for event in self.problem.events)
 
     def run(self) -> tuple[Status, str]:
         """Integrate, pausing where an event may stop the run, to see whether it does."""
-        while True:
+        while self.times[-1] != self.until:
             first = len(self.times) - 1
             here = State(self.times[-1], self.states[-1], self.start.p)
             told = self.integrate(here, self.until, self._after)
@@ -71,8 +71,9 @@ class Segment:
                 return Status.STOPPED, ""
             if self.failure or told:
                 return Status.FAILED, self.failure or told
-            if self.times[-1] == self.until:
-                return Status.REACHED, ""
+            if self.times[-1] == here.time:
+                return Status.FAILED, "the solver took no step"
+        return Status.REACHED, ""
 
     def _after(self, time: float, x: np.ndarray, interpolate: Interpolant) -> bool:
         """Take in a step; pause after what may be a stop, end where there is no going on."""
@@ -107,10 +108,7 @@ class Segment:
     def _sample(self, end: float, x: np.ndarray, interpolate: Interpolant) -> None:
         """Take the samples up to the end of a step that is not yet written down."""
         for time in self._pending(end):
-            if time == self.times[-1]:
-                self.samples.append(self.states[-1].copy())
-            else:
-                self.samples.append(x.copy() if time == end else interpolate(time))
+            self.samples.append(x.copy() if time == end else interpolate(time))
 
     def _sample_again(self) -> None:
         """Take the samples up to where it has come, each by a step from the step before it."""
@@ -162,6 +160,8 @@ class Segment:
 
     def _since(self, first: int) -> Steps:
         times, states = np.array(self.times[first:]), np.array(self.states[first:])
+
+        from scipy.interpolate import CubicHermiteSpline  # takes long to import, and is rarely used
 
         def rates(moments: np.ndarray, there: np.ndarray) -> np.ndarray:
             return evaluate_block(self.problem.rhs, moments, there, self.start.p)[0]
