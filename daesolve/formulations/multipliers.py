@@ -10,6 +10,7 @@ import casadi as ca
 
 from daesolve.dynamics import Dynamics
 from daesolve.elimination import EliminationPlan
+from daesolve.errors import UnsupportedError
 from daesolve.formulations.feedback import Feedback, metered_invariants, powers
 from daesolve.formulations.problem import DaeProblem, OdeProblem, Watched
 from daesolve.linear import solve_definite
@@ -44,7 +45,18 @@ class FreeMotion:
         conserved: Mapping[str, bool],
         rates: Mapping[str, float | None],
     ) -> FreeMotion:
-        """Free a system of its constraints; the parameters are those of `Formulation.problem`."""
+        """Free a system of its constraints; the parameters are those of `Formulation.problem`.
+
+        Raises
+        ------
+        UnsupportedError
+            Constraints may depend on each other, and multipliers are not determined then.
+        """
+        if plan.proximal:
+            raise UnsupportedError(
+                "multipliers are not determined where constraints lose rank or are redundant: take "
+                "feedback, or drop redundant constraints (redundant = 'drop')"
+            )
         base = Feedback().problem(dynamics, plan, conserved, rates)
         force = dynamics.force + dynamics.influence @ dynamics.reactions
         accelerations = solve_definite(dynamics.mass, force)

@@ -102,6 +102,17 @@ def test_the_stabiliser_of_ggl_moves_positions_along_the_gradient_alone():
     np.testing.assert_allclose(np.asarray(change).ravel(), expected, atol=4 * EPSILON)
 
 
+@pytest.mark.parametrize("rest", [{"rank_loss": "pass"}, {"redundant": "minimum-norm"}])
+def test_multipliers_that_are_not_determined_are_refused(rest):
+    q = ds.coordinates(x="m", y="m")
+    rod = q.x**2 + q.y**2 - 1
+    twice = [ds.Holonomic("rod", rod)] + [ds.Holonomic("again", rod)] * ("redundant" in rest)
+    kinetic = (q.dot.x**2 + q.dot.y**2) / 2
+    system = ds.MechanicalSystem(q, kinetic=kinetic, potential=9.81 * q.y, goals=twice)
+    with pytest.raises(UnsupportedError, match="multipliers are not determined"):
+        ds.solve(system, 1.0, {"x": 1.0, "y": 0.0}, formulation=ds.Index1(), **rest)
+
+
 def test_ggl_refuses_goals_of_a_control_system():
     x = ds.states(position="m", speed="m/s")
     u = ds.reactions(thrust="m/s^2")

@@ -1,0 +1,1 @@
+"""daesolve beside other packages on the same mechanisms; `python -m benchmarks.peers --help`."""

@@ -1,0 +1,142 @@
+"""Each package's measurements beside daesolve's of an equal or smaller error."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from .measuring import PEERS, Measurement
+from .tasks import TASKS
+
+DISTRIBUTIONS = {"sksundae": "scikit-sundae", "pinocchio": "pin"}
+OWN = "daesolve"
+
+
+@dataclass(frozen=True)
+class Session:
+    """What was measured, when, where, and of which versions."""
+
+    date: str
+    machine: str
+    versions: dict[str, str]
+    measurements: tuple[Measurement, ...]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A measurement, daesolve's cheapest of no larger error, and seconds over its seconds."""
+
+    peer: Measurement
+    own: Measurement | None
+
+    @property
+    def ratio(self) -> float | None:
+        """How many times dearer than daesolve; None where daesolve was nowhere as exact."""
+        return None if self.own is None else self.peer.seconds / self.own.seconds
+
+
+def best_of(found: Sequence[Measurement]) -> list[Measurement]:
+    """Return each setting once: of several rounds the quickest that has a result."""
+    best: dict[tuple[str, str, str, str], Measurement] = {}
+    for entry in found:
+        key = (entry.task, entry.peer, entry.method, entry.setting)
+        known = best.setdefault(key, entry)
+        if not entry.reason and (known.reason or entry.seconds < known.seconds):
+            best[key] = entry
+    return list(best.values())
+
+
+def compared(found: Sequence[Measurement], task: str, peer: str) -> list[Comparison]:
+    """Return the useful settings of a package, the most exact first."""
+    own = [entry for entry in found if entry.task == task and entry.peer == OWN and entry.useful]
+    useful = [
+        entry for entry in found if entry.task == task and entry.peer == peer and entry.useful
+    ]
+    comparisons = []
+    for entry in sorted(useful, key=lambda entry: entry.error):
+        as_exact = [mine for mine in own if mine.error <= entry.error]
+        cheapest = min(as_exact, key=lambda mine: mine.seconds, default=None)
+        comparisons.append(Comparison(entry, cheapest))
+    return comparisons
+
+
+def ahead(comparisons: Sequence[Comparison]) -> Comparison | None:
+    """Return the most exact setting that is cheaper than daesolve, if there is one."""
+    return next((entry for entry in comparisons if entry.ratio and entry.ratio < 1.0), None)
+
+
+def closest(comparisons: Sequence[Comparison]) -> Comparison | None:
+    """Return the comparison that is worst for daesolve."""
+    if not comparisons:
+        return None
+    return min(comparisons, key=lambda entry: entry.ratio or 0.0)
+
+
+def failures(found: Sequence[Measurement], task: str, peer: str) -> list[str]:
+    """Return why settings of a package have no useful result, each reason once."""
+    settings: dict[str, list[str]] = {}
+    times: dict[str, list[float]] = {}
+    for entry in found:
+        if entry.task != task or entry.peer != peer or entry.useful:
+            continue
+        reason = entry.reason or "left the motion: not one digit is right"
+        timed = re.match(r"at t = (\S+) s: (.*)", reason)
+        reason = timed.group(2) if timed else reason
+        settings.setdefault(reason, []).append(f"{entry.method} {entry.setting}".strip())
+        times.setdefault(reason, []).extend([float(timed.group(1))] if timed else [])
+    return [
+        f"{'; '.join(name for name in names if name) or 'all'}: {_when(times[reason])}{reason}"
+        for reason, names in settings.items()
+    ]
+
+
+def _when(times: Sequence[float]) -> str:
+    """Return between which times something happened."""
+    if not times:
+        return ""
+    first, last = min(times), max(times)
+    return f"at t = {first:g} s: " if first == last else f"between t = {first:g} s and {last:g} s: "
+
+
+def machine() -> str:
+    """Return the model and the number of the processors."""
+    names = Path("/proc/cpuinfo")
+    lines = names.read_text().splitlines() if names.exists() else []
+    models = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    model = models[0] if models else platform.processor() or platform.machine()
+    return f"{model}, {os.cpu_count()} cores, {platform.system()}"
+
+
+def versions() -> dict[str, str]:
+    """Return the installed versions of the packages."""
+    found = {"Python": platform.python_version()}
+    for name in (*PEERS, "numpy", "heyoka"):
+        try:
+            found[DISTRIBUTIONS.get(name, name)] = version(DISTRIBUTIONS.get(name, name))
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def session(found: Sequence[Measurement]) -> Session:
+    """Return what was measured just now and here."""
+    return Session(datetime.now(UTC).date().isoformat(), machine(), versions(), tuple(found))
+
+
+def stored(text: str) -> Session:
+    """Return the session that was written as JSON."""
+    document = json.loads(text)
+    measurements = tuple(Measurement(**entry) for entry in document.pop("measurements"))
+    return Session(**document, measurements=measurements)
+
+
+def titles() -> dict[str, str]:
+    """Return the tasks' titles by name."""
+    return {name: task.title for name, task in TASKS.items()}
