@@ -53,6 +53,10 @@ from daesolve.reference import ReferenceRun, reference_run
 from daesolve.registry import problem, problems
 from daesolve.simulation import every
 from daesolve.solvers import (
+    AssimuloCvode,
+    AssimuloIda,
+    AssimuloOdassl,
+    AssimuloRadau5,
     Cvodes,
     Dop853,
     Idas,
@@ -93,6 +97,10 @@ __all__ = [
     "POSITIVE",
     "RISING",
     "Answer",
+    "AssimuloCvode",
+    "AssimuloIda",
+    "AssimuloOdassl",
+    "AssimuloRadau5",
     "Case",
     "Comparison",
     "ControlSystem",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from importlib.util import find_spec
 from typing import Any
 
 import casadi as ca
@@ -14,6 +16,8 @@ from daesolve.preparation import Prepared, Request, prepare
 from .reference.rolling_wheel import DEFAULT_PARAMETERS as WHEEL
 
 EPSILON = float(np.finfo(float).eps)
+WITHOUT_ASSIMULO = find_spec("assimulo") is None and "DAESOLVE_REQUIRE_ASSIMULO" not in os.environ
+"""Whether tests of Assimulo's solvers are skipped; with the variable set they fail."""
 
 
 def prepared_run(system: Any, until: float, initial: Mapping[str, float], **rest: Any) -> Prepared:

@@ -8,8 +8,6 @@ index 3 1e-3 at 1e-9. Errors are differences of states, over the largest value w
 from __future__ import annotations
 
 import functools
-import os
-from importlib.util import find_spec
 
 import pytest
 
@@ -20,6 +18,7 @@ from daesolve.solvers import SOLVERS
 from .reference.chaplygin_sleigh import sleigh_states
 from .reference.pendulum import pendulum_states
 from .reference.slider_crank import slider_crank_states
+from .systems import WITHOUT_ASSIMULO
 
 END = 10.0
 BOUNDS = {
@@ -42,7 +41,6 @@ PAIRS = [
     for solver, kind in SOLVERS.items()
     if FORMULATED[formulation].form in kind.forms
 ]
-WITHOUT_ASSIMULO = find_spec("assimulo") is None and "DAESOLVE_REQUIRE_ASSIMULO" not in os.environ
 
 
 @functools.cache

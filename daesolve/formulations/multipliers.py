@@ -130,7 +130,7 @@ class FreeMotion:
             indices=(
                 *[1] * dynamics.position_count,
                 *[velocity_index] * dynamics.velocity_count,
-                *[1] * self.metered.numel(),
+                *[velocity_index] * self.metered.numel(),
                 *[multiplier_index] * z.numel(),
             ),
         )

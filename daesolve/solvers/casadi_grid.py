@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import re
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -23,6 +24,8 @@ STEP_LIMIT = 20_000
 FIRST_GRID = 512
 SHORTEST = 2.0**-12
 """Of a segment that fails, the part to which it is cut down."""
+_COMPLAINING = threading.Lock()
+"""Held while standard error is turned away, which is one for all threads."""
 REASONS = {
     "TOO_MUCH_WORK": "the steps have become too small to go on",
     "TOO_MUCH_ACC": "rounding does not allow so small a tolerance",
@@ -96,7 +99,7 @@ def run(
     )
     told = io.StringIO()
     try:
-        with contextlib.redirect_stderr(told):
+        with _COMPLAINING, contextlib.redirect_stderr(told):
             result = integrator(**start)
     except RuntimeError as error:
         if KeyboardInterrupt.__name__ in told.getvalue():

@@ -16,15 +16,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from daesolve.errors import OutOfRangeError
 from daesolve.formulations import DaeProblem
-from daesolve.solvers.base import State
+from daesolve.solvers.base import State, positive
 
-RESERVE = {1: 3e-3, 2: 3e-3, 3: 1e-4}
-"""Part of the tolerance that the test of a step gets, by the highest index (see docs/solvers.md).
-
-BDF damps: its errors have the same sign in every step and add up."""
+SHARE = {1: 3e-3, 2: 3e-3, 3: 1e-4}
+"""Of the tolerance, what the test of a step gets, by the highest index: errors of BDF have one sign
+over thousands of steps and add up, to 1e4 times those of a step and more; in index 3 velocities,
+which are not tested, are those of positions over the step. Measured in docs/solvers.md."""
 SMALLEST = 1e-13
-"""A relative tolerance of the test below which rounding decides about steps."""
+"""The relative tolerance of the test is not smaller: there rounding would decide about steps."""
 HIGHEST_ORDER = {1: 5, 2: 5, 3: 4}
 """By the highest index. Positions alone are tested in index 3, and the velocities, which are of an
 order less, are rough where BDF of order 5, the least stable one, changes its steps."""
@@ -40,30 +41,39 @@ class Control:
         Relative tolerance, and the absolute one of each of (x, z); infinite for what is not tested.
     highest_order
         Of the formulas.
-    untested
-        Whether anything is left out.
     """
 
     rtol: float
     atol: np.ndarray
     highest_order: int
 
-    @property
-    def untested(self) -> bool:
-        """Whether anything is left out of the test."""
-        return bool(np.any(np.isinf(self.atol)))
+
+def check_tolerances(owner: str, rtol: float, atol: float) -> None:
+    """Refuse tolerances that are no positive numbers, or that rounding does not allow.
+
+    Raises
+    ------
+    OutOfRangeError
+        One is not; it is named.
+    """
+    positive(owner, rtol=rtol, atol=atol)
+    if rtol < SMALLEST:
+        raise OutOfRangeError(f"{owner}: rtol is {rtol:g}, but must be at least {SMALLEST:g}")
 
 
-def control(problem: DaeProblem, rtol: float, atol: float) -> Control:
-    """Return the error control that the indices of a problem ask for."""
+def control(problem: DaeProblem, rtol: float, atol: float, x: np.ndarray) -> Control:
+    """Return the error control that the indices of a problem ask for.
+
+    In index 3 a position near zero is judged by the largest one at the start x: rounding of that
+    one would else decide, since it reaches the others through the constraints.
+    """
     indices = np.array(problem.indices)
+    tested = (indices <= 1) & (np.arange(len(indices)) < problem.size)
     highest = int(indices.max())
-    reserve = max(RESERVE[highest], SMALLEST / rtol)
-    return Control(
-        reserve * rtol,
-        np.where((indices <= 1) & (np.arange(len(indices)) < problem.size), reserve * atol, np.inf),
-        HIGHEST_ORDER[highest],
-    )
+    share = max(SHARE[highest], SMALLEST / rtol)
+    if highest > 2:
+        atol = max(atol, rtol * float(np.max(np.abs(x[tested[: len(x)]]))))
+    return Control(share * rtol, np.where(tested, share * atol, np.inf), HIGHEST_ORDER[highest])
 
 
 @dataclass(frozen=True)
@@ -83,17 +93,15 @@ class Start:
 def consistent_start(problem: DaeProblem, state: State, span: float, judged: Control) -> Start:
     """Return x', z and a first step.
 
-    Where multipliers are tested the choice of IDA (zero), a step like the tolerance, is right,
-    since they start without a derivative. Else it would be far too small: rounding errors of
-    velocities and multipliers grow like 1/h and 1/h^2. There BDF of order 1 meets the tolerance
-    with its square root, after E. Hairer, S. P. Nørsett, G. Wanner, Solving Ordinary Differential
-    Equations I, section II.4; a step too large is taken back.
+    BDF of order 1 meets the tolerance with a step like its square root (E. Hairer, S. P. Nørsett,
+    G. Wanner, Solving Ordinary Differential Equations I, section II.4), and one too large is taken
+    back. IDA's own choice is like the tolerance itself, and so small a step rounds badly: errors of
+    velocities and multipliers grow like 1/h and 1/h^2.
     """
     rate, unknowns = (
         np.asarray(values).ravel() for values in problem.consistent(state.time, state.x, state.p)
     )
-    if not judged.untested:
-        return Start(rate, unknowns, 0.0)
-    largest, pace = float(np.linalg.norm(state.x)), float(np.linalg.norm(rate))
+    tested = np.isfinite(judged.atol[: problem.size])
+    largest, pace = (float(np.linalg.norm(values[tested])) for values in (state.x, rate))
     step = np.sqrt(judged.rtol) * largest / pace if largest and pace else np.inf
     return Start(rate, unknowns, float(min(step, 1e-3 * abs(span))))

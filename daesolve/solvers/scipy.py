@@ -156,7 +156,8 @@ class _Stepping:
             self._sample(stepper, (self.times[-1], self.states[-1]), time)
             if self.project is not None:
                 state = self.project(time, state)
-                stepper.y, stepper.f = state.copy(), self.rate(time, state)
+                stepper.y = state.copy()
+                setattr(stepper, "f", self.rate(time, state))  # noqa: B010 - of these methods only
             self.times.append(time)
             self.states.append(state)
         return Status.REACHED, ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import threading
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,7 +24,7 @@ from daesolve.solvers.base import (
     rhs_jacobian,
 )
 from daesolve.solvers.guards import INNER, Steps, find_events
-from daesolve.solvers.ida_control import SMALLEST, consistent_start, control
+from daesolve.solvers.ida_control import SMALLEST, check_tolerances, consistent_start, control
 from daesolve.trajectory import StepBlock
 
 try:
@@ -38,6 +39,8 @@ BLOCK = 500
 STEP_LIMIT = 20_000
 """Steps that must have covered `LEAST` of the segment."""
 LEAST = 1.0 / 512.0
+_PRINTING = threading.Lock()
+"""Held while standard output is turned away, which is one for all threads."""
 
 
 def available() -> bool:
@@ -100,12 +103,13 @@ class SundaeCvode(Solver):
         """Integrate one segment; see `Solver.segment`."""
         rate = _Called(problem.rhs, state.p)
         jacobian = _Called(rhs_jacobian(problem), state.p)
+        sign = direction(state, until)
 
-        def rhsfn(t: float, y: np.ndarray, yp: np.ndarray) -> None:
-            rate(yp, t, y)
+        def rhsfn(s: float, y: np.ndarray, ys: np.ndarray) -> None:
+            ys[:] = sign * rate(sign * s, y)
 
-        def jacfn(t: float, y: np.ndarray, yp: np.ndarray, matrix: np.ndarray) -> None:
-            jacobian(matrix, t, y)
+        def jacfn(s: float, y: np.ndarray, ys: np.ndarray, matrix: np.ndarray) -> None:
+            matrix[:] = sign * jacobian(sign * s, y)
 
         integrator = sun.cvode.CVODE(
             rhsfn,
@@ -113,9 +117,9 @@ class SundaeCvode(Solver):
             method=self.method,
             rtol=self.rtol,
             atol=self.atol,
-            max_num_steps=STEP_LIMIT,
+            **_step_limits(state, until),
         )
-        start = rate.value(state.time, state.x)
+        start = rate(state.time, state.x)
         stepping = _Stepping(
             problem, state, until, at, integrator, 12 if self.method == "adams" else 5
         )
@@ -139,7 +143,7 @@ class SundaeIda(Solver):
     forms = frozenset({"index-1", "index-2", "index-3"})
 
     def __post_init__(self) -> None:
-        positive(self.name, rtol=self.rtol, atol=self.atol)
+        check_tolerances(self.name, self.rtol, self.atol)
         _require(self.name)
 
     def refusal(self, problem: OdeProblem) -> str | None:
@@ -166,16 +170,18 @@ class SundaeIda(Solver):
         assert isinstance(problem, DaeProblem)
         form = implicit(problem)
         residual, jacobian = _Called(form.residual, state.p), _Called(form.jacobian, state.p)
-        judged = control(problem, self.rtol, self.atol)
+        judged = control(problem, self.rtol, self.atol, state.x)
         start = consistent_start(problem, state, until - state.time, judged)
 
-        def resfn(t: float, y: np.ndarray, yp: np.ndarray, res: np.ndarray) -> None:
-            residual(res, t, y, yp)
+        sign = direction(state, until)
+
+        def resfn(s: float, y: np.ndarray, ys: np.ndarray, res: np.ndarray) -> None:
+            res[:] = residual(sign * s, y, sign * ys)
 
         def jacfn(
-            t: float, y: np.ndarray, yp: np.ndarray, res: np.ndarray, c: float, matrix: np.ndarray
+            s: float, y: np.ndarray, ys: np.ndarray, res: np.ndarray, c: float, matrix: np.ndarray
         ) -> None:
-            jacobian(matrix, t, y, yp, c)
+            matrix[:] = jacobian(sign * s, y, sign * ys, sign * c)
 
         integrator = sun.ida.IDA(
             resfn,
@@ -184,40 +190,49 @@ class SundaeIda(Solver):
             atol=judged.atol,
             max_order=judged.highest_order,
             first_step=start.first_step,
+            **_step_limits(state, until),
             algebraic_idx=np.flatnonzero(~form.differential),
-            max_num_steps=STEP_LIMIT,
         )
         y = np.concatenate([state.x, start.unknowns])
-        rate = np.concatenate([start.rate, np.zeros(len(start.unknowns))])
+        rate = np.concatenate([sign * start.rate, np.zeros(len(start.unknowns))])
         stepping = _Stepping(problem, state, until, at, integrator, judged.highest_order)
         return stepping.run(observe, [y, rate], finite=start.finite)
 
 
+def direction(state: State, until: float) -> float:
+    """Return the sign of s = +-t, in which is integrated: IDA takes a first step forwards only."""
+    return 1.0 if until >= state.time else -1.0
+
+
+def _step_limits(state: State, until: float) -> dict[str, float]:
+    """Return steps that move the time: of shorter ones SUNDIALS warns on standard output."""
+    span = abs(until - state.time)
+    shortest = 4.0 * float(np.finfo(float).eps) * max(abs(state.time), abs(until))
+    return {"min_step": min(shortest, span), "max_step": span}
+
+
 class _Called:
-    """A CasADi function of some arguments and p, called through its buffers into given arrays."""
+    """A CasADi function of some arguments and p, called through its buffers."""
 
     def __init__(self, function: ca.Function, p: np.ndarray) -> None:
         self._buffer, self._trigger = function.buffer()
         count = function.n_in() - 1
         self._arguments = [np.zeros(function.nnz_in(index)) for index in range(count)]
         self._p = np.ascontiguousarray(p, dtype=float)
-        self._result = np.zeros(function.nnz_out(0))
-        self._shape = function.size_out(0)
+        rows, columns = function.size_out(0)
+        # CasADi stores columns first.
+        self._result = np.zeros((rows, columns), order="F")
+        self._shown = self._result[:, 0] if columns == 1 else self._result
         for index, array in enumerate([*self._arguments, self._p]):
             self._buffer.set_arg(index, memoryview(array))  # pyright: ignore
-        self._buffer.set_res(0, memoryview(self._result))  # pyright: ignore
+        self._buffer.set_res(0, memoryview(self._result.ravel(order="K")))  # pyright: ignore
 
-    def value(self, *arguments: Any) -> np.ndarray:
-        """Evaluate; the result is overwritten by the next call."""
+    def __call__(self, *arguments: float | np.ndarray) -> np.ndarray:
+        """Evaluate; the result, a vector or a matrix, is overwritten by the next call."""
         for array, argument in zip(self._arguments, arguments, strict=True):
             array[:] = argument
         self._trigger()
-        return self._result
-
-    def __call__(self, out: np.ndarray, *arguments: Any) -> None:
-        """Evaluate into a vector or a matrix (CasADi stores columns first)."""
-        result = self.value(*arguments)
-        out[:] = result if out.ndim == 1 else result.reshape(self._shape, order="F")
+        return self._shown
 
 
 class _Nodes:
@@ -270,7 +285,7 @@ class _Stepping:
     ) -> None:
         self.problem, self.start, self.until, self.at = problem, state, until, at
         self.integrator = integrator
-        self.sign = 1.0 if until >= state.time else -1.0
+        self.sign = direction(state, until)
         self.nodes = _Nodes(order)
         self.times = [state.time]
         self.states = [state.x.copy()]
@@ -287,10 +302,10 @@ class _Stepping:
         if not finite:
             status, message = Status.FAILED, "the rate of the state is not finite"
         else:
-            self.integrator.init_step(self.start.time, *start)
+            self.integrator.init_step(self.sign * self.start.time, *start)
         while status is Status.REACHED and self.times[-1] != self.until:
             # The integrator prints what it complains of, and then returns it as well.
-            with contextlib.redirect_stdout(io.StringIO()):
+            with _PRINTING, contextlib.redirect_stdout(io.StringIO()):
                 message = self._block()
             if message:
                 status = Status.FAILED
@@ -310,11 +325,12 @@ class _Stepping:
 
     def _block(self) -> str:
         """Take some steps, and the samples in them; return why it cannot go on."""
+        end = self.sign * self.until
         while len(self.times) <= BLOCK and self.times[-1] != self.until:
-            result = self.integrator.step(self.until, method="onestep", tstop=self.until)
+            result = self.integrator.step(end, method="onestep", tstop=end)
             self.total += 1
             self.evaluations = int(result.nfev)
-            time, state = float(result.t), result.y[: self.problem.size].copy()
+            time, state = self.sign * float(result.t), result.y[: self.problem.size].copy()
             if not result.success:
                 return str(result.message).rstrip(".")
             if not np.all(np.isfinite(state)):
@@ -351,7 +367,8 @@ class _Stepping:
 
         The integrator would else return to the end of the step before it takes another.
         """
-        return self.integrator.step(time, method="normal", tstop=None).y[: self.problem.size].copy()
+        result = self.integrator.step(self.sign * time, method="normal", tstop=None)
+        return result.y[: self.problem.size].copy()
 
     def _stopped(self) -> bool:
         """Write the events of a block down; end at the first one that stops, if any does."""

@@ -6,8 +6,6 @@ With DAESOLVE_REQUIRE_ASSIMULO set, a missing Assimulo is a failure.
 from __future__ import annotations
 
 import functools
-import importlib.util
-import os
 
 import mpmath
 import numpy as np
@@ -26,12 +24,9 @@ from daesolve.solvers.assimulo_dae import (
 from daesolve.solvers.base import BufferedFunction
 
 from ..reference.pendulum import pendulum_states
-from ..systems import pendulum, prepared_run
+from ..systems import WITHOUT_ASSIMULO, pendulum, prepared_run
 
-pytestmark = pytest.mark.skipif(
-    importlib.util.find_spec("assimulo") is None and "DAESOLVE_REQUIRE_ASSIMULO" not in os.environ,
-    reason="Assimulo is not installed",
-)
+pytestmark = pytest.mark.skipif(WITHOUT_ASSIMULO, reason="Assimulo is not installed")
 
 PAIRS = {
     "cvode adams": (ds.Feedback(), AssimuloCvode, 1e-9, 1e-6),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from contextlib import contextmanager
+from dataclasses import replace
 
 import casadi as ca
 import numpy as np
@@ -13,7 +14,7 @@ import daesolve as ds
 from daesolve.simulation import simulate
 from daesolve.solvers import SOLVERS, State, Status
 
-from ..systems import EPSILON, oscillator, pendulum, prepared_run, projectile
+from ..systems import EPSILON, WITHOUT_ASSIMULO, oscillator, pendulum, prepared_run, projectile
 
 PRECISE = {
     "taylor": ds.Taylor(),
@@ -21,9 +22,14 @@ PRECISE = {
     "cvodes": ds.Cvodes(rtol=1e-12, atol=1e-14),
     "radau": ds.RadauIIA(rtol=1e-10, atol=1e-12),
     "lsoda": ds.Lsoda(rtol=1e-12, atol=1e-14),
+    "sundae-cvode": ds.SundaeCvode(rtol=1e-12, atol=1e-14),
 }
-ACCURACY = {"taylor": 1e-14, "dop853": 1e-11, "cvodes": 1e-9, "radau": 1e-8, "lsoda": 1e-9}
+ACCURACY = {"taylor": 1e-14, "dop853": 1e-11, "radau": 1e-8}
+ACCURACY |= dict.fromkeys(("cvodes", "lsoda", "sundae-cvode", "assimulo-cvode"), 1e-9)
 """Global error of sin t after 20 s: some hundred steps of the tolerance; Taylor's is rounding."""
+
+if not WITHOUT_ASSIMULO:
+    PRECISE["assimulo-cvode"] = ds.AssimuloCvode(rtol=1e-12, atol=1e-14)
 
 every_solver = pytest.mark.parametrize("name", PRECISE)
 both_ways = pytest.mark.parametrize("until", [20.0, -20.0])
@@ -217,13 +223,7 @@ def deadline(seconds):
 def test_a_motion_that_leaves_to_infinity_is_a_failure_that_keeps_its_data(name):
     """x' = x^2 from 1 ends at t = 1."""
     x = ds.states(x="")
-    loose = {
-        "dop853": ds.Dop853(),
-        "cvodes": ds.Cvodes(),
-        "lsoda": ds.Lsoda(),
-        "radau": ds.RadauIIA(),
-    }
-    solver = loose.get(name, PRECISE[name])
+    solver = SOLVERS[name]()
     system = ds.ControlSystem(x, {"x": x.x**2})
     with deadline(6.0):
         run = ds.solve(system, 2.0, {"x": 1.0}, solver=solver, at=[0.0, 0.5, 0.75, 1.5])
@@ -250,10 +250,7 @@ def test_time_dependent_forces_are_taken_at_their_time(name):
 
 @every_solver
 def test_a_tightened_solver_is_more_accurate(name):
-    loose = {
-        "taylor": ds.Taylor(1e-6), "dop853": ds.Dop853(1e-5, 1e-5), "cvodes": ds.Cvodes(1e-5, 1e-5),
-        "radau": ds.RadauIIA(1e-5, 1e-5), "lsoda": ds.Lsoda(1e-5, 1e-5),
-    }[name]  # fmt: skip
+    loose = ds.Taylor(1e-6) if name == "taylor" else replace(PRECISE[name], rtol=1e-5, atol=1e-5)
     errors = []
     for solver in (loose, loose.tightened()):
         run = ds.solve(oscillator(), 10.0, START, solver=solver, **free())

@@ -8,6 +8,7 @@ import pytest
 import daesolve as ds
 from daesolve.solvers import State
 
+from ..interruption import interrupted_after
 from ..systems import oscillator, pendulum, prepared_run
 
 FREE = {"formulation": ds.Feedback(rates={"energy": None})}
@@ -56,3 +57,23 @@ def test_a_driven_pendulum_keeps_its_rod():
     run = ds.solve(pendulum(), 50.0, {"x": -1.0}, solver=ds.Cvodes(1e-10, 1e-12))
     assert run.drift["rod"].max_relative <= 1e-8
     assert run.drift["energy"].max_relative <= 1e-8
+
+
+def test_an_interruption_is_one_and_no_failure():
+    prepared = prepared_run(
+        oscillator(), 1e5, {"x": 0.0, "x_dot": 1.0}, solver=ds.Cvodes(1e-12, 1e-14), **FREE
+    )
+    with interrupted_after(0.2), pytest.raises(KeyboardInterrupt):
+        prepared.solver.segment(
+            prepared.problem, State(0.0, prepared.initial, prepared.values), 1e5, np.empty(0),
+            lambda block: None,
+        )  # fmt: skip
+
+
+def test_a_failure_writes_nothing_to_the_streams(capfd):
+    """x' = x^2 from 1 ends at t = 1."""
+    x = ds.states(x="")
+    run = ds.solve(ds.ControlSystem(x, {"x": x.x**2}), 2.0, {"x": 1.0}, solver=ds.Cvodes())
+    assert run.outcome is ds.Outcome.FAILED
+    assert "cvodes: " in run.message
+    assert capfd.readouterr() == ("", "")

@@ -1,0 +1,78 @@
+"""What IDA is told about an equation of a given index."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import daesolve as ds
+from daesolve.solvers import State
+from daesolve.solvers.ida_control import SMALLEST, check_tolerances, consistent_start, control
+
+from ..systems import pendulum, prepared_run, sleigh
+
+SOLVER = {"solver": ds.SundaeIda()}
+
+
+def problem_of(formulation, system=None):
+    start = {"x": -1.0} if system is None else {"x_dot": 1.0, "phi_dot": 1.0}
+    return prepared_run(system or pendulum(), 1.0, start, formulation=formulation, **SOLVER)
+
+
+@pytest.mark.parametrize(
+    ("formulation", "tested"),
+    [
+        (ds.Index1(), 4),  # positions and velocities, not the multiplier
+        (ds.Index2(), 4),
+        (ds.GGL(), 4),
+        (ds.Index3(), 2),  # positions alone
+    ],
+)
+def test_what_grows_as_the_step_shrinks_is_not_tested(formulation, tested):
+    prepared = problem_of(formulation)
+    judged = control(prepared.problem, 1e-8, 1e-10, prepared.initial)
+    assert np.sum(np.isfinite(judged.atol)) == tested
+    assert np.all(np.isfinite(judged.atol[:tested]))
+
+
+def test_indices_decide_and_not_the_name_of_the_form():
+    """Non-holonomic constraints have index 2 as they are posed: velocities are tested."""
+    prepared = problem_of(ds.Index3(), sleigh())
+    judged = control(prepared.problem, 1e-8, 1e-10, prepared.initial)
+    assert np.sum(np.isfinite(judged.atol)) == 6
+    assert judged.highest_order == 5
+
+
+def test_the_test_is_stricter_than_the_tolerance_down_to_rounding():
+    prepared = problem_of(ds.Index3())
+    problem, x = prepared.problem, prepared.initial
+    for rtol in (1e-6, 1e-9, SMALLEST):
+        judged = control(problem, rtol, rtol / 100, x)
+        assert SMALLEST <= judged.rtol <= rtol
+    assert control(problem, 1e-6, 1e-8, x).rtol < 1e-8
+
+
+def test_in_index_three_a_position_near_zero_is_judged_by_the_largest():
+    prepared = problem_of(ds.Index3())
+    judged = control(prepared.problem, 1e-8, 1e-12, prepared.initial)  # x = -1, y = 0
+    assert judged.atol[1] == pytest.approx(judged.rtol)
+
+
+@pytest.mark.parametrize("formulation", [ds.Index1(), ds.Index2(), ds.GGL(), ds.Index3()])
+def test_the_start_fulfils_the_equations(formulation):
+    prepared = problem_of(formulation)
+    problem, p = prepared.problem, prepared.values
+    judged = control(problem, 1e-8, 1e-10, prepared.initial)
+    state = State(0.0, prepared.initial, p)
+    start = consistent_start(problem, state, -2.0, judged)
+    rate = np.asarray(problem.differential(0.0, state.x, start.unknowns, p)).ravel()
+    assert start.rate == pytest.approx(rate, abs=1e-13)
+    assert np.asarray(problem.algebraic(0.0, state.x, start.unknowns, p)) == pytest.approx(0.0)
+    assert start.finite
+    # at rest positions move by h^2 y'' / 2 alone, and a step is a thousandth of the run at most
+    assert 0.0 < start.first_step <= 2e-3
+
+
+def test_rounding_limits_the_tolerance():
+    with pytest.raises(ds.DaesolveError, match="mine: rtol is 1e-14, but must be at least 1e-13"):
+        check_tolerances("mine", 1e-14, 1e-14)
