@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import casadi as ca
 import numpy as np
 
 from daesolve.dynamics import Dynamics
-from daesolve.errors import InconsistentStateError, OutOfRangeError, unknown_name
+from daesolve.errors import (
+    ContradictoryGoalsError,
+    InconsistentStateError,
+    OutOfRangeError,
+    unknown_name,
+)
+from daesolve.projection import TOLERANCE, Projection, levels, metrics, sizes
 from daesolve.translation import function_of
 
-TOLERANCE = 1e-12
-"""Relative to the size of the terms of a residual."""
 POLISH = 1e-6
 """A fully given state that misses the constraints by less is corrected and told, not refused."""
+MISSED = 1e-9
+"""What the least miss of a goal exceeds, relative to the goal's size, where it cannot be met."""
 
 
 @dataclass(frozen=True)
@@ -34,118 +41,6 @@ class Start:
     changes: Mapping[str, tuple[float, float]]
 
 
-@dataclass(frozen=True, eq=False)
-class _Level:
-    """Equations for one part of the state: positions, or velocities at given positions."""
-
-    goals: tuple[str, ...]
-    columns: np.ndarray
-    evaluate: Callable[[float, np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
-
-
-def _levels(dynamics: Dynamics, *, invariants: bool = False) -> tuple[_Level, _Level]:
-    """Return the position and the velocity level; position invariants belong to samples alone."""
-    holonomic = [row for row in dynamics.rows if row.kind == "holonomic"]
-    slow: list[tuple[str, ca.SX]] = [(row.name, row.chain[0]) for row in holonomic]
-    slow += [(row.name, row.residual) for row in dynamics.implicit_rows]
-    if invariants:
-        slow += [
-            (row.name, row.value - row.reference)
-            for row in dynamics.invariants
-            if row.on == "positions"
-        ]
-    fast: list[tuple[str, ca.SX]] = [(row.name, row.chain[1]) for row in holonomic]
-    fast += [
-        (row.name, row.chain[0])
-        for row in dynamics.rows
-        if row.kind == "nonholonomic" and not row.from_start
-    ]
-    split = dynamics.position_count
-    positions = np.arange(split)
-    velocities = np.arange(split, dynamics.x.numel())
-    return _level(dynamics, slow, positions), _level(dynamics, fast, velocities)
-
-
-def _level(dynamics: Dynamics, residuals: list[tuple[str, ca.SX]], columns: np.ndarray) -> _Level:
-    stack = ca.vertcat(ca.SX(0, 1), *[residual for _, residual in residuals])
-    unknowns = ca.vertcat(ca.SX(0, 1), *[dynamics.x[int(c)] for c in columns])
-    function = function_of(
-        "level",
-        [dynamics.t, dynamics.x, dynamics.p],
-        [stack, ca.jacobian(stack, unknowns)],
-        (["t", "x", "p"], ["residual", "jacobian"]),
-    )
-
-    def evaluate(t: float, x: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        residual, jacobian = function(t, x, p)
-        return np.asarray(residual).ravel(), np.asarray(jacobian).reshape(
-            len(residuals), len(columns)
-        )
-
-    return _Level(tuple(name for name, _ in residuals), columns, evaluate)
-
-
-def _size(level: _Level, t: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
-    """Return the size of each residual's terms: sum |d residual / d x_i| max(|x_i|, typical)."""
-    _, jacobian = level.evaluate(t, x, p)
-    part = np.abs(x[level.columns])
-    typical = np.max(part, initial=0.0) or 1.0
-    size = np.abs(jacobian) @ np.maximum(part, typical)
-    return np.where(size > 0, size, 1.0)
-
-
-def _newton(
-    level: _Level, t: float, x: np.ndarray, p: np.ndarray, free: np.ndarray
-) -> np.ndarray | None:
-    """Move the free entries least until the residuals vanish; None where they do not."""
-    x = x.copy()
-    if not level.goals:
-        return x
-    chosen = np.flatnonzero(np.isin(level.columns, free))
-    best: tuple[float, np.ndarray] | None = None
-    stalled = 0
-    for _ in range(60):
-        residual, jacobian = level.evaluate(t, x, p)
-        if not (np.all(np.isfinite(residual)) and np.all(np.isfinite(jacobian))):
-            return None
-        error = float(np.max(np.abs(residual) / _size(level, t, x, p)))
-        if best is None or error < 0.5 * best[0]:
-            best, stalled = (error, x.copy()), 0
-        else:
-            stalled += 1
-        if error == 0.0 or (stalled >= 2 and best[0] <= TOLERANCE) or stalled > 20:
-            break
-        if chosen.size == 0:
-            break
-        step = np.linalg.lstsq(jacobian[:, chosen], -residual, rcond=1e-12)[0]
-        limit = 2.0 * max(1.0, float(np.max(np.abs(x[level.columns]))))
-        longest = float(np.max(np.abs(step), initial=0.0))
-        if level.columns[0] == 0 and longest > limit:
-            step *= limit / longest
-        x[level.columns[chosen]] += step
-    assert best is not None
-    return best[1] if best[0] <= TOLERANCE else None
-
-
-def _solve_level(
-    level: _Level, t: float, x: np.ndarray, p: np.ndarray, free: np.ndarray
-) -> np.ndarray | None:
-    """Newton from the guess; where it sits on a symmetric spot, from beside it, nearest first."""
-    found = _newton(level, t, x, p, free)
-    if found is not None or free.size == 0:
-        return found
-    candidates: list[np.ndarray] = []
-    for size in (-0.5, 0.5):
-        beside = x.copy()
-        beside[free] += size * max(1.0, float(np.max(np.abs(x[level.columns]))))
-        found = _newton(level, t, beside, p, free)
-        if found is not None:
-            candidates.append(found)
-    if not candidates:
-        return None
-    return min(candidates, key=lambda y: round(float(np.linalg.norm(y - x)), 9))
-
-
 def consistent_state(
     dynamics: Dynamics,
     values: np.ndarray,
@@ -156,8 +51,9 @@ def consistent_state(
 ) -> Start:
     """Find the state that keeps the given values, fulfils every constraint and is near a guess.
 
-    Positions first, then velocities; what is not given moves as little as possible. Where every
-    value is given and the state misses the constraints by rounding only, all of it is corrected.
+    Positions first, then velocities. What is not given moves as little as possible in the metric
+    of the masses at the guess (see `projection.metrics`). Where every value is given and the state
+    misses the constraints by rounding only, all of it is corrected.
 
     Parameters
     ----------
@@ -179,25 +75,32 @@ def consistent_state(
     OutOfRangeError
         A value is not finite.
     InconsistentStateError
-        No consistent state keeps the given values; the goal that fails is named.
+        No consistent state keeps the given values; the goals that fail are named, with how much.
+    ContradictoryGoalsError
+        No state near the guess meets all goals, whatever is given.
     """
     names = dynamics.labels.states
-    for name, value in {**(guess or {}), **start}.items():
+    near = {**check_named("guess", guess), **check_named("initial", start)}
+    for name in near:
         if name not in names:
-            raise unknown_name("state", name, names)
-        if not np.isfinite(value):
-            raise OutOfRangeError(f"the start value of {name!r} is {value!r}, not a finite number")
-    kept = {**(guess or {}), **start}
-    x = np.array([float(kept.get(name, 0.0)) for name in names])
+            raise unknown_name("state", str(name), names)
+    known = {name: start_value(name, value) for name, value in near.items()}
+    x = np.array([known.get(name, 0.0) for name in names])
     given = np.array([names.index(name) for name in start], dtype=int)
     first = x.copy()
-    for level in _levels(dynamics):
+    held, values = _held(dynamics, time, x, values)
+    for number, level in enumerate(levels(dynamics, held)):
+        if not level.goals:
+            continue
+        metric = metrics(dynamics, time, x, values)[number]
         free = np.setdiff1d(level.columns, given)
-        found = _solve_level(level, time, x, values, free)
+        projection = Projection(level, metric, time, x, values, free)
+        whole = Projection(level, metric, time, x, values, level.columns)
+        found = projection.nearest()
+        if found is None and whole.nearly_met(POLISH):
+            found = whole.nearest()
         if found is None:
-            found = _polish(level, time, x, values)
-        if found is None:
-            raise _refusal(dynamics, level, time, x, values, start, free)
+            raise _refusal(dynamics, projection, whole, start)
         x = found
     rounding = np.finfo(float).eps * np.max(np.abs(x), initial=0.0)
     moved = np.abs(x - first) > np.maximum(
@@ -207,45 +110,123 @@ def consistent_state(
     return Start(x, changes)
 
 
-def _polish(level: _Level, t: float, x: np.ndarray, p: np.ndarray) -> np.ndarray | None:
-    residual, _ = level.evaluate(t, x, p)
-    if np.max(np.abs(residual) / _size(level, t, x, p)) > POLISH:
-        return None
-    return _newton(level, t, x, p, level.columns)
+def check_named(owner: str, given: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """Return what should be values by names; nothing where it is None.
+
+    Raises
+    ------
+    OutOfRangeError
+        It is something else.
+    """
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise OutOfRangeError(f"{owner} must be a mapping of names to values, not {given!r}")
+    return given
+
+
+def start_value(name: str, value: Any) -> float:
+    """Return a start value as a number.
+
+    Raises
+    ------
+    OutOfRangeError
+        It is no finite number.
+    """
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = None
+    if number is None or isinstance(value, bool | str):
+        raise OutOfRangeError(f"the start value of {name!r} must be a number, not {value!r}")
+    if not np.isfinite(number):
+        raise OutOfRangeError(f"the start value of {name!r} is {value!r}, not a finite number")
+    return number
+
+
+def _held(
+    dynamics: Dynamics, t: float, x: np.ndarray, p: np.ndarray
+) -> tuple[tuple[str, ...], np.ndarray]:
+    """Let invariants on positions keep their value at the guess, where it tells one from another.
+
+    A quaternion is turned, not stretched. Returns the names of these invariants, and p with their
+    references.
+    """
+    own = [row for row in dynamics.invariants if row.on == "positions"]
+    if not own:
+        return (), p
+    values = ca.vertcat(*[row.value for row in own])
+    function = function_of(
+        "held",
+        [dynamics.t, dynamics.x, dynamics.p],
+        [values, ca.jacobian(values, dynamics.x)],
+        (["t", "x", "p"], ["values", "gradients"]),
+    )
+    found = function(t, x, p)
+    gradients = np.asarray(found[1]).reshape(len(own), -1)
+    places = list(dynamics.values)
+    p = p.copy()
+    held: list[str] = []
+    for row, value, gradient in zip(own, np.asarray(found[0]).ravel(), gradients, strict=True):
+        if np.any(gradient != 0.0):
+            held.append(row.name)
+            p[places.index(f"reference_{row.name}")] = value
+    return tuple(held), p
 
 
 def _refusal(
-    dynamics: Dynamics,
-    level: _Level,
-    t: float,
-    x: np.ndarray,
-    p: np.ndarray,
-    start: Mapping[str, float],
-    free: np.ndarray,
+    dynamics: Dynamics, projection: Projection, whole: Projection, start: Mapping[str, float]
 ) -> InconsistentStateError:
-    residual, _ = level.evaluate(t, x, p)
-    errors = np.abs(residual) / _size(level, t, x, p)
-    worst = int(np.argmax(np.where(np.isfinite(errors), errors, np.inf)))
+    """Say which goals cannot be met and by how much, and whose fault it is."""
+    level = projection.level
     names = dynamics.labels.states
-    held = [n for n in start if names.index(n) in level.columns]
-    movable = [names[int(i)] for i in free]
-    what = "" if level.columns[0] == 0 else "the rate of " * (worst < _holonomic_count(dynamics))
-    advice = (
-        f"free to move: {', '.join(movable)}, but no value of these meets it together with "
-        f"{', '.join(held)}"
-        if movable and held
-        else f"leave one of {', '.join(held)} open, or give values that meet it"
-        if held
-        else "no state near the guess meets it; give a better start"
-    )
+    missed = misses(projection)
+    for title, miss in missed.items():
+        if not np.isfinite(miss):
+            return InconsistentStateError(
+                f"{title} is {miss} at the start, or changes at no finite rate there; start where "
+                "it is regular"
+            )
+    held = [name for name in start if names.index(name) in level.columns]
+    if held and whole.nearest() is not None:
+        movable = [names[int(index)] for index in projection.moving]
+        advice = (
+            f"free to move: {', '.join(movable)}, but no value of these meets it together with "
+            f"{', '.join(held)}"
+            if movable
+            else f"leave one of {', '.join(held)} open, or give values that meet it"
+        )
+        return InconsistentStateError(f"the start violates {listed(missed)}; {advice}")
+    missed = misses(whole)
+    if len(missed) > 1:
+        return ContradictoryGoalsError(
+            f"no state near the start meets {listed(missed)} together: they contradict each other"
+        )
     return InconsistentStateError(
-        f"the start violates {what}the goal {level.goals[worst]!r}: its residual is "
-        f"{residual[worst]:.6g} ({errors[worst]:.2g} of its size); {advice}"
+        f"the start violates {listed(missed)}; no state near the guess meets it; give a better "
+        "start"
     )
 
 
-def _holonomic_count(dynamics: Dynamics) -> int:
-    return sum(row.kind == "holonomic" for row in dynamics.rows)
+def misses(projection: Projection) -> dict[str, float]:
+    """Return what the goals of a level miss by where they miss least: title -> residual."""
+    level = projection.level
+    x = projection.least_miss()
+    residual, _ = level.evaluate(projection.t, x, projection.p)
+    errors = np.abs(residual) / sizes(level, projection.t, x, projection.p)
+    errors = np.where(np.isfinite(errors), errors, np.inf)
+    worst = float(np.max(errors))
+    return {
+        title: float(miss)
+        for title, miss, error in zip(level.titles, residual, errors, strict=True)
+        if error > max(MISSED, 1e-3 * worst) or error == worst
+    }
+
+
+def listed(missed: Mapping[str, float]) -> str:
+    """Name goals with what they miss by: title -> residual."""
+    parts = [f"{title} (by {abs(miss):.6g})" for title, miss in missed.items()]
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
 def sample_states(
@@ -278,15 +259,18 @@ def sample_states(
     if around is not None:
         spread[:split] = 0.3 * max(np.max(np.abs(around[:split]), initial=0.0), 1e-3)
         spread[split:] = max(np.max(np.abs(around[split:]), initial=0.0), 1.0)
-    levels = _levels(dynamics, invariants=True)
+    held = tuple(row.name for row in dynamics.invariants if row.on == "positions")
+    both = levels(dynamics, held)
     samples: list[tuple[float, np.ndarray]] = []
     for attempt in range(4 * count):
         x: np.ndarray | None = centre + spread * generator.normal(size=size)
         if len(samples) < at_rest:
             x[split:] = 0.0
         moment = time + 0.37 * len(samples)
-        for level in levels:
-            x = None if x is None else _newton(level, moment, x, values, level.columns)
+        for level in both:
+            if x is not None and level.columns.size:
+                unweighted = np.eye(level.columns.size)
+                x = Projection(level, unweighted, moment, x, values, level.columns).met(x)
         if x is not None:
             samples.append((moment, x))
         if len(samples) == count or (attempt >= 2 * count and len(samples) >= count // 2):

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Iterable
+from numbers import Real
+from typing import TypeGuard
 
 
 class DaesolveError(Exception):
@@ -83,3 +86,21 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> UnknownNameError
     else:
         hint = "there are none"
     return UnknownNameError(f"unknown {kind} {name!r}: {hint}")
+
+
+class ContradictoryGoalsError(InconsistentStateError):
+    """Goals that no state meets together; each is named with what it misses by."""
+
+
+class UndeterminedMotionError(RedundantConstraintsError):
+    """Reactions that are not determined enter a force: neither is the motion."""
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Tell whether a value is a finite real number; neither a truth value nor a word is."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import casadi as ca
 import numpy as np
 
-from daesolve.dynamics import Dynamics
+from daesolve.dynamics import Dynamics, GoalRow
 from daesolve.errors import NoInfluenceError, PosingError, UndefinedDegreeError
 from daesolve.goals import AnyGoal, Event, Goal, Holonomic, Implicit, Invariant, Nonholonomic
 from daesolve.symbols import DifferentiableVector, SymbolVector
+from daesolve.translation import function_of
 
 
 def check_names(
@@ -19,26 +21,59 @@ def check_names(
     events: Sequence[Event],
     outputs: Iterable[str],
 ) -> None:
-    """Refuse names that are used twice.
+    """Refuse what is no list of goals, events or outputs, and names that are used twice.
 
     Raises
     ------
     PosingError
-        Two symbols, two goals or two events have one name.
+        An entry is of the wrong kind, a name is no word, or two symbols, goals or events
+        have one name.
     """
+    vectors = list(vectors)
+    for vector in vectors:
+        if not isinstance(vector, SymbolVector):
+            raise PosingError(
+                f"{vector!r} holds no symbols: declare them by coordinates(), parameters(), "
+                "states(), reactions(), ..."
+            )
+    _check_entries("goal", goals, AnyGoal)
+    _check_entries("event", events, Event)
+    if not isinstance(outputs, Mapping):
+        raise PosingError(f"outputs must be names with expressions, not {outputs!r}")
+    for name in outputs:
+        _check_name("output", name)
     names = [(name, vector.kind) for vector in vectors for name in vector]
     names += [(goal.name, "reaction") for goal in goals if isinstance(goal, Goal) and goal.ideal]
     names += [(name, "output") for name in outputs]
-    seen: dict[str, str] = {}
+    seen = {"t": "time"}
     for name, kind in names:
         if name in seen:
             raise PosingError(f"the name {name!r} is used twice: as {seen[name]} and as {kind}")
         seen[name] = kind
-    for what, named in (("goal", goals), ("event", events)):
-        called = [entry.name for entry in named]
-        twice = [name for name in called if called.count(name) > 1]
-        if twice:
-            raise PosingError(f"two {what}s are called {twice[0]!r}")
+
+
+def _check_entries(what: str, entries: Sequence[AnyGoal] | Sequence[Event], kind: Any) -> None:
+    """Refuse what is no sequence of goals or events, and two of one name."""
+    if isinstance(entries, str | kind) or not isinstance(entries, Iterable):
+        raise PosingError(f"{what}s must be a list of {what}s, not {type(entries).__name__}")
+    seen: set[str] = set()
+    for entry in entries:
+        if not isinstance(entry, kind):
+            raise PosingError(f"the {what}s contain {entry!r}, which is no {what}")
+        _check_name(what, entry.name)
+        if entry.name in seen:
+            raise PosingError(f"two {what}s are called {entry.name!r}")
+        seen.add(entry.name)
+        if isinstance(entry, Invariant) and entry.on not in ("velocities", "positions"):
+            raise PosingError(
+                f"the invariant {entry.name!r} acts on {entry.on!r}, but on must be 'velocities' "
+                "or 'positions'"
+            )
+
+
+def _check_name(what: str, name: object) -> None:
+    if not isinstance(name, str) or not name:
+        raise PosingError(f"the {what} name {name!r} is no word")
 
 
 def check_goals(goals: Sequence[AnyGoal], moving: ca.SX) -> None:
@@ -70,7 +105,7 @@ def _advice(goal: AnyGoal, fast: bool) -> str:
     if isinstance(goal, Nonholonomic) and not fast:
         return (
             f"the non-holonomic goal {goal.name!r} does not depend on velocities: pose it as "
-            "Holonomic"
+            "Holonomic if it depends on coordinates, and leave it out if it does not"
         )
     if isinstance(goal, Implicit) and fast:
         return (
@@ -157,34 +192,103 @@ def _random_states(dynamics: Dynamics, count: int = 6) -> list[np.ndarray]:
 
 
 def check_degrees(dynamics: Dynamics) -> None:
-    """Refuse goals whose relative degree is not the same in motion and at rest.
+    """Refuse goals without a relative degree, or with another one in motion than at rest.
 
     A residual that is quadratic in the velocities has a gradient that vanishes with them, so no
     reaction influences it at rest, and integration breaks down at every turning point.
+
+    Raises
+    ------
+    NoInfluenceError
+        No reaction can influence a goal, or an implicit equation does not contain its unknown.
+    UndefinedDegreeError
+        A goal is influenced in motion, but not at rest. In a control system those states are at
+        rest in which the states that controls act on directly are zero: one of them, or all of
+        them where the influence is in proportion to them.
     """
-    values = dynamics.value_vector({})
-    for index, row in enumerate(dynamics.rows):
-        if row.kind == "control" or row.typical is not None:
-            continue
-        moving: list[float] = []
-        resting: list[float] = []
-        for state in _random_states(dynamics):
-            still = state.copy()
-            still[dynamics.position_count :] = 0.0
-            for place, sizes in ((state, moving), (still, resting)):
-                gradient = dynamics.matrices(0.3, place, values)["jacobian"][index]
-                if np.all(np.isfinite(gradient)):
-                    sizes.append(float(np.linalg.norm(gradient)))
-        if not moving:
-            continue
-        if max(moving) == 0.0:
+    first_unknown = dynamics.position_count - len(dynamics.implicit_rows)
+    for index, row in enumerate(dynamics.implicit_rows):
+        if not ca.depends_on(row.residual, dynamics.x[first_unknown + index]):
             raise NoInfluenceError(
-                f"no reaction influences the goal {row.name!r}: its residual does not change "
-                "with the velocities"
+                f"the implicit goal {row.name!r} does not contain the unknown that it is to define"
             )
-        if resting and max(resting) < 1e-12 * max(moving):
-            raise UndefinedDegreeError(
-                f"the relative degree of the goal {row.name!r} is undefined: it is {row.degree} "
-                "in motion, but at rest no reaction influences it; pose the residual linear in "
-                "the velocities (or accept that with singular_at_rest=True)"
+    for index, row in enumerate(dynamics.rows):
+        if not ca.depends_on(row.chain[0], dynamics.x):
+            raise NoInfluenceError(
+                f"no reaction can influence the goal {row.name!r}: its residual contains no "
+                "coordinate and no velocity"
             )
+        if row.typical is not None:
+            continue
+        if row.kind == "control":
+            _check_control(dynamics, row, _influence(dynamics, row))
+        else:
+            _check_mechanical(dynamics, index)
+
+
+def _check_mechanical(dynamics: Dynamics, index: int) -> None:
+    """Refuse a constraint whose residual changes with the velocities nowhere, or not at rest."""
+    row, values = dynamics.rows[index], dynamics.value_vector({})
+    moving: list[float] = []
+    resting: list[float] = []
+    for state in _random_states(dynamics):
+        still = state.copy()
+        still[dynamics.position_count :] = 0.0
+        for place, sizes in ((state, moving), (still, resting)):
+            gradient = dynamics.matrices(0.3, place, values)["jacobian"][index]
+            if np.all(np.isfinite(gradient)):
+                sizes.append(float(np.linalg.norm(gradient)))
+    if moving and max(moving) == 0.0:
+        raise NoInfluenceError(
+            f"no reaction influences the goal {row.name!r}: its residual does not change "
+            "with the velocities"
+        )
+    if moving and resting and max(resting) < 1e-12 * max(moving):
+        raise _undefined(row, "at rest")
+
+
+def _undefined(row: GoalRow, where: str) -> UndefinedDegreeError:
+    return UndefinedDegreeError(
+        f"the relative degree of the goal {row.name!r} is undefined: it is {row.degree} in motion, "
+        f"but {where} no reaction influences it; pose the residual linear in the velocities (or "
+        "accept that with singular_at_rest=True)"
+    )
+
+
+def _influence(dynamics: Dynamics, row: GoalRow) -> Callable[[np.ndarray], np.ndarray]:
+    """Return what each control does to a goal of a control system, as a function of the state."""
+    function = function_of(
+        "influence",
+        [dynamics.t, dynamics.x, dynamics.p],
+        [row.jacobian @ dynamics.influence],
+        (["t", "x", "p"], ["influence"]),
+    )
+    values = dynamics.value_vector({})
+    return lambda x: np.asarray(function(0.3, x, values)).ravel()
+
+
+def _check_control(
+    dynamics: Dynamics, row: GoalRow, influence: Callable[[np.ndarray], np.ndarray]
+) -> None:
+    """Refuse a goal of a control system that no control influences at rest."""
+    direct = sorted(set(ca.SX(ca.sparsify(dynamics.influence)).sparsity().row()))
+    states = _random_states(dynamics)
+    names = dynamics.labels.states
+    for chosen in [[state] for state in direct] + [direct] * (len(direct) > 1):
+        moving = [influence(state) for state in states]
+        usual = max((np.linalg.norm(u) for u in moving if np.all(np.isfinite(u))), default=0.0)
+        resting = [influence(_scaled(state, chosen, 0.0)) for state in states]
+        gone = all(np.linalg.norm(u) <= 1e-12 * usual for u in resting if np.all(np.isfinite(u)))
+        proportional = len(chosen) == 1 or all(
+            np.allclose(influence(_scaled(state, chosen, 2.0)), 2.0 * whole, rtol=1e-9)
+            for state, whole in zip(states, moving, strict=True)
+        )
+        if usual > 0.0 and gone and proportional:
+            still = " = ".join([*(names[index] for index in chosen), "0"])
+            raise _undefined(row, f"where {still}")
+
+
+def _scaled(state: np.ndarray, chosen: Sequence[int], factor: float) -> np.ndarray:
+    scaled = state.copy()
+    scaled[list(chosen)] *= factor
+    return scaled
