@@ -68,6 +68,7 @@ from daesolve.solvers import (
     Taylor,
 )
 from daesolve.solving import solve
+from daesolve.starting import ConsistentState, consistent_state
 from daesolve.symbols import (
     ANGLE,
     NON_NEGATIVE,
@@ -103,6 +104,7 @@ __all__ = [
     "AssimuloRadau5",
     "Case",
     "Comparison",
+    "ConsistentState",
     "ControlSystem",
     "Cvodes",
     "DaesolveError",
@@ -140,6 +142,7 @@ __all__ = [
     "auxiliaries",
     "choice",
     "compare",
+    "consistent_state",
     "coordinates",
     "discrete",
     "every",

@@ -35,6 +35,9 @@ from daesolve.translation import function_of
 
 PROXIMAL_REFINEMENTS = 4
 PROXIMAL_EPSILON = 1e-9
+"""Small, so that positions of lower rank are passed quickly."""
+SHARING_EPSILON = 1e-6
+"""Larger: the shares of dependent reactions are right to rounding over this."""
 BACKWARD_ERROR = 1e-13
 
 
@@ -345,9 +348,19 @@ def choose_plan(
 
 
 def regularisations(
-    dynamics: Dynamics, samples: Sequence[tuple[float, np.ndarray]], values: np.ndarray
+    dynamics: Dynamics,
+    samples: Sequence[tuple[float, np.ndarray]],
+    values: np.ndarray,
+    epsilon: float = PROXIMAL_EPSILON,
+    weights: Mapping[str, float] | None = None,
 ) -> dict[str, float]:
-    """Return the epsilon of each goal: 1e-9 of its part of J M^-1 B at the sample states."""
+    """Return the shift of each goal: epsilon of its part of J M^-1 B at the sample states.
+
+    Divided by the goal's weight (one where none is given) over the largest: like supports of such
+    stiffnesses, dependent goals take shares of a load in proportion.
+    """
+    weights = weights or {}
+    heaviest = max([1.0, *weights.values()])
     sizes: dict[str, list[float]] = {row.name: [] for row in dynamics.rows}
     for t, x in samples:
         parts = dynamics.matrices(t, x, values)
@@ -356,7 +369,9 @@ def regularisations(
             gradient = parts["jacobian"][number]
             sizes[row.name].append(float(np.sum(gradient**2 / inertia)))
     return {
-        f"regularisation_{name}": PROXIMAL_EPSILON * float(np.median(size))
+        f"regularisation_{name}": (
+            epsilon * float(np.median(size)) * heaviest / weights.get(name, 1.0)
+        )
         for name, size in sizes.items()
     }
 

@@ -78,7 +78,7 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> UnknownNameError
         All names that would have been right.
     """
     names = sorted(known)
-    nearest = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    nearest = difflib.get_close_matches(str(name), names, n=3, cutoff=0.5)
     if nearest:
         hint = f"did you mean {' or '.join(map(repr, nearest))}?"
     elif names:

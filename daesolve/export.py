@@ -11,7 +11,7 @@ import numpy as np
 from daesolve.consistency import sample_states
 from daesolve.dynamics import Dynamics
 from daesolve.elimination import Saddle, choose_plan
-from daesolve.errors import unknown_name
+from daesolve.errors import OutOfRangeError, unknown_name
 from daesolve.translation import function_of
 
 Quantity = Literal["accelerations", "reactions", "rhs", "residuals"]
@@ -44,12 +44,17 @@ def equations(
     ------
     UnknownNameError
         There is no such quantity.
+    OutOfRangeError
+        A state has no value in `around`.
     """
     if quantity not in QUANTITIES:
         raise unknown_name("quantity", quantity, QUANTITIES)
     numbers = dynamics.value_vector({})
     state = None
     if around is not None:
+        for name in dynamics.labels.states:
+            if name not in around:
+                raise OutOfRangeError(f"around has no value of the state {name!r}")
         state = np.array([float(around[name]) for name in dynamics.labels.states])
     samples = sample_states(dynamics, numbers, state)
     saddle = Saddle(dynamics, choose_plan(dynamics, samples, numbers, proximal=False))

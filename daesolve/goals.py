@@ -6,14 +6,13 @@ r the relative degree: 2 for `Holonomic`, 1 for `Nonholonomic`, 0 for `Relation`
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Literal
 
 import casadi as ca
 
-from daesolve.errors import OutOfRangeError, PosingError
+from daesolve.errors import OutOfRangeError, PosingError, is_number
 
 Expression = ca.SX | float | int
 
@@ -39,9 +38,9 @@ def check_feedback(name: str, rate: float | None, scale: float | None) -> None:
     OutOfRangeError
         The rate is no finite number >= 0, or the scale no finite number > 0.
     """
-    if rate is not None and not (math.isfinite(rate) and rate >= 0.0):
+    if rate is not None and not (is_number(rate) and rate >= 0.0):
         raise OutOfRangeError(f"the rate of the goal {name!r} is {rate!r}, but must be >= 0")
-    if scale is not None and not (math.isfinite(scale) and scale > 0.0):
+    if scale is not None and not (is_number(scale) and scale > 0.0):
         raise OutOfRangeError(f"the scale of the goal {name!r} is {scale!r}, but must be > 0")
 
 
@@ -92,6 +91,8 @@ class Goal:
                 "velocities"
             )
         object.__setattr__(self, "residual", as_scalar(f"goal {self.name!r}", self.residual))
+        if not isinstance(self.name, str):
+            raise PosingError(f"the goal name {self.name!r} is no identifier")
         object.__setattr__(
             self,
             "reaction",

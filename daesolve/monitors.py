@@ -6,7 +6,7 @@ Nothing here depends on where a run is sampled.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -124,10 +124,18 @@ class Monitor:
         own, which takes the largest kinetic energy met.
     start_time
         The start of the run, s.
+    surplus
+        Goals that depend on the others everywhere, so that they have no grip to lose.
     """
 
     def __init__(
-        self, problem: OdeProblem, values: np.ndarray, scales: np.ndarray, start_time: float
+        self,
+        problem: OdeProblem,
+        values: np.ndarray,
+        scales: np.ndarray,
+        start_time: float,
+        *,
+        surplus: Sequence[str] = (),
     ) -> None:
         self.problem, self.values, self.scales = problem, values, scales
         self.start_time = start_time
@@ -142,6 +150,7 @@ class Monitor:
         self.largest_kinetic = 0.0
         self.smallest_pivots = np.full(len(problem.pivot_goals), np.inf)
         self.lost_grip: LostGrip | None = None
+        self._surplus = [problem.pivot_goals.index(name) for name in surplus]
         self._tail: _Grip | None = None
         self._squares: dict[int, np.ndarray] = {}
         self._counts: dict[int, int] = {}
@@ -197,6 +206,7 @@ class Monitor:
         if not pivots.size or self.lost_grip is not None:
             return
         grips = np.where(np.isnan(pivots), 0.0, pivots)
+        grips[:, self._surplus] = 1.0
         self.smallest_pivots = np.minimum(self.smallest_pivots, grips.min(axis=0))
         steps = _Grip(block.times, block.states, grips, influences)
         steps = steps if self._tail is None else self._tail.then(steps)

@@ -5,30 +5,51 @@ Everything that is chosen automatically is chosen here, once, and told in `Prepa
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 from weakref import WeakKeyDictionary
 
 import casadi as ca
 import numpy as np
 
-from daesolve.consistency import Start, consistent_state, sample_states
+from daesolve.consistency import (
+    Start,
+    check_named,
+    consistent_state,
+    sample_states,
+    time_states,
+)
 from daesolve.dynamics import Dynamics
-from daesolve.elimination import EliminationPlan, choose_plan, regularisations
+from daesolve.elimination import (
+    PROXIMAL_EPSILON,
+    SHARING_EPSILON,
+    EliminationPlan,
+    choose_plan,
+    regularisations,
+)
 from daesolve.errors import (
     DegenerateStartError,
     MissingBackendError,
     OutOfRangeError,
     PosingError,
     RedundantConstraintsError,
+    UndeterminedMotionError,
     UnsupportedError,
+    is_number,
     unknown_name,
 )
 from daesolve.formulations import FORMULATIONS, Feedback, Formulation, OdeProblem
 from daesolve.goals import check_feedback
-from daesolve.rank import POWER_TOLERANCE, Samples, check_mass, constraint_rank, relative_power
+from daesolve.rank import (
+    POWER_TOLERANCE,
+    Rank,
+    Samples,
+    check_mass,
+    constraint_rank,
+    relative_power,
+)
+from daesolve.redundancy import check_weights, friction_on_redundant
 from daesolve.sizes import (
     floors,
     periodic_angles,
@@ -39,7 +60,9 @@ from daesolve.sizes import (
 )
 from daesolve.solvers import SOLVERS, Compilation, Cvodes, Solver, Taylor
 from daesolve.solvers.taylor import available as taylor_is_available
+from daesolve.starting import check_system, parameter_values
 from daesolve.system import System
+from daesolve.translation import evaluate_block
 
 Redundant = Literal["error", "drop", "minimum-norm"]
 RankLoss = Literal["stop", "pass"]
@@ -73,6 +96,9 @@ class Request:
         The scale of goals by name.
     redundant
         What to do with constraints that depend on each other everywhere.
+    redundant_weights
+        How much of a shared load a goal's reaction takes with "minimum-norm", beside the others'
+        one, by the goal's name.
     rank_loss
         What to do where constraints lose rank at isolated positions.
     """
@@ -87,6 +113,7 @@ class Request:
     default_rate: float = DEFAULT_RATE
     scales: Mapping[str, float] = field(default_factory=dict)
     redundant: Redundant = "error"
+    redundant_weights: Mapping[str, float] = field(default_factory=dict)
     rank_loss: RankLoss = "stop"
 
 
@@ -114,6 +141,8 @@ class Prepared:
         Indices of the angles that are wrapped at the boundaries.
     rank_loss
         As requested.
+    surplus
+        Goals that depend on the others everywhere: their reactions have no grip of their own.
     compilation
         What compiling took.
     path
@@ -136,6 +165,7 @@ class Prepared:
     segment: float
     wrapped: tuple[int, ...]
     rank_loss: RankLoss
+    surplus: tuple[str, ...]
     compilation: Compilation
     path: np.ndarray
     notes: tuple[str, ...]
@@ -156,11 +186,12 @@ def prepare(system: System, request: Request) -> Prepared:
         that no consistent state agrees with, redundant constraints, a goal without influence,
         no freedom, a solver that lacks an operation.
     """
+    check_system(system)
     dynamics = system.dynamics
+    _check_request(dynamics, request)
     formulation = request.formulation if request.formulation is not None else Feedback()
     if request.solver is not None:
         check_pair(formulation, request.solver)
-    _check_request(dynamics, request)
     rates = formulation.chosen_rates(dynamics, request.default_rate)
     notes: list[str] = []
     parameters, values = _numbers(dynamics, request)
@@ -173,7 +204,7 @@ def prepare(system: System, request: Request) -> Prepared:
     )
     values |= _references(dynamics, start.state, request.start_time, values)
     samples = _samples(dynamics, values, start, request)
-    system, samples, proximal = _check_rank(system, dynamics, values, samples, request, notes)
+    system, surplus, proximal = _check_rank(system, dynamics, values, samples, request, notes)
     if system.dynamics is not dynamics:
         dynamics = system.dynamics
         values = {name: values.get(name, default) for name, default in dynamics.values.items()}
@@ -184,7 +215,9 @@ def prepare(system: System, request: Request) -> Prepared:
     if plan.refinements:
         notes.append(f"elimination refined {plan.refinements} times")
     if proximal:
-        values |= regularisations(dynamics, samples, numbers)
+        shift = PROXIMAL_EPSILON if request.rank_loss == "pass" else SHARING_EPSILON
+        weights = request.redundant_weights
+        values |= regularisations(dynamics, samples, numbers, shift, weights)
     problem = _problem(system, formulation, rates, plan, conserved)
     direction = 1.0 if request.until >= request.start_time else -1.0
     whole = problem if problem.chart is None else problem.chart.whole
@@ -233,10 +266,21 @@ def prepare(system: System, request: Request) -> Prepared:
         ),
         wrapped=wrapped,
         rank_loss=request.rank_loss,
+        surplus=_without_grip(problem, samples, numbers, surplus),
         compilation=compilation,
         path=probe.path,
         notes=tuple(notes),
     )
+
+
+def _check_kinds(request: Request) -> None:
+    """Refuse a solver or a formulation that is none, such as its name or its class."""
+    for option, given, kind, right in (
+        ("solver", request.solver, Solver, "ds.Taylor()"),
+        ("formulation", request.formulation, Formulation, "ds.Feedback()"),
+    ):
+        if given is not None and not isinstance(given, kind):
+            raise UnsupportedError(f"the {option} is {given!r}, but must be one like {right}")
 
 
 def _check_request(dynamics: Dynamics, request: Request) -> None:
@@ -247,35 +291,29 @@ def _check_request(dynamics: Dynamics, request: Request) -> None:
     ):
         if given not in known:
             raise OutOfRangeError(f"{option} is {given!r}, but must be one of {', '.join(known)}")
-    for name, scale in request.scales.items():
+    _check_kinds(request)
+    check_named("redundant_weights", request.redundant_weights)
+    for name, scale in check_named("scales", request.scales).items():
         if name not in dynamics.goal_names:
             raise unknown_name("goal with a scale", name, dynamics.goal_names)
         check_feedback(name, None, scale)
     for name, value in (("until", request.until), ("the start time", request.start_time)):
-        if not math.isfinite(value):
+        if not is_number(value):
             raise OutOfRangeError(f"{name} is {value!r}, but must be a finite time in s")
     if request.until == request.start_time:
         raise OutOfRangeError(
             f"the horizon is zero: the run starts and ends at t = {request.until:g} s; give "
             "another until"
         )
-    if request.default_rate < 0 or not math.isfinite(request.default_rate):
+    if not is_number(request.default_rate) or request.default_rate < 0:
         raise OutOfRangeError(f"the rate is {request.default_rate!r}, but must be >= 0")
 
 
 def _numbers(dynamics: Dynamics, request: Request) -> tuple[dict[str, float], dict[str, float]]:
     """Check the parameters; return them, and all of p by name."""
-    known = dynamics.ranges
-    for name, value in request.parameters.items():
-        if name not in known:
-            raise unknown_name("parameter", name, known)
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise OutOfRangeError(f"parameter {name!r} must be a number, not {value!r}")
-        if value not in known[name]:
-            raise OutOfRangeError(f"parameter {name!r} is {value!r}, but must be {known[name]}")
     values = dict(dynamics.values)
-    values |= {name: float(value) for name, value in request.parameters.items()}  # pyright: ignore
-    return {name: values[name] for name in known}, values
+    values |= parameter_values(dynamics, check_named("parameters", request.parameters))
+    return {name: values[name] for name in dynamics.ranges}, values
 
 
 def _references(
@@ -311,24 +349,25 @@ def _check_rank(
     samples: Samples,
     request: Request,
     notes: list[str],
-) -> tuple[System, Samples, bool]:
-    """Apply the rules for dependent constraints; return the system and whether to be proximal."""
+) -> tuple[System, Rank, bool]:
+    """Apply the rules for dependent constraints.
+
+    Returns
+    -------
+    system, rank, proximal
+        The system without what was dropped; what its constraints are worth, and whether to be
+        proximal.
+    """
     numbers = dynamics.value_vector(values)
     check_mass(dynamics, samples, numbers)
+    check_weights(dynamics, request.redundant_weights)
     rank = constraint_rank(dynamics, samples, numbers)
     proximal = request.rank_loss == "pass"
-    if rank.redundant:
-        names = ", ".join(map(repr, rank.redundant))
-        if request.redundant == "error":
-            raise RedundantConstraintsError(
-                f"the goals {names} depend on each other everywhere, so their reactions are not "
-                f"determined; leave out {', '.join(map(repr, rank.droppable))}, or ask for "
-                "redundant = 'drop' or 'minimum-norm'"
-            )
+    if rank.groups:
+        moving = friction_on_redundant(dynamics, samples, numbers)
+        notes.append(_selection(rank, moving, request.redundant))
         if request.redundant == "drop":
-            notes.append(f"dropped as redundant: {', '.join(rank.droppable)}")
-            return system.without(rank.droppable), samples, proximal
-        notes.append(f"the goals {names} are redundant: reactions of minimum norm")
+            return system.without(rank.droppable), replace(rank, groups=(), droppable=()), proximal
         proximal = True
     if rank.degenerate_at_start and not proximal:
         names = ", ".join(map(repr, rank.degenerate_at_start))
@@ -343,7 +382,58 @@ def _check_rank(
             f"at the start the goals {names} depend on each other, though not elsewhere; start "
             "beside this position, or ask for rank_loss = 'pass'"
         )
-    return system, samples, proximal
+    return system, rank, proximal
+
+
+def _selection(rank: Rank, moving: Sequence[str], redundant: Redundant) -> str:
+    """Say by which rule undetermined reactions are chosen, or why none may be.
+
+    Raises
+    ------
+    RedundantConstraintsError
+        No rule was asked for.
+    UndeterminedMotionError
+        The reactions enter a force, and no rule for sharing them was asked for.
+    """
+    first, *others = [", ".join(map(repr, group)) for group in rank.groups]
+    depend = f"the goals {first} depend on each other everywhere" + "".join(
+        f", and so do {other}" for other in others
+    )
+    surplus = ", ".join(map(repr, rank.droppable))
+    if moving and redundant != "minimum-norm":
+        raise UndeterminedMotionError(
+            f"{depend}, and the reactions {', '.join(map(repr, moving))}, which they do not "
+            f"determine, enter a force: neither is the motion; leave out {surplus}, or ask for "
+            "redundant = 'minimum-norm', which shares them by redundant_weights"
+        )
+    if redundant == "error":
+        raise RedundantConstraintsError(
+            f"{depend}, so their reactions are not determined; leave out {surplus}, or ask for "
+            "redundant = 'drop' or 'minimum-norm'"
+        )
+    if redundant == "drop":
+        return f"dropped as redundant: {', '.join(rank.droppable)}; the motion is the same"
+    chosen = f"{depend}: their reactions are not unique, shown are those of minimum norm"
+    if moving:
+        return f"{chosen}; they enter a force, so the motion is one of many, that of this choice"
+    return f"{chosen}; the motion is unique"
+
+
+def _without_grip(
+    problem: OdeProblem, samples: Samples, numbers: np.ndarray, rank: Rank
+) -> tuple[str, ...]:
+    """Name the dependent goals whose pivots are the proximal shift alone, in elimination's order.
+
+    These pivots say nothing of the rank along the run.
+    """
+    if not rank.groups:
+        return ()
+    times, visible = time_states(samples)
+    states = np.hstack([visible, np.zeros((len(visible), problem.size - visible.shape[1]))])
+    table, _ = evaluate_block(problem.residuals, times, states, numbers)
+    typical = np.nanmedian(table[:, len(problem.watched) + 1 :], axis=0)
+    pivots = dict(zip(problem.pivot_goals, typical, strict=True))
+    return tuple(sorted(rank.redundant, key=lambda name: pivots[name])[: len(rank.droppable)])
 
 
 def _conserved(

@@ -11,15 +11,15 @@ from matplotlib.figure import Figure
 
 from daesolve.analyses import linearization_report, rank_report
 from daesolve.comparison import Comparison, compare
-from daesolve.consistency import Start, consistent_state
+from daesolve.consistency import Start, check_named, consistent_state, start_value
 from daesolve.drawing import Drawing
-from daesolve.errors import OutOfRangeError, PosingError, unknown_name
+from daesolve.errors import DaesolveError, OutOfRangeError, PosingError, unknown_name
 from daesolve.formulations import Formulation
 from daesolve.preparation import DEFAULT_RATE, RankLoss
 from daesolve.reference import ReferenceRun, reference_run
 from daesolve.solvers import Solver
 from daesolve.solving import solve
-from daesolve.system import System
+from daesolve.system import ControlSystem, MechanicalSystem, System
 from daesolve.trajectory import Trajectory
 
 Values = Mapping[str, float]
@@ -198,7 +198,8 @@ class Problem:
             A name that nothing carries, or a value that cannot be.
         """
         chosen = self.cases[0] if name is None else self._find_case(name)
-        bound = BoundCase(self, chosen, self._model(model or chosen.model), {}, {}, {}, {})
+        name = chosen.model if model is None else model
+        bound = BoundCase(self, chosen, self._model(name), {}, {}, {}, {})
         return bound.changed({**chosen.structure, **chosen.parameters, **overrides})
 
     def _find_case(self, name: str) -> Case:
@@ -250,9 +251,26 @@ class Problem:
         key = json.dumps([model, structure], default=lambda value: f"{id(value)}", sort_keys=True)
         if key not in self._systems:
             # The structure is kept, since an identity is free again when its object is gone.
-            system = self.models[model](**self.meaning(structure))
+            system = self._posed(model, structure)
             self._systems[key] = (dict(structure), system)
         return self._systems[key][1]
+
+    def _posed(self, model: str, structure: Structure) -> System:
+        try:
+            system = self.models[model](**self.meaning(structure))
+        except DaesolveError:
+            raise
+        except Exception as error:
+            raise PosingError(
+                f"the model {model!r} of the problem {self.name!r} cannot be posed: "
+                f"{type(error).__name__}: {error}"
+            ) from error
+        if not isinstance(system, MechanicalSystem | ControlSystem):
+            raise PosingError(
+                f"the model {model!r} of the problem {self.name!r} must return a system, not "
+                f"{type(system).__name__}"
+            )
+        return system
 
     def meaning(self, structure: Structure) -> dict[str, Any]:
         """Return a structure with the values that its names stand for."""
@@ -375,11 +393,11 @@ class BoundCase:
         states = dict(self.initial)
         known = self.system.dynamics.labels.states
         rule = self.problem.start_rule(self.model) is not None
-        for name, value in values.items():
+        for name, value in check_named("initial", values).items():
             if rule and name in self.problem.start_names:
-                own[name] = float(value)
+                own[name] = start_value(name, value)
             elif name in known:
-                states[name] = float(value)
+                states[name] = start_value(name, value)
             else:
                 names = dict.fromkeys([*known, *self.problem.start_names])
                 raise unknown_name("start value", name, list(names))

@@ -51,7 +51,7 @@ def problem(name: str) -> Problem:
     PluginError
         The plugin or the file could not be loaded, or defines no problem.
     """
-    if name.endswith(".py"):
+    if str(name).endswith(".py"):
         return _from_file(Path(name))
     points = {point.name: point for point in entry_points(group=GROUP)}
     if name not in points:

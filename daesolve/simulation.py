@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from daesolve.errors import OutOfRangeError
+from daesolve.errors import OutOfRangeError, is_number
 from daesolve.monitors import Monitor
 from daesolve.preparation import Prepared
 from daesolve.solvers import EventHit, SegmentEnd, State, Status
@@ -30,6 +30,8 @@ from daesolve.trajectory import (
 from daesolve.translation import evaluate_block
 
 DEFAULT_SAMPLES = 1001
+MOST_SAMPLES = 1e8
+"""More would not fit into memory."""
 TURN_PARTS = (6.28125, 0.0019353071693331003, 1.0253376489868793e-11, 1.1650928224373424e-19)
 """2 pi in parts of few digits, so that a whole number of turns (up to 1e7) is exact in each."""
 
@@ -50,7 +52,7 @@ class Every:
 
 def every(interval: float) -> Every:
     """Ask for samples every `interval` s."""
-    if not (math.isfinite(interval) and interval > 0):
+    if not (is_number(interval) and interval > 0):
         raise OutOfRangeError(f"the sample interval is {interval!r}, but must be > 0")
     return Every(interval)
 
@@ -70,10 +72,22 @@ def sample_times(at: At, start: float, until: float) -> np.ndarray:
         return np.linspace(start, until, DEFAULT_SAMPLES)
     if isinstance(at, Every):
         sign = 1.0 if until >= start else -1.0
-        count = math.ceil(abs(until - start) / at.interval * (1 - 1e-12))
+        if abs(until - start) / at.interval > MOST_SAMPLES:
+            raise OutOfRangeError(
+                f"the sample interval {at.interval:g} s asks for more than {MOST_SAMPLES:g} samples"
+            )
+        # until - start is rounded as start and until are.
+        rounding = 4.0 * np.finfo(float).eps * max(abs(start), abs(until))
+        span = abs(until - start) * (1 - 1e-12) - rounding
+        count = max(math.ceil(span / at.interval), 1)
         inner = start + sign * at.interval * np.arange(count)
         return np.append(inner, until)
-    times = np.asarray(at, dtype=float).ravel()
+    try:
+        times = np.asarray(None if isinstance(at, str) else at, dtype=float).ravel()
+    except (TypeError, ValueError):
+        times = np.array([np.nan])
+    if isinstance(at, str) or np.any(np.isnan(times)):
+        raise OutOfRangeError(f"the sample times must be numbers or every(...), not {at!r}")
     low, high = min(start, until), max(start, until)
     outside = ~np.isfinite(times) | (times < low) | (times > high)
     if np.any(outside):
@@ -140,7 +154,11 @@ class _Run:
         self.progress = progress
         self.record = _Record([prepared.values])
         self.monitor = Monitor(
-            prepared.problem, prepared.values, prepared.scales, prepared.start_time
+            prepared.problem,
+            prepared.values,
+            prepared.scales,
+            prepared.start_time,
+            surplus=prepared.surplus,
         )
         self.angles = np.array(prepared.wrapped, dtype=int)
         self.entered = prepared.start_time
@@ -485,6 +503,8 @@ class _Run:
         prepared, problem = self.prepared, self.prepared.problem
         first, last = self.record.boundaries[0], self.record.boundaries[-1]
         low, high = min(first.time, last.time), max(first.time, last.time)
+        if not is_number(moment):
+            raise OutOfRangeError(f"the time is {moment!r}, but must be a number")
         if not low <= moment <= high:
             raise OutOfRangeError(f"the run covers {low:g} to {high:g} s, not t = {moment:g} s")
         here = [b for b in self.record.boundaries if self.sign * (b.time - moment) <= 0.0][-1]

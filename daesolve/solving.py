@@ -29,6 +29,7 @@ def solve(
     default_rate: float = DEFAULT_RATE,
     scales: Mapping[str, float] | None = None,
     redundant: Redundant = "error",
+    redundant_weights: Mapping[str, float] | None = None,
     rank_loss: RankLoss = "stop",
     progress: Progress | None = None,
 ) -> Trajectory:
@@ -63,7 +64,12 @@ def solve(
         The scale of goals by name: the energy scale is {"energy": ...}, in J.
     redundant
         What to do with constraints that depend on each other everywhere: "error", "drop" the
-        dependent ones, or share the reactions by "minimum-norm".
+        dependent ones, or share the reactions by "minimum-norm". Contradictory ones are refused
+        whatever is asked for; where their reactions enter a force (friction), only "minimum-norm"
+        tells which motion is meant.
+    redundant_weights
+        How much of a shared load a goal's reaction takes with "minimum-norm", by the goal's name:
+        2 takes twice as much as 1, which holds for the others.
     rank_loss
         What to do where constraints depend on each other at isolated positions: "stop" or "pass".
     progress
@@ -93,6 +99,7 @@ def solve(
             default_rate=default_rate,
             scales=scales or {},
             redundant=redundant,
+            redundant_weights=redundant_weights or {},
             rank_loss=rank_loss,
         ),
     )

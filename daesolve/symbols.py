@@ -92,6 +92,9 @@ class SymbolVector:
         for name in names:
             if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name):
                 raise PosingError(f"the {kind} name {name!r} is no identifier")
+        for name, unit in zip(names, units, strict=True):
+            if not isinstance(unit, str):
+                raise PosingError(f"the unit of the {kind} {name!r} is {unit!r}, no word")
         self.names = names
         self.units = units
         self.kind = kind
@@ -181,10 +184,8 @@ class Parameters(SymbolVector):
     ) -> None:
         names = tuple(defaults)
         super().__init__(names, tuple(units[n] for n in names), kind)
-        self.defaults = dict(defaults)
         self.ranges = dict(ranges)
-        for name, value in self.defaults.items():
-            self.check(name, value)
+        self.defaults = {name: self.check(name, value) for name, value in defaults.items()}
 
     def check(self, name: str, value: object) -> float:
         """Return a value as a float, or say why it cannot be.
@@ -228,6 +229,11 @@ def implicit(**units: str) -> DifferentiableVector:
 def auxiliaries(**entries: ca.SX | tuple[ca.SX, str]) -> Auxiliaries:
     """Name expressions of time and positions: `auxiliaries(contact_x=(q.x + r * n, "m"))`."""
     pairs = {n: entry if isinstance(entry, tuple) else (entry, "") for n, entry in entries.items()}
+    for name, (meaning, _) in pairs.items():
+        if not isinstance(meaning, ca.SX | float | int):
+            raise PosingError(
+                f"auxiliary {name!r} must be a CasADi SX expression, not {type(meaning).__name__}"
+            )
     return Auxiliaries(
         {name: ca.SX(meaning) for name, (meaning, _) in pairs.items()},
         {name: unit for name, (_, unit) in pairs.items()},
@@ -258,7 +264,11 @@ def parameters(
     ranges: dict[str, Interval] = {}
     for name, entry in entries.items():
         fields = entry if isinstance(entry, tuple) else (entry,)
-        defaults[name] = float(fields[0])
+        if not 1 <= len(fields) <= 3:
+            raise PosingError(f"the parameter {name!r} must be (value, unit, range), not {entry!r}")
+        if len(fields) == 3 and not isinstance(fields[2], Interval):
+            raise PosingError(f"the range of the parameter {name!r} is {fields[2]!r}, no Interval")
+        defaults[name] = fields[0]
         units[name] = fields[1] if len(fields) > 1 else ""
         ranges[name] = fields[2] if len(fields) > 2 else ANY  # pyright: ignore
     return Parameters(defaults, units, ranges)

@@ -20,6 +20,7 @@ from daesolve.goals import (
     Implicit,
     Invariant,
     Nonholonomic,
+    Relation,
     as_scalar,
 )
 from daesolve.lagrange import Kinematics, Motion, lagrange, newton_euler
@@ -131,6 +132,13 @@ class MechanicalSystem:
     outputs: Mapping[str, Output] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.coordinates, DifferentiableVector) or not len(self.coordinates):
+            raise PosingError(
+                f"coordinates must be at least one, from coordinates(), not {self.coordinates!r}"
+            )
+        as_scalar("the potential", self.potential)
+        if self.kinetic is not None:
+            as_scalar("the kinetic energy", self.kinetic)
         if (self.kinetic is None) == (self.mass_matrix is None):
             raise PosingError("give either kinetic (Lagrange) or mass_matrix (Newton-Euler)")
         if (self.velocities is None) != (self.kinematics is None):
@@ -177,9 +185,39 @@ class MechanicalSystem:
         return equations(self.dynamics, quantity, around)
 
     def without(self, names: Iterable[str]) -> MechanicalSystem:
-        """Return the system without some goals: their reactions vanish with them."""
+        """Return the system without some goals: their reactions are zero wherever they stand."""
         dropped = set(names)
-        return replace(self, goals=tuple(goal for goal in self.goals if goal.name not in dropped))
+        gone = [
+            goal.reaction
+            for goal in self.goals
+            if isinstance(goal, Goal) and goal.ideal and goal.name in dropped
+        ]
+        reactions = ca.vertcat(ca.SX(0, 1), *gone)
+
+        def freed(expression: Expression) -> ca.SX:
+            return ca.substitute(ca.SX(expression), reactions, ca.SX.zeros(*reactions.shape))
+
+        force = self.force
+        if isinstance(force, Mapping):
+            force = {name: freed(value) for name, value in force.items()}
+        elif isinstance(force, ca.SX):
+            force = freed(force)
+        else:
+            force = [freed(value) for value in force]
+        return replace(
+            self,
+            force=force,
+            goals=tuple(
+                replace(goal, residual=freed(goal.residual)) if isinstance(goal, Relation) else goal
+                for goal in self.goals
+                if goal.name not in dropped
+            ),
+            events=tuple(replace(e, guard=freed(e.guard)) for e in self.events),
+            outputs={
+                name: (freed(entry[0]), entry[1]) if isinstance(entry, tuple) else freed(entry)
+                for name, entry in self.outputs.items()
+            },
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,7 +262,7 @@ class ControlSystem:
                     f"goal {goal.name!r} of a control system must be a Goal, a Relation or an "
                     f"Invariant, not {type(goal).__name__}"
                 )
-        _ = self.dynamics
+        check_degrees(self.dynamics)
 
     @cached_property
     def dynamics(self) -> Dynamics:
@@ -258,6 +296,8 @@ def _column(owner: str, given: Forces, names: tuple[str, ...], kind: str) -> ca.
             ca.SX(0, 1),
             *[as_scalar(f"{owner} on {name!r}", given.get(name, 0.0)) for name in names],
         )
+    if not isinstance(given, ca.SX | Sequence) or isinstance(given, str):
+        raise PosingError(f"{owner} must be given by names or as a column, not as {given!r}")
     column = given if isinstance(given, ca.SX) else ca.vertcat(ca.SX(0, 1), *given)
     if column.numel() == 0:
         column = ca.SX(len(names), 1)
@@ -271,7 +311,10 @@ def _outputs(outputs: Mapping[str, Output]) -> tuple[dict[str, ca.SX], dict[str,
     expressions: dict[str, ca.SX] = {}
     units: dict[str, str] = {}
     for name, entry in outputs.items():
-        expression, unit = entry if isinstance(entry, tuple) else (entry, "")
+        pair = entry if isinstance(entry, tuple) else (entry, "")
+        if len(pair) != 2 or not isinstance(pair[1], str):
+            raise PosingError(f"output {name!r} must be an expression or (expression, unit)")
+        expression, unit = pair
         expressions[name] = as_scalar(f"output {name!r}", expression)
         units[name] = unit
     return expressions, units

@@ -71,9 +71,12 @@ def times(text: str | None) -> list[float] | None:
     if text is None:
         return None
     try:
-        return [float(entry) for entry in text.split(",") if entry.strip()]
+        found = [float(entry) for entry in text.split(",") if entry.strip()]
     except ValueError:
-        raise OutOfRangeError(f"--at takes times in s, T1,T2,..., not {text!r}") from None
+        found = []
+    if not found:
+        raise OutOfRangeError(f"--at takes times in s, T1,T2,..., not {text!r}")
+    return found
 
 
 def parameters_of(path: Path) -> dict[str, Any]:
@@ -86,10 +89,10 @@ def parameters_of(path: Path) -> dict[str, Any]:
     """
     if not path.is_file():
         raise OutOfRangeError(f"--parameters: there is no file {path}")
-    text = path.read_text(encoding="utf-8")
     try:
+        text = path.read_text(encoding="utf-8")
         table = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
-    except (tomllib.TOMLDecodeError, json.JSONDecodeError) as error:
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, json.JSONDecodeError) as error:
         raise OutOfRangeError(f"--parameters: {path} cannot be read: {error}") from None
     if not isinstance(table, dict):
         raise OutOfRangeError(f"--parameters: {path} must hold names and values")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 
 from daesolve.dynamics import Dynamics, GoalRow, ImplicitRow, InvariantRow
-from daesolve.errors import OutOfRangeError, unknown_name
+from daesolve.errors import OutOfRangeError, is_number, unknown_name
 
 Rate = float | str | None
 Rates = Mapping[str, float | None]
@@ -20,10 +19,12 @@ def check_rates(rate: Rate, rates: Rates) -> None:
     OutOfRangeError
         One is not; its goal is named.
     """
+    if not isinstance(rates, Mapping):
+        raise OutOfRangeError(f"rates must be goals with a rate each, not {rates!r}")
     for goal, entry in {"rate": rate, **rates}.items():
         if entry is None or (goal == "rate" and entry == "auto"):
             continue
-        if isinstance(entry, str) or not (math.isfinite(entry) and entry >= 0.0):
+        if not (is_number(entry) and entry >= 0.0):
             raise OutOfRangeError(
                 f"the rate of {goal!r} is {entry!r}, but must be a finite number >= 0"
             )
