@@ -62,7 +62,7 @@ class PluginError(DaesolveError, RuntimeError):
 
 
 class OutputExistsError(DaesolveError, FileExistsError):
-    """The directory for the results is there already and not empty."""
+    """The directory for the results is there already and not empty, or cannot be made."""
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> UnknownNameError:

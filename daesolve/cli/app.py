@@ -173,7 +173,7 @@ def run(
             settings["at"] = sample_times
             until = sample_times[-1] if until is None else until
         if out is not None:
-            reporting.require_empty(out)
+            reporting.make_empty(out)
         end = until if until is not None else bound.case.until
         with _progress(bound, end, quiet=quiet or as_json) as progress:
             trajectory = bound.solve(until, progress=progress, **settings)
@@ -211,7 +211,7 @@ def analyse(
     with _told():
         bound = options.case(problem, case, model, parameters, set_ or [], initial or [])
         if out is not None:
-            reporting.require_empty(out)
+            reporting.make_empty(out)
         with reporting.style():
             answer = bound.analyse(analysis)
         document = reporting.answer_document(
@@ -251,7 +251,7 @@ def compare(
     with _told():
         bound = options.case(problem, case, model, parameters, set_ or [], initial or [])
         if out is not None:
-            reporting.require_empty(out)
+            reporting.make_empty(out)
         found, document = comparing.compare(
             bound, formulations, solvers, tolerances, until, quiet=as_json
         )

@@ -42,9 +42,9 @@ __all__ = [
     "document",
     "dump",
     "load",
+    "make_empty",
     "page",
     "rebuild",
-    "require_empty",
     "style",
     "summary",
     "with_drawing",
@@ -111,13 +111,13 @@ def rebuild(directories: Sequence[Path], figures_of: FiguresOf | None = None) ->
     return _write_report(Path(directories[0]), runs, {name: of(name) for name in names})
 
 
-def require_empty(directory: Path) -> None:
-    """Refuse a directory for results that is there already and not empty.
+def make_empty(directory: Path) -> None:
+    """Make a directory for results, before they are computed; refuse one that is not empty.
 
     Raises
     ------
     OutputExistsError
-        It has something in it, or is a file.
+        It has something in it, is a file, or cannot be made.
     """
     if directory.is_dir():
         if any(directory.iterdir()):
@@ -127,6 +127,12 @@ def require_empty(directory: Path) -> None:
             )
     elif directory.exists():
         raise OutputExistsError(f"{str(directory)!r} is a file: name a directory for the results")
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputExistsError(
+            f"the directory {str(directory)!r} cannot be made: {error.strerror}"
+        ) from None
 
 
 def _write_report(

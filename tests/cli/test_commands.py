@@ -171,3 +171,8 @@ def test_the_module_is_the_same_program():
     words = [sys.executable, "-m", "daesolve", "list", "--json"]
     printed = subprocess.run(words, capture_output=True, text=True, check=True)
     assert json.loads(printed.stdout)["broken"] == []
+
+
+def test_a_directory_that_cannot_be_made_is_refused_before_the_run():
+    refused = call(*SHORT, "--out", "/proc/nowhere/run", code=2)
+    assert "'/proc/nowhere/run' cannot be made" in refused.stderr
