@@ -6,7 +6,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from daesolve.errors import OutputExistsError
-from daesolve.reporting import ReportError, page, rebuild, require_empty, write
+from daesolve.reporting import ReportError, make_empty, page, rebuild, write
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
 
@@ -133,10 +133,10 @@ def test_a_broken_run_leaves_the_old_report(tmp_path, told):
 
 
 def test_a_directory_that_is_not_empty_is_refused(tmp_path):
-    require_empty(tmp_path)
-    require_empty(tmp_path / "new")
+    make_empty(tmp_path)
+    make_empty(tmp_path / "new")
     (tmp_path / "file").touch()
     with pytest.raises(OutputExistsError, match="is not empty"):
-        require_empty(tmp_path)
+        make_empty(tmp_path)
     with pytest.raises(OutputExistsError, match="is a file"):
-        require_empty(tmp_path / "file")
+        make_empty(tmp_path / "file")
