@@ -33,9 +33,15 @@ from daesolve.linear import (
 )
 from daesolve.translation import function_of
 
-PROXIMAL_REFINEMENTS = 4
-PROXIMAL_EPSILON = 1e-9
-"""Small, so that positions of lower rank are passed quickly."""
+MOST_REFINEMENTS = 4
+PROXIMAL_REFINEMENTS = 2
+PROXIMAL_EPSILON = 3e-10
+"""Small, so that positions of lower rank are passed quickly.
+
+Within sqrt(epsilon) of them the shift lets go of the constraints, and the motion may leave its
+branch by about epsilon; yet an error of rounding in a constraint throws it off by that over
+sqrt(epsilon). With two refinements the sum is least between 1e-10 and 1e-9.
+"""
 SHARING_EPSILON = 1e-6
 """Larger: the shares of dependent reactions are right to rounding over this."""
 BACKWARD_ERROR = 1e-13
@@ -324,7 +330,7 @@ def choose_plan(
     """Decide scales and refinements from sample states.
 
     Refinements are added until the componentwise backward error at every sample is at rounding
-    level; a proximal elimination always takes four.
+    level; a proximal elimination always takes two.
 
     Parameters
     ----------
@@ -340,11 +346,11 @@ def choose_plan(
     scales = _block_scales(dynamics, samples, values)
     if proximal:
         return EliminationPlan(PROXIMAL_REFINEMENTS, True, scales)
-    for refinements in range(PROXIMAL_REFINEMENTS + 1):
+    for refinements in range(MOST_REFINEMENTS + 1):
         plan = EliminationPlan(refinements, False, scales)
         if _backward_error(dynamics, plan, samples, values) <= BACKWARD_ERROR:
             return plan
-    return EliminationPlan(PROXIMAL_REFINEMENTS, False, scales)
+    return EliminationPlan(MOST_REFINEMENTS, False, scales)
 
 
 def regularisations(

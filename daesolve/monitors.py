@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from daesolve.formulations import OdeProblem
+from daesolve.passages import Breach, PassageWatch
 from daesolve.trajectory import Drift, StepBlock
 from daesolve.translation import evaluate_block
 
@@ -126,6 +127,8 @@ class Monitor:
         The start of the run, s.
     surplus
         Goals that depend on the others everywhere, so that they have no grip to lose.
+    passes
+        Whether the run goes on where constraints lose rank; then it is watched there.
     """
 
     def __init__(
@@ -136,6 +139,7 @@ class Monitor:
         start_time: float,
         *,
         surplus: Sequence[str] = (),
+        passes: bool = False,
     ) -> None:
         self.problem, self.values, self.scales = problem, values, scales
         self.start_time = start_time
@@ -150,6 +154,8 @@ class Monitor:
         self.largest_kinetic = 0.0
         self.smallest_pivots = np.full(len(problem.pivot_goals), np.inf)
         self.lost_grip: LostGrip | None = None
+        self.breach: Breach | None = None
+        self._passages = PassageWatch(problem) if passes and problem.pivot_goals else None
         self._surplus = [problem.pivot_goals.index(name) for name in surplus]
         self._tail: _Grip | None = None
         self._squares: dict[int, np.ndarray] = {}
@@ -164,10 +170,17 @@ class Monitor:
         """Go on with other discrete values, and with a state that has another meaning."""
         self.values = values
         self._tail = None
+        if self._passages is not None:
+            self._passages.forget()
+
+    @property
+    def passages(self) -> int:
+        """How often the grip of a goal became weak and the run went on."""
+        return 0 if self._passages is None else self._passages.count
 
     def observe(self, block: StepBlock) -> None:
-        """Take in a block of accepted steps."""
-        if len(block.times):
+        """Take in a block of accepted steps; nothing counts after a breach."""
+        if len(block.times) and self.breach is None:
             with np.errstate(all="ignore"):
                 self._observe(block)
 
@@ -176,18 +189,46 @@ class Monitor:
             self.problem.residuals, block.times, block.states, self.values
         )
         count = len(self.problem.watched)
-        sizes = np.abs(table[:, :count])
+        sizes, pivots = np.abs(table[:, :count]), table[:, count + 1 :]
+        grips = np.where(np.isnan(pivots), 0.0, pivots)
+        grips[:, self._surplus] = 1.0
+        kinetic = np.fmax.accumulate(np.fmax(table[:, count], self.largest_kinetic))
+        kept = self._judge_passages(block, sizes, grips, kinetic)
+        if kept:
+            steps = StepBlock(block.times[:kept], block.states[:kept])
+            self.largest_kinetic = float(kinetic[kept - 1])
+            self._accumulate(steps.times, sizes[:kept])
+            self._watch_grip(steps, grips[:kept], influences[:kept])
+
+    def _accumulate(self, times: np.ndarray, sizes: np.ndarray) -> None:
         worst = np.where(np.isnan(sizes), np.inf, sizes)
         self.largest = np.maximum(self.largest, worst.max(axis=0, initial=0.0))
-        steps = np.abs(np.diff(block.times, prepend=self._last_time))
+        steps = np.abs(np.diff(times, prepend=self._last_time))
         before = np.vstack([self.last, sizes[:-1]])
         mean = (0.5 * before + 0.5 * sizes) * steps[:, None]
         self.correction += np.where(self._rates > 0.0, self._rates * mean.sum(axis=0), 0.0)
         self.last = sizes[-1]
-        self._last_time = float(block.times[-1])
-        self.largest_kinetic = max(self.largest_kinetic, float(np.max(table[:, count])))
-        self._bin(block.times, sizes)
-        self._watch_grip(block, table[:, count + 1 :], influences)
+        self._last_time = float(times[-1])
+        self._bin(times, sizes)
+
+    def _judge_passages(
+        self, block: StepBlock, sizes: np.ndarray, grips: np.ndarray, kinetic: np.ndarray
+    ) -> int:
+        """Return how many steps of a block are to be trusted."""
+        if self._passages is None:
+            return len(block.times)
+        states = self.problem.visible(block.times, block.states, self.values)
+        velocities = states[:, -self.problem.recover.nnz_out(0) :]
+        scales = self._scales(float(kinetic[-1]))
+        relative = np.where(np.isnan(sizes), np.inf, sizes) / scales
+        self.breach = self._passages.observe(block, velocities, relative, grips)
+        if self.breach is None:
+            return len(block.times)
+        return int(np.sum(np.flatnonzero(block.times == self.breach.last_time)[:1] + 1))
+
+    def _scales(self, kinetic: float) -> np.ndarray:
+        """Return the scales; the energy's is the largest kinetic energy, unless one is given."""
+        return np.where(np.isnan(self.scales), kinetic if kinetic > 0.0 else 1.0, self.scales)
 
     def _bin(self, times: np.ndarray, sizes: np.ndarray) -> None:
         elapsed = np.abs(times - self.start_time)
@@ -202,11 +243,9 @@ class Monitor:
             self._squares[number] = self._squares.get(number, 0.0) + total
             self._counts[number] = self._counts.get(number, 0) + int(chosen.sum())
 
-    def _watch_grip(self, block: StepBlock, pivots: np.ndarray, influences: np.ndarray) -> None:
-        if not pivots.size or self.lost_grip is not None:
+    def _watch_grip(self, block: StepBlock, grips: np.ndarray, influences: np.ndarray) -> None:
+        if not grips.size or self.lost_grip is not None:
             return
-        grips = np.where(np.isnan(pivots), 0.0, pivots)
-        grips[:, self._surplus] = 1.0
         self.smallest_pivots = np.minimum(self.smallest_pivots, grips.min(axis=0))
         steps = _Grip(block.times, block.states, grips, influences)
         steps = steps if self._tail is None else self._tail.then(steps)
@@ -249,10 +288,9 @@ class Monitor:
     def drift(self) -> Mapping[str, Drift]:
         """Return the drift of everything that is watched."""
         result: dict[str, Drift] = {}
+        scales = self._scales(self.largest_kinetic)
         for index, watched in enumerate(self.problem.watched):
-            scale = float(self.scales[index])
-            if math.isnan(scale):
-                scale = self.largest_kinetic if self.largest_kinetic > 0 else 1.0
+            scale = float(scales[index])
             result[watched.name] = Drift(
                 driven=watched.driven,
                 max_abs=float(self.largest[index]),

@@ -212,38 +212,44 @@ def check_degrees(dynamics: Dynamics) -> None:
             raise NoInfluenceError(
                 f"the implicit goal {row.name!r} does not contain the unknown that it is to define"
             )
-    for index, row in enumerate(dynamics.rows):
+    for row in dynamics.rows:
         if not ca.depends_on(row.chain[0], dynamics.x):
             raise NoInfluenceError(
                 f"no reaction can influence the goal {row.name!r}: its residual contains no "
                 "coordinate and no velocity"
             )
-        if row.typical is not None:
-            continue
-        if row.kind == "control":
+        if row.kind == "control" and row.typical is None:
             _check_control(dynamics, row, _influence(dynamics, row))
-        else:
-            _check_mechanical(dynamics, index)
+    if any(row.kind != "control" for row in dynamics.rows):
+        _check_mechanical(dynamics)
 
 
-def _check_mechanical(dynamics: Dynamics, index: int) -> None:
-    """Refuse a constraint whose residual changes with the velocities nowhere, or not at rest."""
-    row, values = dynamics.rows[index], dynamics.value_vector({})
-    moving: list[float] = []
-    resting: list[float] = []
+def _check_mechanical(dynamics: Dynamics) -> None:
+    """Refuse constraints whose residual changes with the velocities nowhere, or not at rest."""
+    values = dynamics.value_vector({})
+    moving: list[np.ndarray] = []
+    resting: list[np.ndarray] = []
     for state in _random_states(dynamics):
         still = state.copy()
         still[dynamics.position_count :] = 0.0
         for place, sizes in ((state, moving), (still, resting)):
-            gradient = dynamics.matrices(0.3, place, values)["jacobian"][index]
-            if np.all(np.isfinite(gradient)):
-                sizes.append(float(np.linalg.norm(gradient)))
-    if moving and max(moving) == 0.0:
+            gradients = dynamics.matrices(0.3, place, values)["jacobian"]
+            sizes.append(np.linalg.norm(gradients, axis=1))
+    for row, going, still in zip(
+        dynamics.rows, np.transpose(moving), np.transpose(resting), strict=True
+    ):
+        if row.typical is None:
+            _check_gradient(row, going[np.isfinite(going)], still[np.isfinite(still)])
+
+
+def _check_gradient(row: GoalRow, moving: np.ndarray, resting: np.ndarray) -> None:
+    """Judge the lengths of a constraint's gradient in motion and at rest, where it is finite."""
+    if moving.size and np.max(moving) == 0.0:
         raise NoInfluenceError(
             f"no reaction influences the goal {row.name!r}: its residual does not change "
             "with the velocities"
         )
-    if moving and resting and max(resting) < 1e-12 * max(moving):
+    if moving.size and resting.size and np.max(resting) < 1e-12 * np.max(moving):
         raise _undefined(row, "at rest")
 
 

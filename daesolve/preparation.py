@@ -49,6 +49,7 @@ from daesolve.rank import (
     constraint_rank,
     relative_power,
 )
+from daesolve.rates import automatic_rate, stiffness_warning
 from daesolve.redundancy import check_weights, friction_on_redundant
 from daesolve.sizes import (
     floors,
@@ -68,8 +69,6 @@ Redundant = Literal["error", "drop", "minimum-norm"]
 RankLoss = Literal["stop", "pass"]
 
 DEFAULT_RATE = 10.0
-AUTO_RATE = 0.05
-"""Rate times median step of the probe, for the rate "auto"."""
 
 
 @dataclass(frozen=True)
@@ -223,17 +222,21 @@ def prepare(system: System, request: Request) -> Prepared:
     whole = problem if problem.chart is None else problem.chart.whole
     probe = run_probe(whole, whole.value_vector(values), start, request.start_time, request.until)
     values = _charted(problem, start, request.start_time, values, probe.path)
-    if getattr(formulation, "rate", None) == "auto":
-        automatic = AUTO_RATE / probe.median_step
+    if _leaves_the_rate(formulation, request):
+        automatic, reason = automatic_rate(probe, passes=request.rank_loss == "pass")
         automatic_rates = formulation.chosen_rates(dynamics, automatic)
         rates = {goal: automatic_rates[goal] for goal in rates}
-        notes.append(f"rate {automatic:.4g} 1/s, from a median step of {probe.median_step:.3g} s")
+        notes.append(f"rate {automatic:.4g} 1/s, for {reason}")
     values |= {f"rate_{goal}": direction * (rate or 0.0) for goal, rate in rates.items()}
     numbers = dynamics.value_vector({name: values[name] for name in dynamics.values})
     values |= floors(dynamics, numbers, samples, probe, request.scales)
     values |= typical_influences(probe)
     steps = abs(request.until - request.start_time) / probe.mean_step
     solver = _solver(request.solver, formulation, problem, steps, notes)
+    fastest = max((rate for rate in rates.values() if rate is not None), default=0.0)
+    warning = stiffness_warning(solver, fastest, probe)
+    if warning is not None:
+        notes.append(warning)
     compilation = solver.compile(problem)
     notes.extend(compilation.notes)
     numbers = problem.value_vector(values)
@@ -271,6 +274,13 @@ def prepare(system: System, request: Request) -> Prepared:
         path=probe.path,
         notes=tuple(notes),
     )
+
+
+def _leaves_the_rate(formulation: Formulation, request: Request) -> bool:
+    """Tell whether the rate is automatic: asked for, or nobody chose one for passing."""
+    rate = getattr(formulation, "rate", request.default_rate)
+    unchosen = rate is None and request.default_rate == DEFAULT_RATE
+    return rate == "auto" or (unchosen and request.rank_loss == "pass")
 
 
 def _check_kinds(request: Request) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 
 from daesolve.errors import OutOfRangeError, is_number
 from daesolve.monitors import Monitor
+from daesolve.passages import Breach
 from daesolve.preparation import Prepared
 from daesolve.solvers import EventHit, SegmentEnd, State, Status
 from daesolve.trajectory import (
@@ -97,6 +98,10 @@ def sample_times(at: At, start: float, until: float) -> np.ndarray:
     return times
 
 
+class _BreachedError(Exception):
+    """Ends a segment in which the motion left its branch: what follows is not to be trusted."""
+
+
 @dataclass
 class _Boundary:
     """The state at the start of a segment.
@@ -159,6 +164,7 @@ class _Run:
             prepared.scales,
             prepared.start_time,
             surplus=prepared.surplus,
+            passes=prepared.rank_loss == "pass",
         )
         self.angles = np.array(prepared.wrapped, dtype=int)
         self.entered = prepared.start_time
@@ -221,7 +227,8 @@ class _Run:
             self.record.boundaries.append(here)
             end = self._segment(here, self._reach(here, boundary))
             left = self._left_chart(end)
-            if not left and (end.status is not Status.REACHED or end.time == boundary):
+            ended = not left and (end.status is not Status.REACHED or end.time == boundary)
+            if ended or self._lost_for_good():
                 return here, end
             if left:
                 self.stretch = LONGER * max(abs(end.time - self.entered), SHORTEST * abs(boundary))
@@ -275,13 +282,11 @@ class _Run:
         prepared = self.prepared
         pending = self.times[self.order[len(self.record.samples) :]]
         at = pending[self.sign * (pending - boundary) <= 0.0]
-        end = prepared.solver.segment(
-            prepared.problem,
-            State(here.time, here.state, self.record.modes[here.mode]),
-            boundary,
-            at,
-            self.monitor.observe,
-        )
+        start = State(here.time, here.state, self.record.modes[here.mode])
+        try:
+            end = prepared.solver.segment(prepared.problem, start, boundary, at, self._watch)
+        except _BreachedError:
+            end = self._up_to_breach(start, at)
         self._keep(end.samples, here)
         for hit in end.hits[:-1] if self._left_chart(end) else end.hits:
             if not self._seen(hit):
@@ -289,6 +294,22 @@ class _Run:
         self.record.steps += end.steps
         self.record.rhs_evaluations += end.rhs_evaluations
         return end
+
+    def _watch(self, block: StepBlock) -> None:
+        self.monitor.observe(block)
+        if self.monitor.breach is not None:
+            raise _BreachedError
+
+    def _up_to_breach(self, start: State, at: np.ndarray) -> SegmentEnd:
+        """Integrate again, as far as the run is to be trusted: for samples and events."""
+        breach, prepared = self.monitor.breach, self.prepared
+        assert breach is not None
+        until = breach.last_time
+        if self.sign * (until - start.time) <= 0.0:
+            nothing = np.empty((0, prepared.problem.size))
+            return SegmentEnd(Status.FAILED, "", until, breach.last_state, nothing, (), 0, 0)
+        kept = at[self.sign * (at - until) <= 0.0]
+        return prepared.solver.segment(prepared.problem, start, until, kept, _ignore)
 
     def _seen(self, hit: EventHit) -> bool:
         """Tell whether an event at a boundary was counted in the segment before."""
@@ -354,6 +375,8 @@ class _Run:
         )[0][0]
 
     def _lost_for_good(self) -> bool:
+        if self.monitor.breach is not None:
+            return True
         lost = self.monitor.lost_grip
         if lost is None or self.prepared.rank_loss == "pass":
             return False
@@ -361,8 +384,8 @@ class _Run:
         return not (at_rest and self.prepared.solver.steps_over)
 
     def _cut(self, end: SegmentEnd) -> SegmentEnd:
-        """Take back what lies beyond the last step before the reactions lost their grip."""
-        lost = self.monitor.lost_grip
+        """Take back what lies beyond the last step that is to be trusted."""
+        lost = self.monitor.breach or self.monitor.lost_grip
         assert lost is not None
         ordered = self.times[self.order[: len(self.record.samples)]]
         kept = int(np.sum(self.sign * (ordered - lost.last_time) <= 0.0))
@@ -370,10 +393,15 @@ class _Run:
         self.record.events = [
             event for event in self.record.events if self.sign * (event.time - lost.last_time) <= 0
         ]
+        if isinstance(lost, Breach):
+            detail = self._named(lost.last_time, lost.last_state, self.record.boundaries[-1])
+            self.record.events.append(EventRecord(lost.time, lost.event, detail))
         return replace(end, time=lost.last_time, state=lost.last_state)
 
     def _verdict(self, end: SegmentEnd) -> tuple[Outcome, str] | None:
-        lost = self.monitor.lost_grip
+        breach, lost = self.monitor.breach, self.monitor.lost_grip
+        if breach is not None:
+            return Outcome.DEGENERATE, breach.sentence
         if lost is not None and self._lost_for_good():
             return Outcome.DEGENERATE, self._loss(lost.time, lost.goals)
         if end.status is Status.FAILED:
@@ -396,6 +424,8 @@ class _Run:
         """Say which reactions lost their grip, why, and what to change."""
         names = ", ".join(map(repr, goals))
         why = "constraints depend on each other there; ask for rank_loss = 'pass', or end before"
+        if self.prepared.rank_loss == "pass":
+            why = "the run could not pass; raise the rate, for instance to 'auto', or end before"
         if set(goals) <= set(self.prepared.problem.singular_goals):
             why = (
                 "no reaction influences them there, as at rest; pose them linear in the "
@@ -431,6 +461,10 @@ class _Run:
         if len(self.record.modes) > 1:
             description["notes"].append(
                 f"independent velocities chosen anew {len(self.record.modes) - 1} times"
+            )
+        if self.monitor.passages and self.monitor.breach is None:
+            description["notes"].append(
+                f"passed positions where constraints lose rank {self.monitor.passages} times"
             )
         lost = self.monitor.lost_grip
         if lost is not None and not self._lost_for_good():

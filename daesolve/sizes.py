@@ -14,14 +14,19 @@ from daesolve.consistency import Start, time_states
 from daesolve.dynamics import Dynamics
 from daesolve.errors import DegenerateStartError
 from daesolve.formulations import OdeProblem
+from daesolve.passages import WEAK
 from daesolve.rank import Samples
 from daesolve.solvers import BufferedFunction
 from daesolve.translation import evaluate_block, function_of
 
 PROBE_STEPS = 300
 PROBE_RTOL = 1e-8
+LOOKS = 8
+"""Places in a step of the probe at which the grip of goals is looked at."""
+LONG = 0.9
+"""A quantile of the steps that a few close to a singular position do not move."""
 ENDLESS = 20.0
-"""A step this many times the median tells a motion without a scale, a free flight."""
+"""A step this many times the long ones tells a motion without a scale, a free flight."""
 FLOOR = 0.05
 """The floor of an invariant's correction over the largest square of its gradient."""
 SMALLEST = 1e-3
@@ -42,8 +47,11 @@ class Probe:
 
     Parameters
     ----------
-    median_step, mean_step
-        s
+    typical_step, mean_step
+        s; half of the time is spent in steps longer than the typical one.
+    between
+        The shortest time between positions where a goal's grip is weak (the first counts from the
+        start), s; the length of the probe where it met none, infinite where none is to be passed.
     path
         (k, n) the states that it went through.
     states, reactions, kinetic
@@ -54,7 +62,8 @@ class Probe:
         How fast each state leaves its start, per s: the speed at which an angle grows.
     """
 
-    median_step: float
+    typical_step: float
+    between: float
     mean_step: float
     path: np.ndarray
     states: np.ndarray
@@ -77,6 +86,7 @@ def run_probe(
     rate = BufferedFunction(problem.rhs, values)
     state = problem.enter(start_time, start.state, values)
     times, states = [start_time], [state]
+    between = _Between(problem, values, start_time)
     if not np.all(np.isfinite(rate(start_time, state))):
         raise DegenerateStartError(
             "at the start the rate of the state is not finite; start beside this state"
@@ -87,10 +97,11 @@ def run_probe(
             stepper.step()
             if stepper.status == "failed" or not np.all(np.isfinite(stepper.y)):
                 break
+            between.look_into(stepper)
             times.append(float(stepper.t))
             states.append(stepper.y.copy())
             steps = np.abs(np.diff(times))
-            if len(steps) >= 10 and steps[-1] > ENDLESS * np.median(steps):
+            if len(steps) >= 10 and steps[-1] > ENDLESS * np.quantile(steps, LONG):
                 break
     table = np.array(states)
     moments = np.array(times)
@@ -101,7 +112,8 @@ def run_probe(
     pivots = dict(zip(problem.pivot_goals, measured[:, count + 1 :].T, strict=True))
     reactions = evaluate_block(problem.recover, moments, table, values)[1]
     return Probe(
-        median_step=float(np.median(steps)),
+        typical_step=_typical_step(steps),
+        between=between.shortest(),
         mean_step=float(np.mean(steps)),
         path=path,
         states=np.abs(path).max(axis=0),
@@ -110,6 +122,62 @@ def run_probe(
         grips={name: float(np.nanmax(pivots[name])) for name in problem.singular_goals},
         turning=np.abs(table - table[0]).max(axis=0) / max(abs(moments[-1] - moments[0]), 1e-300),
     )
+
+
+def _typical_step(steps: np.ndarray) -> float:
+    """Return the step in which half of the time is spent in shorter ones, half in longer ones."""
+    ordered = np.sort(steps)
+    spent = np.cumsum(ordered)
+    return float(ordered[np.searchsorted(spent, 0.5 * spent[-1])])
+
+
+class _Between:
+    """Finds how far apart positions of weak grip lie, also within the probe's steps."""
+
+    def __init__(self, problem: OdeProblem, values: np.ndarray, start_time: float) -> None:
+        self.problem, self.values = problem, values
+        self.times: list[np.ndarray] = [np.array([start_time])]
+        self.states: list[np.ndarray] = []
+
+    def look_into(self, stepper: DOP853) -> None:
+        """Take in a step of a system that may pass such positions."""
+        if self.problem.plan.proximal:
+            assert stepper.t_old is not None
+            inside = np.linspace(stepper.t_old, stepper.t, LOOKS + 1)[1:]
+            self.times.append(inside)
+            self.states.append(stepper.dense_output()(inside).T)
+
+    def shortest(self) -> float:
+        """Return the shortest time from one to the next, or from the start to the first, in s."""
+        times = np.concatenate(self.times)
+        elapsed = np.abs(times - times[0])
+        if not self.states:
+            return math.inf
+        table, _ = evaluate_block(
+            self.problem.residuals, times[1:], np.vstack(self.states), self.values
+        )
+        grips = np.nan_to_num(table[:, len(self.problem.watched) + 1 :])
+        if not grips.size:
+            return math.inf
+        largest = grips.max(axis=0)
+        least = (grips / np.where(largest > 0.0, largest, 1.0)).min(axis=1)
+        apart = np.diff(elapsed[1:][_valleys(least)], prepend=0.0)
+        return float(np.min(apart, initial=elapsed[-1]))
+
+
+def _valleys(height: np.ndarray) -> list[int]:
+    """Return where values are least between two that are larger by 1 / WEAK."""
+    found: list[int] = []
+    top, bottom, place = float(height[0]), math.inf, 0
+    for index, value in enumerate(height):
+        if value < bottom:
+            bottom, place = float(value), index
+        if bottom < WEAK * top and value > bottom / WEAK:
+            found.append(place)
+            top = bottom = float(value)
+        elif value > top:
+            top, bottom, place = float(value), float(value), index
+    return found
 
 
 def typical_influences(probe: Probe) -> dict[str, float]:

@@ -11,7 +11,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from daesolve.preparation import Prepared
+from daesolve.agreement import difference
+from daesolve.errors import UnsupportedError
+from daesolve.preparation import Prepared, check_pair
 from daesolve.simulation import At, simulate
 from daesolve.solvers import Solver, State, Status
 from daesolve.trajectory import StepBlock, Trajectory, Verification
@@ -41,19 +43,42 @@ def verify(
         The sample times of the run.
     solver
         What to repeat it with; None tightens the run's own.
+
+    Raises
+    ------
+    UnsupportedError
+        The other solver cannot take what was run.
     """
-    other = prepared.solver.tightened() if solver is None else solver
-    steps = float(run.statistics.steps)
-    other = other.resolved(prepared.problem, steps)
+    other = verifier(prepared, solver).resolved(prepared.problem, float(run.statistics.steps))
     other.compile(prepared.problem)
     repeated = simulate(replace(prepared, solver=other), at)
-    count = min(len(run.times), len(repeated.times))
-    difference = {
-        name: float(np.max(np.abs(values[:count] - repeated.states[name][:count]), initial=0.0))
-        for name, values in run.states.items()
-    }
-    settings = ", ".join(f"{name} {value:.3g}" for name, value in other.tolerances().items())
-    return Verification(f"{other.name}, {settings}", difference, lyapunov_time(prepared))
+    against = ", ".join(
+        [other.name, *(f"{name} {value:.3g}" for name, value in other.tolerances().items())]
+    )
+    if repeated.outcome is not run.outcome:
+        against += (
+            f", up to t = {repeated.end_time:.10g} s where it ended {repeated.outcome.value}"
+            + (f": {repeated.message}" if repeated.message else "")
+        )
+    found = difference(run, repeated, run.units)
+    return Verification(against, found.by_state if found else {}, lyapunov_time(prepared))
+
+
+def verifier(prepared: Prepared, asked: Solver | None = None) -> Solver:
+    """Return the solver that repeats a run: the one asked for, else the run's own, tightened.
+
+    Raises
+    ------
+    UnsupportedError
+        The one asked for cannot take what was run.
+    """
+    if asked is None:
+        return prepared.solver.tightened()
+    check_pair(prepared.formulation, asked)
+    refusal = asked.refusal(prepared.problem)
+    if refusal is not None:
+        raise UnsupportedError(refusal)
+    return asked
 
 
 def lyapunov_time(prepared: Prepared) -> float | None:

@@ -17,6 +17,7 @@ from daesolve.formulations.rates import (
     common_rate,
     constraint_rates,
     measured,
+    refuse_rates,
     with_single,
 )
 
@@ -43,7 +44,15 @@ class Index1(Formulation):
         check_rates(self.rate, self.rates)
 
     def chosen_rates(self, dynamics: Dynamics, default: float) -> dict[str, float | None]:
-        """Return the rate of each goal; invariants are measured."""
+        """Return the rate of each goal; invariants of velocities are measured.
+
+        Raises
+        ------
+        UnsupportedError
+            A rate of such an invariant is given.
+        """
+        idle = [r.name for r in dynamics.invariants if r.on == "velocities" and not r.by_relation]
+        refuse_rates(self.name, self.rates, idle, "which drives no invariants of velocities")
         common = common_rate(self.rate, default if self.rate == "auto" else 0.0)
         chosen = measured(dynamics, default) | constraint_rates(dynamics.rows, common)
         return with_single(chosen, self.rates)

@@ -27,6 +27,7 @@ from daesolve.formulations.rates import (
     common_rate,
     constraint_rates,
     invariant_rates,
+    refuse_rates,
     with_single,
 )
 from daesolve.linear import solve_definite, solve_small
@@ -54,11 +55,18 @@ class NullSpace(Formulation):
         check_rates(self.rate, self.rates)
 
     def chosen_rates(self, dynamics: Dynamics, default: float) -> dict[str, float | None]:
-        """Return the rate of each goal; constraints on velocities need none."""
+        """Return the rate of each goal; constraints on velocities need none.
+
+        Raises
+        ------
+        UnsupportedError
+            A rate of such a constraint is given.
+        """
         common = common_rate(self.rate, default)
         held = [row for row in dynamics.rows if row.degree > 1]
-        chosen = {row.name: None for row in dynamics.rows if row.degree == 1}
-        chosen |= constraint_rates((*held, *dynamics.implicit_rows), common)
+        exact = {row.name: None for row in dynamics.rows if row.degree == 1}
+        refuse_rates(self.name, self.rates, exact, "where constraints on velocities hold exactly")
+        chosen = exact | constraint_rates((*held, *dynamics.implicit_rows), common)
         return with_single(chosen | invariant_rates(dynamics.invariants, common), self.rates)
 
     def problem(

@@ -56,8 +56,13 @@ class Projected(Formulation):
 
     @property
     def shape(self) -> tuple[str, ...]:
-        """The names of both."""
-        return (self.name, *self.inner.shape)
+        """The names of both, and of what is switched off."""
+        return (self.name, *self.inner.shape, *sorted(self._off))
+
+    @property
+    def _off(self) -> set[str]:
+        rates = getattr(self.inner, "rates", {})
+        return {goal for goal, rate in rates.items() if not rate}
 
     @property
     def rate(self) -> object:
@@ -94,11 +99,10 @@ class Projected(Formulation):
                 "has not; take feedback"
             )
         saddle = Saddle(_ideal(dynamics), plan)
-        off = {goal for goal, rate in getattr(self.inner, "rates", {}).items() if not rate}
         invariants = [
             row
             for row in dynamics.invariants
-            if row.drive and conserved[row.name] and row.name not in off
+            if row.drive and conserved[row.name] and row.name not in self._off
         ]
         watched = tuple(_projected(entry, dynamics, invariants) for entry in inner.watched)
         project = _projection(dynamics, saddle, invariants, inner.size)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from daesolve.dynamics import Dynamics, GoalRow, ImplicitRow, InvariantRow
-from daesolve.errors import OutOfRangeError, is_number, unknown_name
+from daesolve.errors import OutOfRangeError, UnsupportedError, is_number, unknown_name
 
 Rate = float | str | None
 Rates = Mapping[str, float | None]
@@ -60,6 +60,21 @@ def with_single(chosen: Mapping[str, float | None], rates: Rates) -> dict[str, f
         if goal not in chosen:
             raise unknown_name("goal with a rate", goal, chosen)
     return {goal: rate or None for goal, rate in {**chosen, **rates}.items()}
+
+
+def refuse_rates(formulation: str, rates: Rates, idle: Iterable[str], why: str) -> None:
+    """Refuse rates of goals that a formulation does not drive.
+
+    Raises
+    ------
+    UnsupportedError
+        One is given.
+    """
+    for goal in idle:
+        if rates.get(goal):
+            raise UnsupportedError(
+                f"a rate of {goal!r} has no meaning in {formulation}, {why}; leave it out"
+            )
 
 
 def measured(dynamics: Dynamics, common: float) -> dict[str, float | None]:
