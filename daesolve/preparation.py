@@ -39,7 +39,7 @@ from daesolve.errors import (
     is_number,
     unknown_name,
 )
-from daesolve.formulations import FORMULATIONS, Feedback, Formulation, OdeProblem
+from daesolve.formulations import FORMULATIONS, Feedback, Formulation, OdeProblem, Projected
 from daesolve.goals import check_feedback
 from daesolve.rank import (
     POWER_TOLERANCE,
@@ -88,7 +88,7 @@ class Request:
     guess
         Start values that may be changed to make the state consistent.
     formulation, solver
-        None lets the library choose the solver and takes feedback.
+        None lets the library choose.
     default_rate
         The rate where nothing else is chosen, 1/s.
     scales
@@ -188,11 +188,11 @@ def prepare(system: System, request: Request) -> Prepared:
     check_system(system)
     dynamics = system.dynamics
     _check_request(dynamics, request)
-    formulation = request.formulation if request.formulation is not None else Feedback()
+    notes: list[str] = []
+    formulation = _formulation(dynamics, request, notes)
     if request.solver is not None:
         check_pair(formulation, request.solver)
     rates = formulation.chosen_rates(dynamics, request.default_rate)
-    notes: list[str] = []
     parameters, values = _numbers(dynamics, request)
     start = consistent_state(
         dynamics,
@@ -274,6 +274,22 @@ def prepare(system: System, request: Request) -> Prepared:
         path=probe.path,
         notes=tuple(notes),
     )
+
+
+def _formulation(dynamics: Dynamics, request: Request, notes: list[str]) -> Formulation:
+    """Return what was asked for, else feedback.
+
+    Where constraints lose rank, what throws the motion off its branch is the error with which it
+    arrives: there each step is projected besides.
+    """
+    if request.formulation is not None:
+        return request.formulation
+    if request.rank_loss == "pass" and dynamics.position_count and dynamics.rows:
+        notes.append(
+            "formulation projected, since positions where constraints lose rank are passed"
+        )
+        return Projected()
+    return Feedback()
 
 
 def _leaves_the_rate(formulation: Formulation, request: Request) -> bool:

@@ -467,7 +467,7 @@ class _Run:
                 f"passed positions where constraints lose rank {self.monitor.passages} times"
             )
         lost = self.monitor.lost_grip
-        if lost is not None and not self._lost_for_good():
+        if lost is not None and not self.monitor.passages and not self._lost_for_good():
             description["notes"].append(
                 f"went on past t = {lost.time:.10g} s, where {', '.join(lost.goals)} lost their "
                 "grip, and wherever else they did"

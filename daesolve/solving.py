@@ -52,7 +52,8 @@ def solve(
         Values in place of the defaults.
     formulation, solver
         How the equations are made integrable and by what they are integrated; by default
-        feedback, and Taylor's method (CVODES where that cannot be).
+        feedback (projected where rank loss is passed), and Taylor's method (CVODES where that
+        cannot be).
     at
         Sample times, `every(interval)`, or None for 1001 even samples.
     verify

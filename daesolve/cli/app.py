@@ -124,8 +124,11 @@ def run(
     until: Annotated[float | None, typer.Option(help="The end of the run, s.")] = None,
     at: Annotated[str | None, typer.Option(metavar="T1,T2,...", help="Sample times, s.")] = None,
     formulation: Annotated[
-        str, typer.Option(help="How the equations are formulated.")
-    ] = "feedback",
+        str | None,
+        typer.Option(
+            help="How the equations are formulated; feedback, or projected to pass a rank loss."
+        ),
+    ] = None,
     rate: Annotated[
         list[str] | None,
         typer.Option(metavar="[GOAL=]VALUE|off|auto", help="Feedback rates, 1/s."),

@@ -99,13 +99,14 @@ def parameters_of(path: Path) -> dict[str, Any]:
     return table
 
 
-def formulation(name: str, words: Sequence[str]) -> Formulation:
+def formulation(name: str | None, words: Sequence[str]) -> Formulation | None:
     """Make the formulation with its rates: `50`, `energy=off`, `auto`.
 
     Parameters
     ----------
     name
-        Its name; `projected:index-1` wraps another than feedback.
+        Its name; `projected:index-1` wraps another than feedback. None is feedback where there are
+        rates, else the automatic choice.
     words
         The rates.
 
@@ -114,6 +115,12 @@ def formulation(name: str, words: Sequence[str]) -> Formulation:
     UnknownNameError, OutOfRangeError
         No such formulation, a rate that is none, or rates for one that has none.
     """
+    if name is None:
+        return Feedback(**_rates(words)) if words else None
+    return _named_formulation(name, words)
+
+
+def _named_formulation(name: str, words: Sequence[str]) -> Formulation:
     outer, _, inner = name.partition(":")
     known = FORMULATIONS | {f"{Projected.name}:{n}": Projected for n in FORMULATIONS}
     if name not in known:
@@ -121,7 +128,7 @@ def formulation(name: str, words: Sequence[str]) -> Formulation:
     settings = _rates(words)
     if outer == Projected.name:
         if inner:
-            return Projected(formulation(inner, words))
+            return Projected(_named_formulation(inner, words))
         return Projected(Feedback(**settings))
     kind = FORMULATIONS[name]
     if settings and "rate" not in {entry.name for entry in fields(kind)}:  # pyright: ignore

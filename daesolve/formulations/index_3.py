@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from daesolve.dynamics import Dynamics
 from daesolve.elimination import EliminationPlan
+from daesolve.errors import UnsupportedError
 from daesolve.formulations.multipliers import FreeMotion
 from daesolve.formulations.problem import DaeProblem, Formulation
 from daesolve.formulations.rates import measured
@@ -33,13 +34,25 @@ class Index3(Formulation):
         conserved: Mapping[str, bool],
         rates: Mapping[str, float | None],
     ) -> DaeProblem:
-        """Build the functions; see `Formulation.problem`."""
+        """Build the functions; see `Formulation.problem`.
+
+        Raises
+        ------
+        UnsupportedError
+            The controls push every state, so that no error of a step can be judged.
+        """
         taken = [list(row.links.items())[-2:][0] for row in dynamics.rows]
         index = max((min(row.degree, 2) for row in dynamics.rows), default=0) + 1
-        return FreeMotion.of(dynamics, plan, conserved, rates).constrained(
+        problem = FreeMotion.of(dynamics, plan, conserved, rates).constrained(
             "index-3",
             [link for _, link in taken],
             imposed=[name for name, _ in taken],
             velocity_index=max(index - 1, 1),
             multiplier_index=index,
         )
+        if min(problem.indices[: problem.size]) > 1:
+            raise UnsupportedError(
+                "index-3 judges the error of a step by states that no control pushes, and here "
+                "all are pushed; take index-2"
+            )
+        return problem

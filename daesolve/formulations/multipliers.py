@@ -91,7 +91,7 @@ class FreeMotion:
         imposed
             The names of the residuals that are zero by these.
         velocity_index, multiplier_index
-            The indices of v and of z.
+            The indices of z and of what it pushes, of v and of the work integrals.
         surplus
             Constraints beyond those, for overdetermined solvers.
         stabilisers
@@ -107,6 +107,8 @@ class FreeMotion:
         arguments = [dynamics.t, x, z, dynamics.p]
         names = ["t", "x", "z", "p"]
         residuals = ca.vertcat(ca.SX(0, 1), *constraints, *self.relations())
+        fast = ca.vertcat(self.accelerations, self.metered)
+        pushed = ca.jacobian(fast, dynamics.reactions).sparsity().row()
         inherited: dict[str, Any] = {e.name: getattr(base, e.name) for e in fields(base)}
         inherited["watched"] = _imposed(base, imposed)
         return DaeProblem(
@@ -129,8 +131,7 @@ class FreeMotion:
             form=form,
             indices=(
                 *[1] * dynamics.position_count,
-                *[velocity_index] * dynamics.velocity_count,
-                *[velocity_index] * self.metered.numel(),
+                *[velocity_index if k in pushed else 1 for k in range(fast.numel())],
                 *[multiplier_index] * z.numel(),
             ),
         )
@@ -139,8 +140,7 @@ class FreeMotion:
 def _imposed(base: OdeProblem, names: Collection[str]) -> tuple[Watched, ...]:
     """Say of the residuals that the solver itself makes zero that they are driven."""
     return tuple(
-        replace(entry, driven=True, note="imposed at every step") if entry.name in names else entry
-        for entry in base.watched
+        replace(entry, driven=True) if entry.name in names else entry for entry in base.watched
     )
 
 

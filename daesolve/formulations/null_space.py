@@ -213,8 +213,5 @@ def _exact(dynamics: Dynamics, watched: tuple[Watched, ...]) -> tuple[Watched, .
     """Say of the constraints on velocities that they hold by construction."""
     held = {[*row.links][-1] for row in dynamics.rows}
     return tuple(
-        replace(entry, driven=True, rate=None, note="holds by the choice of velocities")
-        if entry.name in held
-        else entry
-        for entry in watched
+        replace(entry, driven=True, rate=None) if entry.name in held else entry for entry in watched
     )

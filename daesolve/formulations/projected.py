@@ -128,8 +128,7 @@ def _projected(entry: Watched, dynamics: Dynamics, invariants: list[InvariantRow
     held |= {row.name for row in (*dynamics.implicit_rows, *invariants)}
     if entry.name not in held:
         return entry
-    note = "projected" + ("; " + entry.note if entry.note else "")
-    return replace(entry, driven=True, note=note)
+    return replace(entry, driven=True)
 
 
 def _projection(
