@@ -5,7 +5,6 @@ Nothing here depends on where a run is sampled.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -289,6 +288,7 @@ class Monitor:
         """Return the drift of everything that is watched."""
         result: dict[str, Drift] = {}
         scales = self._scales(self.largest_kinetic)
+        times, sizes = self._histories(scales)
         for index, watched in enumerate(self.problem.watched):
             scale = float(scales[index])
             result[watched.name] = Drift(
@@ -298,29 +298,26 @@ class Monitor:
                 final_relative=float(self.last[index]) / scale,
                 scale=scale,
                 correction=float(self.correction[index]) / scale,
-                growth_exponent=self._growth(index, scale),
+                growth_exponent=_growth(times, sizes[:, index]),
                 note=watched.note,
-                history=self._history(index, scale),
+                history=tuple(zip(times.tolist(), sizes[:, index].tolist(), strict=True)),
             )
         return result
 
-    def _history(self, index: int, scale: float) -> tuple[tuple[float, float], ...]:
-        return tuple(
-            (
-                10.0 ** ((number + 0.5) / BINS_PER_DECADE),
-                math.sqrt(self._squares[number][index] / self._counts[number]) / scale,
-            )
-            for number in sorted(self._counts)
-        )
+    def _histories(self, scales: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the middles of the bins, (k,) s, and what was in them over the scales, (k, n)."""
+        numbers = np.array(sorted(self._counts), dtype=float)
+        rows = [np.sqrt(self._squares[n] / self._counts[n]) / scales for n in sorted(self._counts)]
+        table = np.array(rows).reshape(len(rows), len(scales))
+        return 10.0 ** ((numbers + 0.5) / BINS_PER_DECADE), table
 
-    def _growth(self, index: int, scale: float) -> float | None:
-        if not self._counts:
-            return None
-        times, size = np.array(self._history(index, scale)).T
-        recent = times > times[-1] / 100.0
-        times, size = times[recent], size[recent]
-        if len(times) < BINS_PER_DECADE or not np.all(np.isfinite(size)):
-            return None
-        if size[-1] < ROUNDING or np.any(size == 0.0):
-            return None
-        return float(np.polyfit(np.log10(times), np.log10(size), 1)[0])
+
+def _growth(times: np.ndarray, size: np.ndarray) -> float | None:
+    """Return the slope of a history, in log-log, over the last two decades of time."""
+    recent = times > times[-1] / 100.0 if times.size else np.zeros(0, dtype=bool)
+    times, size = times[recent], size[recent]
+    if len(times) < BINS_PER_DECADE or not np.all(np.isfinite(size)):
+        return None
+    if size[-1] < ROUNDING or np.any(size == 0.0):
+        return None
+    return float(np.polyfit(np.log10(times), np.log10(size), 1)[0])
