@@ -560,7 +560,7 @@ def describe(prepared: Prepared) -> dict[str, Any]:
     """Return what a run is, in words and numbers, for the report."""
     return {
         "parameters": dict(prepared.parameters),
-        "formulation": prepared.formulation.name,
+        "formulation": prepared.formulation.title,
         "solver": prepared.solver.name,
         "rates": dict(prepared.rates),
         "tolerances": prepared.solver.tolerances(),

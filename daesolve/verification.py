@@ -7,15 +7,17 @@ itself can be trusted.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 
 from daesolve.agreement import difference
 from daesolve.errors import UnsupportedError
-from daesolve.preparation import Prepared, check_pair
+from daesolve.formulations import DaeProblem
+from daesolve.preparation import DEFAULT_RATE, Prepared, check_pair
 from daesolve.simulation import At, simulate
-from daesolve.solvers import Solver, State, Status
+from daesolve.solvers import Dop853, Solver, State, Status
 from daesolve.trajectory import StepBlock, Trajectory, Verification
 
 SEPARATION = 1e-9
@@ -60,8 +62,20 @@ def verify(
             f", up to t = {repeated.end_time:.10g} s where it ended {repeated.outcome.value}"
             + (f": {repeated.message}" if repeated.message else "")
         )
+    return Verification(against, _differences(run, repeated), lyapunov_time(prepared))
+
+
+def _differences(run: Trajectory, repeated: Trajectory) -> Mapping[str, float]:
+    """Return how far the states differ over the samples, without any at the end.
+
+    They are not a number where the repetition ended otherwise: what it did not reach is unknown.
+    """
+    if repeated.outcome is not run.outcome:
+        return dict.fromkeys(run.states, math.nan)
     found = difference(run, repeated, run.units)
-    return Verification(against, found.by_state if found else {}, lyapunov_time(prepared))
+    if found is not None:
+        return found.by_state
+    return {name: abs(value - repeated.end_state[name]) for name, value in run.end_state.items()}
 
 
 def verifier(prepared: Prepared, asked: Solver | None = None) -> Solver:
@@ -98,6 +112,8 @@ def lyapunov_time(prepared: Prepared) -> float | None:
         # Both motions would have to change charts together.
         values = prepared.values[: len(chart.whole.values)]
         prepared = replace(prepared, problem=chart.whole, values=values)
+    if isinstance(prepared.problem, DaeProblem):
+        prepared = _with_feedback(prepared)
     sign = 1.0 if prepared.until >= prepared.start_time else -1.0
     sizes = _sizes(prepared, sign)
     visible = len(prepared.problem.labels.states)
@@ -133,6 +149,18 @@ def lyapunov_time(prepared: Prepared) -> float | None:
     if len(growth) <= 10 or total < CHAOTIC * max(math.log(len(growth)), 1.0):
         return None
     return span / total
+
+
+def _with_feedback(prepared: Prepared) -> Prepared:
+    """Return the same motion as an ordinary differential equation, drawn to the constraints.
+
+    The shadow starts beside them, where the solver of a differential-algebraic equation cannot.
+    """
+    names, values = [*prepared.problem.values], prepared.values.copy()
+    direction = 1.0 if prepared.until >= prepared.start_time else -1.0
+    for row in prepared.dynamics.rows:
+        values[names.index(f"rate_{row.name}")] = direction * DEFAULT_RATE
+    return replace(prepared, values=values, solver=Dop853())
 
 
 def _sizes(prepared: Prepared, sign: float) -> np.ndarray:

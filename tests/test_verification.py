@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 import daesolve as ds
+from daesolve.errors import UnsupportedError
+from daesolve.verification import lyapunov_time
 
-from .systems import oscillator, pendulum, prepared_run, wheel, wheel_state
+from .systems import chain, oscillator, pendulum, prepared_run, wheel, wheel_state
 
 
 def test_the_difference_of_two_tolerances_measures_the_error():
@@ -88,3 +90,46 @@ def test_a_system_that_rests_at_zero_has_no_lyapunov_time():
     system = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, potential=q.x**2 / 2)
     run = ds.solve(system, 30.0, {"x": 0.0, "x_dot": 0.0}, verify=True)
     assert run.verification.lyapunov_time is None
+
+
+def test_the_difference_is_taken_between_equal_times_in_any_order_of_the_samples():
+    """It stops at x = 1/2, a little sooner or later: one of the runs reaches a sample more."""
+    x = ds.states(x="")
+    system = ds.ControlSystem(x, {"x": -x.x}, events=[ds.Event("half", x.x - 0.5, then=ds.Stop())])
+    coarse = ds.Dop853(rtol=1e-4, atol=1e-4)
+    stops = [ds.solve(system, 5.0, {"x": 1.0}, solver=s).end_time for s in (coarse, ds.Taylor())]
+    assert stops[0] != stops[1]
+    at = [sum(stops) / 2, 0.0, 0.5]
+    run = ds.solve(system, 5.0, {"x": 1.0}, at=at, solver=coarse, verify=ds.Taylor())
+    assert run.verification.difference["x"] <= 1e-3
+
+
+def test_without_samples_the_ends_are_compared():
+    coarse = ds.Dop853(rtol=1e-6, atol=1e-6)
+    run = ds.solve(pendulum(), 10.0, {"x": -1.0}, at=[], solver=coarse, verify=True)
+    exact = ds.solve(pendulum(), 10.0, {"x": -1.0}).end_state["x"]
+    assert run.verification.difference["x"] == pytest.approx(
+        abs(run.end_state["x"] - exact), rel=0.5
+    )
+
+
+def test_a_repetition_that_ends_otherwise_is_told():
+    """With a step so large that its state is not finite before long."""
+    x = ds.states(x="")
+    system = ds.ControlSystem(x, {"x": -(x.x**3)})
+    run = ds.solve(system, 50.0, {"x": 9.0}, verify=ds.Dop853(fixed_step=1.0))
+    assert "where it ended failed" in run.verification.against
+    assert np.isnan(run.verification.difference["x"])
+
+
+def test_a_solver_that_cannot_take_what_was_run_is_refused():
+    with pytest.raises(UnsupportedError, match="the solver 'idas' cannot take"):
+        ds.solve(pendulum(), 1.0, {"x": -1.0}, verify=ds.Idas())
+
+
+@pytest.mark.parametrize("formulation", [ds.Feedback(), ds.Index1(), ds.Index2(), ds.GGL()])
+def test_chaos_is_seen_in_every_formulation(formulation):
+    """A double pendulum from far up: about 0.7 s, by feedback with Taylor's method."""
+    start = {"theta_1": 2.0, "theta_2": 2.5, "theta_dot_1": 0.0, "theta_dot_2": 0.0}
+    prepared = prepared_run(chain(2), 20.0, start, formulation=formulation)
+    assert lyapunov_time(prepared) == pytest.approx(0.7, rel=0.15)

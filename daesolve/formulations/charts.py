@@ -20,6 +20,7 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import cast
 
 import casadi as ca
@@ -32,7 +33,7 @@ from daesolve.errors import PosingError
 from daesolve.formulations.problem import Chart, OdeProblem
 from daesolve.goals import FALLING, Event, Stop
 from daesolve.linear import entries_of, factorize, minimum_degree_order, solve_definite
-from daesolve.translation import function_of
+from daesolve.translation import evaluate_block, function_of
 
 DEGRADED = 0.1
 """Of the squared volume that the independent velocities had when chosen: then they are again."""
@@ -159,37 +160,41 @@ class IndependentVelocities:
     ) -> np.ndarray:
         """Take velocities that serve all along the path; else those of the largest volume here."""
         numbers = p[: len(self.dynamics.values)]
-        here = _admissible(self.dynamics, time, states, numbers)
-        candidates = _candidates(here, self.count)
-        volumes = _volumes(here, candidates)
-        lasting = np.full(len(candidates), np.inf)
-        for other in path[:: max(len(path) // LOOKED_AT, 1)]:
-            there = _volumes(_admissible(self.dynamics, time, other, numbers), candidates)
-            lasting = np.minimum(lasting, there)
+        table = np.vstack([states, path[:: max(len(path) // LOOKED_AT, 1)]])
+        bases = self._admissible(time, table, numbers)
+        candidates = _candidates(bases[0], self.count)
+        volumes, *others = np.linalg.det(bases[:, candidates]) ** 2
+        lasting = np.min(others, axis=0, initial=np.inf)
         usable = volumes > USABLE * np.max(volumes)
         lasting = np.where(usable, lasting / np.where(usable, volumes, 1.0), 0.0)
         best = int(np.argmax(lasting))
         if not np.isfinite(lasting[best]) or lasting[best] < 2 * DEGRADED:
             best = int(np.argmax(volumes))
-        matrix = np.zeros((self.count, len(here)))
+        matrix = np.zeros((self.count, bases.shape[1]))
         matrix[np.arange(self.count), candidates[best]] = 1.0
-        chosen = np.concatenate([numbers, matrix.ravel(), [1.0]])
-        volume = ca.Function(
-            "volume", [self.dynamics.t, self.dynamics.x, self.p], [self.volume], {"cse": True}
+        return np.concatenate([numbers, matrix.ravel(), [volumes[best]]])
+
+    def _admissible(self, time: float, table: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+        """Return orthonormal bases, (k, nv, nw), of admissible velocities in the mass metric."""
+        times = np.full(len(table), time)
+        nv, held = self.dynamics.velocity_count, len(self.dynamics.rows)
+        mass, rows = evaluate_block(self._metric, times, table, numbers)
+        root = np.linalg.cholesky(mass.reshape(-1, nv, nv))
+        gradients = np.linalg.solve(root, rows.reshape(len(table), nv, held))
+        free = np.linalg.svd(gradients)[0][:, :, held:]
+        return np.linalg.solve(root.swapaxes(1, 2), free)
+
+    @cached_property
+    def _metric(self) -> ca.Function:
+        """(t, x, p) -> M and J, each a column."""
+        dynamics = self.dynamics
+        rows = ca.vertcat(ca.SX(0, dynamics.velocity_count), *[r.jacobian for r in dynamics.rows])
+        return function_of(
+            "metric",
+            [dynamics.t, dynamics.x, dynamics.p],
+            [ca.vec(dynamics.mass), ca.vec(rows)],
+            (["t", "x", "p"], ["mass", "jacobian"]),
         )
-        chosen[-1] = float(volume(time, states, chosen))
-        return chosen
-
-
-def _admissible(
-    dynamics: Dynamics, time: float, states: np.ndarray, numbers: np.ndarray
-) -> np.ndarray:
-    """Return an orthonormal basis, (nv, nw), of the admissible velocities in the mass metric."""
-    parts = dynamics.matrices(time, states, numbers)
-    root = np.linalg.cholesky(parts["mass"])
-    rows = np.linalg.solve(root, parts["jacobian"].T).T
-    free = np.linalg.svd(rows)[2][len(rows) :].T
-    return np.linalg.solve(root.T, free)
 
 
 def _candidates(basis: np.ndarray, count: int) -> np.ndarray:
@@ -199,11 +204,6 @@ def _candidates(basis: np.ndarray, count: int) -> np.ndarray:
         return np.array(list(itertools.combinations(range(total), count)), dtype=int)
     _, order = cast(tuple[np.ndarray, np.ndarray], qr(basis.T, mode="r", pivoting=True))
     return np.sort(order[:count])[None, :]
-
-
-def _volumes(basis: np.ndarray, candidates: np.ndarray) -> np.ndarray:
-    """Return the squared volume of each choice on the admissible velocities."""
-    return np.linalg.det(basis[candidates]) ** 2
 
 
 def _given(dynamics: Dynamics, count: int) -> tuple[ca.SX, ca.SX]:

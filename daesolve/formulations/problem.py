@@ -187,6 +187,11 @@ class Formulation(ABC):
     makes: ClassVar[str] = "ode"
 
     @property
+    def title(self) -> str:
+        """What it is called in reports and on the command line."""
+        return self.name
+
+    @property
     def form(self) -> str:
         """What it makes, of `FORMS`: solvers are refused by it before anything is built."""
         return self.makes

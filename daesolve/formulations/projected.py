@@ -50,6 +50,12 @@ class Projected(Formulation):
             )
 
     @property
+    def title(self) -> str:
+        """Its name, and that of what it wraps where that is no feedback."""
+        plain = self.inner.name == Feedback.name
+        return self.name if plain else f"{self.name}:{self.inner.name}"
+
+    @property
     def form(self) -> str:
         """That of the inner one."""
         return self.inner.form

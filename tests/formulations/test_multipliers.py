@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import casadi as ca
 import numpy as np
 import pytest
 
@@ -182,3 +183,38 @@ def test_a_pair_that_cannot_meet_is_refused_with_what_can_before_anything_is_com
 def test_a_rate_that_is_none_is_refused(rate):
     with pytest.raises(OutOfRangeError, match="rate"):
         ds.Index1(rate=rate)
+
+
+def test_index_1_refuses_a_rate_of_an_invariant_which_it_could_not_drive():
+    with pytest.raises(UnsupportedError, match="'energy' has no meaning in index-1"):
+        ds.Index1(rates={"energy": 10.0}).chosen_rates(pendulum().dynamics, 10.0)
+    rates = ds.Index1(rates={"energy": None}).chosen_rates(pendulum().dynamics, 10.0)
+    assert rates == {"rod": None, "energy": None}
+
+
+def shaped(last: str) -> ds.ControlSystem:
+    """Three integrators in a row behind a control; one of them is to follow a sine."""
+    x, u = ds.states(a="", b="", c=""), ds.reactions(u="")
+    goal = ds.Goal("goal", x[last] - ca.sin(ds.time))
+    return ds.ControlSystem(x, {"a": x.b, "b": x.c, "c": u.u - x.a}, controls=u, goals=[goal])
+
+
+@pytest.mark.parametrize("last", ["b", "a"])
+def test_index_3_judges_the_states_of_a_control_system_that_no_control_pushes(last):
+    """Goals of degree 2 and 3: u enters the rate of c alone."""
+    start = {"a": 0.0, "b": 1.0, "c": 0.0} if last == "a" else {"a": 0.0, "b": 0.0, "c": 1.0}
+    run = ds.solve(shaped(last), 2.0, start, formulation=ds.Index3())
+    exact = {"a": np.sin(run.times), "b": 1.0 - np.cos(run.times)}[last]
+    assert run.outcome is ds.Outcome.COMPLETED
+    np.testing.assert_allclose(run["a"], exact, atol=1e-7)
+    prepared = prepare(shaped(last), Request(1.0, initial=start, formulation=ds.Index3()))
+    assert isinstance(prepared.problem, DaeProblem)
+    assert prepared.problem.indices == (1, 1, 2, 3)
+
+
+def test_index_3_refuses_controls_that_push_every_state():
+    x, u = ds.states(a="", b=""), ds.reactions(u="")
+    rates = {"a": u.u - 2 * x.b, "b": -u.u - x.a}
+    system = ds.ControlSystem(x, rates, controls=u, goals=[ds.Goal("sum", x.a + x.b)])
+    with pytest.raises(UnsupportedError, match="take index-2"):
+        ds.solve(system, 1.0, {"a": 0.0, "b": 0.0}, formulation=ds.Index3())

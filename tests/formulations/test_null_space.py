@@ -12,9 +12,20 @@ import daesolve as ds
 from daesolve.errors import PosingError, UnsupportedError
 from daesolve.preparation import Request, prepare
 
-from ..systems import EPSILON, chain, chain_state, four_bar_state, four_bar_windows, pendulum, wheel
+from ..systems import (
+    EPSILON,
+    chain,
+    chain_state,
+    four_bar_state,
+    four_bar_windows,
+    oscillator,
+    pendulum,
+    sleigh,
+    wheel,
+)
 
 SWING = {"x": 1.0, "y": 0.0, "x_dot": 0.0}
+FREE = oscillator(), {"x": 1.0}
 
 
 def driven_pendulum() -> ds.MechanicalSystem:
@@ -208,3 +219,32 @@ def test_the_growth_of_errors_is_that_of_the_same_motion_in_all_states():
     times = [run.verification.lyapunov_time for run in runs]
     assert None not in times
     assert times[0] == pytest.approx(times[1], rel=0.3)
+
+
+def test_a_rate_of_a_constraint_that_holds_exactly_is_refused():
+    dynamics = sleigh().dynamics
+    with pytest.raises(UnsupportedError, match="'blade' has no meaning in null-space"):
+        ds.NullSpace(rates={"blade": 10.0}).chosen_rates(dynamics, 10.0)
+    assert ds.NullSpace(rates={"blade": None}).chosen_rates(dynamics, 10.0)["blade"] is None
+
+
+def test_a_run_ends_in_the_chart_in_which_constraints_lost_rank():
+    """A parallelogram that falls flat: what follows would be one new chart after the other."""
+    system, start = four_bar_windows(1), four_bar_state(1)
+    run = ds.solve(system, 4.0, start, formulation=ds.NullSpace(), solver=ds.Cvodes())
+    assert run.outcome is ds.Outcome.DEGENERATE
+    assert run.end_state["x_0"] == pytest.approx(run.at(run.end_time)["x_0"], abs=0.0)
+    assert len(run.times) == int(np.sum(np.linspace(0.0, 4.0, 1001) <= run.end_time))
+    lengths = np.hypot(run["x_0"], run["y_0"])
+    assert np.max(np.abs(lengths - 1.0)) < 1e-6
+    again = [note for note in run.description["notes"] if "chosen anew" in note]
+    assert again == ["independent velocities chosen anew 1 times"]
+
+
+@pytest.mark.parametrize("links", [0, 1, 3])
+def test_a_chart_begins_with_a_volume_of_one(links):
+    """What is chosen by numbers is what the event measures by symbols."""
+    system, start = (chain(links), chain_state([0.4, -1.0, 2.0][:links])) if links else FREE
+    prepared = prepare(system, Request(5.0, initial=start, formulation=ds.NullSpace()))
+    guards = prepared.problem.guards(0.0, prepared.initial, prepared.values)
+    assert float(np.asarray(guards).ravel()[-1]) == pytest.approx(0.9, abs=1e4 * EPSILON)

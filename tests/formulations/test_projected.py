@@ -113,3 +113,23 @@ def test_projection_wraps_other_formulations_alone():
     with pytest.raises(UnsupportedError, match="null-space"):
         ds.solve(pendulum(), 1.0, SWING, formulation=ds.Projected(ds.NullSpace()))
     assert ds.Projected(ds.Index2()).form == "index-2"
+
+
+@pytest.mark.parametrize("inner", [lambda **rates: ds.Feedback(0.0, **rates), ds.Index1])
+def test_what_is_switched_off_is_not_projected_after_a_run_that_projected_it(inner):
+    """The two differ in nothing else, and the problem of the first is kept."""
+    system = pendulum()
+    for rates, driven in (({}, True), ({"energy": None}, False)):
+        formulation = ds.Projected(inner(rates=rates))
+        prepared = prepare(system, Request(1.0, initial=SWING, formulation=formulation))
+        watched = {entry.name: entry.driven for entry in prepared.problem.watched}
+        assert watched == {"rod": True, "rod_dot": True, "energy": driven}
+
+
+def test_a_run_tells_what_was_projected():
+    for formulation, title in (
+        (ds.Projected(), "projected"),
+        (ds.Projected(ds.GGL()), "projected:ggl"),
+    ):
+        run = ds.solve(pendulum(), 0.1, SWING, formulation=formulation)
+        assert run.description["formulation"] == title
