@@ -298,13 +298,25 @@ def instantaneous(
     right = np.concatenate(
         [parts["force"].ravel(), -parts["bias"].ravel(), -parts["offsets"].ravel()]
     )
-    rows = np.linalg.norm(matrix, axis=1)
-    rows[rows == 0.0] = 1.0
-    columns = np.linalg.norm(matrix / rows[:, None], axis=0)
-    columns[columns == 0.0] = 1.0
-    scaled = matrix / rows[:, None] / columns[None, :]
-    solution = np.linalg.lstsq(scaled, right / rows, rcond=1e-13)[0] / columns
+    # M becomes of order one whatever the units: scaled by rows and columns as they come, light
+    # bodies would lose digits.
+    inertia = np.sqrt(np.abs(np.diag(parts["mass"])))
+    inertia[inertia == 0.0] = 1.0
+    rows, columns = np.ones(len(matrix)), np.ones(nv + nu)
+    rows[:nv] = columns[:nv] = inertia
+    matrix = matrix / rows[:, None] / columns
+    columns[nv:] = _lengths(matrix[:, nv:], 0)
+    matrix[:, nv:] /= columns[nv:]
+    rows[nv:] = _lengths(matrix[nv:], 1)
+    matrix[nv:] /= rows[nv:, None]
+    solution = np.linalg.lstsq(matrix, right / rows, rcond=1e-13)[0] / columns
     return solution[:nv], solution[nv:]
+
+
+def _lengths(matrix: np.ndarray, axis: int) -> np.ndarray:
+    """Return the lengths of rows (axis 1) or columns (axis 0), one for those that are zero."""
+    lengths = np.linalg.norm(matrix, axis=axis)
+    return np.where(lengths > 0.0, lengths, 1.0)
 
 
 def time_states(samples: Sequence[tuple[float, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:

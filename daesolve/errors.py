@@ -45,6 +45,10 @@ class DegenerateStartError(DaesolveError, ValueError):
     """The start is a position in which constraints lose their independence."""
 
 
+class NotStationaryError(DaesolveError, ValueError):
+    """The state is neither an equilibrium nor a steady motion; what changes is named."""
+
+
 class NoFreedomError(PosingError):
     """The constraints leave the system no motion of its own."""
 

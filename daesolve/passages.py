@@ -77,7 +77,8 @@ class Breach:
             )
         return (
             f"at t = {self.time:.10g} s, where {names} lose their grip, the motion left its branch "
-            f"({self.reason}): raise the rate, for instance to 'auto', or tighten the tolerance"
+            f"({self.reason}): take the formulation 'projected', raise the rate, for instance to "
+            "'auto', or tighten the tolerance"
         )
 
 

@@ -319,6 +319,10 @@ def _check_request(dynamics: Dynamics, request: Request) -> None:
             raise OutOfRangeError(f"{option} is {given!r}, but must be one of {', '.join(known)}")
     _check_kinds(request)
     check_named("redundant_weights", request.redundant_weights)
+    if request.redundant_weights and request.redundant != "minimum-norm":
+        raise OutOfRangeError(
+            "redundant_weights say how reactions are shared: they need redundant = 'minimum-norm'"
+        )
     for name, scale in check_named("scales", request.scales).items():
         if name not in dynamics.goal_names:
             raise unknown_name("goal with a scale", name, dynamics.goal_names)

@@ -98,8 +98,8 @@ def sample_times(at: At, start: float, until: float) -> np.ndarray:
     return times
 
 
-class _BreachedError(Exception):
-    """Ends a segment in which the motion left its branch: what follows is not to be trusted."""
+class _UntrustedError(Exception):
+    """Ends a segment in which reactions lost their grip: what follows is not to be trusted."""
 
 
 @dataclass
@@ -285,8 +285,8 @@ class _Run:
         start = State(here.time, here.state, self.record.modes[here.mode])
         try:
             end = prepared.solver.segment(prepared.problem, start, boundary, at, self._watch)
-        except _BreachedError:
-            end = self._up_to_breach(start, at)
+        except _UntrustedError:
+            end = self._up_to_loss(start, at)
         self._keep(end.samples, here)
         for hit in end.hits[:-1] if self._left_chart(end) else end.hits:
             if not self._seen(hit):
@@ -297,17 +297,17 @@ class _Run:
 
     def _watch(self, block: StepBlock) -> None:
         self.monitor.observe(block)
-        if self.monitor.breach is not None:
-            raise _BreachedError
+        if self.monitor.breach is not None or self._lost_for_good():
+            raise _UntrustedError
 
-    def _up_to_breach(self, start: State, at: np.ndarray) -> SegmentEnd:
+    def _up_to_loss(self, start: State, at: np.ndarray) -> SegmentEnd:
         """Integrate again, as far as the run is to be trusted: for samples and events."""
-        breach, prepared = self.monitor.breach, self.prepared
-        assert breach is not None
-        until = breach.last_time
+        loss, prepared = self.monitor.breach or self.monitor.lost_grip, self.prepared
+        assert loss is not None
+        until = loss.last_time
         if self.sign * (until - start.time) <= 0.0:
             nothing = np.empty((0, prepared.problem.size))
-            return SegmentEnd(Status.FAILED, "", until, breach.last_state, nothing, (), 0, 0)
+            return SegmentEnd(Status.FAILED, "", until, loss.last_state, nothing, (), 0, 0)
         kept = at[self.sign * (at - until) <= 0.0]
         return prepared.solver.segment(prepared.problem, start, until, kept, _ignore)
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from daesolve.errors import OutOfRangeError
 from daesolve.formulations import Formulation
 from daesolve.preparation import DEFAULT_RATE, RankLoss, Redundant, Request, prepare
 from daesolve.simulation import At, Progress, simulate
 from daesolve.solvers import Solver
 from daesolve.system import System
 from daesolve.trajectory import Trajectory
+from daesolve.verification import verifier
 from daesolve.verification import verify as verify_run
 
 
@@ -104,6 +106,10 @@ def solve(
             rank_loss=rank_loss,
         ),
     )
+    if isinstance(verify, Solver):
+        verifier(prepared, verify)
+    elif not isinstance(verify, bool):
+        raise OutOfRangeError(f"verify is {verify!r}, but must be True, False or a solver")
     run = simulate(prepared, at, progress)
     if verify and run.outcome.good:
         other = verify if isinstance(verify, Solver) else None

@@ -19,7 +19,7 @@ import casadi as ca
 import numpy as np
 
 from daesolve.dynamics import Dynamics
-from daesolve.errors import DaesolveError
+from daesolve.errors import NotStationaryError
 from daesolve.translation import function_of
 
 RANK_TOLERANCE = 1e-10
@@ -30,10 +30,6 @@ SHIFTS = (0.7, -1.9)
 """Shifts of a coordinate, in its own size or 1, under which a cyclic one changes nothing."""
 MOMENTS = (0.37, 1.1)
 """Later times (s) at which a steady motion is looked at again."""
-
-
-class NotStationaryError(DaesolveError, ValueError):
-    """The state is neither an equilibrium nor a steady motion; what changes is named."""
 
 
 @dataclass(frozen=True, eq=False)

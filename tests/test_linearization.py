@@ -16,11 +16,11 @@ import daesolve as ds
 from daesolve.cli.app import app
 from daesolve.errors import (
     DegenerateStartError,
+    NotStationaryError,
     OutOfRangeError,
     PosingError,
     UnknownNameError,
 )
-from daesolve.steady import NotStationaryError
 
 from .reference.rolling_wheel import DEFAULT_PARAMETERS as WHEEL
 from .systems import (

@@ -210,7 +210,7 @@ def analyse(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compute what is asked about a case besides its motion: rank, and a problem's own."""
+    """Compute what is asked about a case besides its motion: rank, linearization, its own."""
     with _told():
         bound = options.case(problem, case, model, parameters, set_ or [], initial or [])
         if out is not None:

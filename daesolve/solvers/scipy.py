@@ -29,9 +29,11 @@ from daesolve.trajectory import StepBlock
 from daesolve.translation import evaluate_block
 
 BLOCK = 500
-"""Steps after which events are looked for."""
+"""Steps after which events are looked for, and the monitors see them."""
 STUCK_AFTER = 200
 """Steps that must have moved the time."""
+REPEATED_BY = 1000
+"""Steps beyond which a part of one step cannot be repeated."""
 SMALLEST_RTOL = 100 * np.finfo(float).eps
 """SciPy's methods cannot do with less."""
 
@@ -115,9 +117,7 @@ class _Stepping:
     def run(self, observe: Observer) -> SegmentEnd:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            status, message = self._steps()
-        if len(self.times) > 1:
-            observe(StepBlock(np.array(self.times[1:]), np.array(self.states[1:])))
+            status, message = self._steps(observe)
         samples = np.array(self.samples).reshape(len(self.samples), len(self.start.x))
         return SegmentEnd(
             status,
@@ -130,7 +130,7 @@ class _Stepping:
             self.rate.calls,
         )
 
-    def _steps(self) -> tuple[Status, str]:
+    def _steps(self, observe: Observer) -> tuple[Status, str]:
         if not np.all(np.isfinite(self.rate(self.start.time, self.start.x))):
             return Status.FAILED, "the rate of the state is not finite"
         stepper = self.solver._start(self.problem, self.rate, self.start, self.until, 0.0)
@@ -140,10 +140,14 @@ class _Stepping:
             outcome = self._block(stepper)
             if self._stopped(first):
                 outcome = Status.STOPPED, ""
+            if len(self.times) > first + 1:
+                times, states = self.times[first + 1 :], self.states[first + 1 :]
+                observe(StepBlock(np.array(times), np.array(states)))
+                outcome = self._sample_again(first) or outcome
         return outcome
 
     def _block(self, stepper: OdeSolver) -> tuple[Status, str]:
-        """Take some steps, and the samples in them."""
+        """Take some steps, and samples where the method's own interpolant gives them."""
         for _ in range(BLOCK):
             if stepper.status != "running":
                 break
@@ -153,7 +157,8 @@ class _Stepping:
                 return Status.FAILED, "the steps have become too small to go on"
             if stepper.status == "failed" or not np.all(np.isfinite(state)):
                 return Status.FAILED, message or "the state is no longer finite"
-            self._sample(stepper, (self.times[-1], self.states[-1]), time)
+            if self.solver.dense_is_exact:
+                self._sample(stepper, time)
             if self.project is not None:
                 state = self.project(time, state)
                 stepper.y = state.copy()
@@ -174,13 +179,14 @@ class _Stepping:
         side = State(before[0], before[1], self.start.p)
         return self.solver._start(self.problem, self.rate, side, time, abs(time - before[0]))
 
-    def _advance(self, before: tuple[float, np.ndarray], time: float) -> np.ndarray:
-        """Integrate from the start of a step to a time within it."""
+    def _advance(self, before: tuple[float, np.ndarray], time: float) -> np.ndarray | None:
+        """Integrate from the start of a step to a time within it; None where it takes too long."""
         if time == before[0]:
             return before[1]
         stepper = self._beside(before, time)
-        for _ in _steps_that_move(stepper):
-            pass
+        for number, _ in enumerate(_steps_that_move(stepper)):
+            if number >= REPEATED_BY:
+                return None
         return stepper.y.copy()
 
     def _again(
@@ -193,19 +199,38 @@ class _Stepping:
             return lambda moments: np.repeat(before[1][:, None], len(moments), axis=1)
         return OdeSolution([before[0], *(time for time, _ in pieces)], [p for _, p in pieces])
 
-    def _sample(self, stepper: OdeSolver, before: tuple[float, np.ndarray], end: float) -> None:
+    def _sample(self, stepper: OdeSolver, end: float) -> None:
+        """Take the samples up to the end of a step that is not yet written down."""
         dense = None
-        while len(self.samples) < len(self.at):
-            time = float(self.at[len(self.samples)])
-            if self.sign * (time - end) > 0:
-                return
-            if time == stepper.t:
+        for time in self._pending(end):
+            if time == end:
                 self.samples.append(stepper.y.copy())
-            elif self.solver.dense_is_exact:
+            else:
                 dense = stepper.dense_output() if dense is None else dense
                 self.samples.append(np.array(dense(time)))
+
+    def _sample_again(self, first: int) -> tuple[Status, str] | None:
+        """Take the samples in the steps since one, each by a step from the step before it.
+
+        A step that many small ones cannot repeat passed over what it did not see: the run ends
+        before it.
+        """
+        ends = self.sign * np.array(self.times[first:])
+        for time in self._pending(self.times[-1]):
+            step = first + int(np.searchsorted(ends, self.sign * time))
+            if self.times[step] == time:
+                self.samples.append(self.states[step].copy())
             else:
-                self.samples.append(self._advance(before, time))
+                found = self._advance((self.times[step - 1], self.states[step - 1]), time)
+                if found is None:
+                    del self.times[step:], self.states[step:]
+                    return Status.FAILED, "a step passed over a singular position"
+                self.samples.append(found)
+        return None
+
+    def _pending(self, end: float) -> list[float]:
+        rest = self.at[len(self.samples) :]
+        return [float(time) for time in rest[self.sign * (rest - end) <= 0.0]]
 
     def _stopped(self, first: int) -> bool:
         """Write the events down since a step; end at the first one that stops, if any does."""
@@ -241,7 +266,8 @@ class _Stepping:
             return found
 
         def advance(step: int, time: float) -> np.ndarray:
-            return self._advance((times[step], states[step]), time)
+            found = self._advance((times[step], states[step]), time)
+            return dense(np.array([time]))[0] if found is None else found
 
         return Steps(times, states, inner_states(times, states, rates), dense, advance)
 
