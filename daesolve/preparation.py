@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 import casadi as ca
 import numpy as np
 
+from daesolve.choosing import check_pair, choose_solver
 from daesolve.consistency import (
     Start,
     check_named,
@@ -30,7 +31,6 @@ from daesolve.elimination import (
 )
 from daesolve.errors import (
     DegenerateStartError,
-    MissingBackendError,
     OutOfRangeError,
     PosingError,
     RedundantConstraintsError,
@@ -39,7 +39,7 @@ from daesolve.errors import (
     is_number,
     unknown_name,
 )
-from daesolve.formulations import FORMULATIONS, Feedback, Formulation, OdeProblem, Projected
+from daesolve.formulations import Feedback, Formulation, OdeProblem, Projected
 from daesolve.goals import check_feedback
 from daesolve.rank import (
     POWER_TOLERANCE,
@@ -59,8 +59,7 @@ from daesolve.sizes import (
     segment_length,
     typical_influences,
 )
-from daesolve.solvers import SOLVERS, Compilation, Cvodes, Solver, Taylor
-from daesolve.solvers.taylor import available as taylor_is_available
+from daesolve.solvers import Compilation, Solver
 from daesolve.starting import check_system, parameter_values
 from daesolve.system import System
 from daesolve.translation import evaluate_block
@@ -232,7 +231,7 @@ def prepare(system: System, request: Request) -> Prepared:
     values |= floors(dynamics, numbers, samples, probe, request.scales)
     values |= typical_influences(probe)
     steps = abs(request.until - request.start_time) / probe.mean_step
-    solver = _solver(request.solver, formulation, problem, steps, notes)
+    solver = choose_solver(request.solver, formulation, problem, steps, notes)
     fastest = max((rate for rate in rates.values() if rate is not None), default=0.0)
     warning = stiffness_warning(solver, fastest, probe)
     if warning is not None:
@@ -537,81 +536,3 @@ def _charted(
         return dict(values)
     numbers = problem.chart.choose(time, start.state, problem.value_vector(values), path)
     return dict(zip(problem.values, map(float, numbers), strict=True))
-
-
-MADE = {
-    "ode": "an ordinary differential equation",
-    "index-1": "a differential-algebraic equation of index 1",
-    "index-2": "a differential-algebraic equation of index 2",
-    "index-3": "a differential-algebraic equation of index 3",
-    "overdetermined": "more equations than unknowns",
-}
-"""What formulations make, in words."""
-
-
-def check_pair(formulation: Formulation, solver: Solver) -> None:
-    """Refuse a solver that cannot take what a formulation makes, before anything is built.
-
-    Raises
-    ------
-    UnsupportedError
-        It cannot; the formulations and solvers that go together are told.
-    """
-    form = formulation.form
-    if form in solver.forms:
-        return
-    fitting = [name for name, kind in SOLVERS.items() if form in kind.forms]
-    taken = [name for name, kind in FORMULATIONS.items() if kind.makes in solver.forms]
-    raise UnsupportedError(
-        f"the formulation {formulation.name!r} makes {MADE[form]}, which the solver "
-        f"{solver.name!r} cannot take; take {formulation.name!r} with {', '.join(fitting)}, or "
-        f"{solver.name!r} with {', '.join(taken)}"
-    )
-
-
-def _solver(
-    asked: Solver | None,
-    formulation: Formulation,
-    problem: OdeProblem,
-    steps: float,
-    notes: list[str],
-) -> Solver:
-    if asked is None:
-        asked = _chosen_solver(formulation, problem, steps, notes)
-    refusal = asked.refusal(problem)
-    if refusal is not None:
-        raise UnsupportedError(refusal)
-    return asked.resolved(problem, steps)
-
-
-def _chosen_solver(
-    formulation: Formulation, problem: OdeProblem, steps: float, notes: list[str]
-) -> Solver:
-    """Choose Taylor's method, CVODES where that cannot be, else the first that is installed."""
-    if formulation.form != "ode":
-        return _first_installed(formulation.form, notes)
-    if not taylor_is_available():
-        notes.append("solver cvodes, since heyoka is not installed here")
-        return Cvodes()
-    taylor = Taylor()
-    refusal = taylor.refusal(problem)
-    if refusal is not None:
-        notes.append(f"solver cvodes, since {refusal}")
-        return Cvodes()
-    notes.append(f"solver taylor for about {steps:.2g} steps")
-    return taylor
-
-
-def _first_installed(form: str, notes: list[str]) -> Solver:
-    missing: list[str] = []
-    for name, kind in SOLVERS.items():
-        if form not in kind.forms:
-            continue
-        try:
-            solver = kind()
-        except MissingBackendError as error:
-            missing.append(str(error))
-            continue
-        notes.append(f"solver {name}, for {MADE[form]}")
-        return solver
-    raise MissingBackendError(f"no solver for {MADE[form]} is installed here: {'; '.join(missing)}")

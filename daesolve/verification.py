@@ -13,9 +13,10 @@ from dataclasses import replace
 import numpy as np
 
 from daesolve.agreement import difference
+from daesolve.choosing import check_pair
 from daesolve.errors import UnsupportedError
 from daesolve.formulations import DaeProblem
-from daesolve.preparation import DEFAULT_RATE, Prepared, check_pair
+from daesolve.preparation import DEFAULT_RATE, Prepared
 from daesolve.simulation import At, simulate
 from daesolve.solvers import Dop853, Solver, State, Status
 from daesolve.trajectory import StepBlock, Trajectory, Verification
