@@ -22,6 +22,7 @@ True
 
 from daesolve.comparison import Comparison, compare
 from daesolve.errors import DaesolveError
+from daesolve.events import EITHER, FALLING, RISING, Event, Record, Reset, Stop
 from daesolve.formulations import (
     GGL,
     Feedback,
@@ -34,24 +35,18 @@ from daesolve.formulations import (
     Projected,
 )
 from daesolve.goals import (
-    EITHER,
-    FALLING,
-    RISING,
-    Event,
     Goal,
     Holonomic,
     Implicit,
     Invariant,
     Nonholonomic,
-    Record,
     Relation,
-    Stop,
 )
 from daesolve.linearization import linearize
 from daesolve.problem import Answer, Case, Problem, choice
 from daesolve.reference import ReferenceRun, reference_run
 from daesolve.registry import problem, problems
-from daesolve.simulation import every
+from daesolve.sampling import every
 from daesolve.solvers import (
     AssimuloCvode,
     AssimuloIda,
@@ -133,6 +128,7 @@ __all__ = [
     "Record",
     "ReferenceRun",
     "Relation",
+    "Reset",
     "Solver",
     "Stop",
     "SundaeCvode",

@@ -20,9 +20,9 @@ from daesolve.errors import (
 )
 from daesolve.formulations import Formulation
 from daesolve.pairing import Attempt, Refused, attempts
-from daesolve.preparation import RankLoss, Redundant
 from daesolve.reference import ReferenceRun, reference_run
-from daesolve.simulation import At, sample_times
+from daesolve.request import RankLoss, Redundant
+from daesolve.sampling import At, sample_times
 from daesolve.solvers import Solver
 from daesolve.solving import solve
 from daesolve.system import System

@@ -19,7 +19,7 @@ import casadi as ca
 import numpy as np
 
 from daesolve.errors import unknown_name
-from daesolve.goals import Event
+from daesolve.events import Event
 from daesolve.symbols import Interval, Labels, velocity_name
 from daesolve.translation import function_of
 
@@ -142,6 +142,36 @@ class InvariantRow:
 
 
 @dataclass(frozen=True, eq=False)
+class ResetRow:
+    """What changes at an event, in the symbols of the equations.
+
+    Parameters
+    ----------
+    fired
+        Which of the event's guards passed, a column of symbols that are 1.0 or 0.0.
+    states, values
+        New states by their index in x, and new discrete values by name.
+    imposed
+        The names of the goals whose constraints are imposed; none where velocities are not
+        projected.
+    momentary
+        Constraints that hold for the instant alone.
+    restitution
+        With what part of the speed imposed constraints are left.
+    sequential
+        Whether what several guards ask for is imposed one after the other.
+    """
+
+    fired: ca.SX
+    states: Mapping[int, ca.SX]
+    values: Mapping[str, ca.SX]
+    imposed: tuple[str, ...]
+    momentary: tuple[GoalRow, ...]
+    restitution: ca.SX
+    sequential: bool
+
+
+@dataclass(frozen=True, eq=False)
 class Dynamics:
     """The equations of a system, symbolic and not yet eliminated.
 
@@ -169,6 +199,8 @@ class Dynamics:
         The goals.
     outputs, events
         What is computed and watched, as functions of (t, x, p, u).
+    resets, discrete
+        What changes at an event, by its index; the names of discrete values.
     kinetic
         The kinetic energy, None for a control system.
     independent
@@ -195,6 +227,8 @@ class Dynamics:
     events: tuple[Event, ...]
     kinetic: ca.SX | None
     independent: Mapping[str, ca.SX] = field(default_factory=dict)
+    resets: Mapping[int, ResetRow] = field(default_factory=dict)
+    discrete: tuple[str, ...] = ()
 
     @property
     def velocities(self) -> ca.SX:

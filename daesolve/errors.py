@@ -41,6 +41,14 @@ class RedundantConstraintsError(PosingError):
     """Constraints depend on each other at every state."""
 
 
+class ChatteringError(DaesolveError, RuntimeError):
+    """Events follow each other at one instant without end."""
+
+
+class ResetError(DaesolveError, RuntimeError):
+    """A reset leads to no state from which the motion could go on."""
+
+
 class DegenerateStartError(DaesolveError, ValueError):
     """The start is a position in which constraints lose their independence."""
 

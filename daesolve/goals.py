@@ -1,4 +1,4 @@
-"""What a system must fulfil: constraints, relations, invariants; and what may happen to it.
+"""What a system must fulfil: constraints, relations, invariants.
 
 A goal's residual is driven to zero by the choice of the reactions, (d/dt + rate)^r residual = 0,
 r the relative degree: 2 for `Holonomic`, 1 for `Nonholonomic`, 0 for `Relation`.
@@ -7,7 +7,6 @@ r the relative degree: 2 for `Holonomic`, 1 for `Nonholonomic`, 0 for `Relation`
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import Literal
 
 import casadi as ca
@@ -203,67 +202,3 @@ class Invariant:
 
 
 AnyGoal = Goal | Implicit | Relation | Invariant
-
-
-class Direction(Enum):
-    """In which direction a guard must pass through zero to count."""
-
-    FALLING = -1
-    EITHER = 0
-    RISING = 1
-
-
-FALLING, EITHER, RISING = Direction.FALLING, Direction.EITHER, Direction.RISING
-
-
-@dataclass(frozen=True)
-class Action:
-    """What an event does; actions are joined by `|`."""
-
-    stops: bool = False
-
-    def __or__(self, other: Action) -> Action:
-        return Action(stops=self.stops or other.stops)
-
-
-class Record(Action):
-    """Write the event down and go on."""
-
-
-@dataclass(frozen=True)
-class Stop(Action):
-    """End the run at the event (which is written down as well)."""
-
-    stops: bool = True
-
-
-@dataclass(frozen=True, eq=False)
-class Event:
-    """A guard, and what to do where it passes through zero.
-
-    Parameters
-    ----------
-    name
-        The event's name.
-    guard
-        A CasADi scalar of time, states, parameters and reactions.
-    direction
-        `FALLING`, `RISING` or `EITHER`.
-    then
-        `Stop()`, `Record()` or both by `|`.
-    """
-
-    name: str
-    guard: Expression
-    direction: Direction = EITHER
-    then: Action = field(default_factory=Record)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "guard", as_scalar(f"the guard of {self.name!r}", self.guard))
-        for field_name, kind in (("direction", Direction), ("then", Action)):
-            if not isinstance(getattr(self, field_name), kind):
-                raise PosingError(
-                    f"the event {self.name!r}: {field_name} must be "
-                    + ("FALLING, EITHER or RISING" if kind is Direction else "Stop() or Record()")
-                    + f", not {getattr(self, field_name)!r}"
-                )

@@ -24,6 +24,8 @@ STRAIGHT = 0.2
 """Relative change of slope below which a line counts as straight."""
 WEAK = 1e-2
 """A goal that is singular at rest, with a relative pivot below this, is at rest with another."""
+FIRM = 1e-3
+"""A relative pivot above this is not on its way through zero."""
 LOST_GRIP = 1e-9
 """A relative pivot below this means that constraints have become dependent."""
 
@@ -177,16 +179,43 @@ class Monitor:
         """How often the grip of a goal became weak and the run went on."""
         return 0 if self._passages is None else self._passages.count
 
-    def observe(self, block: StepBlock) -> None:
-        """Take in a block of accepted steps; nothing counts after a breach."""
-        if len(block.times) and self.breach is None:
-            with np.errstate(all="ignore"):
-                self._observe(block)
+    def observe(
+        self,
+        block: StepBlock,
+        modes: np.ndarray | None = None,
+        values: Sequence[np.ndarray] = (),
+    ) -> None:
+        """Take in a block of accepted steps; nothing counts after a breach.
 
-    def _observe(self, block: StepBlock) -> None:
-        table, influences = evaluate_block(
-            self.problem.residuals, block.times, block.states, self.values
-        )
+        Parameters
+        ----------
+        block
+            The steps.
+        modes, values
+            Where p differs from step to step, (k,) which of the values each step has.
+        """
+        if not len(block.times) or self.breach is not None:
+            return
+        table = self.values if modes is None else np.array([values[int(mode)] for mode in modes])
+        with np.errstate(all="ignore"):
+            found = evaluate_block(self.problem.residuals, block.times, block.states, table)
+            if modes is None:
+                self._observe(block, *found)
+            elif self._passages is None and self._grip_is_firm(found[0]):
+                self._tail = None
+                self._observe(block, *found)
+            else:
+                for part in np.split(np.arange(len(modes)), np.flatnonzero(np.diff(modes)) + 1):
+                    self.change_values(values[int(modes[part[0]])])
+                    steps = StepBlock(block.times[part], block.states[part])
+                    self._observe(steps, *(each[part] for each in found))
+
+    def _grip_is_firm(self, table: np.ndarray) -> bool:
+        """Tell whether no step comes near to a loss of grip."""
+        grips = table[:, len(self.problem.watched) + 1 :]
+        return not self.problem.singular_goals and bool(np.all(grips > FIRM))
+
+    def _observe(self, block: StepBlock, table: np.ndarray, influences: np.ndarray) -> None:
         count = len(self.problem.watched)
         sizes, pivots = np.abs(table[:, :count]), table[:, count + 1 :]
         grips = np.where(np.isnan(pivots), 0.0, pivots)

@@ -10,7 +10,8 @@ import numpy as np
 
 from daesolve.dynamics import Dynamics, GoalRow
 from daesolve.errors import NoInfluenceError, PosingError, UndefinedDegreeError
-from daesolve.goals import AnyGoal, Event, Goal, Holonomic, Implicit, Invariant, Nonholonomic
+from daesolve.events import Event
+from daesolve.goals import AnyGoal, Goal, Holonomic, Implicit, Invariant, Nonholonomic
 from daesolve.symbols import DifferentiableVector, SymbolVector
 from daesolve.translation import function_of
 
@@ -158,7 +159,12 @@ def expressions_of(dynamics: Dynamics) -> Iterable[tuple[str, ca.SX]]:
     yield "the force or the rate", ca.vec(dynamics.influence)
     yield from ((f"the invariant {row.name!r}", row.value) for row in dynamics.invariants)
     yield from ((f"the output {name!r}", value) for name, value in dynamics.outputs.items())
-    yield from ((f"the event {e.name!r}", ca.SX(e.guard)) for e in dynamics.events)
+    yield from ((f"the event {e.name!r}", e.guards) for e in dynamics.events)
+    for index, reset in dynamics.resets.items():
+        owner = f"the reset of the event {dynamics.events[index].name!r}"
+        still = ca.SX.zeros(*reset.fired.shape)
+        for change in (*reset.states.values(), *reset.values.values(), reset.restitution):
+            yield owner, ca.substitute(change, reset.fired, still)
 
 
 def implicit_goals(goals: Sequence[AnyGoal], unknowns: DifferentiableVector) -> list[Implicit]:

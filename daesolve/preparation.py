@@ -6,8 +6,7 @@ Everything that is chosen automatically is chosen here, once, and told in `Prepa
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Literal, get_args
+from dataclasses import dataclass, replace
 from weakref import WeakKeyDictionary
 
 import casadi as ca
@@ -31,16 +30,11 @@ from daesolve.elimination import (
 )
 from daesolve.errors import (
     DegenerateStartError,
-    OutOfRangeError,
     PosingError,
     RedundantConstraintsError,
     UndeterminedMotionError,
-    UnsupportedError,
-    is_number,
-    unknown_name,
 )
 from daesolve.formulations import Feedback, Formulation, OdeProblem, Projected
-from daesolve.goals import check_feedback
 from daesolve.rank import (
     POWER_TOLERANCE,
     Rank,
@@ -51,6 +45,7 @@ from daesolve.rank import (
 )
 from daesolve.rates import automatic_rate, stiffness_warning
 from daesolve.redundancy import check_weights, friction_on_redundant
+from daesolve.request import DEFAULT_RATE, RankLoss, Redundant, Request, check_request
 from daesolve.sizes import (
     floors,
     periodic_angles,
@@ -62,57 +57,8 @@ from daesolve.sizes import (
 from daesolve.solvers import Compilation, Solver
 from daesolve.starting import check_system, parameter_values
 from daesolve.system import System
+from daesolve.transitions import Transitions
 from daesolve.translation import evaluate_block
-
-Redundant = Literal["error", "drop", "minimum-norm"]
-RankLoss = Literal["stop", "pass"]
-
-DEFAULT_RATE = 10.0
-
-
-@dataclass(frozen=True)
-class Request:
-    """What a run is to be.
-
-    Parameters
-    ----------
-    until
-        The end, s.
-    start_time
-        The start, s.
-    parameters
-        Values in place of the defaults.
-    initial
-        Start values to keep, by the names of states.
-    guess
-        Start values that may be changed to make the state consistent.
-    formulation, solver
-        None lets the library choose.
-    default_rate
-        The rate where nothing else is chosen, 1/s.
-    scales
-        The scale of goals by name.
-    redundant
-        What to do with constraints that depend on each other everywhere.
-    redundant_weights
-        How much of a shared load a goal's reaction takes with "minimum-norm", beside the others'
-        one, by the goal's name.
-    rank_loss
-        What to do where constraints lose rank at isolated positions.
-    """
-
-    until: float
-    start_time: float = 0.0
-    parameters: Mapping[str, object] = field(default_factory=dict)
-    initial: Mapping[str, float] = field(default_factory=dict)
-    guess: Mapping[str, float] = field(default_factory=dict)
-    formulation: Formulation | None = None
-    solver: Solver | None = None
-    default_rate: float = DEFAULT_RATE
-    scales: Mapping[str, float] = field(default_factory=dict)
-    redundant: Redundant = "error"
-    redundant_weights: Mapping[str, float] = field(default_factory=dict)
-    rank_loss: RankLoss = "stop"
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,6 +89,8 @@ class Prepared:
         Goals that depend on the others everywhere: their reactions have no grip of their own.
     compilation
         What compiling took.
+    transitions
+        What its events reset; None where none does.
     path
         (k, n) states that a short run went through.
     notes
@@ -165,6 +113,7 @@ class Prepared:
     rank_loss: RankLoss
     surplus: tuple[str, ...]
     compilation: Compilation
+    transitions: Transitions | None
     path: np.ndarray
     notes: tuple[str, ...]
 
@@ -186,7 +135,7 @@ def prepare(system: System, request: Request) -> Prepared:
     """
     check_system(system)
     dynamics = system.dynamics
-    _check_request(dynamics, request)
+    check_request(dynamics, request)
     notes: list[str] = []
     formulation = _formulation(dynamics, request, notes)
     if request.solver is not None:
@@ -240,6 +189,15 @@ def prepare(system: System, request: Request) -> Prepared:
     notes.extend(compilation.notes)
     numbers = problem.value_vector(values)
     wrapped = periodic_angles(problem, samples, numbers, notes)
+    scaling = scales(
+        dynamics,
+        problem,
+        dynamics.value_vector({n: values[n] for n in dynamics.values}),
+        start,
+        probe,
+        request.start_time,
+        request.scales,
+    )
     return Prepared(
         dynamics=dynamics,
         problem=problem,
@@ -251,15 +209,7 @@ def prepare(system: System, request: Request) -> Prepared:
         values=numbers,
         parameters=parameters,
         rates=rates,
-        scales=scales(
-            dynamics,
-            problem,
-            dynamics.value_vector({n: values[n] for n in dynamics.values}),
-            start,
-            probe,
-            request.start_time,
-            request.scales,
-        ),
+        scales=scaling,
         segment=segment_length(
             problem,
             probe,
@@ -270,6 +220,7 @@ def prepare(system: System, request: Request) -> Prepared:
         rank_loss=request.rank_loss,
         surplus=_without_grip(problem, samples, numbers, surplus),
         compilation=compilation,
+        transitions=_transitions(dynamics, plan, problem, scaling),
         path=probe.path,
         notes=tuple(notes),
     )
@@ -296,46 +247,6 @@ def _leaves_the_rate(formulation: Formulation, request: Request) -> bool:
     rate = getattr(formulation, "rate", request.default_rate)
     unchosen = rate is None and request.default_rate == DEFAULT_RATE
     return rate == "auto" or (unchosen and request.rank_loss == "pass")
-
-
-def _check_kinds(request: Request) -> None:
-    """Refuse a solver or a formulation that is none, such as its name or its class."""
-    for option, given, kind, right in (
-        ("solver", request.solver, Solver, "ds.Taylor()"),
-        ("formulation", request.formulation, Formulation, "ds.Feedback()"),
-    ):
-        if given is not None and not isinstance(given, kind):
-            raise UnsupportedError(f"the {option} is {given!r}, but must be one like {right}")
-
-
-def _check_request(dynamics: Dynamics, request: Request) -> None:
-    """Refuse times, options and scales that have no meaning."""
-    for option, given, known in (
-        ("redundant", request.redundant, get_args(Redundant)),
-        ("rank_loss", request.rank_loss, get_args(RankLoss)),
-    ):
-        if given not in known:
-            raise OutOfRangeError(f"{option} is {given!r}, but must be one of {', '.join(known)}")
-    _check_kinds(request)
-    check_named("redundant_weights", request.redundant_weights)
-    if request.redundant_weights and request.redundant != "minimum-norm":
-        raise OutOfRangeError(
-            "redundant_weights say how reactions are shared: they need redundant = 'minimum-norm'"
-        )
-    for name, scale in check_named("scales", request.scales).items():
-        if name not in dynamics.goal_names:
-            raise unknown_name("goal with a scale", name, dynamics.goal_names)
-        check_feedback(name, None, scale)
-    for name, value in (("until", request.until), ("the start time", request.start_time)):
-        if not is_number(value):
-            raise OutOfRangeError(f"{name} is {value!r}, but must be a finite time in s")
-    if request.until == request.start_time:
-        raise OutOfRangeError(
-            f"the horizon is zero: the run starts and ends at t = {request.until:g} s; give "
-            "another until"
-        )
-    if not is_number(request.default_rate) or request.default_rate < 0:
-        raise OutOfRangeError(f"the rate is {request.default_rate!r}, but must be >= 0")
 
 
 def _numbers(dynamics: Dynamics, request: Request) -> tuple[dict[str, float], dict[str, float]]:
@@ -522,6 +433,15 @@ def _problem(
     if key not in built:
         built[key] = formulation.problem(system.dynamics, plan, conserved, rates)
     return built[key]
+
+
+def _transitions(
+    dynamics: Dynamics, plan: EliminationPlan, problem: OdeProblem, scaling: np.ndarray
+) -> Transitions | None:
+    if not dynamics.resets:
+        return None
+    names = [watched.name for watched in problem.watched]
+    return Transitions(dynamics, plan, problem, dict(zip(names, map(float, scaling), strict=True)))
 
 
 def _charted(

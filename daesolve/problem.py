@@ -15,8 +15,8 @@ from daesolve.consistency import Start, check_named, consistent_state, start_val
 from daesolve.drawing import Drawing
 from daesolve.errors import DaesolveError, OutOfRangeError, PosingError, unknown_name
 from daesolve.formulations import Formulation
-from daesolve.preparation import DEFAULT_RATE, RankLoss
 from daesolve.reference import ReferenceRun, reference_run
+from daesolve.request import DEFAULT_RATE, RankLoss
 from daesolve.solvers import Solver
 from daesolve.solving import solve
 from daesolve.system import ControlSystem, MechanicalSystem, System

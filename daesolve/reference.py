@@ -32,10 +32,10 @@ from daesolve.preparation import (
     Request,
     prepare,
 )
-from daesolve.simulation import At, sample_times
+from daesolve.sampling import At, sample_times
 from daesolve.solvers import Dop853, Taylor
-from daesolve.solvers.taylor import heyoka_table as taylor_table
-from daesolve.solvers.taylor import hy
+from daesolve.solvers.heyoka_code import heyoka_table as taylor_table
+from daesolve.solvers.heyoka_code import hy
 from daesolve.system import System
 from daesolve.translation import translate
 

@@ -9,124 +9,37 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from types import FrameType
 from typing import Any
 
 import numpy as np
 
-from daesolve.errors import OutOfRangeError, is_number
+from daesolve.errors import ChatteringError, OutOfRangeError, ResetError, is_number
 from daesolve.monitors import Monitor
 from daesolve.passages import Breach
 from daesolve.preparation import Prepared
+from daesolve.record import Assembly, Boundary, Happening, Record
+from daesolve.sampling import At, sample_times
 from daesolve.solvers import EventHit, SegmentEnd, State, Status
-from daesolve.trajectory import (
-    EventRecord,
-    Outcome,
-    Point,
-    Statistics,
-    StepBlock,
-    Trajectory,
-)
+from daesolve.trajectory import Outcome, Point, StepBlock, Trajectory
+from daesolve.transitions import INSTANT, Instant, Jump, Transitions
 from daesolve.translation import evaluate_block
 
-DEFAULT_SAMPLES = 1001
-MOST_SAMPLES = 1e8
-"""More would not fit into memory."""
 TURN_PARTS = (6.28125, 0.0019353071693331003, 1.0253376489868793e-11, 1.1650928224373424e-19)
 """2 pi in parts of few digits, so that a whole number of turns (up to 1e7) is exact in each."""
 
 LONGER = 1.2
-"""Times the time for which the last chart held, to be gone at once."""
+"""Times the time from one interruption to the next, to be gone at once."""
 SHORTEST = 1e-9
+HALVINGS = 40
+"""Of a segment, to look whether a guard that starts at zero was inside afterwards."""
+WATCHED_AT_ONCE = 500
+"""Steps after which the monitors see those between resets, which are few at a time."""
 
 Progress = Callable[[float, "Monitor", int], None]
 """Called after each segment with the time reached, the monitor and the number of events."""
-
-
-@dataclass(frozen=True)
-class Every:
-    """Samples at a constant interval, the start and the end included."""
-
-    interval: float
-
-
-def every(interval: float) -> Every:
-    """Ask for samples every `interval` s."""
-    if not (is_number(interval) and interval > 0):
-        raise OutOfRangeError(f"the sample interval is {interval!r}, but must be > 0")
-    return Every(interval)
-
-
-At = Every | Sequence[float] | np.ndarray | None
-
-
-def sample_times(at: At, start: float, until: float) -> np.ndarray:
-    """Return the sample times: those asked for, or 1001 even ones.
-
-    Raises
-    ------
-    OutOfRangeError
-        A time is not finite or lies outside the run.
-    """
-    if at is None:
-        return np.linspace(start, until, DEFAULT_SAMPLES)
-    if isinstance(at, Every):
-        sign = 1.0 if until >= start else -1.0
-        if abs(until - start) / at.interval > MOST_SAMPLES:
-            raise OutOfRangeError(
-                f"the sample interval {at.interval:g} s asks for more than {MOST_SAMPLES:g} samples"
-            )
-        # until - start is rounded as start and until are.
-        rounding = 4.0 * np.finfo(float).eps * max(abs(start), abs(until))
-        span = abs(until - start) * (1 - 1e-12) - rounding
-        count = max(math.ceil(span / at.interval), 1)
-        inner = start + sign * at.interval * np.arange(count)
-        return np.append(inner, until)
-    try:
-        times = np.asarray(None if isinstance(at, str) else at, dtype=float).ravel()
-    except (TypeError, ValueError):
-        times = np.array([np.nan])
-    if isinstance(at, str) or np.any(np.isnan(times)):
-        raise OutOfRangeError(f"the sample times must be numbers or every(...), not {at!r}")
-    low, high = min(start, until), max(start, until)
-    outside = ~np.isfinite(times) | (times < low) | (times > high)
-    if np.any(outside):
-        raise OutOfRangeError(
-            f"the sample time {times[outside][0]:g} lies outside of the run, {low:g} to {high:g} s"
-        )
-    return times
-
-
-class _UntrustedError(Exception):
-    """Ends a segment in which reactions lost their grip: what follows is not to be trusted."""
-
-
-@dataclass
-class _Boundary:
-    """The state at the start of a segment.
-
-    `turns` are whole turns taken out of its angles, `mode` is the index of p in the record.
-    """
-
-    time: float
-    state: np.ndarray
-    turns: np.ndarray
-    mode: int = 0
-
-
-@dataclass
-class _Record:
-    """What a run has gathered so far; `modes` are the values of p that were in force."""
-
-    modes: list[np.ndarray]
-    samples: list[np.ndarray] = field(default_factory=list)
-    sampled_at: list[_Boundary] = field(default_factory=list)
-    events: list[EventRecord] = field(default_factory=list)
-    boundaries: list[_Boundary] = field(default_factory=list)
-    steps: int = 0
-    rhs_evaluations: int = 0
-    wall_seconds: float = 0.0
+Verdict = tuple[Outcome, str] | None
 
 
 def simulate(prepared: Prepared, at: At = None, progress: Progress | None = None) -> Trajectory:
@@ -150,14 +63,19 @@ def simulate(prepared: Prepared, at: At = None, progress: Progress | None = None
     return _Run(prepared, at, progress).trajectory()
 
 
+class _UntrustedError(Exception):
+    """Ends a segment in which reactions lost their grip: what follows is not to be trusted."""
+
+
 class _Run:
     def __init__(self, prepared: Prepared, at: At, progress: Progress | None) -> None:
         self.prepared = prepared
         self.times = sample_times(at, prepared.start_time, prepared.until)
         self.sign = 1.0 if prepared.until >= prepared.start_time else -1.0
         self.order = np.argsort(self.sign * self.times, kind="stable")
+        self.ordered = self.times[self.order]
         self.progress = progress
-        self.record = _Record([prepared.values])
+        self.record = Record([prepared.values])
         self.monitor = Monitor(
             prepared.problem,
             prepared.values,
@@ -166,15 +84,22 @@ class _Run:
             surplus=prepared.surplus,
             passes=prepared.rank_loss == "pass",
         )
+        self.assembly = Assembly(
+            prepared, self.record, self.monitor, self.times, self.order, self._point
+        )
         self.angles = np.array(prepared.wrapped, dtype=int)
         self.entered = prepared.start_time
         self.stretch = prepared.segment / 50.0
+        self.instant = Instant(INSTANT * prepared.segment)
+        self.unwatched: list[tuple[StepBlock, int]] = []
+        self.unwatched_count = 0
+        self.looks_ahead = not prepared.solver.halts_at_events(prepared.problem)
 
     def trajectory(self) -> Trajectory:
         begin = time.perf_counter()
         outcome, message = self._integrate()
         self.record.wall_seconds = time.perf_counter() - begin
-        return self._assemble(outcome, message)
+        return self.assembly.trajectory(outcome, message, lost_for_good=self._lost_for_good())
 
     # -- integration --------------------------------------------------------------------------
 
@@ -191,62 +116,81 @@ class _Run:
 
     def _integrate(self) -> tuple[Outcome, str]:
         prepared = self.prepared
-        here = _Boundary(
+        here = Boundary(
             prepared.start_time, prepared.initial, np.zeros(len(self.angles), dtype=int)
         )
         self._wrap(here)
         self.monitor.start(here.state)
         self._take_samples_at_start(here)
-        stop = self._stopped_at_start(here)
-        if stop is not None:
-            return stop
+        here, verdict = self._start(here)
+        if verdict is not None:
+            self.record.boundaries.append(here)
+            return verdict
         with _interruptible() as interrupted:
             for boundary in self._boundaries():
-                here, end = self._to_boundary(here, boundary)
-                verdict = self._verdict(end)
-                if verdict is not None and self._lost_for_good():
-                    end = self._cut(end)
-                here = self._next(here, end)
+                here, verdict = self._to_boundary(here, boundary)
                 if self.progress is not None:
-                    self.progress(end.time, self.monitor, len(self.record.events))
+                    self.progress(here.time, self.monitor, len(self.record.events))
+                if verdict is None and interrupted() and boundary != prepared.until:
+                    verdict = (
+                        Outcome.INTERRUPTED,
+                        f"interrupted at t = {here.time:g} s; everything up to there is kept",
+                    )
                 if verdict is not None:
                     self.record.boundaries.append(here)
                     return verdict
-                if interrupted() and boundary != prepared.until:
-                    self.record.boundaries.append(here)
-                    return (
-                        Outcome.INTERRUPTED,
-                        f"interrupted at t = {end.time:g} s; everything up to there is kept",
-                    )
         self.record.boundaries.append(here)
         return Outcome.COMPLETED, ""
 
-    def _to_boundary(self, here: _Boundary, boundary: float) -> tuple[_Boundary, SegmentEnd]:
-        """Integrate to a boundary, from chart to chart where one does not reach so far."""
+    def _start(self, here: Boundary) -> tuple[Boundary, Verdict]:
+        stop = self._stopped_at_start(here)
+        if stop is not None or self.prepared.transitions is None:
+            return here, stop
+        return self._through(self.prepared.transitions, here, ())
+
+    def _to_boundary(self, here: Boundary, boundary: float) -> tuple[Boundary, Verdict]:
+        """Integrate to a boundary, through resets, and from chart to chart."""
+        transitions = self.prepared.transitions
         while True:
             self.record.boundaries.append(here)
             end = self._segment(here, self._reach(here, boundary))
-            left = self._left_chart(end)
-            ended = not left and (end.status is not Status.REACHED or end.time == boundary)
-            if ended or self._lost_for_good():
-                return here, end
-            if left:
-                self.stretch = LONGER * max(abs(end.time - self.entered), SHORTEST * abs(boundary))
-                self.entered = end.time
-                here = self._on_next_chart(self._next(here, end))
+            verdict = None if self._left_chart(end) else self._verdict(end)
+            if self._lost_for_good():
+                return self._taken_back(end), verdict
+            arrived = self._next(here, end)
+            if end.status is Status.STOPPED:
+                self._expect(end.time, boundary)
             else:
                 self.stretch *= 2.0
-                here = self._next(here, end)
+            if self._left_chart(end):
+                here = self._on_next_chart(arrived)
+                continue
+            if verdict is None and transitions is not None:
+                arrived, verdict = self._through(transitions, arrived, end.hits)
+            if verdict is not None or end.time == boundary:
+                self._watch_the_rest()
+                if self._lost_for_good():
+                    return self._taken_back(end), self._verdict(end)
+                return arrived, verdict
+            here = arrived
 
-    def _reach(self, here: _Boundary, boundary: float) -> float:
-        """Return how far to go at once: not much farther than the last chart is known to hold."""
-        problem = self.prepared.problem
-        if problem.chart is None or problem.chart.choose is None:
+    def _expect(self, interrupted: float, boundary: float) -> None:
+        """Let the next interruption be as far as this one was from the one before it."""
+        self.stretch = LONGER * max(abs(interrupted - self.entered), SHORTEST * abs(boundary))
+        self.entered = interrupted
+
+    def _reach(self, here: Boundary, boundary: float) -> float:
+        """Return how far to go at once: not much farther than the motion is known to last."""
+        prepared = self.prepared
+        chart = prepared.problem.chart
+        lasts = chart is None or chart.choose is None
+        resets = prepared.transitions is not None
+        if lasts and not (resets and self.looks_ahead):
             return boundary
         ahead = here.time + self.sign * self.stretch
         return boundary if self.sign * (ahead - boundary) >= 0.0 else ahead
 
-    def _next(self, here: _Boundary, end: SegmentEnd) -> _Boundary:
+    def _next(self, here: Boundary, end: SegmentEnd) -> Boundary:
         """Return the start of the segment after one that has ended."""
         problem, solver = self.prepared.problem, self.prepared.solver
         state = end.state.copy()
@@ -254,7 +198,7 @@ class _Run:
             values = self.record.modes[here.mode]
             projected = np.asarray(problem.project(end.time, state, values)).ravel()
             state = projected if np.all(np.isfinite(projected)) else state
-        after = _Boundary(end.time, state, here.turns.copy(), here.mode)
+        after = Boundary(end.time, state, here.turns.copy(), here.mode)
         self._wrap(after)
         return after
 
@@ -262,9 +206,9 @@ class _Run:
         problem = self.prepared.problem
         charted = problem.chart is not None and problem.chart.choose is not None
         stopped = end.status is Status.STOPPED and bool(end.hits)
-        return charted and stopped and end.hits[-1].index == len(problem.events) - 1
+        return charted and stopped and end.hits[-1].index == len(problem.guarded) - 1
 
-    def _on_next_chart(self, here: _Boundary) -> _Boundary:
+    def _on_next_chart(self, here: Boundary) -> Boundary:
         """Choose the independent velocities anew."""
         problem = self.prepared.problem
         assert problem.chart is not None
@@ -273,32 +217,125 @@ class _Run:
         states = problem.visible(np.array([here.time]), here.state[None, :], values)[0]
         chosen = problem.chart.choose(here.time, states, values, self.prepared.path)
         works = here.state[problem.chart.embed.nnz_in(1) :]
-        entered = problem.enter(here.time, states, chosen, works)
-        self.record.modes.append(chosen)
-        self.monitor.change_values(chosen)
-        return replace(here, state=entered, mode=len(self.record.modes) - 1)
+        return self._in_mode(here, problem.enter(here.time, states, chosen, works), chosen)
 
-    def _segment(self, here: _Boundary, boundary: float) -> SegmentEnd:
-        prepared = self.prepared
-        pending = self.times[self.order[len(self.record.samples) :]]
-        at = pending[self.sign * (pending - boundary) <= 0.0]
+    def _in_mode(self, here: Boundary, state: np.ndarray, values: np.ndarray) -> Boundary:
+        """Return the place from which the motion goes on with other values."""
+        self.record.modes.append(values)
+        if self.prepared.transitions is None:
+            self.monitor.change_values(values)
+        return Boundary(here.time, state, here.turns.copy(), len(self.record.modes) - 1)
+
+    # -- one segment --------------------------------------------------------------------------
+
+    def _segment(self, here: Boundary, boundary: float) -> SegmentEnd:
+        count = len(self.record.samples)
+        pending = self.ordered[count:]
+        last = int(np.searchsorted(self.sign * pending, self.sign * boundary, side="right"))
+        at = pending[:last]
         start = State(here.time, here.state, self.record.modes[here.mode])
-        try:
-            end = prepared.solver.segment(prepared.problem, start, boundary, at, self._watch)
-        except _UntrustedError:
-            end = self._up_to_loss(start, at)
+        if self.prepared.transitions is None:
+            try:
+                end = self._solve(start, boundary, at, self._watch)
+            except _UntrustedError:
+                end = self._up_to_loss(start, at)
+        else:
+            end = self._up_to_guards(self.prepared.transitions, here, start, boundary, at)
         self._keep(end.samples, here)
         for hit in end.hits[:-1] if self._left_chart(end) else end.hits:
-            if not self._seen(hit):
-                self.record.events.append(self._event(hit, here))
+            resets = self.prepared.problem.guarded[hit.index].then.reset is not None
+            if not resets and not self._seen(hit):
+                self._happened(hit, here)
         self.record.steps += end.steps
         self.record.rhs_evaluations += end.rhs_evaluations
         return end
+
+    def _solve(
+        self, start: State, until: float, at: np.ndarray, observe: Callable[[StepBlock], None]
+    ) -> SegmentEnd:
+        return self.prepared.solver.segment(self.prepared.problem, start, until, at, observe)
+
+    def _up_to_guards(
+        self,
+        transitions: Transitions,
+        here: Boundary,
+        start: State,
+        boundary: float,
+        at: np.ndarray,
+    ) -> SegmentEnd:
+        """Integrate up to the first reset, and see that none was passed over."""
+        blocks: list[StepBlock] = []
+        end = self._solve(start, boundary, at, blocks.append)
+        passed = {hit.index for hit in end.hits}
+        late = [k for k in transitions.late(end.time, end.state, start.p) if k not in passed]
+        late = [k for k in late if k not in transitions.late(start.time, start.x, start.p)]
+        if late:
+            guard, moment = self._first_zero(transitions, start, end, late)
+            blocks.clear()
+            if moment == start.time:
+                nothing = np.empty((0, len(start.x)))
+                end = SegmentEnd(Status.STOPPED, "", moment, start.x, nothing, (), 0, 0)
+            else:
+                at = at[self.sign * (at - moment) <= 0.0]
+                end = self._solve(start, moment, at, blocks.append)
+            hit = EventHit(guard, end.time, end.state)
+            end = replace(end, status=Status.STOPPED, hits=(*end.hits, hit))
+        for block in blocks:
+            self.unwatched.append((block, here.mode))
+            self.unwatched_count += len(block.times)
+        if self.unwatched_count >= WATCHED_AT_ONCE:
+            self._watch_the_rest()
+        return end
+
+    def _first_zero(
+        self, transitions: Transitions, start: State, end: SegmentEnd, late: Sequence[int]
+    ) -> tuple[int, float]:
+        """Return which of some guards passed first, and when, by integrating again."""
+
+        def look(moment: float) -> tuple[float, np.ndarray]:
+            reached = self._solve(start, moment, np.empty(0), _ignore)
+            return reached.time, transitions.outside(reached.time, reached.state, start.p)[late]
+
+        # Guards that are at zero at the start may have been inside since then, or not at all.
+        span = end.time - start.time
+        low, high = start.time, end.time
+        outside = transitions.outside(end.time, end.state, start.p)[late]
+        for part in 0.5 ** np.arange(1, HALVINGS):
+            moment, found = look(start.time + part * span)
+            if np.all(found < 0.0):
+                low = moment
+                break
+            high, outside = moment, found
+        while low > start.time:
+            middle = 0.5 * (low + high)
+            if middle in (low, high):
+                break
+            moment, found = look(middle)
+            if np.all(found < 0.0) and moment == middle:
+                low = middle
+            else:
+                high, outside = moment, found
+        return late[int(np.argmax(outside))], high if low > start.time else start.time
 
     def _watch(self, block: StepBlock) -> None:
         self.monitor.observe(block)
         if self.monitor.breach is not None or self._lost_for_good():
             raise _UntrustedError
+
+    def _watch_the_rest(self) -> None:
+        """Let the monitors see the steps that they have not seen."""
+        if not self.unwatched:
+            return
+        blocks = [block for block, _ in self.unwatched]
+        counts = [len(block.times) for block in blocks]
+        modes = np.repeat([mode for _, mode in self.unwatched], counts)
+        joined = StepBlock(
+            np.concatenate([block.times for block in blocks]),
+            np.concatenate([block.states for block in blocks]),
+        )
+        self.unwatched.clear()
+        self.unwatched_count = 0
+        self.monitor.observe(joined, modes, self.record.modes)
 
     def _up_to_loss(self, start: State, at: np.ndarray) -> SegmentEnd:
         """Integrate again, as far as the run is to be trusted: for samples and events."""
@@ -309,28 +346,99 @@ class _Run:
             nothing = np.empty((0, prepared.problem.size))
             return SegmentEnd(Status.FAILED, "", until, loss.last_state, nothing, (), 0, 0)
         kept = at[self.sign * (at - until) <= 0.0]
-        return prepared.solver.segment(prepared.problem, start, until, kept, _ignore)
+        return self._solve(start, until, kept, _ignore)
+
+    # -- events -------------------------------------------------------------------------------
+
+    def _through(
+        self, transitions: Transitions, here: Boundary, hits: Sequence[EventHit]
+    ) -> tuple[Boundary, Verdict]:
+        """Do what is due here, until nothing is."""
+        guarded = self.prepared.problem.guarded
+        found = [hit.index for hit in hits if guarded[hit.index].then.interrupts]
+        while True:
+            values = self.record.modes[here.mode]
+            due = sorted({*found, *transitions.due(here.time, here.state, values)})
+            stops = [k for k in due if guarded[k].then.stops]
+            resets = [k for k in due if guarded[k].then.reset is not None]
+            for index in stops:
+                hit = EventHit(index, here.time, here.state)
+                if index not in resets and not self._seen(hit):
+                    self._happened(hit, here)
+            if resets:
+                try:
+                    self.instant.take(here.time, guarded[resets[0]].name)
+                    for jump in transitions.jumps(here.time, here.state, values, resets):
+                        here = self._jumped(here, jump)
+                except (ChatteringError, ResetError) as error:
+                    return here, (Outcome.FAILED, str(error))
+            if stops:
+                return here, self._stopped_by(guarded[stops[0]].name, here.time)
+            if not resets:
+                return here, None
+            found = []
+
+    def _jumped(self, here: Boundary, jump: Jump) -> Boundary:
+        after = self._in_mode(here, jump.x, jump.p)
+        self._wrap(after)
+        impact = jump.impact
+        for index, fired in jump.events.items():
+            name = self.prepared.problem.events[index].name
+            self.record.events.append(Happening(name, here, after, fired, impact))
+            impact = None
+        return after
+
+    def _happened(self, hit: EventHit, here: Boundary) -> None:
+        name = self.prepared.problem.guarded[hit.index].name
+        place = Boundary(hit.time, hit.state, here.turns, here.mode)
+        fired = hit.index - self.prepared.problem.guarded.index(
+            self.prepared.problem.guarded[hit.index]
+        )
+        self.record.events.append(Happening(name, place, fired=(fired,)))
 
     def _seen(self, hit: EventHit) -> bool:
         """Tell whether an event at a boundary was counted in the segment before."""
-        name = self.prepared.problem.events[hit.index].name
+        name = self.prepared.problem.guarded[hit.index].name
         near = 1e-14 * max(abs(hit.time), 1.0)
         recent = itertools.takewhile(
             lambda event: abs(hit.time - event.time) <= near, reversed(self.record.events)
         )
         return any(event.name == name for event in recent)
 
-    def _take_samples_at_start(self, here: _Boundary) -> None:
+    def _stopped_at_start(self, here: Boundary) -> Verdict:
+        """Find a stopping event whose guard is past zero already: a crossing cannot show it."""
+        problem = self.prepared.problem
+        if not problem.events:
+            return None
+        guards = self._evaluate(problem.guards, here)
+        for index, event in enumerate(problem.guarded):
+            past = -event.direction.value * guards[index] < 0.0
+            if event.then.stops and event.direction.value and past:
+                self._happened(EventHit(index, here.time, here.state), here)
+                return (
+                    Outcome.STOPPED_BY_EVENT,
+                    f"the event {event.name!r} holds at the start already",
+                )
+        return None
+
+    def _evaluate(self, function: Any, here: Boundary) -> np.ndarray:
+        return evaluate_block(
+            function, np.array([here.time]), here.state[None, :], self.record.modes[here.mode]
+        )[0][0]
+
+    # -- samples and angles -------------------------------------------------------------------
+
+    def _take_samples_at_start(self, here: Boundary) -> None:
         count = int(np.sum(self.times == self.prepared.start_time))
         self._keep([here.state] * count, here)
 
-    def _keep(self, samples: Iterable[np.ndarray], here: _Boundary) -> None:
+    def _keep(self, samples: Iterable[np.ndarray], here: Boundary) -> None:
         """Keep samples wrapped, so that what is computed from them loses no digits."""
         for sample in samples:
             self.record.samples.append(sample)
             self.record.sampled_at.append(here)
 
-    def _wrap(self, here: _Boundary) -> None:
+    def _wrap(self, here: Boundary) -> None:
         """Take whole turns out of the angles, exactly."""
         if not self.angles.size:
             return
@@ -343,36 +451,7 @@ class _Run:
         here.state[self.angles] = angles
         here.turns += turns.astype(int)
 
-    def _unwrapped(self, state: np.ndarray, here: _Boundary) -> np.ndarray:
-        if not self.angles.size:
-            return state
-        whole = state.copy()
-        whole[self.angles] += 2.0 * math.pi * here.turns
-        return whole
-
     # -- how it ends --------------------------------------------------------------------------
-
-    def _stopped_at_start(self, here: _Boundary) -> tuple[Outcome, str] | None:
-        """Find a stopping event whose guard is past zero already: a crossing cannot show it."""
-        problem = self.prepared.problem
-        if not problem.events:
-            return None
-        guards = self._evaluate(problem.guards, here)
-        for index, event in enumerate(problem.events):
-            past = -event.direction.value * guards[index] < 0.0
-            if event.then.stops and event.direction.value and past:
-                self.record.events.append(self._event(EventHit(index, here.time, here.state), here))
-                self.record.boundaries.append(here)
-                return (
-                    Outcome.STOPPED_BY_EVENT,
-                    f"the event {event.name!r} holds at the start already",
-                )
-        return None
-
-    def _evaluate(self, function: Any, here: _Boundary) -> np.ndarray:
-        return evaluate_block(
-            function, np.array([here.time]), here.state[None, :], self.record.modes[here.mode]
-        )[0][0]
 
     def _lost_for_good(self) -> bool:
         if self.monitor.breach is not None:
@@ -383,22 +462,25 @@ class _Run:
         at_rest = set(lost.goals) <= set(self.prepared.problem.singular_goals)
         return not (at_rest and self.prepared.solver.steps_over)
 
-    def _cut(self, end: SegmentEnd) -> SegmentEnd:
-        """Take back what lies beyond the last step that is to be trusted."""
+    def _taken_back(self, end: SegmentEnd) -> Boundary:
+        """Drop what lies beyond the last step that is to be trusted, and return to it."""
         lost = self.monitor.breach or self.monitor.lost_grip
         assert lost is not None
-        ordered = self.times[self.order[: len(self.record.samples)]]
-        kept = int(np.sum(self.sign * (ordered - lost.last_time) <= 0.0))
-        del self.record.samples[kept:], self.record.sampled_at[kept:]
-        self.record.events = [
-            event for event in self.record.events if self.sign * (event.time - lost.last_time) <= 0
-        ]
+        record, until = self.record, lost.last_time
+        kept = int(np.sum(self.sign * (self.ordered[: len(record.samples)] - until) <= 0.0))
+        del record.samples[kept:], record.sampled_at[kept:]
+        record.events = [e for e in record.events if self.sign * (e.time - until) <= 0]
+        while len(record.boundaries) > 1 and self.sign * (record.boundaries[-1].time - until) > 0:
+            record.boundaries.pop()
+        here = record.boundaries[-1]
         if isinstance(lost, Breach):
-            detail = self._named(lost.last_time, lost.last_state, self.record.boundaries[-1])
-            self.record.events.append(EventRecord(lost.time, lost.event, detail))
-        return replace(end, time=lost.last_time, state=lost.last_state)
+            place = Boundary(until, lost.last_state, here.turns, here.mode)
+            record.events.append(Happening(lost.event, place))
+        return self._next(here, replace(end, time=until, state=lost.last_state))
 
-    def _verdict(self, end: SegmentEnd) -> tuple[Outcome, str] | None:
+    def _verdict(self, end: SegmentEnd) -> Verdict:
+        if end.status is Status.FAILED:
+            self._watch_the_rest()
         breach, lost = self.monitor.breach, self.monitor.lost_grip
         if breach is not None:
             return Outcome.DEGENERATE, breach.sentence
@@ -413,12 +495,12 @@ class _Run:
                 f"at t = {end.time:.10g} s {end.message}; loosen the tolerance, lower the rates "
                 "or take another solver",
             )
-        if end.status is Status.STOPPED:
-            return (
-                Outcome.STOPPED_BY_EVENT,
-                f"the event {self.record.events[-1].name!r} at t = {end.time:.10g} s",
-            )
+        if end.status is Status.STOPPED and self.prepared.transitions is None:
+            return self._stopped_by(self.record.events[-1].name, end.time)
         return None
+
+    def _stopped_by(self, event: str, moment: float) -> tuple[Outcome, str]:
+        return Outcome.STOPPED_BY_EVENT, f"the event {event!r} at t = {moment:.10g} s"
 
     def _loss(self, moment: float, goals: Sequence[str]) -> str:
         """Say which reactions lost their grip, why, and what to change."""
@@ -433,108 +515,11 @@ class _Run:
             )
         return f"at t = {moment:.10g} s the reactions of {names} lost their grip: {why}"
 
-    # -- the result ---------------------------------------------------------------------------
-
-    def _event(self, hit: EventHit, here: _Boundary) -> EventRecord:
-        detail = self._named(hit.time, hit.state, here)
-        return EventRecord(hit.time, self.prepared.problem.events[hit.index].name, detail)
-
-    def _named(self, moment: float, x: np.ndarray, here: _Boundary) -> dict[str, float]:
-        """Return the states by name, with their whole turns, after a boundary."""
-        problem = self.prepared.problem
-        values = self.record.modes[here.mode]
-        states = problem.visible(np.array([moment]), x[None, :], values)[0]
-        unwrapped = self._unwrapped(states, here)
-        return {n: float(v) for n, v in zip(problem.labels.states, unwrapped, strict=True)}
-
-    def _assemble(self, outcome: Outcome, message: str) -> Trajectory:
-        prepared, problem = self.prepared, self.prepared.problem
-        count = len(self.record.samples)
-        reached = np.sort(self.order[:count])
-        position = np.argsort(self.order[:count], kind="stable")
-        times = self.times[reached]
-        table, reactions, outputs = self._tables(times, position)
-        labels = problem.labels
-        last = self.record.boundaries[-1]
-        drift = self.monitor.drift()
-        description = describe(prepared)
-        if len(self.record.modes) > 1:
-            description["notes"].append(
-                f"independent velocities chosen anew {len(self.record.modes) - 1} times"
-            )
-        if self.monitor.passages and self.monitor.breach is None:
-            description["notes"].append(
-                f"passed positions where constraints lose rank {self.monitor.passages} times"
-            )
-        lost = self.monitor.lost_grip
-        if lost is not None and not self.monitor.passages and not self._lost_for_good():
-            description["notes"].append(
-                f"went on past t = {lost.time:.10g} s, where {', '.join(lost.goals)} lost their "
-                "grip, and wherever else they did"
-                + (
-                    ": at rest the goals do not tell how the motion goes on"
-                    if set(lost.goals) <= set(problem.singular_goals)
-                    else ""
-                )
-            )
-        untrusted = [n for n, d in drift.items() if not d.max_relative <= 1e-2 and not d.note]
-        if untrusted:
-            description["notes"].append(
-                f"not to be trusted: the residual of {', '.join(untrusted)} grew beyond a "
-                "hundredth of its scale"
-            )
-        return Trajectory(
-            times=times,
-            states=_by_name(labels.states, table),
-            reactions=_by_name(labels.reactions, reactions),
-            outputs=_by_name(labels.outputs, outputs),
-            drift=drift,
-            events=tuple(self.record.events),
-            event_count=len(self.record.events),
-            outcome=outcome,
-            message=message,
-            end_time=last.time,
-            start=prepared.start.changes,
-            end_state=self._named(last.time, last.state, last),
-            units=labels.units(),
-            description=description,
-            statistics=Statistics(
-                steps=self.record.steps,
-                rhs_evaluations=self.record.rhs_evaluations,
-                compile_seconds=prepared.compilation.seconds,
-                compile_cached=prepared.compilation.cached,
-                wall_seconds=self.record.wall_seconds,
-                instructions=problem.rhs.n_instructions(),
-            ),
-            _evaluate=self._point,
-        )
-
-    def _tables(
-        self, times: np.ndarray, position: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return states, reactions and outputs at the samples, each with the p of its time."""
-        problem, labels = self.prepared.problem, self.prepared.problem.labels
-        places = [self.record.sampled_at[index] for index in position]
-        table = np.array(self.record.samples).reshape(len(places), problem.size)[position]
-        modes = np.array([place.mode for place in places], dtype=int)
-        turns = np.array([p.turns for p in places], dtype=float).reshape(
-            len(places), len(self.angles)
-        )
-        states = np.empty((len(places), len(labels.states)))
-        reactions = np.empty((len(places), len(labels.reactions)))
-        outputs = np.empty((len(places), len(labels.outputs)))
-        for mode in np.unique(modes):
-            chosen, values = modes == mode, self.record.modes[mode]
-            states[chosen] = problem.visible(times[chosen], table[chosen], values)
-            _, reactions[chosen], outputs[chosen] = evaluate_block(
-                problem.recover, times[chosen], table[chosen], values
-            )
-        states[:, self.angles] += 2.0 * math.pi * turns
-        return states, reactions, outputs
+    # -- any time of the run ------------------------------------------------------------------
 
     def _point(self, moment: float) -> Point:
         """Integrate from the last boundary before a time, with the run's own solver."""
-        prepared, problem = self.prepared, self.prepared.problem
+        problem = self.prepared.problem
         first, last = self.record.boundaries[0], self.record.boundaries[-1]
         low, high = min(first.time, last.time), max(first.time, last.time)
         if not is_number(moment):
@@ -544,35 +529,18 @@ class _Run:
         here = [b for b in self.record.boundaries if self.sign * (b.time - moment) <= 0.0][-1]
         state, values = here.state, self.record.modes[here.mode]
         if moment != here.time:
-            end = prepared.solver.segment(
-                problem, State(here.time, here.state, values), moment, np.array([moment]), _ignore
+            end = self._solve(
+                State(here.time, here.state, values), moment, np.array([moment]), _ignore
             )
             state = end.state
+        place = Boundary(moment, state, here.turns, here.mode)
         _, reactions, outputs = evaluate_block(
             problem.recover, np.array([moment]), state[None, :], values
         )
         labels = problem.labels
         numbers = zip(labels.reactions + labels.outputs, (*reactions[0], *outputs[0]), strict=True)
-        return Point(moment, self._named(moment, state, here) | {n: float(v) for n, v in numbers})
-
-
-def describe(prepared: Prepared) -> dict[str, Any]:
-    """Return what a run is, in words and numbers, for the report."""
-    return {
-        "parameters": dict(prepared.parameters),
-        "formulation": prepared.formulation.title,
-        "solver": prepared.solver.name,
-        "rates": dict(prepared.rates),
-        "tolerances": prepared.solver.tolerances(),
-        "start_time": prepared.start_time,
-        "until": prepared.until,
-        "segment": prepared.segment,
-        "notes": list(prepared.notes),
-    }
-
-
-def _by_name(names: Sequence[str], table: np.ndarray) -> dict[str, np.ndarray]:
-    return {name: table[:, index].copy() for index, name in enumerate(names)}
+        named = self.assembly.named([place])[0]
+        return Point(moment, named | {n: float(v) for n, v in numbers})
 
 
 def _ignore(block: StepBlock) -> None:

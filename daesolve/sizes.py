@@ -76,7 +76,7 @@ class Probe:
 def run_probe(
     problem: OdeProblem, values: np.ndarray, start: Start, start_time: float, until: float
 ) -> Probe:
-    """Integrate a few hundred steps without feedback, for typical sizes and steps.
+    """Integrate a few hundred steps without feedback, up to a reset, for typical sizes and steps.
 
     Raises
     ------
@@ -87,6 +87,7 @@ def run_probe(
     state = problem.enter(start_time, start.state, values)
     times, states = [start_time], [state]
     between = _Between(problem, values, start_time)
+    resets = np.array([event.then.reset is not None for event in problem.guarded])
     if not np.all(np.isfinite(rate(start_time, state))):
         raise DegenerateStartError(
             "at the start the rate of the state is not finite; start beside this state"
@@ -96,6 +97,8 @@ def run_probe(
         while stepper.status == "running" and len(times) <= PROBE_STEPS:
             stepper.step()
             if stepper.status == "failed" or not np.all(np.isfinite(stepper.y)):
+                break
+            if resets.any() and _beyond(problem, resets, stepper, values):
                 break
             between.look_into(stepper)
             times.append(float(stepper.t))
@@ -122,6 +125,19 @@ def run_probe(
         grips={name: float(np.nanmax(pivots[name])) for name in problem.singular_goals},
         turning=np.abs(table - table[0]).max(axis=0) / max(abs(moments[-1] - moments[0]), 1e-300),
     )
+
+
+def _beyond(problem: OdeProblem, resets: np.ndarray, stepper: DOP853, values: np.ndarray) -> bool:
+    """Tell whether a step led past a guard that resets: no motion lies beyond."""
+    assert stepper.t_old is not None
+    assert stepper.y_old is not None
+    ways = np.array([event.direction.value for event in problem.guarded])
+    before, after = (
+        np.asarray(problem.guards(t, y, values)).ravel()
+        for t, y in ((stepper.t_old, stepper.y_old), (stepper.t, stepper.y))
+    )
+    crossed = (before * after <= 0.0) & (ways * (after - before) >= 0.0)
+    return bool(np.any(resets & crossed))
 
 
 def _typical_step(steps: np.ndarray) -> float:

@@ -7,8 +7,10 @@ from dataclasses import replace
 
 from daesolve.errors import OutOfRangeError
 from daesolve.formulations import Formulation
-from daesolve.preparation import DEFAULT_RATE, RankLoss, Redundant, Request, prepare
-from daesolve.simulation import At, Progress, simulate
+from daesolve.preparation import prepare
+from daesolve.request import DEFAULT_RATE, RankLoss, Redundant, Request
+from daesolve.sampling import At
+from daesolve.simulation import Progress, simulate
 from daesolve.solvers import Solver
 from daesolve.system import System
 from daesolve.trajectory import Trajectory

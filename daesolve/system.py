@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import functools
+import operator
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -10,10 +12,10 @@ import casadi as ca
 
 from daesolve.dynamics import Dynamics, GoalRow, ImplicitRow
 from daesolve.errors import PosingError, unknown_name
+from daesolve.events import Event, Reset
 from daesolve.flow import Flow, Named, Tracked
 from daesolve.goals import (
     AnyGoal,
-    Event,
     Expression,
     Goal,
     Holonomic,
@@ -32,6 +34,7 @@ from daesolve.posing import (
     expressions_of,
     implicit_goals,
 )
+from daesolve.resets import reset_rows
 from daesolve.rows import (
     AUTOMATIC_NAMES,
     Feedbacks,
@@ -212,7 +215,7 @@ class MechanicalSystem:
                 for goal in self.goals
                 if goal.name not in dropped
             ),
-            events=tuple(replace(e, guard=freed(e.guard)) for e in self.events),
+            events=tuple(_without(event, dropped, freed) for event in self.events),
             outputs={
                 name: (freed(entry[0]), entry[1]) if isinstance(entry, tuple) else freed(entry)
                 for name, entry in self.outputs.items()
@@ -282,6 +285,17 @@ class ControlSystem:
 
 
 System = MechanicalSystem | ControlSystem
+
+
+def _without(event: Event, dropped: Collection[str], freed: Callable[[ca.SX], ca.SX]) -> Event:
+    """Return an event that imposes none of the dropped goals."""
+    parts = [
+        replace(part, impose=[goal for goal in part.impose if goal not in dropped])
+        if isinstance(part, Reset)
+        else part
+        for part in event.then.parts
+    ]
+    return replace(event, guard=freed(event.guards), then=functools.reduce(operator.or_, parts))
 
 
 # -- from a posed system to its equations ------------------------------------------------------
@@ -385,6 +399,14 @@ def _mechanical(system: MechanicalSystem) -> Dynamics:
         if "energy" not in outputs:
             outputs["energy"], units["energy"] = kinetic + potential, "J"
     explicit = flow.explicit
+    resets = reset_rows(
+        system.events,
+        _labels(posed, units).states,
+        system.discrete,
+        rows,
+        lambda expression: explicit(posed(expression)),
+        lambda goal: goal_row(goal, posed(goal.residual), values, flow, None),
+    )
     return Dynamics(
         labels=_labels(posed, units),
         t=time,
@@ -413,7 +435,9 @@ def _mechanical(system: MechanicalSystem) -> Dynamics:
         ),
         invariants=tuple(invariant_rows),
         outputs={name: explicit(posed(value)) for name, value in outputs.items()},
-        events=tuple(replace(e, guard=explicit(posed(e.guard))) for e in system.events),
+        events=tuple(replace(e, guard=explicit(posed(e.guards))) for e in system.events),
+        resets=resets,
+        discrete=system.discrete.names,
         kinetic=kinetic,
         independent=_independent(posed, flow),
     )
@@ -523,6 +547,13 @@ def _residual(goal: AnyGoal) -> ca.SX:
     return ca.SX(goal.value if isinstance(goal, Invariant) else goal.residual)
 
 
+def _not_mechanical(goal: Goal) -> GoalRow:
+    raise PosingError(
+        f"the constraint {goal.name!r} cannot be imposed: a control system has no masses, in whose "
+        "metric velocities would be projected"
+    )
+
+
 def _control(system: ControlSystem) -> Dynamics:
     x, u = system.states.vector, system.controls.vector
     values = Values()
@@ -533,7 +564,7 @@ def _control(system: ControlSystem) -> Dynamics:
     posed = [("the rate", rate)]
     posed += [(f"the goal {g.name!r}", _residual(g)) for g in system.goals]
     posed += [(f"the output {name!r}", value) for name, value in outputs.items()]
-    posed += [(f"the event {e.name!r}", ca.SX(e.guard)) for e in system.events]
+    posed += [(f"the event {e.name!r}", e.guards) for e in system.events]
     check_symbols(posed, ca.vertcat(time, x, u, values.vector()))
     drift, influence = split_linear("the rate", rate, u)
     empty = ca.SX(0, 1)
@@ -578,5 +609,9 @@ def _control(system: ControlSystem) -> Dynamics:
         invariants=tuple(invariants),
         outputs=outputs,
         events=tuple(system.events),
+        discrete=system.discrete.names,
+        resets=reset_rows(
+            system.events, system.states.names, system.discrete, rows, ca.SX, _not_mechanical
+        ),
         kinetic=None,
     )

@@ -78,12 +78,50 @@ class Drift:
 
 
 @dataclass(frozen=True)
+class Impact:
+    """Constraints that were imposed at once.
+
+    Parameters
+    ----------
+    impulses
+        Of every reaction, by name; N s or N m s.
+    kinetic_before, kinetic_after
+        J
+    carnot
+        What is left of Carnot's theorem, relative to the kinetic energy before: the energy lost is
+        that of the lost velocities, less the work of constraints that move or throw back.
+    """
+
+    impulses: Mapping[str, float]
+    kinetic_before: float
+    kinetic_after: float
+    carnot: float
+
+
+@dataclass(frozen=True)
 class EventRecord:
-    """An event that happened: when, which, and the state there."""
+    """An event that happened.
+
+    Parameters
+    ----------
+    time, name
+        When (s), and which.
+    detail
+        The state there, by name; before what the event resets.
+    after
+        The state and the discrete values after a reset; None where there was none.
+    fired
+        Which of the event's guards passed, from 0.
+    impact
+        What was imposed, if anything was.
+    """
 
     time: float
     name: str
     detail: Mapping[str, float]
+    after: Mapping[str, float] | None = None
+    fired: tuple[int, ...] = (0,)
+    impact: Impact | None = None
 
 
 @dataclass(frozen=True)

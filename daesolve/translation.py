@@ -6,7 +6,7 @@ an operation that is not in the table is refused by name.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -92,30 +92,56 @@ def constants_of(function: ca.Function, source: int) -> tuple[int, ...]:
     )
 
 
-def evaluate_constants(
-    function: ca.Function, source: int, values: np.ndarray, numbers: Sequence[int]
-) -> np.ndarray:
-    """Evaluate values from `constants_of` at the numbers of their input."""
+def constants_function(function: ca.Function, source: int) -> ca.Function:
+    """Return the values from `constants_of` as a function of their input."""
+    given = function.sx_in(source)
+    nonzeros = ca.vertsplit(given) if given.numel() else []
+    numbers = constants_of(function, source)
     wanted = set(numbers)
-    found: dict[int, Any] = {}
+    found: dict[int, ca.SX] = {}
     for number, (operation, operands) in enumerate(program(function).steps):
-        if operation == ca.OP_CONST:
-            found[number] = operands[0]
-        elif operation == ca.OP_INPUT:
-            if operands[0] == source:
-                found[number] = values[operands[1]]
-        elif all(index in found for index in operands):
-            found[number] = NUMPY_TABLE[operation](*[found[index] for index in operands])
-        wanted.discard(number)
         if not wanted:
             break
-    return np.array([found[number] for number in numbers], dtype=float)
+        if operation == ca.OP_CONST:
+            found[number] = ca.SX(operands[0])
+        elif operation == ca.OP_INPUT:
+            if operands[0] == source:
+                found[number] = nonzeros[operands[1]]
+        elif all(index in found for index in operands):
+            values = [found[index] for index in operands]
+            make = ca.SX.unary if len(values) == 1 else ca.SX.binary
+            found[number] = make(operation, *values)
+        wanted.discard(number)
+    column = ca.vertcat(ca.SX(0, 1), *[found[number] for number in numbers])
+    return function_of("constants", [given], [column], (["p"], ["constants"]))
 
 
-def missing_operations(function: ca.Function, table: Table) -> tuple[str, ...]:
-    """Name the operations of a function that an engine's table lacks."""
-    used = {operation for operation, _ in program(function).steps}
+def missing_operations(
+    function: ca.Function, table: Table, given: Collection[int] = ()
+) -> tuple[str, ...]:
+    """Name the operations of a function that an engine's table lacks.
+
+    Values that are given (see `constants_of`), and what only they need, are not computed by it.
+    """
+    steps = program(function).steps
+    used = {steps[number][0] for number in _needed(function, given)}
     return tuple(sorted(OPERATION_NAMES[op] for op in used - _STRUCTURE - set(table)))
+
+
+def _needed(function: ca.Function, given: Collection[int]) -> set[int]:
+    """Return the values that are to be computed where some are given."""
+    whole = program(function)
+    needed: set[int] = set()
+    pending = [value for pairs in whole.outputs for _, value in pairs]
+    while pending:
+        number = pending.pop()
+        if number in needed or number in given:
+            continue
+        needed.add(number)
+        operation, operands = whole.steps[number]
+        if operation not in _STRUCTURE:
+            pending.extend(operands)
+    return needed
 
 
 def translate(
@@ -153,17 +179,20 @@ def translate(
     UnsupportedError
         The engine lacks an operation; the message names it.
     """
-    missing = missing_operations(function, table)
+    known = given or {}
+    missing = missing_operations(function, table, known)
     if missing:
         raise UnsupportedError(
             f"{engine} has no operation {', '.join(missing)}, which {function.name()!r} needs"
         )
     shared = program(function)
-    known = given or {}
+    needed = _needed(function, known) if known else None
     values: list[Any] = []
     for number, (operation, operands) in enumerate(shared.steps):
         if number in known:
             values.append(known[number])
+        elif needed is not None and number not in needed:
+            values.append(None)
         elif operation == ca.OP_INPUT:
             values.append(inputs[operands[0]][operands[1]])
         elif operation == ca.OP_CONST:
@@ -262,14 +291,14 @@ def evaluate_block(
     states
         (k, nx)
     values
-        (np,)
+        (np,), or (k, np) where each state has its own.
 
     Returns
     -------
     list of numpy.ndarray
         (k, size) for each output.
     """
-    inputs = [[times], list(np.ascontiguousarray(states.T)), list(values)]
+    inputs = [[times], list(np.ascontiguousarray(states.T)), list(values.T)]
     with np.errstate(all="ignore"):
         results = translate(function, inputs, NUMPY_TABLE, np.float64, "the evaluation of blocks")
     tables: list[np.ndarray] = []

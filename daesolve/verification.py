@@ -16,8 +16,10 @@ from daesolve.agreement import difference
 from daesolve.choosing import check_pair
 from daesolve.errors import UnsupportedError
 from daesolve.formulations import DaeProblem
-from daesolve.preparation import DEFAULT_RATE, Prepared
-from daesolve.simulation import At, simulate
+from daesolve.preparation import Prepared
+from daesolve.request import DEFAULT_RATE
+from daesolve.sampling import At
+from daesolve.simulation import simulate
 from daesolve.solvers import Dop853, Solver, State, Status
 from daesolve.trajectory import StepBlock, Trajectory, Verification
 

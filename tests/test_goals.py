@@ -10,7 +10,7 @@ import daesolve as ds
 from daesolve.errors import PosingError
 
 
-@pytest.mark.parametrize("wrong", ["x", None, ca.MX.sym("x"), ca.SX.sym("x", 2)])
+@pytest.mark.parametrize("wrong", ["x", None, ca.MX.sym("x"), ca.SX.sym("x", 2, 2)])
 @pytest.mark.parametrize(
     "make",
     [

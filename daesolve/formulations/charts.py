@@ -30,8 +30,8 @@ from scipy.linalg import qr
 from daesolve.dynamics import Dynamics
 from daesolve.elimination import Saddle
 from daesolve.errors import PosingError
+from daesolve.events import FALLING, Event, Stop
 from daesolve.formulations.problem import Chart, OdeProblem
-from daesolve.goals import FALLING, Event, Stop
 from daesolve.linear import entries_of, factorize, minimum_degree_order, solve_definite
 from daesolve.translation import evaluate_block, function_of
 

@@ -89,8 +89,7 @@ class Feedback(Formulation):
             free = "work" not in outputs
             outputs["work" if free else f"work_{row.name}"] = work
         guards = [
-            ca.substitute(ca.SX(event.guard), dynamics.reactions, reactions)
-            for event in dynamics.events
+            ca.substitute(event.guards, dynamics.reactions, reactions) for event in dynamics.events
         ]
         empty = ca.SX(0, 1)
         return OdeProblem(

@@ -113,7 +113,7 @@ class NullSpace(Formulation):
         event = independent.event()
         guards = [base.guards.call(whole)[0]]
         if event is not None:
-            guards.append(ca.substitute(ca.SX(event.guard), dynamics.velocities, velocities))
+            guards.append(ca.substitute(event.guards, dynamics.velocities, velocities))
         return replace(
             base,
             size=x.numel(),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import casadi as ca
@@ -12,7 +13,7 @@ import numpy as np
 
 from daesolve.dynamics import Dynamics
 from daesolve.elimination import EliminationPlan
-from daesolve.goals import Event
+from daesolve.events import Event
 from daesolve.symbols import Labels
 from daesolve.translation import evaluate_block
 
@@ -94,7 +95,7 @@ class OdeProblem:
         relative pivot of each goal in `pivot_goals`; and what the reactions do to each of
         `singular_goals`, one after the other.
     guards
-        (t, x, p) -> the guards in the order of `events`.
+        (t, x, p) -> the guards of the `events`, one after the other; `guarded` tells whose each is.
     watched, pivot_goals, events
         What these are.
     singular_goals
@@ -122,6 +123,11 @@ class OdeProblem:
     project: ca.Function | None = None
     chart: Chart | None = None
 
+    @cached_property
+    def guarded(self) -> tuple[Event, ...]:
+        """The event of each guard."""
+        return tuple(event for event in self.events for _ in range(event.count))
+
     def value_vector(self, values: Mapping[str, float]) -> np.ndarray:
         """Return p as numbers: the defaults, some of them overridden by name."""
         return np.array([values.get(name, default) for name, default in self.values.items()])
@@ -136,9 +142,15 @@ class OdeProblem:
         return np.concatenate([x, np.zeros(self.size - len(x)) if works is None else works])
 
     def visible(self, times: np.ndarray, table: np.ndarray, p: np.ndarray) -> np.ndarray:
-        """Return the states that labels name, (k, n), from a table of x, (k, size)."""
+        """Return the states that labels name, (k, n), from a table of x, (k, size).
+
+        p is the same for all of them, (np,), or one for each, (k, np).
+        """
         if self.chart is None:
             return table[:, : len(self.labels.states)].copy()
+        if len(times) == 1:
+            x = table[0, : self.chart.embed.nnz_in(1)]
+            return np.asarray(self.chart.embed(times[0], x, np.ravel(p))).T
         return evaluate_block(self.chart.embed, times, table, p)[0]
 
 

@@ -5,6 +5,7 @@ from daesolve.solvers.assimulo_dae import AssimuloIda, AssimuloOdassl, AssimuloR
 from daesolve.solvers.base import (
     BufferedFunction,
     Compilation,
+    Evaluator,
     EventHit,
     Observer,
     SegmentEnd,
@@ -47,6 +48,7 @@ __all__ = [
     "Compilation",
     "Cvodes",
     "Dop853",
+    "Evaluator",
     "EventHit",
     "Idas",
     "Lsoda",

@@ -57,7 +57,7 @@ class Segment:
         self._guards = BufferedFunction(self.problem.guards, self.start.p)
         self._guarded = self._guards(self.start.time, self.start.x)
         self.samples += [self.start.x.copy() for time in self.at if time == self.start.time]
-        self._stopping = any(event.then.stops for event in self.problem.events)
+        self._stopping = any(event.then.interrupts for event in self.problem.events)
 
     def run(self) -> tuple[Status, str]:
         """Integrate, pausing where an event may stop the run, to see whether it does."""
@@ -99,9 +99,9 @@ class Segment:
     def _may_stop(self, time: float, x: np.ndarray) -> bool:
         """Tell whether a guard that stops has changed its sign in the last step."""
         before, self._guarded = self._guarded, self._guards(time, x)
-        directions = [event.direction for event in self.problem.events]
+        directions = [event.direction for event in self.problem.guarded]
         passed = crossings(before, self._guarded, directions)
-        return any(self.problem.events[index].then.stops for index in passed)
+        return any(self.problem.guarded[index].then.interrupts for index in passed)
 
     # -- samples -------------------------------------------------------------------------------
 
@@ -150,7 +150,7 @@ class Segment:
             return False
         for hit in find_events(self.problem, self.start.p, self._since(first)):
             self.hits.append(hit)
-            if self.problem.events[hit.index].then.stops:
+            if self.problem.guarded[hit.index].then.interrupts:
                 kept = int(np.sum(self.sign * (np.array(self.times) - hit.time) < 0.0))
                 self.times[kept:], self.states[kept:] = [hit.time], [hit.state]
                 reached = self.sign * (self.at[: len(self.samples)] - hit.time) <= 0.0

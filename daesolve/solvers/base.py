@@ -44,7 +44,7 @@ Observer = Callable[[StepBlock], None]
 
 @dataclass(frozen=True)
 class EventHit:
-    """A guard that passed through zero: its index, when and where."""
+    """A guard that passed through zero: its index among all guards, when and where."""
 
     index: int
     time: float
@@ -55,7 +55,7 @@ class Status(Enum):
     """How a segment ended."""
 
     REACHED = "the end of the segment was reached"
-    STOPPED = "an event stopped the run"
+    STOPPED = "an event interrupted the motion"
     FAILED = "the solver could not go on"
 
 
@@ -104,7 +104,7 @@ class Solver(ABC):
     * integrates forwards and backwards, lands on `until`, and restarts at each segment;
     * gives sample states of its own order of accuracy without changing its steps;
     * hands every accepted step to `observe`, in blocks;
-    * locates events of the problem's guards, and stops at those that stop;
+    * locates events of the problem's guards, and returns at those that interrupt the motion;
     * returns what it has when it fails, with its reason; it does not raise.
     """
 
@@ -117,6 +117,10 @@ class Solver(ABC):
     @property
     def steps_over(self) -> bool:
         """Whether steps are taken whatever the error, over singular positions between them."""
+        return False
+
+    def halts_at_events(self, problem: OdeProblem) -> bool:
+        """Tell whether it integrates no farther than to the first event that interrupts."""
         return False
 
     @abstractmethod
@@ -220,6 +224,32 @@ class BufferedFunction:
     def matrix(self, t: float, x: np.ndarray) -> np.ndarray:
         """Return the result as a matrix (CasADi stores columns first)."""
         return self(t, x).reshape(self._shape, order="F")
+
+
+class Evaluator:
+    """A CasADi function called through its buffers, every argument anew.
+
+    Parameters
+    ----------
+    function
+        Of dense columns.
+    """
+
+    def __init__(self, function: ca.Function) -> None:
+        self._buffer, self._trigger = function.buffer()
+        self._arguments = [np.zeros(function.nnz_in(k)) for k in range(function.n_in())]
+        self._results = [np.zeros(function.nnz_out(k)) for k in range(function.n_out())]
+        for index, array in enumerate(self._arguments):
+            self._buffer.set_arg(index, memoryview(array))  # pyright: ignore
+        for index, array in enumerate(self._results):
+            self._buffer.set_res(index, memoryview(array))  # pyright: ignore
+
+    def __call__(self, *arguments: np.ndarray | float) -> list[np.ndarray]:
+        """Evaluate; the results are new arrays."""
+        for place, given in zip(self._arguments, arguments, strict=True):
+            place[:] = given
+        self._trigger()
+        return [result.copy() for result in self._results]
 
 
 _jacobians: WeakKeyDictionary[OdeProblem, ca.Function] = WeakKeyDictionary()

@@ -217,7 +217,7 @@ class Grid:
             return hits, None
         for hit in find_events(self.problem, self.start.p, self._steps(grid, states)):
             hits.append(hit)
-            if self.problem.events[hit.index].then.stops:
+            if self.problem.guarded[hit.index].then.interrupts:
                 return hits, hit
         return hits, None
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import brentq
 
+from daesolve.events import Direction
 from daesolve.formulations import OdeProblem
-from daesolve.goals import Direction
 from daesolve.solvers.base import BufferedFunction, EventHit
 from daesolve.translation import evaluate_block
 
@@ -80,7 +80,7 @@ def find_events(problem: OdeProblem, p: np.ndarray, steps: Steps) -> list[EventH
     looked into where a guard changes its sign, or comes so near to zero that it might dip through
     it in between: nearer than it moves around there.
 
-    Of events at one time, those that stop come last.
+    Of events at one time, those that interrupt the motion come last.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def find_events(problem: OdeProblem, p: np.ndarray, steps: Steps) -> list[EventH
     steps
         The accepted steps.
     """
-    directions = [event.direction for event in problem.events]
+    directions = [event.direction for event in problem.guarded]
     ends, table, moments = _judged(problem, p, steps)
     near = np.flatnonzero(worth_a_look(moments, table).reshape(-1, 2).any(axis=1))
     guards = BufferedFunction(problem.guards, p)
@@ -111,7 +111,9 @@ def find_events(problem: OdeProblem, p: np.ndarray, steps: Steps) -> list[EventH
                 if abs(guards(time, state)[index]) <= POLE * sides:
                     found.append(EventHit(index, time, state))
     sign = 1.0 if steps.times[-1] >= steps.times[0] else -1.0
-    return sorted(found, key=lambda hit: (sign * hit.time, problem.events[hit.index].then.stops))
+    return sorted(
+        found, key=lambda hit: (sign * hit.time, problem.guarded[hit.index].then.interrupts)
+    )
 
 
 def _judged(

@@ -238,7 +238,7 @@ class _Stepping:
             return False
         for hit in find_events(self.problem, self.start.p, self._since(first)):
             self.hits.append(hit)
-            if self.problem.events[hit.index].then.stops:
+            if self.problem.guarded[hit.index].then.interrupts:
                 kept = int(np.sum(self.sign * (np.array(self.times) - hit.time) < 0.0))
                 self.times[kept:], self.states[kept:] = [hit.time], [hit.state]
                 reached = self.sign * (self.at[: len(self.samples)] - hit.time) <= 0.0

@@ -376,7 +376,7 @@ class _Stepping:
             return False
         for hit in find_events(self.problem, self.start.p, self._steps()):
             self.hits.append(hit)
-            if self.problem.events[hit.index].then.stops:
+            if self.problem.guarded[hit.index].then.interrupts:
                 times = np.array(self.times)
                 kept = max(int(np.sum(self.sign * (times - hit.time) < 0.0)), 1)
                 self.total -= len(times) - 1 - kept

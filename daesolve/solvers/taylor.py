@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 from weakref import WeakKeyDictionary
 
-import casadi as ca
 import numpy as np
 
 from daesolve.errors import MissingBackendError, OutOfRangeError
@@ -23,23 +22,10 @@ from daesolve.solvers.base import (
     Status,
     positive,
 )
+from daesolve.solvers.event_stepping import EventIntegrator, finds_events
 from daesolve.solvers.guards import Steps, find_events, inner_times
+from daesolve.solvers.heyoka_code import hy, missing_in_series, translated
 from daesolve.trajectory import StepBlock
-from daesolve.translation import (
-    Table,
-    constants_of,
-    evaluate_constants,
-    integer_power,
-    missing_operations,
-    translate,
-)
-
-try:
-    import heyoka
-except ImportError:  # no wheel for this machine
-    heyoka = None
-
-hy: Any = heyoka
 
 PIECE = 10_000
 """Steps whose Taylor coefficients are kept at once."""
@@ -102,13 +88,17 @@ class Taylor(Solver):
 
     def refusal(self, problem: OdeProblem) -> str | None:
         """Refuse operations that have no Taylor series (branches, absolute values)."""
-        missing = missing_operations(problem.rhs, heyoka_table())
+        missing = missing_in_series(problem.rhs)
         if not missing:
             return None
         return (
             f"taylor cannot expand {', '.join(sorted(set(missing)))} in a series; pose the system "
             "without it, or use one of dop853, radau, lsoda, cvodes"
         )
+
+    def halts_at_events(self, problem: OdeProblem) -> bool:
+        """Tell whether heyoka itself locates the events: where some reset, and series hold."""
+        return finds_events(problem)
 
     def tolerances(self) -> dict[str, float]:
         """Return the tolerance."""
@@ -136,7 +126,8 @@ class Taylor(Solver):
             return Compilation(0.0, True, (self._told(problem),))
         stored = hy.llvm_state.get_diskcache_size()
         begin = time.perf_counter()
-        known[self] = _Integrator(self, problem)
+        kind = EventIntegrator if self.halts_at_events(problem) else _Integrator
+        known[self] = kind(self.tolerance, self.code == "compact", self.optimisation, problem)
         seconds = time.perf_counter() - begin
         cached = hy.llvm_state.get_diskcache_size() == stored
         return Compilation(seconds, cached, (self._told(problem),))
@@ -156,106 +147,32 @@ class Taylor(Solver):
         observe: Observer,
     ) -> SegmentEnd:
         """Integrate one segment; see `Solver.segment`."""
-        self.compile(problem)
-        return _compiled[problem][self].segment(state, until, at, observe)
+        known = _compiled.get(problem, {})
+        if self not in known:
+            self.compile(problem)
+            known = _compiled[problem]
+        return known[self].segment(state, until, at, observe)
 
 
-_compiled: WeakKeyDictionary[OdeProblem, dict[Taylor, _Integrator]] = WeakKeyDictionary()
-
-
-def heyoka_table() -> Table:
-    """Every operation that has a Taylor series, in heyoka's expressions."""
-    return {
-        ca.OP_ASSIGN: lambda a: a,
-        ca.OP_ADD: lambda a, b: a + b,
-        ca.OP_SUB: lambda a, b: a - b,
-        ca.OP_MUL: lambda a, b: a * b,
-        ca.OP_DIV: lambda a, b: a / b,
-        ca.OP_NEG: lambda a: -a,
-        ca.OP_INV: lambda a: 1.0 / a,
-        ca.OP_SQ: lambda a: a * a,
-        ca.OP_TWICE: lambda a: 2.0 * a,
-        ca.OP_SQRT: lambda a: hy.sqrt(a),
-        ca.OP_EXP: lambda a: hy.exp(a),
-        ca.OP_LOG: lambda a: hy.log(a),
-        ca.OP_POW: _power,
-        ca.OP_CONSTPOW: _power,
-        ca.OP_SIN: lambda a: hy.sin(a),
-        ca.OP_COS: lambda a: hy.cos(a),
-        ca.OP_TAN: lambda a: hy.tan(a),
-        ca.OP_ASIN: lambda a: hy.asin(a),
-        ca.OP_ACOS: lambda a: hy.acos(a),
-        ca.OP_ATAN: lambda a: hy.atan(a),
-        ca.OP_ATAN2: lambda a, b: hy.atan2(a, b),
-        ca.OP_SINH: lambda a: hy.sinh(a),
-        ca.OP_COSH: lambda a: hy.cosh(a),
-        ca.OP_TANH: lambda a: hy.tanh(a),
-        ca.OP_ASINH: lambda a: hy.asinh(a),
-        ca.OP_ACOSH: lambda a: hy.acosh(a),
-        ca.OP_ATANH: lambda a: hy.atanh(a),
-        ca.OP_ERF: lambda a: hy.erf(a),
-        ca.OP_LOG1P: lambda a: hy.log(1.0 + a),
-        ca.OP_EXPM1: lambda a: hy.exp(a) - 1.0,
-        ca.OP_HYPOT: lambda a, b: hy.sqrt(a * a + b * b),
-    }
-
-
-def _power(base: Any, exponent: Any) -> Any:
-    """Raise to a power; whole ones by products, since heyoka's pow(x, 3) is NaN at x = 0."""
-    if isinstance(exponent, float) and exponent.is_integer() and abs(exponent) <= 64:
-        return integer_power(base, int(exponent))
-    return hy.expression(base) ** exponent
-
-
-@dataclass(frozen=True)
-class _Translated:
-    """A function in heyoka's expressions; `hoisted` are values that become parameters."""
-
-    function: ca.Function
-    variables: list[Any]
-    expressions: list[Any]
-    hoisted: tuple[int, ...]
-
-    def parameters(self, p: np.ndarray) -> np.ndarray:
-        """Evaluate the hoisted values."""
-        with np.errstate(all="ignore"):
-            return evaluate_constants(self.function, 2, p, self.hoisted)
-
-
-def _translated(function: ca.Function) -> _Translated:
-    """Translate (t, x, p); what depends on p alone becomes a further parameter.
-
-    heyoka would carry it along as a series of order 20, and multiply by all of it.
-    """
-    names = [f"x{index}" for index in range(function.nnz_in(1))]
-    first = function.nnz_in(2)
-    variables = hy.make_vars(*names) if len(names) > 1 else [hy.make_vars(*names)]
-    parameters = [hy.par[index] for index in range(function.nnz_in(2))]
-    hoisted = constants_of(function, 2)
-    given = {number: hy.par[first + place] for place, number in enumerate(hoisted)}
-    outputs = translate(
-        function, [[hy.time], variables, parameters], heyoka_table(), engine="taylor", given=given
-    )
-    expressions = [
-        entry if isinstance(entry, hy.expression) else hy.expression(float(entry))
-        for entry in outputs[0]
-    ]
-    return _Translated(function, variables, expressions, hoisted)
+_compiled: WeakKeyDictionary[OdeProblem, dict[Taylor, _Integrator | EventIntegrator]]
+_compiled = WeakKeyDictionary()
 
 
 class _Integrator:
     """A compiled integrator of one problem."""
 
-    def __init__(self, settings: Taylor, problem: OdeProblem) -> None:
+    def __init__(
+        self, tolerance: float, compact: bool, optimisation: int | None, problem: OdeProblem
+    ) -> None:
         self.problem = problem
-        self.rates = _translated(problem.rhs)
+        self.rates = translated(problem.rhs)
         self.integrator = hy.taylor_adaptive(
             list(zip(self.rates.variables, self.rates.expressions, strict=True)),
             [0.0] * problem.size,
-            tol=settings.tolerance,
+            tol=tolerance,
             high_accuracy=True,
-            compact_mode=settings.code == "compact",
-            opt_level=settings.optimisation,
+            compact_mode=compact,
+            opt_level=optimisation,
         )
 
     def segment(self, state: State, until: float, at: np.ndarray, observe: Observer) -> SegmentEnd:
@@ -324,7 +241,7 @@ class _Integrator:
         sign = 1.0 if times[-1] >= times[0] else -1.0
         for hit in find_events(self.problem, state.p, steps):
             hits.append(hit)
-            if self.problem.events[hit.index].then.stops:
+            if self.problem.guarded[hit.index].then.interrupts:
                 before = sign * (times - hit.time) < 0.0
                 before[0] = True
                 return (
