@@ -60,7 +60,15 @@ def simulate(prepared: Prepared, at: At = None, progress: Progress | None = None
         With everything up to where the run ended, however it ended. Ctrl-C ends it after the
         segment that is under way.
     """
-    return _Run(prepared, at, progress).trajectory()
+    return simulate_recorded(prepared, at, progress)[0]
+
+
+def simulate_recorded(
+    prepared: Prepared, at: At = None, progress: Progress | None = None
+) -> tuple[Trajectory, Record]:
+    """Integrate a prepared run, as `simulate`; return what it gathered too."""
+    run = _Run(prepared, at, progress)
+    return run.trajectory(), run.record
 
 
 class _UntrustedError(Exception):
@@ -91,6 +99,7 @@ class _Run:
         self.entered = prepared.start_time
         self.stretch = prepared.segment / 50.0
         self.instant = Instant(INSTANT * prepared.segment)
+        self.transitions = prepared.transitions and prepared.transitions.fresh()
         self.unwatched: list[tuple[StepBlock, int]] = []
         self.unwatched_count = 0
         self.looks_ahead = not prepared.solver.halts_at_events(prepared.problem)
@@ -144,13 +153,13 @@ class _Run:
 
     def _start(self, here: Boundary) -> tuple[Boundary, Verdict]:
         stop = self._stopped_at_start(here)
-        if stop is not None or self.prepared.transitions is None:
+        if stop is not None or self.transitions is None:
             return here, stop
-        return self._through(self.prepared.transitions, here, ())
+        return self._through(self.transitions, here, ())
 
     def _to_boundary(self, here: Boundary, boundary: float) -> tuple[Boundary, Verdict]:
         """Integrate to a boundary, through resets, and from chart to chart."""
-        transitions = self.prepared.transitions
+        transitions = self.transitions
         while True:
             self.record.boundaries.append(here)
             end = self._segment(here, self._reach(here, boundary))
@@ -184,7 +193,7 @@ class _Run:
         prepared = self.prepared
         chart = prepared.problem.chart
         lasts = chart is None or chart.choose is None
-        resets = prepared.transitions is not None
+        resets = self.transitions is not None
         if lasts and not (resets and self.looks_ahead):
             return boundary
         ahead = here.time + self.sign * self.stretch
@@ -222,7 +231,7 @@ class _Run:
     def _in_mode(self, here: Boundary, state: np.ndarray, values: np.ndarray) -> Boundary:
         """Return the place from which the motion goes on with other values."""
         self.record.modes.append(values)
-        if self.prepared.transitions is None:
+        if self.transitions is None:
             self.monitor.change_values(values)
         return Boundary(here.time, state, here.turns.copy(), len(self.record.modes) - 1)
 
@@ -234,13 +243,13 @@ class _Run:
         last = int(np.searchsorted(self.sign * pending, self.sign * boundary, side="right"))
         at = pending[:last]
         start = State(here.time, here.state, self.record.modes[here.mode])
-        if self.prepared.transitions is None:
+        if self.transitions is None:
             try:
                 end = self._solve(start, boundary, at, self._watch)
             except _UntrustedError:
                 end = self._up_to_loss(start, at)
         else:
-            end = self._up_to_guards(self.prepared.transitions, here, start, boundary, at)
+            end = self._up_to_guards(self.transitions, here, start, boundary, at)
         self._keep(end.samples, here)
         for hit in end.hits[:-1] if self._left_chart(end) else end.hits:
             resets = self.prepared.problem.guarded[hit.index].then.reset is not None
@@ -355,7 +364,11 @@ class _Run:
     ) -> tuple[Boundary, Verdict]:
         """Do what is due here, until nothing is."""
         guarded = self.prepared.problem.guarded
-        found = [hit.index for hit in hits if guarded[hit.index].then.interrupts]
+        found = [
+            hit.index
+            for hit in hits
+            if guarded[hit.index].then.interrupts and transitions.counts(hit.time, hit.index)
+        ]
         while True:
             values = self.record.modes[here.mode]
             due = sorted({*found, *transitions.due(here.time, here.state, values)})
@@ -366,6 +379,7 @@ class _Run:
                 if index not in resets and not self._seen(hit):
                     self._happened(hit, here)
             if resets:
+                transitions.fire(here.time, here.state, values, resets)
                 try:
                     self.instant.take(here.time, guarded[resets[0]].name)
                     for jump in transitions.jumps(here.time, here.state, values, resets):
@@ -444,7 +458,7 @@ class _Run:
             return
         angles = here.state[self.angles]
         turns = np.round(angles / (2.0 * math.pi))
-        if not np.all(np.isfinite(turns)):
+        if not turns.any() or not np.all(np.isfinite(turns)):
             return
         for part in TURN_PARTS:
             angles = angles - turns * part
@@ -495,7 +509,7 @@ class _Run:
                 f"at t = {end.time:.10g} s {end.message}; loosen the tolerance, lower the rates "
                 "or take another solver",
             )
-        if end.status is Status.STOPPED and self.prepared.transitions is None:
+        if end.status is Status.STOPPED and self.transitions is None:
             return self._stopped_by(self.record.events[-1].name, end.time)
         return None
 

@@ -3,6 +3,12 @@
 Several guards may reach zero together; what they ask for is done at once. The state is tested
 besides the crossing: a guard at zero, to rounding, whose rate points outwards is due as well,
 whatever a solver saw. After each reset the test is repeated, until nothing is due.
+
+Two kinds of guards are told apart by what their reset does. A *barrier* is one that its reset
+answers: it changes what the guard depends on, or imposes a constraint for the instant alone (a
+bouncing ball, a wheel that goes on to its next roller). It is due whenever it is at zero on its way
+out. A *switch* only changes the mode, and the motion passes through (a relay, a string that meets
+a peg). Once it has fired it is not due again before it was inside.
 """
 
 from __future__ import annotations
@@ -83,15 +89,26 @@ class Transitions:
         self._owners = np.repeat(np.arange(len(counts)), counts)
         self._places = [(k, j) for k, e in enumerate(problem.events) for j in range(e.count)]
         self._largest = np.zeros(len(problem.events))
+        # A chart's own event is no event of the motion.
+        own = self._owners < len(dynamics.events)
         interrupting = [event.then.interrupts for event in problem.guarded]
         directions = np.array([event.direction.value for event in problem.guarded])
-        self._ways = np.where(interrupting, directions, 0)
+        self._ways = np.where(interrupting & own, directions, 0)
+        barriers = [_is_barrier(dynamics, index) for index in range(len(dynamics.events))]
+        self._barriers = np.array([*barriers, True])[np.minimum(self._owners, len(barriers))]
+        self._armed = np.ones(len(self._owners), dtype=bool)
+        self._passed = np.full(len(self._owners), -np.inf)
+
+    def fresh(self) -> Transitions:
+        """Return the transitions of a run that has seen nothing yet."""
+        return Transitions(self.dynamics, self.plan, self.problem, self._scales)
 
     def measure(self, time: float, x: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the guards and their rates; the sizes of guards are remembered."""
         values, rates = self._guards(time, x, p)
         sizes = np.maximum.reduceat(np.abs(values), self._firsts)
         self._largest = np.maximum(self._largest, sizes)
+        self._armed |= self._ways * values < -self.tolerances()
         return values, rates
 
     def tolerances(self) -> np.ndarray:
@@ -106,12 +123,25 @@ class Transitions:
         """Return the guards that are at zero or past it and on their way out."""
         values, rates = self.measure(time, x, p)
         outside = (self._ways * values >= -self.tolerances()) & (self._ways * rates > 0.0)
-        return np.flatnonzero(outside).tolist()
+        return np.flatnonzero(outside & self._armed).tolist()
+
+    def counts(self, time: float, guard: int) -> bool:
+        """Tell whether a zero that a solver found is not that at which a switch has just fired."""
+        return bool(self._armed[guard] or time > self._passed[guard])
+
+    def fire(self, time: float, x: np.ndarray, p: np.ndarray, guards: Sequence[int]) -> None:
+        """Take note of guards that fire now."""
+        values, rates = self.measure(time, x, p)
+        self._armed[guards] = self._barriers[guards]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            width = (np.abs(values) + 2.0 * self.tolerances()) / np.abs(rates)
+        self._passed[guards] = time + np.nan_to_num(width, nan=np.inf)[guards]
 
     def late(self, time: float, x: np.ndarray, p: np.ndarray) -> list[int]:
         """Return the guards that are well past zero: no solver told when they passed."""
         values, _ = self.measure(time, x, p)
-        return np.flatnonzero(self._ways * values > self.tolerances()).tolist()
+        late = self._ways * values > self.tolerances()
+        return np.flatnonzero(late & self._armed).tolist()
 
     def jumps(
         self, time: float, x: np.ndarray, p: np.ndarray, fired: Sequence[int]
@@ -305,6 +335,17 @@ def _joined(steps: Sequence[Jump]) -> Impact | None:
         impacts[-1].kinetic_after,
         max(impact.carnot for impact in impacts),
     )
+
+
+def _is_barrier(dynamics: Dynamics, event: int) -> bool:
+    """Tell whether a reset answers its own guards."""
+    reset = dynamics.resets.get(event)
+    if reset is None or reset.momentary:
+        return True
+    names = list(dynamics.values)
+    changed = [dynamics.x[index] for index in reset.states]
+    changed += [dynamics.p[names.index(name)] for name in reset.values]
+    return bool(ca.depends_on(dynamics.events[event].guards, ca.vertcat(ca.SX(0, 1), *changed)))
 
 
 def _guard_rates(problem: OdeProblem) -> ca.Function:

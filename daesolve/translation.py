@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import casadi as ca
@@ -44,6 +44,11 @@ class Program:
 
     steps: tuple[tuple[int, tuple[Any, ...]], ...]
     outputs: tuple[tuple[tuple[int, int], ...], ...]
+
+    @cached_property
+    def operations(self) -> frozenset[int]:
+        """Every operation that a step takes."""
+        return frozenset(operation for operation, _ in self.steps) - _STRUCTURE
 
 
 @lru_cache(maxsize=256)
@@ -123,9 +128,11 @@ def missing_operations(
 
     Values that are given (see `constants_of`), and what only they need, are not computed by it.
     """
-    steps = program(function).steps
-    used = {steps[number][0] for number in _needed(function, given)}
-    return tuple(sorted(OPERATION_NAMES[op] for op in used - _STRUCTURE - set(table)))
+    whole = program(function)
+    used = whole.operations
+    if given:
+        used = {whole.steps[number][0] for number in _needed(function, given)} - _STRUCTURE
+    return tuple(sorted(OPERATION_NAMES[op] for op in used - set(table)))
 
 
 def _needed(function: ca.Function, given: Collection[int]) -> set[int]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import casadi as ca
 import numpy as np
 
 from daesolve.events import Direction
@@ -69,6 +70,7 @@ class EventIntegrator:
         self.guards = translated(problem.guards, len(self.rates.hoisted))
         self._values = Evaluator(problem.guards)
         self._met: list[tuple[int, float]] = []
+        self._halted = np.nan
         self._terminal: list[int] = []
         ending, passing = [], []
         ways = {
@@ -76,7 +78,12 @@ class EventIntegrator:
             Direction.RISING: hy.event_direction.positive,
             Direction.EITHER: hy.event_direction.any,
         }
+        t, x, p = (problem.guards.sx_in(k) for k in range(3))
+        moving = ca.which_depends(problem.guards(t, x, p), ca.vertcat(t, x), 1, True)
         for index, event in enumerate(problem.guarded):
+            if not moving[index]:
+                # Of values alone: it passes nowhere, and heyoka refuses it.
+                continue
             guard, way = self.guards.expressions[index], ways[event.direction]
             if event.then.interrupts:
                 ending.append(hy.t_event(guard, direction=way))
@@ -97,13 +104,15 @@ class EventIntegrator:
     def segment(self, state: State, until: float, at: np.ndarray, observe: Observer) -> SegmentEnd:
         """Integrate up to the first event that interrupts; see `Solver.segment`."""
         integrator = self.integrator
+        # Where it goes on from an event, heyoka is blind to that for an instant.
         integrator.time = state.time
         integrator.state[:] = state.x
         numbers = np.concatenate(
             [state.p, self.rates.parameters(state.p), self.guards.parameters(state.p)]
         )
         integrator.pars[:] = numbers[: len(integrator.pars)]
-        integrator.reset_cooldowns()
+        if state.time != self._halted:
+            integrator.reset_cooldowns()
         project = None
         if self.problem.project is not None:
             project = BufferedFunction(self.problem.project, state.p)
@@ -132,7 +141,7 @@ class EventIntegrator:
             states.append(integrator.state.copy())
             if 0 > code > -1 - len(self._terminal) - 1:
                 hits.append(EventHit(self._terminal[-code - 1], now, states[-1]))
-                status = Status.STOPPED
+                status, self._halted = Status.STOPPED, now
                 break
             if self._stuck(times, until):
                 status, message = Status.FAILED, "the steps have become too small to go on"

@@ -272,7 +272,7 @@ def locate(
     Returns
     -------
     tuple
-        The time of the event to rounding, on either side of it, and the state there.
+        The time of the event to rounding, at zero or past it, and the state there.
     """
 
     @functools.cache
@@ -300,7 +300,12 @@ def locate(
         full_output=True,
     )
     assert result.converged
-    return float(root), state_at(float(root))
+    # At zero or past it: a motion that goes on from here is not to meet it again.
+    found, move = float(root), np.spacing(root) * np.sign(end[0] - start[0])
+    while guard(found, state_at(found)) * values[1] < 0.0 and found != end[0]:
+        found = float(found + move) if abs(found + move - end[0]) < abs(found - end[0]) else end[0]
+        move *= 2.0
+    return found, state_at(found)
 
 
 def extrema(times: np.ndarray, values: np.ndarray) -> list[float]:
