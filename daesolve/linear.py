@@ -10,6 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import casadi as ca
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from daesolve.errors import PosingError
 
@@ -348,7 +351,9 @@ def solve_definite(matrix: ca.SX, right_side: ca.SX) -> ca.SX:
 
 
 def solve_small(matrix: ca.SX, right_side: ca.SX) -> ca.SX:
-    """Solve a small dense system symbolically, safe for any invertible matrix.
+    """Solve a small system symbolically, safe for any invertible matrix.
+
+    What is not coupled is solved apart; zeros of the right side stay zeros.
 
     Parameters
     ----------
@@ -362,14 +367,38 @@ def solve_small(matrix: ca.SX, right_side: ca.SX) -> ca.SX:
     casadi.SX
         (n, k)
     """
+    solution = ca.SX(*right_side.shape)
+    for rows, unknowns in _uncoupled(matrix):
+        own = _solve_coupled(matrix[rows, unknowns], right_side[rows, :])
+        for position, unknown in enumerate(unknowns):
+            solution[unknown, :] = own[position, :]
+    return solution
+
+
+def _uncoupled(matrix: ca.SX) -> list[tuple[list[int], list[int]]]:
+    """Return the rows and the columns of the blocks of a matrix, all of it if one is not square."""
     size = matrix.shape[0]
-    if size == 0:
-        return ca.SX(0, right_side.shape[1])
+    rows, columns = ca.SX(ca.sparsify(matrix)).sparsity().get_triplet()
+    ones = np.ones(len(rows))
+    couplings = coo_array((ones, (rows, size + np.array(columns, dtype=int))), [2 * size] * 2)
+    count, labels = connected_components(couplings, directed=False)
+    blocks = [
+        ([*map(int, np.flatnonzero(labels[:size] == k))],
+         [*map(int, np.flatnonzero(labels[size:] == k))])
+        for k in range(count)
+    ]  # fmt: skip
+    square = all(len(one) == len(other) for one, other in blocks)
+    return blocks if square else [(list(range(size)), list(range(size)))]
+
+
+def _solve_coupled(matrix: ca.SX, right_side: ca.SX) -> ca.SX:
+    """Solve by orthogonal rows, column by column."""
+    size, count = right_side.shape
     if size == 1:
         return right_side / matrix[0, 0]
     basis = orthogonal_rows([[matrix[i, j] for j in range(size)] for i in range(size)])
-    columns = [
-        ca.vertcat(*basis.solve([right_side[i, j] for i in range(size)]))
-        for j in range(right_side.shape[1])
-    ]
-    return ca.horzcat(*columns)
+    solution = ca.SX(size, count)
+    for j in range(count):
+        if not is_zero(right_side[:, j]):
+            solution[:, j] = ca.vertcat(*basis.solve([right_side[i, j] for i in range(size)]))
+    return solution

@@ -1,0 +1,75 @@
+"""Vehicles on omni-wheels with massive rollers that roll without slipping.
+
+`geometry` has sizes and inertias, `starting` where the vehicle starts; `thesis` has the equations
+with every roller a body of its own, `compact` those in three velocities; `general` and `wheels`
+have wheels anywhere, with rollers at an angle; `bodies` has what `thesis` and `general` share,
+`motion` and `pictures` show it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import daesolve as ds
+from daesolve_problems.omni_vehicle import general as anywhere
+from daesolve_problems.omni_vehicle import starting
+from daesolve_problems.omni_vehicle.compact import compact
+from daesolve_problems.omni_vehicle.general import general
+from daesolve_problems.omni_vehicle.thesis import thesis
+
+REST = {"x": 0.0, "y": 0.0, "theta": 0.0, "nu_1": 0.0, "nu_2": 0.0, "nu_3": 0.0}
+
+
+def _derived(
+    given: starting.Values, parameters: starting.Values, structure: Mapping[str, Any]
+) -> dict[str, float]:
+    """Return what follows from the other values: wheels anywhere have directions of their own."""
+    rule = anywhere.derived if "heading_1" in parameters else starting.derived
+    return rule(given, parameters, structure)
+
+
+problem = ds.Problem(
+    "omni-rolling",
+    title="An omni-wheel vehicle that rolls without slipping",
+    models={"thesis": thesis, "compact": compact, "general": general},
+    sources=[
+        "K. V. Gerasimov, Dynamics of an omni-wheel vehicle with the inertia of its rollers and "
+        "with friction, Moscow State University (2018), chapters 1 and 2",
+        "Ya. V. Tatarinov, Equations of classical mechanics in a new form, Moscow Univ. Mech. "
+        "Bull. 58 (2003) 3",
+    ],
+    structure={
+        "wheels": 3,
+        "rollers": 5,
+        "imposition": ds.choice(simultaneous="simultaneous", sequential="sequential"),
+    },
+    start={
+        "thesis": starting.start,
+        "compact": starting.compact_start,
+        "general": anywhere.start,
+    },
+    start_values=starting.start_values,
+    derived=_derived,
+    cases=[
+        ds.Case(
+            "spin",
+            start=REST | {"nu_3": 1.0},
+            until=1000.0,
+            note="it turns on the spot; all wheels switch at once, 456 times",
+        ),
+        ds.Case(
+            "straight",
+            start=REST | {"nu_1": 1.0},
+            until=1000.0,
+            note="along the axle of the first wheel; once every roller has turned, no energy is "
+            "lost any more",
+        ),
+        ds.Case(
+            "twist",
+            start=REST | {"nu_1": 1.0, "nu_3": 1.0},
+            until=1000.0,
+            note="it comes to turn on the spot, faster than it began",
+        ),
+    ],
+)
