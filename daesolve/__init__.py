@@ -47,6 +47,7 @@ from daesolve.problem import Answer, Case, Problem, choice
 from daesolve.reference import ReferenceRun, reference_run
 from daesolve.registry import problem, problems
 from daesolve.sampling import every
+from daesolve.sensitivity import Sensitivity, sensitivity
 from daesolve.solvers import (
     AssimuloCvode,
     AssimuloIda,
@@ -129,6 +130,7 @@ __all__ = [
     "ReferenceRun",
     "Relation",
     "Reset",
+    "Sensitivity",
     "Solver",
     "Stop",
     "SundaeCvode",
@@ -149,6 +151,7 @@ __all__ = [
     "problems",
     "reactions",
     "reference_run",
+    "sensitivity",
     "solve",
     "states",
     "time",

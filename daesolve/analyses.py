@@ -1,4 +1,4 @@
-"""What can be said about a system at a state, without integrating it."""
+"""What can be said about a case besides its motion, as numbers and words."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from daesolve.dynamics import Dynamics
 from daesolve.linearization import linearize_equations
 from daesolve.rank import Decoupling, decoupling
+from daesolve.sensitivity import Sensitivity
 
 
 def rank_report(
@@ -75,6 +76,41 @@ def linearization_report(
         "modes": {name: _parts(found.modes[name]) for name in found.names},
         "cyclic": {name: found.rates[name] for name in found.cyclic},
         "residual": found.residual,
+    }
+
+
+def sensitivity_report(found: Sensitivity) -> dict[str, Any]:
+    """Return derivatives of the final state as a table.
+
+    Parameters
+    ----------
+    found
+        From `daesolve.sensitivity`.
+
+    Returns
+    -------
+    dict
+        `end_time`, `final_state`, `derivatives` (by what, then of which state), those of the end
+        time (`end_time_derivatives`), `events` (each with its derivatives by name), and `notes`.
+    """
+    columns = found.matrix.T.tolist()
+    return {
+        "end_time": found.run.end_time,
+        "final_state": dict(found.final_state),
+        "derivatives": {
+            by: dict(zip(found.states, column, strict=True))
+            for by, column in zip(found.by, columns, strict=True)
+        },
+        "end_time_derivatives": dict(found.end_time),
+        "events": [
+            {
+                "name": event.name,
+                "time": event.time,
+                "derivatives": dict(zip(found.by, row, strict=True)),
+            }
+            for event, row in zip(found.run.events, found.event_times.tolist(), strict=True)
+        ],
+        "notes": list(found.notes),
     }
 
 

@@ -49,6 +49,10 @@ class ResetError(DaesolveError, RuntimeError):
     """A reset leads to no state from which the motion could go on."""
 
 
+class NoDerivativeError(DaesolveError, RuntimeError):
+    """A motion that has no derivative by what was asked: it ends early, or an event has no time."""
+
+
 class DegenerateStartError(DaesolveError, ValueError):
     """The start is a position in which constraints lose their independence."""
 

@@ -141,15 +141,8 @@ def prepare(system: System, request: Request) -> Prepared:
     if request.solver is not None:
         check_pair(formulation, request.solver)
     rates = formulation.chosen_rates(dynamics, request.default_rate)
-    parameters, values = _numbers(dynamics, request)
-    start = consistent_state(
-        dynamics,
-        dynamics.value_vector(values),
-        request.initial,
-        guess=request.guess,
-        time=request.start_time,
-    )
-    values |= _references(dynamics, start.state, request.start_time, values)
+    start, values = starting_point(dynamics, request)
+    parameters = {name: values[name] for name in dynamics.ranges}
     samples = _samples(dynamics, values, start, request)
     system, surplus, proximal = _check_rank(system, dynamics, values, samples, request, notes)
     if system.dynamics is not dynamics:
@@ -249,11 +242,24 @@ def _leaves_the_rate(formulation: Formulation, request: Request) -> bool:
     return rate == "auto" or (unchosen and request.rank_loss == "pass")
 
 
-def _numbers(dynamics: Dynamics, request: Request) -> tuple[dict[str, float], dict[str, float]]:
-    """Check the parameters; return them, and all of p by name."""
+def starting_point(dynamics: Dynamics, request: Request) -> tuple[Start, dict[str, float]]:
+    """Return the consistent start, and the values of p by name, the references there included.
+
+    Raises
+    ------
+    DaesolveError
+        A parameter cannot be, or no consistent state agrees with the start values.
+    """
     values = dict(dynamics.values)
     values |= parameter_values(dynamics, check_named("parameters", request.parameters))
-    return {name: values[name] for name in dynamics.ranges}, values
+    start = consistent_state(
+        dynamics,
+        dynamics.value_vector(values),
+        request.initial,
+        guess=request.guess,
+        time=request.start_time,
+    )
+    return start, values | _references(dynamics, start.state, request.start_time, values)
 
 
 def _references(

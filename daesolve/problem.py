@@ -9,14 +9,15 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from daesolve.analyses import linearization_report, rank_report
+from daesolve.analyses import linearization_report, rank_report, sensitivity_report
 from daesolve.comparison import Comparison, compare
 from daesolve.consistency import Start, check_named, consistent_state, start_value
 from daesolve.drawing import Drawing
 from daesolve.errors import DaesolveError, OutOfRangeError, PosingError, unknown_name
 from daesolve.formulations import Formulation
 from daesolve.reference import ReferenceRun, reference_run
-from daesolve.request import DEFAULT_RATE, RankLoss
+from daesolve.request import DEFAULT_RATE, RankLoss, Request
+from daesolve.sensitivity import Sensitivity, nominal_values, sensitivity_of
 from daesolve.solvers import Solver
 from daesolve.solving import solve
 from daesolve.system import ControlSystem, MechanicalSystem, System
@@ -28,6 +29,7 @@ Builder = Callable[..., System]
 StartRule = Callable[[Values, Values, Structure], dict[str, float]]
 ScaleRule = Callable[[Values, Values, Structure], dict[str, float]]
 DerivedRule = Callable[[Values, Values, Structure], dict[str, float]]
+StartNames = Callable[[Structure], Sequence[str]]
 FigureRule = Callable[[Mapping[str, Any]], Figure]
 DrawingRule = Callable[[Mapping[str, Any]], Drawing]
 
@@ -134,6 +136,8 @@ class Problem:
         (start values, parameters, structure) -> guess of the states, or such a rule for each
         model that has one of its own. Without it, start values are states, and are kept as they
         are.
+    start_values
+        structure -> the names of start values besides those that its cases use.
     scales
         (start values, parameters, structure) -> scale of goals by name, such as the energy scale.
     derived
@@ -159,6 +163,7 @@ class Problem:
     sources: Sequence[str] = ()
     structure: Mapping[str, bool | int | Choice] = field(default_factory=dict)
     start: StartRule | Mapping[str, StartRule] | None = None
+    start_values: StartNames | None = None
     scales: ScaleRule | None = None
     derived: DerivedRule | None = None
     analyses: Mapping[str, AnalysisRule] = field(default_factory=dict)
@@ -215,10 +220,12 @@ class Problem:
             raise unknown_name("model", name, self.models)
         return name
 
-    @property
-    def start_names(self) -> tuple[str, ...]:
-        """The names of start values that its cases use."""
-        return tuple(dict.fromkeys(name for case in self.cases for name in case.start))
+    def start_names(self, structure: Structure | None = None) -> tuple[str, ...]:
+        """Return the names of the start values of a structure, the default one without it."""
+        names = [name for case in self.cases for name in case.start]
+        if self.start_values is not None:
+            names += self.start_values({**self.default_structure(), **(structure or {})})
+        return tuple(dict.fromkeys(names))
 
     def default_structure(self) -> dict[str, Any]:
         """Return the structure where nothing is chosen; a choice by its name."""
@@ -340,7 +347,10 @@ class BoundCase:
         derived = self.derived
         for name in self.parameters:
             if name in derived:
-                raise OutOfRangeError(f"{name!r} follows from the other values: it cannot be set")
+                raise OutOfRangeError(
+                    f"{name!r} follows from the other values here: it cannot be set to "
+                    f"{self.parameters[name]!r}"
+                )
         return self.full_parameters | derived
 
     @property
@@ -393,13 +403,14 @@ class BoundCase:
         states = dict(self.initial)
         known = self.system.dynamics.labels.states
         rule = self.problem.start_rule(self.model) is not None
+        open_names = self.problem.start_names(self.full_structure)
         for name, value in check_named("initial", values).items():
-            if rule and name in self.problem.start_names:
+            if rule and name in open_names:
                 own[name] = start_value(name, value)
             elif name in known:
                 states[name] = start_value(name, value)
             else:
-                names = dict.fromkeys([*known, *self.problem.start_names])
+                names = dict.fromkeys([*known, *open_names])
                 raise unknown_name("start value", name, list(names))
         return replace(self, start=own, initial=states)
 
@@ -452,24 +463,76 @@ class BoundCase:
         case = self.starting(options.pop("initial", None) or {})
         return reference_run(case.system, **case._request(until, options))
 
-    def analyse(self, name: str) -> Answer:
+    def sensitivity(
+        self, by: Sequence[str], until: float | None = None, **options: Any
+    ) -> Sensitivity:
+        """Differentiate the final state; see `daesolve.sensitivity`.
+
+        Parameters
+        ----------
+        by
+            Names of parameters, of start values by the case's own names, and of states that the
+            case keeps.
+        until, **options
+            As in `solve`, without `verify` and `progress`.
+        """
+        case = self.starting(options.pop("initial", None) or {})
+        at = case._request(until, options)["at"]
+
+        def request(values: Mapping[str, float]) -> Request:
+            asked = case._with(values)._request(until, options)
+            return Request(**{name: value for name, value in asked.items() if name != "at"})
+
+        return sensitivity_of(case.system, request, case._differentiable(by), at)
+
+    def _differentiable(self, by: Sequence[str]) -> dict[str, float]:
+        """Return the values of what is to be differentiated by."""
+        derived = self.derived
+        for name in by:
+            if name in derived:
+                raise OutOfRangeError(
+                    f"{name!r} follows from the other values: set it to differentiate by it"
+                )
+        starts = {**self.full_start, **self.initial}
+        own = self.problem.start_names(self.full_structure)
+        open_names = [*self.system.dynamics.labels.states, *own]
+        return nominal_values(by, self.full_parameters, starts, open_names)
+
+    def _with(self, values: Mapping[str, float]) -> BoundCase:
+        """Return the case with other parameters and start values."""
+        known = self.system.dynamics.ranges
+        starts = {name: value for name, value in values.items() if name not in known}
+        return self.changed({n: v for n, v in values.items() if n in known}).starting(starts)
+
+    def analyse(self, name: str, of: Sequence[str] = ()) -> Answer:
         """Compute something about the case besides its motion.
 
         Parameters
         ----------
         name
-            One of the problem's `analyses`, or of "rank" and "linearization", which every
-            problem has.
+            One of the problem's `analyses`, or of "rank", "linearization" and "sensitivity",
+            which every problem has.
+        of
+            By which parameters and start values "sensitivity" differentiates.
 
         Raises
         ------
-        UnknownNameError
-            There is no such analysis.
+        UnknownNameError, OutOfRangeError
+            There is no such analysis, or it is not one of names.
         """
-        known = GENERAL_ANALYSES | dict(self.problem.analyses)
+        own = dict(self.problem.analyses)
+        known = GENERAL_ANALYSES | own
         if name not in known:
             raise unknown_name("analysis", name, known)
-        answer = known[name](self)
+        if not of:
+            answer = known[name](self)
+        elif name == "sensitivity" and name not in own:
+            answer = _sensitivity(self, of)
+        else:
+            raise OutOfRangeError(
+                f"the analysis {name!r} takes no names of parameters or start values, but "
+                f"{', '.join(map(repr, of))} is asked for"
+            )
         if not isinstance(answer, Answer):
             raise PosingError(
                 f"the analysis {name!r} must return a daesolve.Answer, not {type(answer).__name__}"
@@ -541,5 +604,22 @@ def _linearization(case: BoundCase) -> Answer:
     return Answer(linearization_report(dynamics, case.case.start_time, state, numbers))
 
 
-GENERAL_ANALYSES: dict[str, AnalysisRule] = {"rank": _rank, "linearization": _linearization}
+def _sensitivity(case: BoundCase, by: Sequence[str] = ()) -> Answer:
+    """Differentiate the final state by some parameters and start values."""
+    if not by:
+        derived = case.derived
+        free = [name for name in case.full_parameters if name not in derived]
+        known = dict.fromkeys([*free, *case.full_start, *case.initial])
+        raise OutOfRangeError(
+            "sensitivity needs the names of parameters or start values to differentiate by "
+            f"(of=[...], --of NAME): there are {', '.join(map(repr, known))}"
+        )
+    return Answer(sensitivity_report(case.sensitivity(by)))
+
+
+GENERAL_ANALYSES: dict[str, AnalysisRule] = {
+    "rank": _rank,
+    "linearization": _linearization,
+    "sensitivity": _sensitivity,
+}
 """What can be asked about a case of any problem."""

@@ -19,7 +19,7 @@ from daesolve.translation import function_of
 
 TOLERANCE = 1e-12
 """Relative to the size of the terms of a residual."""
-NEAREST = 1e-9
+NEAREST = 1e-13
 """The part of a displacement along the manifold that is left where the nearest state is found."""
 CLOSE = 1e-7
 """A displacement below this, relative to the state, needs no sliding: it errs by its square."""

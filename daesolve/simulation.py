@@ -379,11 +379,12 @@ class _Run:
                 if index not in resets and not self._seen(hit):
                     self._happened(hit, here)
             if resets:
-                transitions.fire(here.time, here.state, values, resets)
+                rates = transitions.fire(here.time, here.state, values, resets)
                 try:
                     self.instant.take(here.time, guarded[resets[0]].name)
                     for jump in transitions.jumps(here.time, here.state, values, resets):
                         here = self._jumped(here, jump)
+                        rates = transitions.answered(here.time, here.state, jump.p, jump, rates)
                 except (ChatteringError, ResetError) as error:
                     return here, (Outcome.FAILED, str(error))
             if stops:

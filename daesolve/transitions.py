@@ -22,7 +22,7 @@ import numpy as np
 
 from daesolve.dynamics import Dynamics, GoalRow, ResetRow
 from daesolve.elimination import EliminationPlan, Saddle
-from daesolve.errors import ChatteringError, ResetError
+from daesolve.errors import ChatteringError, PosingError, ResetError
 from daesolve.formulations import OdeProblem
 from daesolve.solvers import Evaluator
 from daesolve.trajectory import Impact
@@ -34,6 +34,8 @@ MOST_AT_ONCE = 32
 """Resets at one instant beyond which they never end."""
 INSTANT = 1e-13
 """Resets closer than this part of the time and of a segment are at one instant."""
+ANSWERED = 1e-6
+"""Of a guard's rate, what is left at least where a reset sends it back or lets it go on."""
 LEFT_OVER = 1e-6
 """The residual over its scale beyond which a reset has left a constraint unmet."""
 
@@ -97,6 +99,7 @@ class Transitions:
         barriers = [_is_barrier(dynamics, index) for index in range(len(dynamics.events))]
         self._barriers = np.array([*barriers, True])[np.minimum(self._owners, len(barriers))]
         self._armed = np.ones(len(self._owners), dtype=bool)
+        self._measured = (np.nan, np.empty(0), np.empty(0), np.empty(0), np.empty(0))
         self._passed = np.full(len(self._owners), -np.inf)
 
     def fresh(self) -> Transitions:
@@ -105,7 +108,11 @@ class Transitions:
 
     def measure(self, time: float, x: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the guards and their rates; the sizes of guards are remembered."""
+        known = time == self._measured[0] and p is self._measured[2]
+        if known and np.array_equal(x, self._measured[1]):
+            return self._measured[3], self._measured[4]
         values, rates = self._guards(time, x, p)
+        self._measured = (time, x.copy(), p, values, rates)
         sizes = np.maximum.reduceat(np.abs(values), self._firsts)
         self._largest = np.maximum(self._largest, sizes)
         self._armed |= self._ways * values < -self.tolerances()
@@ -129,13 +136,42 @@ class Transitions:
         """Tell whether a zero that a solver found is not that at which a switch has just fired."""
         return bool(self._armed[guard] or time > self._passed[guard])
 
-    def fire(self, time: float, x: np.ndarray, p: np.ndarray, guards: Sequence[int]) -> None:
-        """Take note of guards that fire now."""
+    def fire(self, time: float, x: np.ndarray, p: np.ndarray, guards: Sequence[int]) -> np.ndarray:
+        """Take note of guards that fire now; return the rates of all guards."""
         values, rates = self.measure(time, x, p)
         self._armed[guards] = self._barriers[guards]
         with np.errstate(divide="ignore", invalid="ignore"):
             width = (np.abs(values) + 2.0 * self.tolerances()) / np.abs(rates)
         self._passed[guards] = time + np.nan_to_num(width, nan=np.inf)[guards]
+        return rates
+
+    def answered(
+        self, time: float, x: np.ndarray, p: np.ndarray, jump: Jump, before: np.ndarray
+    ) -> np.ndarray:
+        """Take note of how a reset left the guards that fired; return the rates of all guards.
+
+        What it has sent back may be met again at once, a switch as well. What it has left at zero
+        and on its way has passed, be it a barrier: a blow on a motion that goes on.
+
+        Parameters
+        ----------
+        time, x, p
+            After the reset.
+        jump
+            The reset.
+        before
+            The rates of all guards before it.
+        """
+        values, rates = self.measure(time, x, p)
+        size = ANSWERED * before**2
+        back, on = rates * before < -size, rates * before > size
+        at_zero = self._ways * values >= -self.tolerances()
+        for event, places in jump.events.items():
+            guards = self._firsts[event] + np.array(places)
+            self._armed[guards] |= back[guards]
+            if len(places) == 1 or not self.dynamics.resets[event].sequential:
+                self._armed[guards] &= ~(on & at_zero)[guards]
+        return rates
 
     def late(self, time: float, x: np.ndarray, p: np.ndarray) -> list[int]:
         """Return the guards that are well past zero: no solver told when they passed."""
@@ -428,7 +464,14 @@ def _settle_function(
         reactions=ca.vertcat(dynamics.reactions, *symbols),
         influence=ca.horzcat(dynamics.influence, *[row.jacobian.T for row in own]),
     )
-    saddle = Saddle(whole, replace(plan, refinements=max(plan.refinements, 1)))
+    try:
+        saddle = Saddle(whole, replace(plan, refinements=max(plan.refinements, 1)))
+    except PosingError:
+        names = ", ".join(repr(row.name) for row in whole.rows)
+        raise ResetError(
+            f"constraints that are imposed at once repeat others: of {names} some depend on each "
+            "other; impose each motion once"
+        ) from None
     restitution = ca.SX.sym("restitution", len(whole.rows))  # pyright: ignore
     before = dynamics.velocities
     targets = [

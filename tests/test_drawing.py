@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from daesolve import drawing as module
 from daesolve.drawing import (
     Arrow,
+    Camera,
     Circle,
+    Cosine,
     Dot,
     Drawing,
     Line,
@@ -18,6 +20,7 @@ from daesolve.drawing import (
     Outline,
     Polar,
     Trace,
+    angles,
     check,
     evaluate,
     from_json,
@@ -39,15 +42,17 @@ ROUNDING = 1e-14
 numbers = st.floats(-1e6, 1e6)
 words = st.sampled_from([*SERIES, *PARAMETERS])
 linear = st.builds(Linear, st.dictionaries(words, numbers, max_size=2), numbers)
-quantities = st.one_of(numbers, words, linear)
+cosines = st.builds(Cosine, numbers, st.one_of(numbers, words, linear), numbers)
+quantities = st.one_of(numbers, words, linear, cosines)
 pairs = st.tuples(quantities, quantities)
 points = st.recursive(
     pairs, lambda inner: st.builds(Polar, inner, quantities, quantities), max_leaves=3
 )
 several = st.lists(points, min_size=2, max_size=4)
 look = {
-    "role": st.sampled_from(["body", "accent", "ground", "path", "force"]),
+    "role": st.sampled_from(["body", "accent", "ground", "path", "force", "detail"]),
     "label": st.text(max_size=5),
+    "shown": st.one_of(st.none(), quantities),
 }
 shapes = st.one_of(
     st.builds(Circle, points, quantities, **look),
@@ -58,7 +63,17 @@ shapes = st.one_of(
     st.builds(Trace, points, **look),
     st.builds(Arrow, points, pairs, quantities, **look),
 )
-drawings = st.builds(Drawing, st.lists(shapes, min_size=1, max_size=4), st.text(), st.text())
+columns = st.dictionaries(
+    st.text(max_size=5), st.lists(st.one_of(st.none(), numbers), max_size=3), max_size=2
+)
+drawings = st.builds(
+    Drawing,
+    st.lists(shapes, min_size=1, max_size=4),
+    st.text(),
+    st.text(),
+    columns,
+    st.one_of(st.none(), st.builds(Camera, points, quantities)),
+)
 
 
 def only(shape, index=0, series=SERIES):
@@ -125,6 +140,34 @@ def test_a_linear_form_adds_up():
     assert dot.points.tolist() == [[2.0 * 4.0 - 2.0 + 0.25, 3.0]]
 
 
+def test_a_point_of_a_turning_wheel_is_seen_edge_on():
+    """It goes to and fro along the wheel, and shows on one side of it."""
+    seen = Cosine(0.5, Linear({"phi": 1.0}, math.pi / 4), 1.0)
+    for index, phi in enumerate(SERIES["phi"]):
+        point = only(Dot((seen, 0.0), shown=Cosine(1.0, "phi", 0.5)), index)
+        assert point.points[0, 0] == pytest.approx(
+            1.0 + 0.5 * math.cos(phi + math.pi / 4), abs=1e-15
+        )
+        assert point.shown == (math.cos(phi) > -0.5)
+
+
+def test_what_says_nothing_is_always_shown():
+    assert only(Dot((0.0, 0.0))).shown
+    assert not only(Dot((0.0, 0.0), shown=0.0)).shown
+
+
+def test_a_series_of_its_own_has_gaps_where_there_is_no_value():
+    drawing = Drawing([Dot((0.0, 0.0))], series={"turn": np.array([1.0, math.nan, 2.0])})
+    assert drawing.series == {"turn": (1.0, None, 2.0)}
+
+
+def test_every_angle_is_found_once():
+    arm = Polar(Polar((0.0, 0.0), 1.0, "phi"), Cosine(1.0, "theta"), "phi")
+    shapes = [Line([(0.0, 0.0), arm]), Circle(arm, 1.0, angle=Linear({"phi": 2.0}), spokes=1)]
+    assert angles(Drawing(shapes)) == ["phi", "theta", Linear({"phi": 2.0})]
+    assert angles(Drawing([Dot((0.0, 0.0))])) == []
+
+
 def test_an_outline_turns_with_its_body():
     flag = only(Outline([(0.0, 0.0), ("length", 0.0), (0.0, 1.0)], ("x", "z"), "phi"), index=1)
     np.testing.assert_allclose(flag.points, [(2.0, 0.0), (2.0, 2.0), (1.0, 0.0)], atol=ROUNDING)
@@ -189,6 +232,11 @@ def test_what_depends_on_a_series_moves():
         (lambda: Dot(("x", "z"), label=3), "its label must be text"),
         (lambda: Linear({"x": "y"}), "its terms must be a finite number, not 'y'"),
         (lambda: Linear("x"), "its terms must be names with their coefficients"),
+        (lambda: Cosine("x", "phi"), "its amplitude must be a finite number"),
+        (lambda: Dot(("x", "z"), shown=True), "its shown must be a finite number, a name"),
+        (lambda: Drawing([Dot(("x", "z"))], camera=("x", "z")), "its camera must be a Camera"),
+        (lambda: Drawing([Dot(("x", "z"))], series={"a": 1.0}), "must be a value for each time"),
+        (lambda: Drawing([Dot(("x", "z"))], series={"a": [math.inf]}), "a finite number, not inf"),
         (lambda: Drawing([]), "its shapes must be shapes"),
         (lambda: Drawing(["x"]), "its shapes must be shapes"),
         (lambda: Drawing(Dot(("x", "z"))), "its shapes must be shapes"),
@@ -207,6 +255,8 @@ def test_an_unknown_series_is_told_with_its_shape():
     assert "Circle 'wheel'" in str(caught.value)
     assert "unknown series or parameter 'zz': did you mean 'z'" in str(caught.value)
     check(drawing, ["x", "zz", "radius"])
+    with pytest.raises(UnknownNameError, match="Camera of the drawing: unknown"):
+        check(Drawing([Dot(("x", "z"))], camera=Camera(("x", "y"), 1.0)), SERIES)
 
 
 @pytest.mark.parametrize("index", [3, -4])

@@ -15,6 +15,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from daesolve import registry, reporting
+from daesolve.cli import animate as animating
 from daesolve.cli import compare as comparing
 from daesolve.cli import doctor as backends
 from daesolve.cli import options
@@ -200,6 +201,10 @@ def run(
 def analyse(
     problem: ProblemName,
     analysis: Annotated[str, typer.Argument(metavar="ANALYSIS", help="See `daesolve show`.")],
+    of: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Of sensitivity: a parameter or a start value."),
+    ] = None,
     case: CaseName = None,
     model: ModelName = None,
     set_: Changes = None,
@@ -210,13 +215,13 @@ def analyse(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compute what is asked about a case besides its motion: rank, linearization, its own."""
+    """Compute what is asked of a case besides its motion: rank, sensitivity, its own."""
     with _told():
         bound = options.case(problem, case, model, parameters, set_ or [], initial or [])
         if out is not None:
             reporting.make_empty(out)
         with reporting.style():
-            answer = bound.analyse(analysis)
+            answer = bound.analyse(analysis, of or [])
         document = reporting.answer_document(
             {**bound.identity(), "parameters": bound.full_parameters}, analysis, answer.values
         )
@@ -282,6 +287,9 @@ def report(
     with _told():
         page = reporting.rebuild(directories, _figures_of)
     typer.echo(f"report: {page}")
+
+
+app.command("animate")(_told()(animating.command))
 
 
 @app.command()

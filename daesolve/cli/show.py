@@ -37,7 +37,7 @@ def description(problem: Problem) -> dict[str, Any]:
             for name, interval in dynamics.ranges.items()
             if name not in derived
         },
-        "start": list(problem.start_names),
+        "start": list(problem.start_names()),
         "states": dict(zip(labels.states, map(str, labels.state_units), strict=True)),
         "reactions": dict(zip(labels.reactions, labels.reaction_units, strict=True)),
         "outputs": dict(zip(labels.outputs, labels.output_units, strict=True)),

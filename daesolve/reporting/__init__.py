@@ -9,6 +9,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from daesolve.errors import OutputExistsError
+from daesolve.reporting.animation import AnimationError, MissingFfmpegError, animate
 from daesolve.reporting.answer import answer_document, answer_text, write_answer
 from daesolve.reporting.comparison import (
     comparison_document,
@@ -31,10 +32,13 @@ from daesolve.reporting.style import style
 from daesolve.reporting.text import summary
 
 __all__ = [
+    "AnimationError",
     "Document",
     "DrawingRule",
     "FigureRule",
+    "MissingFfmpegError",
     "ReportError",
+    "animate",
     "answer_document",
     "answer_text",
     "comparison_document",

@@ -16,6 +16,8 @@ from daesolve.reporting.style import PANEL_WIDTH, QUIET, style, ticks
 BINS = 125
 SAMPLES_IN_BIN = 20
 LEGEND_LINE = 0.18
+LEGEND_MARK, LEGEND_LETTER = 0.4, 0.075
+"""The width of the mark and of a letter of a legend, inches."""
 
 
 @dataclass(frozen=True)
@@ -125,9 +127,22 @@ def empty(sentence: str) -> Figure:
     return figure
 
 
-def strip(axes: Axes, columns: int = 6) -> None:
-    """Put the legend in a strip above the axes."""
-    if axes.get_legend_handles_labels()[0]:
+def strip(axes: Axes, columns: int = 6, room: float = PANEL_WIDTH) -> None:
+    """Put the legend in a strip above the axes.
+
+    Parameters
+    ----------
+    axes
+        With labelled artists, or without.
+    columns
+        At most so many entries side by side.
+    room
+        How wide the strip may be, inches.
+    """
+    labels = axes.get_legend_handles_labels()[1]
+    if labels:
+        fitting = int(room / (LEGEND_MARK + LEGEND_LETTER * max(map(len, labels))))
+        columns = max(1, min(columns, fitting, len(labels)))
         axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=columns)
 
 

@@ -14,12 +14,14 @@ from typing import Any
 import numpy as np
 
 from daesolve.errors import DaesolveError
-from daesolve.trajectory import Drift, Trajectory, Verification
+from daesolve.trajectory import Drift, EventRecord, Trajectory, Verification
 
 Document = Mapping[str, Any]
 """What `document` returns and `load` reads back."""
 
 RUN_FILE = "run.json"
+EVENTS_WITH_STATES = 50
+"""Of how many events at the beginning, and at the end, report.json has the states."""
 PACKAGES = ("daesolve", "casadi", "numpy", "scipy", "heyoka")
 SERIES = ("times", "states", "reactions", "outputs")
 KINDS: dict[str, type | tuple[type, ...]] = {
@@ -84,9 +86,7 @@ def document(run: Trajectory, identity: Mapping[str, Any]) -> dict[str, Any]:
         "reactions": run.reactions,
         "outputs": run.outputs,
         "drift": {name: _drift(entry) for name, entry in run.drift.items()},
-        "events": [
-            {"time": event.time, "name": event.name, "detail": event.detail} for event in run.events
-        ],
+        "events": [_event(event) for event in run.events],
         "event_count": run.event_count,
         "verification": _verification(run.verification),
         "statistics": vars(run.statistics),
@@ -97,6 +97,7 @@ def document(run: Trajectory, identity: Mapping[str, Any]) -> dict[str, Any]:
             name: {"given": given, "value": value} for name, (given, value) in run.start.items()
         },
         "end_state": run.end_state,
+        "derived": told.get("derived", {}),
         "units": run.units,
         "drift_history": {name: _history(entry) for name, entry in run.drift.items()},
         "parameter_units": identity.get("parameter_units") or {},
@@ -105,8 +106,18 @@ def document(run: Trajectory, identity: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def without_series(document: Document) -> dict[str, Any]:
-    """Return the same object without samples and drawing: what report.json holds."""
-    return {key: value for key, value in document.items() if key not in (*SERIES, "drawing")}
+    """Return the same object without samples and drawing: what report.json holds.
+
+    The states at events are a series too where they are many: those of the first and the last
+    ones are kept.
+    """
+    short = {key: value for key, value in document.items() if key not in (*SERIES, "drawing")}
+    last = len(document["events"]) - EVENTS_WITH_STATES
+    events = [
+        event if place < EVENTS_WITH_STATES or place >= last else _brief(event)
+        for place, event in enumerate(document["events"])
+    ]
+    return short | {"events": events}
 
 
 def dump(document: Any, indent: int | None = None) -> str:
@@ -170,6 +181,24 @@ def _check(found: Any, file: Path) -> None:
                     f"{str(file)!r} is broken: {name!r} in {kind} is not one value for each of "
                     f"the {count} times"
                 )
+
+
+def _event(event: EventRecord) -> dict[str, Any]:
+    told: dict[str, Any] = {"time": event.time, "name": event.name, "detail": event.detail}
+    if event.after is not None:
+        told |= {"fired": event.fired, "after": event.after}
+    if event.impact is not None:
+        told["impact"] = vars(event.impact)
+    return told
+
+
+def _brief(event: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an event without states and impulses."""
+    told = {key: value for key, value in event.items() if key != "after"} | {"detail": {}}
+    if "impact" in event:
+        kept = {key: value for key, value in event["impact"].items() if key != "impulses"}
+        told["impact"] = kept
+    return told
 
 
 def _drift(entry: Drift) -> dict[str, Any]:

@@ -60,6 +60,12 @@ def short(value: Any, digits: int = 3) -> str:
     return str(value)
 
 
+def family(name: str) -> str:
+    """Return what numbered names have in common but the last number; nothing of others."""
+    stem, _, number = name.rpartition("_")
+    return stem if number.isdigit() else ""
+
+
 def bounded(value: float | None) -> str:
     """Return a size for reading, where none means that it was beyond all bounds."""
     return "not finite" if value is None else short(value)

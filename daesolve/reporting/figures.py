@@ -15,14 +15,16 @@ from matplotlib.figure import Figure
 from daesolve.reporting.curves import LEGEND_LINE, empty, strip
 from daesolve.reporting.document import Document
 from daesolve.reporting.facts import labels
-from daesolve.reporting.panels import arrange, draw
+from daesolve.reporting.happenings import events
+from daesolve.reporting.panels import NOTHING, arrange, draw
 from daesolve.reporting.residuals import ENERGIES, drift, energy
-from daesolve.reporting.sampling import Series, resolved, series
+from daesolve.reporting.sampling import SEEN, Series, joinable, series
 from daesolve.reporting.style import INK, PANEL_WIDTH, colour, style
 
 __all__ = [
     "drift",
     "energy",
+    "events",
     "output_names",
     "outputs",
     "path",
@@ -85,11 +87,12 @@ def _against_time(documents: Sequence[Document], kind: str, names: Sequence[str]
 
 
 def plane(documents: Sequence[Document]) -> tuple[str, str] | None:
-    """Return the two coordinates that span the plane of motion, if there are such."""
+    """Return the two coordinates that span the plane of motion, if there are such and they move."""
     names = _names(documents, "states")
     units = documents[0].get("units", {})
     for pair in (("x", "y"), ("x", "z")):
-        if all(name in names for name in pair) and units.get(pair[0]) == units.get(pair[1]):
+        known = all(name in names for name in pair) and units.get(pair[0]) == units.get(pair[1])
+        if known and max(_spans(documents, pair)) > NOTHING:
             return pair
     return None
 
@@ -123,13 +126,19 @@ def path(documents: Sequence[Document]) -> Figure:
 
 def _steepness(documents: Sequence[Document], pair: tuple[str, str]) -> float:
     """Return the height of the path over its width, within the bounds of a page."""
+    spans = _spans(documents, pair)
+    return min(1.0, max(0.3, spans[1] / spans[0])) if spans[0] else 1.0
+
+
+def _spans(documents: Sequence[Document], pair: tuple[str, str]) -> list[float]:
+    """Return the range of each of two coordinates over all runs."""
     spans: list[float] = []
     for name in pair:
         columns = [np.array(d["states"].get(name, []), dtype=float) for d in documents]
         values = np.concatenate(columns)
         values = values[np.isfinite(values)]
         spans.append(float(np.ptp(values)) if values.size else 0.0)
-    return min(1.0, max(0.3, spans[1] / spans[0])) if spans[0] else 1.0
+    return spans
 
 
 def _trace(
@@ -138,7 +147,7 @@ def _trace(
     x, y = pair
     alone, above = len(documents) == 1, min(len(documents) - 1 - place, 3)
     label = labels(documents)[place]
-    if resolved(documents[place]) and len(x.times) <= MOST_JOINED:
+    if joinable([x, y], SEEN) and len(x.times) <= MOST_JOINED:
         axes.plot(
             x.joined()[1],
             y.joined()[1],

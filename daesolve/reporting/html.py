@@ -34,7 +34,7 @@ DRIFT = (
 ENERGY = (
     "Above the energy, below its distance from the first sample, without the work done since then."
 )
-EVENTS_SHOWN = 50
+EVENTS_SHOWN = 10
 
 
 @dataclass(frozen=True)
@@ -123,6 +123,7 @@ def _standard(documents: Sequence[Document]) -> list[Drawn]:
         ("Energy", figures.energy, ENERGY, [d for d in sampled if "energy" in d["outputs"]]),
         ("Reactions", figures.reactions, AS_ABOVE * sparse, figures.reaction_names(sampled)),
         ("Outputs", figures.outputs, AS_ABOVE * sparse, figures.output_names(sampled)),
+        ("Events", figures.events, "", max(d["event_count"] for d in documents) > 1),
     ]
     return [
         Drawn(title, caption, Markup(svg(draw(documents), title.lower())))

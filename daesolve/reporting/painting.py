@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
 from matplotlib.patches import Circle as Disc
 from matplotlib.patches import FancyArrowPatch, Patch, Polygon
 from scipy.spatial import KDTree
 
 from daesolve.drawing import Arrow, Circle, Dot, Outline, Placed, Role, Shape
-from daesolve.reporting.style import QUIET, SERIES
+from daesolve.reporting.style import QUIET, SERIES, SURFACE
 
 COLOURS: Mapping[Role, str] = {
     "body": SERIES[0],
@@ -21,8 +22,11 @@ COLOURS: Mapping[Role, str] = {
     "ground": QUIET,
     "path": SERIES[2],
     "force": SERIES[3],
+    "detail": QUIET,
 }
 FILL = 0.14
+FINE = 0.7
+"""The stroke of details, points; that of all else is 1.5."""
 ABOVE = 2.0
 """One height for all artists, so that later ones lie above, be they lines or patches."""
 MOST_DOTS = 1200
@@ -33,7 +37,7 @@ ENOUGH = 0.99
 
 
 def paint(axes: Axes, entry: Placed, *, strength: float = 1.0, size: float = 1.0) -> None:
-    """Draw a shape where it is.
+    """Draw a shape where it is, if it is to be seen.
 
     Parameters
     ----------
@@ -46,19 +50,23 @@ def paint(axes: Axes, entry: Placed, *, strength: float = 1.0, size: float = 1.0
     size
         Of strokes, dots and arrow heads; 1 suits bodies that one can recognize.
     """
+    if not entry.shown:
+        return
     stroke: dict[str, Any] = {
         "color": COLOURS[entry.shape.role],
         "alpha": strength,
-        "linewidth": 1.5 * size,
+        "linewidth": (FINE if entry.shape.role == "detail" else 1.5) * size,
         "zorder": ABOVE,
     }
+    solid = entry.shape.role == "detail"
     match entry.shape:
         case Circle():
-            _fill(axes, Disc((entry.points[0, 0], entry.points[0, 1]), entry.radius), stroke)
+            disc = Disc((entry.points[0, 0], entry.points[0, 1]), entry.radius)
+            _fill(axes, disc, stroke, solid=solid)
             for spoke in entry.spokes:
                 axes.plot(*spoke.T, **{**stroke, "linewidth": 0.8 * size})
         case Outline():
-            _fill(axes, Polygon(entry.points), stroke)
+            _fill(axes, Polygon(entry.points), stroke, solid=solid)
         case Dot():
             axes.plot(*entry.points.T, "o", markersize=6.5 * size, markeredgewidth=0, **stroke)
         case Arrow():
@@ -157,12 +165,19 @@ def _strokes(entry: Placed) -> np.ndarray:
     return np.concatenate([entry.points, between.reshape(-1, 2)])
 
 
-def _fill(axes: Axes, patch: Patch, stroke: Mapping[str, Any]) -> None:
+def _fill(axes: Axes, patch: Patch, stroke: Mapping[str, Any], *, solid: bool) -> None:
+    """Fill a patch faintly; a solid one hides what is behind it."""
     colour, strength = stroke["color"], stroke["alpha"]
+    faint = (_mixed(colour, FILL), strength) if solid else (colour, FILL * strength)
     patch.set(
-        facecolor=(colour, FILL * strength),
+        facecolor=faint,
         edgecolor=(colour, strength),
         linewidth=stroke["linewidth"],
         zorder=stroke["zorder"],
     )
     axes.add_patch(patch)
+
+
+def _mixed(colour: str, part: float) -> tuple[float, ...]:
+    """Return a colour upon the surface of the page, opaque."""
+    return tuple(part * np.array(to_rgb(colour)) + (1.0 - part) * np.array(to_rgb(SURFACE)))

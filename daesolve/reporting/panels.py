@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -11,13 +12,17 @@ from matplotlib.figure import Figure
 
 from daesolve.reporting.curves import Curve, common_legend, dots, empty, line, mark, settle, strip
 from daesolve.reporting.document import Document
-from daesolve.reporting.facts import labels
+from daesolve.reporting.facts import family, labels
 from daesolve.reporting.sampling import FEWEST, Series, opening, resolved, series
 from daesolve.reporting.style import PANEL_WIDTH, QUIET, colour, style
 
 MOST_CURVES = 6
 MOST_PANELS = 12
 SQUASHED = 15.0
+HALF = 4.8
+"""The width of a panel with the beginning beside it, inches."""
+NOTHING = 1e-12
+"""What no axis magnifies, in units of the quantity: the rounding of what is at rest."""
 
 
 @dataclass(frozen=True)
@@ -78,18 +83,24 @@ def _having(runs: Sequence[Mapping[str, Series]], name: str) -> list[int]:
 
 
 def _alike(found: Mapping[str, Series], units: Mapping[str, str]) -> list[list[str]]:
-    """Group series of the same unit that vary by as much, so that none is squashed."""
-    groups: list[tuple[str, float, list[str]]] = []
+    """Group series of the same unit that vary by as much, so that none is squashed.
+
+    Of many with the same unit, numbered ones stay among themselves.
+    """
+    many = Counter(units.get(name, "") for name in found)
+    groups: list[tuple[tuple[str, str], float, list[str]]] = []
     for name, entry in found.items():
         finite = entry.values[np.isfinite(entry.values)]
         span = float(np.ptp(finite)) if finite.size else 0.0
-        for unit, width, members in groups:
+        unit = units.get(name, "")
+        kind = (unit, family(name) if many[unit] > MOST_CURVES else "")
+        for other, width, members in groups:
             alike = span == 0.0 or width == 0.0 or 1 / SQUASHED <= span / width <= SQUASHED
-            if unit == units.get(name, "") and alike and len(members) < MOST_CURVES:
+            if other == kind and alike and len(members) < MOST_CURVES:
                 members.append(name)
                 break
         else:
-            groups.append((units.get(name, ""), span, [name]))
+            groups.append((kind, span, [name]))
     return [members for _, _, members in groups]
 
 
@@ -126,8 +137,8 @@ def draw(panels: Sequence[Panel], nothing: str, *, several: bool = False) -> Fig
         if several:
             common_legend(figure)
         else:
-            for axes in left:
-                strip(axes)
+            for axes, panel in zip(left, shown, strict=True):
+                strip(axes, room=HALF if panel.crowded else PANEL_WIDTH)
         hidden = sum(bool(panel.curves) for panel in panels) - len(shown)
         if hidden:
             figure.supxlabel(f"and {hidden} panels more, not drawn", fontsize=9, color=QUIET)
@@ -137,7 +148,7 @@ def draw(panels: Sequence[Panel], nothing: str, *, several: bool = False) -> Fig
 def _whole(axes: Axes, panel: Panel) -> None:
     for curve in panel.curves:
         mark(axes, curve, crowded=panel.crowded and len(curve.series.times) > FEWEST)
-    settle(axes, [curve.series.values for curve in panel.curves])
+    settle(axes, [curve.series.values for curve in panel.curves], NOTHING)
     axes.set_ylabel(panel.label)
     axes.margins(x=0.01)
 
@@ -157,7 +168,7 @@ def _beginning(axes: Axes, panel: Panel) -> None:
             line(axes, curve, first)
         else:
             dots(axes, curve, first)
-    settle(axes, shown)
+    settle(axes, shown, NOTHING)
     axes.margins(x=0.02)
     if all(curve.joinable for curve in panel.curves):
         axes.set_title("the beginning")

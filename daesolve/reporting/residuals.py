@@ -11,7 +11,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator
 
 from daesolve.reporting.curves import Curve, band, common_legend, empty, mark, settle, strip
 from daesolve.reporting.document import Document
-from daesolve.reporting.facts import labels
+from daesolve.reporting.facts import family, labels
 from daesolve.reporting.sampling import Series, resolved, series
 from daesolve.reporting.style import PANEL_WIDTH, QUIET, colour, style, tick, ticks
 
@@ -19,6 +19,8 @@ ROUNDING = 2.2e-16
 MOST_DOTS = 1200
 ENERGIES = ("energy", "work")
 MOST_GOALS = 6
+EDGES = 1.2
+"""What the labels beside a panel take, inches."""
 MOST_PANELS = 12
 SPANS = 250
 
@@ -29,18 +31,14 @@ def drift(documents: Sequence[Document]) -> Figure:
     if not names:
         return empty("nothing was watched")
     several = len(documents) > 1
-    groups = (
-        [[name] for name in names[:MOST_PANELS]]
-        if several
-        else [names[i : i + MOST_GOALS] for i in range(0, len(names), MOST_GOALS)]
-    )
+    groups = [[name] for name in names[:MOST_PANELS]] if several else _alike(names)[:MOST_PANELS]
     columns = 1 if len(groups) == 1 else 2
     rows = -(-len(groups) // columns)
     with style():
         figure = Figure(figsize=(PANEL_WIDTH, 0.6 + (3.2 if columns == 1 else 2.5) * rows))
         for slot, group in enumerate(groups):
             axes = figure.add_subplot(rows, columns, slot + 1)
-            _histories(axes, documents, group)
+            _histories(axes, documents, group, PANEL_WIDTH / columns - EDGES)
             if slot + columns >= len(groups):
                 axes.set_xlabel("time since the start (s)")
             if slot % columns == 0:
@@ -50,7 +48,19 @@ def drift(documents: Sequence[Document]) -> Figure:
     return figure
 
 
-def _histories(axes: Axes, documents: Sequence[Document], group: Sequence[str]) -> None:
+def _alike(names: Sequence[str]) -> list[list[str]]:
+    """Group goals that one panel can show; many numbered ones by what they are numbered of."""
+    kinds = {name: family(name) if len(names) > MOST_GOALS else "" for name in names}
+    groups: list[list[str]] = []
+    for kind in dict.fromkeys(kinds.values()):
+        members = [name for name in names if kinds[name] == kind]
+        groups += [members[i : i + MOST_GOALS] for i in range(0, len(members), MOST_GOALS)]
+    return groups
+
+
+def _histories(
+    axes: Axes, documents: Sequence[Document], group: Sequence[str], room: float
+) -> None:
     if len(documents) > 1:
         axes.set_title(group[0])
         for place, (document, label) in enumerate(zip(documents, labels(documents), strict=True)):
@@ -58,7 +68,7 @@ def _histories(axes: Axes, documents: Sequence[Document], group: Sequence[str]) 
     else:
         for place, name in enumerate(group):
             _history(axes, documents[0], name, place, _told(documents[0], name))
-        strip(axes, 3)
+        strip(axes, 3, room)
     _settle_drift(axes)
 
 

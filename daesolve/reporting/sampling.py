@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from daesolve.drawing import Column
+from daesolve.errors import PosingError
 from daesolve.reporting.document import Document
 
 FEWEST = 20
@@ -19,6 +21,8 @@ UNRESOLVED = 0.05
 RESTLESS = 0.35
 """Turning points a sample, above which samples cannot be joined."""
 OPENING_TURNS = 12
+SEEN = 1e-3
+"""The part of its whole way by which a point must move to be seen to move."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,18 +50,37 @@ class Series:
         """Return points of a line through the samples, cubic where the slopes are known."""
         if self.slopes is None or not 2 <= len(self.times) <= 500:
             return self.times, self.values
-        step = np.diff(self.times)[:, None]
-        s = np.linspace(0.0, 1.0, parts, endpoint=False)[None, :]
-        begin, end = self.values[:-1, None], self.values[1:, None]
-        before, after = step * self.slopes[:-1, None], step * self.slopes[1:, None]
-        between = (
-            begin * (1 + 2 * s) * (1 - s) ** 2
-            + before * s * (1 - s) ** 2
-            + end * s**2 * (3 - 2 * s)
-            + after * s**2 * (s - 1)
-        )
-        times = (self.times[:-1, None] + step * s).ravel()
-        return np.append(times, self.times[-1]), np.append(between.ravel(), self.values[-1])
+        inner = np.linspace(0.0, 1.0, parts, endpoint=False)
+        times = (self.times[:-1, None] + np.diff(self.times)[:, None] * inner).ravel()
+        times = np.append(times, self.times[-1])
+        return times, self.at(times)
+
+    def at(self, times: np.ndarray) -> np.ndarray:
+        """Return values between the samples, cubic where the slopes are known, else linear.
+
+        Parameters
+        ----------
+        times
+            (k,) within the samples, of which there are at least two.
+        """
+        sign = 1.0 if self.times[-1] >= self.times[0] else -1.0
+        after = np.searchsorted(sign * self.times, sign * times, side="right")
+        place = np.clip(after - 1, 0, len(self.times) - 2)
+        step = np.diff(self.times)[place]
+        # Two samples may be at one time.
+        s = np.divide(times - self.times[place], step, out=np.zeros(len(times)), where=step != 0.0)
+        begin, end = self.values[place], self.values[place + 1]
+        if self.slopes is None:
+            between = begin + (end - begin) * s
+        else:
+            between = (
+                begin * (1 + 2 * s) * (1 - s) ** 2
+                + step * self.slopes[place] * s * (1 - s) ** 2
+                + end * s**2 * (3 - 2 * s)
+                + step * self.slopes[place + 1] * s**2 * (s - 1)
+            )
+        # A sample stays what it is, though there be no value on its other side.
+        return np.where(s == 0.0, begin, np.where(s == 1.0, end, between))
 
 
 def series(document: Document, kind: str) -> dict[str, Series]:
@@ -78,24 +101,73 @@ def rate_name(name: str) -> str:
     return re.sub(r"^(.*?)((?:_\d+)*)$", r"\1_dot\2", name)
 
 
-def turning_points(values: np.ndarray) -> int:
-    """Count the samples at which a series turns back by more than rounding."""
+def turning_points(values: np.ndarray, least: float = 0.0) -> int:
+    """Count the samples at which a series turns back by more than rounding.
+
+    Parameters
+    ----------
+    values
+        (k,)
+    least
+        Steps that are smaller than this part of the range are passed over.
+    """
     finite = values[np.isfinite(values)]
     if len(finite) < 3:
         return 0
     steps = np.diff(finite)
-    steps = steps[np.abs(steps) > 1e-9 * np.max(np.abs(finite))]
+    rounding = 1e-9 * np.max(np.abs(finite))
+    steps = steps[np.abs(steps) > max(rounding, least * float(np.ptp(finite)))]
     return int(np.sum(steps[1:] * steps[:-1] < 0))
+
+
+def columns(document: Document, own: Mapping[str, Column] | None = None) -> dict[str, Series]:
+    """Return every series of a run by name, and the time as "t".
+
+    Parameters
+    ----------
+    document
+        Of a run.
+    own
+        Further series, one value for each of the run's times.
+
+    Raises
+    ------
+    PosingError
+        A further series is shorter or longer.
+    """
+    for name, column in (own or {}).items():
+        if len(column) != len(document["times"]):
+            raise PosingError(
+                f"the drawing's own series {name!r} has {len(column)} values for "
+                f"{len(document['times'])} times"
+            )
+    kinds = ("reactions", "outputs", "states")
+    every = {name: column for kind in kinds for name, column in document[kind].items()}
+    return series({**document, "every": {"t": document["times"], **every, **(own or {})}}, "every")
 
 
 def resolved(document: Document) -> bool:
     """Tell whether the samples are dense enough to be joined by a line."""
-    states = series(document, "states")
-    paired = [entry for entry in states.values() if entry.slopes is not None]
-    if len(document["times"]) < FEWEST or any(_missed(entry) > UNRESOLVED for entry in paired):
-        return False
-    count = len(document["times"])
-    return all(turning_points(s.values) < RESTLESS * count for s in states.values())
+    states = series(document, "states").values()
+    return len(document["times"]) >= FEWEST and joinable(list(states))
+
+
+def joinable(entries: Sequence[Series], least: float = 0.0) -> bool:
+    """Tell whether the samples of series are dense enough to be joined by lines.
+
+    Parameters
+    ----------
+    entries
+        Of one run.
+    least
+        The part of its range by which a series must move to be seen to move.
+    """
+    return all(
+        len(entry.times) >= FEWEST
+        and _missed(entry) <= UNRESOLVED
+        and turning_points(entry.values, least) < RESTLESS * len(entry.times)
+        for entry in entries
+    )
 
 
 def _missed(entry: Series) -> float:

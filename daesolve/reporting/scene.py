@@ -22,10 +22,11 @@ from daesolve.drawing import (
     evaluate,
     from_json,
     moves,
+    names,
     to_json,
 )
 from daesolve.errors import DaesolveError
-from daesolve.reporting.curves import strip
+from daesolve.reporting.curves import common_legend, strip
 from daesolve.reporting.document import Document
 from daesolve.reporting.facts import short
 from daesolve.reporting.painting import (
@@ -38,7 +39,7 @@ from daesolve.reporting.painting import (
     paint_samples,
     strokes,
 )
-from daesolve.reporting.sampling import resolved, series
+from daesolve.reporting.sampling import SEEN, columns, joinable
 from daesolve.reporting.style import PANEL_WIDTH, RULE, style
 
 DrawingRule = Callable[[Document], Drawing]
@@ -53,6 +54,10 @@ ANGULAR = 0.25
 """How much the steps of a trace may change from one to the next, over their length, in a line."""
 TINY = 1 / 12
 """The part of the scene below which bodies are enlarged."""
+FEW = 12
+"""Bodies that can be told apart although they lie upon each other."""
+HEAPED = 0.5
+"""The way from one instant to the next, over the size of the bodies, below which they do."""
 SMALL = 0.5
 """The strokes of tiny bodies, beside those of others."""
 FAINTEST = 0.35
@@ -81,7 +86,7 @@ class Instant:
     @property
     def box(self) -> np.ndarray:
         """(2, 2) the corners around them."""
-        return _around(body.box for body in self.bodies)
+        return around(body.box for body in self.bodies)
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +114,7 @@ class Scene:
     def box(self) -> np.ndarray:
         """(2, 2) the corners around everything."""
         boxes = [entry.box for entry in self.backdrop]
-        return _around([*boxes, *(instant.box for instant in self.instants)])
+        return around([*boxes, *(instant.box for instant in self.instants)])
 
     @property
     def body_size(self) -> float:
@@ -120,6 +125,20 @@ class Scene:
     def tiny(self) -> bool:
         """Whether the bodies are too small to be recognized."""
         return 0.0 < self.body_size < TINY * float(np.ptp(self.box, axis=0).max())
+
+    @property
+    def heaped(self) -> bool:
+        """Whether many bodies lie upon each other at the instants, so that none is recognized."""
+        if not self.instants or sum(body.shown for body in self.instants[0].bodies) <= FEW:
+            return False
+        middles = np.array([instant.box.mean(axis=0) for instant in self.instants])
+        ways = np.linalg.norm(np.diff(middles, axis=0), axis=1)
+        return bool(np.any(ways < HEAPED * self.body_size))
+
+    @property
+    def on_the_spot(self) -> bool:
+        """Whether there is no more to be seen of the whole than of the bodies."""
+        return float(np.ptp(self.box, axis=0).max()) < (1.0 + HEAPED) * self.body_size
 
     def scattered(self, entry: Placed) -> bool:
         """Tell whether it is a trace, or a part of one, with samples too far apart to be joined."""
@@ -135,7 +154,7 @@ def with_drawing(document: dict[str, Any], rule: DrawingRule | None) -> dict[str
         return document
     try:
         drawing = rule(document)
-        check(drawing, [*samples(document), *document["parameters"]])
+        check(drawing, [*columns(document, drawing.series), *document["parameters"]])
         return {**document, "drawing": to_json(drawing)}
     except Exception as error:
         kind = "" if isinstance(error, DaesolveError) else f"{type(error).__name__}: "
@@ -145,9 +164,7 @@ def with_drawing(document: dict[str, Any], rule: DrawingRule | None) -> dict[str
 
 def samples(document: Document) -> dict[str, np.ndarray]:
     """Return every series of a run and the time "t", each (k,), in the order of the motion."""
-    timed = {**document, "time": {"t": document["times"]}}
-    kinds = [series(timed, kind) for kind in ("time", "reactions", "outputs", "states")]
-    return {name: entry.values for kind in kinds for name, entry in kind.items()}
+    return {name: entry.values for name, entry in columns(document).items()}
 
 
 def scene(document: Document) -> Figure | None:
@@ -161,31 +178,36 @@ def scene(document: Document) -> Figure | None:
     stored = document.get("drawing")
     if stored is None or not document["times"]:
         return None
-    drawing, columns, parameters = from_json(stored), samples(document), document["parameters"]
+    drawing, parameters = from_json(stored), document["parameters"]
+    series = columns(document, drawing.series)
+    values = {name: entry.values for name, entry in series.items()}
     backdrop = [
         entry
-        for entry in evaluate(drawing, columns, parameters, -1)
-        if isinstance(entry.shape, Trace) or not moves(entry.shape, columns)
+        for entry in evaluate(drawing, values, parameters, -1)
+        if isinstance(entry.shape, Trace) or not moves(entry.shape, values)
     ]
-    instants = _instants(drawing, columns, parameters)
-    seen = Scene(drawing, backdrop, instants, resolved(document))
+    instants = _instants(drawing, values, parameters)
+    used = [entry for name, entry in series.items() if name in names(drawing)]
+    seen = Scene(drawing, backdrop, instants, joinable(used, SEEN))
     with style():
-        return _enlarged(seen) if seen.tiny else _alone(seen)
+        if seen.heaped and seen.on_the_spot:
+            return _side_by_side(seen)
+        return _enlarged(seen) if seen.tiny or seen.heaped else _alone(seen)
 
 
 def _instants(
-    drawing: Drawing, columns: Mapping[str, np.ndarray], parameters: Mapping[str, float]
+    drawing: Drawing, series: Mapping[str, np.ndarray], parameters: Mapping[str, float]
 ) -> list[Instant]:
     """Choose the first sample, the last, and between them those that differ most from others."""
     bodies = [
-        shape for shape in drawing.shapes if moves(shape, columns) and not isinstance(shape, Trace)
+        shape for shape in drawing.shapes if moves(shape, series) and not isinstance(shape, Trace)
     ]
     if not bodies:
         return []
-    moving, times = replace(drawing, shapes=bodies), columns["t"]
+    moving, times = replace(drawing, shapes=bodies), series["t"]
     candidates = np.unique(np.linspace(0, len(times) - 1, CANDIDATES).round().astype(int))
     found = [
-        Instant(float(times[index]), evaluate(moving, columns, parameters, int(index)))
+        Instant(float(times[index]), evaluate(moving, series, parameters, int(index)))
         for index in candidates
     ]
     found = [instant for instant in found if np.isfinite(instant.points).all()]
@@ -220,14 +242,15 @@ def _smooth(points: np.ndarray) -> bool:
     return bool(np.nansum(bends) <= ANGULAR * np.nansum(np.linalg.norm(steps, axis=1)))
 
 
-def _around(boxes: Iterable[np.ndarray]) -> np.ndarray:
+def around(boxes: Iterable[np.ndarray]) -> np.ndarray:
+    """Return the corners, (2, 2), around boxes; zeros if none of them is anywhere."""
     known = [box for box in boxes if np.isfinite(box).all()]
     if not known:
         return np.zeros((2, 2))
     return np.array([np.min(known, axis=0)[0], np.max(known, axis=0)[1]])
 
 
-def _limits(box: np.ndarray) -> np.ndarray:
+def framed(box: np.ndarray) -> np.ndarray:
     """Return the corners of a box with a margin, neither too flat nor too steep for a page."""
     size = np.ptp(box, axis=0)
     size = size + 2.0 * MARGIN * (size.max() or 1.0)
@@ -245,7 +268,7 @@ def _size(limits: np.ndarray) -> tuple[float, float]:
 
 
 def _alone(seen: Scene) -> Figure:
-    limits = _limits(seen.box)
+    limits = framed(seen.box)
     width, height = _size(limits)
     figure = Figure(figsize=(width + AXIS, height + 1.3 * AXIS))
     _overview(figure.add_subplot(), seen, limits)
@@ -254,7 +277,7 @@ def _alone(seen: Scene) -> Figure:
 
 def _enlarged(seen: Scene) -> Figure:
     """Draw the scene, and below it the bodies of each instant in a panel of its own."""
-    limits = _limits(seen.box)
+    limits = framed(seen.box)
     width, height = _size(limits)
     side = (PANEL_WIDTH - AXIS) / INSTANTS
     heights = (height + 1.3 * AXIS, side + 0.6 * AXIS)
@@ -270,6 +293,20 @@ def _enlarged(seen: Scene) -> Figure:
     return figure
 
 
+def _side_by_side(seen: Scene) -> Figure:
+    """Draw the bodies of each instant in a panel of its own, at one scale."""
+    side = (PANEL_WIDTH - AXIS) / INSTANTS
+    figure = Figure(figsize=(PANEL_WIDTH, side + 1.2 * AXIS))
+    panels = np.atleast_1d(figure.subplots(1, INSTANTS))
+    for panel, instant in zip(panels, seen.instants, strict=False):
+        _closer(panel, seen, instant)
+    for unused in panels[len(seen.instants) :]:
+        unused.remove()
+    _name_all(panels[0], seen)
+    common_legend(figure)
+    return figure
+
+
 def _overview(axes: Axes, seen: Scene, limits: np.ndarray) -> None:
     size = SMALL if seen.tiny else 1.0
     _paint_backdrop(axes, seen, limits, size)
@@ -278,13 +315,17 @@ def _overview(axes: Axes, seen: Scene, limits: np.ndarray) -> None:
         for body in instant.bodies:
             paint(axes, body, strength=1.0 if seen.tiny else faded, size=size)
     _tell_times(axes, seen, limits)
-    unjoined = [entry.shape for entry in seen.backdrop if seen.scattered(entry)]
-    for shape in seen.drawing.shapes:
-        name(axes, shape, scattered=shape in unjoined)
-    strip(axes)
+    _name_all(axes, seen)
+    strip(axes, room=_size(limits)[0])
     look_at(axes, limits)
     axes.set_xlabel(seen.drawing.x_label)
     axes.set_ylabel(seen.drawing.y_label)
+
+
+def _name_all(axes: Axes, seen: Scene) -> None:
+    unjoined = [entry.shape for entry in seen.backdrop if seen.scattered(entry)]
+    for shape in seen.drawing.shapes:
+        name(axes, shape, scattered=shape in unjoined)
 
 
 def _tell_times(axes: Axes, seen: Scene, limits: np.ndarray) -> None:

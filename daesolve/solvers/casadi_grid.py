@@ -15,13 +15,15 @@ import numpy as np
 
 from daesolve.formulations import OdeProblem
 from daesolve.solvers.base import EventHit, Observer, SegmentEnd, State, Status
-from daesolve.solvers.guards import Steps, find_events, inner_states
+from daesolve.solvers.guards import LOOKS, Steps, find_events, inner_states
 from daesolve.trajectory import StepBlock
 from daesolve.translation import evaluate_block
 
 STEP_LIMIT = 20_000
 """Steps from one point of the grid to the next beyond which the motion counts as stuck."""
 FIRST_GRID = 512
+UNITS = 1e6
+"""How long an integration lasts in CasADi's own time, in which it takes no step below 1e-9."""
 SHORTEST = 2.0**-12
 """Of a segment that fails, the part to which it is cut down."""
 _COMPLAINING = threading.Lock()
@@ -42,38 +44,52 @@ class IntegrationError(Exception):
     """An integration that did not arrive; the message says why."""
 
 
-Integrate = Callable[[State, np.ndarray], tuple[np.ndarray, dict[str, Any]]]
-"""(start, times) -> (states at these times, CasADi's statistics); raises IntegrationError."""
+EVEN = 1e-9
+"""Looks into a step are even but for rounding."""
+Parts = int | np.ndarray
+"""Where states are wanted, in parts of a span: at the ends of so many even ones, or at these,
+(k,), of which the last is 1."""
+Integrate = Callable[[State, float, Parts], tuple[np.ndarray, dict[str, Any]]]
+"""(start, end, parts) -> (states at these parts, CasADi's statistics); raises IntegrationError."""
 
 
-def elapsed_time(state: State, until: float) -> tuple[float, Callable[[Any], Any]]:
-    """Return the sign of the direction and the map from times to what has elapsed since the start.
-
-    CasADi counts forwards in the time since the start, which loses no digits far from zero.
-    """
-    sign = 1.0 if until >= state.time else -1.0
-    return sign, lambda time: sign * (time - state.time)
-
-
-def run(
-    engine: str,
-    dae: Mapping[str, ca.SX],
-    elapsed: np.ndarray,
-    options: Mapping[str, Any],
-    start: Mapping[str, np.ndarray],
-) -> tuple[np.ndarray, dict[str, Any]]:
-    """Run one of CasADi's integrators.
+def engine_of(
+    engine: str, dae: Mapping[str, ca.SX], parts: Parts, options: Mapping[str, Any]
+) -> ca.Function:
+    """Make one of CasADi's integrators.
 
     Parameters
     ----------
     engine
         "cvodes" or "idas".
     dae
-        The equations, in the time since the start.
-    elapsed
-        (k,) positive times since the start at which states are wanted.
+        The equations in a time that passes from 0 to `UNITS`.
+    parts
+        Where states are wanted.
     options
         The engine's.
+    """
+    common = {
+        "max_num_steps": STEP_LIMIT,
+        "show_eval_warnings": False,
+        "disable_internal_warnings": True,
+    }
+    inside = np.arange(1, parts + 1) / parts if isinstance(parts, int) else parts
+    grid = (UNITS * inside).tolist()
+    return ca.integrator("segment", engine, dict(dae), 0.0, grid, common | dict(options))
+
+
+def run(
+    engine: str, integrator: ca.Function, start: Mapping[str, np.ndarray]
+) -> tuple[np.ndarray, dict[str, Any]]:
+    """Run an integrator.
+
+    Parameters
+    ----------
+    engine
+        Its name.
+    integrator
+        From `engine_of`.
     start
         x0, z0 and p.
 
@@ -89,18 +105,11 @@ def run(
     KeyboardInterrupt
         Ctrl-C was pressed: CasADi makes a failure of it.
     """
-    common = {
-        "max_num_steps": STEP_LIMIT,
-        "show_eval_warnings": False,
-        "disable_internal_warnings": True,
-    }
-    integrator = ca.integrator(
-        "segment", engine, dict(dae), 0.0, elapsed.tolist(), common | dict(options)
-    )
     told = io.StringIO()
     try:
         with _COMPLAINING, contextlib.redirect_stderr(told):
             result = integrator(**start)
+            statistics = integrator.stats()
     except RuntimeError as error:
         if KeyboardInterrupt.__name__ in told.getvalue():
             raise KeyboardInterrupt from None
@@ -108,7 +117,7 @@ def run(
     states = np.asarray(result["xf"]).T
     if not np.all(np.isfinite(states)):
         raise IntegrationError(f"{engine}: the state is no longer finite")
-    return states, integrator.stats()
+    return states, statistics
 
 
 def _reason(told: str) -> str:
@@ -145,12 +154,13 @@ class Grid:
             grid = self.start.time + span * np.arange(1, count + 1) / count
             grid[-1] = until
             try:
-                states, statistics = self.integrate(self.start, grid)
+                states, statistics = self.integrate(self.start, until, count)
             except IntegrationError as error:
                 return self._failed(until, at, observe, str(error))
             if 2 * statistics["nsteps"] <= count:
                 break
-            count = 4 * int(statistics["nsteps"])
+            while count < 4 * statistics["nsteps"]:
+                count *= 2
         return self._finish(grid, states, at, observe, statistics)
 
     def _finish(
@@ -204,9 +214,14 @@ class Grid:
         sign = 1.0 if grid[-1] >= self.start.time else -1.0
         others = [time for time in (sign * np.unique(sign * at)).tolist() if time not in known]
         if others:
-            found = self.integrate(self.start, np.array(others))[0]
+            found = self._at(np.array(others))
             known |= dict(zip(others, found, strict=True))
         return _stack([known[time] for time in at.tolist()], self.problem.size)
+
+    def _at(self, times: np.ndarray) -> np.ndarray:
+        """Return the states at times behind the start, in the order of integration."""
+        start, until = self.start.time, float(times[-1])
+        return self.integrate(self.start, until, (times - start) / (until - start))[0]
 
     def _events(
         self, grid: np.ndarray, states: np.ndarray
@@ -228,13 +243,27 @@ class Grid:
         rates = evaluate_block(self.problem.rhs, times, table, p)[0]
         sign = 1.0 if grid[-1] >= self.start.time else -1.0
 
-        def dense(moments: np.ndarray) -> np.ndarray:
-            ordered, back = np.unique(sign * moments, return_inverse=True)
-            return self.integrate(self.start, sign * ordered)[0][back]
+        def integrate(step: int, until: float, parts: Parts) -> np.ndarray:
+            return self.integrate(State(float(times[step]), table[step], p), until, parts)[0]
 
         def advance(step: int, time: float) -> np.ndarray:
-            side = State(float(times[step]), table[step], p)
-            return self.integrate(side, np.array([time]))[0][-1]
+            return table[step] if time == times[step] else integrate(step, time, 1)[-1]
+
+        def dense(moments: np.ndarray) -> np.ndarray:
+            """From the start of the step as well, so that both agree about the sign of a guard."""
+            steps = np.searchsorted(sign * times, sign * moments, side="right") - 1
+            steps = np.clip(steps, 0, len(grid) - 1)
+            found = np.empty((len(moments), table.shape[1]))
+            for step in np.unique(steps):
+                inside = steps == step
+                start, end = times[step], times[step + 1]
+                parts = LOOKS * (moments[inside] - start) / (end - start)
+                places = np.rint(parts).astype(int)
+                if np.all(places > 0) and np.allclose(parts, places, rtol=0.0, atol=EVEN):
+                    found[inside] = integrate(step, float(end), LOOKS)[places - 1]
+                else:
+                    found[inside] = [advance(step, time) for time in moments[inside].tolist()]
+            return found
 
         return Steps(times, table, inner_states(times, table, rates), dense, advance)
 
@@ -251,7 +280,7 @@ class Grid:
             ahead = here.time + span
             inside = at[(sign * (at - ahead) <= 0.0) & (sign * (at - here.time) > 0.0)]
             try:
-                self.integrate(here, np.array([ahead]))
+                self.integrate(here, ahead, 1)
             except IntegrationError:
                 continue
             part = replace(self, start=here).segment(ahead, inside, observe)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import Any
+from weakref import WeakKeyDictionary
 
+import casadi as ca
 import numpy as np
 
 from daesolve.errors import OutOfRangeError
 from daesolve.formulations import OdeProblem
 from daesolve.solvers.base import Observer, SegmentEnd, Solver, State, positive
-from daesolve.solvers.casadi_grid import Grid, elapsed_time, run
+from daesolve.solvers.casadi_grid import UNITS, Grid, Parts, engine_of, run
 
 
 @dataclass(frozen=True)
@@ -61,21 +63,37 @@ class Cvodes(Solver):
     ) -> SegmentEnd:
         """Integrate one segment; see `Solver.segment`."""
 
-        def integrate(start: State, times: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
-            return self._integrate(problem, start, times)
+        def integrate(start: State, end: float, parts: Parts) -> tuple[np.ndarray, dict[str, Any]]:
+            pace = (end - start.time) / UNITS
+            values = np.concatenate([start.p, [start.time, pace]])
+            engine = self._engine(problem, parts)
+            return run("cvodes", engine, {"x0": start.x, "p": values})
 
         return Grid(problem, state, integrate).segment(until, at, observe)
 
-    def _integrate(
-        self, problem: OdeProblem, state: State, times: np.ndarray
-    ) -> tuple[np.ndarray, dict[str, Any]]:
-        sign, elapsed = elapsed_time(state, float(times[-1]))
+    def _engine(self, problem: OdeProblem, parts: Parts) -> ca.Function:
+        """Return an integrator; those of even parts are kept: to make one takes long."""
+        known = _engines.setdefault(problem, {})
+        if isinstance(parts, int) and (self, parts) in known:
+            return known[self, parts]
         tau, x, p = (problem.rhs.sx_in(k) for k in range(3))
-        rate = sign * problem.rhs(state.time + sign * tau, x, p)
+        start, pace = ca.SX.sym("start"), ca.SX.sym("pace")  # pyright: ignore
+        dae = {
+            "t": tau,
+            "x": x,
+            "p": ca.vertcat(p, start, pace),
+            "ode": pace * problem.rhs(start + pace * tau, x, p),
+        }
         options = {
             "reltol": self.rtol,
             "abstol": self.atol,
             "linear_multistep_method": self.method,
         }
-        dae = {"t": tau, "x": x, "p": p, "ode": rate}
-        return run("cvodes", dae, elapsed(times), options, {"x0": state.x, "p": state.p})
+        made = engine_of("cvodes", dae, parts, options)
+        if isinstance(parts, int):
+            known[self, parts] = made
+        return made
+
+
+_engines: WeakKeyDictionary[OdeProblem, dict[tuple[Cvodes, int], ca.Function]]
+_engines = WeakKeyDictionary()

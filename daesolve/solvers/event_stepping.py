@@ -32,6 +32,11 @@ from daesolve.trajectory import StepBlock
 
 AWAY = 1e-6
 """Of a step, to leave a guard that is zero."""
+SUCCESS, LIMIT, NOT_FINITE = (
+    (int(hy.taylor_outcome.success), int(hy.taylor_outcome.time_limit),
+     int(hy.taylor_outcome.err_nf_state)) if hy is not None else (0, 1, 2)
+)  # fmt: skip
+"""How a step of heyoka ends; any other end is that of an event, -1 - its index."""
 STUCK_AFTER = 1000
 """Steps that together move less than rounding lead nowhere."""
 
@@ -69,10 +74,11 @@ class EventIntegrator:
         self.rates = translated(problem.rhs)
         self.guards = translated(problem.guards, len(self.rates.hoisted))
         self._values = Evaluator(problem.guards)
-        self._met: list[tuple[int, float]] = []
+        self.met: list[tuple[int, float]] = []
         self._halted = np.nan
         self._terminal: list[int] = []
-        ending, passing = [], []
+        ending: list[Any] = []
+        passing: list[Any] = []
         ways = {
             Direction.FALLING: hy.event_direction.negative,
             Direction.RISING: hy.event_direction.positive,
@@ -89,7 +95,7 @@ class EventIntegrator:
                 ending.append(hy.t_event(guard, direction=way))
                 self._terminal.append(index)
             else:
-                passing.append(hy.nt_event(guard, _Noted(self._met, index), direction=way))
+                passing.append(hy.nt_event(guard, _Noted(self.met, index), direction=way))
         self.integrator = hy.taylor_adaptive(
             list(zip(self.rates.variables, self.rates.expressions, strict=True)),
             [0.0] * problem.size,
@@ -100,64 +106,69 @@ class EventIntegrator:
             t_events=ending,
             nt_events=passing,
         )
+        self.passing = bool(passing)
+        self._order = int(self.integrator.order)
 
     def segment(self, state: State, until: float, at: np.ndarray, observe: Observer) -> SegmentEnd:
         """Integrate up to the first event that interrupts; see `Solver.segment`."""
+        integrator, current = self.integrator, self.integrator.state
+        self._begin(state)
+        self.met.clear()
+        ends = _Ends(self, state, until, at)
+        times: list[float] = []
+        states: list[np.ndarray] = []
+        now, code = state.time, SUCCESS
+        farthest = self._first_step(state, until)
+        while now != until:
+            code = int(integrator.step(max_delta_t=farthest or until - now, write_tc=True)[0])
+            if code == NOT_FINITE:
+                break
+            now = until if code == LIMIT and not farthest else integrator.time
+            farthest = 0.0
+            if ends.busy or ends.sign * now >= ends.next_sample:
+                ends.take(now)
+            times.append(now)
+            states.append(current.copy())
+            if code not in (SUCCESS, LIMIT) or self._stuck(times, until):
+                break
+        if times:
+            observe(StepBlock(np.array(times), np.array(states)))
+        status, message = self._verdict(code, reached=now == until)
+        final = states[-1] if states else state.x.copy()
+        if status is Status.STOPPED:
+            ends.hits.append(EventHit(self._terminal[-code - 1], now, final))
+            self._halted = now
+        return SegmentEnd(
+            status,
+            message,
+            now,
+            final,
+            np.array(ends.samples).reshape(len(ends.samples), len(state.x)),
+            tuple(ends.hits),
+            len(times),
+            len(times) * self._order,
+        )
+
+    def _begin(self, state: State) -> None:
         integrator = self.integrator
-        # Where it goes on from an event, heyoka is blind to that for an instant.
         integrator.time = state.time
         integrator.state[:] = state.x
         numbers = np.concatenate(
             [state.p, self.rates.parameters(state.p), self.guards.parameters(state.p)]
         )
         integrator.pars[:] = numbers[: len(integrator.pars)]
+        # Where it goes on from an event, heyoka is blind to that for an instant.
         if state.time != self._halted:
             integrator.reset_cooldowns()
-        project = None
-        if self.problem.project is not None:
-            project = BufferedFunction(self.problem.project, state.p)
-        sign = 1.0 if until >= state.time else -1.0
-        samples = [state.x.copy()] * int(np.searchsorted(sign * at, sign * state.time, "right"))
-        times, states, hits = [], [], []
-        status, message, now = Status.REACHED, "", state.time
-        farthest = self._first_step(state, until)
-        while now != until:
-            self._met.clear()
-            outcome, _ = integrator.step(max_delta_t=farthest or until - now, write_tc=True)
-            limited, farthest = farthest != 0.0, 0.0
-            reached, now = now, float(integrator.time)
-            code = int(outcome)
-            if outcome == hy.taylor_outcome.err_nf_state:
-                status, message, now = Status.FAILED, "the state is no longer finite", reached
-                break
-            if outcome == hy.taylor_outcome.time_limit and not limited:
-                now = until
-            while len(samples) < len(at) and sign * (at[len(samples)] - now) <= 0.0:
-                samples.append(self._inside(float(at[len(samples)])))
-            hits += [EventHit(index, time, self._inside(time)) for index, time in self._met]
-            if project is not None:
-                integrator.state[:] = project(now, integrator.state)
-            times.append(now)
-            states.append(integrator.state.copy())
-            if 0 > code > -1 - len(self._terminal) - 1:
-                hits.append(EventHit(self._terminal[-code - 1], now, states[-1]))
-                status, self._halted = Status.STOPPED, now
-                break
-            if self._stuck(times, until):
-                status, message = Status.FAILED, "the steps have become too small to go on"
-                break
-        if times:
-            observe(StepBlock(np.array(times), np.array(states)))
-        return SegmentEnd(
-            status,
-            message,
-            now,
-            states[-1] if states else state.x.copy(),
-            np.array(samples).reshape(len(samples), len(state.x)),
-            tuple(hits),
-            len(times),
-            len(times) * int(integrator.order),
-        )
+
+    def _verdict(self, code: int, *, reached: bool) -> tuple[Status, str]:
+        if code == NOT_FINITE:
+            return Status.FAILED, "the state is no longer finite"
+        if code not in (SUCCESS, LIMIT):
+            return Status.STOPPED, ""
+        if not reached:
+            return Status.FAILED, "the steps have become too small to go on"
+        return Status.REACHED, ""
 
     def _first_step(self, state: State, until: float) -> float:
         """Return how far to go at first: away from a guard that is zero; 0.0 where none is.
@@ -170,7 +181,7 @@ class EventIntegrator:
         usual = abs(self.integrator.last_h) or abs(until - state.time)
         return np.sign(until - state.time) * min(AWAY * usual, abs(until - state.time))
 
-    def _inside(self, time: float) -> np.ndarray:
+    def inside(self, time: float) -> np.ndarray:
         """Return the state within the last step, by its own series."""
         self.integrator.update_d_output(time)
         return np.array(self.integrator.d_output)
@@ -179,6 +190,42 @@ class EventIntegrator:
         if len(times) <= STUCK_AFTER:
             return False
         return abs(times[-1] - times[-1 - STUCK_AFTER]) < 1e-12 * abs(until)
+
+
+class _Ends:
+    """What is done at the end of a step: samples, events that do not interrupt, projection."""
+
+    def __init__(
+        self, integrator: EventIntegrator, state: State, until: float, at: np.ndarray
+    ) -> None:
+        self.integrator = integrator
+        self.sign = 1.0 if until >= state.time else -1.0
+        self.at = at
+        first = int(np.searchsorted(self.sign * at, self.sign * state.time, "right"))
+        self.samples = [state.x.copy() for _ in range(first)]
+        self.hits: list[EventHit] = []
+        self.project = None
+        if integrator.problem.project is not None:
+            self.project = BufferedFunction(integrator.problem.project, state.p)
+        self.busy = self.project is not None or integrator.passing
+        self._look_for_sample()
+
+    def _look_for_sample(self) -> None:
+        count = len(self.samples)
+        self.next_sample = self.sign * float(self.at[count]) if count < len(self.at) else np.inf
+
+    def take(self, now: float) -> None:
+        """Do it."""
+        inside = self.integrator.inside
+        while self.next_sample <= self.sign * now:
+            self.samples.append(inside(float(self.at[len(self.samples)])))
+            self._look_for_sample()
+        met = self.integrator.met
+        self.hits += [EventHit(index, time, inside(time)) for index, time in met]
+        met.clear()
+        if self.project is not None:
+            state = self.integrator.integrator.state
+            state[:] = self.project(now, state)
 
 
 class _Noted:

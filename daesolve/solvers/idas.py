@@ -9,7 +9,14 @@ import numpy as np
 
 from daesolve.formulations import DaeProblem, OdeProblem
 from daesolve.solvers.base import Observer, SegmentEnd, Solver, State
-from daesolve.solvers.casadi_grid import Grid, IntegrationError, elapsed_time, run
+from daesolve.solvers.casadi_grid import (
+    UNITS,
+    Grid,
+    IntegrationError,
+    Parts,
+    engine_of,
+    run,
+)
 from daesolve.solvers.ida_control import SMALLEST, check_tolerances, consistent_start, control
 
 NEWTON = 0.01
@@ -61,27 +68,27 @@ class Idas(Solver):
         """Integrate one segment; see `Solver.segment`."""
         assert isinstance(problem, DaeProblem)
 
-        def integrate(start: State, times: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
-            return self._integrate(problem, start, times)
+        def integrate(start: State, end: float, parts: Parts) -> tuple[np.ndarray, dict[str, Any]]:
+            return self._integrate(problem, start, end, parts)
 
         return Grid(problem, state, integrate).segment(until, at, observe)
 
     def _integrate(
-        self, problem: DaeProblem, state: State, times: np.ndarray
+        self, problem: DaeProblem, state: State, until: float, parts: Parts
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        sign, elapsed = elapsed_time(state, float(times[-1]))
+        pace = (until - state.time) / UNITS
         judged = control(problem, self.rtol, self.atol, state.x)
-        start = consistent_start(problem, state, float(times[-1]) - state.time, judged)
+        start = consistent_start(problem, state, until - state.time, judged)
         if not start.finite:
             raise IntegrationError("idas: the rate of the state is not finite")
         tau, x, z, p = (problem.differential.sx_in(k) for k in range(4))
-        arguments = (state.time + sign * tau, x, z, p)
+        arguments = (state.time + pace * tau, x, z, p)
         dae = {
             "t": tau,
             "x": x,
             "z": z,
             "p": p,
-            "ode": sign * problem.differential(*arguments),
+            "ode": pace * problem.differential(*arguments),
             "alg": problem.algebraic(*arguments),
         }
         options = {
@@ -91,8 +98,8 @@ class Idas(Solver):
             "nonlin_conv_coeff": NEWTON,
             "max_multistep_order": judged.highest_order,
             "calc_ic": False,
-            "init_xdot": (sign * start.rate).tolist(),
-            "step0": start.first_step,
+            "init_xdot": (pace * start.rate).tolist(),
+            "step0": start.first_step / abs(pace),
         }
         known = {"x0": state.x, "z0": start.unknowns, "p": state.p}
-        return run("idas", dae, elapsed(times), options, known)
+        return run("idas", engine_of("idas", dae, parts, options), known)

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from daesolve.errors import DaesolveError
 from daesolve.reporting import ReportError, document, dump, load, without_series, write
-from daesolve.reporting.document import plain
-from daesolve.trajectory import EventRecord
+from daesolve.reporting.document import EVENTS_WITH_STATES, plain
+from daesolve.trajectory import EventRecord, Impact
 from tests.reporting.conftest import IDENTITY
 
 CONTRACT = [
@@ -133,3 +133,42 @@ def test_wrong_kinds_are_told(tmp_path, told):
     (tmp_path / "run.json").write_text(json.dumps({**told, "times": [0.0]}))
     with pytest.raises(ReportError, match="'x' in states"):
         load(tmp_path)
+
+
+def impact(place):
+    return EventRecord(
+        0.01 * place,
+        "knock",
+        {"x": float(place), "y": 1.0},
+        after={"x": float(place), "y": -1.0, "side": 2.0},
+        fired=(0, 2),
+        impact=Impact({"rod": 1.0}, 2.0 - 0.001 * place, 1.999 - 0.001 * place, 1e-16),
+    )
+
+
+def test_every_event_is_told_with_its_states(run):
+    events = tuple(impact(place) for place in range(2000))
+    told = document(replace(run, events=events, event_count=2000), IDENTITY)
+    assert [event["time"] for event in told["events"]] == [event.time for event in events]
+    assert all(event["detail"] and event["after"] for event in told["events"])
+    assert told["events"][1000]["impact"]["impulses"] == {"rod": 1.0}
+
+
+def test_without_series_every_event_is_told_and_states_are_kept_at_both_ends(run):
+    events = tuple(impact(place) for place in range(2000))
+    short = without_series(document(replace(run, events=events, event_count=2000), IDENTITY))
+    assert [event["time"] for event in short["events"]] == [event.time for event in events]
+    whole = [place for place, event in enumerate(short["events"]) if "after" in event]
+    ends = [*range(EVENTS_WITH_STATES), *range(2000 - EVENTS_WITH_STATES, 2000)]
+    assert whole == ends
+    assert [place for place, event in enumerate(short["events"]) if event["detail"]] == ends
+    middle = short["events"][1000]["impact"]
+    assert middle == pytest.approx(
+        {"kinetic_before": 1.0, "kinetic_after": 0.999, "carnot": 1e-16}, rel=1e-12
+    )
+    assert len(dump(short["events"])) < 200 * 2000
+
+
+def test_an_event_that_resets_nothing_is_told_as_it_was(run):
+    told = document(replace(run, events=(EventRecord(1.0, "turn", {"x": 1.0}),)), IDENTITY)
+    assert told["events"] == [{"time": 1.0, "name": "turn", "detail": {"x": 1.0}}]

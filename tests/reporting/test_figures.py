@@ -15,6 +15,7 @@ ALL = [
     figures.energy,
     figures.reactions,
     figures.outputs,
+    figures.events,
 ]
 
 
@@ -135,3 +136,59 @@ def test_agreement_in_digits(told):
     assert agreement(told) == pytest.approx(9.0, abs=0.1)
     told["verification"]["difference"] = {"x": None, "y": 0.0}
     assert agreement(told) is None
+
+
+def with_impacts(told, count):
+    impacts = [
+        {
+            "time": 3.0 * (place + 0.5) / count,
+            "name": "knock",
+            "detail": {},
+            "impact": {"kinetic_before": 1.0, "kinetic_after": 1.0 - 0.1 * (place % 2)},
+        }
+        for place in range(count)
+    ]
+    return {**told, "events": impacts, "event_count": count}
+
+
+def test_events_are_counted_and_their_losses_shown(told):
+    left, right = figures.events([with_impacts(told, 1000)]).axes
+    [count] = left.lines
+    assert (count.get_ydata()[0], count.get_ydata()[-1]) == (0, 1000)
+    assert np.interp(1.5, *count.get_data()) == pytest.approx(500, abs=1)
+    [lost] = right.lines
+    assert len(lost.get_xdata()) == 500, "those that took nothing are not on a logarithmic axis"
+    np.testing.assert_allclose(lost.get_ydata(), 0.1)
+
+
+def test_events_of_several_runs_share_axes(told, told_measured):
+    runs = [with_impacts(told, 10), with_impacts(told_measured, 20)]
+    left = figures.events(runs).axes[0]
+    assert [line.get_ydata()[-1] for line in left.lines] == [10, 20]
+
+
+def test_numbered_states_stay_among_themselves_where_there_are_many(told):
+    names = [f"{letter}_{number}" for number in (1, 2, 3) for letter in ("p", "q", "r")]
+    for name in names:
+        told["states"][name] = told["states"]["x"]
+        told["units"][name] = "m"
+    panels = figures.positions([told]).axes
+    shown = [[text.get_text() for text in axes.get_legend().get_texts()] for axes in panels]
+    assert shown == [["x", "y"], *([f"{letter}_{k}" for k in (1, 2, 3)] for letter in "pqr")]
+
+
+def test_many_goals_with_long_names_leave_room_for_their_curves(told):
+    entry, history = told["drift"]["rod"], told["drift_history"]["rod"]
+    for name in [f"a_constraint_of_some_length_{i}_{j}" for i in (1, 2, 3) for j in range(1, 6)]:
+        told["drift"][name], told["drift_history"][name] = entry, history
+    figure = figures.drift([told])
+    figure.draw_without_rendering()
+    for axes in figure.axes:
+        assert axes.get_position().width > 0.3
+
+
+def test_what_stays_where_it_is_has_no_path(told):
+    assert figures.plane([told]) == ("x", "y")
+    for name in "xy":
+        told["states"][name] = [1e-17 * place for place in range(len(told["times"]))]
+    assert figures.plane([told]) is None

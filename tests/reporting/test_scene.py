@@ -300,3 +300,47 @@ def test_a_rule_that_fails_costs_a_note(told):
     noted = with_drawing(told, lambda _: Drawing([Dot(("x", "height"), label="bob")]))
     assert "drawing" not in noted
     assert "Dot 'bob' of the drawing: unknown series or parameter 'height'" in noted["notes"][-1]
+
+
+def crowd(way, count=16):
+    """A wheel of many parts that goes some way while it turns."""
+    told = rolling(size=0.1)
+    told["states"]["x"] = (way * np.linspace(0.0, 1.0, 201)).tolist()
+    square = np.array([(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)])
+    parts = [
+        Outline((0.1 + 0.001 * k) * square, ("x", 0.0), "theta", label="part" * (k == 0))
+        for k in range(count)
+    ]
+    return with_drawing(told, lambda _: Drawing([*parts, Trace(("x", 0.0))]))
+
+
+def test_many_bodies_on_the_spot_are_shown_side_by_side():
+    figure = scene(crowd(way=0.0))
+    assert len(figure.axes) == INSTANTS
+    assert all(axes.get_title(loc="left").startswith("t = ") for axes in figure.axes)
+    assert len(scene(crowd(way=0.0, count=3)).axes) == 1
+
+
+def test_many_bodies_that_come_near_themselves_are_shown_on_their_way_and_enlarged():
+    assert len(scene(crowd(way=0.3)).axes) == 1 + INSTANTS
+    assert len(scene(crowd(way=1.0)).axes) == 1
+
+
+def test_what_is_not_shown_is_not_drawn():
+    told = rolling(size=0.2)
+    [axes] = scene(told).axes
+    drawn = from_json(told["drawing"])
+    hidden = [replace(shape, shown=-1.0) for shape in drawn.shapes]
+    told = with_drawing(told, lambda _: replace(drawn, shapes=hidden))
+    [bare] = scene(told).axes
+    assert len(patches(axes, Disc)) == INSTANTS
+    assert patches(bare, Disc) == []
+
+
+def test_a_legend_is_not_wider_than_the_scene(told):
+    labels = ["a rather long name of a part", "another one of these", "and a third, longer still"]
+    shapes = [Dot(POINT, label=label) for label in labels]
+    figure = scene(with_drawing(told, lambda _: Drawing(shapes)))
+    figure.draw_without_rendering()
+    [axes] = figure.axes
+    assert axes.get_position().width > 0.5

@@ -16,6 +16,7 @@ from daesolve_problems.omni_vehicle import general as anywhere
 from daesolve_problems.omni_vehicle import starting
 from daesolve_problems.omni_vehicle.compact import compact
 from daesolve_problems.omni_vehicle.general import general
+from daesolve_problems.omni_vehicle.pictures import FIGURES, drawing
 from daesolve_problems.omni_vehicle.thesis import thesis
 
 REST = {"x": 0.0, "y": 0.0, "theta": 0.0, "nu_1": 0.0, "nu_2": 0.0, "nu_3": 0.0}
@@ -51,6 +52,8 @@ problem = ds.Problem(
     },
     start_values=starting.start_values,
     derived=_derived,
+    drawing=drawing,
+    figures=FIGURES,
     cases=[
         ds.Case(
             "spin",

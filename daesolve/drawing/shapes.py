@@ -1,0 +1,296 @@
+"""The parts of a drawing, each read as what it is declared to be."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from numbers import Real
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from daesolve.errors import PosingError
+
+Role = Literal["body", "accent", "ground", "path", "force", "detail"]
+"""What a shape stands for, from which its colour and stroke follow: a body, a part of it to be told
+apart, the fixed surroundings, where a point has been, a force or another vector, a part of a body
+that is drawn finer."""
+
+
+class _Declared:
+    """Any part of a drawing: its fields are read as what they are annotated with."""
+
+    def __post_init__(self) -> None:
+        for entry in fields(self):  # pyright: ignore[reportArgumentType]
+            try:
+                value = _READERS[str(entry.type)](getattr(self, entry.name))
+            except PosingError as error:
+                raise PosingError(f"{title(self)}: its {entry.name} {error}") from None
+            object.__setattr__(self, entry.name, value)
+
+
+@dataclass(frozen=True)
+class Linear(_Declared):
+    """A linear form of series and parameters: constant + sum of coefficient * name."""
+
+    terms: Mapping[str, float]
+    constant: float = 0.0
+
+
+@dataclass(frozen=True)
+class Cosine(_Declared):
+    """constant + amplitude * cos(angle): where a point that goes round is, seen edge-on."""
+
+    amplitude: float
+    angle: Quantity
+    constant: float = 0.0
+
+
+@dataclass(frozen=True)
+class Polar(_Declared):
+    """A point at a distance from another one, in the direction of an angle.
+
+    The angle turns from the first axis of the plane to the second. A point that is fixed to a
+    body is a chain of two: along the body's axis, then across it.
+    """
+
+    origin: Point
+    length: Quantity
+    angle: Quantity
+
+
+Quantity = float | str | Linear | Cosine
+Pair = tuple[Quantity, Quantity]
+Point = Pair | Polar
+Points = Sequence[Point] | np.ndarray
+Column = Sequence[float | None] | np.ndarray
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shape(_Declared):
+    """What all shapes have.
+
+    Parameters
+    ----------
+    role
+        What it stands for.
+    label
+        Its name in the legend and in messages.
+    shown
+        It is drawn where this is positive, as the side of a body that faces the eye is; without
+        it, always.
+    """
+
+    role: Role = "body"
+    label: str = ""
+    shown: Quantity | None = None
+
+
+@dataclass(frozen=True)
+class Circle(Shape):
+    """A circle. Spokes show its angle, the first in its direction, the others evenly spaced."""
+
+    centre: Point
+    radius: Quantity
+    angle: Quantity | None = None
+    spokes: int = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (self.angle is None) != (self.spokes == 0):
+            raise PosingError(
+                f"{title(self)}: spokes show its angle; give both of them, or neither"
+            )
+
+
+@dataclass(frozen=True)
+class Line(Shape):
+    """A line through points: a rod, or, where all of them are numbers, a curve of the ground."""
+
+    points: Points
+
+
+@dataclass(frozen=True)
+class Outline(Shape):
+    """A closed polygon that is fixed to a body.
+
+    Parameters
+    ----------
+    points
+        In axes of the body.
+    at, angle
+        Where the origin of these axes is, and how they are turned.
+    """
+
+    points: Points
+    at: Point = (0.0, 0.0)
+    angle: Quantity = 0.0
+
+
+@dataclass(frozen=True)
+class Dot(Shape):
+    """A point, shown as large as a reader can see."""
+
+    at: Point
+
+
+@dataclass(frozen=True)
+class Trace(Shape):
+    """The path that a point has left behind since the first sample."""
+
+    at: Point
+    role: Role = field(default="path", kw_only=True)
+
+
+@dataclass(frozen=True)
+class Arrow(Shape):
+    """A vector that acts at a point; `scale` is the length at which its unit is drawn."""
+
+    at: Point
+    vector: Pair
+    scale: Quantity = 1.0
+    role: Role = field(default="force", kw_only=True)
+
+
+@dataclass(frozen=True)
+class Camera(_Declared):
+    """A square about a point, which an animation looks at where the whole way is much larger."""
+
+    at: Point
+    width: Quantity
+
+
+@dataclass(frozen=True)
+class Drawing(_Declared):
+    """Shapes in a plane, drawn in their order, later ones above.
+
+    Parameters
+    ----------
+    shapes
+        At least one.
+    x_label, y_label
+        The axes of the plane, with their units.
+    series
+        Series of its own beside the run's: name -> a value for each of the run's times, None where
+        there is none. A state that jumps though nothing moves (an angle that is measured from
+        another part after an event) belongs here as the quantity that goes on; "angle_dot" or
+        "angle_dot_1" is the derivative of "angle" or "angle_1", by which it is interpolated.
+    camera
+        What an animation looks at; without it, the bodies.
+
+    Raises
+    ------
+    PosingError
+        A part of it, when it is made, is not what it must be.
+    """
+
+    shapes: Sequence[Shape]
+    x_label: str = "x (m)"
+    y_label: str = "y (m)"
+    series: Mapping[str, Column] = field(default_factory=dict)
+    camera: Camera | None = None
+
+
+def title(value: object) -> str:
+    """Return what messages call a part of a drawing."""
+    kind, label = type(value).__name__, getattr(value, "label", "")
+    return f"{kind} {label!r} of the drawing" if label else f"{kind} of the drawing"
+
+
+def _require(right: bool, wanted: str, given: object) -> None:
+    if not right:
+        text = repr(given)
+        raise PosingError(f"must be {wanted}, not {text if len(text) <= 60 else text[:57] + '...'}")
+
+
+def _number(value: Any, wanted: str = "a finite number") -> float:
+    right = isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+    _require(right, wanted, value)
+    return float(value)
+
+
+def _count(value: Any) -> int:
+    right = isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    _require(right, "a whole number from zero on", value)
+    return value
+
+
+def _text(value: Any) -> str:
+    _require(isinstance(value, str), "text", value)
+    return value
+
+
+def _role(value: Any) -> Role:
+    _require(value in get_args(Role), f"one of {', '.join(get_args(Role))}", value)
+    return value
+
+
+def _quantity(value: Any) -> Quantity:
+    if isinstance(value, str | Linear | Cosine):
+        return value
+    return _number(value, "a finite number, a name, a Linear or a Cosine")
+
+
+def _terms(value: Any) -> dict[str, float]:
+    right = isinstance(value, Mapping) and all(isinstance(name, str) for name in value)
+    _require(right, "names with their coefficients", value)
+    return {name: _number(factor) for name, factor in value.items()}
+
+
+def _pair(value: Any) -> Pair:
+    _require(isinstance(value, _SEQUENCES) and len(value) == 2, "a pair of coordinates", value)
+    return _quantity(value[0]), _quantity(value[1])
+
+
+def _point(value: Any) -> Point:
+    return value if isinstance(value, Polar) else _pair(value)
+
+
+def _points(value: Any) -> tuple[Point, ...]:
+    _require(isinstance(value, _SEQUENCES) and len(value) >= 2, "two points or more", value)
+    return tuple(_point(entry) for entry in value)
+
+
+def _shapes(value: Any) -> tuple[Shape, ...]:
+    right = isinstance(value, _SEQUENCES) and len(value) > 0
+    _require(right and all(isinstance(entry, Shape) for entry in value), "shapes", value)
+    return tuple(value)
+
+
+def _columns(value: Any) -> dict[str, tuple[float | None, ...]]:
+    right = isinstance(value, Mapping) and all(isinstance(name, str) for name in value)
+    _require(right, "names with their values", value)
+    return {name: _column(column) for name, column in value.items()}
+
+
+def _column(value: Any) -> tuple[float | None, ...]:
+    _require(isinstance(value, _SEQUENCES), "a value for each time", value)
+    return tuple(None if _is_gap(entry) else _number(entry) for entry in value)
+
+
+def _is_gap(value: Any) -> bool:
+    return value is None or (isinstance(value, Real) and math.isnan(value))
+
+
+def _camera(value: Any) -> Camera | None:
+    _require(value is None or isinstance(value, Camera), "a Camera", value)
+    return value
+
+
+_SEQUENCES = (list, tuple, np.ndarray)
+_READERS: Mapping[str, Callable[[Any], Any]] = {
+    "Camera | None": _camera,
+    "Mapping[str, Column]": _columns,
+    "Mapping[str, float]": _terms,
+    "Pair": _pair,
+    "Point": _point,
+    "Points": _points,
+    "Quantity": _quantity,
+    "Quantity | None": lambda value: None if value is None else _quantity(value),
+    "Role": _role,
+    "Sequence[Shape]": _shapes,
+    "float": _number,
+    "int": _count,
+    "str": _text,
+}
