@@ -504,7 +504,7 @@ class BoundCase:
         starts = {name: value for name, value in values.items() if name not in known}
         return self.changed({n: v for n, v in values.items() if n in known}).starting(starts)
 
-    def analyse(self, name: str, of: Sequence[str] = ()) -> Answer:
+    def analyse(self, name: str, of: Sequence[str] = (), until: float | None = None) -> Answer:
         """Compute something about the case besides its motion.
 
         Parameters
@@ -514,24 +514,26 @@ class BoundCase:
             which every problem has.
         of
             By which parameters and start values "sensitivity" differentiates.
+        until
+            Up to when, s; None takes the case's horizon.
 
         Raises
         ------
         UnknownNameError, OutOfRangeError
-            There is no such analysis, or it is not one of names.
+            There is no such analysis, or it takes neither names nor a horizon.
         """
         own = dict(self.problem.analyses)
         known = GENERAL_ANALYSES | own
         if name not in known:
             raise unknown_name("analysis", name, known)
-        if not of:
+        if name == "sensitivity" and name not in own:
+            answer = _sensitivity(self, of, until)
+        elif not of and until is None:
             answer = known[name](self)
-        elif name == "sensitivity" and name not in own:
-            answer = _sensitivity(self, of)
         else:
             raise OutOfRangeError(
-                f"the analysis {name!r} takes no names of parameters or start values, but "
-                f"{', '.join(map(repr, of))} is asked for"
+                f"the analysis {name!r} takes neither names of parameters or start values nor a "
+                "horizon: leave out 'of' and 'until'"
             )
         if not isinstance(answer, Answer):
             raise PosingError(
@@ -604,7 +606,7 @@ def _linearization(case: BoundCase) -> Answer:
     return Answer(linearization_report(dynamics, case.case.start_time, state, numbers))
 
 
-def _sensitivity(case: BoundCase, by: Sequence[str] = ()) -> Answer:
+def _sensitivity(case: BoundCase, by: Sequence[str] = (), until: float | None = None) -> Answer:
     """Differentiate the final state by some parameters and start values."""
     if not by:
         derived = case.derived
@@ -614,7 +616,7 @@ def _sensitivity(case: BoundCase, by: Sequence[str] = ()) -> Answer:
             "sensitivity needs the names of parameters or start values to differentiate by "
             f"(of=[...], --of NAME): there are {', '.join(map(repr, known))}"
         )
-    return Answer(sensitivity_report(case.sensitivity(by)))
+    return Answer(sensitivity_report(case.sensitivity(by, until)))
 
 
 GENERAL_ANALYSES: dict[str, AnalysisRule] = {

@@ -210,6 +210,7 @@ def analyse(
     set_: Changes = None,
     parameters: ParameterFile = None,
     initial: StartValues = None,
+    until: Annotated[float | None, typer.Option(help="Of sensitivity: the horizon in s.")] = None,
     out: Annotated[
         Path | None, typer.Option(help="A directory for answer.json and the figures.")
     ] = None,
@@ -221,7 +222,7 @@ def analyse(
         if out is not None:
             reporting.make_empty(out)
         with reporting.style():
-            answer = bound.analyse(analysis, of or [])
+            answer = bound.analyse(analysis, of or [], until)
         document = reporting.answer_document(
             {**bound.identity(), "parameters": bound.full_parameters}, analysis, answer.values
         )

@@ -27,8 +27,8 @@ STATISTICS = [
     "instructions",
 ]
 ADDED = [
-    *("start_time", "until", "notes", "start_changes", "end_state", "units", "drift_history"),
-    "parameter_units",
+    *("start_time", "until", "notes", "start_changes", "end_state", "derived", "units"),
+    *("drift_history", "parameter_units"),
 ]
 
 
