@@ -96,8 +96,12 @@ class Transitions:
         interrupting = [event.then.interrupts for event in problem.guarded]
         directions = np.array([event.direction.value for event in problem.guarded])
         self._ways = np.where(interrupting & own, directions, 0)
-        barriers = [_is_barrier(dynamics, index) for index in range(len(dynamics.events))]
-        self._barriers = np.array([*barriers, True])[np.minimum(self._owners, len(barriers))]
+        self._either = interrupting & own & (directions == 0)
+        resets = [dynamics.resets.get(index) for index in range(len(problem.events))]
+        moves = [_moves_its_guard(dynamics, index) for index in range(len(problem.events))]
+        blows = [reset is None or bool(reset.momentary) for reset in resets]
+        self._moved = np.array(moves, dtype=bool)[self._owners]
+        self._barriers = self._moved | np.array(blows, dtype=bool)[self._owners]
         self._armed = np.ones(len(self._owners), dtype=bool)
         self._measured = (np.nan, np.empty(0), np.empty(0), np.empty(0), np.empty(0))
         self._passed = np.full(len(self._owners), -np.inf)
@@ -136,6 +140,15 @@ class Transitions:
         """Tell whether a zero that a solver found is not that at which a switch has just fired."""
         return bool(self._armed[guard] or time > self._passed[guard])
 
+    def beside(self, time: float, x: np.ndarray, p: np.ndarray) -> list[int]:
+        """Return the guards of either direction that are at zero where another has interrupted.
+
+        The motion starts anew from there, so that no solver would tell them.
+        """
+        values, _ = self.measure(time, x, p)
+        there = self._either & (np.abs(values) <= self.tolerances()) & (time > self._passed)
+        return np.flatnonzero(there).tolist()
+
     def fire(self, time: float, x: np.ndarray, p: np.ndarray, guards: Sequence[int]) -> np.ndarray:
         """Take note of guards that fire now; return the rates of all guards."""
         values, rates = self.measure(time, x, p)
@@ -151,7 +164,8 @@ class Transitions:
         """Take note of how a reset left the guards that fired; return the rates of all guards.
 
         What it has sent back may be met again at once, a switch as well. What it has left at zero
-        and on its way has passed, be it a barrier: a blow on a motion that goes on.
+        and on its way has passed, be it a barrier: a blow on a motion that goes on. Only where it
+        changed what the guard depends on is it asked again: the motion is at another border now.
 
         Parameters
         ----------
@@ -170,7 +184,7 @@ class Transitions:
             guards = self._firsts[event] + np.array(places)
             self._armed[guards] |= back[guards]
             if len(places) == 1 or not self.dynamics.resets[event].sequential:
-                self._armed[guards] &= ~(on & at_zero)[guards]
+                self._armed[guards] &= ~(on & at_zero & ~self._moved)[guards]
         return rates
 
     def late(self, time: float, x: np.ndarray, p: np.ndarray) -> list[int]:
@@ -349,8 +363,9 @@ class Instant:
         if self.count > MOST_AT_ONCE:
             raise ChatteringError(
                 f"at t = {time:.10g} s the event {event!r} happened more than {MOST_AT_ONCE} times "
-                "at one instant: the motion comes to rest on its guard; end before, or give it a "
-                "mode in which it rests there"
+                "at one instant: the motion comes to rest on its guard; end before, give it a mode "
+                "in which it rests there, or, if it counts either way, the direction in which it "
+                "is met"
             )
 
 
@@ -373,11 +388,11 @@ def _joined(steps: Sequence[Jump]) -> Impact | None:
     )
 
 
-def _is_barrier(dynamics: Dynamics, event: int) -> bool:
-    """Tell whether a reset answers its own guards."""
+def _moves_its_guard(dynamics: Dynamics, event: int) -> bool:
+    """Tell whether a reset changes what its own guards depend on."""
     reset = dynamics.resets.get(event)
-    if reset is None or reset.momentary:
-        return True
+    if reset is None:
+        return False
     names = list(dynamics.values)
     changed = [dynamics.x[index] for index in reset.states]
     changed += [dynamics.p[names.index(name)] for name in reset.values]

@@ -238,3 +238,22 @@ def test_vehicles_with_more_wheels_and_rollers_lose_energy_at_switches_alone(whe
     assert run["energy"][-1] < run["energy"][0]
     sector = np.pi / rollers
     assert max(np.max(np.abs(run[f"chi_{i}"])) for i in range(1, wheels + 1)) <= sector + 1e-11
+
+
+@pytest.mark.parametrize("model", ["compact", "thesis"])
+def test_a_wheel_that_an_impact_turns_back_goes_back_at_once(model):
+    """A slow wheel meets a roller that turns fast the other way: it switches twice at one time."""
+    sector, excess = np.pi / 5.0, 1e-4
+    case = problem.case("twist", model=model)
+    car = case.values
+    back = excess * car["wheel_radius"] / car["platform_radius"]
+    start = {"nu_1": 0.3, "nu_2": -1.0 / car["velocity_scale"] - back, "nu_3": 1.0}
+    start |= {"chi_1": sector - 1e-6} | {f"phi_dot_1_{j}": -20.0 for j in range(2, 6)}
+    run = case.starting(start).solve(until=2.0)
+    first, second = run.events[:2]
+    assert first.fired == second.fired == (0,)
+    assert first.time == second.time
+    assert (first.after["contact_1"], second.after["contact_1"]) == (5.0, 1.0)
+    assert run.events[2].time > second.time + 1e-3
+    assert run.outcome is ds.Outcome.COMPLETED
+    assert np.max(np.abs(run["chi_1"])) <= sector + 1e-12
