@@ -13,7 +13,7 @@ from typing import Literal, get_args
 
 import casadi as ca
 
-from daesolve.errors import PosingError, is_number
+from daesolve.errors import PosingError
 from daesolve.goals import Expression, Goal, Holonomic, Nonholonomic, as_scalar
 
 Changes = Mapping[str, Expression]
@@ -56,6 +56,10 @@ class Action:
         return (self,)
 
     def __or__(self, other: Action) -> Action:
+        if not isinstance(other, Action):
+            raise PosingError(
+                f"an event's actions are Stop(), Record() and Reset(...), not {other!r}"
+            )
         return Joined((*self.parts, *other.parts))
 
 
@@ -134,9 +138,9 @@ class Reset(Action):
                 raise PosingError(
                     f"impose takes names of goals, Holonomic and Nonholonomic, not {goal!r}"
                 )
-        as_scalar("the restitution", self.restitution)
-        if is_number(self.restitution) and not 0.0 <= self.restitution <= 1.0:
-            raise PosingError(f"the restitution is {self.restitution!r}, but must lie in [0, 1]")
+        constant = as_scalar("the restitution", self.restitution)
+        if constant.is_constant() and not 0.0 <= float(constant) <= 1.0:
+            raise PosingError(f"the restitution is {float(constant)!r}, but must lie in [0, 1]")
         if self.order not in get_args(Order):
             raise PosingError(
                 f"the order is {self.order!r}, but must be one of {', '.join(get_args(Order))}"

@@ -165,6 +165,7 @@ def expressions_of(dynamics: Dynamics) -> Iterable[tuple[str, ca.SX]]:
         still = ca.SX.zeros(*reset.fired.shape)
         for change in (*reset.states.values(), *reset.values.values(), reset.restitution):
             yield owner, ca.substitute(change, reset.fired, still)
+        yield from ((f"the constraint {row.name!r}", row.chain[0]) for row in reset.momentary)
 
 
 def implicit_goals(goals: Sequence[AnyGoal], unknowns: DifferentiableVector) -> list[Implicit]:

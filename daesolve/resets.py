@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import casadi as ca
 
-from daesolve.dynamics import GoalRow, ResetRow
+from daesolve.dynamics import Dynamics, GoalRow, ResetRow
 from daesolve.errors import PosingError, unknown_name
 from daesolve.events import Event, Reset
 from daesolve.goals import Expression, Goal, as_scalar
 from daesolve.symbols import Parameters
+
+ELSEWHERE = "the constraint {!r}, which is imposed for an instant, "
 
 
 def reset_rows(
@@ -50,9 +52,43 @@ def reset_rows(
             continue
         for entry in reset.impose:
             if isinstance(entry, Goal) and id(entry) not in own:
+                if any(entry.name == row.name for row in own.values()):
+                    raise PosingError(
+                        f"two constraints that are imposed for an instant are called {entry.name!r}"
+                    )
                 own[id(entry)] = _momentary(entry, goals, momentary)
         found[index] = _row(event, reset, (states, discrete), goals, own, written)
     return found
+
+
+def check_resets(dynamics: Dynamics) -> None:
+    """Refuse resets that cannot be done at an instant.
+
+    Raises
+    ------
+    PosingError
+        A reset depends on reactions, or it imposes constraints where one is not linear in the
+        velocities, or one that no velocity changes.
+    """
+    for index, reset in dynamics.resets.items():
+        name = dynamics.events[index].name
+        for row in reset.momentary:
+            if not ca.sparsify(row.jacobian).nnz():
+                raise PosingError(
+                    ELSEWHERE.format(row.name) + "does not change with the velocities"
+                )
+        for row in [*dynamics.rows, *reset.momentary] if reset.imposed else []:
+            if ca.depends_on(row.jacobian, dynamics.velocities):
+                raise PosingError(
+                    f"the event {name!r} imposes constraints, but {row.name!r} is not linear in "
+                    "the velocities"
+                )
+        column = ca.vertcat(*reset.states.values(), *reset.values.values(), reset.restitution)
+        if ca.depends_on(column, dynamics.reactions):
+            raise PosingError(
+                f"the reset of the event {name!r} depends on reactions, which an instant does not "
+                "have: it may depend on time, states, parameters and discrete values"
+            )
 
 
 def _row(
@@ -100,12 +136,11 @@ def _momentary(
 ) -> GoalRow:
     if goal.name in goals:
         raise PosingError(
-            f"the constraint {goal.name!r}, which is imposed for an instant, has the name of a "
+            ELSEWHERE.format(goal.name) + "has the name of a "
             "goal of the system: impose that by its name, or rename it"
         )
     if not goal.ideal or goal.from_start or goal.singular_at_rest:
         raise PosingError(
-            f"the constraint {goal.name!r}, which is imposed for an instant, must be ideal and "
-            "linear in the velocities"
+            ELSEWHERE.format(goal.name) + "must be ideal and linear in the velocities"
         )
     return row_of(goal)

@@ -369,6 +369,8 @@ class _Run:
             for hit in hits
             if guarded[hit.index].then.interrupts and transitions.counts(hit.time, hit.index)
         ]
+        if found:
+            found += transitions.beside(here.time, here.state, self.record.modes[here.mode])
         while True:
             values = self.record.modes[here.mode]
             due = sorted({*found, *transitions.due(here.time, here.state, values)})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -34,7 +34,7 @@ from daesolve.posing import (
     expressions_of,
     implicit_goals,
 )
-from daesolve.resets import reset_rows
+from daesolve.resets import check_resets, reset_rows
 from daesolve.rows import (
     AUTOMATIC_NAMES,
     Feedbacks,
@@ -170,6 +170,7 @@ class MechanicalSystem:
         known = ca.vertcat(dynamics.t, dynamics.x, dynamics.p, dynamics.reactions)
         check_symbols(expressions_of(dynamics), known)
         check_degrees(dynamics)
+        check_resets(dynamics)
 
     @property
     def v(self) -> SymbolVector:
@@ -266,6 +267,7 @@ class ControlSystem:
                     f"Invariant, not {type(goal).__name__}"
                 )
         check_degrees(self.dynamics)
+        check_resets(self.dynamics)
 
     @cached_property
     def dynamics(self) -> Dynamics:
@@ -287,8 +289,21 @@ class ControlSystem:
 System = MechanicalSystem | ControlSystem
 
 
-def _without(event: Event, dropped: Collection[str], freed: Callable[[ca.SX], ca.SX]) -> Event:
-    """Return an event that imposes none of the dropped goals."""
+def _without(event: Event, dropped: set[str], freed: Callable[[ca.SX], ca.SX]) -> Event:
+    """Return an event that imposes none of the dropped goals.
+
+    Raises
+    ------
+    PosingError
+        It would impose nothing any more.
+    """
+    reset = event.then.reset
+    if reset is not None and reset.impose and dropped.issuperset(reset.impose):
+        raise PosingError(
+            f"the event {event.name!r} imposes only goals that are dropped as redundant, "
+            f"{', '.join(map(repr, reset.impose))}: impose one that they depend on, or ask for "
+            "redundant = 'minimum-norm'"
+        )
     parts = [
         replace(part, impose=[goal for goal in part.impose if goal not in dropped])
         if isinstance(part, Reset)

@@ -301,7 +301,8 @@ def locate(
     )
     assert result.converged
     # At zero or past it: a motion that goes on from here is not to meet it again.
-    found, move = float(root), np.spacing(root) * np.sign(end[0] - start[0])
+    found, span = float(root), end[0] - start[0]
+    move = np.spacing(max(abs(found), abs(span))) * np.sign(span)
     while guard(found, state_at(found)) * values[1] < 0.0 and found != end[0]:
         found = float(found + move) if abs(found + move - end[0]) < abs(found - end[0]) else end[0]
         move *= 2.0
