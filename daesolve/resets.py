@@ -114,6 +114,12 @@ def _row(
         if isinstance(entry, str) and entry not in goals:
             raise unknown_name(f"goal to impose at the event {event.name!r}", entry, goals)
     imposed = [goals[e] if isinstance(e, str) else own[id(e)] for e in reset.impose]
+    if event.count > 1 and any(row.name not in goals for row in imposed):
+        raise PosingError(
+            f"the event {event.name!r} has {event.count} guards, and would impose constraints for "
+            "an instant whichever of them passes: give each guard an event of its own (events at "
+            "one instant are reset together)"
+        )
     for row in [*goals.values(), *imposed] if imposed else []:
         if row.kind == "control" or row.typical is not None:
             raise PosingError(

@@ -20,10 +20,11 @@ from weakref import WeakKeyDictionary
 import casadi as ca
 import numpy as np
 
-from daesolve.dynamics import Dynamics, GoalRow, ResetRow
-from daesolve.elimination import EliminationPlan, Saddle
-from daesolve.errors import ChatteringError, PosingError, ResetError
+from daesolve.dynamics import Dynamics
+from daesolve.elimination import EliminationPlan
+from daesolve.errors import ChatteringError
 from daesolve.formulations import OdeProblem
+from daesolve.jumps import JumpFunction
 from daesolve.solvers import Evaluator
 from daesolve.trajectory import Impact
 from daesolve.translation import function_of
@@ -36,8 +37,6 @@ INSTANT = 1e-13
 """Resets closer than this part of the time and of a segment are at one instant."""
 ANSWERED = 1e-6
 """Of a guard's rate, what is left at least where a reset sends it back or lets it go on."""
-LEFT_OVER = 1e-6
-"""The residual over its scale beyond which a reset has left a constraint unmet."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +82,7 @@ class Transitions:
         self.dynamics, self.plan, self.problem = dynamics, plan, problem
         self._scales = scales
         if problem not in _built:
-            _built[problem] = _Built(Evaluator(_guard_rates(problem)), {})
+            _built[problem] = _Built(Evaluator(guard_rates(problem)), {})
         self._guards = _built[problem].guards
         self._jumps = _built[problem].jumps
         counts = [event.count for event in problem.events]
@@ -246,83 +245,6 @@ class Transitions:
         return Jump(dict(groups), after, values, impact)
 
 
-class JumpFunction:
-    """The reset of some events together.
-
-    Parameters
-    ----------
-    dynamics, plan, problem
-        As in `Transitions`.
-    events
-        The indices of the events.
-
-    Attributes
-    ----------
-    function
-        (t, states and work integrals, p, fired) -> (states and work integrals, p, impulses,
-        [T before, T after, miss of Carnot's theorem], residuals before, residuals after);
-        fired are the guards of the events one after the other, 1.0 or 0.0.
-    """
-
-    def __init__(
-        self,
-        dynamics: Dynamics,
-        plan: EliminationPlan,
-        problem: OdeProblem,
-        events: tuple[int, ...],
-    ) -> None:
-        self.names = [problem.events[index].name for index in events]
-        self._guards_of = {index: range(problem.events[index].count) for index in events}
-        rows = [dynamics.resets[index] for index in events]
-        momentary = {row.name: row for reset in rows for row in reset.momentary}
-        self.imposes = any(reset.imposed for reset in rows)
-        self.reactions = (*dynamics.labels.reactions, *momentary)
-        self.goals = [name for row in dynamics.rows for name in row.links]
-        works = ca.SX.sym("works", _work_count(dynamics, problem))  # pyright: ignore
-        self.function = _jump_function(dynamics, plan, rows, list(momentary.values()), works)
-        self._evaluate = Evaluator(self.function)
-
-    def __call__(
-        self,
-        time: float,
-        states: np.ndarray,
-        p: np.ndarray,
-        groups: Mapping[int, tuple[int, ...]],
-        scales: Mapping[str, float],
-    ) -> tuple[np.ndarray, np.ndarray, Impact | None]:
-        """Return the states and values after, and the impact.
-
-        Raises
-        ------
-        ResetError
-            The result is not finite, or a constraint is left unmet.
-        """
-        fired = np.array(
-            [float(place in chosen) for e, chosen in groups.items() for place in self._guards_of[e]]
-        )
-        after, values, impulses, energies, before, left = self._evaluate(time, states, p, fired)
-        where = f"the reset of {', '.join(map(repr, self.names))} at t = {time:.10g} s"
-        if not (np.all(np.isfinite(after)) and np.all(np.isfinite(values))):
-            raise ResetError(
-                f"{where} leads to no finite state: the constraints that it imposes contradict or "
-                "repeat others, or a change is not finite"
-            )
-        sizes = np.array([scales.get(name, 1.0) for name in self.goals])
-        unmet = np.abs(left) > LEFT_OVER * sizes + 10.0 * np.abs(before)
-        if np.any(unmet):
-            worst = int(np.argmax(np.where(unmet, np.abs(left) / sizes, 0.0)))
-            raise ResetError(
-                f"{where} leaves the goal {self.goals[worst]!r} off by {left[worst]:.3g}: impose "
-                "it, or change the state so that it is met"
-            )
-        if not self.imposes:
-            return after, values, None
-        kinetic = float(energies[0])
-        named = dict(zip(self.reactions, map(float, impulses), strict=True))
-        miss = float(energies[2]) / kinetic if kinetic > 0.0 else 0.0
-        return after, values, Impact(named, kinetic, float(energies[1]), abs(miss))
-
-
 @dataclass(frozen=True)
 class _Built:
     """What was compiled for a problem."""
@@ -369,11 +291,6 @@ class Instant:
             )
 
 
-def _work_count(dynamics: Dynamics, problem: OdeProblem) -> int:
-    whole = problem if problem.chart is None else problem.chart.whole
-    return whole.size - dynamics.x.numel()
-
-
 def _joined(steps: Sequence[Jump]) -> Impact | None:
     """Return several impacts at one instant as one."""
     impacts = [step.impact for step in steps if step.impact is not None]
@@ -399,154 +316,9 @@ def _moves_its_guard(dynamics: Dynamics, event: int) -> bool:
     return bool(ca.depends_on(dynamics.events[event].guards, ca.vertcat(ca.SX(0, 1), *changed)))
 
 
-def _guard_rates(problem: OdeProblem) -> ca.Function:
+def guard_rates(problem: OdeProblem) -> ca.Function:
     """(t, x, p) -> the guards and their rates along the motion."""
     t, x, p = (problem.guards.sx_in(k) for k in range(3))
     values = problem.guards(t, x, p)
     moving = ca.jtimes(values, x, problem.rhs(t, x, p)) + ca.jtimes(values, t, ca.SX(1))
     return function_of("guard_rates", [t, x, p], [values, moving], (["t", "x", "p"], ["g", "rate"]))
-
-
-def _jump_function(
-    dynamics: Dynamics,
-    plan: EliminationPlan,
-    resets: Sequence[ResetRow],
-    momentary: Sequence[GoalRow],
-    works: ca.SX,
-) -> ca.Function:
-    t, x, p = dynamics.t, dynamics.x, dynamics.p
-    links = ca.vertcat(ca.SX(0, 1), *[link for row in dynamics.rows for link in row.chain])
-    residuals = function_of("links", [t, x, p], [links], (["t", "x", "p"], ["links"]))
-    after, values, thrown = x, p, {}
-    for reset in resets:
-        changed_x, changed_p, restitution = _changed(dynamics, reset, after, values)
-        after, values = changed_x, changed_p
-        thrown |= dict.fromkeys(reset.imposed, restitution)
-    impulses = ca.SX(dynamics.reactions.numel() + len(momentary), 1)
-    energies = ca.SX(3, 1)
-    if any(reset.imposed for reset in resets):
-        rows = [*dynamics.rows, *momentary]
-        factors = ca.vertcat(ca.SX(0, 1), *[thrown.get(row.name, ca.SX(0)) for row in rows])
-        settle = _settle_function(dynamics, plan, momentary)
-        after, impulses, energies = settle(t, after, values, factors)
-    values = _with_references(dynamics, t, after, values, works)
-    fired = ca.vertcat(*[reset.fired for reset in resets])
-    state = ca.vertcat(x, works)
-    return function_of(
-        "jump",
-        [t, state, p, fired],
-        [
-            ca.vertcat(after, works),
-            values,
-            impulses,
-            energies,
-            residuals(t, x, p),
-            residuals(t, after, values),
-        ],
-        (
-            ["t", "x", "p", "fired"],
-            ["state", "values", "impulses", "energies", "before", "left"],
-        ),
-    )
-
-
-def _changed(dynamics: Dynamics, reset: ResetRow, x: ca.SX, p: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
-    """Return state, values and restitution after the changes of one event."""
-    names = list(dynamics.values)
-    numbers = {names.index(name): change for name, change in reset.values.items()}
-    changes = [*reset.states.values(), *numbers.values(), reset.restitution]
-    arguments = [dynamics.t, dynamics.x, dynamics.p, reset.fired]
-    function = ca.Function("changes", arguments, [ca.vertcat(*changes)])
-    found = function(dynamics.t, x, p, reset.fired)
-    new_x, new_p = ca.SX(x), ca.SX(p)
-    for place, index in enumerate(reset.states):
-        new_x[index] = found[place]
-    for place, index in enumerate(numbers, len(reset.states)):
-        new_p[index] = found[place]
-    return new_x, new_p, found[-1]
-
-
-def _settle_function(
-    dynamics: Dynamics, plan: EliminationPlan, momentary: Sequence[GoalRow]
-) -> ca.Function:
-    """(t, x, p, restitution of each constraint) -> (x, impulses, energies): the projection."""
-    count = dynamics.reactions.numel()
-    own = [replace(row, reaction=count + k) for k, row in enumerate(momentary)]
-    symbols = [ca.SX.sym(f"impulse_{row.name}") for row in own]  # pyright: ignore
-    whole = replace(
-        dynamics,
-        rows=(*dynamics.rows, *own),
-        reactions=ca.vertcat(dynamics.reactions, *symbols),
-        influence=ca.horzcat(dynamics.influence, *[row.jacobian.T for row in own]),
-    )
-    try:
-        saddle = Saddle(whole, replace(plan, refinements=max(plan.refinements, 1)))
-    except PosingError:
-        names = ", ".join(repr(row.name) for row in whole.rows)
-        raise ResetError(
-            f"constraints that are imposed at once repeat others: of {names} some depend on each "
-            "other; impose each motion once"
-        ) from None
-    restitution = ca.SX.sym("restitution", len(whole.rows))  # pyright: ignore
-    before = dynamics.velocities
-    targets = [
-        row.jacobian @ before - (1.0 + restitution[k]) * row.chain[-1]
-        for k, row in enumerate(whole.rows)
-    ]
-    momentum = dynamics.mass @ before
-    after, impulses = saddle.solve(momentum, targets, [ca.SX(0)] * len(whole.relations))
-    energies = ca.vertcat(
-        ca.dot(before, momentum) / 2,
-        ca.dot(after, dynamics.mass @ after) / 2,
-        _carnot(whole, before, after, impulses, targets, symmetric=saddle.symmetric),
-    )
-    positions = dynamics.x[: dynamics.position_count]
-    return function_of(
-        "settle",
-        [dynamics.t, dynamics.x, dynamics.p, restitution],
-        [ca.vertcat(positions, after), impulses, energies],
-        (["t", "x", "p", "restitution"], ["state", "impulses", "energies"]),
-    )
-
-
-def _carnot(
-    dynamics: Dynamics,
-    before: ca.SX,
-    after: ca.SX,
-    impulses: ca.SX,
-    targets: Sequence[ca.SX],
-    *,
-    symmetric: bool,
-) -> ca.SX:
-    """Return T- - T+ - (energy of the lost velocities) + (work of the impulses at v+)."""
-    lost = after - before
-    mass = dynamics.mass
-    energy_lost = (ca.dot(before, mass @ before) - ca.dot(after, mass @ after)) / 2
-    work = ca.dot(ca.vertcat(*targets), impulses)
-    if not symmetric:
-        work = ca.dot(after, dynamics.influence @ impulses)
-    return energy_lost - ca.dot(lost, mass @ lost) / 2 + work
-
-
-def _with_references(dynamics: Dynamics, t: ca.SX, x: ca.SX, p: ca.SX, works: ca.SX) -> ca.SX:
-    """Take what is held or measured from its value now: references are those of the new motion."""
-    names = list(dynamics.values)
-    held = {row.name: row.value for row in dynamics.invariants}
-    held |= {
-        row.name: row.chain[0] + dynamics.p[names.index(f"reference_{row.name}")]
-        for row in dynamics.rows
-        if row.from_start
-    }
-    if not held:
-        return p
-    column = ca.vertcat(*held.values())
-    function = ca.Function("held", [dynamics.t, dynamics.x, dynamics.p], [column])
-    found = function(t, x, p)
-    metered = [row.name for row in dynamics.invariants if row.automatic]
-    new = ca.SX(p)
-    for place, name in enumerate(held):
-        value = found[place]
-        if works.numel() and name in metered:
-            value = value - works[metered.index(name)]
-        new[names.index(f"reference_{name}")] = value
-    return new

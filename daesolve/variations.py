@@ -19,8 +19,8 @@ import numpy as np
 from daesolve.dynamics import Dynamics
 from daesolve.errors import DaesolveError, InconsistentStateError
 from daesolve.formulations import OdeProblem
+from daesolve.jumps import JumpFunction
 from daesolve.solvers import Evaluator
-from daesolve.transitions import JumpFunction
 from daesolve.translation import function_of
 
 FIRST_STEP = 0.1

@@ -23,6 +23,9 @@ from daesolve.solvers.base import (
     Status,
 )
 from daesolve.solvers.heyoka_code import (
+    LIMIT,
+    NOT_FINITE,
+    SUCCESS,
     hy,
     is_entire,
     missing_in_series,
@@ -32,11 +35,6 @@ from daesolve.trajectory import StepBlock
 
 AWAY = 1e-6
 """Of a step, to leave a guard that is zero."""
-SUCCESS, LIMIT, NOT_FINITE = (
-    (int(hy.taylor_outcome.success), int(hy.taylor_outcome.time_limit),
-     int(hy.taylor_outcome.err_nf_state)) if hy is not None else (0, 1, 2)
-)  # fmt: skip
-"""How a step of heyoka ends; any other end is that of an event, -1 - its index."""
 STUCK_AFTER = 1000
 """Steps that together move less than rounding lead nowhere."""
 

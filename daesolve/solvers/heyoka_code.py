@@ -30,6 +30,12 @@ if hy is not None:
     # Where it does not isolate a zero of a guard it says so; the state is tested besides.
     hy.set_logger_level_error()
 
+SUCCESS, LIMIT, NOT_FINITE = (
+    int(getattr(hy.taylor_outcome, name)) if hy is not None else code
+    for code, name in enumerate(("success", "time_limit", "err_nf_state"))
+)
+"""How a step ends; any other end is that of an event, -1 - its index."""
+
 ENTIRE = frozenset(
     {ca.OP_ASSIGN, ca.OP_ADD, ca.OP_SUB, ca.OP_MUL, ca.OP_NEG, ca.OP_SQ, ca.OP_TWICE,
      ca.OP_SIN, ca.OP_COS, ca.OP_EXP, ca.OP_SINH, ca.OP_COSH}

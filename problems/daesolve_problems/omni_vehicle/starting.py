@@ -26,8 +26,8 @@ Values = Mapping[str, float]
 def start_values(structure: Mapping[str, Any]) -> list[str]:
     """Return the names of the start values."""
     wheels, rollers = structure["wheels"], structure["rollers"]
-    lists = (("nu", 3), ("chi", wheels), ("phi_dot", wheels, rollers), ("contact", wheels))
-    return ["x", "y", "theta", *(name for entry in lists for name in numbered(*entry))]
+    turning = [*numbered("nu", 3), *numbered("chi", wheels), *numbered("phi_dot", wheels, rollers)]
+    return ["x", "y", "theta", *turning, *numbered("contact", wheels)]
 
 
 def contact_rollers(given: Values, parameters: Values, structure: Mapping[str, Any]) -> list[int]:
