@@ -10,7 +10,7 @@ from typing import Any, Literal, TypedDict, Unpack
 
 import numpy as np
 
-from daesolve.agreement import Difference, Sampled, Samples, difference
+from daesolve.agreement import Difference, End, Sampled, difference, resets_told
 from daesolve.errors import (
     DaesolveError,
     MissingBackendError,
@@ -279,10 +279,18 @@ def compare(
     series = _Series(planned, refused, invariants)
     series.run(run, progress)
     standard = asked or _standard(reference, series, until, quad, progress)
+    runs = tuple(_with_error(entry, standard) for entry in series.runs)
+    told = resets_told(
+        {
+            f"{run.pair} at {_told(run.tolerance) or 'its step'}": run.difference
+            for run in runs
+            if run.difference is not None
+        }
+    )
     return Comparison(
-        runs=tuple(_with_error(entry, standard) for entry in series.runs),
+        runs=runs,
         refused=tuple(series.refused),
-        standard=standard,
+        standard=replace(standard, note=f"{standard.note}; {told}" if told else standard.note),
         agreement=tuple(_agreement(series.runs)),
         interrupted=series.interrupted,
     )
@@ -394,8 +402,8 @@ def _standard(
 ) -> Standard:
     """Return what errors are measured against."""
     if isinstance(reference, Mapping):
-        end = {name: np.array([float(value)]) for name, value in reference.items()}
-        return Standard("given", "errors of the states at the end", Samples(np.array([until]), end))
+        end = End(until, {name: float(value) for name, value in reference.items()})
+        return Standard("given", "errors of the states at the end", end)
     if reference is not None and not isinstance(reference, str):
         return Standard("given", "errors against the trajectory that was given", reference)
     why = "the comparison was interrupted"
@@ -421,9 +429,8 @@ def _with_error(run: ComparedRun, standard: Standard) -> ComparedRun:
     if trajectory is None or samples is None or samples is trajectory:
         return run
     whole: Sampled = trajectory
-    if isinstance(samples, Samples):
-        end = {name: np.array([value]) for name, value in trajectory.end_state.items()}
-        whole = Samples(np.array([trajectory.end_time]), end)
+    if isinstance(samples, End):
+        whole = End(trajectory.end_time, trajectory.end_state)
     return replace(run, difference=difference(whole, samples, trajectory.units))
 
 

@@ -7,6 +7,10 @@ the digits: the start is moved to the nearest state that fulfils every constrain
 misses them by about 1e-16 of their size), and what invariants and errors are measured from is
 evaluated there, as are the residuals.
 
+Events are located and resets evaluated in the same arithmetic; which guards pass together is
+decided as in double precision (see `quadruple.QuadTransitions`). An event that stops the motion
+ends the run.
+
 Numbers that stand in the equations themselves, not as parameters, may have been folded in double
 precision while the equations were built; then `ReferenceRun.residuals` show about 1e-16.
 """
@@ -14,9 +18,8 @@ precision while the equations were built; then `ReferenceRun.residuals` show abo
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -32,32 +35,19 @@ from daesolve.preparation import (
     Request,
     prepare,
 )
+from daesolve.quadruple import Moment, array_of, available, evaluate, quad, quads
+from daesolve.reference_motion import Course, Motion, Passed, Place, Told
 from daesolve.sampling import At, sample_times
 from daesolve.solvers import Dop853, Taylor
-from daesolve.solvers.heyoka_code import heyoka_table as taylor_table
-from daesolve.solvers.heyoka_code import hy
 from daesolve.system import System
-from daesolve.translation import translate
+from daesolve.trajectory import EventRecord
+from daesolve.translation import function_of
 
-PRECISION = 113
-"""Bits, as in IEEE's quadruple precision."""
 TOLERANCE = 1e-30
 FINEST_TOLERANCE = 1e-33
 """About five times the rounding of 113 bits."""
-PIECE = 200
-"""Steps between which progress is told and Ctrl-C is heard."""
-STUCK = 1e-6
-"""A piece that covers less than this part of the run leads nowhere."""
 POLISHING_STEPS = 8
 """Of Newton's method with a Jacobian in double precision: each gains about 14 digits."""
-
-Told = Callable[[float], None]
-"""Called with the time reached."""
-
-
-def available() -> bool:
-    """Tell whether heyoka is here, and was built with quadruple precision."""
-    return hy is not None and hasattr(hy, "real")
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,13 +64,20 @@ class ReferenceRun:
         Name -> k decimal numbers with every digit that was computed.
     units
         The unit of each state.
+    events, event_count
+        What happened, with doubles for all numbers.
+    event_decimals
+        When, with every digit that was computed.
     residuals
         The largest |residual| over its scale at the samples, for every constraint, hidden
-        constraint and conserved quantity; invariants were not driven.
+        constraint and conserved quantity; invariants were not driven, and are measured from their
+        value after the last reset.
     start_moved
         The largest change of a start value that consistency in quadruple precision took.
     tolerance
         Relative tolerance of a step.
+    end_time
+        The time that was reached, s.
     message
         Why it ended early; empty where every sample was reached.
     steps, compile_seconds, wall_seconds
@@ -91,9 +88,13 @@ class ReferenceRun:
     states: Mapping[str, np.ndarray]
     decimals: Mapping[str, tuple[str, ...]]
     units: Mapping[str, str]
+    events: tuple[EventRecord, ...]
+    event_count: int
+    event_decimals: tuple[str, ...]
     residuals: Mapping[str, float]
     start_moved: float
     tolerance: float
+    end_time: float
     message: str
     steps: int
     compile_seconds: float
@@ -120,7 +121,7 @@ def reference_run(
     tolerance: float = TOLERANCE,
     progress: Told | None = None,
 ) -> ReferenceRun:
-    """Integrate a system in quadruple precision; events are not looked for.
+    """Integrate a system in quadruple precision, through its events, to the last sample time.
 
     Parameters
     ----------
@@ -137,7 +138,8 @@ rank_loss
     MissingBackendError
         heyoka is not installed, or was built without quadruple precision.
     UnsupportedError
-        The equations have an operation without a Taylor series; it is named.
+        The equations or the guard of an event have an operation without a Taylor series; it is
+        named.
     DaesolveError
         The request cannot be run; see `daesolve.solve`.
     """
@@ -176,78 +178,68 @@ rank_loss
     return _Run(prepared, tolerance).trajectory(times, progress)
 
 
-def _quad(value: float) -> Any:
-    return hy.real(float(value), PRECISION)
-
-
-def _quads(values: Sequence[float] | np.ndarray) -> Any:
-    return np.array([_quad(value) for value in values], dtype=hy.real)
-
-
 class _Run:
     """A prepared run carried over to quadruple precision."""
 
     def __init__(self, prepared: Prepared, tolerance: float) -> None:
         self.prepared = prepared
         self.tolerance = tolerance
-        self.p = list(_quads(prepared.values))
-        self.start = _quads(prepared.initial)
+        self.p = quads(prepared.values)
+        self.start = quads(prepared.initial)
         self._make_consistent()
         self._measure_references()
 
     def trajectory(self, times: np.ndarray, progress: Told | None) -> ReferenceRun:
         """Integrate over the sample times, in whatever order they are."""
         begin = time.perf_counter()
-        integrator = self._integrator()
+        motion = Motion(self.prepared, self.start, self.p, self.tolerance)
         compiled = time.perf_counter()
         backwards = self.prepared.until < self.prepared.start_time
         ordered = np.unique(times)[:: -1 if backwards else 1]
-        states, steps, message = self._integrate(integrator, ordered, progress)
+        course = motion.through(ordered, progress)
         ended = time.perf_counter()
-        reached = ordered[: len(states)]
+        reached = ordered[: len(course.samples)]
         kept = np.isin(times, reached)
         place = {moment: index for index, moment in enumerate(reached)}
-        table = states[[place[moment] for moment in times[kept]]]
+        samples = [course.samples[place[moment]] for moment in times[kept]]
         labels = self.prepared.problem.labels
-        columns = dict(zip(labels.states, table.T, strict=False))
+        columns = {
+            name: array_of([sample.x[index] for sample in samples])
+            for index, name in enumerate(labels.states)
+        }
         return ReferenceRun(
             times=times[kept],
             states={name: column.astype(float) for name, column in columns.items()},
             decimals={name: tuple(map(str, column)) for name, column in columns.items()},
             units={name: labels.units()[name] for name in labels.states},
-            residuals=self._residuals(reached, states),
-            start_moved=float(np.max(np.abs(self.start - _quads(self.prepared.initial)))),
+            events=tuple(self._event(course, event) for event in course.events),
+            event_count=len(course.events),
+            event_decimals=tuple(str(event.at.time) for event in course.events),
+            residuals=self._residuals(course),
+            start_moved=float(np.max(np.abs(self.start - quads(self.prepared.initial)))),
             tolerance=self.tolerance,
-            message=message,
-            steps=steps,
+            end_time=float(motion.here.time),
+            message=course.message,
+            steps=course.steps,
             compile_seconds=compiled - begin,
             wall_seconds=ended - compiled,
         )
 
-    # -- translation --------------------------------------------------------------------------
+    def _event(self, course: Course, event: Passed) -> EventRecord:
+        """Return an event with doubles for all its numbers."""
+        labels, values = self.prepared.problem.labels, list(self.prepared.problem.values)
 
-    def _expressions(self, function: ca.Function) -> tuple[list[Any], list[Any]]:
-        """Return the variables and a function's first output; parameters become numbers."""
-        variables = [hy.expression(f"x{index}") for index in range(function.nnz_in(1))]
-        numbers = [hy.expression(value) for value in self.p]
-        found = translate(
-            function, [[hy.time], variables, numbers], taylor_table(), hy.expression, "taylor"
-        )
-        return variables, found[0]
+        def named(place: Place) -> dict[str, float]:
+            return dict(zip(labels.states, map(float, place.x), strict=False))
 
-    def _evaluate(
-        self, times: Sequence[float] | np.ndarray, states: Any, expression: ca.SX, x: ca.SX
-    ) -> Any:
-        """Evaluate (k, size) states; return (k, outputs)."""
-        dynamics = self.prepared.dynamics
-        function = ca.Function("f", [dynamics.t, x, dynamics.p], [ca.densify(expression)])
-        variables, expressions = self._expressions(function)
-        if not expressions:
-            return np.empty((len(states), 0), dtype=hy.real)
-        compiled = hy.cfunc(
-            expressions, variables, fp_type=hy.real, prec=PRECISION, compact_mode=True, opt_level=0
-        )
-        return compiled(np.ascontiguousarray(states.T), time=_quads(times)).T
+        after = None
+        if event.after is not None:
+            p = course.modes[event.after.mode]
+            discrete = self.prepared.dynamics.discrete
+            after = named(event.after) | {n: float(p[values.index(n)]) for n in discrete}
+        impact = None if event.jump is None else event.jump.impact
+        time = float(event.at.time)
+        return EventRecord(time, event.name, named(event.at), after, event.fired, impact)
 
     # -- the start ----------------------------------------------------------------------------
 
@@ -266,15 +258,16 @@ class _Run:
         inverse = np.linalg.pinv(
             np.asarray(function(moment, point, self.prepared.values)), rcond=1e-12
         )
+        missed = self._function(residuals)
         last = np.inf
         for _ in range(POLISHING_STEPS):
-            error = self._evaluate([moment], self.start[None, :size], residuals, dynamics.x)[0]
+            error = evaluate(missed, moment, self.start[:size], self.p)[0]
             largest = float(np.max(np.abs(error)))
             if largest == 0.0 or largest >= last:
                 return
             last = largest
             # The error keeps its leading 16 digits as a double, however small it is.
-            self.start[columns] -= _quads(inverse @ error.astype(float))
+            self.start[columns] -= quads(inverse @ error.astype(float))
 
     def _measure_references(self) -> None:
         """Evaluate what is measured from the start."""
@@ -283,79 +276,37 @@ class _Run:
         held |= {row.name: row.chain[0] for row in dynamics.rows if row.from_start}
         places = [list(dynamics.values).index(f"reference_{name}") for name in held]
         for place in places:
-            self.p[place] = _quad(0.0)
-        found = self._evaluate(
-            [self.prepared.start_time],
-            self.start[None, : dynamics.x.numel()],
-            ca.vertcat(ca.SX(0, 1), *held.values()),
-            dynamics.x,
-        )[0]
+            self.p[place] = quad(0.0)
+        function = self._function(ca.vertcat(ca.SX(0, 1), *held.values()))
+        start = self.start[: dynamics.x.numel()]
+        found = evaluate(function, self.prepared.start_time, start, self.p)[0]
         for place, value in zip(places, found, strict=True):
             self.p[place] = value
 
-    # -- integration --------------------------------------------------------------------------
+    def _function(self, expression: ca.SX) -> ca.Function:
+        dynamics = self.prepared.dynamics
+        return ca.Function("f", [dynamics.t, dynamics.x, dynamics.p], [ca.densify(expression)])
 
-    def _integrator(self) -> Any:
-        variables, rates = self._expressions(self.prepared.problem.rhs)
-        return hy.taylor_adaptive(
-            list(zip(variables, rates, strict=True)),
-            self.start.copy(),
-            time=_quad(self.prepared.start_time),
-            tol=_quad(self.tolerance),
-            fp_type=hy.real,
-            high_accuracy=True,
-            compact_mode=True,
-            opt_level=0,
-        )
-
-    def _integrate(
-        self, integrator: Any, times: np.ndarray, progress: Told | None
-    ) -> tuple[Any, int, str]:
-        """Return (k, size) states at the times that were reached, the steps, and why it ended."""
-        found, steps = np.empty((0, len(self.start)), dtype=hy.real), 0
-        span = abs(self.prepared.until - self.prepared.start_time)
-        while len(found) < len(times):
-            here = integrator.time
-            # heyoka's grids begin where the integrator stands.
-            grid = _quads(times[len(found) :])
-            ahead = [] if grid[0] == here else [here]
-            outcome, _, _, count, _, states = integrator.propagate_grid(
-                np.array([*ahead, *grid], dtype=hy.real), max_steps=PIECE
-            )
-            found = np.concatenate([found, states[len(ahead) :]])
-            steps += count
-            covered = abs(float(integrator.time - here))
-            if outcome == hy.taylor_outcome.err_nf_state:
-                return found, steps, _ended(integrator, "the state is no longer finite")
-            if outcome == hy.taylor_outcome.step_limit and covered < STUCK * span:
-                return found, steps, _ended(integrator, "the steps have become too small to go on")
-            if progress is not None:
-                progress(float(integrator.time))
-        return found, steps, ""
-
-    def _residuals(self, times: np.ndarray, states: Any) -> dict[str, float]:
+    def _residuals(self, course: Course) -> dict[str, float]:
         """Return the largest of each residual over its scale."""
         problem, prepared = self.prepared.problem, self.prepared
-        if not len(states):
+        if not course.samples:
             return {}
-        t, x, p = (problem.residuals.sx_in(k) for k in range(3))
-        whole = ca.substitute(problem.residuals(t, x, p)[0], ca.vertcat(t, p), self._symbols())
         count = len(problem.watched)
-        sizes = np.abs(self._evaluate(times, states, whole[: count + 1], x)).astype(float)
-        largest = np.max(sizes, axis=0)
+        t, x, p = (problem.residuals.sx_in(k) for k in range(3))
+        watched = problem.residuals(t, x, p)[0][: count + 1]
+        function = function_of("watched", [t, x, p], [watched], (["t", "x", "p"], ["watched"]))
+        found = [
+            evaluate(function, Moment(sample.time), sample.x, course.modes[sample.mode])[0]
+            for sample in course.samples
+        ]
+        largest = np.max(np.abs(np.array([entry.astype(float) for entry in found])), axis=0)
         # An energy without a scale of its own takes the largest kinetic energy, if there is any.
         scales = np.where(np.isnan(prepared.scales), largest[count] or 1.0, prepared.scales)
         return {
             watched.name: float(size / scale)
             for watched, size, scale in zip(problem.watched, largest[:count], scales, strict=True)
         }
-
-    def _symbols(self) -> ca.SX:
-        return ca.vertcat(self.prepared.dynamics.t, self.prepared.dynamics.p)
-
-
-def _ended(integrator: Any, why: str) -> str:
-    return f"at t = {float(integrator.time):.10g} s {why}"
 
 
 def _levels(dynamics: Dynamics) -> Iterator[tuple[ca.SX, np.ndarray]]:

@@ -381,6 +381,7 @@ class _Run:
                 if index not in resets and not self._seen(hit):
                     self._happened(hit, here)
             if resets:
+                here = self._unwrapped(here, resets)
                 rates = transitions.fire(here.time, here.state, values, resets)
                 try:
                     self.instant.take(here.time, guarded[resets[0]].name)
@@ -394,6 +395,19 @@ class _Run:
             if not resets:
                 return here, None
             found = []
+
+    def _unwrapped(self, here: Boundary, guards: Sequence[int]) -> Boundary:
+        """Put whole turns back into the angles that a reset names: it changes what is shown."""
+        if not here.turns.any():
+            return here
+        dynamics, guarded = self.prepared.dynamics, self.prepared.problem.guarded
+        owners = [self.prepared.problem.events.index(guarded[guard]) for guard in guards]
+        named = {index for owner in owners for index in dynamics.resets[owner].states}
+        put = np.array([int(angle) in named for angle in self.angles], dtype=bool)
+        state, turns = here.state.copy(), here.turns.copy()
+        state[self.angles[put]] += 2.0 * math.pi * turns[put]
+        turns[put] = 0
+        return Boundary(here.time, state, turns, here.mode)
 
     def _jumped(self, here: Boundary, jump: Jump) -> Boundary:
         after = self._in_mode(here, jump.x, jump.p)
@@ -459,9 +473,11 @@ class _Run:
         """Take whole turns out of the angles, exactly."""
         if not self.angles.size:
             return
+        if all(abs(here.state[index]) <= math.pi for index in self.prepared.wrapped):
+            return
         angles = here.state[self.angles]
         turns = np.round(angles / (2.0 * math.pi))
-        if not turns.any() or not np.all(np.isfinite(turns)):
+        if not np.all(np.isfinite(turns)):
             return
         for part in TURN_PARTS:
             angles = angles - turns * part

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -135,12 +136,20 @@ class Verification:
     difference
         The largest difference of each state over the samples.
     lyapunov_time
-        The time in which small errors grow e-fold, s; None where the motion is regular.
+        The time in which small errors grow e-fold, s; None where the motion is regular, not a
+        number where it ended, or touched a guard, before that could be told.
     """
 
     against: str
     difference: Mapping[str, float]
     lyapunov_time: float | None
+
+    @property
+    def growth(self) -> str:
+        """How small errors grow: "exponential", "regular" or "unknown"."""
+        if self.lyapunov_time is None:
+            return "regular"
+        return "unknown" if math.isnan(self.lyapunov_time) else "exponential"
 
 
 @dataclass(frozen=True)

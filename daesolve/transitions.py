@@ -70,6 +70,11 @@ class Transitions:
         What is integrated.
     scales
         Of residuals by name; one for others.
+
+    Attributes
+    ----------
+    tolerances
+        (guards,) what counts as zero.
     """
 
     def __init__(
@@ -90,6 +95,7 @@ class Transitions:
         self._owners = np.repeat(np.arange(len(counts)), counts)
         self._places = [(k, j) for k, e in enumerate(problem.events) for j in range(e.count)]
         self._largest = np.zeros(len(problem.events))
+        self.tolerances = np.zeros(len(self._owners))
         # A chart's own event is no event of the motion.
         own = self._owners < len(dynamics.events)
         interrupting = [event.then.interrupts for event in problem.guarded]
@@ -117,13 +123,11 @@ class Transitions:
         values, rates = self._guards(time, x, p)
         self._measured = (time, x.copy(), p, values, rates)
         sizes = np.maximum.reduceat(np.abs(values), self._firsts)
-        self._largest = np.maximum(self._largest, sizes)
-        self._armed |= self._ways * values < -self.tolerances()
+        if (sizes > self._largest).any():
+            self._largest = np.maximum(self._largest, sizes)
+            self.tolerances = TOGETHER * self._largest[self._owners]
+        self._armed |= self._ways * values < -self.tolerances
         return values, rates
-
-    def tolerances(self) -> np.ndarray:
-        """Return what counts as zero, for each guard."""
-        return TOGETHER * self._largest[self._owners]
 
     def outside(self, time: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
         """Return how far each guard is past zero, in the direction in which it counts."""
@@ -132,7 +136,7 @@ class Transitions:
     def due(self, time: float, x: np.ndarray, p: np.ndarray) -> list[int]:
         """Return the guards that are at zero or past it and on their way out."""
         values, rates = self.measure(time, x, p)
-        outside = (self._ways * values >= -self.tolerances()) & (self._ways * rates > 0.0)
+        outside = (self._ways * values >= -self.tolerances) & (self._ways * rates > 0.0)
         return np.flatnonzero(outside & self._armed).tolist()
 
     def counts(self, time: float, guard: int) -> bool:
@@ -144,17 +148,19 @@ class Transitions:
 
         The motion starts anew from there, so that no solver would tell them.
         """
+        if not self._either.any():
+            return []
         values, _ = self.measure(time, x, p)
-        there = self._either & (np.abs(values) <= self.tolerances()) & (time > self._passed)
+        there = self._either & (np.abs(values) <= self.tolerances) & (time > self._passed)
         return np.flatnonzero(there).tolist()
 
     def fire(self, time: float, x: np.ndarray, p: np.ndarray, guards: Sequence[int]) -> np.ndarray:
         """Take note of guards that fire now; return the rates of all guards."""
         values, rates = self.measure(time, x, p)
         self._armed[guards] = self._barriers[guards]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            width = (np.abs(values) + 2.0 * self.tolerances()) / np.abs(rates)
-        self._passed[guards] = time + np.nan_to_num(width, nan=np.inf)[guards]
+        for guard in guards:
+            reach, speed = abs(values[guard]) + 2.0 * self.tolerances[guard], abs(rates[guard])
+            self._passed[guard] = time + (reach / speed if speed > 0.0 else np.inf)
         return rates
 
     def answered(
@@ -178,7 +184,7 @@ class Transitions:
         values, rates = self.measure(time, x, p)
         size = ANSWERED * before**2
         back, on = rates * before < -size, rates * before > size
-        at_zero = self._ways * values >= -self.tolerances()
+        at_zero = self._ways * values >= -self.tolerances
         for event, places in jump.events.items():
             guards = self._firsts[event] + np.array(places)
             self._armed[guards] |= back[guards]
@@ -189,7 +195,7 @@ class Transitions:
     def late(self, time: float, x: np.ndarray, p: np.ndarray) -> list[int]:
         """Return the guards that are well past zero: no solver told when they passed."""
         values, _ = self.measure(time, x, p)
-        late = self._ways * values > self.tolerances()
+        late = self._ways * values > self.tolerances
         return np.flatnonzero(late & self._armed).tolist()
 
     def jumps(

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
+from types import SimpleNamespace
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 
 import daesolve as ds
+from daesolve.agreement import compare_resets, difference
 from daesolve.comparison import ComparedRun
 from daesolve.errors import UnsupportedError
 from daesolve.formulations import Formulation
 from daesolve.pairing import attempts, distinct_names, with_tolerance
 from daesolve.solvers import SegmentEnd, Solver
-from daesolve.trajectory import Outcome
+from daesolve.trajectory import EventRecord, Outcome
 
+from .billiards import sinai_billiard
+from .hybrid_systems import bounces, bouncing_ball
+from .reference import sinai_billiard as billiard
 from .reference.pendulum import pendulum_states
 from .systems import oscillator, pendulum
 
@@ -275,3 +282,81 @@ def test_a_case_compares_with_its_own_start_rate_and_horizon():
     told = case.compare(["feedback"], ["taylor"], 1.0, initial={"x": -0.6, "y": -0.8})
     assert told.runs[0].trajectory["x"][0] == pytest.approx(-0.6, abs=1e-15)
     assert told.runs[0].error < 1e-14
+
+
+# -- runs with resets -----------------------------------------------------------------------------
+
+
+def bounce(k):
+    """When the ball of `bouncing_ball`, dropped from 1 m, bounces for the k-th time."""
+    return bounces(0.9, 1.0, k)[0][-1]
+
+
+def test_a_sample_between_the_bounces_of_two_runs_is_left_out_and_counted():
+    """There the velocity of one has turned and that of the other has not."""
+    drop, at = {"y": 1.0, "y_dot": 0.0}, [0.1, bounce(1), 1.0, bounce(4), 3.0]
+    loose = ds.Dop853(rtol=1e-7, atol=1e-9)
+    told = ds.compare(bouncing_ball(), ["feedback"], [loose, ds.Taylor()], 3.0, drop, at=at)
+    coarse, fine = told.runs
+    assert coarse.difference.omitted == 2
+    assert coarse.difference.resets.same == coarse.difference.resets.count == 4
+    assert coarse.difference.resets.apart_from is None
+    assert 0.0 < coarse.difference.resets.farthest < 1e-5
+    assert coarse.error < 1e-4
+    assert fine.error < 1e-14
+    assert "all runs had the same 4 resets" in told.standard.note
+    assert "up to 2 samples of a run" in told.standard.note
+
+
+def test_runs_that_met_other_events_are_told_with_the_time_from_which():
+    """A beam widens by 2e17 in 52 s: in doubles the motion comes to miss a disc that it hits."""
+    start = dict(zip(("x", "y", "x_dot", "y_dot"), billiard.START, strict=True))
+    system = sinai_billiard(billiard.RADIUS)
+    told = ds.compare(system, ["feedback"], [ds.Taylor()], 52.0, start, at=[10.0, 52.0])
+    resets = told.runs[0].difference.resets
+    with mpmath.workdps(50):
+        exact = list(islice(billiard.hits(), resets.standard_count))
+    assert [event.name for event in told.standard.samples.events] == [hit.what for hit in exact]
+    widened = np.cumprod([float(hit.widened) for hit in exact])
+    assert np.all(widened[resets.same :] > 1e14)
+    assert resets.apart_from <= float(exact[resets.same].time)
+    assert told.standard.note.endswith(
+        f"{resets.count} resets against {resets.standard_count}, not the same from "
+        f"t = {resets.apart_from:.10g} s on"
+    )
+    assert told.runs[0].error > 0.1
+
+
+def event(time, name="hit", after=True):
+    return EventRecord(time, name, {}, {} if after else None)
+
+
+def run_of(times, events, end=10.0):
+    states = {"x": np.zeros(len(times))}
+    return SimpleNamespace(times=np.array(times), states=states, events=events, end_time=end)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "same", "apart"),
+    [
+        ([event(1.0), event(2.0)], [event(1.1), event(2.1)], 2, None),
+        ([event(1.0), event(2.0)], [event(1.1), event(2.1, "other")], 1, 2.0),
+        ([event(1.0), event(2.0)], [event(1.1)], 1, 2.0),
+        # it may lie beyond the end in the other run
+        ([event(1.0), event(9.5)], [event(1.1)], 1, None),
+        # so late that it is next to the following one: the same in name alone
+        ([event(1.0), event(2.0)], [event(2.0), event(3.0)], 1, 2.0),
+        # two at one instant come in any order
+        ([event(1.0, "a"), event(1.0, "b")], [event(1.0, "b"), event(1.0, "a")], 1, None),
+        # what resets nothing does not matter
+        ([event(1.0), event(1.5, after=False)], [event(1.0)], 1, None),
+    ],
+)
+def test_resets_are_compared_one_by_one(first, second, same, apart):
+    found, _ = compare_resets(run_of([], first), run_of([], second))
+    assert (found.same, found.apart_from) == (same, apart)
+
+
+def test_where_every_sample_is_at_a_reset_nothing_is_compared():
+    run, other = run_of([1.0], [event(1.0)]), run_of([1.0], [event(1.0)])
+    assert difference(run, other, {"x": "m"}) is None

@@ -9,6 +9,9 @@ import daesolve as ds
 from daesolve.errors import UnsupportedError
 from daesolve.verification import lyapunov_time
 
+from .billiards import circular_billiard, sinai_billiard
+from .hybrid_systems import bouncing_ball, peg_pendulum
+from .reference import sinai_billiard as billiard
 from .systems import chain, oscillator, pendulum, prepared_run, wheel, wheel_state
 
 
@@ -133,3 +136,86 @@ def test_chaos_is_seen_in_every_formulation(formulation):
     start = {"theta_1": 2.0, "theta_2": 2.5, "theta_dot_1": 0.0, "theta_dot_2": 0.0}
     prepared = prepared_run(chain(2), 20.0, start, formulation=formulation)
     assert lyapunov_time(prepared) == pytest.approx(0.7, rel=0.15)
+
+
+# -- through resets -------------------------------------------------------------------------------
+
+BILLIARD = dict(zip(("x", "y", "x_dot", "y_dot"), billiard.START, strict=True))
+
+
+def test_a_billiard_about_a_disc_is_as_chaotic_as_sinais_formula_tells():
+    """The exponent over 400 s varies from start to start; it is among those of the exact map."""
+    x, y, *velocity = billiard.START
+    near = [billiard.exponent((x, y + 1e-3 * k, *velocity), 400.0) for k in range(8)]
+    time = lyapunov_time(prepared_run(sinai_billiard(billiard.RADIUS), 400.0, BILLIARD))
+    assert abs(1.0 / time - np.mean(near)) < 3.0 * np.std(near)
+    assert np.std(near) < 0.1 * np.mean(near)
+
+
+def test_the_doubling_map_has_the_exponent_ln_2():
+    """x grows by e^(t ln 2), and whole numbers are taken from it where a clock strikes."""
+    s = ds.states(x="", clock="s")
+    strike = ds.Reset({"clock": s.clock - 1.0, "x": s.x - (s.x >= 1.0)})
+    system = ds.ControlSystem(
+        s,
+        {"x": np.log(2.0) * s.x, "clock": 1.0},
+        events=[ds.Event("strike", s.clock - 1.0, ds.RISING, strike)],
+    )
+    prepared = prepared_run(system, 200.0, {"x": 0.3, "clock": 0.0})
+    assert lyapunov_time(prepared) == pytest.approx(1.0 / np.log(2.0), rel=1e-3)
+
+
+@pytest.mark.parametrize("solver", [ds.Taylor(), ds.Dop853()], ids=["taylor", "dop853"])
+def test_chaos_through_resets_is_seen_with_solvers_that_pass_over_events_too(solver):
+    prepared = prepared_run(sinai_billiard(billiard.RADIUS), 100.0, BILLIARD, solver=solver)
+    assert 0.5 < 1.0 / lyapunov_time(prepared) < 1.2
+
+
+@pytest.mark.parametrize(
+    ("system", "start", "until"),
+    [
+        (bouncing_ball(), {"y": 1.0, "y_dot": 0.0}, 100.0),
+        (circular_billiard(), {"x": 0.1, "y": 0.3, "x_dot": 1.0, "y_dot": 0.37}, 100.0),
+        (peg_pendulum(), {"x": np.sin(0.7), "y": -np.cos(0.7)}, 60.0),
+    ],
+    ids=["bouncing ball", "circular billiard", "pendulum with a peg"],
+)
+def test_regular_motion_with_resets_has_no_lyapunov_time(system, start, until):
+    numbers = {"restitution": 1.0} if "restitution" in system.dynamics.values else {}
+    run = ds.solve(system, until, start, parameters=numbers, verify=True)
+    assert run.event_count > 50
+    assert run.verification.lyapunov_time is None
+
+
+def test_a_motion_without_all_of_its_velocities_is_followed_in_all_of_them():
+    """Its chart covers no shadow beside the constraints; that regular motion is found is known."""
+    start = {"x": np.sin(0.7), "y": -np.cos(0.7)}
+    prepared = prepared_run(peg_pendulum(), 60.0, start, formulation=ds.NullSpace())
+    assert prepared.problem.chart is not None
+    assert lyapunov_time(prepared) is None
+
+
+def test_a_motion_that_stops_soon_leaves_the_question_open():
+    """Not to be taken for regular motion: nobody has seen how errors grow."""
+    x = ds.states(x="")
+    system = ds.ControlSystem(x, {"x": -x.x}, events=[ds.Event("half", x.x - 0.5, then=ds.Stop())])
+    run = ds.solve(system, 50.0, {"x": 1.0}, verify=True)
+    assert np.isnan(run.verification.lyapunov_time)
+
+
+def test_the_resets_of_both_runs_are_compared():
+    coarse = ds.Dop853(rtol=1e-6, atol=1e-8)
+    run = ds.solve(bouncing_ball(), 5.0, {"y": 1.0, "y_dot": 0.0}, solver=coarse, verify=True)
+    assert ", the same 8 resets, at times up to " in run.verification.against
+    assert max(run.verification.difference.values()) < 1e-4
+
+
+def test_motions_that_part_are_told_so_before_anything_else():
+    """Errors of 1e-4 of a billiard are no longer small after a few hits."""
+    coarse = ds.Dop853(rtol=1e-5, atol=1e-5)
+    system = sinai_billiard(billiard.RADIUS)
+    run = ds.solve(system, 60.0, BILLIARD, solver=coarse, verify=ds.Taylor())
+    counts, told = run.verification.against.split("resets against")
+    assert counts.split()[-1] == str(run.event_count)
+    assert "not the same from t = " in told
+    assert max(run.verification.difference.values()) > 0.1

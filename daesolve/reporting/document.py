@@ -228,6 +228,7 @@ def _verification(verification: Verification | None) -> dict[str, Any] | None:
         "against": verification.against,
         "difference": verification.difference,
         "lyapunov_time": verification.lyapunov_time,
+        "growth": verification.growth,
     }
 
 

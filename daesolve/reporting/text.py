@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from rich import box
 from rich.console import Group, RenderableType
@@ -142,13 +143,16 @@ def _verification(document: Document) -> list[RenderableType]:
         unit = units.get(worst.name, "")
         told = f"{short(worst.size)} {unit}".rstrip()
         lines.append(Text(f"largest difference of {len(difference)} states: {worst.name} {told}"))
-    time = verification["lyapunov_time"]
-    lines.append(
-        Text("no exponential growth of small errors was seen")
-        if time is None
-        else Text(f"chaotic: small errors grow e-fold in {short(time)} s")
-    )
+    lines.append(Text(_separation(verification)))
     return lines
+
+
+def _separation(verification: Mapping[str, Any]) -> str:
+    if verification["growth"] == "exponential":
+        return f"chaotic: small errors grow e-fold in {short(verification['lyapunov_time'])} s"
+    if verification["growth"] == "regular":
+        return "no exponential growth of small errors was seen"
+    return "whether small errors grow exponentially was not found out"
 
 
 def _notes(document: Document) -> list[RenderableType]:

@@ -15,7 +15,8 @@ from typing import Any
 
 import mpmath
 
-RADIUS = 0.4
+RADIUS = 0.5
+"""m; a binary number, as is its square."""
 START = (0.7, 0.3, math.cos(0.7), math.sin(0.7))
 
 
@@ -28,18 +29,20 @@ class Hit:
     widened: Any
 
 
-def hits(start: tuple[float, float, float, float] = START, radius: float = RADIUS) -> Iterator[Hit]:
+def hits(start: tuple[float, float, float, float] = START, disc: float = RADIUS) -> Iterator[Hit]:
     """Yield the hits one after the other, in mpmath's working precision."""
     x, y, vx, vy = map(mpmath.mpf, start)
-    radius = mpmath.mpf(radius)
+    radius = mpmath.mpf(disc)
     time = curvature = mpmath.mpf(0)
-    speed = mpmath.hypot(vx, vy)
+    what = ""
     while True:
+        # Anew each time: an error of it would grow at every disc.
+        speed = mpmath.hypot(vx, vy)
         paths = [((1 if vx > 0 else -1) - x) / vx, ((1 if vy > 0 else -1) - y) / vy]
         names = ["right" if vx > 0 else "left", "top" if vy > 0 else "bottom"]
         along = (x * vx + y * vy) / speed**2
         inside = along**2 - (x * x + y * y - radius**2) / speed**2
-        if along < 0 < inside:
+        if along < 0 < inside and what != "disc":
             paths.append(-along - mpmath.sqrt(inside))
             names.append("disc")
         step = min(paths)

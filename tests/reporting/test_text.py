@@ -60,10 +60,17 @@ def test_a_residual_beyond_bounds_is_named(told):
     assert "not finite" in shown(told)
 
 
-@pytest.mark.parametrize("time", [None, 12.5])
-def test_tells_whether_it_is_chaotic(told, time):
-    told["verification"]["lyapunov_time"] = time
-    assert ("e-fold in 12.5 s" in shown(told)) is (time is not None)
+@pytest.mark.parametrize(
+    ("growth", "time", "sentence"),
+    [
+        ("regular", None, "no exponential growth"),
+        ("exponential", 12.5, "e-fold in 12.5 s"),
+        ("unknown", None, "was not found out"),
+    ],
+)
+def test_tells_whether_it_is_chaotic(told, growth, time, sentence):
+    told["verification"] |= {"lyapunov_time": time, "growth": growth}
+    assert sentence in shown(told)
 
 
 def test_a_system_without_a_problem(run):

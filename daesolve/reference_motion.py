@@ -1,0 +1,314 @@
+"""A motion in quadruple precision: steps of Taylor's method, events, resets, samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from daesolve.errors import ChatteringError, ResetError, UnsupportedError
+from daesolve.events import Direction
+from daesolve.preparation import Prepared
+from daesolve.quadruple import Moment, QuadTransitions, array_of, evaluate, quad
+from daesolve.solvers.heyoka_code import hy, missing_in_series, translated
+from daesolve.transitions import INSTANT, Instant, Jump
+from daesolve.translation import constants_function
+
+PIECE = 200
+"""Steps between which progress is told and looked whether there is any."""
+STUCK = 1e-6
+"""A piece that covers less than this part of the run leads nowhere."""
+AWAY = 1e-6
+"""Of a step, to leave a guard that is zero: from there heyoka would not find the next zero."""
+HALVINGS = 120
+"""Of a step, to find a zero that heyoka did not: to the last of 113 bits."""
+
+Told = Callable[[float], None]
+"""Called with the time reached."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A point of the motion, in 113 bits; `mode` is the index of p."""
+
+    time: Any
+    x: Any
+    mode: int
+
+
+@dataclass(frozen=True)
+class Passed:
+    """An event of the motion: its name, where it was met and where the motion went on."""
+
+    name: str
+    at: Place
+    fired: tuple[int, ...]
+    after: Place | None = None
+    jump: Jump | None = None
+
+
+@dataclass
+class Course:
+    """What a motion went through; `modes` are the values of p, `message` says why it ended."""
+
+    modes: list[Any]
+    samples: list[Place] = field(default_factory=list)
+    events: list[Passed] = field(default_factory=list)
+    steps: int = 0
+    message: str = ""
+
+
+class Motion:
+    """Integrates a prepared run from a start to the last of some times.
+
+    Parameters
+    ----------
+    prepared
+        In a formulation without charts.
+    start, p
+        The start and the values, in 113 bits.
+    tolerance
+        Relative tolerance of a step.
+
+    Raises
+    ------
+    UnsupportedError
+        The guard of an event has no Taylor series; the event is named.
+    """
+
+    def __init__(self, prepared: Prepared, start: Any, p: Any, tolerance: float) -> None:
+        self.prepared, problem = prepared, prepared.problem
+        missing = missing_in_series(problem.guards)
+        if missing:
+            raise UnsupportedError(
+                "a reference in quadruple precision cannot find the events "
+                f"{', '.join(repr(event.name) for event in problem.events)}: their guards have "
+                f"{', '.join(missing)}, which has no Taylor series"
+            )
+        self.here = Place(quad(prepared.start_time), start, 0)
+        self.course = Course([p])
+        self.transitions = QuadTransitions(prepared) if problem.events else None
+        self.instant = Instant(INSTANT * prepared.segment)
+        self.sign = 1.0 if prepared.until >= prepared.start_time else -1.0
+        self._met: list[tuple[int, Any]] = []
+        self._compile(tolerance)
+
+    def _compile(self, tolerance: float) -> None:
+        problem = self.prepared.problem
+        rates = translated(problem.rhs)
+        guards = translated(problem.guards, len(rates.hoisted))
+        self._hoisted = [constants_function(part.function, 2) for part in (rates, guards)]
+        self._interrupting: list[int] = []
+        ending, passing = [], []
+        ways = {
+            Direction.FALLING: hy.event_direction.negative,
+            Direction.RISING: hy.event_direction.positive,
+            Direction.EITHER: hy.event_direction.any,
+        }
+        for index, event in enumerate(problem.guarded):
+            guard, way = guards.expressions[index], ways[event.direction]
+            if event.then.interrupts:
+                ending.append(hy.t_event(guard, direction=way, fp_type=hy.real))
+                self._interrupting.append(index)
+            else:
+                noted = _Noted(self._met, index)
+                passing.append(hy.nt_event(guard, noted, direction=way, fp_type=hy.real))
+        self.integrator = hy.taylor_adaptive(
+            list(zip(rates.variables, rates.expressions, strict=True)),
+            self.here.x.copy(),
+            time=self.here.time,
+            tol=quad(tolerance),
+            fp_type=hy.real,
+            high_accuracy=True,
+            compact_mode=True,
+            opt_level=0,
+            t_events=ending,
+            nt_events=passing,
+        )
+        self._set_parameters(self.course.modes[0])
+
+    def _set_parameters(self, p: Any) -> None:
+        hoisted = [evaluate(function, p)[0] for function in self._hoisted]
+        numbers = np.concatenate([p, *hoisted])
+        self.integrator.pars[:] = numbers[: len(self.integrator.pars)]
+
+    # -- the course ---------------------------------------------------------------------------
+
+    def through(self, times: np.ndarray, progress: Told | None) -> Course:
+        """Integrate to the last of some times, which are in the order of the run."""
+        course, until = self.course, quad(times[-1])
+        count = int(np.sum(times == self.prepared.start_time))
+        course.samples += [self.here] * count
+        course.message = self._held_at_start() or self._happen(())
+        span = abs(self.prepared.until - self.prepared.start_time)
+        began = self.here.time
+        while not course.message and self.here.time != until:
+            course.message = self._step(until, times)
+            course.steps += 1
+            if course.steps % PIECE == 0:
+                if not course.message and abs(float(self.here.time - began)) < STUCK * span:
+                    course.message = self._ended("the steps have become too small to go on")
+                began = self.here.time
+                if progress is not None:
+                    progress(float(self.here.time))
+        if progress is not None:
+            progress(float(self.here.time))
+        return course
+
+    def _step(self, until: Any, times: np.ndarray) -> str:
+        """Take a step, to the first event that interrupts; return why the motion ends there."""
+        integrator, before = self.integrator, self.here
+        self._met.clear()
+        farthest, limited = self._farthest(until)
+        late = self._late(before)
+        outcome, _ = integrator.step(max_delta_t=farthest, write_tc=True)
+        if outcome == hy.taylor_outcome.err_nf_state:
+            return self._ended("the state is no longer finite")
+        time = integrator.time
+        if outcome == hy.taylor_outcome.time_limit and not limited:
+            time = until
+        reached = Place(time, integrator.state.copy(), before.mode)
+        code = int(outcome)
+        found = [self._interrupting[-code - 1]] if 0 > code >= -len(self._interrupting) else []
+        missed = [k for k in self._late(reached) if k not in found and k not in late]
+        if missed:
+            reached, found = self._first_zero(before, reached, missed)
+        self._sample(reached, times)
+        for index, moment in self._met:
+            if self.sign * float(moment - reached.time) <= 0.0:
+                self._record(index, self._inside(moment))
+        if missed:
+            integrator.time, integrator.state[:] = reached.time, reached.x
+        self.here = reached
+        return self._happen(found) if found else ""
+
+    def _farthest(self, until: Any) -> tuple[Any, bool]:
+        """Return how far to go at most, and whether that is less than to the end."""
+        left = until - self.here.time
+        if self.transitions is None:
+            return left, False
+        values, _ = self.transitions.measure(*self._told(self.here))
+        if 0.0 not in values[self._interrupting]:
+            return left, False
+        usual = abs(self.integrator.last_h) or abs(left)
+        away = self.sign * AWAY * usual
+        return (away, True) if abs(away) < abs(left) else (left, False)
+
+    def _inside(self, moment: Any) -> Place:
+        """Return the place within the last step, by its own series."""
+        self.integrator.update_d_output(moment)
+        return Place(moment, array_of(self.integrator.d_output), self.here.mode)
+
+    def _sample(self, reached: Place, times: np.ndarray) -> None:
+        samples = self.course.samples
+        while len(samples) < len(times):
+            moment = times[len(samples)]
+            if self.sign * float(quad(moment) - reached.time) > 0.0:
+                return
+            samples.append(self._inside(quad(moment)))
+
+    # -- events -------------------------------------------------------------------------------
+
+    def _told(self, place: Place) -> tuple[Moment, Any, Any]:
+        return Moment(place.time), place.x, self.course.modes[place.mode]
+
+    def _late(self, place: Place) -> list[int]:
+        return [] if self.transitions is None else self.transitions.late(*self._told(place))
+
+    def _first_zero(
+        self, before: Place, reached: Place, missed: Sequence[int]
+    ) -> tuple[Place, list[int]]:
+        """Return where the first of some guards passed within the last step, and which it is."""
+        assert self.transitions is not None
+        low, high = before.time, reached
+        outside = self.transitions.outside(*self._told(reached))[missed]
+        for _ in range(HALVINGS):
+            middle = self._inside((low + high.time) / 2.0)
+            found = self.transitions.outside(*self._told(middle))[missed]
+            if np.all(found < 0.0):
+                low = middle.time
+            else:
+                high, outside = middle, found
+        return high, [missed[int(np.argmax(outside))]]
+
+    def _held_at_start(self) -> str:
+        """Find a stopping event whose guard is past zero already: a crossing cannot show it."""
+        if self.transitions is None:
+            return ""
+        outside = self.transitions.outside(*self._told(self.here))
+        for index, event in enumerate(self.prepared.problem.guarded):
+            if event.then.stops and outside[index] > 0.0:
+                self._record(index, self.here)
+                return f"the event {event.name!r} holds at the start already"
+        return ""
+
+    def _happen(self, found: Sequence[int]) -> str:
+        """Do what is due here, until nothing is; return why the motion ends."""
+        transitions, guarded = self.transitions, self.prepared.problem.guarded
+        if transitions is None:
+            return ""
+        found = [k for k in found if transitions.counts(float(self.here.time), k)]
+        if found:
+            found += transitions.beside(*self._told(self.here))
+        while True:
+            told = self._told(self.here)
+            due = sorted({*found, *transitions.due(*told)})
+            stops = [k for k in due if guarded[k].then.stops]
+            resets = [k for k in due if guarded[k].then.reset is not None]
+            for index in stops:
+                if index not in resets:
+                    self._record(index, self.here)
+            try:
+                self._reset(transitions, resets)
+            except (ChatteringError, ResetError) as error:
+                return str(error)
+            if stops:
+                return f"the event {guarded[stops[0]].name!r} at t = {told[0]:.10g} s"
+            if not resets:
+                return ""
+            found = []
+
+    def _reset(self, transitions: QuadTransitions, guards: Sequence[int]) -> None:
+        if not guards:
+            return
+        told = self._told(self.here)
+        rates = transitions.fire(*told, guards)
+        self.instant.take(told[0], self.prepared.problem.guarded[guards[0]].name)
+        for jump in transitions.jumps(*told, guards):
+            self._jump(jump)
+            rates = transitions.answered(*self._told(self.here), jump, rates)
+
+    def _jump(self, jump: Jump) -> None:
+        before = self.here
+        self.course.modes.append(jump.p)
+        self.here = replace(before, x=jump.x, mode=len(self.course.modes) - 1)
+        self.integrator.state[:] = jump.x
+        self._set_parameters(jump.p)
+        for index, fired in jump.events.items():
+            name = self.prepared.problem.events[index].name
+            self.course.events.append(Passed(name, before, fired, self.here, jump))
+            jump = replace(jump, impact=None)
+
+    def _record(self, index: int, place: Place) -> None:
+        guarded = self.prepared.problem.guarded
+        fired = (index - guarded.index(guarded[index]),)
+        self.course.events.append(Passed(guarded[index].name, place, fired))
+
+    def _ended(self, why: str) -> str:
+        return f"at t = {float(self.integrator.time):.10g} s {why}"
+
+
+class _Noted:
+    """Notes when an event that does not interrupt happens, in the list of its integrator."""
+
+    def __init__(self, met: list[tuple[int, Any]], index: int) -> None:
+        self.met, self.index = met, index
+
+    def __call__(self, integrator: Any, time: Any, sign: int) -> None:
+        self.met.append((self.index, time))
+
+    def __deepcopy__(self, memo: Any) -> _Noted:
+        # heyoka keeps copies of callbacks.
+        return self
