@@ -50,7 +50,7 @@ class Goal:
     Parameters
     ----------
     name
-        The goal's own name; its reaction carries the same.
+        The goal's own name; its reaction carries the same, unless it has another.
     residual
         A CasADi scalar that is zero where the goal is met.
     ideal
@@ -69,6 +69,8 @@ class Goal:
         Whether to accept a residual that no reaction influences at rest (one that is quadratic in
         the velocities). The run ends `degenerate` where the motion comes to rest, unless it is
         stepped over.
+    reaction_name
+        The name of its reaction in results, where that is not the goal's own.
     """
 
     name: str
@@ -79,6 +81,7 @@ class Goal:
     unit: str = ""
     from_start: bool = False
     singular_at_rest: bool = False
+    reaction_name: str = ""
     reaction: ca.SX = field(init=False)
 
     def __post_init__(self) -> None:
@@ -92,11 +95,21 @@ class Goal:
         object.__setattr__(self, "residual", as_scalar(f"goal {self.name!r}", self.residual))
         if not isinstance(self.name, str):
             raise PosingError(f"the goal name {self.name!r} is no identifier")
+        if not isinstance(self.reaction_name, str) or (self.reaction_name and not self.ideal):
+            raise PosingError(
+                f"the goal {self.name!r} cannot name its reaction {self.reaction_name!r}: that is "
+                "a word, for ideal goals"
+            )
         object.__setattr__(
             self,
             "reaction",
             ca.SX.sym(self.name),  # pyright: ignore[reportArgumentType]
         )
+
+    @property
+    def reaction_label(self) -> str:
+        """What its reaction is called in results."""
+        return self.reaction_name or self.name
 
 
 class Holonomic(Goal):

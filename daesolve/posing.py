@@ -44,7 +44,9 @@ def check_names(
     for name in outputs:
         _check_name("output", name)
     names = [(name, vector.kind) for vector in vectors for name in vector]
-    names += [(goal.name, "reaction") for goal in goals if isinstance(goal, Goal) and goal.ideal]
+    names += [
+        (goal.reaction_label, "reaction") for goal in goals if isinstance(goal, Goal) and goal.ideal
+    ]
     names += [(name, "output") for name in outputs]
     seen = {"t": "time"}
     for name, kind in names:

@@ -549,7 +549,7 @@ def _labels(posed: _Posed, outputs: Mapping[str, str]) -> Labels:
     return Labels(
         states=positions + system.v.names,
         state_units=system.coordinates.units + system.implicit.units + system.v.units,
-        reactions=system.reactions.names + tuple(goal.name for goal in posed.own),
+        reactions=system.reactions.names + tuple(goal.reaction_label for goal in posed.own),
         reaction_units=system.reactions.units + tuple(goal.unit for goal in posed.own),
         outputs=tuple(outputs),
         output_units=tuple(outputs.values()),

@@ -71,3 +71,22 @@ def test_a_goal_with_a_rate_that_is_no_number_above_zero_is_refused(rate):
             until=1.0,
             initial={"x": 0.0, "y": 0.0, "x_dot": 1.0},
         )
+
+
+def test_a_reaction_may_have_a_name_of_its_own():
+    q = ds.coordinates(x="m", y="m")
+    rod = ds.Holonomic("rod", q.x**2 + q.y**2 - 1, unit="N", reaction_name="tension")
+    pendulum = ds.MechanicalSystem(
+        q, kinetic=(q.dot.x**2 + q.dot.y**2) / 2, potential=9.81 * q.y, goals=[rod]
+    )
+    run = ds.solve(pendulum, until=0.1, initial={"x": 0.0, "y": -1.0, "x_dot": 1.0})
+    assert list(run.reactions) == ["tension"]
+    assert "rod" in run.drift
+    # At the lowest point 2 u y = -(g + v^2), in the direction of the gradient 2 y.
+    assert run["tension"][0] == pytest.approx((9.81 + 1.0) / -2.0 * -1.0 * -1.0, rel=1e-12)
+
+
+def test_a_reaction_that_is_directed_by_forces_has_no_name_of_its_goals():
+    q = ds.coordinates(x="m")
+    with pytest.raises(PosingError, match="'line' cannot name its reaction"):
+        ds.Holonomic("line", q.x, ideal=False, reaction_name="push")
