@@ -8,6 +8,7 @@ have wheels anywhere, with rollers at an angle; `bodies` has what `thesis` and `
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,6 +20,16 @@ from daesolve_problems.omni_vehicle.general import general
 from daesolve_problems.omni_vehicle.pictures import FIGURES, drawing
 from daesolve_problems.omni_vehicle.thesis import thesis
 
+MECANUM = {
+    f"{name}_{i}": value
+    for i, (ahead, left) in enumerate([(1, 1), (1, -1), (-1, 1), (-1, -1)], start=1)
+    for name, value in {
+        "wheel_x": 0.2 * ahead,
+        "wheel_y": 0.15 * left,
+        "heading": math.pi / 2,
+        "roller_angle": ahead * left * math.pi / 4,
+    }.items()
+}
 REST = {"x": 0.0, "y": 0.0, "theta": 0.0, "nu_1": 0.0, "nu_2": 0.0, "nu_3": 0.0}
 
 
@@ -73,6 +84,15 @@ problem = ds.Problem(
             start=REST | {"nu_1": 1.0, "nu_3": 1.0},
             until=1000.0,
             note="it comes to turn on the spot, faster than it began",
+        ),
+        ds.Case(
+            "mecanum",
+            model="general",
+            structure={"wheels": 4},
+            parameters=MECANUM,
+            start=REST | {"nu_1": 1.0, "nu_3": 1.0},
+            until=10.0,
+            note="four wheels with rollers at 45 degrees to their axles",
         ),
     ],
 )
