@@ -17,6 +17,7 @@ from daesolve.errors import PosingError
 from daesolve.goals import Expression, Goal, Holonomic, Nonholonomic, as_scalar
 
 Changes = Mapping[str, Expression]
+COMPARISONS = (ca.OP_LT, ca.OP_LE, ca.OP_EQ, ca.OP_NE, ca.OP_NOT, ca.OP_AND, ca.OP_OR)
 Order = Literal["simultaneous", "sequential"]
 
 
@@ -189,6 +190,11 @@ class Event:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "guard", _column(f"the guard of {self.name!r}", self.guard))
+        if any(entry.op() in COMPARISONS for entry in ca.vertsplit(self.guards)):
+            raise PosingError(
+                f"the guard of {self.name!r} is a comparison, which jumps between 0 and 1: give "
+                "the expression that passes through zero"
+            )
         for field_name, kind in (("direction", Direction), ("then", Action)):
             if not isinstance(getattr(self, field_name), kind):
                 raise PosingError(

@@ -6,6 +6,7 @@ r the relative degree: 2 for `Holonomic`, 1 for `Nonholonomic`, 0 for `Relation`
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -27,6 +28,11 @@ def as_scalar(owner: str, value: Expression) -> ca.SX:
     if expression.shape != (1, 1):
         raise PosingError(f"{owner} must be a scalar expression, not one of {expression.shape}")
     return expression
+
+
+def is_word(name: object) -> bool:
+    """Tell whether a name begins with a letter, and has letters, digits and underscores."""
+    return isinstance(name, str) and re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name) is not None
 
 
 def check_feedback(name: str, rate: float | None, scale: float | None) -> None:
@@ -95,7 +101,8 @@ class Goal:
         object.__setattr__(self, "residual", as_scalar(f"goal {self.name!r}", self.residual))
         if not isinstance(self.name, str):
             raise PosingError(f"the goal name {self.name!r} is no identifier")
-        if not isinstance(self.reaction_name, str) or (self.reaction_name and not self.ideal):
+        named = self.reaction_name != ""
+        if named and not (self.ideal and is_word(self.reaction_name)):
             raise PosingError(
                 f"the goal {self.name!r} cannot name its reaction {self.reaction_name!r}: that is "
                 "a word, for ideal goals"

@@ -191,6 +191,10 @@ def prepare(system: System, request: Request) -> Prepared:
         request.start_time,
         request.scales,
     )
+    transitions = _transitions(dynamics, plan, problem, scaling)
+    if transitions is not None:
+        initial = problem.enter(request.start_time, start.state, numbers)
+        transitions.check_start(request.start_time, initial, numbers)
     return Prepared(
         dynamics=dynamics,
         problem=problem,
@@ -213,7 +217,7 @@ def prepare(system: System, request: Request) -> Prepared:
         rank_loss=request.rank_loss,
         surplus=_without_grip(problem, samples, numbers, surplus),
         compilation=compilation,
-        transitions=_transitions(dynamics, plan, problem, scaling),
+        transitions=transitions,
         path=probe.path,
         notes=tuple(notes),
     )

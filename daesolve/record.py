@@ -221,8 +221,9 @@ def _impact_notes(impacts: Sequence[Impact]) -> list[str]:
         for impact in impacts
         if impact.kinetic_after > impact.kinetic_before > 0.0
     ]
+    count = f"{len(impacts)} impacts" if len(impacts) > 1 else "1 impact"
     return [
-        f"{len(impacts)} impacts took {lost:.6g} J; Carnot's theorem missed by at most "
+        f"{count} took {lost:.6g} J; Carnot's theorem missed by at most "
         f"{worst:.2g} of the kinetic energy"
         + (f", which {len(rises)} of them raised by at most {max(rises):.2g}" if rises else "")
     ]

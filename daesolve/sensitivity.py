@@ -211,7 +211,9 @@ def nominal_values(
                 f"the start value {name!r} is not kept, but follows from the others; give it in "
                 "initial, or take one of " + ", ".join(map(repr, known))
             )
-        raise unknown_name("parameter or start value", name, [*known, *open_names])
+        raise unknown_name(
+            "parameter or start value", name, list(dict.fromkeys([*known, *open_names]))
+        )
     return {name: start_value(name, known[name]) for name in by}
 
 

@@ -54,7 +54,7 @@ class Interval:
             return f"{'>' if self.open_low else '>='} {self.low:g}"
         if math.isinf(self.low) and math.isinf(self.high):
             return "any finite number"
-        return f"{'(' if self.open_low else '['}{self.low:g}, {self.high:g}]"
+        return f"in {'(' if self.open_low else '['}{self.low:g}, {self.high:g}]"
 
 
 ANY = Interval()

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from weakref import WeakKeyDictionary
 
 import casadi as ca
@@ -22,7 +23,7 @@ import numpy as np
 
 from daesolve.dynamics import Dynamics
 from daesolve.elimination import EliminationPlan
-from daesolve.errors import ChatteringError
+from daesolve.errors import ChatteringError, InconsistentStateError
 from daesolve.formulations import OdeProblem
 from daesolve.jumps import JumpFunction
 from daesolve.solvers import Evaluator
@@ -31,6 +32,8 @@ from daesolve.translation import function_of
 
 TOGETHER = 1e-12
 """Guards nearer to zero than this part of the largest value met pass together."""
+STARTS = 1e-9
+"""Of its terms, how far beyond a barrier a start may lie by rounding."""
 MOST_AT_ONCE = 32
 """Resets at one instant beyond which they never end."""
 INSTANT = 1e-13
@@ -114,6 +117,31 @@ class Transitions:
     def fresh(self) -> Transitions:
         """Return the transitions of a run that has seen nothing yet."""
         return Transitions(self.dynamics, self.plan, self.problem, self._scales)
+
+    def check_start(self, time: float, x: np.ndarray, p: np.ndarray) -> None:
+        """Refuse a start beyond a barrier of the state, from where no motion is meant.
+
+        Raises
+        ------
+        InconsistentStateError
+            The event is named.
+        """
+        values, _ = self._guards(time, x, p)
+        slopes = np.abs(np.asarray(self._slopes(time, x, p)))
+        sizes = np.maximum(np.abs(x), 1e-3 * np.max(np.abs(x), initial=0.0))
+        past = self._ways * values > STARTS * slopes @ sizes
+        for guard in np.flatnonzero(past & self._barriers & slopes.any(axis=1)):
+            raise InconsistentStateError(
+                f"the start lies beyond the barrier of the event "
+                f"{self.problem.guarded[guard].name!r}, where its guard is {values[guard]:.6g}: "
+                f"start where it is {'positive' if self._ways[guard] < 0 else 'negative'}"
+            )
+
+    @cached_property
+    def _slopes(self) -> ca.Function:
+        t, x, p = (self.problem.guards.sx_in(k) for k in range(3))
+        slopes = ca.jacobian(self.problem.guards(t, x, p), x)
+        return function_of("slopes", [t, x, p], [slopes], (["t", "x", "p"], ["slopes"]))
 
     def measure(self, time: float, x: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the guards and their rates; the sizes of guards are remembered."""

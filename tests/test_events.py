@@ -72,3 +72,9 @@ def test_two_events_have_two_names():
     events = [ds.Event("e", q.x), ds.Event("e", q.dot.x)]
     with pytest.raises(PosingError, match="two events are called 'e'"):
         ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, events=events)
+
+
+@pytest.mark.parametrize("guard", [X < 0, ca.logic_and(X < 0, X > -1), [X, X <= 1]])
+def test_a_comparison_is_no_guard(guard):
+    with pytest.raises(PosingError, match="guard of 'e' is a comparison"):
+        ds.Event("e", guard)

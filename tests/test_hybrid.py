@@ -14,6 +14,7 @@ import pytest
 from scipy.optimize import brentq
 
 import daesolve as ds
+from daesolve.errors import InconsistentStateError
 
 from .hybrid_systems import (
     GRAVITY,
@@ -430,9 +431,10 @@ def test_a_ball_that_rests_on_the_floor_does_not_fall_through_it():
     assert abs(run.end_state["y"]) <= 1e-14
 
 
-def test_a_guard_past_zero_at_the_start_and_going_on_fires_there():
-    run = ds.solve(BALL, 0.01, {"y": -1e-3, "y_dot": -1.0})
-    assert times_of(run)[0] == 0.0
+@pytest.mark.parametrize("speed", [-1.0, 0.0, 1.0])
+def test_a_start_beyond_a_barrier_is_refused(speed):
+    with pytest.raises(InconsistentStateError, match="beyond the barrier of the event 'bounce'"):
+        ds.solve(BALL, 0.01, {"y": -1e-3, "y_dot": speed})
 
 
 # -- other actions beside resets -----------------------------------------------------------------

@@ -30,3 +30,15 @@ def test_the_bead_drives_jacobis_integral_and_says_so(capsys):
     assert run.drift["jacobi_integral"].driven
     energy = run["energy"]
     assert energy.max() - energy.min() > 1.0
+
+
+def test_each_impact_leaves_the_pendulum_the_square_of_the_restitution_of_its_energy(capsys):
+    block = next(block.values[0] for block in BLOCKS if "p.at - q.x" in block.values[0])
+    names = {}
+    exec(compile(block, "README.md", "exec"), names)
+    run = names["run"]
+    assert run.event_count == len(run.events) == 35
+    first = 9.81 * (0.96**0.5 - 0.75**0.5)  # the height that it has fallen when it meets the wall
+    for passed, event in enumerate(run.events):
+        assert event.impact.kinetic_before == pytest.approx(first * 0.81**passed, rel=2e-12)
+        assert event.impact.carnot < 3e-15

@@ -219,3 +219,20 @@ def test_motions_that_part_are_told_so_before_anything_else():
     assert counts.split()[-1] == str(run.event_count)
     assert "not the same from t = " in told
     assert max(run.verification.difference.values()) > 0.1
+
+
+def test_where_series_end_another_method_verifies():
+    """Along straight flights a tightened tolerance changes no digit."""
+    q = ds.coordinates(x="m", y="m")
+    wall = 1.0 - (q.x**2 + q.y**2)
+    circle = ds.Holonomic("circle", wall)
+    billiard = ds.MechanicalSystem(
+        q,
+        kinetic=(q.dot.x**2 + q.dot.y**2) / 2,
+        events=[ds.Event("wall", wall, ds.FALLING, ds.Reset(impose=[circle], restitution=1.0))],
+    )
+    start = {"x": 0.2, "y": 0.0, "x_dot": 0.6, "y_dot": 0.8}
+    run = ds.solve(billiard, 20.0, start, verify=True)
+    assert run.verification is not None
+    assert "dop853" in run.verification.against
+    assert 0.0 < max(run.verification.difference.values()) < 1e-10

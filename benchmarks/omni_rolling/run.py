@@ -17,7 +17,7 @@ import json
 import subprocess
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -30,12 +30,15 @@ UNTIL = 1000
 SOURCE = Path(__file__).with_name("compact.c")
 TOLERANCES = ("1e-12", "3e-14", "1e-8")
 """Of the program in C; the first is the limit."""
-MODELS: dict[str, tuple[str, ds.Formulation | None]] = {
-    "compact": ("compact", None),
-    "thesis, feedback": ("thesis", ds.Feedback()),
-    "thesis, null-space": ("thesis", ds.NullSpace()),
+FAST = ds.Taylor(code="unrolled", optimisation=3)
+MODELS: dict[str, tuple[str, ds.Formulation | None, ds.Taylor]] = {
+    "compact": ("compact", None, ds.Taylor()),
+    "compact, optimised": ("compact", None, FAST),
+    "compact, optimised, 1e-12": ("compact", None, replace(FAST, tolerance=1e-12)),
+    "thesis, feedback": ("thesis", ds.Feedback(), ds.Taylor()),
+    "thesis, null-space": ("thesis", ds.NullSpace(), ds.Taylor()),
 }
-"""Name -> model and formulation (None: the default)."""
+"""Name -> model, formulation (None: the default) and solver."""
 
 
 @dataclass(frozen=True)
@@ -101,10 +104,14 @@ def _by_hand(program: Path, case: str, tolerance: str, exact: Mapping[str, float
 
 
 def _by_daesolve(
-    case: str, model: str, formulation: ds.Formulation | None, exact: Mapping[str, float]
+    case: str,
+    model: str,
+    formulation: ds.Formulation | None,
+    solver: ds.Taylor,
+    exact: Mapping[str, float],
 ) -> Outcome:
     bound = ds.problem("omni-rolling").case(case, model=model)
-    run = bound.solve(formulation=formulation, solver=ds.Taylor())
+    run = bound.solve(formulation=formulation, solver=solver)
     cost = run.statistics
     if run.end_time < UNTIL:
         raise ds.DaesolveError(f"ended at t = {run.end_time:.6g} s: {run.message}")
@@ -141,8 +148,8 @@ def contestants(case: str, program: Path, repeats: int) -> list[Measurement]:
     runs: dict[str, Callable[[], Outcome]] = {}
     for tolerance in TOLERANCES:
         runs[f"C by hand, DOP853 {tolerance}"] = partial(_by_hand, program, case, tolerance, exact)
-    for name, (model, formulation) in MODELS.items():
-        runs[f"daesolve {name}, taylor"] = partial(_by_daesolve, case, model, formulation, exact)
+    for name, chosen in MODELS.items():
+        runs[f"daesolve {name}, taylor"] = partial(_by_daesolve, case, *chosen, exact=exact)
     return measured(runs, repeats)
 
 

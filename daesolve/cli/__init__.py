@@ -1,4 +1,4 @@
-"""The command line: `daesolve list | show | run | report | doctor`."""
+"""The command line: `daesolve list`, `show`, `run`, `report`, `animate`, `analyse`, ..."""
 
 from daesolve.cli.app import main
 

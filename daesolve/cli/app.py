@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
@@ -307,7 +308,7 @@ def doctor(as_json: AsJson = False) -> None:
             "yes" if entry["usable"] else "no",
             entry["package"],
             entry["version"] or "",
-            entry["install"] or "",
+            escape(entry["install"] or ""),
         )
     Console().print(table)
 

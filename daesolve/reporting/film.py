@@ -223,8 +223,8 @@ def _drawing(document: Document) -> Drawing:
     stored = document.get("drawing")
     if stored is None:
         raise ReportError(
-            f"the run of {title(document)} has no drawing: its problem offers none, or it could "
-            "not be made; the notes of the run tell"
+            f"the run of {title(document)} has no drawing: its problem offers none (drawing=), or "
+            "it could not be made"
         )
     if len(document["times"]) < 2:
         raise ReportError(f"the run of {title(document)} has fewer than two samples to show")

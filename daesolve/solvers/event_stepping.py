@@ -156,7 +156,7 @@ class EventIntegrator:
         )
         integrator.pars[:] = numbers[: len(integrator.pars)]
         # Where it goes on from an event, heyoka is blind to that for an instant.
-        if state.time != self._halted:
+        if self._terminal and state.time != self._halted:
             integrator.reset_cooldowns()
 
     def _verdict(self, code: int, *, reached: bool) -> tuple[Status, str]:
