@@ -37,18 +37,14 @@ class Boundary:
 
 @dataclass(frozen=True)
 class Happening:
-    """An event: what it was called, where it happened, and where the motion went on."""
+    """An event: when it happened, what it was called, the state there, and where it went on."""
 
+    time: float
     name: str
     at: Boundary
     after: Boundary | None = None
     fired: tuple[int, ...] = (0,)
     impact: Impact | None = None
-
-    @property
-    def time(self) -> float:
-        """When it happened, s."""
-        return self.at.time
 
 
 @dataclass

@@ -415,7 +415,7 @@ class _Run:
         impact = jump.impact
         for index, fired in jump.events.items():
             name = self.prepared.problem.events[index].name
-            self.record.events.append(Happening(name, here, after, fired, impact))
+            self.record.events.append(Happening(here.time, name, here, after, fired, impact))
             impact = None
         return after
 
@@ -425,7 +425,7 @@ class _Run:
         fired = hit.index - self.prepared.problem.guarded.index(
             self.prepared.problem.guarded[hit.index]
         )
-        self.record.events.append(Happening(name, place, fired=(fired,)))
+        self.record.events.append(Happening(hit.time, name, place, fired=(fired,)))
 
     def _seen(self, hit: EventHit) -> bool:
         """Tell whether an event at a boundary was counted in the segment before."""
@@ -508,7 +508,7 @@ class _Run:
         here = record.boundaries[-1]
         if isinstance(lost, Breach):
             place = Boundary(until, lost.last_state, here.turns, here.mode)
-            record.events.append(Happening(lost.event, place))
+            record.events.append(Happening(lost.time, lost.event, place))
         return self._next(here, replace(end, time=until, state=lost.last_state))
 
     def _verdict(self, end: SegmentEnd) -> Verdict:
