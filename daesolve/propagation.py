@@ -10,6 +10,7 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+import casadi as ca
 import numpy as np
 
 from daesolve.choosing import choose_solver
@@ -84,6 +85,9 @@ class Propagation:
         self._rhs = Evaluator(self.problem.rhs)
         counts = [event.count for event in self.problem.events]
         self._firsts = [sum(counts[:k]) for k in range(len(counts))]
+        t, x, p = (self.problem.guards.sx_in(k) for k in range(3))
+        guards = self.problem.guards(t, x, p)
+        self._moving = ca.which_depends(guards, ca.vertcat(t, x), 1, True)
         self._indices = {event.name: k for k, event in enumerate(self.problem.events)}
 
     def to_end(self, outcome: Outcome) -> tuple[np.ndarray, np.ndarray]:
@@ -202,7 +206,7 @@ class Propagation:
                 times = self._through(events, times)
                 self.event_times += [times] * len(events)
                 continue
-            moved = times
+            moved = self.event_times[-1] if self._of_values(events[0]) else times
             if moved is None:
                 moved = self._crossing(events, changes[events[0].time])
             self.event_times.append(moved)
@@ -238,6 +242,11 @@ class Propagation:
         if self.prepared.dynamics.resets[first].sequential:
             return [{first: (place,)} for place in fired[first]]
         return [fired]
+
+    def _of_values(self, event: Happening) -> bool:
+        """Tell whether a reset took a guard through zero that depends on values alone."""
+        first = self._firsts[self._indices[event.name]]
+        return not any(self._moving[first + place] for place in event.fired)
 
     def _selected(self, event: int, chosen: Sequence[int]) -> np.ndarray:
         return np.isin(np.arange(self.problem.events[event].count), chosen).astype(float)

@@ -159,9 +159,11 @@ class _Run:
 
     def _to_boundary(self, here: Boundary, boundary: float) -> tuple[Boundary, Verdict]:
         """Integrate to a boundary, through resets, and from chart to chart."""
-        transitions = self.transitions
+        transitions, past = self.transitions, []
         while True:
             self.record.boundaries.append(here)
+            if transitions is not None:
+                past = transitions.late(here.time, here.state, self.record.modes[here.mode])
             end = self._segment(here, self._reach(here, boundary))
             verdict = None if self._left_chart(end) else self._verdict(end)
             if self._lost_for_good():
@@ -175,7 +177,7 @@ class _Run:
                 here = self._on_next_chart(arrived)
                 continue
             if verdict is None and transitions is not None:
-                arrived, verdict = self._through(transitions, arrived, end.hits)
+                arrived, verdict = self._through(transitions, arrived, end.hits, past)
             if verdict is not None or end.time == boundary:
                 self._watch_the_rest()
                 if self._lost_for_good():
@@ -252,9 +254,11 @@ class _Run:
             end = self._up_to_guards(self.transitions, here, start, boundary, at)
         self._keep(end.samples, here)
         for hit in end.hits[:-1] if self._left_chart(end) else end.hits:
-            resets = self.prepared.problem.guarded[hit.index].then.reset is not None
-            if not resets and not self._seen(hit):
+            if self.prepared.problem.guarded[hit.index].then.reset is None:
                 self._happened(hit, here)
+        if self.transitions is not None and end.status is Status.STOPPED:
+            for index in self.transitions.passing(end.time, end.state, start.p):
+                self._happened(EventHit(index, end.time, end.state), here)
         self.record.steps += end.steps
         self.record.rhs_evaluations += end.rhs_evaluations
         return end
@@ -360,9 +364,41 @@ class _Run:
     # -- events -------------------------------------------------------------------------------
 
     def _through(
-        self, transitions: Transitions, here: Boundary, hits: Sequence[EventHit]
+        self,
+        transitions: Transitions,
+        here: Boundary,
+        hits: Sequence[EventHit],
+        past: Sequence[int] = (),
     ) -> tuple[Boundary, Verdict]:
-        """Do what is due here, until nothing is."""
+        """Do what is due here, until nothing is.
+
+        Guards `past` zero all the way here have not passed it.
+        """
+        guarded = self.prepared.problem.guarded
+        found = self._found(transitions, here, hits)
+        while True:
+            values = self.record.modes[here.mode]
+            due = {*transitions.due(here.time, here.state, values)} - {*past}
+            due, past = sorted({*found, *due}), ()
+            stops = [k for k in due if guarded[k].then.stops]
+            resets = [k for k in due if guarded[k].then.reset is not None]
+            for index in stops:
+                if index not in resets:
+                    self._happened(EventHit(index, here.time, here.state), here)
+            if resets:
+                try:
+                    here, found = self._reset(transitions, here, resets)
+                except (ChatteringError, ResetError) as error:
+                    return here, (Outcome.FAILED, str(error))
+            if stops:
+                return here, self._stopped_by(guarded[stops[0]].name, here.time)
+            if not resets:
+                return here, None
+
+    def _found(
+        self, transitions: Transitions, here: Boundary, hits: Sequence[EventHit]
+    ) -> list[int]:
+        """Return the guards that interrupted the motion here, as the solver found."""
         guarded = self.prepared.problem.guarded
         found = [
             hit.index
@@ -371,30 +407,26 @@ class _Run:
         ]
         if found:
             found += transitions.beside(here.time, here.state, self.record.modes[here.mode])
-        while True:
-            values = self.record.modes[here.mode]
-            due = sorted({*found, *transitions.due(here.time, here.state, values)})
-            stops = [k for k in due if guarded[k].then.stops]
-            resets = [k for k in due if guarded[k].then.reset is not None]
-            for index in stops:
-                hit = EventHit(index, here.time, here.state)
-                if index not in resets and not self._seen(hit):
-                    self._happened(hit, here)
-            if resets:
-                here = self._unwrapped(here, resets)
-                rates = transitions.fire(here.time, here.state, values, resets)
-                try:
-                    self.instant.take(here.time, guarded[resets[0]].name)
-                    for jump in transitions.jumps(here.time, here.state, values, resets):
-                        here = self._jumped(here, jump)
-                        rates = transitions.answered(here.time, here.state, jump.p, jump, rates)
-                except (ChatteringError, ResetError) as error:
-                    return here, (Outcome.FAILED, str(error))
-            if stops:
-                return here, self._stopped_by(guarded[stops[0]].name, here.time)
-            if not resets:
-                return here, None
-            found = []
+        return found
+
+    def _reset(
+        self, transitions: Transitions, here: Boundary, resets: Sequence[int]
+    ) -> tuple[Boundary, list[int]]:
+        """Do what these guards ask for; return the guards of values alone that it switched."""
+        guarded = self.prepared.problem.guarded
+        values = self.record.modes[here.mode]
+        here = self._unwrapped(here, resets)
+        before, _ = transitions.measure(here.time, here.state, values)
+        rates = transitions.fire(here.time, here.state, values, resets)
+        self.instant.take(here.time, guarded[resets[0]].name)
+        for jump in transitions.jumps(here.time, here.state, values, resets):
+            here = self._jumped(here, jump)
+            rates = transitions.answered(here.time, here.state, jump.p, jump, rates)
+        switched = transitions.switched(here.time, here.state, self.record.modes[here.mode], before)
+        for index in switched:
+            if not guarded[index].then.interrupts:
+                self._happened(EventHit(index, here.time, here.state), here)
+        return here, switched
 
     def _unwrapped(self, here: Boundary, guards: Sequence[int]) -> Boundary:
         """Put whole turns back into the angles that a reset names: it changes what is shown."""
@@ -420,21 +452,23 @@ class _Run:
         return after
 
     def _happened(self, hit: EventHit, here: Boundary) -> None:
+        """Write down an event that changes nothing: once an instant, with all its guards."""
         name = self.prepared.problem.guarded[hit.index].name
         place = Boundary(hit.time, hit.state, here.turns, here.mode)
         fired = hit.index - self.prepared.problem.guarded.index(
             self.prepared.problem.guarded[hit.index]
         )
-        self.record.events.append(Happening(hit.time, name, place, fired=(fired,)))
-
-    def _seen(self, hit: EventHit) -> bool:
-        """Tell whether an event at a boundary was counted in the segment before."""
-        name = self.prepared.problem.guarded[hit.index].name
+        events = self.record.events
         near = 1e-14 * max(abs(hit.time), 1.0)
         recent = itertools.takewhile(
-            lambda event: abs(hit.time - event.time) <= near, reversed(self.record.events)
+            lambda k: abs(hit.time - events[k].time) <= near, reversed(range(len(events)))
         )
-        return any(event.name == name for event in recent)
+        for known in recent:
+            if events[known].name == name:
+                joined = tuple(sorted({*events[known].fired, fired}))
+                events[known] = replace(events[known], fired=joined)
+                return
+        events.append(Happening(hit.time, name, place, fired=(fired,)))
 
     def _stopped_at_start(self, here: Boundary) -> Verdict:
         """Find a stopping event whose guard is past zero already: a crossing cannot show it."""
@@ -444,7 +478,7 @@ class _Run:
         guards = self._evaluate(problem.guards, here)
         for index, event in enumerate(problem.guarded):
             past = -event.direction.value * guards[index] < 0.0
-            if event.then.stops and event.direction.value and past:
+            if event.then.stops and event.then.reset is None and event.direction.value and past:
                 self._happened(EventHit(index, here.time, here.state), here)
                 return (
                     Outcome.STOPPED_BY_EVENT,

@@ -325,6 +325,8 @@ def _column(owner: str, given: Forces, names: tuple[str, ...], kind: str) -> ca.
             ca.SX(0, 1),
             *[as_scalar(f"{owner} on {name!r}", given.get(name, 0.0)) for name in names],
         )
+    if isinstance(given, ca.DM):
+        given = ca.SX(given)
     if not isinstance(given, ca.SX | Sequence) or isinstance(given, str):
         raise PosingError(f"{owner} must be given by names or as a column, not as {given!r}")
     column = given if isinstance(given, ca.SX) else ca.vertcat(ca.SX(0, 1), *given)

@@ -23,7 +23,7 @@ import numpy as np
 
 from daesolve.dynamics import Dynamics
 from daesolve.elimination import EliminationPlan
-from daesolve.errors import ChatteringError, InconsistentStateError
+from daesolve.errors import ChatteringError, InconsistentStateError, ResetError
 from daesolve.formulations import OdeProblem
 from daesolve.jumps import JumpFunction
 from daesolve.solvers import Evaluator
@@ -90,9 +90,10 @@ class Transitions:
         self.dynamics, self.plan, self.problem = dynamics, plan, problem
         self._scales = scales
         if problem not in _built:
-            _built[problem] = _Built(Evaluator(guard_rates(problem)), {})
+            _built[problem] = _Built(Evaluator(guard_rates(problem)), Evaluator(problem.rhs), {})
         self._guards = _built[problem].guards
         self._jumps = _built[problem].jumps
+        self._rate = _built[problem].rate
         counts = [event.count for event in problem.events]
         self._firsts = np.cumsum([0, *counts[:-1]])
         self._owners = np.repeat(np.arange(len(counts)), counts)
@@ -101,10 +102,14 @@ class Transitions:
         self.tolerances = np.zeros(len(self._owners))
         # A chart's own event is no event of the motion.
         own = self._owners < len(dynamics.events)
-        interrupting = [event.then.interrupts for event in problem.guarded]
+        interrupting = np.array([event.then.interrupts for event in problem.guarded], dtype=bool)
         directions = np.array([event.direction.value for event in problem.guarded])
         self._ways = np.where(interrupting & own, directions, 0)
         self._either = interrupting & own & (directions == 0)
+        self._directions, self._recorded = directions, own & ~interrupting
+        t, x, p = (problem.guards.sx_in(k) for k in range(3))
+        moving = ca.which_depends(problem.guards(t, x, p), ca.vertcat(t, x), 1, True)
+        self._still = own & ~np.array(moving, dtype=bool)
         resets = [dynamics.resets.get(index) for index in range(len(problem.events))]
         moves = [_moves_its_guard(dynamics, index) for index in range(len(problem.events))]
         blows = [reset is None or bool(reset.momentary) for reset in resets]
@@ -176,11 +181,26 @@ class Transitions:
 
         The motion starts anew from there, so that no solver would tell them.
         """
-        if not self._either.any():
-            return []
-        values, _ = self.measure(time, x, p)
+        values, rates = self.measure(time, x, p)
         there = self._either & (np.abs(values) <= self.tolerances) & (time > self._passed)
+        return np.flatnonzero(there & (rates != 0.0)).tolist()
+
+    def passing(self, time: float, x: np.ndarray, p: np.ndarray) -> list[int]:
+        """Return the guards, only recorded, that pass zero at the instant at which another stops.
+
+        A solver may end before it tells them.
+        """
+        values, rates = self.measure(time, x, p)
+        on = np.where(self._directions == 0, rates != 0.0, self._directions * rates > 0.0)
+        there = self._recorded & (np.abs(values) <= self.tolerances) & on
         return np.flatnonzero(there).tolist()
+
+    def switched(self, time: float, x: np.ndarray, p: np.ndarray, before: np.ndarray) -> list[int]:
+        """Return the guards of values alone that a reset has taken through zero."""
+        values, _ = self.measure(time, x, p)
+        rising = (before < 0.0) & (values >= 0.0) & (self._directions >= 0)
+        falling = (before > 0.0) & (values <= 0.0) & (self._directions <= 0)
+        return np.flatnonzero(self._still & (rising | falling)).tolist()
 
     def fire(self, time: float, x: np.ndarray, p: np.ndarray, guards: Sequence[int]) -> np.ndarray:
         """Take note of guards that fire now; return the rates of all guards."""
@@ -276,6 +296,13 @@ class Transitions:
             if chart.choose is not None:
                 values = chart.choose(time, after[:count], values, after[None, :count])
             after = self.problem.enter(time, after[:count], values, after[count:])
+        if not np.all(np.isfinite(self._rate(time, after, values)[0])):
+            names = ", ".join(repr(self.problem.events[index].name) for index in groups)
+            raise ResetError(
+                f"the reset of {names} at t = {time:.10g} s leaves a state from which no motion "
+                "goes on: a constraint or a mass vanishes with what it changes, or a force is not "
+                "finite there; where a constraint is let go of, ask for rank_loss = 'pass'"
+            )
         return Jump(dict(groups), after, values, impact)
 
 
@@ -284,6 +311,7 @@ class _Built:
     """What was compiled for a problem."""
 
     guards: Evaluator
+    rate: Evaluator
     jumps: dict[tuple[int, ...], JumpFunction]
 
 

@@ -33,6 +33,8 @@ from daesolve.solvers.heyoka_code import (
 )
 from daesolve.trajectory import StepBlock
 
+NEAR = 1e-6
+"""Of what a guard is after a step, what it was at most at the start where that counts as zero."""
 AWAY = 1e-6
 """Of a step, to leave a guard that is zero."""
 STUCK_AFTER = 1000
@@ -94,6 +96,7 @@ class EventIntegrator:
                 self._terminal.append(index)
             else:
                 passing.append(hy.nt_event(guard, _Noted(self.met, index), direction=way))
+        self._ways = np.array([problem.guarded[index].direction.value for index in self._terminal])
         self.integrator = hy.taylor_adaptive(
             list(zip(self.rates.variables, self.rates.expressions, strict=True)),
             [0.0] * problem.size,
@@ -116,7 +119,9 @@ class EventIntegrator:
         times: list[float] = []
         states: list[np.ndarray] = []
         now, code = state.time, SUCCESS
+        first = self._values(state.time, state.x, state.p)[0][self._terminal]
         farthest = self._first_step(state, until)
+        looked = 2 if farthest else 1
         while now != until:
             code = int(integrator.step(max_delta_t=farthest or until - now, write_tc=True)[0])
             if code == NOT_FINITE:
@@ -129,6 +134,8 @@ class EventIntegrator:
             states.append(current.copy())
             if code not in (SUCCESS, LIMIT) or self._stuck(times, until):
                 break
+            if len(times) == looked and self._passed_over(first, now, current, state.p):
+                until = now
         if times:
             observe(StepBlock(np.array(times), np.array(states)))
         status, message = self._verdict(code, reached=now == until)
@@ -178,6 +185,14 @@ class EventIntegrator:
             return 0.0
         usual = abs(self.integrator.last_h) or abs(until - state.time)
         return np.sign(until - state.time) * min(AWAY * usual, abs(until - state.time))
+
+    def _passed_over(self, first: np.ndarray, now: float, x: np.ndarray, p: np.ndarray) -> bool:
+        """Tell whether a guard that was zero at the start is past it: heyoka may not see a return.
+
+        Then the segment ends here, for the caller to look for the passage.
+        """
+        values = self._values(now, x, p)[0][self._terminal]
+        return bool(np.any((self._ways * values > 0.0) & (np.abs(first) <= NEAR * np.abs(values))))
 
     def inside(self, time: float) -> np.ndarray:
         """Return the state within the last step, by its own series."""
