@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -75,26 +76,35 @@ class JumpFunction:
             [float(place in chosen) for e, chosen in groups.items() for place in self._guards_of[e]]
         )
         after, values, impulses, energies, before, left = self._evaluate(time, states, p, fired)
-        where = f"the reset of {', '.join(map(repr, self.names))} at t = {time:.10g} s"
-        if not (np.all(np.isfinite(after)) and np.all(np.isfinite(values))):
+        if not (math.isfinite(after.sum()) and math.isfinite(values.sum())):
             raise ResetError(
-                f"{where} leads to no finite state: the constraints that it imposes contradict or "
-                "repeat others, or a change is not finite"
+                f"{self._where(time)} leads to no finite state: the constraints that it imposes "
+                "contradict or repeat others, or a change is not finite"
             )
-        sizes = np.array([scales.get(name, 1.0) for name in self.goals])
-        unmet = np.abs(left) > LEFT_OVER * sizes + 10.0 * np.abs(before)
-        if np.any(unmet):
-            worst = int(np.argmax(np.where(unmet, np.abs(left) / sizes, 0.0)))
-            raise ResetError(
-                f"{where} leaves the goal {self.goals[worst]!r} off by {left[worst]:.3g}: impose "
-                "it, or change the state so that it is met"
-            )
+        if self.goals:
+            self._check(time, before, left, scales)
         if not self.imposes:
             return after, values, None
-        kinetic = float(energies[0])
-        named = dict(zip(self.reactions, map(float, impulses), strict=True))
-        miss = float(energies[2]) / kinetic if kinetic > 0.0 else 0.0
-        return after, values, Impact(named, kinetic, float(energies[1]), abs(miss))
+        kinetic, remaining, miss = energies.tolist()
+        named = dict(zip(self.reactions, impulses.tolist(), strict=True))
+        miss = abs(miss) / kinetic if kinetic > 0.0 else 0.0
+        return after, values, Impact(named, kinetic, remaining, miss)
+
+    def _where(self, time: float) -> str:
+        return f"the reset of {', '.join(map(repr, self.names))} at t = {time:.10g} s"
+
+    def _check(
+        self, time: float, before: np.ndarray, left: np.ndarray, scales: Mapping[str, float]
+    ) -> None:
+        """Refuse to go on where a constraint is unmet that was met before."""
+        sizes = np.array([scales.get(name, 1.0) for name in self.goals])
+        unmet = np.abs(left) > LEFT_OVER * sizes + 10.0 * np.abs(before)
+        if unmet.any():
+            worst = int(np.argmax(np.where(unmet, np.abs(left) / sizes, 0.0)))
+            raise ResetError(
+                f"{self._where(time)} leaves the goal {self.goals[worst]!r} off by "
+                f"{left[worst]:.3g}: impose it, or change the state so that it is met"
+            )
 
 
 def _work_count(dynamics: Dynamics, problem: OdeProblem) -> int:

@@ -13,6 +13,7 @@ a peg). Once it has fired it is not due again before it was inside.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -181,6 +182,8 @@ class Transitions:
 
         The motion starts anew from there, so that no solver would tell them.
         """
+        if not self._either.any():
+            return []
         values, rates = self.measure(time, x, p)
         there = self._either & (np.abs(values) <= self.tolerances) & (time > self._passed)
         return np.flatnonzero(there & (rates != 0.0)).tolist()
@@ -190,6 +193,8 @@ class Transitions:
 
         A solver may end before it tells them.
         """
+        if not self._recorded.any():
+            return []
         values, rates = self.measure(time, x, p)
         on = np.where(self._directions == 0, rates != 0.0, self._directions * rates > 0.0)
         there = self._recorded & (np.abs(values) <= self.tolerances) & on
@@ -197,6 +202,8 @@ class Transitions:
 
     def switched(self, time: float, x: np.ndarray, p: np.ndarray, before: np.ndarray) -> list[int]:
         """Return the guards of values alone that a reset has taken through zero."""
+        if not self._still.any():
+            return []
         values, _ = self.measure(time, x, p)
         rising = (before < 0.0) & (values >= 0.0) & (self._directions >= 0)
         falling = (before > 0.0) & (values <= 0.0) & (self._directions <= 0)
@@ -230,14 +237,16 @@ class Transitions:
             The rates of all guards before it.
         """
         values, rates = self.measure(time, x, p)
-        size = ANSWERED * before**2
-        back, on = rates * before < -size, rates * before > size
-        at_zero = self._ways * values >= -self.tolerances
         for event, places in jump.events.items():
-            guards = self._firsts[event] + np.array(places)
-            self._armed[guards] |= back[guards]
-            if len(places) == 1 or not self.dynamics.resets[event].sequential:
-                self._armed[guards] &= ~(on & at_zero & ~self._moved)[guards]
+            together = len(places) == 1 or not self.dynamics.resets[event].sequential
+            for guard in (self._firsts[event] + place for place in places):
+                turned = rates[guard] * before[guard]
+                size = ANSWERED * before[guard] ** 2
+                at_zero = self._ways[guard] * values[guard] >= -self.tolerances[guard]
+                if turned < -size:
+                    self._armed[guard] = True
+                elif together and turned > size and at_zero and not self._moved[guard]:
+                    self._armed[guard] = False
         return rates
 
     def late(self, time: float, x: np.ndarray, p: np.ndarray) -> list[int]:
@@ -296,7 +305,7 @@ class Transitions:
             if chart.choose is not None:
                 values = chart.choose(time, after[:count], values, after[None, :count])
             after = self.problem.enter(time, after[:count], values, after[count:])
-        if not np.all(np.isfinite(self._rate(time, after, values)[0])):
+        if not math.isfinite(self._rate(time, after, values)[0].sum()):
             names = ", ".join(repr(self.problem.events[index].name) for index in groups)
             raise ResetError(
                 f"the reset of {names} at t = {time:.10g} s leaves a state from which no motion "

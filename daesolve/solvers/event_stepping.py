@@ -6,6 +6,7 @@ nothing is evaluated or integrated beyond an event.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import casadi as ca
@@ -120,7 +121,7 @@ class EventIntegrator:
         states: list[np.ndarray] = []
         now, code = state.time, SUCCESS
         first = self._values(state.time, state.x, state.p)[0][self._terminal]
-        farthest = self._first_step(state, until)
+        farthest = self._first_step(first, until - state.time)
         looked = 2 if farthest else 1
         while now != until:
             code = int(integrator.step(max_delta_t=farthest or until - now, write_tc=True)[0])
@@ -175,16 +176,15 @@ class EventIntegrator:
             return Status.FAILED, "the steps have become too small to go on"
         return Status.REACHED, ""
 
-    def _first_step(self, state: State, until: float) -> float:
+    def _first_step(self, guards: np.ndarray, span: float) -> float:
         """Return how far to go at first: away from a guard that is zero; 0.0 where none is.
 
         From there heyoka would not find the next zero.
         """
-        (values,) = self._values(state.time, state.x, state.p)
-        if 0.0 not in values[self._terminal]:
+        if 0.0 not in guards:
             return 0.0
-        usual = abs(self.integrator.last_h) or abs(until - state.time)
-        return np.sign(until - state.time) * min(AWAY * usual, abs(until - state.time))
+        usual = abs(self.integrator.last_h) or abs(span)
+        return math.copysign(min(AWAY * usual, abs(span)), span)
 
     def _passed_over(self, first: np.ndarray, now: float, x: np.ndarray, p: np.ndarray) -> bool:
         """Tell whether a guard that was zero at the start is past it: heyoka may not see a return.

@@ -122,7 +122,7 @@ class Translated:
 
     def parameters(self, p: np.ndarray) -> np.ndarray:
         """Evaluate the hoisted values."""
-        return self._constants(p)[0]
+        return self._constants(p)[0] if self.hoisted else np.empty(0)
 
     @cached_property
     def _constants(self) -> Evaluator:
