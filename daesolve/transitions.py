@@ -136,7 +136,8 @@ class Transitions:
         slopes = np.abs(np.asarray(self._slopes(time, x, p)))
         sizes = np.maximum(np.abs(x), 1e-3 * np.max(np.abs(x), initial=0.0))
         past = self._ways * values > STARTS * slopes @ sizes
-        for guard in np.flatnonzero(past & self._barriers & slopes.any(axis=1)):
+        resets = np.array([event.then.reset is not None for event in self.problem.guarded])
+        for guard in np.flatnonzero(past & self._barriers & resets & slopes.any(axis=1)):
             raise InconsistentStateError(
                 f"the start lies beyond the barrier of the event "
                 f"{self.problem.guarded[guard].name!r}, where its guard is {values[guard]:.6g}: "

@@ -80,9 +80,10 @@ def test_a_ball_that_starts_on_the_floor_comes_back_to_it():
 def test_chattering_ends_it_where_it_ends_a_run_in_doubles():
     reference = ds.reference_run(bouncing_ball(), 20.0, DROP, at=[1.0, 20.0])
     run = ds.solve(bouncing_ball(), 20.0, DROP, at=[1.0, 20.0])
-    assert reference.event_count == run.event_count
     assert "comes to rest on its guard" in reference.message
-    assert reference.message == run.message
+    assert "comes to rest on its guard" in run.message
+    # Each bounce of the last ones takes less than what counts as an instant.
+    assert reference.events[-1].time == pytest.approx(run.events[-1].time, rel=1e-9)
     assert reference.times.tolist() == [1.0]
 
 
