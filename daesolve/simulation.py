@@ -82,6 +82,7 @@ class _Run:
         self.sign = 1.0 if prepared.until >= prepared.start_time else -1.0
         self.order = np.argsort(self.sign * self.times, kind="stable")
         self.ordered = self.times[self.order]
+        self.along = self.sign * self.ordered
         self.progress = progress
         self.record = Record([prepared.values])
         self.monitor = Monitor(
@@ -241,9 +242,8 @@ class _Run:
 
     def _segment(self, here: Boundary, boundary: float) -> SegmentEnd:
         count = len(self.record.samples)
-        pending = self.ordered[count:]
-        last = int(np.searchsorted(self.sign * pending, self.sign * boundary, side="right"))
-        at = pending[:last]
+        last = int(np.searchsorted(self.along, self.sign * boundary, side="right"))
+        at = self.ordered[count : max(count, last)]
         start = State(here.time, here.state, self.record.modes[here.mode])
         if self.transitions is None:
             try:
@@ -534,7 +534,7 @@ class _Run:
         lost = self.monitor.breach or self.monitor.lost_grip
         assert lost is not None
         record, until = self.record, lost.last_time
-        kept = int(np.sum(self.sign * (self.ordered[: len(record.samples)] - until) <= 0.0))
+        kept = int(np.sum(self.along[: len(record.samples)] <= self.sign * until))
         del record.samples[kept:], record.sampled_at[kept:]
         record.events = [e for e in record.events if self.sign * (e.time - until) <= 0]
         while len(record.boundaries) > 1 and self.sign * (record.boundaries[-1].time - until) > 0:

@@ -6,6 +6,7 @@ nothing is evaluated or integrated beyond an event.
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -214,8 +215,9 @@ class _Ends:
         self.integrator = integrator
         self.sign = 1.0 if until >= state.time else -1.0
         self.at = at
-        first = int(np.searchsorted(self.sign * at, self.sign * state.time, "right"))
-        self.samples = [state.x.copy() for _ in range(first)]
+        self.samples: list[np.ndarray] = []
+        for _ in itertools.takewhile(lambda time: self.sign * (time - state.time) <= 0.0, at):
+            self.samples.append(state.x.copy())
         self.hits: list[EventHit] = []
         self.project = None
         if integrator.problem.project is not None:
