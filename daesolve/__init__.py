@@ -46,7 +46,8 @@ from daesolve.linearization import linearize
 from daesolve.problem import Answer, Case, Problem, choice
 from daesolve.reference import ReferenceRun, reference_run
 from daesolve.registry import problem, problems
-from daesolve.sampling import every
+from daesolve.resuming import resume
+from daesolve.sampling import every, every_event
 from daesolve.sensitivity import Sensitivity, sensitivity
 from daesolve.solvers import (
     AssimuloCvode,
@@ -144,6 +145,7 @@ __all__ = [
     "coordinates",
     "discrete",
     "every",
+    "every_event",
     "implicit",
     "linearize",
     "parameters",
@@ -151,6 +153,7 @@ __all__ = [
     "problems",
     "reactions",
     "reference_run",
+    "resume",
     "sensitivity",
     "solve",
     "states",

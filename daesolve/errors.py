@@ -73,6 +73,19 @@ class MissingBackendError(DaesolveError, ImportError):
     """A solver whose package is not installed here; the command that adds it is told."""
 
 
+class MissingPackageError(DaesolveError, ImportError):
+    """An optional package that is not installed here; the command that adds it is told."""
+
+    def __init__(self, package: str, extra: str) -> None:
+        super().__init__(
+            f"this needs {package}, which is not installed: pip install 'daesolve[{extra}]'"
+        )
+
+
+class NotResumableError(DaesolveError, RuntimeError):
+    """A run on disk that cannot be gone on with, and why."""
+
+
 class PluginError(DaesolveError, RuntimeError):
     """A plugin that could not be loaded or does not define a problem."""
 

@@ -6,7 +6,8 @@ Nothing here depends on where a run is sampled.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
@@ -307,6 +308,60 @@ class Monitor:
             if where:
                 found[goal] = min(where)
         return found
+
+    @property
+    def settled(self) -> bool:
+        """Whether no passage is under way, so that what was taken in will not be taken back."""
+        return self._passages is None or not self._passages.inside
+
+    def conditioning(self) -> dict[str, float]:
+        """Return the smallest grip of each goal, relative to its typical size."""
+        pairs = zip(self.problem.pivot_goals, self.smallest_pivots.tolist(), strict=True)
+        return {name: grip for name, grip in pairs if grip < np.inf}
+
+    def saved(self) -> dict[str, Any]:
+        """Return all that is known, to go on from in another process."""
+        bins = sorted(self._counts)
+        return {
+            "values": self.values,
+            "largest": self.largest,
+            "last": self.last,
+            "correction": self.correction,
+            "largest_kinetic": self.largest_kinetic,
+            "smallest_pivots": self.smallest_pivots,
+            "last_time": self._last_time,
+            "bins": bins,
+            "squares": [self._squares[number] for number in bins],
+            "counts": [self._counts[number] for number in bins],
+            "tail": None if self._tail is None else asdict(self._tail),
+            "lost_grip": None if self.lost_grip is None else asdict(self.lost_grip),
+            "passages": None if self._passages is None else self._passages.saved(),
+        }
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """Go on from what `saved` returned."""
+        self.values, self.largest, self.last, self.correction, self.smallest_pivots = (
+            np.array(saved[name], dtype=float)
+            for name in ("values", "largest", "last", "correction", "smallest_pivots")
+        )
+        self.largest_kinetic = float(saved["largest_kinetic"])
+        self._last_time = float(saved["last_time"])
+        rows = zip(saved["bins"], saved["squares"], saved["counts"], strict=True)
+        for number, squares, count in rows:
+            self._squares[int(number)] = np.array(squares, dtype=float)
+            self._counts[int(number)] = int(count)
+        tail, lost = saved["tail"], saved["lost_grip"]
+        if tail is not None:
+            count = len(tail["times"])
+            parts = (tail[name] for name in ("times", "states", "grips", "influences"))
+            times, *tables = (np.array(part, dtype=float) for part in parts)
+            self._tail = _Grip(times, *(table.reshape(count, -1) for table in tables))
+        if lost is not None:
+            state = np.array(lost["last_state"], dtype=float)
+            times = float(lost["time"]), float(lost["last_time"])
+            self.lost_grip = LostGrip(times[0], tuple(lost["goals"]), times[1], state)
+        if self._passages is not None:
+            self._passages.restore(saved["passages"])
 
     def weakest(self) -> tuple[str, ...]:
         """Name the goals whose grip fell furthest, weakest first."""

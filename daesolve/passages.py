@@ -21,7 +21,9 @@ watched from where g falls below `WEAK` to the first step after it:
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
@@ -111,7 +113,9 @@ class PassageWatch:
         self._degrees = np.array([1 + hidden.count(goal) for goal in goals])[self._residual]
         velocities = problem.recover.nnz_out(0)
         units = [str(unit) for unit in problem.labels.state_units[-velocities:]]
-        self._same_unit = np.array([[unit == other for unit in units] for other in set(units)])
+        self._same_unit = np.array(
+            [[unit == other for unit in units] for other in sorted(set(units))]
+        )
         self._strongest = np.zeros(len(problem.pivot_goals))
         self._invariants = np.zeros(int(self._invariant.sum()))
         self._fastest = np.zeros(len(self._same_unit))
@@ -164,6 +168,36 @@ class PassageWatch:
     def forget(self) -> None:
         """Go on with a state that has another meaning."""
         self._entry = None
+
+    @property
+    def inside(self) -> bool:
+        """Whether a passage is under way: its end may yet show that it was never made."""
+        return self._weak
+
+    def saved(self) -> dict[str, Any]:
+        """Return all that is known, to go on from in another process."""
+        return {
+            "count": self.count,
+            "strongest": self._strongest,
+            "invariants": self._invariants,
+            "fastest": self._fastest,
+            "weak": self._weak,
+            "entry": None if self._entry is None else asdict(self._entry),
+            "last": self._last,
+        }
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """Go on from what `saved` returned."""
+        self.count, self._weak = int(saved["count"]), bool(saved["weak"])
+        self._strongest = np.array(saved["strongest"], dtype=float)
+        self._invariants = np.array(saved["invariants"], dtype=float)
+        self._fastest = np.array(saved["fastest"], dtype=float)
+        entry, last = saved["entry"], saved["last"]
+        if entry is not None:
+            state, residuals = (np.array(entry[k], dtype=float) for k in ("state", "residuals"))
+            self._entry = _Entry(float(entry["time"]), state, residuals)
+        if last is not None:
+            self._last = (float(last[0]), np.array(last[1], dtype=float))
 
     def _breach(
         self, step: int, event: str, reason: str, times: np.ndarray, shares: np.ndarray

@@ -93,6 +93,8 @@ class Prepared:
         What its events reset; None where none does.
     path
         (k, n) states that a short run went through.
+    mean_step
+        The mean step of that run, s.
     notes
         Every automatic choice in words.
     """
@@ -115,6 +117,7 @@ class Prepared:
     compilation: Compilation
     transitions: Transitions | None
     path: np.ndarray
+    mean_step: float
     notes: tuple[str, ...]
 
     @property
@@ -219,6 +222,7 @@ def prepare(system: System, request: Request) -> Prepared:
         compilation=compilation,
         transitions=transitions,
         path=probe.path,
+        mean_step=probe.mean_step,
         notes=tuple(notes),
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from matplotlib.figure import Figure
@@ -20,6 +21,7 @@ from daesolve.request import DEFAULT_RATE, RankLoss, Request
 from daesolve.sensitivity import Sensitivity, nominal_values, sensitivity_of
 from daesolve.solvers import Solver
 from daesolve.solving import solve
+from daesolve.stored_runs import Destination, split_derived
 from daesolve.system import ControlSystem, MechanicalSystem, System
 from daesolve.trajectory import Trajectory
 
@@ -149,6 +151,8 @@ class Problem:
         Name -> function of a run's document that draws a figure of the problem's own.
     drawing
         Function of a run's document that tells what the bodies look like.
+    path
+        The file that defines it; None where an installed plugin does.
 
     Raises
     ------
@@ -169,6 +173,7 @@ class Problem:
     analyses: Mapping[str, AnalysisRule] = field(default_factory=dict)
     drawing: DrawingRule | None = None
     figures: Mapping[str, FigureRule] = field(default_factory=dict)
+    path: Path | None = None
     _systems: dict[str, tuple[Structure, System]] = field(
         default_factory=dict, init=False, repr=False
     )
@@ -422,15 +427,31 @@ class BoundCase:
         until
             In place of the case's horizon, s.
         **options
-            `formulation`, `solver`, `at`, `verify`, `redundant`, `rank_loss`, `progress`, and
-            `initial` for start values by the case's own names or by those of states.
+            `formulation`, `solver`, `at`, `verify`, `redundant`, `rank_loss`, `progress`, `store`,
+            and `initial` for start values by the case's own names or by those of states.
         """
         case = self.starting(options.pop("initial", None) or {})
+        store = options.pop("store", None)
+        if store is not None:
+            identity, derived = case.identity(), tuple(case.derived)
+            options["store"] = Destination(Path(store), identity, case._source(), derived)
         run = solve(case.system, **case._request(until, options))
-        parameters = dict(run.description["parameters"])
-        derived = {name: parameters.pop(name) for name in case.derived}
-        told = {**run.description, "parameters": parameters, "derived": derived}
-        return replace(run, description=told)
+        if store is not None:
+            return run
+        return replace(run, description=split_derived(run.description, tuple(case.derived)))
+
+    def _source(self) -> dict[str, Any] | None:
+        """Return how the system is posed again; None where a structure is no plain value."""
+        structure = self.full_structure
+        if not all(isinstance(value, bool | int | float | str) for value in structure.values()):
+            return None
+        path = self.problem.path
+        return {
+            "problem": self.problem.name,
+            "path": None if path is None else str(path.resolve()),
+            "model": self.model,
+            "structure": structure,
+        }
 
     def _request(self, until: float | None, options: Mapping[str, Any]) -> dict[str, Any]:
         guess, initial = self.guess()
@@ -586,8 +607,17 @@ class BoundCase:
             "case": self.case.name,
             "model": self.model,
             "structure": structure,
+            "path": None if self.problem.path is None else str(self.problem.path),
+            "asked": self._asked(),
             "parameter_units": dict(zip(parameters.names, map(str, parameters.units), strict=True)),
         }
+
+    def _asked(self) -> dict[str, Any]:
+        """Return what was changed of the case."""
+        chosen = {**self.structure, **self.parameters}
+        usual = {**self.case.structure, **self.case.parameters}
+        changed = {name: value for name, value in chosen.items() if usual.get(name) != value}
+        return {"set": changed, "initial": {**self.start, **self.initial}}
 
 
 def _rank(case: BoundCase) -> Answer:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
@@ -91,4 +91,4 @@ def _from_file(path: Path) -> Problem:
     found = getattr(module, "problem", None)
     if not isinstance(found, Problem):
         raise PluginError(f"{path} must define `problem`, a daesolve.Problem")
-    return found
+    return replace(found, path=path)

@@ -4,30 +4,27 @@ from __future__ import annotations
 
 import itertools
 import math
-import signal
-import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from types import FrameType
 from typing import Any
 
 import numpy as np
 
+from daesolve.archive import StorageError
+from daesolve.checkpoints import Keeper, restored_boundaries, saved_boundary
 from daesolve.errors import ChatteringError, OutOfRangeError, ResetError, is_number
+from daesolve.interruption import interruptible
 from daesolve.monitors import Monitor
 from daesolve.passages import Breach
 from daesolve.preparation import Prepared
 from daesolve.record import Assembly, Boundary, Happening, Record
-from daesolve.sampling import At, sample_times
+from daesolve.sampling import At, EveryEvent, Schedule, sample_times
 from daesolve.solvers import EventHit, SegmentEnd, State, Status
-from daesolve.trajectory import Outcome, Point, StepBlock, Trajectory
+from daesolve.trajectory import Outcome, Point, Recorded, StepBlock, Trajectory
 from daesolve.transitions import INSTANT, Instant, Jump, Transitions
 from daesolve.translation import evaluate_block
-
-TURN_PARTS = (6.28125, 0.0019353071693331003, 1.0253376489868793e-11, 1.1650928224373424e-19)
-"""2 pi in parts of few digits, so that a whole number of turns (up to 1e7) is exact in each."""
+from daesolve.turns import wrap
 
 LONGER = 1.2
 """Times the time from one interruption to the next, to be gone at once."""
@@ -50,7 +47,7 @@ def simulate(prepared: Prepared, at: At = None, progress: Progress | None = None
     prepared
         From `preparation.prepare`.
     at
-        Sample times, `every(...)`, or None for 1001 even samples.
+        Sample times, `every(...)`, `every_event()`, or None for 1001 even samples.
     progress
         Called after each segment.
 
@@ -68,7 +65,34 @@ def simulate_recorded(
 ) -> tuple[Trajectory, Record]:
     """Integrate a prepared run, as `simulate`; return what it gathered too."""
     run = _Run(prepared, at, progress)
-    return run.trajectory(), run.record
+    outcome, message = run.ended()
+    order = None
+    if not isinstance(at, EveryEvent):
+        times = sample_times(at, prepared.start_time, prepared.until)
+        order = np.argsort(run.sign * times, kind="stable")
+    return run.trajectory(outcome, message, run.assembly.samples(order)), run.record
+
+
+def simulate_stored(
+    prepared: Prepared, at: At, progress: Progress | None, keeper: Keeper
+) -> Trajectory:
+    """Integrate a prepared run, or go on with it, part by part to disk.
+
+    Parameters
+    ----------
+    prepared, at, progress
+        As in `simulate`.
+    keeper
+        Where to, and from which checkpoint on.
+
+    Returns
+    -------
+    Trajectory
+        Its samples are on disk.
+    """
+    run = _Run(prepared, at, progress, keeper)
+    outcome, message = run.ended()
+    return run.trajectory(outcome, message, keeper.samples())
 
 
 class _UntrustedError(Exception):
@@ -76,14 +100,20 @@ class _UntrustedError(Exception):
 
 
 class _Run:
-    def __init__(self, prepared: Prepared, at: At, progress: Progress | None) -> None:
-        self.prepared = prepared
-        self.times = sample_times(at, prepared.start_time, prepared.until)
+    def __init__(
+        self,
+        prepared: Prepared,
+        at: At,
+        progress: Progress | None,
+        keeper: Keeper | None = None,
+        resumed: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.prepared, self.progress, self.keeper = prepared, progress, keeper
+        self.resumed = keeper.resumed if keeper is not None else resumed
         self.sign = 1.0 if prepared.until >= prepared.start_time else -1.0
-        self.order = np.argsort(self.sign * self.times, kind="stable")
-        self.ordered = self.times[self.order]
-        self.along = self.sign * self.ordered
-        self.progress = progress
+        after = None if keeper is None else keeper.extended_from
+        self.schedule = Schedule(at, prepared.start_time, prepared.until, after)
+        self.samples_events = isinstance(at, EveryEvent)
         self.record = Record([prepared.values])
         self.monitor = Monitor(
             prepared.problem,
@@ -93,9 +123,7 @@ class _Run:
             surplus=prepared.surplus,
             passes=prepared.rank_loss == "pass",
         )
-        self.assembly = Assembly(
-            prepared, self.record, self.monitor, self.times, self.order, self._point
-        )
+        self.assembly = Assembly(prepared, self.record, self.monitor)
         self.angles = np.array(prepared.wrapped, dtype=int)
         self.entered = prepared.start_time
         self.stretch = prepared.segment / 50.0
@@ -104,53 +132,144 @@ class _Run:
         self.unwatched: list[tuple[StepBlock, int]] = []
         self.unwatched_count = 0
         self.looks_ahead = not prepared.solver.halts_at_events(prepared.problem)
+        self.segments = 0
+        self.over = False
 
-    def trajectory(self) -> Trajectory:
+    def ended(self) -> tuple[Outcome, str]:
+        """Integrate, and return how it ended."""
         begin = time.perf_counter()
-        outcome, message = self._integrate()
-        self.record.wall_seconds = time.perf_counter() - begin
-        return self.assembly.trajectory(outcome, message, lost_for_good=self._lost_for_good())
+        try:
+            return self._integrate()
+        finally:
+            self.record.wall_seconds += time.perf_counter() - begin
+
+    def trajectory(self, outcome: Outcome, message: str, samples: Recorded) -> Trajectory:
+        """Return the trajectory with its samples."""
+        lost = self._lost_for_good()
+        trajectory = self.assembly.trajectory(outcome, message, samples, lost_for_good=lost)
+        return replace(trajectory, _evaluate=self._point)
 
     # -- integration --------------------------------------------------------------------------
 
-    def _boundaries(self) -> Iterator[float]:
-        prepared = self.prepared
-        count = 1
+    def _next_boundary(self, here: Boundary) -> float:
+        """Return the end of the next segment: a whole multiple from the start, or the end."""
+        prepared, least = self.prepared, 1e-9 * self.prepared.segment
         while True:
+            count = self.segments + 1
             boundary = prepared.start_time + self.sign * count * prepared.segment
-            if self.sign * (boundary - prepared.until) >= -1e-9 * prepared.segment:
-                yield prepared.until
-                return
-            yield boundary
-            count += 1
+            if self.sign * (boundary - prepared.until) >= -least:
+                return prepared.until
+            if self.sign * (boundary - here.time) > least:
+                return boundary
+            # The run was extended from a time that is no multiple.
+            self.segments = count
 
     def _integrate(self) -> tuple[Outcome, str]:
+        here, verdict = self._begin()
+        with interruptible(by_termination=self.keeper is not None) as interrupted:
+            while verdict is None:
+                boundary = self._next_boundary(here)
+                here, verdict = self._to_boundary(here, boundary)
+                if self.progress is not None:
+                    self.progress(here.time, self.monitor, self.record.event_count)
+                if verdict is None and boundary == self.prepared.until:
+                    verdict = (Outcome.COMPLETED, "")
+                elif verdict is None:
+                    self.segments += 1
+                    here, verdict = self._kept(here, interrupted=interrupted())
+        return self._ended(here, verdict)
+
+    def _begin(self) -> tuple[Boundary, Verdict]:
+        """Return where the run starts, or where it goes on."""
         prepared = self.prepared
+        if self.resumed is not None:
+            here, ended = self._restore(self.resumed), self.resumed["ended"]
+            if ended is None or self.resumed["until"] != prepared.until:
+                return here, None
+            self.over = True
+            return here, (Outcome(ended[0]), str(ended[1]))
         here = Boundary(
             prepared.start_time, prepared.initial, np.zeros(len(self.angles), dtype=int)
         )
         self._wrap(here)
         self.monitor.start(here.state)
-        self._take_samples_at_start(here)
-        here, verdict = self._start(here)
-        if verdict is not None:
-            self.record.boundaries.append(here)
-            return verdict
-        with _interruptible() as interrupted:
-            for boundary in self._boundaries():
-                here, verdict = self._to_boundary(here, boundary)
-                if self.progress is not None:
-                    self.progress(here.time, self.monitor, len(self.record.events))
-                if verdict is None and interrupted() and boundary != prepared.until:
-                    verdict = (
-                        Outcome.INTERRUPTED,
-                        f"interrupted at t = {here.time:g} s; everything up to there is kept",
-                    )
-                if verdict is not None:
-                    self.record.boundaries.append(here)
-                    return verdict
+        self._sampled(self.schedule.up_to(0, here.time), itertools.repeat(here.state), here)
+        return self._start(here)
+
+    def _ended(self, here: Boundary, verdict: tuple[Outcome, str]) -> tuple[Outcome, str]:
         self.record.boundaries.append(here)
-        return Outcome.COMPLETED, ""
+        if self.keeper is None or self.keeper.done or self.over:
+            return verdict
+        if verdict[0] is not Outcome.INTERRUPTED:
+            failure = self._write(here, verdict)
+            return verdict if failure is None else failure
+        try:
+            self.keeper.write_partial(self.assembly)
+        except StorageError:
+            unread = "samples of the part that was under way could not be written"
+            return Outcome.INTERRUPTED, f"{verdict[1]} ({unread})"
+        return verdict
+
+    # -- parts on disk ------------------------------------------------------------------------
+
+    def _kept(self, here: Boundary, *, interrupted: bool) -> tuple[Boundary, Verdict]:
+        """Hand a part that is full to the keeper; end where there was an interruption."""
+        keeper = self.keeper
+        if keeper is not None and keeper.full(self.segments) and self.monitor.settled:
+            failure = self._write(here, None)
+            if failure is not None:
+                return here, failure
+            here = self.record.flushed(here)
+            if keeper.done:
+                return here, (Outcome.COMPLETED, "")
+        if not interrupted:
+            return here, None
+        kept = f"interrupted at t = {here.time:g} s; everything up to there is kept"
+        how = "" if keeper is None else f", and {keeper.advice}"
+        return here, (Outcome.INTERRUPTED, kept + how)
+
+    def _write(self, here: Boundary, verdict: Verdict) -> Verdict:
+        """Write a part; return how the run ends where that fails."""
+        assert self.keeper is not None
+        try:
+            self.keeper.write(self.assembly, here, self._saved(here), verdict)
+        except StorageError as error:
+            return Outcome.INTERRUPTED, f"{error}; nothing is lost: {self.keeper.advice}"
+        return None
+
+    def _saved(self, here: Boundary) -> dict[str, Any]:
+        """Return all that is needed to go on from here in another process."""
+        return {
+            "here": saved_boundary(here, self.record),
+            "before": saved_boundary(self.record.boundaries[-1], self.record),
+            "until": self.prepared.until,
+            "segments": self.segments,
+            "taken": self.record.taken,
+            "steps": self.record.steps,
+            "rhs_evaluations": self.record.rhs_evaluations,
+            "wall_seconds": self.record.wall_seconds,
+            "tally": self.record.tally_so_far(),
+            "recent": self.record.at_instant(here.time),
+            "monitor": self.monitor.saved(),
+            "transitions": self.transitions and self.transitions.saved(),
+            "instant": [self.instant.began, self.instant.count],
+            "ahead": [self.entered, self.stretch],
+        }
+
+    def _restore(self, saved: Mapping[str, Any]) -> Boundary:
+        record = self.record
+        here = record.goes_on(*restored_boundaries(saved["before"], saved["here"]))
+        self.segments = int(saved["segments"])
+        record.taken = int(saved["taken"]) if saved["until"] == self.prepared.until else 0
+        record.steps, record.rhs_evaluations = int(saved["steps"]), int(saved["rhs_evaluations"])
+        record.wall_seconds = float(saved["wall_seconds"])
+        record.restore(saved["tally"], saved["recent"])
+        self.monitor.restore(saved["monitor"])
+        if self.transitions is not None:
+            self.transitions.restore(saved["transitions"])
+        self.instant.began, self.instant.count = float(saved["instant"][0]), saved["instant"][1]
+        self.entered, self.stretch = map(float, saved["ahead"])
+        return here
 
     def _start(self, here: Boundary) -> tuple[Boundary, Verdict]:
         stop = self._stopped_at_start(here)
@@ -241,9 +360,7 @@ class _Run:
     # -- one segment --------------------------------------------------------------------------
 
     def _segment(self, here: Boundary, boundary: float) -> SegmentEnd:
-        count = len(self.record.samples)
-        last = int(np.searchsorted(self.along, self.sign * boundary, side="right"))
-        at = self.ordered[count : max(count, last)]
+        at = self.schedule.up_to(self.record.taken, boundary)
         start = State(here.time, here.state, self.record.modes[here.mode])
         if self.transitions is None:
             try:
@@ -252,7 +369,7 @@ class _Run:
                 end = self._up_to_loss(start, at)
         else:
             end = self._up_to_guards(self.transitions, here, start, boundary, at)
-        self._keep(end.samples, here)
+        self._sampled(at, end.samples, here)
         for hit in end.hits[:-1] if self._left_chart(end) else end.hits:
             if self.prepared.problem.guarded[hit.index].then.reset is None:
                 self._happened(hit, here)
@@ -444,6 +561,7 @@ class _Run:
     def _jumped(self, here: Boundary, jump: Jump) -> Boundary:
         after = self._in_mode(here, jump.x, jump.p)
         self._wrap(after)
+        self._sample_event(here)
         impact = jump.impact
         for index, fired in jump.events.items():
             name = self.prepared.problem.events[index].name
@@ -468,7 +586,10 @@ class _Run:
                 joined = tuple(sorted({*events[known].fired, fired}))
                 events[known] = replace(events[known], fired=joined)
                 return
+        if self.record.known(name, hit.time, near, fired):
+            return
         events.append(Happening(hit.time, name, place, fired=(fired,)))
+        self._sample_event(place)
 
     def _stopped_at_start(self, here: Boundary) -> Verdict:
         """Find a stopping event whose guard is past zero already: a crossing cannot show it."""
@@ -493,30 +614,19 @@ class _Run:
 
     # -- samples and angles -------------------------------------------------------------------
 
-    def _take_samples_at_start(self, here: Boundary) -> None:
-        count = int(np.sum(self.times == self.prepared.start_time))
-        self._keep([here.state] * count, here)
-
-    def _keep(self, samples: Iterable[np.ndarray], here: Boundary) -> None:
+    def _sampled(self, times: np.ndarray, samples: Iterable[np.ndarray], here: Boundary) -> None:
         """Keep samples wrapped, so that what is computed from them loses no digits."""
-        for sample in samples:
-            self.record.samples.append(sample)
-            self.record.sampled_at.append(here)
+        for moment, sample in zip(times.tolist(), samples, strict=False):
+            self.record.take(moment, sample, here)
+            self.record.taken += 1
+
+    def _sample_event(self, place: Boundary) -> None:
+        if self.samples_events:
+            self.record.take(place.time, place.state, place)
 
     def _wrap(self, here: Boundary) -> None:
-        """Take whole turns out of the angles, exactly."""
-        if not self.angles.size:
-            return
-        if all(abs(here.state[index]) <= math.pi for index in self.prepared.wrapped):
-            return
-        angles = here.state[self.angles]
-        turns = np.round(angles / (2.0 * math.pi))
-        if not np.all(np.isfinite(turns)):
-            return
-        for part in TURN_PARTS:
-            angles = angles - turns * part
-        here.state[self.angles] = angles
-        here.turns += turns.astype(int)
+        if self.angles.size:
+            wrap(here.state, here.turns, self.prepared.wrapped)
 
     # -- how it ends --------------------------------------------------------------------------
 
@@ -534,9 +644,10 @@ class _Run:
         lost = self.monitor.breach or self.monitor.lost_grip
         assert lost is not None
         record, until = self.record, lost.last_time
-        kept = int(np.sum(self.along[: len(record.samples)] <= self.sign * until))
-        del record.samples[kept:], record.sampled_at[kept:]
-        record.events = [e for e in record.events if self.sign * (e.time - until) <= 0]
+        record.cut(until, self.sign)
+        if self.keeper is not None:
+            removed = self.keeper.cut(until, self.sign)
+            record.tally = replace(record.tally, events=record.tally.events - removed)
         while len(record.boundaries) > 1 and self.sign * (record.boundaries[-1].time - until) > 0:
             record.boundaries.pop()
         here = record.boundaries[-1]
@@ -586,14 +697,17 @@ class _Run:
 
     def _point(self, moment: float) -> Point:
         """Integrate from the last boundary before a time, with the run's own solver."""
-        problem = self.prepared.problem
-        first, last = self.record.boundaries[0], self.record.boundaries[-1]
-        low, high = min(first.time, last.time), max(first.time, last.time)
+        problem, first = self.prepared.problem, self.prepared.start_time
+        last = self.record.boundaries[-1]
+        low, high = min(first, last.time), max(first, last.time)
         if not is_number(moment):
             raise OutOfRangeError(f"the time is {moment!r}, but must be a number")
         if not low <= moment <= high:
             raise OutOfRangeError(f"the run covers {low:g} to {high:g} s, not t = {moment:g} s")
-        here = [b for b in self.record.boundaries if self.sign * (b.time - moment) <= 0.0][-1]
+        passed = [b for b in self.record.boundaries if self.sign * (b.time - moment) <= 0.0]
+        if not passed:
+            return self._point_of_part(moment)
+        here = passed[-1]
         state, values = here.state, self.record.modes[here.mode]
         if moment != here.time:
             end = self._solve(
@@ -609,28 +723,15 @@ class _Run:
         named = self.assembly.named([place])[0]
         return Point(moment, named | {n: float(v) for n, v in numbers})
 
+    def _point_of_part(self, moment: float) -> Point:
+        """Integrate a part that is on disk again, up to a time of it."""
+        assert self.keeper is not None
+        checkpoint = self.keeper.before(moment, self.sign)
+        prepared = replace(self.prepared, until=moment)
+        again = _Run(prepared, [moment], None, resumed=checkpoint)
+        again.ended()
+        return again._point(moment)
+
 
 def _ignore(block: StepBlock) -> None:
     """Watch nothing."""
-
-
-@contextmanager
-def _interruptible() -> Iterator[Callable[[], bool]]:
-    """Turn the first Ctrl-C into a flag, so that the segment under way is finished and kept."""
-    pressed: list[int] = []
-    if threading.current_thread() is not threading.main_thread():
-        yield lambda: False
-        return
-    previous = signal.getsignal(signal.SIGINT)
-
-    def remember(number: int, frame: FrameType | None) -> None:
-        if pressed:
-            signal.signal(signal.SIGINT, previous)
-            raise KeyboardInterrupt
-        pressed.append(number)
-
-    signal.signal(signal.SIGINT, remember)
-    try:
-        yield lambda: bool(pressed)
-    finally:
-        signal.signal(signal.SIGINT, previous)

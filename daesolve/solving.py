@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 
 from daesolve.errors import OutOfRangeError
 from daesolve.formulations import Formulation
@@ -12,6 +13,7 @@ from daesolve.request import DEFAULT_RATE, RankLoss, Redundant, Request
 from daesolve.sampling import At
 from daesolve.simulation import Progress, simulate
 from daesolve.solvers import Solver
+from daesolve.stored_runs import Destination, begin
 from daesolve.system import System
 from daesolve.trajectory import Trajectory
 from daesolve.verification import verifier
@@ -36,6 +38,7 @@ def solve(
     redundant_weights: Mapping[str, float] | None = None,
     rank_loss: RankLoss = "stop",
     progress: Progress | None = None,
+    store: Path | str | Destination | None = None,
 ) -> Trajectory:
     """Integrate a system and show how far the result can be trusted.
 
@@ -79,6 +82,10 @@ def solve(
         What to do where constraints depend on each other at isolated positions: "stop" or "pass".
     progress
         Called after each segment with the time reached, the monitor and the number of events.
+    store
+        A directory, new or empty, in which the run is kept part by part while it goes on; memory
+        does not grow with it, and `daesolve.resume` goes on where it was stopped or killed. Without
+        `at`, samples are even.
 
     Returns
     -------
@@ -91,27 +98,28 @@ def solve(
         The request cannot be run; see `daesolve.errors`. What fails during the run does not
         raise: it is the trajectory's `outcome` and `message`.
     """
-    prepared = prepare(
-        system,
-        Request(
-            until=until,
-            start_time=start_time,
-            parameters=parameters or {},
-            initial=initial or {},
-            guess=guess or {},
-            formulation=formulation,
-            solver=solver,
-            default_rate=default_rate,
-            scales=scales or {},
-            redundant=redundant,
-            redundant_weights=redundant_weights or {},
-            rank_loss=rank_loss,
-        ),
+    request = Request(
+        until=until,
+        start_time=start_time,
+        parameters=parameters or {},
+        initial=initial or {},
+        guess=guess or {},
+        formulation=formulation,
+        solver=solver,
+        default_rate=default_rate,
+        scales=scales or {},
+        redundant=redundant,
+        redundant_weights=redundant_weights or {},
+        rank_loss=rank_loss,
     )
+    prepared = prepare(system, request)
     if isinstance(verify, Solver):
         verifier(prepared, verify)
     elif not isinstance(verify, bool):
         raise OutOfRangeError(f"verify is {verify!r}, but must be True, False or a solver")
+    if store is not None:
+        destination = store if isinstance(store, Destination) else Destination(Path(store))
+        return begin(prepared, request, at, verify, progress, destination)
     run = simulate(prepared, at, progress)
     if verify and run.outcome.good:
         other = verify if isinstance(verify, Solver) else None

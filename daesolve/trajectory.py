@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from enum import Enum
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from daesolve.errors import OutOfRangeError, unknown_name
+from daesolve.archive import NotARunError, Stored
+from daesolve.errors import MissingPackageError, OutOfRangeError, unknown_name
+
+if TYPE_CHECKING:
+    import pandas
+    import xarray
 
 
 class Outcome(Enum):
@@ -177,20 +183,108 @@ class Point:
         return self.values[name]
 
 
+class Recorded(Protocol):
+    """The series of a run, wherever they are: see `Samples`."""
+
+    @property
+    def times(self) -> np.ndarray: ...  # noqa: D102
+    @property
+    def states(self) -> Mapping[str, np.ndarray]: ...  # noqa: D102
+    @property
+    def reactions(self) -> Mapping[str, np.ndarray]: ...  # noqa: D102
+    @property
+    def outputs(self) -> Mapping[str, np.ndarray]: ...  # noqa: D102
+    @property
+    def events(self) -> Sequence[EventRecord]: ...  # noqa: D102
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """The series of a run in memory.
+
+    Parameters
+    ----------
+    times
+        (k,) s
+    states, reactions, outputs
+        Name -> (k,).
+    events
+        What happened.
+    """
+
+    times: np.ndarray
+    states: Mapping[str, np.ndarray]
+    reactions: Mapping[str, np.ndarray]
+    outputs: Mapping[str, np.ndarray]
+    events: Sequence[EventRecord] = ()
+
+
+class _Columns(Mapping[str, np.ndarray]):
+    """Series on disk, each read when it is asked for."""
+
+    def __init__(self, stored: Stored, columns: Mapping[str, str]) -> None:
+        self._stored, self._columns = stored, columns
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self._stored.column(self._columns[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+
+class StoredSamples:
+    """The series of a run on disk: read when they are asked for, and not kept."""
+
+    def __init__(self, stored: Stored) -> None:
+        self.stored = stored
+        columns = stored.manifest["columns"]
+        self.states = _Columns(stored, columns["states"])
+        self.reactions = _Columns(stored, columns["reactions"])
+        self.outputs = _Columns(stored, columns["outputs"])
+
+    @property
+    def times(self) -> np.ndarray:
+        """(k,) s, in the direction of the run."""
+        return self.stored.column("t")
+
+    @property
+    def events(self) -> tuple[EventRecord, ...]:
+        """What happened."""
+        return self.first_events(None)
+
+    def first_events(self, count: int | None) -> tuple[EventRecord, ...]:
+        """Return the first events, or all of them."""
+        columns = self.stored.manifest["event_columns"]
+        return tuple(event_of_row(row, columns) for row in self.stored.events(count))
+
+    def thinned(self, stride: int) -> Samples:
+        """Return every so-many-th sample, and no events."""
+        kinds = self.stored.manifest["columns"]
+        columns = [kinds[kind] for kind in ("states", "reactions", "outputs")]
+        wanted = ["t", *(column for named in columns for column in named.values())]
+        table = self.stored.columns(wanted, every=stride)
+        states, reactions, outputs = (
+            {name: table[column] for name, column in named.items()} for named in columns
+        )
+        return Samples(table["t"], states, reactions, outputs)
+
+
 @dataclass(frozen=True, eq=False)
 class Trajectory:
     """A run's result.
 
     Parameters
     ----------
-    times
-        (k,) the sample times that were reached.
-    states, reactions, outputs
-        Name -> (k,) values at the sample times; angles are unwrapped.
+    samples
+        The series, in memory or on disk: `times`, `states`, `reactions`, `outputs` and `events`
+        are those of it.
     drift
         By the name of the goal (and of its hidden constraint, `contact_dot`).
-    events, event_count
-        What happened.
+    event_count
+        How many events there were.
     outcome, message, end_time
         How and when it ended.
     start
@@ -203,18 +297,17 @@ class Trajectory:
         What was run: formulation, solver, rates, tolerances, parameters and notes.
     statistics, verification
         Cost, and the repeated run if there was one.
+    conditioning
+        By goal, the smallest grip of its reaction over every accepted step: its pivot in the
+        elimination, relative to its typical size. Zero is a loss of rank.
 
     Examples
     --------
     `run["x"]`, `run.reactions["rod"]`, `run.drift["energy"].max_relative`, `run.at(12.5)["y_dot"]`
     """
 
-    times: np.ndarray
-    states: Mapping[str, np.ndarray]
-    reactions: Mapping[str, np.ndarray]
-    outputs: Mapping[str, np.ndarray]
+    samples: Recorded
     drift: Mapping[str, Drift]
-    events: tuple[EventRecord, ...]
     event_count: int
     outcome: Outcome
     message: str
@@ -225,7 +318,44 @@ class Trajectory:
     description: Mapping[str, Any]
     statistics: Statistics
     verification: Verification | None = None
+    conditioning: Mapping[str, float] = field(default_factory=dict)
     _evaluate: Callable[[float], Point] | None = field(default=None, repr=False)
+
+    @classmethod
+    def from_run(cls, directory: Path | str) -> Trajectory:
+        """Read a run on disk, finished or not; its samples are read when they are asked for.
+
+        Raises
+        ------
+        ArchiveError
+            There is no run, or it is damaged.
+        """
+        return _read(Stored(directory))
+
+    @property
+    def times(self) -> np.ndarray:
+        """The sample times that were reached, (k,) s."""
+        return self.samples.times
+
+    @property
+    def states(self) -> Mapping[str, np.ndarray]:
+        """Name -> (k,) at the sample times; angles are unwrapped."""
+        return self.samples.states
+
+    @property
+    def reactions(self) -> Mapping[str, np.ndarray]:
+        """Name -> (k,) at the sample times."""
+        return self.samples.reactions
+
+    @property
+    def outputs(self) -> Mapping[str, np.ndarray]:
+        """Name -> (k,) at the sample times."""
+        return self.samples.outputs
+
+    @property
+    def events(self) -> Sequence[EventRecord]:
+        """What happened."""
+        return self.samples.events
 
     def __getitem__(self, name: str) -> np.ndarray:
         """Return the samples of a state, a reaction or an output; "t" is the time."""
@@ -246,5 +376,210 @@ class Trajectory:
             The run does not cover this time.
         """
         if self._evaluate is None:
-            raise OutOfRangeError("this trajectory holds samples alone and cannot be continued")
+            raise OutOfRangeError(
+                "this trajectory holds samples alone and cannot be continued; "
+                "daesolve.resume(DIR) gives one that can"
+            )
         return self._evaluate(time)
+
+    def thinned(self, rows: int) -> Trajectory:
+        """Return the trajectory in memory with at most so many samples, evenly chosen, and events.
+
+        Parameters
+        ----------
+        rows
+            At least 2: the first and the last sample are always there. Of the events, the first
+            ones are.
+        """
+        if rows < 2:
+            raise OutOfRangeError(f"rows is {rows!r}, but must be >= 2")
+        if isinstance(self.samples, StoredSamples):
+            count = self.samples.stored.rows
+            stride = _stride(count, rows)
+            series = self.samples.thinned(stride)
+            events = self.samples.first_events(rows)
+            last = self.samples.thinned(max(count - 1, 1))
+        else:
+            count = len(self.times)
+            stride = _stride(count, rows)
+            series = _every(self.samples, slice(None, None, stride))
+            events = tuple(self.events[:rows])
+            last = _every(self.samples, slice(-1, None))
+        if count and (count - 1) % stride:
+            series = _joined(series, _every(last, slice(-1, None)))
+        return replace(self, samples=replace(series, events=events))
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return the samples as a table: states, outputs and reactions over the time `t`.
+
+        A reaction is called `reaction_<name>` where its name is that of a state or an output.
+
+        Raises
+        ------
+        MissingPackageError
+            pandas is not installed.
+        """
+        try:
+            import pandas
+        except ImportError:
+            raise MissingPackageError("pandas", "tables") from None
+        columns = {**self.states, **self.outputs}
+        for name, values in self.reactions.items():
+            columns[f"reaction_{name}" if name in columns else name] = values
+        return pandas.DataFrame(columns, index=pandas.Index(self.times, name="t"))
+
+    def to_xarray(self) -> xarray.Dataset:
+        """Return the samples as a data set over the dimension `t`, with units.
+
+        Raises
+        ------
+        MissingPackageError
+            xarray is not installed.
+        """
+        try:
+            import xarray
+        except ImportError:
+            raise MissingPackageError("xarray", "tables") from None
+        table = self.to_pandas()
+        data = xarray.Dataset.from_dataframe(table)
+        for name in data.data_vars:
+            unit = self.units.get(str(name).removeprefix("reaction_"), "")
+            data[name].attrs["units"] = self.units.get(str(name), unit)
+        data["t"].attrs["units"] = "s"
+        return data
+
+
+def _stride(count: int, rows: int) -> int:
+    """Return the step through so many samples that leaves room for the last one."""
+    return max(-(-count // (rows - 1)) if count > rows else 1, 1)
+
+
+def _every(samples: Recorded, part: slice) -> Samples:
+    return Samples(
+        samples.times[part],
+        {name: values[part] for name, values in samples.states.items()},
+        {name: values[part] for name, values in samples.reactions.items()},
+        {name: values[part] for name, values in samples.outputs.items()},
+    )
+
+
+def _joined(first: Samples, second: Samples) -> Samples:
+    def both(a: Mapping[str, np.ndarray], b: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:
+        return {name: np.append(values, b[name]) for name, values in a.items()}
+
+    return Samples(
+        np.append(first.times, second.times),
+        both(first.states, second.states),
+        both(first.reactions, second.reactions),
+        both(first.outputs, second.outputs),
+    )
+
+
+# -- on disk --------------------------------------------------------------------------------------
+
+
+def row_of_event(event: EventRecord) -> dict[str, Any]:
+    """Return an event as a row of a table: see `event_of_row`."""
+    row: dict[str, Any] = {"t": event.time, "event": event.name, "fired": list(event.fired)}
+    row |= {f"x_{name}": value for name, value in event.detail.items()}
+    row |= {f"after_{name}": value for name, value in (event.after or {}).items()}
+    if event.impact is not None:
+        row |= {f"impulse_{name}": value for name, value in event.impact.impulses.items()}
+        row["kinetic_before"] = event.impact.kinetic_before
+        row["kinetic_after"] = event.impact.kinetic_after
+        row["carnot"] = event.impact.carnot
+    return row
+
+
+def event_of_row(row: Mapping[str, Any], columns: Mapping[str, Sequence[str]]) -> EventRecord:
+    """Return the event of a row.
+
+    Parameters
+    ----------
+    row
+        Column -> value, None where the event has none.
+    columns
+        The names under "detail", "after" and "impulses" of an event.
+    """
+
+    def named(kind: str, prefix: str) -> dict[str, float] | None:
+        values = {name: row.get(f"{prefix}_{name}") for name in columns[kind]}
+        found = {name: value for name, value in values.items() if value is not None}
+        return found or None
+
+    impact = None
+    if row.get("kinetic_before") is not None:
+        impulses = named("impulses", "impulse") or {}
+        impact = Impact(impulses, row["kinetic_before"], row["kinetic_after"], row["carnot"])
+    fired = tuple(int(guard) for guard in row["fired"])
+    detail = named("detail", "x") or {}
+    return EventRecord(row["t"], row["event"], detail, named("after", "after"), fired, impact)
+
+
+def summary_of(run: Trajectory) -> dict[str, Any]:
+    """Return a trajectory without its series, for the archive."""
+    return {
+        "outcome": run.outcome.value,
+        "message": run.message,
+        "end_time": run.end_time,
+        "event_count": run.event_count,
+        "drift": {name: asdict(drift) for name, drift in run.drift.items()},
+        "start": dict(run.start),
+        "end_state": dict(run.end_state),
+        "units": dict(run.units),
+        "description": dict(run.description),
+        "statistics": asdict(run.statistics),
+        "verification": None if run.verification is None else asdict(run.verification),
+        "conditioning": dict(run.conditioning),
+    }
+
+
+def _read(stored: Stored) -> Trajectory:
+    told = stored.result
+    if told is None:
+        told = _unfinished(stored)
+    verification = told["verification"]
+    return Trajectory(
+        samples=StoredSamples(stored),
+        drift={name: _drift(entry) for name, entry in told["drift"].items()},
+        event_count=told["event_count"],
+        outcome=Outcome(told["outcome"]),
+        message=told["message"],
+        end_time=told["end_time"],
+        start={name: (given, value) for name, (given, value) in told["start"].items()},
+        end_state=told["end_state"],
+        units=told["units"],
+        description=told["description"],
+        statistics=Statistics(**told["statistics"]),
+        verification=None if verification is None else Verification(**verification),
+        conditioning=told["conditioning"],
+    )
+
+
+def _unfinished(stored: Stored) -> Mapping[str, Any]:
+    """Return what is known of a run that is under way, or was stopped, from its last checkpoint."""
+    directory = str(stored.directory)
+    if not stored.last:
+        raise NotARunError(
+            f"the run in {directory!r} has not come to the end of its first part yet: nothing can "
+            "be read of it so far"
+        )
+    so_far = stored.checkpoint(stored.last)["so_far"]
+    told = {**stored.manifest["told"], **so_far, "verification": None}
+    told["description"] = {
+        **told["description"],
+        "notes": told["description"]["notes"] + so_far["notes"],
+    }
+    told["outcome"] = Outcome.INTERRUPTED.value
+    told["message"] = (
+        f"under way, at t = {told['end_time']:g} s so far"
+        if stored.locked
+        else f"not finished: what was computed up to t = {told['end_time']:g} s is kept, and "
+        f"`daesolve resume {directory}` goes on"
+    )
+    return told
+
+
+def _drift(entry: Mapping[str, Any]) -> Drift:
+    history = tuple((float(time), float(value)) for time, value in entry["history"])
+    return Drift(**{**entry, "history": history})

@@ -17,6 +17,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import casadi as ca
@@ -123,6 +124,17 @@ class Transitions:
     def fresh(self) -> Transitions:
         """Return the transitions of a run that has seen nothing yet."""
         return Transitions(self.dynamics, self.plan, self.problem, self._scales)
+
+    def saved(self) -> dict[str, Any]:
+        """Return what this run has seen, to go on from in another process."""
+        return {"largest": self._largest, "armed": self._armed, "passed": self._passed}
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """Go on from what `saved` returned."""
+        self._largest = np.array(saved["largest"], dtype=float)
+        self.tolerances = TOGETHER * self._largest[self._owners]
+        self._armed = np.array(saved["armed"], dtype=bool)
+        self._passed = np.array(saved["passed"], dtype=float)
 
     def check_start(self, time: float, x: np.ndarray, p: np.ndarray) -> None:
         """Refuse a start beyond a barrier of the state, from where no motion is meant.

@@ -1,0 +1,83 @@
+"""The progress bar of a run."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+from daesolve.monitors import Monitor
+from daesolve.simulation import Progress as Told
+
+LOOKED_AT_EVERY = 0.1
+"""s of wall time between two looks at the drift, which cost more than a segment may."""
+
+
+@contextmanager
+def shown(label: str, begin: float, end: float, *, quiet: bool) -> Iterator[Told | None]:
+    """Show a bar on standard error while a run goes on, where that is a terminal.
+
+    Parameters
+    ----------
+    label
+        What is run.
+    begin, end
+        s
+    quiet
+        Show nothing.
+    """
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("t = {task.fields[time]:.6g} s"),
+        TextColumn("{task.fields[speed]} s/s"),
+        TextColumn("events {task.fields[events]}"),
+        TextColumn("drift {task.fields[drift]}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        start = _Start()
+        fields = {"time": begin, "events": 0, "drift": "…", "speed": "…"}
+        task = bar.add_task(label, total=abs(end - begin), **fields)
+
+        def update(reached: float, monitor: Monitor, events: int) -> None:
+            elapsed = start.elapsed(reached)
+            if elapsed is None:
+                return
+            simulated, wall = elapsed
+            worst = max((entry.max_relative for entry in monitor.drift().values()), default=0.0)
+            bar.update(
+                task,
+                completed=abs(reached - begin),
+                time=reached,
+                events=events,
+                drift=f"{worst:.1e}",
+                speed=f"{abs(simulated) / wall:.3g}" if wall > 0.0 else "…",
+            )
+
+        yield update
+
+
+class _Start:
+    """Where this process began to integrate: a run that goes on has been under way before."""
+
+    def __init__(self) -> None:
+        self.time: float | None = None
+        self.wall = self.last = time.perf_counter()
+
+    def elapsed(self, reached: float) -> tuple[float, float] | None:
+        """Return simulated and wall time since the start; None where that was told just now."""
+        now = time.perf_counter()
+        if self.time is None:
+            self.time, self.wall = reached, now
+        elif now - self.last < LOOKED_AT_EVERY:
+            return None
+        self.last = now
+        return reached - self.time, now - self.wall

@@ -1,0 +1,205 @@
+"""The commands `daesolve run` and `daesolve resume`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from daesolve import reporting
+from daesolve.archive import Stored
+from daesolve.cli import options
+from daesolve.cli.arguments import (
+    COULD_NOT_GO_ON,
+    AsJson,
+    CaseName,
+    Changes,
+    ModelName,
+    ParameterFile,
+    ProblemName,
+    Quiet,
+    StartValues,
+)
+from daesolve.cli.progress import shown
+from daesolve.errors import OutOfRangeError
+from daesolve.resuming import resume as go_on
+from daesolve.sampling import At, every, every_event
+from daesolve.trajectory import Outcome, Trajectory
+
+
+def run(
+    problem: ProblemName,
+    case: CaseName = None,
+    model: ModelName = None,
+    set_: Changes = None,
+    parameters: ParameterFile = None,
+    initial: StartValues = None,
+    until: Annotated[float | None, typer.Option(help="The end of the run, s.")] = None,
+    at: Annotated[
+        str | None,
+        typer.Option(metavar="T1,T2,...|events", help="Sample times in s, or at each event."),
+    ] = None,
+    interval: Annotated[
+        float | None, typer.Option("--every", metavar="DT", help="Sample at an interval, s.")
+    ] = None,
+    formulation: Annotated[
+        str | None,
+        typer.Option(
+            help="How the equations are formulated; feedback, or projected to pass a rank loss."
+        ),
+    ] = None,
+    rate: Annotated[
+        list[str] | None,
+        typer.Option(metavar="[GOAL=]VALUE|off|auto", help="Feedback rates, 1/s."),
+    ] = None,
+    redundant: Annotated[
+        str, typer.Option(help="Constraints that depend on each other: error, drop, minimum-norm.")
+    ] = "error",
+    rank_loss: Annotated[
+        str | None,
+        typer.Option(
+            help="Where constraints lose rank at isolated positions: stop, pass; else the case's."
+        ),
+    ] = None,
+    solver: Annotated[str | None, typer.Option(help="The solver; see `daesolve doctor`.")] = None,
+    rtol: Annotated[float | None, typer.Option(help="Relative tolerance of a step.")] = None,
+    atol: Annotated[float | None, typer.Option(help="Absolute tolerance of a step.")] = None,
+    fixed_step: Annotated[
+        float | None, typer.Option(help="A step that is taken whatever the error, s (dop853).")
+    ] = None,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Repeat with a tightened tolerance and compare.")
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="A directory in which the run is kept, with its report."),
+    ] = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Integrate a case of a problem and report how far the result can be trusted."""
+    _one_of("--redundant", redundant, ("error", "drop", "minimum-norm"))
+    if rank_loss is not None:
+        _one_of("--rank-loss", rank_loss, ("stop", "pass"))
+    bound = options.case(problem, case, model, parameters, set_ or [], initial or [])
+    samples, last = _samples(at, interval)
+    until = last if until is None else until
+    settings: dict[str, Any] = {
+        "formulation": options.formulation(formulation, rate or []),
+        "solver": options.solver(solver, rtol, atol, fixed_step),
+        "verify": verify,
+        "redundant": redundant,
+        "store": out,
+    }
+    if rank_loss is not None:
+        settings["rank_loss"] = rank_loss
+    if samples is not None:
+        settings["at"] = samples
+    end = until if until is not None else bound.case.until
+    label = f"{bound.problem.name} · {bound.case.name}"
+    with (
+        _stoppable(out),
+        shown(label, bound.case.start_time, end, quiet=quiet or as_json) as progress,
+    ):
+        trajectory = bound.solve(until, progress=progress, **settings)
+    _told_of(trajectory, bound.identity(), out, as_json=as_json, quiet=quiet)
+
+
+def resume(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A run of `--out`.")],
+    until: Annotated[float | None, typer.Option(help="A farther end of the run, s.")] = None,
+    any_version: Annotated[
+        bool,
+        typer.Option("--any-version", help="Go on although packages or the processor changed."),
+    ] = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Go on with a run that was stopped or killed, or extend one that is finished."""
+    manifest = Stored(directory).manifest
+    identity: Mapping[str, Any] = manifest["identity"]
+    begin = manifest["request"]["start_time"]
+    end = manifest["horizons"][-1] if until is None else until
+    label = " · ".join(str(identity[key]) for key in ("problem", "case") if identity.get(key))
+    with (
+        _stoppable(directory),
+        shown(label or str(directory), begin, end, quiet=quiet or as_json) as progress,
+    ):
+        trajectory = go_on(
+            directory,
+            until,
+            any_version=any_version,
+            progress=progress,
+            tell=lambda sentence: typer.echo(f"daesolve: {sentence}", err=True),
+        )
+    _told_of(trajectory, identity, directory, as_json=as_json, quiet=quiet)
+
+
+def _told_of(
+    trajectory: Trajectory,
+    identity: Mapping[str, Any],
+    out: Path | None,
+    *,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Write the report of a run, print what was asked for, and end with the right status."""
+    page = None if out is None or trajectory.outcome is Outcome.INTERRUPTED else _reported(out)
+    if as_json:
+        typer.echo(reporting.dump(reporting.document(trajectory, identity)))
+    elif not quiet and (out is None or page is not None):
+        told = trajectory if out is None else trajectory.thinned(2)
+        Console().print(reporting.summary(reporting.document(told, identity)))
+        if page is not None:
+            typer.echo(f"report: {page}")
+    if not trajectory.outcome.good:
+        told = out is None or trajectory.outcome is Outcome.INTERRUPTED
+        kept = "" if told else f"; what was computed is in {out}"
+        typer.echo(f"daesolve: {trajectory.outcome.value}: {trajectory.message}{kept}", err=True)
+        raise typer.Exit(COULD_NOT_GO_ON)
+
+
+def _reported(out: Path) -> Path | None:
+    """Write the report; a full disk must not cost the word about the run."""
+    try:
+        return reporting.rebuild([out])
+    except OSError as error:
+        typer.echo(
+            f"daesolve: the run is kept, but its report could not be written ({error}): "
+            f"`daesolve report {out}` makes it",
+            err=True,
+        )
+        return None
+
+
+@contextmanager
+def _stoppable(directory: Path | None) -> Iterator[None]:
+    """End a run that is stopped at once with a sentence that says how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        begun = directory is not None and (directory / "manifest.json").is_file()
+        how = f"; `daesolve resume {directory}` goes on" if begun else ""
+        typer.echo(f"daesolve: interrupted{how}", err=True)
+        raise typer.Exit(COULD_NOT_GO_ON) from None
+
+
+def _samples(at: str | None, interval: float | None) -> tuple[At, float | None]:
+    """Return the sample times, and the end that a list of them tells."""
+    if at is not None and interval is not None:
+        raise OutOfRangeError("--at and --every both say when to sample: give one of them")
+    if interval is not None:
+        return every(interval), None
+    if at == "events":
+        return every_event(), None
+    listed = options.times(at)
+    return listed, None if listed is None else listed[-1]
+
+
+def _one_of(option: str, given: str, known: tuple[str, ...]) -> None:
+    if given not in known:
+        raise OutOfRangeError(f"{option} is {given!r}, but must be one of {', '.join(known)}")

@@ -1,0 +1,104 @@
+"""Going on with a run on disk, its system posed again from what its manifest names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from daesolve import registry
+from daesolve.archive import Stored
+from daesolve.errors import NotResumableError
+from daesolve.preparation import prepare
+from daesolve.problem import BoundCase
+from daesolve.simulation import Progress
+from daesolve.stored_runs import Tell, go_on, restored_request
+from daesolve.system import System
+from daesolve.trajectory import Trajectory
+from daesolve.versions import processor, versions
+
+
+def resume(
+    directory: Path | str,
+    until: float | None = None,
+    *,
+    source: System | BoundCase | None = None,
+    any_version: bool = False,
+    progress: Progress | None = None,
+    tell: Tell | None = None,
+) -> Trajectory:
+    """Go on with a run that was stopped or killed, or extend one that is finished.
+
+    The samples, events and drift are those of a run that was never stopped, bit for bit. Parts
+    that are damaged are computed again.
+
+    Parameters
+    ----------
+    directory
+        Of `solve(..., store=...)` or `daesolve run ... --out`.
+    until
+        A farther end, s; what is there is not changed.
+    source
+        The system, where the run's was not posed by an installed problem or a file.
+    any_version
+        Go on although packages or the processor are others than those of the beginning: what
+        follows may then differ in the last digits from a run that was not stopped.
+    progress
+        As in `solve`.
+    tell
+        Called with a sentence for each thing that was found amiss and mended.
+
+    Returns
+    -------
+    Trajectory
+        Of the whole run, its samples on disk.
+
+    Raises
+    ------
+    ArchiveError
+        There is no run in the directory, another process is writing it, or it cannot be read.
+    NotResumableError
+        Its system is not known, it was made by other versions, or it ended for good.
+    OutOfRangeError
+        It reaches farther than `until` already.
+    """
+    stored = Stored(directory)
+    if not any_version:
+        _check_versions(stored)
+    system = _system(stored, source)
+    prepared = prepare(system, restored_request(stored.manifest["request"]))
+    return go_on(directory, prepared, until, progress, tell)
+
+
+def _check_versions(stored: Stored) -> None:
+    here: dict[str, str] = {**versions(), "processor": processor()}
+    there: dict[str, str] = {
+        **stored.manifest["versions"],
+        "processor": stored.manifest["processor"],
+    }
+    others = [
+        f"{name} {there.get(name, 'absent')} (here {here.get(name, 'absent')})"
+        for name in dict.fromkeys([*there, *here])
+        if name != "python" and there.get(name) != here.get(name)
+    ]
+    if others:
+        raise NotResumableError(
+            f"the run in {str(stored.directory)!r} was begun with {', '.join(others)}: what "
+            "follows might differ in the last digits; go on with what it was begun with, or allow "
+            "it (any_version=True, --any-version)"
+        )
+
+
+def _system(stored: Stored, source: System | BoundCase | None) -> System:
+    if isinstance(source, BoundCase):
+        return source.system
+    if source is not None:
+        return source
+    named: Mapping[str, Any] | None = stored.manifest["source"]
+    if named is None:
+        raise NotResumableError(
+            f"the run in {str(stored.directory)!r} is of a system that no installed problem poses: "
+            "go on from Python, with daesolve.resume(DIR, source=system)"
+        )
+    found = registry.problem(named["path"] or named["problem"])
+    return found.system(named["model"], named["structure"])
