@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from daesolve.archive import Stored, Writer
-from daesolve.archive.files import events_file, samples_file
-from daesolve.archive.tables import read_parquet
 from daesolve.preparation import Prepared
 from daesolve.record import Assembly, Boundary, Record
 from daesolve.trajectory import Outcome, StoredSamples, row_of_event
@@ -184,9 +181,7 @@ class Keeper:
             checkpoint = stored.checkpoint(number)
             if sign * (checkpoint["here"]["time"] - until) <= 0.0:
                 break
-            samples, events = (
-                _times(file(self.writer.directory, number)) for file in (samples_file, events_file)
-            )
+            samples, events = stored.part_times(number)
             kept = int(np.sum(sign * (samples - until) <= 0.0))
             kept_events = int(np.sum(sign * (events - until) <= 0.0))
             self.writer.cut(number, kept, kept_events, {**checkpoint, "taken_back": until})
@@ -233,11 +228,6 @@ class Keeper:
         if not rows:
             return None
         return {column: [row.get(column) for row in rows] for column in self._event_columns}
-
-
-def _times(file: Path) -> np.ndarray:
-    """Return the times in a table of a part, (k,) s; none where there is no table."""
-    return read_parquet(file, ["t"]).column("t").to_numpy() if file.exists() else np.empty(0)
 
 
 def _event_table_columns(columns: Mapping[str, Sequence[str]]) -> list[str]:

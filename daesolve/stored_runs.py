@@ -125,12 +125,13 @@ def go_on(
         if tell is not None and writer.taken_over is not None:
             tell(writer.taken_over)
         prepared = _as_begun(prepared, writer)
-        stored = Stored(directory)
-        horizons = _horizons(stored, prepared, until)
+        run = _mended(Stored(directory), prepared, writer, tell)
+        if run is not None:
+            return run
+        horizons = _horizons(Stored(directory), prepared, until)
         if horizons != list(writer.manifest["horizons"]):
             writer.rewrite_manifest({**writer.manifest, "horizons": horizons})
             writer.remove_result()
-        run = _mended(stored, prepared, writer, tell)
         while run is None or run.outcome is Outcome.COMPLETED:
             stored = Stored(directory)
             stage, keeper = _stage(stored, prepared, writer, stored.last + 1)
@@ -308,7 +309,7 @@ def _stage(
 def _mended(
     stored: Stored, prepared: Prepared, writer: Writer, tell: Tell | None
 ) -> Trajectory | None:
-    """Compute damaged parts again; return the run if that did not come to its end."""
+    """Compute damaged parts again; return the run where that was interrupted."""
     at = restored_sampling(writer.manifest["sampling"])
     for number, reason in stored.damaged():
         if tell is not None:

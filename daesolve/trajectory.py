@@ -222,11 +222,11 @@ class Samples:
 class _Columns(Mapping[str, np.ndarray]):
     """Series on disk, each read when it is asked for."""
 
-    def __init__(self, stored: Stored, columns: Mapping[str, str]) -> None:
-        self._stored, self._columns = stored, columns
+    def __init__(self, read: Callable[[str], np.ndarray], columns: Mapping[str, str]) -> None:
+        self._read, self._columns = read, columns
 
     def __getitem__(self, name: str) -> np.ndarray:
-        return self._stored.column(self._columns[name])
+        return self._read(self._columns[name])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._columns)
@@ -241,14 +241,25 @@ class StoredSamples:
     def __init__(self, stored: Stored) -> None:
         self.stored = stored
         columns = stored.manifest["columns"]
-        self.states = _Columns(stored, columns["states"])
-        self.reactions = _Columns(stored, columns["reactions"])
-        self.outputs = _Columns(stored, columns["outputs"])
+        self.states = _Columns(self._read, columns["states"])
+        self.reactions = _Columns(self._read, columns["reactions"])
+        self.outputs = _Columns(self._read, columns["outputs"])
 
     @property
     def times(self) -> np.ndarray:
-        """(k,) s, in the direction of the run."""
-        return self.stored.column("t")
+        """(k,) s, in the direction of the run, or in the order in which they were listed."""
+        return self._read("t")
+
+    def _read(self, column: str) -> np.ndarray:
+        values = self.stored.column(column)
+        sampling = self.stored.manifest["sampling"]
+        if sampling["kind"] != "times":
+            return values
+        times, request = np.array(sampling["times"]), self.stored.manifest["request"]
+        sign = 1.0 if request["until"] >= request["start_time"] else -1.0
+        order = np.argsort(sign * times, kind="stable")[: len(values)]
+        # Beyond those that were listed there is the end of each stage that followed.
+        return np.append(values[np.argsort(order, kind="stable")], values[len(order) :])
 
     @property
     def events(self) -> tuple[EventRecord, ...]:

@@ -6,6 +6,7 @@ import errno
 import getpass
 import os
 import socket
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -53,13 +54,13 @@ def acquire(directory: Path) -> tuple[BaseFileLock, str | None]:
 
 
 def release(directory: Path, lock: BaseFileLock) -> None:
-    """Give the lock back."""
-    try:
+    """Give the lock back.
+
+    Where writer.json cannot be removed, it is recognised as a leftover later.
+    """
+    with suppress(OSError):
         remove([directory / "writer.json"])
-    except OSError as error:
-        raise not_stored(directory / "writer.json", error) from error
-    finally:
-        lock.release()
+    lock.release()
 
 
 def writer(directory: Path) -> dict[str, Any] | None:

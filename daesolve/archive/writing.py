@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from daesolve.archive import locking
-from daesolve.archive.encoding import to_json
+from daesolve.archive.encoding import from_json, to_json
 from daesolve.archive.failures import (
     ArchiveError,
     TornPartError,
@@ -126,9 +126,9 @@ class Writer:
 
     def rewrite_manifest(self, manifest: Mapping[str, Any]) -> None:
         """Replace the manifest."""
-        written = {**manifest, "format": FORMAT}
-        self._store({self.directory / "manifest.json": to_json(written, indent=2)})
-        self.manifest = written
+        content = to_json({**manifest, "format": FORMAT}, indent=2)
+        self._store({self.directory / "manifest.json": content})
+        self.manifest = from_json(content)  # as another process finds it
 
     def write_part(
         self,

@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from daesolve.reporting.animation import WIDTH, animate
 from daesolve.reporting.animation import Progress as Told
-from daesolve.reporting.film import PICTURES_A_SECOND, SECONDS
+from daesolve.reporting.excerpt import PICTURES_A_SECOND, SECONDS
 
 FILE = "animation.html"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -15,13 +16,17 @@ from matplotlib.animation import FFMpegWriter
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from PIL import Image
 
+from daesolve import registry
 from daesolve.errors import DaesolveError, OutOfRangeError, UnknownNameError
-from daesolve.reporting.document import Document, load
-from daesolve.reporting.film import PICTURES_A_SECOND, SECONDS, Film, film
+from daesolve.reporting.document import Document
+from daesolve.reporting.excerpt import PICTURES_A_SECOND, SECONDS, Excerpt, from_document, from_run
+from daesolve.reporting.film import Film, film
 from daesolve.reporting.painting import COLOURS
 from daesolve.reporting.player import player
+from daesolve.reporting.scene import DrawingRule, with_drawing
 from daesolve.reporting.stage import stage
 from daesolve.reporting.style import INK, style
+from daesolve.trajectory import StoredSamples, Trajectory
 
 WIDTH = 800
 NARROWEST, WIDEST = 200, 3840
@@ -45,7 +50,7 @@ class MissingFfmpegError(AnimationError):
 
 
 def animate(
-    run: Document | Path | str,
+    run: Trajectory | Document | Path | str,
     file: Path | str,
     *,
     seconds: float = SECONDS,
@@ -53,6 +58,7 @@ def animate(
     begin: float | None = None,
     end: float | None = None,
     width: int = WIDTH,
+    drawing: DrawingRule | None = None,
     progress: Progress | None = None,
 ) -> Film:
     """Write the animation of a run, and return what it shows.
@@ -60,7 +66,7 @@ def animate(
     Parameters
     ----------
     run
-        The directory that `daesolve run ... --out` wrote, or a document with its drawing.
+        The directory of a run, finished or not; a trajectory; or a document with its drawing.
     file
         Its suffix tells the kind: .html (a page with a player), .gif or .mp4; one that is there
         is replaced.
@@ -72,13 +78,20 @@ def animate(
         The part of the run that is shown, s; all of it by default.
     width
         Of a .gif or .mp4, pixels; a page has the width of its window.
+    drawing
+        Makes the drawing of a directory's run, by default by the rule of its problem, or of a
+        trajectory.
     progress
         Called after each picture.
 
     Raises
     ------
     ReportError
-        There is no run, it has no drawing, or fewer than two samples.
+        It has no drawing, or fewer than two samples.
+    ArchiveError
+        There is no run, or it is damaged.
+    UnknownNameError, PluginError
+        The run's problem is not installed here.
     UnknownNameError
         The suffix is none of the three.
     OutOfRangeError
@@ -92,15 +105,14 @@ def animate(
     --------
     `animate("runs/hoop", "hoop.gif", seconds=5.0, begin=10.0, end=15.0)`
     """
+    known = Trajectory.from_run(run) if isinstance(run, Path | str) else run
     target = Path(file)
     write = _writer(target, width, rate)
-    shown = film(
-        load(run) if isinstance(run, Path | str) else run,
-        seconds=seconds,
-        rate=rate,
-        begin=begin,
-        end=end,
-    )
+    chosen = {"seconds": seconds, "rate": rate, "begin": begin, "end": end}
+    if isinstance(known, Trajectory):
+        shown = film(_drawn(known, drawing, **chosen))
+    else:
+        shown = film(from_document(known, **chosen))
     partial = target.with_name(f".{target.stem}.partial{target.suffix}")
     try:
         write(shown, partial, progress or _quiet)
@@ -110,6 +122,17 @@ def animate(
     finally:
         partial.unlink(missing_ok=True)
     return shown
+
+
+def _drawn(run: Trajectory, rule: DrawingRule | None, **chosen: Any) -> Excerpt:
+    """Return what is needed of a run, with its drawing."""
+    kept = run.samples
+    identity = kept.stored.manifest["identity"] if isinstance(kept, StoredSamples) else {}
+    problem = identity.get("path") or identity.get("problem")
+    if rule is None and problem is not None:
+        rule = registry.problem(problem).drawing
+    part = from_run(run, identity, **chosen)
+    return replace(part, document=with_drawing(dict(part.document), rule))
 
 
 Writer = Callable[[Film, Path, Progress], None]

@@ -6,7 +6,7 @@ Samples stay as they are; the times between them are interpolated, for drawing a
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -24,20 +24,16 @@ from daesolve.drawing import (
     moves,
     names,
 )
-from daesolve.errors import OutOfRangeError
 from daesolve.reporting.document import Document, ReportError
+from daesolve.reporting.excerpt import Excerpt, Mark
 from daesolve.reporting.facts import short, title
 from daesolve.reporting.sampling import SEEN, Series, columns, joinable
 from daesolve.reporting.scene import MARGIN, TINY, around, framed
 
-SECONDS = 10.0
-PICTURES_A_SECOND = 25.0
-LONGEST = 600.0
-FASTEST = 60.0
+NO_PICTURE = "there is no picture"
+"""How the note begins that tells why a drawing could not be made."""
 FOLLOWED = 0.5
 """The part of the whole way below which a camera's width is followed along it."""
-LEEWAY, EVEN = 0.1, 1e-6
-"""How much the number of pictures may change to have each at a sample, if these are even."""
 TOO_FAR = 0.5 * math.pi
 """The turn between two pictures beyond which its direction cannot be seen."""
 CORNERS = np.array([[-1.0, -1.0], [1.0, 1.0]])
@@ -86,10 +82,19 @@ class Film:
         Whether the view goes along with the bodies.
     joined
         Whether times between samples are interpolated; else each picture shows the last sample.
+    thinned
+        Whether there are more samples than are drawn.
+    smooth
+        Whether a motion between pictures can be drawn: nothing but the spokes of circles turns
+        too far from one to the next.
     at_samples
         How many of the pictures are at a sample's own time.
     turn
         The largest turn of an angle from one picture to the next, rad.
+    clock
+        (k,) how many pictures come before each vertex of a trace; negative before the first.
+    marks
+        The events from the first picture to the last.
     """
 
     title: str
@@ -100,8 +105,12 @@ class Film:
     whole: np.ndarray
     follows: bool
     joined: bool
+    thinned: bool
+    smooth: bool
     at_samples: int
     turn: float
+    clock: np.ndarray
+    marks: Sequence[Mark]
 
     @property
     def seconds(self) -> float:
@@ -131,7 +140,12 @@ class Film:
         """What a viewer should know of its honesty."""
         count, others = len(self.pictures), len(self.pictures) - self.at_samples
         told: list[str] = []
-        if not self.joined:
+        if not self.joined and self.thinned:
+            told.append(
+                "There are too many samples to draw the motion from one to the next: each picture "
+                "shows the last sample before it. Show a shorter part (--from, --until)."
+            )
+        elif not self.joined:
             told.append(
                 "The samples are too far apart to be joined: each picture shows the last sample "
                 "before it. Run with closer samples (--at) to see the motion."
@@ -152,49 +166,28 @@ class Film:
         return told
 
 
-def film(
-    document: Document,
-    *,
-    seconds: float = SECONDS,
-    rate: float = PICTURES_A_SECOND,
-    begin: float | None = None,
-    end: float | None = None,
-) -> Film:
+def film(part: Excerpt) -> Film:
     """Return the pictures of a run's animation.
 
     Parameters
     ----------
-    document
+    part
         Of a run with a drawing.
-    seconds
-        The time of playing, s; at most 600.
-    rate
-        About how many pictures a second; at most 60. It changes by up to a tenth if so each
-        picture is at a sample.
-    begin, end
-        The part of the run that is shown, s; all of its samples by default.
 
     Raises
     ------
     ReportError
-        The run has no drawing, or fewer than two samples.
-    OutOfRangeError
-        A number lies outside of what it can be.
+        The run has no drawing.
     """
+    document, times = part.document, part.times
     drawing = _drawing(document)
-    _within("the time of playing", seconds, LONGEST, "s")
-    _within("the number of pictures a second", rate, FASTEST, "1/s")
-    series = columns(document, drawing.series)
-    times = _times(series["t"].times, begin, end, max(2, round(seconds * rate)))
-    rate = len(times) / seconds
-    used = [entry for name, entry in series.items() if name in names(drawing)]
-    joined = joinable(used, SEEN)
+    series, joined = _joined(columns(document, drawing.series), names(drawing), part)
     clock, dense = _dense(series, times, joined=joined)
-    places = np.searchsorted(clock, _elapsed(times, series["t"].times))
+    elapsed = _elapsed(times, series["t"].times)
+    places = np.searchsorted(clock, elapsed)
     parameters = document["parameters"]
     moving = [shape for shape in drawing.shapes if moves(shape, series) or isinstance(shape, Trace)]
-    alone = replace(drawing, shapes=moving)
-    shown = [evaluate(alone, dense, parameters, int(place)) for place in places]
+    shown = _shown(replace(drawing, shapes=moving), dense, parameters, places)
     surroundings = [
         entry
         for entry in evaluate(drawing, dense, parameters, int(places[-1]))
@@ -202,6 +195,8 @@ def film(
     ]
     whole = around(entry.box for bodies in (*shown, surroundings) for entry in bodies)
     views, follows = _views(drawing, shown, whole, dense, parameters, places)
+    bodies_turn = _turn(_without_spokes(drawing), dense, parameters, places)
+    paces = elapsed - elapsed[0]
     return Film(
         title=title(document),
         drawing=drawing,
@@ -210,64 +205,86 @@ def film(
             Picture(float(time), bodies, view)
             for time, bodies, view in zip(times, shown, views, strict=True)
         ],
-        rate=rate,
+        rate=len(times) / part.seconds,
         whole=whole,
         follows=follows,
         joined=joined,
+        thinned=part.thinned,
+        smooth=joined and bodies_turn <= TOO_FAR,
         at_samples=_at_samples(times, series["t"].times),
         turn=_turn(drawing, dense, parameters, places),
+        clock=(clock[: places[-1] + 1] - elapsed[0]) / paces[-1] * (len(times) - 1),
+        marks=part.marks,
     )
 
 
 def _drawing(document: Document) -> Drawing:
     stored = document.get("drawing")
     if stored is None:
-        raise ReportError(
-            f"the run of {title(document)} has no drawing: its problem offers none (drawing=), or "
-            "it could not be made"
-        )
-    if len(document["times"]) < 2:
-        raise ReportError(f"the run of {title(document)} has fewer than two samples to show")
+        failed = [note for note in document["notes"] if note.startswith(NO_PICTURE)]
+        reason = failed[-1] if failed else "its problem offers none (drawing=)"
+        raise ReportError(f"the run of {title(document)} has no drawing: {reason}")
     return from_json(stored)
 
 
-def _within(what: str, value: float, largest: float, unit: str) -> None:
-    if not 0.0 < value <= largest:
-        raise OutOfRangeError(f"{what} is {value:g} {unit}, but must be > 0 and <= {largest:g}")
+def _joined(
+    series: Mapping[str, Series], used: Set[str], part: Excerpt
+) -> tuple[dict[str, Series], bool]:
+    """Return the series, and whether they can be joined by lines where samples are close.
+
+    If they can be joined there, but not before, nothing is kept of what is before.
+    """
+    times = series["t"].times
+    sign = 1.0 if times[-1] >= times[0] else -1.0
+    low, high = sorted(sign * time for time in part.span)
+    close = slice(
+        int(np.searchsorted(sign * times, low, side="left")),
+        int(np.searchsorted(sign * times, high, side="right")),
+    )
+    joined = joinable([_part(series[name], close) for name in used & set(series)], SEEN)
+    before = slice(0, close.start + 1)
+    if joined and not joinable([_part(series[n], before) for n in used & set(series)], SEEN):
+        kept = slice(close.start, None)
+        return {name: _part(entry, kept) for name, entry in series.items()}, joined
+    return dict(series), joined
 
 
-def _times(samples: np.ndarray, begin: float | None, end: float | None, count: int) -> np.ndarray:
-    """Return even times from the beginning to the end in the order of the motion, about `count`."""
-    first, last = float(samples[0]), float(samples[-1])
-    low, high = min(first, last), max(first, last)
-    begin, end = first if begin is None else begin, last if end is None else end
-    for name, time in (("beginning", begin), ("end", end)):
-        if not low <= time <= high:
-            raise OutOfRangeError(
-                f"the {name} of what is shown is {time:g} s, but the samples of the run go from "
-                f"{low:g} to {high:g} s"
-            )
-    if not (end - begin) * (last - first) > 0.0:
-        raise OutOfRangeError(
-            f"there is nothing to show from {begin:g} to {end:g} s: the run goes from {first:g} "
-            f"to {last:g} s"
+def _part(entry: Series, part: slice) -> Series:
+    slopes = None if entry.slopes is None else entry.slopes[part]
+    return Series(entry.times[part], entry.values[part], slopes)
+
+
+def _shown(
+    drawing: Drawing,
+    dense: Mapping[str, np.ndarray],
+    parameters: Mapping[str, float],
+    places: np.ndarray,
+) -> list[list[Placed]]:
+    """Return the shapes in each picture; a trace is evaluated once, and shown as far as it is."""
+    alone = [shape for shape in drawing.shapes if not isinstance(shape, Trace)]
+    bodies = replace(drawing, shapes=alone or drawing.shapes)
+    whole = evaluate(drawing, dense, parameters, int(places[-1]))
+    shown: list[list[Placed]] = []
+    for place in places:
+        there = iter(evaluate(bodies, dense, parameters, int(place)) if alone else ())
+        shown.append(
+            [
+                replace(entry, points=entry.points[: place + 1])
+                if isinstance(entry.shape, Trace)
+                else next(there)
+                for entry in whole
+            ]
         )
-    between = samples[(samples >= min(begin, end)) & (samples <= max(begin, end))]
-    at_samples = _at_even_samples(between, count)
-    return np.linspace(begin, end, count) if at_samples is None else at_samples
+    return shown
 
 
-def _at_even_samples(samples: np.ndarray, count: int) -> np.ndarray | None:
-    """Return about `count` of the samples, the first and the last among them, at even steps."""
-    steps = np.diff(samples)
-    if not len(steps) or not np.allclose(steps, steps[0], rtol=EVEN):
-        return None
-    few, many = math.ceil((1.0 - LEEWAY) * count), math.floor((1.0 + LEEWAY) * count)
-    fitting = [n for n in range(max(few, 2), many + 1) if len(steps) % (n - 1) == 0]
-    if not fitting:
-        return None
-    nearest = min(fitting, key=lambda n: abs(n - count))
-    return samples[:: len(steps) // (nearest - 1)]
+def _without_spokes(drawing: Drawing) -> Drawing:
+    """Return a drawing without the angles that show in the spokes of circles alone."""
+    shapes = [
+        replace(shape, angle=None, spokes=0) if isinstance(shape, Circle) else shape
+        for shape in drawing.shapes
+    ]
+    return replace(drawing, shapes=shapes)
 
 
 def _elapsed(times: np.ndarray, samples: np.ndarray) -> np.ndarray:
@@ -276,8 +293,9 @@ def _elapsed(times: np.ndarray, samples: np.ndarray) -> np.ndarray:
 
 
 def _at_samples(times: np.ndarray, samples: np.ndarray) -> int:
-    known = _elapsed(samples, samples)
-    gaps = np.abs(_elapsed(times, samples)[:, None] - known).min(axis=1)
+    known, asked = _elapsed(samples, samples), _elapsed(times, samples)
+    after = np.clip(np.searchsorted(known, asked), 1, len(known) - 1)
+    gaps = np.minimum(np.abs(asked - known[after - 1]), np.abs(asked - known[after]))
     return int(np.sum(gaps <= NEAR * np.diff(known).max()))
 
 
@@ -358,15 +376,11 @@ def _turn(
     places: np.ndarray,
 ) -> float:
     """Return the largest change of an angle from one picture to the next, rad."""
-    hands = [Circle((0.0, 0.0), 1.0, angle, spokes=1) for angle in angles(drawing)]
-    if not hands:
+    # A trace is the one shape that is evaluated at all samples at once.
+    changing = [angle for angle in angles(drawing) if not names(angle).isdisjoint(dense)]
+    if not changing:
         return 0.0
-    clocks = Drawing(hands)
-    turned = np.array(
-        [
-            [hand.angle for hand in evaluate(clocks, dense, parameters, int(place))]
-            for place in places
-        ]
-    )
-    steps = np.abs(np.diff(turned, axis=0))
+    clocks = Drawing([Trace((angle, 0.0)) for angle in changing])
+    hands = evaluate(clocks, dense, parameters, int(places[-1]))
+    steps = np.abs(np.diff([hand.points[places, 0] for hand in hands], axis=1))
     return float(steps[np.isfinite(steps)].max(initial=0.0))

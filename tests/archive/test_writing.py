@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from daesolve import archive
 from daesolve.archive import Stored, Writer
-from daesolve.archive.tables import samples_table, to_parquet
 from daesolve.errors import OutputExistsError
 
 from .parts import ROWS, contents, events, expected, same_bits, samples, shorten, write
@@ -45,11 +45,10 @@ def spoil_footer(path):
     path.write_bytes(content[:-40] + b"\0" * 36 + content[-4:])
 
 
-def replace_by_fewer(path):
-    """As many bytes, but fewer rows."""
-    content = to_parquet(samples_table(samples(2, 2)))
-    footer = content[len(content) - 8 :]
-    path.write_bytes(b"\0" * (path.stat().st_size - len(content)) + content[:-8] + footer)
+def miscount(path):
+    """Let the checkpoint tell of a row that the file does not have."""
+    told = path.parent.parent / "checkpoints" / "000002.json"
+    told.write_text(told.read_text().replace(f'"rows":{ROWS}', f'"rows":{ROWS + 1}'))
 
 
 @pytest.mark.parametrize(
@@ -58,7 +57,7 @@ def replace_by_fewer(path):
         (shorten, "samples/000002.parquet", "bytes, not the"),
         (Path.unlink, "samples/000002.parquet", "cannot be found"),
         (spoil_footer, "samples/000002.parquet", "cannot be read"),
-        (replace_by_fewer, "samples/000002.parquet", "2 rows, not the 40"),
+        (miscount, "samples/000002.parquet", "40 rows, not the 41"),
         (shorten, "events/000002.parquet", "bytes, not the"),
         (Path.unlink, "events/000002.parquet", "cannot be found"),
     ],
@@ -151,6 +150,13 @@ def test_a_part_without_its_last_events_has_no_file_of_events(run):
             writer.cut(5, 1, 1, {})
     assert not (run / "events" / "000003.parquet").exists()
     assert Stored(run).rows == 2 * ROWS
+
+
+def test_the_manifest_is_to_the_first_process_what_it_is_to_the_next(tmp_path):
+    with Writer.create(tmp_path, {"horizons": (1.0,), "state": np.array([np.nan])}) as writer:
+        begun = writer.manifest
+    with Writer.open(tmp_path) as writer:
+        assert str(writer.manifest) == str(begun) == str(Stored(tmp_path).manifest)
 
 
 def test_a_run_does_not_begin_where_something_is(run, tmp_path):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
+
+import daesolve as ds
 
 from .test_commands import call
 
@@ -13,7 +13,7 @@ from .test_commands import call
 def run(tmp_path_factory):
     """A pendulum that was run for two seconds."""
     directory = tmp_path_factory.mktemp("runs") / "pendulum"
-    call("run", "pendulum", "--until", 2, "--out", directory, "--quiet")
+    ds.problem("pendulum").case("release").solve(2.0, store=directory)
     return directory
 
 
@@ -45,13 +45,10 @@ def test_quiet_says_nothing(run, tmp_path):
 def test_a_wrong_request_ends_with_status_2_and_one_sentence(run, tmp_path):
     (tmp_path / "empty").mkdir()
     bare = tmp_path / "bare"
-    bare.mkdir()
-    document = json.loads((run / "run.json").read_text(encoding="utf-8"))
-    del document["drawing"]
-    (bare / "run.json").write_text(json.dumps(document), encoding="utf-8")
+    ds.problem("knife-edge").case("release").solve(0.1, at=[0.0, 0.1], store=bare)
     for words, sentence in (
-        ([tmp_path / "absent"], "there is no directory"),
-        ([tmp_path / "empty"], "has no run.json"),
+        ([tmp_path / "absent"], "holds no run"),
+        ([tmp_path / "empty"], "holds no run"),
         ([bare], "has no drawing"),
         ([run, "--to", tmp_path / "a.avi"], "name a file .html, .gif or .mp4"),
         ([run, "--from", 1.5, "--until", 1], "nothing to show"),

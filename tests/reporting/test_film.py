@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from daesolve.drawing import Camera, Circle, Dot, Drawing, Line, Polar, Trace
 from daesolve.errors import OutOfRangeError
 from daesolve.reporting import ReportError, with_drawing
-from daesolve.reporting.film import film
+from daesolve.reporting.excerpt import from_document
+from daesolve.reporting.film import film as film_of
 
 RADIUS = 0.1
 TURN = math.pi / 5
@@ -39,6 +40,7 @@ def moving(drawing, count=101, end=4.0, **states):
         "states": {name: column.tolist() for name, column in columns.items()},
         "reactions": {},
         "outputs": {},
+        "events": [],
         "parameters": {"radius": RADIUS},
         "notes": [],
     }
@@ -46,6 +48,10 @@ def moving(drawing, count=101, end=4.0, **states):
 
 
 DOT = Drawing([Dot(("x", "y")), Trace(("x", "y"))])
+
+
+def film(document, **options):
+    return film_of(from_document(document, **options))
 
 
 def places(shown, shape=0):

@@ -1,0 +1,118 @@
+"""Limits: what may be asked for, to which residual each applies, and what exceeds them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from daesolve.drift_testing.errors import DriftError
+from daesolve.dynamics import Dynamics
+from daesolve.errors import UnknownNameError, is_number
+from daesolve.trajectory import Trajectory
+
+ANGLE_UNIT = "rad"
+Limits = Mapping[str, float | None]
+
+
+def check_limits(dynamics: Dynamics, limits: Limits, accuracy: float | None) -> None:
+    """Refuse limits that are none, before anything is run.
+
+    Raises
+    ------
+    DriftError
+        A limit or the accuracy is no finite number > 0.
+    UnknownNameError
+        A limit is for a name that no residual carries.
+    """
+    if not isinstance(limits, Mapping):
+        raise DriftError(
+            f"limits are names with a number each, {{'energy': 1e-12}}, not {limits!r}"
+        )
+    asked = {f"the limit of {name!r}": limit for name, limit in limits.items()}
+    for what, number in {**asked, "accuracy": accuracy}.items():
+        if number is not None and not (is_number(number) and number > 0.0):
+            raise DriftError(f"{what} is {number!r}, but must be a finite number > 0, or None")
+    rows = (*dynamics.implicit_rows, *dynamics.relations, *dynamics.invariants)
+    links = [name for row in dynamics.rows for name in row.links]
+    check_carried(limits, [*links, *(row.name for row in rows)])
+
+
+def check_carried(limits: Limits, known: list[str]) -> None:
+    """Refuse a limit for a name that is not among those of the residuals.
+
+    Raises
+    ------
+    UnknownNameError
+        With all names.
+    """
+    for name in limits:
+        if name not in known:
+            told = ", ".join(map(repr, known)) or "none"
+            raise UnknownNameError(
+                f"there is a limit for {name!r}, but no residual of this run has that name: "
+                f"there are {told}"
+            )
+
+
+def limits_of(dynamics: Dynamics, limits: Limits) -> dict[str, float]:
+    """Return the limit of each residual that has one.
+
+    A hidden constraint (`contact_dot`) has that of its goal, unless it has one of its own.
+    """
+    found: dict[str, float | None] = {}
+    for row in dynamics.rows:
+        found |= dict.fromkeys(row.links, limits.get(row.name))
+    found |= limits
+    return {name: limit for name, limit in found.items() if limit is not None}
+
+
+def exceeds(found: float | None, limit: float) -> bool:
+    """Tell whether a size is beyond its limit; what is not a number is."""
+    return found is None or not found <= limit
+
+
+def relative_differences(run: Trajectory, difference: Mapping[str, float]) -> dict[str, float]:
+    """Return the difference of each state relative to its size.
+
+    The size is the largest value over the samples among the states of its unit; that of an angle
+    is at least 1 rad.
+    """
+    largest: dict[str, float] = {ANGLE_UNIT: 1.0}
+    for name, values in run.states.items():
+        unit = run.units.get(name, name)
+        size = float(np.max(np.abs(values), initial=abs(run.end_state[name])))
+        largest[unit] = max(largest.get(unit, 0.0), size)
+    return {
+        name: value / (largest[run.units.get(name, name)] or 1.0)
+        for name, value in difference.items()
+    }
+
+
+def worst(entry: Mapping[str, Any]) -> tuple[str, float | None, float | None]:
+    """Return what came nearest to its limit, or went farthest beyond.
+
+    Returns
+    -------
+    tuple
+        Its name, what was found and the limit. Where there are no limits, it is the largest
+        residual among the measured ones, else among all, and no limit.
+    """
+    judged = [
+        (name, found["max_relative"], found["limit"])
+        for name, found in entry["drift"].items()
+        if found["limit"] is not None
+    ]
+    if entry["accuracy"] is not None and entry["verification"] is not None:
+        relative = entry["verification"]["relative"]
+        judged += [(name, found, entry["accuracy"]) for name, found in relative.items()]
+    if judged:
+        return max(judged, key=lambda one: np.inf if one[1] is None else one[1] / one[2])
+    every = [(n, d["max_relative"], None) for n, d in entry["drift"].items()]
+    measured = [one for one in every if not entry["drift"][one[0]]["driven"]]
+    return max(
+        measured or every,
+        key=lambda one: np.inf if one[1] is None else one[1],
+        default=("", None, None),
+    )

@@ -1,0 +1,102 @@
+"""The drift report: one page of HTML without scripts, and the same as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from jinja2 import BaseLoader, Environment, StrictUndefined
+from markupsafe import Markup
+
+from daesolve.drift_testing import telling
+from daesolve.drift_testing.baseline import FORMAT
+from daesolve.drift_testing.limits import worst
+from daesolve.reporting import facts, figures
+from daesolve.reporting.document import dump, replace_file, versions
+from daesolve.reporting.html import DRIFT
+from daesolve.reporting.style import style, svg
+
+PAGE_FILE = "drift.html"
+JSON_FILE = "drift.json"
+TEMPLATE = "drift.html.jinja"
+
+
+@dataclass(frozen=True)
+class Section:
+    """A run in the page: its number, what was measured, its figure, and its worst residual."""
+
+    number: int
+    entry: Mapping[str, Any]
+    figure: Markup
+    worst: tuple[str, float | None, float | None]
+
+    @property
+    def ratio(self) -> str:
+        """What was found over what is allowed, for reading."""
+        _, found, limit = self.worst
+        if limit is None:
+            return facts.NOTHING
+        return facts.bounded(None if found is None else found / limit)
+
+
+def write_report(directory: Path, entries: Sequence[Mapping[str, Any]]) -> Path:
+    """Write drift.html and drift.json, each whole or not at all, and return the page.
+
+    Parameters
+    ----------
+    directory
+        Where to; it is there.
+    entries
+        What each run measured.
+
+    Raises
+    ------
+    OSError
+        The files cannot be written.
+    """
+    created = datetime.now(UTC).replace(microsecond=0).isoformat()
+    whole = {"format": FORMAT, "created": created, "versions": versions(), "runs": list(entries)}
+    replace_file(directory / JSON_FILE, dump(whole, indent=1) + "\n")
+    return replace_file(directory / PAGE_FILE, page(whole))
+
+
+def page(whole: Mapping[str, Any]) -> str:
+    """Return the page of what drift.json holds."""
+    source = files("daesolve.drift_testing").joinpath(TEMPLATE).read_text("utf-8")
+    environment = Environment(
+        loader=BaseLoader(),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+    )
+    environment.filters.update(
+        short=facts.short, bounded=facts.bounded, exact=facts.exact, correction=facts.correction
+    )
+    entries = whole["runs"]
+    return environment.from_string(source).render(
+        sections=[
+            Section(number, entry, _figure(number, entry), worst(entry))
+            for number, entry in enumerate(entries, start=1)
+        ],
+        tests=len({entry["test"] for entry in entries}),
+        exceeded=sum(entry["verdict"] == "exceeded" for entry in entries),
+        caption=DRIFT,
+        whole=whole,
+        title=facts.title,
+        headline=telling.headline,
+        repetition=telling.repetition,
+        settings=telling.settings,
+    )
+
+
+def _figure(number: int, entry: Mapping[str, Any]) -> Markup:
+    """Draw the residuals over time."""
+    if not any(history["times"] for history in entry["drift_history"].values()):
+        return Markup("")
+    with style():
+        return Markup(svg(figures.drift([entry]), f"drift-{number}"))

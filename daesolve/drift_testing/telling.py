@@ -1,0 +1,174 @@
+"""What was measured, in words: the message of a failed test, and the end of a session."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from daesolve.drift_testing.baseline import FLOOR, WORSE
+from daesolve.drift_testing.limits import worst
+from daesolve.reporting.facts import GOOD, OUTCOMES, bounded, seconds, short, title
+
+MOST_STATES = 12
+MOST_ABSENT = 10
+MOST_NAMES = 3
+BEYOND = {
+    "limits": "beyond the limit",
+    "accuracy": "not within the accuracy",
+    "baseline": "worse than the baseline",
+}
+
+Entry = Mapping[str, Any]
+
+
+def failure(entry: Entry) -> str:
+    """Return why a run fails its test: a headline, what exceeds what, and how to repeat it."""
+    parts = [headline(entry)]
+    exceeded, drift = entry["exceeded"], entry["drift"]
+    if exceeded["limits"]:
+        rows = [_row(name, drift[name], short(drift[name]["limit"])) for name in exceeded["limits"]]
+        parts.append(_table(("goal", "fed back", "limit", "found", "final", "growth"), rows))
+    if exceeded["baseline"]:
+        before = entry["baseline"]["before"]
+        rows = [_row(name, drift[name], bounded(before[name])) for name in exceeded["baseline"]]
+        parts.append(_table(("goal", "fed back", "baseline", "found", "final", "growth"), rows))
+        parts.append(f"allowed is {WORSE:g} times the baseline, which counts {FLOOR:g} at least")
+    noted = dict.fromkeys([*exceeded["limits"], *exceeded["baseline"]])
+    remarks = [f"{name}: {drift[name]['note']}" for name in noted if drift[name]["note"]]
+    if remarks:
+        parts.append("\n".join(remarks))
+    if exceeded["accuracy"]:
+        parts.append(_states(entry))
+        parts.append(repetition(entry["verification"]))
+    parts.append(
+        f"run with {entry['formulation']} + {entry['solver']}, {settings(entry['tolerances'])}"
+    )
+    parts.append("to repeat: " + "\n           ".join(entry["repeat"]))
+    return "\n\n".join(parts)
+
+
+def headline(entry: Entry) -> str:
+    """Return in a line what exceeds what, how a run ended where it should not, and which it is."""
+    told: list[str] = []
+    if entry["outcome"] not in GOOD:
+        because = f": {entry['message']}" if entry["message"] else ""
+        outcome = OUTCOMES.get(entry["outcome"], entry["outcome"])
+        told.append(f"{outcome} at t = {short(entry['end_time'], 10)} s{because}")
+    for kind, names in entry["exceeded"].items():
+        if names:
+            more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+            whose = "" if kind == "accuracy" else "drift of "
+            told.append(f"{whose}{', '.join(names[:MOST_NAMES])}{more} {BEYOND[kind]}")
+    span = f"{title(entry)}, {short(entry['start_time'], 6)} s to {short(entry['until'], 6)} s"
+    return f"{'; '.join(told)}; in {span}" if told else span
+
+
+def settings(tolerances: Mapping[str, float]) -> str:
+    """Return a solver's tolerances in a line."""
+    return ", ".join(f"{name} {short(value)}" for name, value in tolerances.items())
+
+
+def growth(exponent: float | None) -> str:
+    """Return a growth exponent as a power of time."""
+    return short(None) if exponent is None else f"t^{exponent:.2f}"
+
+
+def repetition(verification: Entry) -> str:
+    """Tell what a run was repeated with, and whether it is chaotic."""
+    told = f"repeated with {verification['against']}"
+    if verification["growth"] == "exponential":
+        return (
+            f"{told}; the motion is chaotic: small errors grow e-fold in "
+            f"{short(verification['lyapunov_time'])} s, and no solver keeps the states for much "
+            "longer than 30 times that; shorten the run, or hold limits alone"
+        )
+    if verification["growth"] == "regular":
+        return f"{told}; no exponential growth of small errors was seen"
+    return f"{told}; whether small errors grow exponentially was not found out"
+
+
+def summary_lines(entries: Sequence[Entry], *, verbose: bool) -> list[str]:
+    """Return the lines at the end of a session.
+
+    Parameters
+    ----------
+    entries
+        What each run measured.
+    verbose
+        Whether to tell the worst of each.
+    """
+    lines = [_line(entry) for entry in entries] if verbose else []
+    absent = [entry for entry in entries if entry["baseline"] and entry["baseline"]["missing"]]
+    if absent:
+        lines.append("not compared, since the baseline does not have it:")
+        lines += [f"  {_identity(entry)}{_missing(entry)}" for entry in absent[:MOST_ABSENT]]
+        if len(absent) > MOST_ABSENT:
+            lines.append(f"  and {len(absent) - MOST_ABSENT} more")
+    return lines
+
+
+def _missing(entry: Entry) -> str:
+    whole = entry["baseline"]["before"] is None
+    return "" if whole else f": {', '.join(entry['baseline']['missing'])}"
+
+
+def _identity(entry: Entry) -> str:
+    number = f" (run {entry['number']})" if entry["number"] > 1 else ""
+    return f"{entry['test']}{number}"
+
+
+def _line(entry: Entry) -> str:
+    name, found, limit = worst(entry)
+    told = f"{name} {bounded(found)}" if name else "nothing watched"
+    allowed = "" if limit is None else f" of {short(limit)}"
+    wall = seconds(entry["statistics"]["wall_seconds"])
+    return f"{_identity(entry)}: {entry['verdict']}, worst {told}{allowed} ({wall})"
+
+
+def _row(name: str, found: Entry, allowed: str) -> tuple[str, ...]:
+    return (
+        name,
+        "driven" if found["driven"] else "measured",
+        allowed,
+        bounded(found["max_relative"]),
+        bounded(found["final_relative"]),
+        growth(found["growth_exponent"]),
+    )
+
+
+def _states(entry: Entry) -> str:
+    """List the states that differ too much, the worst first."""
+    verification = entry["verification"]
+    relative = verification["relative"]
+    names = sorted(
+        entry["exceeded"]["accuracy"],
+        key=lambda name: float("inf") if relative[name] is None else relative[name],
+        reverse=True,
+    )
+    rows = [
+        (
+            name,
+            short(entry["accuracy"]),
+            bounded(relative[name]),
+            bounded(verification["difference"][name]),
+        )
+        for name in names[:MOST_STATES]
+    ]
+    text = _table(("state", "accuracy", "difference", "absolute"), rows)
+    more = len(names) - MOST_STATES
+    return f"{text}\nand {more} states more" if more > 0 else text
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Align columns: words to the left, numbers to the right."""
+    lines = [tuple(heads), *map(tuple, rows)]
+    widths = [max(len(line[place]) for line in lines) for place in range(len(heads))]
+    words = sum(head in ("goal", "state", "fed back") for head in heads)
+    return "\n".join(
+        "  "
+        + "  ".join(
+            cell.ljust(width) if place < words else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    )

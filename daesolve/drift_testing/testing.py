@@ -1,0 +1,233 @@
+"""What the fixture gives to a test: run, judge, keep what was measured, fail."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+from daesolve.drift_testing.baseline import Baseline, worse
+from daesolve.drift_testing.errors import DriftError
+from daesolve.drift_testing.limits import (
+    Limits,
+    check_carried,
+    check_limits,
+    exceeds,
+    limits_of,
+    relative_differences,
+)
+from daesolve.drift_testing.subject import Driven, Subject, command, measuring, subject
+from daesolve.drift_testing.telling import failure
+from daesolve.errors import DaesolveError
+from daesolve.formulations import Formulation
+from daesolve.problem import BoundCase, Problem
+from daesolve.reporting.document import plain
+from daesolve.system import System
+from daesolve.trajectory import Outcome, Trajectory, Verification
+
+
+@dataclass(eq=False)
+class DriftTest:
+    """The fixture `drift` of one test.
+
+    Parameters
+    ----------
+    test
+        What the test is called.
+    fail
+        Called with a message where the test fails; it must raise.
+    baseline
+        What was measured earlier; None where nothing is compared.
+    entries
+        What was measured, for each run in plain types.
+    """
+
+    test: str
+    fail: Callable[[str], NoReturn] = field(repr=False)
+    baseline: Baseline | None = field(default=None, repr=False)
+    entries: list[dict[str, Any]] = field(default_factory=list, repr=False)
+
+    def __call__(
+        self,
+        of: str | Problem | BoundCase | System,
+        until: float | None = None,
+        *,
+        limits: Limits | None = None,
+        accuracy: float | None = None,
+        driven: Driven = False,
+        formulation: Formulation | None = None,
+        **options: Any,
+    ) -> Trajectory:
+        """Run it, with invariants measured and not driven, and hold its drift to limits.
+
+        Parameters
+        ----------
+        of
+            A case of a problem, a problem or its name (then its first case), or a system.
+        until
+            The end, s; None takes the case's horizon.
+        limits
+            The largest |residual| over its scale that is allowed at any accepted step, by the
+            name of the goal; it holds for the goal's hidden constraints too (`contact_dot`),
+            unless they have one of their own. None measures only.
+        accuracy
+            How far the states of a repeated run may differ, relative to the largest value among
+            the states of a unit, for angles at least 1 rad; None does not repeat.
+        driven
+            Names of invariants that are to be driven none the less, or True for all.
+        formulation
+            In place of the library's choice; it drives what it drives.
+        **options
+            As for `daesolve.solve`; for a case start values by its own names too.
+
+        Returns
+        -------
+        Trajectory
+            The run, for further assertions.
+        """
+        __tracebackhide__ = True
+        asked = {} if limits is None else limits
+        run, message = None, ""
+        try:
+            run, entry = self._measure(of, until, asked, accuracy, driven, formulation, options)
+            self.entries.append(entry)
+            message = failure(entry) if entry["verdict"] == "exceeded" else ""
+        except DaesolveError as error:
+            message = f"{type(error).__name__}: {error}"
+        if run is None or message:
+            self.fail(message)
+        return run
+
+    def _measure(
+        self,
+        of: str | Problem | BoundCase | System,
+        until: float | None,
+        limits: Limits,
+        accuracy: float | None,
+        driven: Driven,
+        formulation: Formulation | None,
+        options: Mapping[str, Any],
+    ) -> tuple[Trajectory, dict[str, Any]]:
+        what = subject(of, options)
+        if until is None and what.until is None:
+            raise DriftError("a system has no horizon of its own: give until, s")
+        if formulation is not None and driven is not False:
+            raise DriftError(
+                "a formulation tells what is driven by its rates: give either it or driven"
+            )
+        check_limits(what.dynamics, limits, accuracy)
+        options = _verified(options, accuracy)
+        chosen = measuring(what, driven) if formulation is None else formulation
+        run = what.solve(until, formulation=chosen, **options)
+        if run.outcome is Outcome.INTERRUPTED:
+            raise KeyboardInterrupt
+        check_carried(limits, list(run.drift))
+        line = (
+            command(what, chosen, until, verify=accuracy is not None) if formulation is None else ""
+        )
+        told = {
+            "test": self.test,
+            "number": len(self.entries) + 1,
+            **_request(what, run),
+            "limits": limits,
+            "accuracy": accuracy,
+            **_findings(run, limits_of(what.dynamics, limits)),
+            "repeat": [f"pytest {shlex.quote(self.test)}", *([line] if line else [])],
+        }
+        return run, plain(self._judged(told))
+
+    def _judged(self, told: dict[str, Any]) -> dict[str, Any]:
+        """Add what exceeds what, and the verdict: "held", "exceeded", or "measured" alone."""
+        before = None if self.baseline is None else self.baseline.get((self.test, told["number"]))
+        drift, verification = told["drift"], told["verification"]
+        repeats = told["accuracy"] is not None
+        limits: dict[str, Any] = {n: e["limit"] for n, e in drift.items() if e["limit"] is not None}
+        states = verification["relative"] if repeats and verification else {}
+        exceeded = {
+            "limits": [
+                n for n, limit in limits.items() if exceeds(drift[n]["max_relative"], limit)
+            ],
+            "accuracy": [name for name, size in states.items() if exceeds(size, told["accuracy"])],
+            "baseline": worse(drift, before or {}),
+        }
+        good = Outcome(told["outcome"]).good
+        held = "held" if limits or repeats or before else "measured"
+        return {
+            **told,
+            "exceeded": exceeded,
+            "verdict": "exceeded" if not good or any(exceeded.values()) else held,
+            "baseline": None
+            if self.baseline is None
+            else {
+                "before": before,
+                "missing": [name for name in drift if name not in (before or {})],
+            },
+        }
+
+
+def _verified(options: Mapping[str, Any], accuracy: float | None) -> dict[str, Any]:
+    verify = options.get("verify", accuracy is not None)
+    if accuracy is not None and verify is False:
+        raise DriftError("accuracy needs a repeated run: leave verify=False out")
+    return {**options, "verify": verify}
+
+
+def _request(what: Subject, run: Trajectory) -> dict[str, Any]:
+    """Return what was run."""
+    told = run.description
+    names = ("problem", "case", "model", "structure")
+    return {
+        **{name: what.identity.get(name) for name in names},
+        **{
+            name: told[name]
+            for name in ("parameters", "formulation", "solver", "rates", "tolerances")
+        },
+        "start_time": told["start_time"],
+        "until": told["until"],
+    }
+
+
+def _findings(run: Trajectory, limits: Mapping[str, float]) -> dict[str, Any]:
+    """Return how it ended, and every residual with its limit."""
+    kept = (
+        "driven",
+        "max_abs",
+        "max_relative",
+        "final_relative",
+        "scale",
+        "correction",
+        "growth_exponent",
+        "note",
+    )
+    return {
+        "outcome": run.outcome.value,
+        "message": run.message,
+        "end_time": run.end_time,
+        "drift": {
+            name: {"limit": limits.get(name), **{key: getattr(entry, key) for key in kept}}
+            for name, entry in run.drift.items()
+        },
+        "drift_history": {
+            name: {
+                "times": [time for time, _ in entry.history],
+                "rms": [size for _, size in entry.history],
+            }
+            for name, entry in run.drift.items()
+        },
+        "verification": _verification(run, run.verification),
+        "statistics": vars(run.statistics),
+        "notes": run.description["notes"],
+    }
+
+
+def _verification(run: Trajectory, found: Verification | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    return {
+        "against": found.against,
+        "difference": found.difference,
+        "relative": relative_differences(run, found.difference),
+        "lyapunov_time": found.lyapunov_time,
+        "growth": found.growth,
+    }
