@@ -125,22 +125,21 @@ def go_on(
         if tell is not None and writer.taken_over is not None:
             tell(writer.taken_over)
         prepared = _as_begun(prepared, writer)
-        run = _mended(Stored(directory), prepared, writer, tell)
-        if run is not None:
-            return run
+        interrupted = _mended(Stored(directory), prepared, writer, tell)
+        if interrupted is not None:
+            return interrupted
         horizons = _horizons(Stored(directory), prepared, until)
         if horizons != list(writer.manifest["horizons"]):
             writer.rewrite_manifest({**writer.manifest, "horizons": horizons})
             writer.remove_result()
-        while run is None or run.outcome is Outcome.COMPLETED:
+        at = restored_sampling(writer.manifest["sampling"])
+        while True:
             stored = Stored(directory)
             stage, keeper = _stage(stored, prepared, writer, stored.last + 1)
             ahead = replace(prepared, until=horizons[stage])
-            at = restored_sampling(writer.manifest["sampling"])
             run = simulate_stored(ahead, at, progress, keeper)
-            if stage == len(horizons) - 1:
-                break
-        return _finished(run, replace(prepared, until=horizons[-1]), writer)
+            if run.outcome is not Outcome.COMPLETED or ahead.until == horizons[-1]:
+                return _finished(run, ahead, writer)
 
 
 def restored_request(saved: Mapping[str, Any]) -> Request:
