@@ -23,6 +23,7 @@ True
 from daesolve.comparison import Comparison, compare
 from daesolve.errors import DaesolveError
 from daesolve.events import EITHER, FALLING, RISING, Event, Record, Reset, Stop
+from daesolve.exponents import LyapunovExponent, lyapunov_exponent
 from daesolve.formulations import (
     GGL,
     Feedback,
@@ -48,6 +49,7 @@ from daesolve.reference import ReferenceRun, reference_run
 from daesolve.registry import problem, problems
 from daesolve.resuming import resume
 from daesolve.sampling import every, every_event
+from daesolve.sections import Section, section_of, sections
 from daesolve.sensitivity import Sensitivity, sensitivity
 from daesolve.solvers import (
     AssimuloCvode,
@@ -66,6 +68,7 @@ from daesolve.solvers import (
 )
 from daesolve.solving import solve
 from daesolve.starting import ConsistentState, consistent_state
+from daesolve.sweep import Sweep, log_uniform, normal, resume_sweep, sweep, uniform
 from daesolve.symbols import (
     ANGLE,
     NON_NEGATIVE,
@@ -119,6 +122,7 @@ __all__ = [
     "Interval",
     "Invariant",
     "Lsoda",
+    "LyapunovExponent",
     "MechanicalSystem",
     "Nonholonomic",
     "NullSpace",
@@ -131,11 +135,13 @@ __all__ = [
     "ReferenceRun",
     "Relation",
     "Reset",
+    "Section",
     "Sensitivity",
     "Solver",
     "Stop",
     "SundaeCvode",
     "SundaeIda",
+    "Sweep",
     "Taylor",
     "Trajectory",
     "auxiliaries",
@@ -148,15 +154,23 @@ __all__ = [
     "every_event",
     "implicit",
     "linearize",
+    "log_uniform",
+    "lyapunov_exponent",
+    "normal",
     "parameters",
     "problem",
     "problems",
     "reactions",
     "reference_run",
     "resume",
+    "resume_sweep",
+    "section_of",
+    "sections",
     "sensitivity",
     "solve",
     "states",
+    "sweep",
     "time",
+    "uniform",
     "velocities",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -358,7 +359,7 @@ class BoundCase:
                 )
         return self.full_parameters | derived
 
-    @property
+    @cached_property
     def derived(self) -> dict[str, float]:
         """The values that the problem derives from the others."""
         return self._follows(self.problem.derived)

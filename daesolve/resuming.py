@@ -63,6 +63,10 @@ def resume(
         It reaches farther than `until` already.
     """
     stored = Stored(directory)
+    if stored.manifest.get("kind") == "sweep":
+        raise NotResumableError(
+            f"{str(directory)!r} holds a sweep: go on with it by daesolve.resume_sweep(DIR)"
+        )
     if not any_version:
         _check_versions(stored)
     system = _system(stored, source)

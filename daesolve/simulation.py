@@ -134,14 +134,20 @@ class _Run:
         self.looks_ahead = not prepared.solver.halts_at_events(prepared.problem)
         self.segments = 0
         self.over = False
+        self.clock = 0.0
 
     def ended(self) -> tuple[Outcome, str]:
         """Integrate, and return how it ended."""
-        begin = time.perf_counter()
+        self.clock = time.perf_counter()
         try:
             return self._integrate()
         finally:
-            self.record.wall_seconds += time.perf_counter() - begin
+            self._take_time()
+
+    def _take_time(self) -> None:
+        now = time.perf_counter()
+        self.record.wall_seconds += now - self.clock
+        self.clock = now
 
     def trajectory(self, outcome: Outcome, message: str, samples: Recorded) -> Trajectory:
         """Return the trajectory with its samples."""
@@ -231,6 +237,7 @@ class _Run:
     def _write(self, here: Boundary, verdict: Verdict) -> Verdict:
         """Write a part; return how the run ends where that fails."""
         assert self.keeper is not None
+        self._take_time()
         try:
             self.keeper.write(self.assembly, here, self._saved(here), verdict)
         except StorageError as error:

@@ -23,8 +23,12 @@ def samples_table(samples: Mapping[str, np.ndarray]) -> pa.Table:
     """Return samples as a table of doubles: name -> (k,)."""
     import pyarrow as pa
 
-    columns = {name: pa.array(np.asarray(v, dtype=np.float64)) for name, v in samples.items()}
-    return pa.table(columns)
+    def column(values: np.ndarray) -> pa.Array:
+        # pa.array would import pandas, where it is installed, to look whether they are its.
+        plain = np.ascontiguousarray(values, dtype=np.float64)
+        return pa.Array.from_buffers(pa.float64(), len(plain), [None, pa.py_buffer(plain)])
+
+    return pa.table({name: column(values) for name, values in samples.items()})
 
 
 def events_table(events: Mapping[str, Any] | None) -> pa.Table | None:

@@ -19,6 +19,7 @@ from daesolve.cli import compare as comparing
 from daesolve.cli import doctor as backends
 from daesolve.cli import options
 from daesolve.cli import run as running
+from daesolve.cli import sweep as sweeping
 from daesolve.cli.arguments import (
     COULD_NOT_GO_ON,
     REQUEST_IS_WRONG,
@@ -100,6 +101,7 @@ def show(problem: ProblemName, as_json: AsJson = False) -> None:
 
 app.command("run")(_told()(running.run))
 app.command("resume")(_told()(running.resume))
+app.command("sweep")(_told()(sweeping.command))
 
 
 @app.command()

@@ -13,6 +13,7 @@ from rich.console import Console
 from daesolve import reporting
 from daesolve.archive import Stored
 from daesolve.cli import options
+from daesolve.cli import sweep as sweeping
 from daesolve.cli.arguments import (
     COULD_NOT_GO_ON,
     AsJson,
@@ -116,11 +117,23 @@ def resume(
         bool,
         typer.Option("--any-version", help="Go on although packages or the processor changed."),
     ] = False,
+    workers: Annotated[int | None, typer.Option(help="Of a sweep: processes.")] = None,
+    scheduler: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Of a sweep: a Dask cluster.")
+    ] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Go on with a run that was stopped or killed, or extend one that is finished."""
+    """Go on with a run or a sweep that was stopped or killed, or extend a finished run."""
     manifest = Stored(directory).manifest
+    if manifest.get("kind") == "sweep":
+        if until is not None:
+            raise OutOfRangeError("--until extends a run, not a sweep: sweep anew")
+        return sweeping.resume(
+            directory, workers, scheduler, any_version=any_version, as_json=as_json, quiet=quiet
+        )
+    if workers is not None or scheduler is not None:
+        raise OutOfRangeError(f"--workers and --scheduler are for sweeps, and {directory} is a run")
     identity: Mapping[str, Any] = manifest["identity"]
     begin = manifest["request"]["start_time"]
     end = manifest["horizons"][-1] if until is None else until
@@ -136,7 +149,7 @@ def resume(
             progress=progress,
             tell=lambda sentence: typer.echo(f"daesolve: {sentence}", err=True),
         )
-    _told_of(trajectory, identity, directory, as_json=as_json, quiet=quiet)
+    return _told_of(trajectory, identity, directory, as_json=as_json, quiet=quiet)
 
 
 def _told_of(

@@ -126,7 +126,7 @@ class Taylor(Solver):
             return Compilation(0.0, True, (self._told(problem),))
         stored = hy.llvm_state.get_diskcache_size()
         begin = time.perf_counter()
-        kind = EventIntegrator if self.halts_at_events(problem) else _Integrator
+        kind = EventIntegrator if self.halts_at_events(problem) else PiecewiseIntegrator
         known[self] = kind(self.tolerance, self.code == "compact", self.optimisation, problem)
         seconds = time.perf_counter() - begin
         cached = hy.llvm_state.get_diskcache_size() == stored
@@ -154,11 +154,11 @@ class Taylor(Solver):
         return known[self].segment(state, until, at, observe)
 
 
-_compiled: WeakKeyDictionary[OdeProblem, dict[Taylor, _Integrator | EventIntegrator]]
+_compiled: WeakKeyDictionary[OdeProblem, dict[Taylor, PiecewiseIntegrator | EventIntegrator]]
 _compiled = WeakKeyDictionary()
 
 
-class _Integrator:
+class PiecewiseIntegrator:
     """A compiled integrator of one problem."""
 
     def __init__(

@@ -1,0 +1,247 @@
+"""The command `daesolve sweep`."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.progress import Progress as Bar
+
+from daesolve.cli import options
+from daesolve.cli.arguments import (
+    COULD_NOT_GO_ON,
+    AsJson,
+    CaseName,
+    Changes,
+    ModelName,
+    ProblemName,
+    Quiet,
+    StartValues,
+)
+from daesolve.errors import OutOfRangeError, unknown_name
+from daesolve.sweep import Sweep, log_uniform, normal, resume_sweep, sweep, uniform
+from daesolve.sweep.loop import Progress, State
+from daesolve.sweep.results import outcomes, reasons
+
+MOST_REASONS = 3
+"""That are told; all are in the results."""
+
+DRAWN = {"uniform": uniform, "log_uniform": log_uniform, "normal": normal}
+SPREAD = {"linspace": np.linspace, "logspace": np.logspace, "geomspace": np.geomspace}
+"""As in NumPy: logspace takes exponents of ten, geomspace the bounds themselves."""
+
+
+def command(
+    problem: ProblemName,
+    over: Annotated[
+        list[str],
+        typer.Option(
+            "--over",
+            metavar="NAME=V1,V2,...",
+            help="A parameter, a structural choice or a start value, and its values: a list, "
+            "linspace(A,B,N), geomspace(A,B,N), logspace(A,B,N), or drawn: uniform(A,B), "
+            "log_uniform(A,B), normal(MEAN,DEVIATION). Several make a grid.",
+        ),
+    ],
+    out: Annotated[
+        Path, typer.Option("--out", metavar="DIR", help="A directory; a sweep there goes on.")
+    ],
+    samples: Annotated[
+        int | None, typer.Option(help="Members that are drawn at each point of the grid.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of the draws.")] = 0,
+    case: CaseName = None,
+    model: ModelName = None,
+    set_: Changes = None,
+    initial: StartValues = None,
+    until: Annotated[float | None, typer.Option(help="The end of each run, s.")] = None,
+    at: Annotated[
+        str | None,
+        typer.Option(metavar="T1,T2,...", help="Sample times to keep of each run, s."),
+    ] = None,
+    formulation: Annotated[
+        str | None, typer.Option(help="How the equations are formulated.")
+    ] = None,
+    rate: Annotated[
+        list[str] | None,
+        typer.Option(metavar="[GOAL=]VALUE|off|auto", help="Feedback rates, 1/s."),
+    ] = None,
+    solver: Annotated[str | None, typer.Option(help="The solver; see `daesolve doctor`.")] = None,
+    rtol: Annotated[float | None, typer.Option(help="Relative tolerance of a step.")] = None,
+    atol: Annotated[float | None, typer.Option(help="Absolute tolerance of a step.")] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(help="Processes; as many as there are cores. 0 runs all in this one."),
+    ] = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="A Dask cluster in place of local processes."),
+    ] = None,
+    batch: Annotated[bool, typer.Option("--batch", help="Integrate members side by side.")] = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Run a case many times with other values, on all cores or on a cluster."""
+    bound = options.case(problem, case, model, None, set_ or [], initial or [])
+    label = f"{bound.problem.name} · {bound.case.name}"
+    with _progress(label, quiet=quiet or as_json) as progress:
+        found = sweep(
+            bound,
+            varied(over),
+            samples=samples,
+            seed=seed,
+            until=until,
+            at=options.times(at),
+            workers=workers,
+            scheduler=scheduler,
+            batch=batch,
+            out=out,
+            progress=progress,
+            formulation=options.formulation(formulation, rate or []),
+            solver=options.solver(solver, rtol, atol),
+        )
+    _ended(found, as_json=as_json, quiet=quiet)
+
+
+def resume(
+    directory: Path,
+    workers: int | None,
+    scheduler: str | None,
+    *,
+    any_version: bool,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Run the members of a sweep that have not run yet: `daesolve resume` of its directory."""
+    with _progress(str(directory), quiet=quiet or as_json) as progress:
+        found = resume_sweep(
+            directory,
+            workers=workers,
+            scheduler=scheduler,
+            any_version=any_version,
+            progress=progress,
+        )
+    _ended(found, as_json=as_json, quiet=quiet)
+
+
+def _ended(found: Sweep, *, as_json: bool, quiet: bool) -> None:
+    """Tell what came of a sweep, and end with the right status."""
+    _tell(found, as_json=as_json, quiet=quiet)
+    if found.interrupted or found.failed == found.done:
+        raise typer.Exit(COULD_NOT_GO_ON)
+
+
+def varied(words: Sequence[str]) -> dict[str, Any]:
+    """Read NAME=V1,V2,... and NAME=function(A,B,...).
+
+    Raises
+    ------
+    OutOfRangeError, UnknownNameError
+        A word has no `=`, a name comes twice, or a function is none or does not take its numbers.
+    """
+    found: dict[str, Any] = {}
+    for word in words:
+        name, equals, text = word.partition("=")
+        if not equals or not name or not text.strip():
+            raise OutOfRangeError(f"--over takes NAME=V1,V2,... or NAME=uniform(A,B), not {word!r}")
+        if name in found:
+            raise OutOfRangeError(f"--over {name} is given twice: name all its values at once")
+        call = re.fullmatch(r"\s*(\w+)\((.*)\)\s*", text)
+        if call is None:
+            found[name] = [options.value(entry.strip()) for entry in text.split(",")]
+        else:
+            found[name] = _called(word, *call.groups())
+    return found
+
+
+def _called(word: str, function: str, text: str) -> Any:
+    known: dict[str, Any] = DRAWN | SPREAD
+    if function not in known:
+        raise unknown_name("range or distribution", function, known)
+    try:
+        numbers = [float(entry) for entry in text.split(",")]
+        if function in DRAWN:
+            low, high = numbers
+            return DRAWN[function](low, high)
+        first, last, count = numbers
+        if not (count.is_integer() and count >= 1 and np.all(np.isfinite(numbers))):
+            raise ValueError
+        with np.errstate(all="raise"):
+            return SPREAD[function](first, last, int(count))
+    except (ValueError, ArithmeticError) as error:
+        if isinstance(error, OutOfRangeError):
+            raise
+        takes = "(A,B), two numbers" if function in DRAWN else "(A,B,N), two bounds and a count"
+        raise OutOfRangeError(f"--over {word}: {function} takes {takes}") from None
+
+
+def _tell(found: Sweep, *, as_json: bool, quiet: bool) -> None:
+    if as_json:
+        document = {
+            "directory": str(found.directory),
+            "count": found.count,
+            "done": found.done,
+            "failed": found.failed,
+            "interrupted": found.interrupted,
+            "outcomes": Counter(outcomes(found.directory).values()),
+        }
+        typer.echo(json.dumps(document, indent=1))
+    elif not quiet:
+        typer.echo(f"sweep: {found.directory}, {found.done} of {found.count} members done")
+    if found.failed:
+        told = "; ".join(
+            f"{count} of them: {message}"
+            for message, count in reasons(found.directory)[:MOST_REASONS]
+        )
+        typer.echo(f"daesolve: {found.failed} of {found.done} members failed; {told}", err=True)
+    if found.interrupted:
+        typer.echo(
+            f"daesolve: interrupted after {found.done} of {found.count} members; the same command "
+            f"goes on, and so does `daesolve resume {found.directory}`",
+            err=True,
+        )
+
+
+@contextmanager
+def _progress(label: str, *, quiet: bool) -> Iterator[Progress | None]:
+    """Show a bar on standard error while members run, where that is a terminal."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("failed {task.fields[failed]}"),
+        TextColumn("{task.fields[pace]:.3g} members/s"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(label, failed=0, pace=0.0)
+        begin = time.monotonic()
+
+        def update(state: State) -> None:
+            pace = (state.done - state.before) / max(time.monotonic() - begin, 1e-9)
+            bar.update(
+                task, completed=state.done, total=state.count, failed=state.failed, pace=pace
+            )
+
+        yield update
