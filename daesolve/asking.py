@@ -45,7 +45,7 @@ def asked(
     """
     if isinstance(source, BoundCase):
         case = source.starting(initial or {})
-        wanted = case._request(until, options)
+        wanted = case.solve_options(until, options)
         system = case.system
     else:
         check_system(source)

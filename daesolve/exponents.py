@@ -27,7 +27,7 @@ from daesolve.asking import Source, asked
 from daesolve.dynamics import Dynamics
 from daesolve.errors import NoDerivativeError, OutOfRangeError
 from daesolve.preparation import Prepared, prepare
-from daesolve.propagation import Propagation, _legs, _Place
+from daesolve.propagation import Place, Propagation, legs_of
 from daesolve.record import Boundary, Happening, Record
 from daesolve.simulation import simulate_recorded
 from daesolve.solvers import Evaluator, Solver
@@ -280,7 +280,7 @@ class _Tangents(Propagation):
         """
         boundaries = self.record.boundaries
         found: list[np.ndarray] = []
-        happened = _legs(self.record, self.prepared)
+        happened = legs_of(self.record, self.prepared)
         self._happen(happened[0], {}, np.zeros(len(self.sizes)))
         for here, there, events in zip(boundaries, boundaries[1:], happened[1:], strict=False):
             self._advance(here, there.time, [])
@@ -310,7 +310,7 @@ class _Tangents(Propagation):
             )
         return lengths
 
-    def _orthonormal(self, place: _Place) -> np.ndarray | None:
+    def _orthonormal(self, place: Place) -> np.ndarray | None:
         """Make the vectors orthonormal; return how long what is new in each of them was."""
         units = self.manifold.sizes
         visible = len(units)

@@ -436,7 +436,7 @@ class BoundCase:
         if store is not None:
             identity, derived = case.identity(), tuple(case.derived)
             options["store"] = Destination(Path(store), identity, case._source(), derived)
-        run = solve(case.system, **case._request(until, options))
+        run = solve(case.system, **case.solve_options(until, options))
         if store is not None:
             return run
         return replace(run, description=split_derived(run.description, tuple(case.derived)))
@@ -454,7 +454,8 @@ class BoundCase:
             "structure": structure,
         }
 
-    def _request(self, until: float | None, options: Mapping[str, Any]) -> dict[str, Any]:
+    def solve_options(self, until: float | None, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the arguments of `daesolve.solve` for the case: its own, and other options."""
         guess, initial = self.guess()
         return {
             "until": self.case.until if until is None else until,
@@ -478,12 +479,12 @@ class BoundCase:
     ) -> Comparison:
         """Compare formulations and solvers; see `daesolve.compare`."""
         case = self.starting(options.pop("initial", None) or {})
-        return compare(case.system, formulations, solvers, **case._request(until, options))
+        return compare(case.system, formulations, solvers, **case.solve_options(until, options))
 
     def reference_run(self, until: float | None = None, **options: Any) -> ReferenceRun:
         """Run the case in quadruple precision; see `daesolve.reference_run`."""
         case = self.starting(options.pop("initial", None) or {})
-        return reference_run(case.system, **case._request(until, options))
+        return reference_run(case.system, **case.solve_options(until, options))
 
     def sensitivity(
         self, by: Sequence[str], until: float | None = None, **options: Any
@@ -499,10 +500,10 @@ class BoundCase:
             As in `solve`, without `verify` and `progress`.
         """
         case = self.starting(options.pop("initial", None) or {})
-        at = case._request(until, options)["at"]
+        at = case.solve_options(until, options)["at"]
 
         def request(values: Mapping[str, float]) -> Request:
-            asked = case._with(values)._request(until, options)
+            asked = case._with(values).solve_options(until, options)
             return Request(**{name: value for name, value in asked.items() if name != "at"})
 
         return sensitivity_of(case.system, request, case._differentiable(by), at)

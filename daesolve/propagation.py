@@ -29,7 +29,7 @@ APART = 1e-6
 """Of the time run so far: by how much they may part when a number changes by its own size."""
 
 
-class _Place(NamedTuple):
+class Place(NamedTuple):
     """Time, state without a chart, and values, to which rates are added."""
 
     time: float
@@ -98,7 +98,7 @@ class Propagation:
         NoDerivativeError
             A guard has no slope where it passes, or the equations cannot be integrated.
         """
-        boundaries, legs = self.record.boundaries, _legs(self.record, self.prepared)
+        boundaries, legs = self.record.boundaries, legs_of(self.record, self.prepared)
         self._happen(legs[0], {}, np.zeros(len(self.sizes)))
         for here, there, happened in zip(boundaries, boundaries[1:], legs[1:], strict=False):
             passing = [e.time for e in happened if e.after is None]
@@ -145,7 +145,7 @@ class Propagation:
         indices = [names.index(f"rate_{row.name}") for row in rows]
         return {k: sign * DEFAULT_RATE for k in indices if self.prepared.values[k] == 0.0}
 
-    def _place(self, here: Boundary) -> _Place:
+    def _place(self, here: Boundary) -> Place:
         problem = self.prepared.problem
         own = self.record.modes[here.mode]
         x = here.state
@@ -154,9 +154,9 @@ class Propagation:
             x = np.concatenate([visible, x[problem.chart.embed.nnz_in(1) :]])
         p = own[: len(self.problem.values)].copy()
         p[list(self.rates)] = list(self.rates.values())
-        return _Place(here.time, x, p)
+        return Place(here.time, x, p)
 
-    def _motion(self, place: _Place, times: np.ndarray) -> np.ndarray:
+    def _motion(self, place: Place, times: np.ndarray) -> np.ndarray:
         """Return how far the motion goes on, (size, k), in changes of time."""
         return np.outer(self._rhs(*place)[0], times)
 
@@ -229,7 +229,7 @@ class Propagation:
                 slopes(*place, fired, times[k], state[:, k], self.values[:, k])
                 for k in range(len(times))
             ]
-            place = _Place(place.time, *changed[0][:2])
+            place = Place(place.time, *changed[0][:2])
             state = np.array([change[2] for change in changed]).T
             self.values = np.array([change[3] for change in changed]).T
         self.state = state - self._motion(place, times)
@@ -267,7 +267,7 @@ class Propagation:
         return max(abs(time - begin), 1e-3 * abs(until - begin))
 
     def _at_zero(
-        self, events: Sequence[Happening], place: _Place, times: np.ndarray, state: np.ndarray
+        self, events: Sequence[Happening], place: Place, times: np.ndarray, state: np.ndarray
     ) -> dict[str, tuple[float, np.ndarray]]:
         """Return those of the guards that pass here: name -> (rate, changes (k,) of the guard)."""
         rows = self._rows(events)
@@ -301,7 +301,7 @@ class Propagation:
         )
 
     def _note_parted(
-        self, events: Sequence[Happening], place: _Place, times: np.ndarray, state: np.ndarray
+        self, events: Sequence[Happening], place: Place, times: np.ndarray, state: np.ndarray
     ) -> None:
         """Note guards that are at zero here, but at other times when a number changes."""
         crossing = self._at_zero(events, place, times, state)
@@ -319,7 +319,7 @@ class Propagation:
                 self.parted.append((place.time, " and ".join(names), repr(by)))
 
 
-def _legs(record: Record, prepared: Prepared) -> list[list[Happening]]:
+def legs_of(record: Record, prepared: Prepared) -> list[list[Happening]]:
     """Return what happened up to each boundary since the one before; first, at the start."""
     sign = 1.0 if prepared.until >= prepared.start_time else -1.0
     pending = list(record.events)

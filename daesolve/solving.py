@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from daesolve.archive import refuse_full
 from daesolve.errors import OutOfRangeError
 from daesolve.formulations import Formulation
 from daesolve.preparation import prepare
@@ -112,13 +113,16 @@ def solve(
         redundant_weights=redundant_weights or {},
         rank_loss=rank_loss,
     )
+    destination: Destination | None = None
+    if store is not None:
+        destination = store if isinstance(store, Destination) else Destination(Path(store))
+        refuse_full(destination.directory)
     prepared = prepare(system, request)
     if isinstance(verify, Solver):
         verifier(prepared, verify)
     elif not isinstance(verify, bool):
         raise OutOfRangeError(f"verify is {verify!r}, but must be True, False or a solver")
-    if store is not None:
-        destination = store if isinstance(store, Destination) else Destination(Path(store))
+    if destination is not None:
         return begin(prepared, request, at, verify, progress, destination)
     run = simulate(prepared, at, progress)
     if verify and run.outcome.good:

@@ -282,6 +282,10 @@ NUMPY_TABLE: Table = {
 }
 
 
+ROWS_AT_ONCE = 10_000
+"""Whose intermediate values, a column an instruction, stay in the processor's cache."""
+
+
 def evaluate_block(
     function: ca.Function, times: np.ndarray, states: np.ndarray, values: np.ndarray
 ) -> list[np.ndarray]:
@@ -305,6 +309,18 @@ def evaluate_block(
     list of numpy.ndarray
         (k, size) for each output.
     """
+    if len(times) > ROWS_AT_ONCE:
+        parts = range(0, len(times), ROWS_AT_ONCE)
+        pieces = [
+            evaluate_block(
+                function,
+                times[first : first + ROWS_AT_ONCE],
+                states[first : first + ROWS_AT_ONCE],
+                values if values.ndim == 1 else values[first : first + ROWS_AT_ONCE],
+            )
+            for first in parts
+        ]
+        return [np.concatenate(tables) for tables in zip(*pieces, strict=True)]
     inputs = [[times], list(np.ascontiguousarray(states.T)), list(values.T)]
     with np.errstate(all="ignore"):
         results = translate(function, inputs, NUMPY_TABLE, np.float64, "the evaluation of blocks")

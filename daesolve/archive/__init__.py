@@ -36,7 +36,7 @@ from daesolve.archive.failures import (
 )
 from daesolve.archive.files import FORMAT
 from daesolve.archive.reading import Stored
-from daesolve.archive.writing import Writer
+from daesolve.archive.writing import Writer, refuse_full
 
 __all__ = [
     "FORMAT",
@@ -51,4 +51,5 @@ __all__ = [
     "Writer",
     "decode",
     "encode",
+    "refuse_full",
 ]

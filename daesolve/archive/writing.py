@@ -84,7 +84,7 @@ class Writer:
             Another process begins a run there.
         """
         directory = Path(directory)
-        _refuse_full(directory)
+        refuse_full(directory)
         try:
             directory.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -93,7 +93,7 @@ class Writer:
             ) from None
         writer = cls(directory, *locking.acquire(directory))
         try:
-            _refuse_full(directory)  # another process may have been faster
+            refuse_full(directory)  # another process may have been faster
             writer.rewrite_manifest(manifest)
             writer._make_folders()
         except BaseException:
@@ -286,8 +286,14 @@ class Writer:
             raise ArchiveError(f"{str(self.directory)!r} is closed: open it again to write")
 
 
-def _refuse_full(directory: Path) -> None:
-    """Refuse a directory in which something stands that a run would mix with."""
+def refuse_full(directory: Path) -> None:
+    """Refuse a directory in which something stands that a run would mix with.
+
+    Raises
+    ------
+    OutputExistsError
+        What stands there is told, or that it is a file.
+    """
     if directory.is_dir():
         names = sorted({path.name for path in directory.iterdir()} - HARMLESS)
         if "manifest.json" in names:

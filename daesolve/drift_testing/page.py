@@ -16,9 +16,10 @@ from daesolve.drift_testing import telling
 from daesolve.drift_testing.baseline import FORMAT
 from daesolve.drift_testing.limits import worst
 from daesolve.reporting import facts, figures
-from daesolve.reporting.document import dump, replace_file, versions
+from daesolve.reporting.document import dump, replace_file
 from daesolve.reporting.html import DRIFT
 from daesolve.reporting.style import style, svg
+from daesolve.versions import versions
 
 PAGE_FILE = "drift.html"
 JSON_FILE = "drift.json"

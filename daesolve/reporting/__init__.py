@@ -17,16 +17,16 @@ from daesolve.reporting.comparison import (
     write_comparison,
 )
 from daesolve.reporting.document import (
-    RUN_FILE,
     Document,
     ReportError,
     document,
     dump,
-    load,
     replace_file,
     without_series,
 )
 from daesolve.reporting.html import FigureRule, page
+from daesolve.reporting.reading import load
+from daesolve.reporting.rules import Rules, problem_of
 from daesolve.reporting.scene import DrawingRule, with_drawing
 from daesolve.reporting.style import style
 from daesolve.reporting.text import summary
@@ -38,6 +38,7 @@ __all__ = [
     "FigureRule",
     "MissingFfmpegError",
     "ReportError",
+    "Rules",
     "animate",
     "answer_document",
     "answer_text",
@@ -48,6 +49,7 @@ __all__ = [
     "load",
     "make_empty",
     "page",
+    "problem_of",
     "rebuild",
     "style",
     "summary",
@@ -58,30 +60,29 @@ __all__ = [
     "write_comparison",
 ]
 
-FiguresOf = Callable[[dict[str, Any]], Mapping[str, FigureRule]]
-
 
 def write(
     directory: Path, run_document: dict[str, Any], figures: Mapping[str, FigureRule] | None = None
-) -> None:
-    """Write run.json, report.json and report.html, each whole or not at all.
+) -> Path:
+    """Write report.json and report.html, each whole or not at all, and return the latter.
 
     Parameters
     ----------
     directory
         Where to; it is made if it is not there.
     run_document
-        What `document` returned.
+        What `document` or `load` returned.
     figures
         The problem's own, by title.
     """
     directory.mkdir(parents=True, exist_ok=True)
-    replace_file(directory / RUN_FILE, dump(run_document) + "\n")
-    _write_report(directory, [run_document], figures or {})
+    return _write_report(directory, [run_document], figures or {})
 
 
-def rebuild(directories: Sequence[Path], figures_of: FiguresOf | None = None) -> Path:
-    """Build the report again from the runs that directories hold, and return report.html.
+def rebuild(
+    directories: Sequence[Path], problem_of: Callable[[Document], Rules | None] = problem_of
+) -> Path:
+    """Build the report from the runs that directories hold, and return report.html.
 
     It stands in the first directory and shows all runs side by side; report.json is the run
     without its series, or {"runs": [...]} of several.
@@ -90,18 +91,23 @@ def rebuild(directories: Sequence[Path], figures_of: FiguresOf | None = None) ->
     ----------
     directories
         At least one.
-    figures_of
-        Returns the figures of a run's problem, by title.
+    problem_of
+        Returns the problem of a run, whose figures and drawing are shown; None without one.
 
     Raises
     ------
-    ReportError
-        A directory holds no run.
+    ReportError, ArchiveError
+        A directory holds no run, or one that is damaged.
     """
     if not directories:
         raise ReportError("name at least one directory with a run")
-    runs = [load(directory) for directory in directories]
-    owned = [dict(figures_of(run)) if figures_of else {} for run in runs]
+    runs: list[dict[str, Any]] = []
+    owned: list[Mapping[str, FigureRule]] = []
+    for directory in directories:
+        run = load(directory)
+        problem = problem_of(run)
+        owned.append({} if problem is None else problem.figures)
+        runs.append(run if problem is None else with_drawing(run, problem.drawing))
     rules = {id(run): rule for run, rule in zip(runs, owned, strict=True)}
 
     def of(name: str) -> FigureRule:

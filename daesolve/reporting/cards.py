@@ -22,8 +22,57 @@ class Card:
     tone: str = "plain"
 
 
+@dataclass(frozen=True)
+class Banner:
+    """What must be known before anything else of a run that did not end where it was meant to.
+
+    Parameters
+    ----------
+    headline, detail
+        What happened.
+    share
+        How much of the horizon was reached, from 0 to 1.
+    command
+        What goes on with it.
+    tone
+        warn or bad.
+    """
+
+    headline: str
+    detail: str
+    share: float
+    command: str | None
+    tone: str
+
+
+def banner(run: Document) -> Banner | None:
+    """Return what must be known of a run that is not finished; None of one that is."""
+    if run["outcome"] in facts.GOOD:
+        return None
+    start, until = run.get("start_time", 0.0), run.get("until", run["end_time"])
+    share = facts.span(run) / abs(until - start) if until != start else 1.0
+    reached = (
+        f"t = {facts.short(run['end_time'], 6)} s of {facts.short(until, 6)} s, "
+        f"{100.0 * share:.3g} %"
+    )
+    if run["outcome"] != "interrupted":
+        words = facts.OUTCOMES.get(run["outcome"]) or run["outcome"]
+        headline = f"The run ended {words} at {reached}."
+        return Banner(headline, run["message"], share, None, "bad")
+    state = "was interrupted" if run.get("finished", True) else "is not finished"
+    state = "is under way" if run.get("under_way") else state
+    directory = run.get("directory")
+    return Banner(
+        f"This run {state}: it has come to {reached}.",
+        "What follows is told of the motion up to there.",
+        share,
+        f"daesolve resume {directory}" if directory and not run.get("under_way") else None,
+        "warn",
+    )
+
+
 def cards(run: Document) -> list[Card]:
-    """Return outcome, residuals, energy, verification and cost of a run."""
+    """Return outcome, verification, residuals, energy and cost of a run."""
     statistics = run["statistics"]
     pace = facts.pace(run)
     speed = "" if pace is None else f", {facts.short(pace)} simulated s/s"
@@ -34,12 +83,12 @@ def cards(run: Document) -> list[Card]:
             run["message"] or f"at t = {facts.short(run['end_time'], 10)} s",
             "good" if run["outcome"] in facts.GOOD else "bad",
         ),
+        _verification_card(run),
         _drift_card(run),
         _energy_card(run),
-        _verification_card(run),
         Card(
             "Cost",
-            f"{facts.seconds(statistics['wall_seconds'])}",
+            facts.seconds(statistics["wall_seconds"] or None),
             f"{statistics['steps']:,} steps{speed}; compiled in "
             f"{facts.seconds(statistics['compile_seconds'])}"
             f"{' (cached)' if statistics['compile_cached'] else ''}",
@@ -86,7 +135,7 @@ def _verification_card(run: Document) -> Card:
     size = f"{facts.short(worst.size)} {unit}".rstrip()
     return Card(
         "Verification",
-        f"{digits:.0f} digits agree",
+        "no digit agrees" if digits < 1.0 else f"{digits:.0f} digits agree",
         f"{worst.name} differs by {size}, against {verification['against']}",
         "good" if digits >= FEW_DIGITS else "warn",
     )

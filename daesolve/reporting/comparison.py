@@ -14,9 +14,10 @@ from rich.text import Text
 
 from daesolve.agreement import Difference
 from daesolve.comparison import Agreement, ComparedRun, Comparison, Largest
-from daesolve.reporting.document import Document, dump, plain, replace_file, versions
+from daesolve.reporting.document import Document, dump, plain, replace_file
 from daesolve.reporting.facts import GOOD, bounded, short, title
 from daesolve.reporting.precision import work_precision
+from daesolve.versions import versions
 
 COMPARISON_FILE = "comparison.json"
 FIGURE_NAME = "work-precision"

@@ -14,7 +14,8 @@ from daesolve.reporting.sampling import FEWEST, MOST_TURNS, Series, envelope, tu
 from daesolve.reporting.style import PANEL_WIDTH, QUIET, style, ticks
 
 BINS = 125
-SAMPLES_IN_BIN = 20
+SAMPLES_IN_BIN = 25
+MOST_DOTS = 1200
 LEGEND_LINE = 0.18
 LEGEND_MARK, LEGEND_LETTER = 0.4, 0.075
 """The width of the mark and of a letter of a legend, inches."""
@@ -32,6 +33,8 @@ class Curve:
         Whether a line through its samples is honest.
     above
         How many curves of the same quantity lie above it, which it must not vanish under.
+    beginning
+        The first stretch where its samples can be joined.
     """
 
     label: str
@@ -39,6 +42,7 @@ class Curve:
     colour: str
     joinable: bool
     above: int = 0
+    beginning: Series | None = None
 
     @property
     def crowded(self) -> bool:
@@ -55,7 +59,7 @@ def mark(axes: Axes, curve: Curve, *, crowded: bool) -> None:
     elif curve.joinable:
         line(axes, curve, curve.series)
     else:
-        dots(axes, curve, curve.series)
+        dots(axes, curve)
 
 
 def line(axes: Axes, curve: Curve, shown: Series) -> None:
@@ -64,8 +68,9 @@ def line(axes: Axes, curve: Curve, shown: Series) -> None:
     axes.plot(*shown.joined(), color=curve.colour, linewidth=width, label=curve.label)
 
 
-def dots(axes: Axes, curve: Curve, shown: Series) -> None:
+def dots(axes: Axes, curve: Curve) -> None:
     """Draw samples apart from each other, with short strokes where their slopes are known."""
+    shown = curve.series
     axes.plot(
         shown.times,
         shown.values,
@@ -83,6 +88,20 @@ def dots(axes: Axes, curve: Curve, shown: Series) -> None:
     rise = half * shown.slopes
     values = np.column_stack([shown.values - rise, shown.values + rise, gap]).ravel()
     axes.plot(times, values, color=curve.colour, linewidth=1.0, alpha=0.8)
+
+
+def portrait(axes: Axes, curve: Curve) -> None:
+    """Draw the slope of each sample over its value: what samples show that cannot be joined."""
+    every = -(-len(curve.series.times) // MOST_DOTS)
+    assert curve.series.slopes is not None
+    axes.plot(
+        curve.series.values[::every],
+        curve.series.slopes[::every],
+        "o",
+        markersize=1.6 + 1.6 * min(curve.above, 3),
+        markeredgewidth=0,
+        color=curve.colour,
+    )
 
 
 def band(axes: Axes, entry: Series, bins: int, shade: str, label: str = "") -> None:

@@ -1,13 +1,11 @@
-"""A run as one JSON object: what is printed with --json and kept as run.json."""
+"""A run as one JSON object: what is printed with --json, and what a report is made of."""
 
 from __future__ import annotations
 
 import json
 import math
 import os
-import platform
 from collections.abc import Mapping
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -15,44 +13,20 @@ import numpy as np
 
 from daesolve.errors import DaesolveError
 from daesolve.trajectory import Drift, EventRecord, Trajectory, Verification
+from daesolve.versions import versions
 
 Document = Mapping[str, Any]
-"""What `document` returns and `load` reads back."""
+"""What `document` returns."""
 
-RUN_FILE = "run.json"
 EVENTS_WITH_STATES = 50
 """Of how many events at the beginning, and at the end, report.json has the states."""
-PACKAGES = ("daesolve", "casadi", "numpy", "scipy", "heyoka")
 SERIES = ("times", "states", "reactions", "outputs")
-KINDS: dict[str, type | tuple[type, ...]] = {
-    "problem": (str, type(None)),
-    "case": (str, type(None)),
-    "model": (str, type(None)),
-    "structure": dict,
-    "parameters": dict,
-    "formulation": str,
-    "solver": str,
-    "rates": dict,
-    "tolerances": dict,
-    "versions": dict,
-    "outcome": str,
-    "message": str,
-    "end_time": (int, float, type(None)),
-    "times": list,
-    "states": dict,
-    "reactions": dict,
-    "outputs": dict,
-    "drift": dict,
-    "events": list,
-    "event_count": int,
-    "verification": (dict, type(None)),
-    "statistics": dict,
-}
-"""The keys that every run has, in their order, and what stands under them."""
+FOR_FIGURES = ("opening", "happened", "drawing", "directory")
+"""What a document may have besides, for the page alone."""
 
 
 class ReportError(DaesolveError, ValueError):
-    """A directory that does not hold a run of daesolve."""
+    """A run that cannot be reported, and why."""
 
 
 def document(run: Trajectory, identity: Mapping[str, Any]) -> dict[str, Any]:
@@ -63,8 +37,10 @@ def document(run: Trajectory, identity: Mapping[str, Any]) -> dict[str, Any]:
     run
         The result.
     identity
-        The run's `problem`, `case`, `model` and `structure`, and `parameter_units` where they
-        are known; what is absent is None or empty.
+        The run's `problem`, `case`, `model` and `structure`, and where they are known
+        `parameter_units`, `path` (of the file that poses the problem) and `asked`: what was
+        changed of the case, under "set" and "initial".
+        What is absent is None or empty.
     """
     told = run.description
     whole = {
@@ -86,7 +62,7 @@ def document(run: Trajectory, identity: Mapping[str, Any]) -> dict[str, Any]:
         "reactions": run.reactions,
         "outputs": run.outputs,
         "drift": {name: _drift(entry) for name, entry in run.drift.items()},
-        "events": [_event(event) for event in run.events],
+        "events": [event_document(event) for event in run.events],
         "event_count": run.event_count,
         "verification": _verification(run.verification),
         "statistics": vars(run.statistics),
@@ -101,6 +77,9 @@ def document(run: Trajectory, identity: Mapping[str, Any]) -> dict[str, Any]:
         "units": run.units,
         "drift_history": {name: _history(entry) for name, entry in run.drift.items()},
         "parameter_units": identity.get("parameter_units") or {},
+        "conditioning": run.conditioning,
+        "path": identity.get("path"),
+        "asked": identity.get("asked") or {},
     }
     return plain(whole)
 
@@ -111,7 +90,7 @@ def without_series(document: Document) -> dict[str, Any]:
     The states at events are a series too where they are many: those of the first and the last
     ones are kept.
     """
-    short = {key: value for key, value in document.items() if key not in (*SERIES, "drawing")}
+    short = {k: v for k, v in document.items() if k not in (*SERIES, *FOR_FIGURES)}
     last = len(document["events"]) - EVENTS_WITH_STATES
     events = [
         event if place < EVENTS_WITH_STATES or place >= last else _brief(event)
@@ -125,65 +104,8 @@ def dump(document: Any, indent: int | None = None) -> str:
     return json.dumps(document, indent=indent, allow_nan=False)
 
 
-def load(path: Path | str) -> dict[str, Any]:
-    """Read the run that a directory holds.
-
-    Raises
-    ------
-    ReportError
-        There is no such directory, no run in it, or what is there is not a run of daesolve.
-    """
-    directory = Path(path)
-    if not directory.is_dir():
-        raise ReportError(f"there is no directory {str(directory)!r}")
-    file = directory / RUN_FILE
-    try:
-        found = json.loads(file.read_text(encoding="utf-8"), parse_constant=lambda _: None)
-    except FileNotFoundError:
-        raise ReportError(
-            f"{str(directory)!r} has no {RUN_FILE}; `daesolve run ... --out DIR` writes one"
-        ) from None
-    except OSError as error:
-        raise ReportError(f"{str(file)!r} cannot be read: {error.strerror}") from None
-    except (ValueError, RecursionError) as error:
-        raise ReportError(f"{str(file)!r} is not JSON: {error}") from None
-    _check(found, file)
-    return found
-
-
-def versions() -> dict[str, str]:
-    """Return the versions of what a run depends on, as far as it is installed."""
-    found: dict[str, str] = {}
-    for package in PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return {**found, "python": platform.python_version()}
-
-
-def _check(found: Any, file: Path) -> None:
-    if not isinstance(found, dict):
-        raise ReportError(f"{str(file)!r} is not a run of daesolve: it is not an object")
-    missing = [key for key in KINDS if key not in found]
-    if missing:
-        raise ReportError(f"{str(file)!r} is not a run of daesolve: it lacks {', '.join(missing)}")
-    wrong = [key for key, kind in KINDS.items() if not isinstance(found[key], kind)]
-    if wrong:
-        raise ReportError(
-            f"{str(file)!r} is not a run of daesolve: {', '.join(wrong)} of the wrong kind"
-        )
-    count = len(found["times"])
-    for kind in SERIES[1:]:
-        for name, values in found[kind].items():
-            if not isinstance(values, list) or len(values) != count:
-                raise ReportError(
-                    f"{str(file)!r} is broken: {name!r} in {kind} is not one value for each of "
-                    f"the {count} times"
-                )
-
-
-def _event(event: EventRecord) -> dict[str, Any]:
+def event_document(event: EventRecord) -> dict[str, Any]:
+    """Return an event as an object."""
     told: dict[str, Any] = {"time": event.time, "name": event.name, "detail": event.detail}
     if event.after is not None:
         told |= {"fired": event.fired, "after": event.after}

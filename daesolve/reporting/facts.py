@@ -37,6 +37,8 @@ DISTINGUISHING = (
 )
 """In which respects runs can differ, the most telling first."""
 MOST_PARTS = 3
+DIGITS = 16.0
+"""Of a double."""
 
 
 @dataclass(frozen=True)
@@ -143,10 +145,36 @@ def agreement(document: Document) -> float | None:
     states of its unit.
     """
     worst = difference_worst(document)
-    if worst is None or worst.size is None:
+    return None if worst is None else digits(worst.size, magnitudes(document).get(worst.name, 1.0))
+
+
+def digits(difference: float | None, size: float) -> float | None:
+    """Return in how many digits two values of a size agree; None where that is unknown."""
+    if difference is None:
         return None
-    relative = worst.size / magnitudes(document).get(worst.name, 1.0)
-    return 16.0 if relative < 1e-16 else max(0.0, -math.log10(relative))
+    relative = difference / size
+    return DIGITS if relative < 10.0**-DIGITS else max(0.0, -math.log10(relative))
+
+
+def separation(document: Document) -> str:
+    """Tell how small errors grow, from a run that was verified."""
+    verification = document["verification"]
+    time = verification["lyapunov_time"]
+    if verification["growth"] == "regular":
+        return "No exponential growth of small errors was seen."
+    if verification["growth"] != "exponential" or not time:
+        return "Whether small errors grow exponentially was not found out."
+    digit = math.log(10.0) * time
+    return (
+        f"The motion is chaotic: small errors grow e-fold in {short(time)} s, so that a digit is "
+        f"lost every {short(digit)} s, and the {DIGITS:.0f} of a double in "
+        f"{short(DIGITS * digit)} s; the run is {short(span(document), 6)} s long."
+    )
+
+
+def span(document: Document) -> float:
+    """Return how long the motion is that was computed, s."""
+    return abs((document["end_time"] or 0.0) - (document.get("start_time") or 0.0))
 
 
 def magnitudes(document: Document) -> dict[str, float]:
@@ -162,9 +190,8 @@ def magnitudes(document: Document) -> dict[str, float]:
 
 def pace(document: Document) -> float | None:
     """Return how many seconds of motion were computed in a second."""
-    span = (document["end_time"] or 0.0) - (document.get("start_time") or 0.0)
     wall = document["statistics"].get("wall_seconds")
-    return abs(span) / wall if wall else None
+    return span(document) / wall if wall else None
 
 
 def changes(document: Document) -> list[str]:

@@ -12,12 +12,13 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from daesolve.reporting.curves import LEGEND_LINE, empty, strip
+from daesolve.reporting.balance import ENERGIES, energy
+from daesolve.reporting.curves import LEGEND_LINE, MOST_DOTS, empty, strip
 from daesolve.reporting.document import Document
 from daesolve.reporting.facts import labels
 from daesolve.reporting.happenings import events
 from daesolve.reporting.panels import NOTHING, arrange, draw
-from daesolve.reporting.residuals import ENERGIES, drift, energy
+from daesolve.reporting.residuals import drift
 from daesolve.reporting.sampling import SEEN, Series, joinable, series
 from daesolve.reporting.style import INK, PANEL_WIDTH, colour, style
 
@@ -37,26 +38,25 @@ __all__ = [
     "velocity_names",
 ]
 
-MOST_DOTS = 1200
 MOST_JOINED = 5000
 
 
-def positions(documents: Sequence[Document]) -> Figure:
+def positions(documents: Sequence[Document]) -> list[Figure]:
     """Draw the coordinates against time."""
     return _against_time(documents, "states", position_names(documents))
 
 
-def velocities(documents: Sequence[Document]) -> Figure:
+def velocities(documents: Sequence[Document]) -> list[Figure]:
     """Draw the velocities against time."""
     return _against_time(documents, "states", velocity_names(documents))
 
 
-def reactions(documents: Sequence[Document]) -> Figure:
+def reactions(documents: Sequence[Document]) -> list[Figure]:
     """Draw the reactions against time."""
     return _against_time(documents, "reactions", reaction_names(documents))
 
 
-def outputs(documents: Sequence[Document]) -> Figure:
+def outputs(documents: Sequence[Document]) -> list[Figure]:
     """Draw the outputs against time, without energy and work."""
     return _against_time(documents, "outputs", output_names(documents))
 
@@ -81,7 +81,7 @@ def output_names(documents: Sequence[Document]) -> list[str]:
     return [name for name in _names(documents, "outputs") if name not in ENERGIES]
 
 
-def _against_time(documents: Sequence[Document], kind: str, names: Sequence[str]) -> Figure:
+def _against_time(documents: Sequence[Document], kind: str, names: Sequence[str]) -> list[Figure]:
     panels = arrange(documents, kind, names)
     return draw(panels, "there are no samples to show", several=len(documents) > 1)
 

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from jinja2 import BaseLoader, Environment, StrictUndefined
+from jinja2 import BaseLoader, Environment, StrictUndefined, Template
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from daesolve.reporting import facts, figures, tables
-from daesolve.reporting.cards import cards
+from daesolve.reporting import facts, figures, repeating, sparks, tables
+from daesolve.reporting.balance import largest_unaccounted, terms
+from daesolve.reporting.cards import banner, cards
 from daesolve.reporting.document import Document
-from daesolve.reporting.sampling import resolved
+from daesolve.reporting.occurrences import happened
+from daesolve.reporting.sampling import beginnings, resolved
 from daesolve.reporting.scene import scene
 from daesolve.reporting.style import style, svg
 
@@ -22,28 +25,29 @@ FigureRule = Callable[[dict[str, Any]], Figure | None]
 """A figure of a problem's own; None where it has nothing to show of a run."""
 
 SPARSE = (
-    "The samples are too sparse to show the motion between them, so they are not joined. Of "
-    "many, the range in equal spans of time is drawn, and the first ones beside it. Ask for "
-    "closer samples (--at) to see the motion."
+    "The samples are too sparse to be joined: bands show their range in equal spans of time, and "
+    "beside them is every sample, its rate over its value. Ask for closer samples (--every, or "
+    "at=ds.every(...)) to see the motion between them."
 )
 AS_ABOVE = "As above: too sparse to be joined."
 DRIFT = (
     "Residuals over their scales, root mean square over all accepted steps in each tenth of a "
-    "decade. Solid: driven. Dashed: measured. Zeros cannot be shown."
-)
-ENERGY = (
-    "Above the energy, below its distance from the first sample, without the work done since then."
+    "decade. Solid: driven. Dashed: measured. Dotted, for comparison: one rounding error, and what "
+    "becomes of one a step where nothing is fed back: √t where they are random (Brouwer's law), t "
+    "where they have a bias. Zeros cannot be shown."
 )
 EVENTS_SHOWN = 10
+LINES = 14
+"""Lines of a long table that stand below each other, where there is room beside them."""
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """A figure in the page."""
+    """A figure in the page, or several that belong together."""
 
     title: str
     caption: str
-    svg: Markup
+    svgs: tuple[Markup, ...]
 
 
 def page(
@@ -56,8 +60,46 @@ def page(
     documents
         What `document` returned or `load` read.
     figures
-        Title -> the problem's own figure of a document; shown after the scene, before the others.
+        Title -> the problem's own figure of a document; shown before the coordinates.
     """
+    labels = facts.labels(documents)
+    titles = list(dict.fromkeys(facts.title(document) for document in documents))
+    return _template().render(
+        title=titles[0] if len(titles) == 1 else " | ".join(titles),
+        runs=list(zip(labels, documents, strict=True)),
+        several=len(documents) > 1,
+        subtitle=_subtitle(documents),
+        banners=[banner(document) for document in documents],
+        cards=list(zip(*map(cards, documents), strict=True)),
+        commands=[repeating.command(document) for document in documents],
+        verifying=[repeating.command(document, "--verify") for document in documents],
+        lines=[repeating.python(document) for document in documents],
+        versions=[_versions(document) for document in documents],
+        goals=list(dict.fromkeys(name for d in documents for name in d["drift"])),
+        sparks=sparks.residuals(documents),
+        remarks=_remarks(documents),
+        scenes=_own(documents, labels, {"scene": scene}),
+        own=_own(documents, labels, figures or {}),
+        drawn=_standard(documents),
+        balances=[largest_unaccounted(document) for document in documents],
+        happened=[happened(document) for document in documents],
+        numbers=tables.numbers(documents),
+        costs=tables.costs(documents),
+        agreements=[tables.agreements(document) for document in documents],
+        separations=[
+            facts.separation(document) if document["verification"] else "" for document in documents
+        ],
+        digits=[facts.agreement(document) for document in documents],
+        grips=[tables.grips(document) for document in documents],
+        changes=[facts.changes(document) for document in documents],
+        events_shown=EVENTS_SHOWN,
+        lines_shown=LINES,
+        unverified=facts.UNVERIFIED,
+    )
+
+
+@cache
+def _template() -> Template:
     source = files("daesolve.reporting").joinpath("report.html.jinja").read_text("utf-8")
     environment = Environment(
         loader=BaseLoader(),
@@ -69,25 +111,7 @@ def page(
     environment.filters.update(
         short=facts.short, exact=facts.exact, correction=facts.correction, bounded=facts.bounded
     )
-    labels = facts.labels(documents)
-    titles = list(dict.fromkeys(facts.title(document) for document in documents))
-    return environment.from_string(source).render(
-        title=titles[0] if len(titles) == 1 else " | ".join(titles),
-        runs=list(zip(labels, documents, strict=True)),
-        several=len(documents) > 1,
-        subtitle=_subtitle(documents),
-        cards=list(zip(*map(cards, documents), strict=True)),
-        goals=list(dict.fromkeys(name for d in documents for name in d["drift"])),
-        remarks=_remarks(documents),
-        own=_own(documents, labels, {"scene": scene, **(figures or {})}),
-        drawn=_standard(documents),
-        parameters=tables.parameters(documents),
-        repeat=tables.repeat(documents),
-        differences=[tables.differences(document) for document in documents],
-        changes=[facts.changes(document) for document in documents],
-        events_shown=EVENTS_SHOWN,
-        unverified=facts.UNVERIFIED,
-    )
+    return environment.from_string(source)
 
 
 def _subtitle(documents: Sequence[Document]) -> str:
@@ -102,6 +126,12 @@ def _subtitle(documents: Sequence[Document]) -> str:
     )
 
 
+def _versions(document: Document) -> str:
+    told = ", ".join(f"{name} {version}" for name, version in document["versions"].items())
+    machine = document.get("machine")
+    return f"{told}; {machine}" if machine else told
+
+
 def _remarks(documents: Sequence[Document]) -> list[tuple[str, str]]:
     found = {
         (name, entry["note"])
@@ -112,24 +142,30 @@ def _remarks(documents: Sequence[Document]) -> list[tuple[str, str]]:
     return sorted(found)
 
 
-def _standard(documents: Sequence[Document]) -> list[Drawn]:
+def _standard(documents: Sequence[Document]) -> dict[str, Drawn]:
+    """Draw the figures that every report has, as far as there is something to show."""
     sampled = [document for document in documents if len(document["times"]) > 1]
-    sparse = any(not resolved(document) for document in sampled)
-    plan = [
-        ("Positions", figures.positions, SPARSE * sparse, figures.position_names(sampled)),
-        ("Velocities", figures.velocities, AS_ABOVE * sparse, figures.velocity_names(sampled)),
+    sparse = any(not resolved(d) and not beginnings(d, "states") for d in sampled)
+    told, again = (SPARSE, AS_ABOVE) if sparse else ("", "")
+    plan: list[tuple[str, Callable[..., Figure | list[Figure]], str, object]] = [
+        ("Residuals", figures.drift, DRIFT, [d for d in documents if any(_histories(d))]),
+        ("Energy", figures.energy, "", any(terms(document) for document in sampled)),
+        ("Positions", figures.positions, told, figures.position_names(sampled)),
+        ("Velocities", figures.velocities, again, figures.velocity_names(sampled)),
         ("Path", figures.path, "", sampled and figures.plane(documents)),
-        ("Drift", figures.drift, DRIFT, [d for d in documents if any(_histories(d))]),
-        ("Energy", figures.energy, ENERGY, [d for d in sampled if "energy" in d["outputs"]]),
-        ("Reactions", figures.reactions, AS_ABOVE * sparse, figures.reaction_names(sampled)),
-        ("Outputs", figures.outputs, AS_ABOVE * sparse, figures.output_names(sampled)),
+        ("Outputs", figures.outputs, again, figures.output_names(sampled)),
+        ("Reactions", figures.reactions, again, figures.reaction_names(sampled)),
         ("Events", figures.events, "", max(d["event_count"] for d in documents) > 1),
     ]
-    return [
-        Drawn(title, caption, Markup(svg(draw(documents), title.lower())))
-        for title, draw, caption, wanted in plan
-        if wanted
-    ]
+    found: dict[str, Drawn] = {}
+    for title, draw, caption, wanted in plan:
+        if wanted:
+            made = draw(documents)
+            sheets = made if isinstance(made, list) else [made]
+            names = [f"{title.lower()}-{number}" for number in range(len(sheets))]
+            svgs = tuple(Markup(svg(*entry)) for entry in zip(sheets, names, strict=True))
+            found[title.lower()] = Drawn(title, caption, svgs)
+    return found
 
 
 def _histories(document: Document) -> list[Any]:
@@ -150,9 +186,9 @@ def _own(
                     figure = draw(document)
                     if figure is None:
                         continue
-                    text = svg(figure, f"problem-{number}-{run}")
+                    text = svg(figure, f"{'scene' if draw is scene else 'problem'}-{number}-{run}")
             except Exception as error:
                 caption = f"could not be drawn: {type(error).__name__}: {error}"
                 text = ""
-            found.append(Drawn(title[:1].upper() + title[1:], caption, Markup(text)))
+            found.append(Drawn(title[:1].upper() + title[1:], caption, (Markup(text),)))
     return found

@@ -10,14 +10,32 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from daesolve.reporting.curves import Curve, common_legend, dots, empty, line, mark, settle, strip
+from daesolve.reporting.curves import (
+    Curve,
+    common_legend,
+    empty,
+    line,
+    mark,
+    portrait,
+    settle,
+    strip,
+)
 from daesolve.reporting.document import Document
 from daesolve.reporting.facts import family, labels
-from daesolve.reporting.sampling import FEWEST, Series, opening, resolved, series
+from daesolve.reporting.sampling import (
+    FEWEST,
+    Series,
+    beginnings,
+    opening,
+    resolved,
+    series,
+)
 from daesolve.reporting.style import PANEL_WIDTH, QUIET, colour, style
 
 MOST_CURVES = 6
 MOST_PANELS = 12
+ROWS = 5
+"""Panels below each other that a sheet of paper takes."""
 SQUASHED = 15.0
 HALF = 4.8
 """The width of a panel with the beginning beside it, inches."""
@@ -34,8 +52,29 @@ class Panel:
 
     @property
     def crowded(self) -> bool:
-        """Whether a second panel must show the beginning."""
+        """Whether the whole can only be shown by its range."""
         return any(curve.crowded for curve in self.curves)
+
+    @property
+    def beside(self) -> bool:
+        """Whether a second panel belongs to it."""
+        return self.begins or self.portrayed
+
+    @property
+    def bare(self) -> bool:
+        """Whether it shows nothing but ranges."""
+        return self.crowded and not self.beside
+
+    @property
+    def begins(self) -> bool:
+        """Whether a second panel can show the beginning."""
+        return self.crowded and any(curve.beginning is not None for curve in self.curves)
+
+    @property
+    def portrayed(self) -> bool:
+        """Whether a second panel can show the slopes over the values."""
+        sloped = [curve.series.slopes is not None for curve in self.curves]
+        return self.crowded and not self.begins and all(sloped)
 
 
 def arrange(documents: Sequence[Document], kind: str, names: Sequence[str]) -> list[Panel]:
@@ -51,6 +90,7 @@ def arrange(documents: Sequence[Document], kind: str, names: Sequence[str]) -> l
         Which of them.
     """
     runs = [series(document, kind) for document in documents]
+    starts = [beginnings(document, kind) for document in documents]
     joinable = [resolved(document) for document in documents]
     units: Mapping[str, str] = {}
     for document in documents:
@@ -61,7 +101,14 @@ def arrange(documents: Sequence[Document], kind: str, names: Sequence[str]) -> l
             Panel(
                 _with_unit(name, units),
                 tuple(
-                    Curve(shown[place], runs[place][name], colour(place), joinable[place], above)
+                    Curve(
+                        shown[place],
+                        runs[place][name],
+                        colour(place),
+                        joinable[place],
+                        above,
+                        starts[place].get(name),
+                    )
                     for above, place in reversed(list(enumerate(reversed(_having(runs, name)))))
                 ),
             )
@@ -71,7 +118,8 @@ def arrange(documents: Sequence[Document], kind: str, names: Sequence[str]) -> l
     panels: list[Panel] = []
     for group in _alike(found, units):
         curves = tuple(
-            Curve(name, found[name], colour(place), joinable[0]) for place, name in enumerate(group)
+            Curve(name, found[name], colour(place), joinable[0], beginning=starts[0].get(name))
+            for place, name in enumerate(group)
         )
         label = units.get(group[0], "") if len(group) > 1 else _with_unit(group[0], units)
         panels.append(Panel(label, curves))
@@ -104,8 +152,8 @@ def _alike(found: Mapping[str, Series], units: Mapping[str, str]) -> list[list[s
     return [members for _, _, members in groups]
 
 
-def draw(panels: Sequence[Panel], nothing: str, *, several: bool = False) -> Figure:
-    """Draw panels below each other, the beginning beside the crowded ones.
+def draw(panels: Sequence[Panel], nothing: str, *, several: bool = False) -> list[Figure]:
+    """Draw panels below each other, with the beginning or a portrait beside the crowded ones.
 
     Parameters
     ----------
@@ -115,34 +163,74 @@ def draw(panels: Sequence[Panel], nothing: str, *, several: bool = False) -> Fig
         What to say if there is none.
     several
         Whether curves are runs, so that one legend serves all panels.
+
+    Returns
+    -------
+    list[Figure]
+        As many as fit on a sheet of paper each.
     """
-    shown = [panel for panel in panels if panel.curves][:MOST_PANELS]
-    if not shown:
-        return empty(nothing)
+    having = [panel for panel in panels if panel.curves]
+    if not having:
+        return [empty(nothing)]
+    rows = _rows(having[:MOST_PANELS])
+    height = -(-len(rows) // -(-len(rows) // ROWS))
+    found = [
+        _sheet(rows[first : first + height], several=several)
+        for first in range(0, len(rows), height)
+    ]
+    hidden = len(having) - MOST_PANELS
+    if hidden > 0:
+        found[-1].supxlabel(f"and {hidden} panels more, not drawn", fontsize=9, color=QUIET)
+    return found
+
+
+def _rows(panels: Sequence[Panel]) -> list[list[Panel]]:
+    """Arrange panels in rows: those that show nothing but ranges stand in pairs."""
+    rows: list[list[Panel]] = []
+    for panel in panels:
+        if panel.bare and rows and len(rows[-1]) == 1 and rows[-1][0].bare:
+            rows[-1].append(panel)
+        else:
+            rows.append([panel])
+    return rows
+
+
+def _sheet(rows: Sequence[Sequence[Panel]], *, several: bool) -> Figure:
     with style():
-        figure = Figure(figsize=(PANEL_WIDTH, 0.5 + 1.75 * len(shown)))
-        grid = figure.add_gridspec(len(shown), 2, width_ratios=(5, 4))
-        crowded = any(panel.crowded for panel in shown)
-        left: list[Axes] = []
-        for row, panel in enumerate(shown):
-            place = grid[row, 0] if panel.crowded else grid[row, :]
-            left.append(figure.add_subplot(place))
-            _whole(left[-1], panel)
-            if panel.crowded:
-                right = figure.add_subplot(grid[row, 1])
+        figure = Figure(figsize=(PANEL_WIDTH, 0.5 + 1.75 * len(rows)))
+        grid = figure.add_gridspec(len(rows), 18)
+        drawn: list[tuple[Axes, Panel, float]] = []
+        for row, panels in enumerate(rows):
+            panel = panels[0]
+            columns = [slice(0, 10), slice(10, 18)] if panel.beside else [slice(None)]
+            columns = [slice(0, 9), slice(9, 18)] if len(panels) > 1 else columns
+            room = PANEL_WIDTH if len(columns) == 1 else HALF
+            for shown, part in zip(panels, columns, strict=False):
+                axes = figure.add_subplot(grid[row, part])
+                _whole(axes, shown)
+                drawn.append((axes, shown, room))
+            if panel.begins:
+                right = figure.add_subplot(grid[row, columns[1]])
                 _beginning(right, panel)
-                if not any(later.crowded for later in shown[row + 1 :]):
+                if not any(later.begins for after in rows[row + 1 :] for later in after):
                     right.set_xlabel("time (s)")
-        left[-1].set_xlabel("time (s); bands: range of the samples" if crowded else "time (s)")
+            elif panel.portrayed:
+                _portrait(figure.add_subplot(grid[row, columns[1]]), panel)
+        crowded = any(panel.crowded for _, panel, _ in drawn)
+        for axes, _, _ in drawn[-len(rows[-1]) :]:
+            axes.set_xlabel("time (s); bands: range of the samples" if crowded else "time (s)")
         if several:
             common_legend(figure)
         else:
-            for axes, panel in zip(left, shown, strict=True):
-                strip(axes, room=HALF if panel.crowded else PANEL_WIDTH)
-        hidden = sum(bool(panel.curves) for panel in panels) - len(shown)
-        if hidden:
-            figure.supxlabel(f"and {hidden} panels more, not drawn", fontsize=9, color=QUIET)
+            for axes, panel, room in drawn:
+                _name(axes, panel, room)
     return figure
+
+
+def _name(axes: Axes, panel: Panel, room: float) -> None:
+    """Tell what the curves are, where the axis does not."""
+    if len(panel.curves) > 1:
+        strip(axes, room=room)
 
 
 def _whole(axes: Axes, panel: Panel) -> None:
@@ -154,27 +242,27 @@ def _whole(axes: Axes, panel: Panel) -> None:
 
 
 def _beginning(axes: Axes, panel: Panel) -> None:
-    spans = [
-        abs(curve.series.times[opening(curve.series, joinable=curve.joinable) - 1] - start)
-        for curve in panel.curves
-        for start in curve.series.times[:1]
-    ]
+    starts = [(curve, curve.beginning) for curve in panel.curves if curve.beginning is not None]
+    spans = [abs(start.times[opening(start) - 1] - start.times[0]) for _, start in starts]
     shown: list[np.ndarray] = []
-    for curve in panel.curves:
-        elapsed = np.abs(curve.series.times - curve.series.times[0])
-        first = curve.series.first(int(np.sum(elapsed <= max(spans) * (1 + 1e-9))))
+    for curve, start in starts:
+        elapsed = np.abs(start.times - start.times[0])
+        first = start.first(int(np.sum(elapsed <= max(spans) * (1 + 1e-9))))
         shown.append(first.values)
-        if curve.joinable:
-            line(axes, curve, first)
-        else:
-            dots(axes, curve, first)
+        line(axes, curve, first)
     settle(axes, shown, NOTHING)
     axes.margins(x=0.02)
-    if all(curve.joinable for curve in panel.curves):
-        axes.set_title("the beginning")
-    else:
-        strokes = any(curve.series.slopes is not None for curve in panel.curves)
-        axes.set_title(f"the first samples{', with slopes' if strokes else ''}, not joined")
+    axes.set_title("the beginning")
+
+
+def _portrait(axes: Axes, panel: Panel) -> None:
+    for curve in panel.curves:
+        portrait(axes, curve)
+    slopes = [curve.series.slopes for curve in panel.curves]
+    settle(axes, [rate for rate in slopes if rate is not None], NOTHING)
+    axes.margins(x=0.04)
+    axes.set_xlabel(panel.label)
+    axes.set_title("every sample: its rate over its value")
 
 
 def _with_unit(name: str, units: Mapping[str, str]) -> str:

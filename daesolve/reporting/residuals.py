@@ -1,4 +1,4 @@
-"""The figures of what is watched: residuals, and energy against work."""
+"""The figure of what is watched: residuals against time, beside what rounding would do."""
 
 from __future__ import annotations
 
@@ -9,20 +9,18 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator
 
-from daesolve.reporting.curves import Curve, band, common_legend, empty, mark, settle, strip
+from daesolve.reporting.curves import common_legend, empty, strip
 from daesolve.reporting.document import Document
 from daesolve.reporting.facts import family, labels
-from daesolve.reporting.sampling import Series, resolved, series
-from daesolve.reporting.style import PANEL_WIDTH, QUIET, colour, style, tick, ticks
+from daesolve.reporting.style import PANEL_WIDTH, QUIET, colour, style, tick
 
 ROUNDING = 2.2e-16
-MOST_DOTS = 1200
-ENERGIES = ("energy", "work")
+LAWS = ((0.5, "√t"), (1.0, "t"))
+"""How an error grows that nothing corrects: by rounding at random (Brouwer), and by a bias."""
 MOST_GOALS = 6
 EDGES = 1.2
 """What the labels beside a panel take, inches."""
 MOST_PANELS = 12
-SPANS = 250
 
 
 def drift(documents: Sequence[Document]) -> Figure:
@@ -70,6 +68,7 @@ def _histories(
             _history(axes, documents[0], name, place, _told(documents[0], name))
         strip(axes, 3, room)
     _settle_drift(axes)
+    _guides(axes, documents[0])
 
 
 def _told(document: Document, name: str) -> str:
@@ -111,10 +110,37 @@ def _settle_drift(axes: Axes) -> None:
     finite = np.concatenate([s[np.isfinite(s)] for s in sizes] or [np.empty(0)])
     low = min(1e-17, finite.min() / 3.0) if finite.size else 1e-17
     high = max(1e-14, finite.max() * 30.0) if finite.size else 1e-14
+    axes.set_ylim(low, high)
+
+
+def _guides(axes: Axes, document: Document) -> None:
+    """Draw one rounding error, and how one a step would add up."""
+    span = abs((document["end_time"] or 0.0) - document.get("start_time", 0.0))
+    steps = max(float(document["statistics"]["steps"]), 1.0)
+    low, high = axes.get_ylim()
+    if not span or not axes.lines:
+        return
+    beginning = min(axes.get_xlim()[0], span)
+    times = np.geomspace(max(beginning, span / steps), span, 60)
     axes.axhline(ROUNDING, color=QUIET, linewidth=0.8, linestyle=":")
+    _at_the_edge(axes, "rounding", ROUNDING)
+    for power, name in LAWS:
+        sizes = ROUNDING * (times * steps / span) ** power
+        axes.plot(times, sizes, color=QUIET, linewidth=0.7, linestyle=(0, (1, 2)), zorder=1.5)
+        if sizes[-1] < high / 2.0:
+            _at_the_edge(axes, name, sizes[-1])
+        else:
+            inside = int(np.searchsorted(sizes, high / 3.0))
+            place = (times[inside], sizes[inside])
+            near = {"xytext": (-5, 2), "textcoords": "offset points", "ha": "right"}
+            axes.annotate(name, place, **near, color=QUIET, fontsize=8)
+    axes.set_ylim(low, high)
+
+
+def _at_the_edge(axes: Axes, words: str, height: float) -> None:
     axes.annotate(
-        "rounding",
-        (1.0, ROUNDING),
+        words,
+        (1.0, height),
         xycoords=("axes fraction", "data"),
         xytext=(4, 0),
         textcoords="offset points",
@@ -122,66 +148,3 @@ def _settle_drift(axes: Axes) -> None:
         color=QUIET,
         fontsize=8,
     )
-    axes.set_ylim(low, high)
-
-
-def energy(documents: Sequence[Document]) -> Figure:
-    """Draw energy and work against time, and below how far the energy is from its first value.
-
-    Where work is metered, it is taken off.
-    """
-    having = [d for d in documents if "energy" in d["outputs"] and d["times"]]
-    if not having:
-        return empty("there is no energy")
-    several = len(documents) > 1
-    shown = labels(documents)
-    unit = having[0].get("units", {}).get("energy", "") or "J"
-    metered = any("work" in d["outputs"] for d in having)
-    with style():
-        figure = Figure(figsize=(PANEL_WIDTH, 4.0))
-        upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(1, 2))
-        levels: list[np.ndarray] = []
-        for place, document in enumerate(documents):
-            found = series(document, "outputs")
-            if "energy" not in found or not found["energy"].times.size:
-                continue
-            names = ENERGIES[:1] if several else [name for name in ENERGIES if name in found]
-            for shift, name in enumerate(names):
-                label = shown[place] if several else name
-                shade = colour(place + shift)
-                curve = Curve(label, found[name], shade, resolved(document))
-                mark(upper, curve, crowded=curve.crowded)
-                levels.append(found[name].values)
-            _deviation(lower, _balance(found), colour(place))
-        settle(upper, levels, 0.2 * _energy_scale(having))
-        upper.set_ylabel(unit)
-        lower.axhline(0.0, color=QUIET, linewidth=0.8)
-        lower.set_ylabel(f"E − E₀{' − work' if metered else ''} ({unit})")
-        lower.set_xlabel("time (s)")
-        lower.margins(x=0.01)
-        ticks(lower)
-        if several:
-            common_legend(figure)
-        else:
-            strip(upper)
-    return figure
-
-
-def _energy_scale(documents: Sequence[Document]) -> float:
-    scales = [d["drift"]["energy"]["scale"] for d in documents if "energy" in d["drift"]]
-    return max((scale for scale in scales if scale is not None), default=0.0)
-
-
-def _balance(found: dict[str, Series]) -> Series:
-    total = found["energy"].values
-    if "work" in found:
-        total = total - found["work"].values
-    return Series(found["energy"].times, total - total[0])
-
-
-def _deviation(axes: Axes, entry: Series, shade: str) -> None:
-    if len(entry.times) > MOST_DOTS:
-        band(axes, entry, SPANS, shade)
-        return
-    size = 4.0 if len(entry.times) < 100 else 2.0
-    axes.plot(entry.times, entry.values, "o", markersize=size, markeredgewidth=0, color=shade)

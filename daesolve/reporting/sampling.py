@@ -46,6 +46,11 @@ class Series:
         slopes = None if self.slopes is None else self.slopes[:count]
         return Series(self.times[:count], self.values[:count], slopes)
 
+    def every(self, count: int) -> Series:
+        """Return every so-many-th sample."""
+        slopes = None if self.slopes is None else self.slopes[::count]
+        return Series(self.times[::count], self.values[::count], slopes)
+
     def joined(self, parts: int = 8) -> tuple[np.ndarray, np.ndarray]:
         """Return points of a line through the samples, cubic where the slopes are known."""
         if self.slopes is None or not 2 <= len(self.times) <= 500:
@@ -85,10 +90,15 @@ class Series:
 
 def series(document: Document, kind: str) -> dict[str, Series]:
     """Return the series of a kind: "states", "reactions" or "outputs"."""
-    times = np.array(document["times"], dtype=float)
+    return in_order(document, document, kind)
+
+
+def in_order(document: Document, part: Document, kind: str) -> dict[str, Series]:
+    """Return the series of a part of a run, in the order of the integration."""
+    times = np.array(part["times"], dtype=float)
     backwards = len(times) > 1 and (document.get("until") or 0.0) < document.get("start_time", 0.0)
     order = np.argsort(-times if backwards else times, kind="stable")
-    columns: Mapping[str, list[float | None]] = document[kind]
+    columns: Mapping[str, Column] = part[kind]
     values = {name: np.array(column, dtype=float)[order] for name, column in columns.items()}
     return {
         name: Series(times[order], column, values.get(rate_name(name)))
@@ -152,6 +162,18 @@ def resolved(document: Document) -> bool:
     return len(document["times"]) >= FEWEST and joinable(list(states))
 
 
+def beginnings(document: Document, kind: str) -> dict[str, Series]:
+    """Return the first stretch of series, where it has samples that can be joined by lines.
+
+    It is the `opening` of a run of which the document has not every sample, else the run itself.
+    """
+    part = document.get("opening") or document
+    states = list(in_order(document, part, "states").values())
+    if len(part["times"]) < FEWEST or not joinable(states):
+        return {}
+    return in_order(document, part, kind)
+
+
 def joinable(entries: Sequence[Series], least: float = 0.0) -> bool:
     """Tell whether the samples of series are dense enough to be joined by lines.
 
@@ -185,10 +207,8 @@ def _missed(entry: Series) -> float:
     return float(np.quantile(error, 0.9) / width)
 
 
-def opening(entry: Series, *, joinable: bool) -> int:
-    """Return how many samples show the beginning of a motion: about six oscillations, if joined."""
-    if not joinable:
-        return min(FEWEST, len(entry.times))
+def opening(entry: Series) -> int:
+    """Return how many samples show the beginning of a motion: about six oscillations."""
     turns = turning_points(entry.values)
     if turns <= OPENING_TURNS:
         return len(entry.times)

@@ -30,6 +30,9 @@ _VARIABLES = {
     "#ffffff": "var(--surface)",
     **{colour: f"var(--series-{number})" for number, colour in enumerate(SERIES, start=1)},
 }
+_MARKS = re.compile(
+    r'<use [^>]*? style="([^"]*)"/>(?:\s*<use [^>]*? style="\1"/>)+',
+)
 _SETTINGS: Any = {
     "axes.axisbelow": True,
     "axes.edgecolor": QUIET,
@@ -126,7 +129,26 @@ def svg(figure: Figure, name: str) -> str:
     prefix = re.sub(r"[^A-Za-z0-9_-]", "-", name)
     text = re.sub(r'\bid="', f'id="{prefix}-', text)
     text = text.replace('href="#', f'href="#{prefix}-').replace("url(#", f"url(#{prefix}-")
+    text = re.sub(r'\b(?:d|x|y|points)="[^"]*"', _rounded, text)
+    text = _MARKS.sub(_shared, text)
+    text = re.sub(r'<svg ([^>]*?)width="([^"]+)"', _framed, text, count=1)
     text = re.sub(
         r"#[0-9a-fA-F]{6}\b", lambda found: _VARIABLES.get(found[0].lower(), found[0]), text
     )
     return re.sub(r"\n\s*", "\n", text).strip()
+
+
+def _rounded(found: re.Match[str]) -> str:
+    """Round coordinates to hundredths of a point."""
+    return re.sub(r"\d+\.\d+", lambda number: f"{float(number[0]):.2f}", found[0])
+
+
+def _shared(found: re.Match[str]) -> str:
+    """Write the looks of many marks once."""
+    look = f'style="{found[1]}"'
+    return f"<g {look}>{found[0].replace(f' {look}', '')}</g>"
+
+
+def _framed(found: re.Match[str]) -> str:
+    """Let the page know how wide a figure is by nature."""
+    return f'<svg role="img" style="--natural: {found[2]}" {found[1]}width="{found[2]}"'

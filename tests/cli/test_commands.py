@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 from daesolve.cli.app import app
 from daesolve.formulations import FORMULATIONS
 from daesolve.solvers import SOLVERS
+from daesolve.trajectory import Outcome, Trajectory
 
 from ..systems import WITHOUT_ASSIMULO
 
@@ -88,14 +89,16 @@ def test_every_solver_runs_by_name(solver):
 def test_out_writes_the_run_and_its_report(tmp_path):
     out = tmp_path / "run"
     call(*SHORT, "--out", out, "--quiet")
-    assert json.loads((out / "run.json").read_text())["end_time"] == 1.0
-    assert "times" not in json.loads((out / "report.json").read_text())
+    kept = json.loads((out / "report.json").read_text())
+    assert kept["end_time"] == 1.0
+    assert "times" not in kept
+    assert Trajectory.from_run(out).times[-1] == 1.0
     assert "rod" in (out / "report.html").read_text()
     (out / "report.html").unlink()
     call("report", out)
     assert (out / "report.html").exists()
     refused = call(*SHORT, "--out", out, code=2)
-    assert "not empty" in refused.stderr
+    assert "`daesolve resume" in refused.stderr
 
 
 def test_a_python_file_is_a_problem(tmp_path):
@@ -155,9 +158,9 @@ def test_a_motion_that_cannot_go_on_ends_with_status_3_and_keeps_what_there_is(t
     out = tmp_path / "out"
     result = call("run", path, "--out", out, "--quiet", code=3)
     assert "t = 1" in result.stderr or "t = 0.99" in result.stderr
-    kept = json.loads((out / "run.json").read_text())
-    assert kept["outcome"] == "failed"
-    assert len(kept["times"]) > 400
+    kept = Trajectory.from_run(out)
+    assert kept.outcome is Outcome.FAILED
+    assert len(kept.times) > 400
 
 
 def test_doctor_tells_which_solvers_are_usable():

@@ -31,6 +31,13 @@ def pendulum():
     )
 
 
+def bare(told):
+    """A run of which there is nothing to draw, so that its page takes no time."""
+    kinds = ("states", "reactions", "outputs")
+    empty = {kind: {name: [] for name in told[kind]} for kind in kinds}
+    return {**told, "times": [], "drift_history": {}, **empty}
+
+
 @pytest.fixture(scope="session")
 def run():
     return ds.solve(pendulum(), until=3.0, initial={"x": -1.0}, verify=True)
@@ -47,6 +54,14 @@ def measured_run():
         formulation=ds.Feedback(rates={"energy": None}),
         at=ds.every(0.05),
     )
+
+
+@pytest.fixture(scope="session")
+def stored(tmp_path_factory):
+    """The directory of a run with 401 samples."""
+    directory = tmp_path_factory.mktemp("runs") / "swing"
+    ds.solve(pendulum(), until=4.0, initial={"x": -1.0}, at=ds.every(0.01), store=directory)
+    return directory
 
 
 @pytest.fixture

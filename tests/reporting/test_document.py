@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import daesolve as ds
 from daesolve.errors import DaesolveError
-from daesolve.reporting import ReportError, document, dump, load, without_series, write
+from daesolve.reporting import ReportError, document, dump, load, reading, without_series
 from daesolve.reporting.document import EVENTS_WITH_STATES, plain
 from daesolve.trajectory import EventRecord, Impact
 from tests.reporting.conftest import IDENTITY
@@ -28,8 +29,13 @@ STATISTICS = [
 ]
 ADDED = [
     *("start_time", "until", "notes", "start_changes", "end_state", "derived", "units"),
-    *("drift_history", "parameter_units"),
+    *("drift_history", "parameter_units", "conditioning", "path", "asked"),
 ]
+
+
+def with_events(run, events):
+    samples = replace(run.samples, events=tuple(events))
+    return replace(run, samples=samples, event_count=len(events))
 
 
 def test_keys_of_the_contract_in_their_order(told):
@@ -61,7 +67,10 @@ def test_numbers_are_those_of_the_run(run, told):
 
 def test_events_and_changes(run):
     event = EventRecord(0.5, "turn", {"x": np.float64(1.0)})
-    told = document(replace(run, events=(event,), event_count=1, start={"y": (0.1, 0.0)}), IDENTITY)
+    told = document(
+        replace(run, samples=with_events(run, [event]), event_count=1, start={"y": (0.1, 0.0)}),
+        IDENTITY,
+    )
     assert told["events"] == [{"time": 0.5, "name": "turn", "detail": {"x": 1.0}}]
     assert told["start_changes"] == {"y": {"given": 0.1, "value": 0.0}}
 
@@ -70,7 +79,12 @@ def test_what_is_not_finite_is_null(run):
     x = run.states["x"].copy()
     x[:3] = [math.nan, math.inf, -math.inf]
     broken = replace(run.drift["rod"], max_abs=math.inf, growth_exponent=math.nan)
-    told = document(replace(run, states={**run.states, "x": x}, drift={"rod": broken}), IDENTITY)
+    told = document(
+        replace(
+            run, samples=replace(run.samples, states={**run.states, "x": x}), drift={"rod": broken}
+        ),
+        IDENTITY,
+    )
     text = dump(told)
     assert "NaN" not in text
     assert "Infinity" not in text
@@ -92,33 +106,42 @@ def test_report_is_the_object_without_series(told):
     assert set(told) - set(short) == {"times", "states", "reactions", "outputs"}
 
 
-def test_reads_back_what_was_written(tmp_path, told):
-    write(tmp_path / "run", told)
-    assert load(tmp_path / "run") == told
+def test_reads_a_run_on_disk(stored):
+    run, told = ds.Trajectory.from_run(stored), load(stored)
+    for name, values in run.states.items():
+        np.testing.assert_array_equal(told["states"][name], values)
+    assert told["finished"]
+    assert told["samples"] == len(told["times"]) == 401
+    assert "opening" not in told
+    assert told["drift"]["energy"]["max_abs"] == run.drift["energy"].max_abs
 
 
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        (None, "has no run.json"),
-        ("{", "is not JSON"),
-        ("[" * 100_000, "is not JSON"),
-        ("[]", "it is not an object"),
-        ('{"problem": null}', "it lacks case, model"),
-    ],
-)
-def test_a_broken_run_is_told(tmp_path, text, sentence):
-    if text is not None:
-        (tmp_path / "run.json").write_text(text)
-    with pytest.raises(ReportError, match=sentence) as caught:
-        load(tmp_path)
-    assert isinstance(caught.value, DaesolveError)
+@pytest.mark.parametrize("rows", [2, 41, 100])
+def test_of_a_long_run_few_samples_are_kept_evenly_and_the_first_stretch_whole(stored, rows):
+    whole, told = load(stored), load(stored, rows)
+    assert len(told["times"]) <= rows
+    assert (told["times"][0], told["times"][-1]) == (0.0, 4.0)
+    places = [whole["times"].index(time) for time in told["times"]]
+    assert len(set(np.diff(places)[:-1])) <= 1, "evenly, but for the last"
+    for name, values in told["states"].items():
+        assert values == [whole["states"][name][place] for place in places]
+    opening = told["opening"]
+    assert opening["times"] == whole["times"][: len(opening["times"])]
+    assert opening["states"]["x"] == whole["states"]["x"][: len(opening["times"])]
+    assert told["samples"] == 401
 
 
-def test_undecodable_bytes_are_told(tmp_path):
-    (tmp_path / "run.json").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(ReportError, match="is not JSON"):
-        load(tmp_path)
+def test_the_opening_is_bounded(stored, monkeypatch):
+    monkeypatch.setattr(reading, "OPENING", 30)
+    opening = load(stored, 41)["opening"]
+    assert 15 < len(opening["times"]) == len(opening["outputs"]["energy"]) <= 30
+    np.testing.assert_allclose(np.diff(opening["times"]), opening["times"][1], rtol=1e-12)
+
+
+def test_figures_alone_are_not_in_the_report(stored):
+    short = without_series(load(stored, 41))
+    assert not {"opening", "happened", "directory", "times"} & set(short)
+    dump(short)
 
 
 def test_a_missing_directory_is_told(tmp_path):
@@ -126,12 +149,8 @@ def test_a_missing_directory_is_told(tmp_path):
         load(tmp_path / "nowhere")
 
 
-def test_wrong_kinds_are_told(tmp_path, told):
-    (tmp_path / "run.json").write_text(json.dumps({**told, "times": 3}))
-    with pytest.raises(ReportError, match="times of the wrong kind"):
-        load(tmp_path)
-    (tmp_path / "run.json").write_text(json.dumps({**told, "times": [0.0]}))
-    with pytest.raises(ReportError, match="'x' in states"):
+def test_a_directory_without_a_run_is_told(tmp_path):
+    with pytest.raises(DaesolveError, match="holds no run"):
         load(tmp_path)
 
 
@@ -148,7 +167,7 @@ def impact(place):
 
 def test_every_event_is_told_with_its_states(run):
     events = tuple(impact(place) for place in range(2000))
-    told = document(replace(run, events=events, event_count=2000), IDENTITY)
+    told = document(with_events(run, events), IDENTITY)
     assert [event["time"] for event in told["events"]] == [event.time for event in events]
     assert all(event["detail"] and event["after"] for event in told["events"])
     assert told["events"][1000]["impact"]["impulses"] == {"rod": 1.0}
@@ -156,7 +175,7 @@ def test_every_event_is_told_with_its_states(run):
 
 def test_without_series_every_event_is_told_and_states_are_kept_at_both_ends(run):
     events = tuple(impact(place) for place in range(2000))
-    short = without_series(document(replace(run, events=events, event_count=2000), IDENTITY))
+    short = without_series(document(with_events(run, events), IDENTITY))
     assert [event["time"] for event in short["events"]] == [event.time for event in events]
     whole = [place for place, event in enumerate(short["events"]) if "after" in event]
     ends = [*range(EVENTS_WITH_STATES), *range(2000 - EVENTS_WITH_STATES, 2000)]
@@ -170,5 +189,5 @@ def test_without_series_every_event_is_told_and_states_are_kept_at_both_ends(run
 
 
 def test_an_event_that_resets_nothing_is_told_as_it_was(run):
-    told = document(replace(run, events=(EventRecord(1.0, "turn", {"x": 1.0}),)), IDENTITY)
+    told = document(with_events(run, [EventRecord(1.0, "turn", {"x": 1.0})]), IDENTITY)
     assert told["events"] == [{"time": 1.0, "name": "turn", "detail": {"x": 1.0}}]

@@ -1,11 +1,23 @@
+import re
+
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
 from daesolve.reporting import figures
+from daesolve.reporting.balance import largest_unaccounted, terms, unaccounted
 from daesolve.reporting.facts import agreement, labels
+from daesolve.reporting.occurrences import MOST, tally
+from daesolve.reporting.panels import ROWS
 from daesolve.reporting.sampling import Series, envelope, rate_name, resolved, turning_points
 from daesolve.reporting.style import svg
+
+
+def drawn(draw, documents):
+    """What a rule draws, as a list of figures."""
+    made = draw(documents)
+    return made if isinstance(made, list) else [made]
+
 
 ALL = [
     figures.positions,
@@ -25,9 +37,9 @@ def test_draws_one_run_several_and_none(draw, told, told_measured, sparse):
     for kind in ("states", "reactions", "outputs"):
         empty[kind] = {name: [] for name in told[kind]}
     for documents in ([told], [sparse], [told, told_measured, sparse], [empty], [told, empty]):
-        figure = draw(documents)
-        assert isinstance(figure, Figure)
-        assert "<svg" in svg(figure, "one")
+        for figure in drawn(draw, documents):
+            assert isinstance(figure, Figure)
+            assert "<svg" in svg(figure, "one")
 
 
 @pytest.mark.parametrize("draw", ALL)
@@ -35,31 +47,37 @@ def test_survives_values_that_are_not_finite(draw, told):
     told["states"]["x"] = [None] * len(told["times"])
     told["outputs"]["energy"][5] = None
     told["drift_history"]["rod"]["rms"] = [None] * len(told["drift_history"]["rod"]["times"])
-    svg(draw([told]), "holes")
+    for figure in drawn(draw, [told]):
+        svg(figure, "holes")
 
 
 def test_the_same_figure_is_the_same_text(told):
-    assert svg(figures.positions([told]), "a") == svg(figures.positions([told]), "a")
+    one, again = (figures.positions([told])[0] for _ in range(2))
+    assert svg(one, "a") == svg(again, "a")
 
 
 def test_figures_of_a_page_share_no_identifier(told):
-    one, other = (svg(figures.positions([told]), name) for name in ("a", "b"))
+    one, other = (svg(figures.positions([told])[0], name) for name in ("a", "b"))
     assert 'id="a-' in one
     assert 'id="a-' not in other
 
 
 def test_axes_have_units(told):
-    assert figures.positions([told]).axes[0].get_ylabel() == "m"
-    assert figures.velocities([told]).axes[0].get_ylabel() == "m/s"
+    assert figures.positions([told])[0].axes[0].get_ylabel() == "m"
+    assert figures.velocities([told])[0].axes[0].get_ylabel() == "m/s"
     assert figures.path([told]).axes[0].get_xlabel() == "x (m)"
 
 
 def test_samples_too_sparse_are_not_joined(told, sparse):
     assert resolved(told)
     assert not resolved(sparse)
-    assert len(figures.positions([told]).axes) == 1
-    beginning = figures.positions([sparse]).axes[1]
-    assert "not joined" in beginning.get_title(loc="left")
+    assert len(figures.positions([told])[0].axes) == 1
+    whole, portrait = figures.positions([sparse])[0].axes
+    assert not whole.lines, "a range is no line"
+    for name, line in zip(("x", "y"), portrait.lines, strict=True):
+        assert line.get_linestyle() == "None"
+        np.testing.assert_array_equal(line.get_xdata(), sparse["states"][name])
+        np.testing.assert_array_equal(line.get_ydata(), sparse["states"][f"{name}_dot"])
 
 
 def test_sparse_samples_of_a_fast_oscillation_are_found():
@@ -96,13 +114,13 @@ def test_a_quantity_much_larger_than_others_has_a_panel_of_its_own(told):
     told["states"]["theta"] = [1e4 * time for time in told["times"]]
     told["states"]["phi"] = told["states"]["x"]
     told["units"] |= {"theta": "rad", "phi": "rad"}
-    ylabels = [axes.get_ylabel() for axes in figures.positions([told]).axes]
+    ylabels = [axes.get_ylabel() for axes in figures.positions([told])[0].axes]
     assert ylabels == ["m", "theta (rad)", "phi (rad)"]
 
 
 def test_constants_are_not_magnified(told):
     told["outputs"]["normal"] = [9.81 + 1e-15 * (place % 2) for place in range(1001)]
-    low, high = figures.outputs([told]).axes[0].get_ylim()
+    low, high = figures.outputs([told])[0].axes[0].get_ylim()
     assert high - low > 1.0
 
 
@@ -128,7 +146,8 @@ def test_many_runs_with_long_names_fit(told):
     ]
     assert max(map(len, labels(runs))) < 100
     for draw in ALL:
-        svg(draw(runs), "many")
+        for figure in drawn(draw, runs):
+            svg(figure, "many")
 
 
 def test_agreement_in_digits(told):
@@ -152,10 +171,13 @@ def with_impacts(told, count):
 
 
 def test_events_are_counted_and_their_losses_shown(told):
-    left, right = figures.events([with_impacts(told, 1000)]).axes
+    left, between, right = figures.events([with_impacts(told, 1000)]).axes
     [count] = left.lines
     assert (count.get_ydata()[0], count.get_ydata()[-1]) == (0, 1000)
     assert np.interp(1.5, *count.get_data()) == pytest.approx(500, abs=1)
+    gaps = between.lines[0].get_ydata()
+    assert np.isnan(gaps[0]), "before the first there was none"
+    np.testing.assert_allclose(gaps[1:], 3.0 / 1000, rtol=1e-9)
     [lost] = right.lines
     assert len(lost.get_xdata()) == 500, "those that took nothing are not on a logarithmic axis"
     np.testing.assert_allclose(lost.get_ydata(), 0.1)
@@ -172,7 +194,7 @@ def test_numbered_states_stay_among_themselves_where_there_are_many(told):
     for name in names:
         told["states"][name] = told["states"]["x"]
         told["units"][name] = "m"
-    panels = figures.positions([told]).axes
+    panels = figures.positions([told])[0].axes
     shown = [[text.get_text() for text in axes.get_legend().get_texts()] for axes in panels]
     assert shown == [["x", "y"], *([f"{letter}_{k}" for k in (1, 2, 3)] for letter in "pqr")]
 
@@ -192,3 +214,71 @@ def test_what_stays_where_it_is_has_no_path(told):
     for name in "xy":
         told["states"][name] = [1e-17 * place for place in range(len(told["times"]))]
     assert figures.plane([told]) is None
+
+
+def test_a_thinned_run_shows_its_beginning(told, sparse):
+    kinds = ("states", "reactions", "outputs")
+    first = {kind: {n: v[:300] for n, v in told[kind].items()} for kind in kinds}
+    sparse["opening"] = {"times": told["times"][:300], **first}
+    whole, beginning = figures.positions([sparse])[0].axes
+    assert not whole.lines, "a range is no line"
+    for name, line in zip(("x", "y"), beginning.lines, strict=True):
+        times = np.asarray(line.get_xdata())
+        assert np.diff(times).max() < 0.0031
+        assert times[-1] == told["times"][299]
+        values = np.interp(times, told["times"], told["states"][name])
+        np.testing.assert_allclose(line.get_ydata(), values, atol=1e-4)
+
+
+def test_long_figures_are_split_into_sheets(told):
+    for number in range(11):
+        name = f"load{number}"
+        told["reactions"][name] = [10.0 ** (2 * number) * x for x in told["states"]["x"]]
+        told["units"][name] = "N"
+    sheets = figures.reactions([told])
+    assert len(sheets) == 3
+    assert max(len(sheet.axes) for sheet in sheets) <= ROWS
+
+
+def test_rounding_is_drawn_with_what_becomes_of_it(told):
+    told["statistics"]["steps"], told["end_time"] = 10_000, 3.0
+    axes = figures.drift([told]).axes[0]
+    level, brouwer, linear = axes.lines[-3:]
+    assert brouwer.get_ydata()[-1] == pytest.approx(100 * level.get_ydata()[0], rel=1e-9)
+    assert linear.get_ydata()[-1] == pytest.approx(10_000 * level.get_ydata()[0], rel=1e-9)
+
+
+def test_the_energy_balance_counts_work_and_impacts(told):
+    times = np.array(told["times"])
+    told = with_impacts(told, 10)
+    for event in told["events"]:
+        event["impact"] |= {"kinetic_before": 2.0, "kinetic_after": 1.5}
+    lost = 0.5 * np.searchsorted([event["time"] for event in told["events"]], times)
+    told["outputs"] = {"work": (0.1 * times).tolist(), "energy": (5 + 0.1 * times - lost).tolist()}
+    left = unaccounted(terms(told))
+    np.testing.assert_allclose(left.values, 0.0, atol=1e-14)
+    assert largest_unaccounted(told) < 1e-14
+    upper, lower = figures.energy([told]).axes
+    names = [text.get_text() for text in upper.get_legend().get_texts()]
+    assert names == ["energy", "work", "taken by impacts"]
+    assert lower.get_ylabel() == "E − E₀ − work + lost in impacts (J)"
+
+
+@pytest.mark.parametrize("count", [1, 2001, 50_000])
+def test_of_many_events_few_are_kept_and_all_are_counted(count):
+    events = ({"time": 0.5 * k, "name": "tick"} for k in range(count))
+    [entry] = tally(events, []).named.values()
+    numbers, times, gaps, _ = entry.table
+    assert entry.count == count
+    assert len(entry.rows) <= MOST
+    np.testing.assert_array_equal(times, 0.5 * (numbers - 1))
+    assert (gaps[1:] == 0.5).all()
+
+
+def test_dots_are_small_in_the_page_and_lie_where_they_did(told):
+    figure = Figure(figsize=(4, 3))
+    figure.add_subplot().plot(range(100), "o", markeredgewidth=0)
+    text = svg(figure, "dots")
+    dots = re.findall(r'<use href="[^"]*" x="([\d.]+)" y="([\d.]+)"/>', text)
+    assert len(dots) == 100
+    assert len(set(np.diff([float(x) for x, _ in dots]).round(1))) <= 2, "evenly spaced"

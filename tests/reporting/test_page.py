@@ -1,13 +1,18 @@
 import json
 import re
+import shutil
 from html.parser import HTMLParser
+from typing import ClassVar
 
 import pytest
 from matplotlib.figure import Figure
 
+import daesolve as ds
+from daesolve.drawing import Drawing, Line
 from daesolve.errors import OutputExistsError
 from daesolve.reporting import ReportError, make_empty, page, rebuild, write
 from daesolve.reporting.html import EVENTS_SHOWN
+from tests.reporting.conftest import bare, pendulum
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
 
@@ -51,7 +56,7 @@ def test_has_every_goal_and_what_is_needed_to_repeat(told):
     text = page([told])
     for goal in told["drift"]:
         assert f">{goal}</th>" in text
-    for title in ("Drift", "Verification", "Figures", "Parameters", "needed to repeat"):
+    for title in ("Drift", "Verification", "Motion", "Parameters", "how to repeat it", "Cost"):
         assert title in text
     assert "m/s^2" in text
     for version in told["versions"].values():
@@ -88,49 +93,109 @@ def test_events(told):
     assert f"and {60 - EVENTS_SHOWN} more" in text
 
 
-def test_writes_all_three(tmp_path, told):
+def test_writes_page_and_json(tmp_path, told):
     directory = tmp_path / "deep" / "run"
-    write(directory, told, {"rod": own_figure})
-    assert sorted(file.name for file in directory.iterdir()) == [
-        "report.html",
-        "report.json",
-        "run.json",
-    ]
+    assert write(directory, told, {"rod": own_figure}) == directory / "report.html"
+    assert sorted(file.name for file in directory.iterdir()) == ["report.html", "report.json"]
     short = json.loads((directory / "report.json").read_text())
     assert "states" not in short
     assert short["drift"] == told["drift"]
 
 
-def test_rebuilds_the_same_page(tmp_path, told):
-    write(tmp_path, told, {"rod": own_figure})
-    before = (tmp_path / "report.html").read_text()
-    assert rebuild([tmp_path], lambda _: {"rod": own_figure}) == tmp_path / "report.html"
-    assert (tmp_path / "report.html").read_text() == before
+class Swing:
+    """What a problem knows of its reports."""
+
+    figures: ClassVar = {"rod": own_figure}
+    drawing = staticmethod(lambda _: Drawing([Line([(0.0, 0.0), ("x", "y")])]))
 
 
-def test_two_runs_side_by_side(tmp_path, told, told_measured):
-    write(tmp_path / "a", told)
-    write(tmp_path / "b", told_measured)
+@pytest.fixture
+def two(stored, tmp_path):
+    """Two directories with runs, the second of another solver."""
+    other = tmp_path / "other"
+    where = {"initial": {"x": -1.0}, "store": other, "solver": ds.Dop853()}
+    ds.solve(pendulum(), 1.0, formulation=ds.Feedback(rates={"energy": None}), **where)
+    one = tmp_path / "one"
+    shutil.copytree(stored, one)
+    return one, other
 
-    def figures_of(document):
-        return {"rod": own_figure} if document["solver"] == "taylor" else {}
 
-    text = rebuild([tmp_path / "a", tmp_path / "b"], figures_of).read_text()
+def test_builds_the_same_page_again(two):
+    page = rebuild(two[:1], lambda _: Swing())
+    assert page == two[0] / "report.html"
+    before = page.read_text()
+    for title in ("Scene", "Rod", "Positions"):
+        assert f"<h3>{title}</h3>" in before
+    assert rebuild(two[:1], lambda _: Swing()).read_text() == before
+
+
+def test_two_runs_side_by_side(two):
+    text = rebuild(two, lambda run: Swing() if run["solver"] == "taylor" else None).read_text()
     assert "rates 10, taylor" in text
     assert "rates 10, energy off, dop853" in text
-    assert text.count("<h3>Rod</h3>") == 1
-    runs = json.loads((tmp_path / "a" / "report.json").read_text())["runs"]
+    assert text.count("<h3>Rod</h3>") == text.count("<h3>Scene</h3>") == 1
+    runs = json.loads((two[0] / "report.json").read_text())["runs"]
     assert [run["solver"] for run in runs] == ["taylor", "dop853"]
 
 
-def test_a_broken_run_leaves_the_old_report(tmp_path, told):
-    write(tmp_path / "a", told)
-    before = (tmp_path / "a" / "report.html").read_text()
-    with pytest.raises(ReportError):
-        rebuild([tmp_path / "a", tmp_path / "nowhere"])
+def test_a_broken_run_leaves_the_old_report(two, tmp_path):
+    before = rebuild(two[:1]).read_text()
+    with pytest.raises(ReportError, match="there is no directory"):
+        rebuild([two[0], tmp_path / "nowhere"])
     with pytest.raises(ReportError, match="at least one"):
         rebuild([])
-    assert (tmp_path / "a" / "report.html").read_text() == before
+    assert (two[0] / "report.html").read_text() == before
+
+
+def test_a_run_that_was_killed_is_reported_as_unfinished(two):
+    directory = two[0]
+    (directory / "result.json").unlink()
+    text = rebuild([directory]).read_text()
+    assert "This run is not finished: it has come to t = 4 s of 4 s, 100 %" in text
+    assert f"daesolve resume {directory}" in text
+    assert json.loads((directory / "report.json").read_text())["finished"] is False
+
+
+def test_what_follows_from_verification_is_told(told):
+    told["verification"] |= {"growth": "exponential", "lyapunov_time": 1.0}
+    text = page([bare(told)])
+    for name, unit in (("x", "m"), ("y_dot", "m/s")):
+        assert re.search(rf">{name}</th><td class=.number.>[0-9.e-]+ {unit}</td>", text)
+    assert "a digit is lost every 2.3 s, and the 16 of a double in 36.8 s" in text
+
+
+def test_what_was_not_verified_comes_with_the_command_that_does(told_measured):
+    text = page([bare(told_measured)])
+    assert re.search(r"daesolve run pendulum --case swing [^<]*--verify", text)
+
+
+def test_the_grip_of_each_goal_is_shown(told):
+    told["conditioning"] = {"rod": 1e-6}
+    bar = r">rod</th><td class=.number.>1e-6</td><td><span class=.meter.><i style=.width:50.0%"
+    assert re.search(bar, page([bare(told)]))
+    assert "smallest grip" not in page([bare({**told, "conditioning": {}})])
+
+
+@pytest.mark.parametrize(
+    ("outcome", "headline"),
+    [
+        ("interrupted", "This run was interrupted: it has come to t = 1 s of 3 s, 33.3 %."),
+        ("failed", "The run ended failed at t = 1 s of 3 s, 33.3 %."),
+        ("completed", None),
+    ],
+)
+def test_a_run_that_ended_early_says_so_first(told, outcome, headline):
+    text = page([{**bare(told), "outcome": outcome, "end_time": 1.0}])
+    assert (headline is None) == ('role="status"' not in text)
+    assert headline is None or text.index(headline) < text.index("Outcome")
+
+
+def test_a_long_run_makes_a_small_page(tmp_path):
+    directory = tmp_path / "long"
+    sampling = {"at": ds.every(0.002), "store": directory}
+    ds.solve(pendulum(), 60.0, {"x": -1.0}, solver=ds.Cvodes(rtol=1e-6, atol=1e-6), **sampling)
+    assert len(ds.Trajectory.from_run(directory).times) == 30_001
+    assert rebuild([directory]).stat().st_size < 1e6
 
 
 def test_a_directory_that_is_not_empty_is_refused(tmp_path):

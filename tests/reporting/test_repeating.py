@@ -1,0 +1,69 @@
+import ast
+
+import pytest
+
+import daesolve as ds
+from daesolve.reporting import load
+from daesolve.reporting.repeating import command, python
+from tests.reporting.conftest import pendulum
+
+
+def words(told):
+    return command(told).replace("\\\n", "").split()
+
+
+def test_the_command_makes_every_choice_explicitly(told):
+    assert " ".join(words(told)) == (
+        "daesolve run pendulum --case swing --model physical --until 3 --formulation feedback "
+        "--rate 10 --solver taylor --rtol 2.220446049250313e-16 --verify"
+    )
+
+
+def test_what_was_changed_of_the_case_is_repeated(told):
+    told["asked"] = {"set": {"mass": 2.5, "kind": "long"}, "initial": {"x": 0.1}}
+    text = " ".join(words(told))
+    assert "--set mass=2.5 --set kind=long --initial x=0.1" in text
+    assert 'mass=2.5, kind="long"' in python(told)
+    assert 'initial={"x": 0.1}' in python(told)
+
+
+def test_rates_that_were_switched_off_are_repeated(told_measured):
+    assert "--rate 10 --rate energy=off --solver dop853" in " ".join(words(told_measured))
+    assert 'ds.Feedback(rate=10.0, rates={"energy": None})' in python(told_measured)
+
+
+def test_a_system_of_ones_own_has_python_alone(told):
+    told["problem"] = None
+    assert command(told) is None
+    assert "ds.solve(\n    system,\n    until=3.0," in python(told)
+
+
+def test_lines_fit(told):
+    told["asked"] = {"set": {f"a_parameter_with_a_long_name_{k}": 1.5 for k in range(9)}}
+    assert max(map(len, command(told).splitlines())) < 100
+    assert max(map(len, python(told).splitlines())) < 100
+
+
+@pytest.mark.parametrize("choice", [ds.Projected(), ds.Projected(ds.Index1()), ds.GGL()])
+def test_every_formulation_has_lines_that_python_reads(told, choice):
+    told["formulation"] = choice.title
+    found = eval(
+        next(
+            line.strip().removeprefix("formulation=").rstrip(",")
+            for line in python(told).splitlines()
+            if "formulation=" in line
+        ),
+        {"ds": ds},
+    )
+    assert found.title == choice.title
+
+
+def test_the_lines_of_a_stored_run_give_the_same_run(stored, tmp_path):
+    told = load(stored)
+    lines = python(told)
+    assert "at=ds.every(0.01)" in lines
+    ast.parse(lines)
+    scope = {"system": pendulum()}
+    exec(lines, scope)
+    assert scope["run"].times.tolist() == told["times"]
+    assert scope["run"].states["x"].tolist() == told["states"]["x"]
