@@ -47,6 +47,7 @@ from daesolve.linearization import linearize
 from daesolve.problem import Answer, Case, Problem, choice
 from daesolve.reference import ReferenceRun, reference_run
 from daesolve.registry import problem, problems
+from daesolve.results import Outcome
 from daesolve.resuming import resume
 from daesolve.sampling import every, every_event
 from daesolve.sections import Section, section_of, sections
@@ -85,7 +86,7 @@ from daesolve.symbols import (
     velocities,
 )
 from daesolve.system import ControlSystem, MechanicalSystem
-from daesolve.trajectory import Outcome, Trajectory
+from daesolve.trajectory import Trajectory
 
 __version__ = "0.1.0"
 

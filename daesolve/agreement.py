@@ -15,7 +15,7 @@ from typing import Protocol
 
 import numpy as np
 
-from daesolve.trajectory import EventRecord
+from daesolve.results import EventRecord
 
 AT_ONCE = 1e-12
 """Resets closer than this part of the time are at one instant, in whatever order they come."""

@@ -19,12 +19,13 @@ import numpy as np
 from daesolve.errors import DaesolveError, OutOfRangeError, UnsupportedError
 from daesolve.formulations import OdeProblem
 from daesolve.problem import BoundCase
+from daesolve.results import StepBlock
 from daesolve.solvers import Compilation, SegmentEnd, State, Taylor
 from daesolve.solvers.base import Observer
 from daesolve.solvers.guards import inner_times
 from daesolve.solvers.heyoka_code import Translated, hy, translated
 from daesolve.solvers.taylor import OPTIMISED_TO, PIECE, PiecewiseIntegrator
-from daesolve.trajectory import StepBlock, Trajectory
+from daesolve.trajectory import Trajectory
 
 PIECE_BYTES = 10_000_000
 """Of Taylor coefficients that are kept at once: with more, each step waits for the memory."""

@@ -11,7 +11,8 @@ import numpy as np
 from daesolve.archive import Stored, Writer
 from daesolve.preparation import Prepared
 from daesolve.record import Assembly, Boundary, Record
-from daesolve.trajectory import Outcome, StoredSamples, row_of_event
+from daesolve.results import Outcome
+from daesolve.samples import StoredSamples, row_of_event
 
 FEWEST_PARTS = 25
 """In which a run comes at least: what is lost by a kill is a part at most."""

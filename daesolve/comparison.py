@@ -22,11 +22,12 @@ from daesolve.formulations import Formulation
 from daesolve.pairing import Attempt, Refused, attempts
 from daesolve.reference import ReferenceRun, reference_run
 from daesolve.request import RankLoss, Redundant
+from daesolve.results import Drift, Outcome
 from daesolve.sampling import At, sample_times
 from daesolve.solvers import Solver
 from daesolve.solving import solve
 from daesolve.system import System
-from daesolve.trajectory import Drift, Outcome, Trajectory
+from daesolve.trajectory import Trajectory
 
 ROUNDING = 2.0**-53
 """The relative error of a number next to which a double stands."""

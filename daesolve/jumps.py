@@ -13,8 +13,8 @@ from daesolve.dynamics import Dynamics, GoalRow, ResetRow
 from daesolve.elimination import EliminationPlan, Saddle
 from daesolve.errors import PosingError, ResetError
 from daesolve.formulations import OdeProblem
+from daesolve.results import Impact
 from daesolve.solvers import Evaluator
-from daesolve.trajectory import Impact
 from daesolve.translation import function_of
 
 LEFT_OVER = 1e-6

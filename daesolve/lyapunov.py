@@ -26,9 +26,9 @@ from daesolve.formulations import DaeProblem, OdeProblem
 from daesolve.preparation import Prepared
 from daesolve.record import Boundary, Happening, Record
 from daesolve.request import DEFAULT_RATE
+from daesolve.results import Outcome, StepBlock
 from daesolve.simulation import simulate_recorded
 from daesolve.solvers import Dop853, Evaluator, State, Status
-from daesolve.trajectory import Outcome, StepBlock
 from daesolve.transitions import Transitions
 from daesolve.translation import function_of
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from daesolve.formulations import OdeProblem
 from daesolve.passages import Breach, PassageWatch
-from daesolve.trajectory import Drift, StepBlock
+from daesolve.results import Drift, StepBlock
 from daesolve.translation import evaluate_block
 
 BINS_PER_DECADE = 10

@@ -29,7 +29,7 @@ import numpy as np
 
 from daesolve.elimination import PROXIMAL_EPSILON
 from daesolve.formulations import OdeProblem
-from daesolve.trajectory import StepBlock
+from daesolve.results import StepBlock
 
 WEAK = 1e-2
 """A grip below this part of the largest one met belongs to a passage."""

@@ -19,8 +19,8 @@ from daesolve.formulations import Feedback
 from daesolve.preparation import Prepared
 from daesolve.record import Boundary, Happening, Record
 from daesolve.request import DEFAULT_RATE
+from daesolve.results import Outcome, StepBlock
 from daesolve.solvers import Evaluator, Solver, State, Status
-from daesolve.trajectory import Outcome, StepBlock
 from daesolve.variations import changing_values, guard_slopes, jump_slopes, variational_problem
 
 TOGETHER = 1e-9

@@ -11,15 +11,9 @@ import numpy as np
 
 from daesolve.monitors import Monitor
 from daesolve.preparation import Prepared
-from daesolve.trajectory import (
-    EventRecord,
-    Impact,
-    Outcome,
-    Recorded,
-    Samples,
-    Statistics,
-    Trajectory,
-)
+from daesolve.results import EventRecord, Impact, Outcome, Statistics
+from daesolve.samples import Recorded, Samples
+from daesolve.trajectory import Trajectory
 from daesolve.translation import evaluate_block
 
 

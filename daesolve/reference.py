@@ -37,10 +37,10 @@ from daesolve.preparation import (
 )
 from daesolve.quadruple import Moment, array_of, available, evaluate, quad, quads
 from daesolve.reference_motion import Course, Motion, Passed, Place, Told
+from daesolve.results import EventRecord
 from daesolve.sampling import At, sample_times
 from daesolve.solvers import Dop853, Taylor
 from daesolve.system import System
-from daesolve.trajectory import EventRecord
 from daesolve.translation import function_of
 
 TOLERANCE = 1e-30

@@ -19,9 +19,11 @@ from daesolve.monitors import Monitor
 from daesolve.passages import Breach
 from daesolve.preparation import Prepared
 from daesolve.record import Assembly, Boundary, Happening, Record
+from daesolve.results import Outcome, Point, StepBlock
+from daesolve.samples import Recorded
 from daesolve.sampling import At, EveryEvent, Schedule, sample_times
 from daesolve.solvers import EventHit, SegmentEnd, State, Status
-from daesolve.trajectory import Outcome, Point, Recorded, StepBlock, Trajectory
+from daesolve.trajectory import Trajectory
 from daesolve.transitions import INSTANT, Instant, Jump, Transitions
 from daesolve.translation import evaluate_block
 from daesolve.turns import wrap

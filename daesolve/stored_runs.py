@@ -24,10 +24,12 @@ from daesolve.formulations import FORMULATIONS, Formulation, OdeProblem
 from daesolve.preparation import Prepared
 from daesolve.record import describe
 from daesolve.request import Request
+from daesolve.results import Outcome
+from daesolve.samples import StoredSamples
 from daesolve.sampling import At, Every, restored_sampling, sample_times, saved_sampling
 from daesolve.simulation import Progress, simulate_stored
 from daesolve.solvers import SOLVERS, Solver
-from daesolve.trajectory import Outcome, StoredSamples, Trajectory, summary_of
+from daesolve.trajectory import Trajectory, summary_of
 from daesolve.verification import verify
 from daesolve.versions import processor, versions
 

@@ -28,8 +28,8 @@ from daesolve.elimination import EliminationPlan
 from daesolve.errors import ChatteringError, InconsistentStateError, ResetError
 from daesolve.formulations import OdeProblem
 from daesolve.jumps import JumpFunction
+from daesolve.results import Impact
 from daesolve.solvers import Evaluator
-from daesolve.trajectory import Impact
 from daesolve.translation import function_of
 
 TOGETHER = 1e-12

@@ -15,10 +15,11 @@ from daesolve.choosing import check_pair
 from daesolve.errors import UnsupportedError
 from daesolve.lyapunov import lyapunov_time
 from daesolve.preparation import Prepared
+from daesolve.results import Verification
 from daesolve.sampling import At
 from daesolve.simulation import simulate
 from daesolve.solvers import Dop853, Solver
-from daesolve.trajectory import Trajectory, Verification
+from daesolve.trajectory import Trajectory
 
 ANOTHER_METHOD = Dop853(rtol=1e-13, atol=1e-13)
 

@@ -17,8 +17,8 @@ from daesolve.comparison import ComparedRun
 from daesolve.errors import UnsupportedError
 from daesolve.formulations import Formulation
 from daesolve.pairing import attempts, distinct_names, with_tolerance
+from daesolve.results import EventRecord, Outcome
 from daesolve.solvers import SegmentEnd, Solver
-from daesolve.trajectory import EventRecord, Outcome
 
 from .billiards import sinai_billiard
 from .hybrid_systems import bounces, bouncing_ball

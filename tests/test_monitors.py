@@ -7,7 +7,7 @@ import pytest
 
 import daesolve as ds
 from daesolve.monitors import BINS_PER_DECADE, Monitor
-from daesolve.trajectory import StepBlock
+from daesolve.results import StepBlock
 
 from .systems import EPSILON, pendulum, prepared_run
 

@@ -10,7 +10,7 @@ import pytest
 import daesolve as ds
 from daesolve.monitors import Monitor
 from daesolve.passages import BRANCH_LOST, REACH, UNBOUNDED, WEAK
-from daesolve.trajectory import StepBlock
+from daesolve.results import StepBlock
 
 from .systems import four_bar_state, four_bar_windows, prepared_run
 

@@ -15,7 +15,8 @@ BLOCKS = [
 
 
 @pytest.mark.parametrize("block", BLOCKS)
-def test_every_python_block_of_the_documentation_runs(block, capsys):
+def test_every_python_block_of_the_documentation_runs(block, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # where some keep their runs
     exec(compile(block, "documentation", "exec"), {})
 
 

@@ -11,7 +11,7 @@ import daesolve as ds
 from daesolve import preparation, stored_runs
 from daesolve.archive import LockedRunError, NotARunError, StorageError, Stored, Writer, files
 from daesolve.errors import NotResumableError, OutOfRangeError, OutputExistsError, UnsupportedError
-from daesolve.trajectory import Outcome
+from daesolve.results import Outcome
 
 from .hybrid_systems import bouncing_ball, peg_pendulum, thermostat
 from .systems import pendulum

@@ -12,7 +12,7 @@ import pytest
 
 import daesolve as ds
 from daesolve.archive import Stored
-from daesolve.trajectory import Outcome
+from daesolve.results import Outcome
 
 pytestmark = pytest.mark.slow
 

@@ -35,17 +35,13 @@ def shown(label: str, begin: float, end: float, *, quiet: bool) -> Iterator[Told
         return
     columns = (
         TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("t = {task.fields[time]:.6g} s"),
-        TextColumn("{task.fields[speed]} s/s"),
-        TextColumn("events {task.fields[events]}"),
-        TextColumn("drift {task.fields[drift]}"),
-        TimeRemainingColumn(),
+        BarColumn(bar_width=16),
+        TextColumn("{task.fields[told]}"),
+        TimeRemainingColumn(compact=True),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         start = _Start()
-        fields = {"time": begin, "events": 0, "drift": "…", "speed": "…"}
-        task = bar.add_task(label, total=abs(end - begin), **fields)
+        task = bar.add_task(label, total=abs(end - begin), told=f"t = {begin:g} s")
 
         def update(reached: float, monitor: Monitor, events: int) -> None:
             elapsed = start.elapsed(reached)
@@ -53,14 +49,11 @@ def shown(label: str, begin: float, end: float, *, quiet: bool) -> Iterator[Told
                 return
             simulated, wall = elapsed
             worst = max((entry.max_relative for entry in monitor.drift().values()), default=0.0)
-            bar.update(
-                task,
-                completed=abs(reached - begin),
-                time=reached,
-                events=events,
-                drift=f"{worst:.1e}",
-                speed=f"{abs(simulated) / wall:.3g}" if wall > 0.0 else "…",
-            )
+            words = [f"t = {reached:.6g} s"]
+            words += [f"{abs(simulated) / wall:.3g} s/s"] if wall > 0.0 else []
+            words += [f"{events} events"] if events else []
+            words += [f"drift {worst:.1e}"]
+            bar.update(task, completed=abs(reached - begin), told=" · ".join(words))
 
         yield update
 

@@ -27,9 +27,10 @@ from daesolve.cli.arguments import (
 )
 from daesolve.cli.progress import shown
 from daesolve.errors import OutOfRangeError
+from daesolve.results import Outcome
 from daesolve.resuming import resume as go_on
 from daesolve.sampling import At, every, every_event
-from daesolve.trajectory import Outcome, Trajectory
+from daesolve.trajectory import Trajectory
 
 
 def run(

@@ -23,8 +23,9 @@ from daesolve.errors import DaesolveError
 from daesolve.formulations import Formulation
 from daesolve.problem import BoundCase, Problem
 from daesolve.reporting.document import plain
+from daesolve.results import Outcome, Verification
 from daesolve.system import System
-from daesolve.trajectory import Outcome, Trajectory, Verification
+from daesolve.trajectory import Trajectory
 
 
 @dataclass(eq=False)

@@ -26,7 +26,8 @@ from daesolve.reporting.player import player
 from daesolve.reporting.scene import DrawingRule, with_drawing
 from daesolve.reporting.stage import stage
 from daesolve.reporting.style import INK, style
-from daesolve.trajectory import StoredSamples, Trajectory
+from daesolve.samples import StoredSamples
+from daesolve.trajectory import Trajectory
 
 WIDTH = 800
 NARROWEST, WIDEST = 200, 3840

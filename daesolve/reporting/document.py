@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from daesolve.errors import DaesolveError
-from daesolve.trajectory import Drift, EventRecord, Trajectory, Verification
+from daesolve.results import Drift, EventRecord, Verification
+from daesolve.trajectory import Trajectory
 from daesolve.versions import versions
 
 Document = Mapping[str, Any]

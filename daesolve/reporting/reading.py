@@ -15,7 +15,8 @@ from daesolve.archive.tables import read_parquet
 from daesolve.reporting.document import Document, ReportError, document, plain
 from daesolve.reporting.occurrences import tally
 from daesolve.reporting.sampling import in_order, joinable, opening
-from daesolve.trajectory import StoredSamples, Trajectory
+from daesolve.samples import StoredSamples
+from daesolve.trajectory import Trajectory
 
 ROWS = 2001
 """So many samples and events of a run on disk are kept at most."""

@@ -19,6 +19,7 @@ import numpy as np
 
 from daesolve.errors import MissingBackendError, OutOfRangeError
 from daesolve.formulations import OdeProblem
+from daesolve.results import StepBlock
 from daesolve.solvers.assimulo_segment import AfterStep, Segment
 from daesolve.solvers.base import (
     BufferedFunction,
@@ -29,7 +30,6 @@ from daesolve.solvers.base import (
     positive,
     rhs_jacobian,
 )
-from daesolve.trajectory import StepBlock
 
 SMALLEST_RTOL = 100 * float(np.finfo(float).eps)
 """SUNDIALS cannot do with less."""

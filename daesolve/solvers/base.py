@@ -15,7 +15,7 @@ import numpy as np
 
 from daesolve.errors import OutOfRangeError
 from daesolve.formulations import OdeProblem
-from daesolve.trajectory import StepBlock
+from daesolve.results import StepBlock
 
 Rate = Callable[[float, np.ndarray], np.ndarray]
 

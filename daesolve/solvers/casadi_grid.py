@@ -14,9 +14,9 @@ import casadi as ca
 import numpy as np
 
 from daesolve.formulations import OdeProblem
+from daesolve.results import StepBlock
 from daesolve.solvers.base import EventHit, Observer, SegmentEnd, State, Status
 from daesolve.solvers.guards import LOOKS, Steps, find_events, inner_states
-from daesolve.trajectory import StepBlock
 from daesolve.translation import evaluate_block
 
 STEP_LIMIT = 20_000

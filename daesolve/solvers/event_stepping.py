@@ -15,6 +15,7 @@ import numpy as np
 
 from daesolve.events import Direction
 from daesolve.formulations import OdeProblem
+from daesolve.results import StepBlock
 from daesolve.solvers.base import (
     BufferedFunction,
     Evaluator,
@@ -33,7 +34,6 @@ from daesolve.solvers.heyoka_code import (
     missing_in_series,
     translated,
 )
-from daesolve.trajectory import StepBlock
 
 NEAR = 1e-6
 """Of what a guard is after a step, what it was at most at the start where that counts as zero."""

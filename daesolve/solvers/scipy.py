@@ -13,6 +13,7 @@ from scipy.integrate import DOP853, LSODA, OdeSolution, OdeSolver, Radau
 
 from daesolve.errors import OutOfRangeError
 from daesolve.formulations import OdeProblem
+from daesolve.results import StepBlock
 from daesolve.solvers.base import (
     BufferedFunction,
     EventHit,
@@ -25,7 +26,6 @@ from daesolve.solvers.base import (
     rhs_jacobian,
 )
 from daesolve.solvers.guards import Steps, find_events, inner_states
-from daesolve.trajectory import StepBlock
 from daesolve.translation import evaluate_block
 
 BLOCK = 500

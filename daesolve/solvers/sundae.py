@@ -13,6 +13,7 @@ import numpy as np
 
 from daesolve.errors import MissingBackendError, OutOfRangeError
 from daesolve.formulations import DaeProblem, OdeProblem, implicit
+from daesolve.results import StepBlock
 from daesolve.solvers.base import (
     EventHit,
     Observer,
@@ -25,7 +26,6 @@ from daesolve.solvers.base import (
 )
 from daesolve.solvers.guards import INNER, Steps, find_events
 from daesolve.solvers.ida_control import SMALLEST, check_tolerances, consistent_start, control
-from daesolve.trajectory import StepBlock
 
 try:
     import sksundae

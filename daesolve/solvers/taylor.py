@@ -11,6 +11,7 @@ import numpy as np
 
 from daesolve.errors import MissingBackendError, OutOfRangeError
 from daesolve.formulations import OdeProblem
+from daesolve.results import StepBlock
 from daesolve.solvers.base import (
     BufferedFunction,
     Compilation,
@@ -25,7 +26,6 @@ from daesolve.solvers.base import (
 from daesolve.solvers.event_stepping import EventIntegrator, finds_events
 from daesolve.solvers.guards import Steps, find_events, inner_times
 from daesolve.solvers.heyoka_code import hy, missing_in_series, translated
-from daesolve.trajectory import StepBlock
 
 PIECE = 10_000
 """Steps whose Taylor coefficients are kept at once."""

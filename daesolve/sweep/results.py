@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from daesolve.archive.tables import read_parquet
 from daesolve.errors import MissingPackageError, OutOfRangeError
+from daesolve.results import Outcome
 from daesolve.sweep.storing import arrow, parts, sweep_manifest
-from daesolve.trajectory import Outcome
 
 if TYPE_CHECKING:
     import pandas as pd

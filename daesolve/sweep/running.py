@@ -18,9 +18,10 @@ from daesolve import registry
 from daesolve.batches import run_batch
 from daesolve.errors import DaesolveError, PluginError
 from daesolve.problem import BoundCase, Problem
+from daesolve.results import Outcome
 from daesolve.sampling import At
 from daesolve.sweep.members import member_case
-from daesolve.trajectory import Outcome, Trajectory
+from daesolve.trajectory import Trajectory
 from daesolve.versions import versions
 
 Chunk = Sequence[tuple[int, Mapping[str, Any]]]

@@ -7,8 +7,9 @@ from typer.testing import CliRunner
 
 from daesolve.cli.app import app
 from daesolve.formulations import FORMULATIONS
+from daesolve.results import Outcome
 from daesolve.solvers import SOLVERS
-from daesolve.trajectory import Outcome, Trajectory
+from daesolve.trajectory import Trajectory
 
 from ..systems import WITHOUT_ASSIMULO
 

@@ -1,0 +1,176 @@
+"""What a run tells besides its series: how it ended, drift, events, verification, cost."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+import numpy as np
+
+from daesolve.errors import unknown_name
+
+
+class Outcome(Enum):
+    """How a run ended; the value is its name in JSON."""
+
+    COMPLETED = "completed"
+    STOPPED_BY_EVENT = "stopped_by_event"
+    INTERRUPTED = "interrupted"
+    DEGENERATE = "degenerate"
+    FAILED = "failed"
+
+    @property
+    def good(self) -> bool:
+        """Whether the run ended where it was meant to."""
+        return self in (Outcome.COMPLETED, Outcome.STOPPED_BY_EVENT)
+
+
+@dataclass(frozen=True)
+class StepBlock:
+    """Accepted steps in the order of integration: the time and state at the end of each.
+
+    Parameters
+    ----------
+    times
+        (k,)
+    states
+        (k, size)
+    """
+
+    times: np.ndarray
+    states: np.ndarray
+
+
+@dataclass(frozen=True)
+class Drift:
+    """How far a residual was from zero, over every accepted step of the integration.
+
+    Parameters
+    ----------
+    driven
+        Whether errors were fed back; then a small residual proves nothing about the rest.
+    max_abs, max_relative, final_relative
+        The largest and the last |residual|, as it is and over the scale.
+    scale
+        What counts as one.
+    correction
+        The integral of |rate * residual| over time, over the scale: how much feedback it took.
+    growth_exponent
+        The slope, in log-log, of the root mean square per bin over the last two decades of time;
+        None where the residual is at rounding level or the run too short.
+    note
+        What a reader should know.
+    history
+        Pairs (elapsed time in s, root mean square over the scale), ten bins a decade of time.
+    """
+
+    driven: bool
+    max_abs: float
+    max_relative: float
+    final_relative: float
+    scale: float
+    correction: float
+    growth_exponent: float | None
+    note: str = ""
+    history: tuple[tuple[float, float], ...] = field(default=(), repr=False)
+
+
+@dataclass(frozen=True)
+class Impact:
+    """Constraints that were imposed at once.
+
+    Parameters
+    ----------
+    impulses
+        Of every reaction, by name; N s or N m s.
+    kinetic_before, kinetic_after
+        J
+    carnot
+        What is left of Carnot's theorem, relative to the kinetic energy before: the energy lost is
+        that of the lost velocities, less the work of constraints that move or throw back.
+    """
+
+    impulses: Mapping[str, float]
+    kinetic_before: float
+    kinetic_after: float
+    carnot: float
+
+
+@dataclass(frozen=True)
+class EventRecord:
+    """An event that happened.
+
+    Parameters
+    ----------
+    time, name
+        When (s), and which.
+    detail
+        The state there, by name; before what the event resets.
+    after
+        The state and the discrete values after a reset; None where there was none.
+    fired
+        Which of the event's guards passed, from 0.
+    impact
+        What was imposed, if anything was.
+    """
+
+    time: float
+    name: str
+    detail: Mapping[str, float]
+    after: Mapping[str, float] | None = None
+    fired: tuple[int, ...] = (0,)
+    impact: Impact | None = None
+
+
+@dataclass(frozen=True)
+class Verification:
+    """A run repeated in another way.
+
+    Parameters
+    ----------
+    against
+        What was changed.
+    difference
+        The largest difference of each state over the samples.
+    lyapunov_time
+        The time in which small errors grow e-fold, s; None where the motion is regular, not a
+        number where it ended, or touched a guard, before that could be told.
+    """
+
+    against: str
+    difference: Mapping[str, float]
+    lyapunov_time: float | None
+
+    @property
+    def growth(self) -> str:
+        """How small errors grow: "exponential", "regular" or "unknown"."""
+        if self.lyapunov_time is None:
+            return "regular"
+        return "unknown" if math.isnan(self.lyapunov_time) else "exponential"
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """What a run cost; `wall_seconds` is the integration without building and compiling."""
+
+    steps: int
+    rhs_evaluations: int
+    compile_seconds: float
+    compile_cached: bool
+    wall_seconds: float
+    instructions: int
+
+
+@dataclass(frozen=True)
+class Point:
+    """The state, reactions and outputs at one time, by name."""
+
+    time: float
+    values: Mapping[str, float]
+
+    def __getitem__(self, name: str) -> float:
+        if name not in self.values:
+            raise unknown_name("state, reaction or output", name, self.values)
+        return self.values[name]
