@@ -66,12 +66,11 @@ def simulate_recorded(
     prepared: Prepared, at: At = None, progress: Progress | None = None
 ) -> tuple[Trajectory, Record]:
     """Integrate a prepared run, as `simulate`; return what it gathered too."""
+    times = sample_times(at, prepared.start_time, prepared.until)
     run = _Run(prepared, at, progress)
     outcome, message = run.ended()
-    order = None
-    if not isinstance(at, EveryEvent):
-        times = sample_times(at, prepared.start_time, prepared.until)
-        order = np.argsort(run.sign * times, kind="stable")
+    listed = not isinstance(at, EveryEvent)
+    order = np.argsort(run.sign * times, kind="stable") if listed else None
     return run.trajectory(outcome, message, run.assembly.samples(order)), run.record
 
 

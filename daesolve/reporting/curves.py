@@ -17,6 +17,8 @@ BINS = 125
 SAMPLES_IN_BIN = 25
 MOST_DOTS = 1200
 LEGEND_LINE = 0.18
+NOTHING = 1e-12
+"""What no axis magnifies, in units of the quantity: the rounding of what is at rest."""
 LEGEND_MARK, LEGEND_LETTER = 0.4, 0.075
 """The width of the mark and of a letter of a legend, inches."""
 
@@ -47,6 +49,9 @@ class Curve:
     @property
     def crowded(self) -> bool:
         """Whether the whole of it is better shown by its range."""
+        finite = self.series.values[np.isfinite(self.series.values)]
+        if not finite.size or np.ptp(finite) <= NOTHING:
+            return False
         scattered = not self.joinable and len(self.series.times) > 2 * FEWEST
         return scattered or turning_points(self.series.values) > MOST_TURNS
 

@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from daesolve.reporting.curves import (
+    NOTHING,
     Curve,
     common_legend,
     empty,
@@ -39,8 +40,6 @@ ROWS = 5
 SQUASHED = 15.0
 HALF = 4.8
 """The width of a panel with the beginning beside it, inches."""
-NOTHING = 1e-12
-"""What no axis magnifies, in units of the quantity: the rounding of what is at rest."""
 
 
 @dataclass(frozen=True)
@@ -198,12 +197,12 @@ def _rows(panels: Sequence[Panel]) -> list[list[Panel]]:
 def _sheet(rows: Sequence[Sequence[Panel]], *, several: bool) -> Figure:
     with style():
         figure = Figure(figsize=(PANEL_WIDTH, 0.5 + 1.75 * len(rows)))
-        grid = figure.add_gridspec(len(rows), 18)
+        grid = figure.add_gridspec(len(rows), 2, width_ratios=(10, 8))
         drawn: list[tuple[Axes, Panel, float]] = []
         for row, panels in enumerate(rows):
             panel = panels[0]
-            columns = [slice(0, 10), slice(10, 18)] if panel.beside else [slice(None)]
-            columns = [slice(0, 9), slice(9, 18)] if len(panels) > 1 else columns
+            halves = panel.beside or len(panels) > 1
+            columns = [slice(0, 1), slice(1, 2)] if halves else [slice(None)]
             room = PANEL_WIDTH if len(columns) == 1 else HALF
             for shown, part in zip(panels, columns, strict=False):
                 axes = figure.add_subplot(grid[row, part])
