@@ -43,6 +43,7 @@ def check_lorenz(until):
     return found
 
 
+@pytest.mark.slow
 def test_the_lorenz_system_has_its_known_spectrum():
     found = check_lorenz(100.0)
     assert found.history.shape == (len(found.times), 3)
@@ -89,6 +90,7 @@ def test_energy_is_a_direction_of_its_own_though_it_is_driven():
         assert found.verdict == "exponential"
 
 
+@pytest.mark.slow
 def test_in_hamiltonian_chaos_exponents_come_in_pairs():
     found = lyapunov_exponent(henon_heiles(), 800.0, on_section(0.16, 0.1, 0.1), count=None)
     assert found.verdict == "exponential"
@@ -104,6 +106,7 @@ def test_motion_on_a_torus_is_regular():
     assert found.exponent < math.log(800.0) / 800.0
 
 
+@pytest.mark.slow
 def test_the_hoop_is_regular_and_has_two_exponents_and_the_wheels_turn():
     found = lyapunov_exponent(ds.problem("rolling-wheel").case("hoop"), 200.0)
     assert found.verdict == "regular"

@@ -439,6 +439,7 @@ def test_what_no_batch_can_be_made_of_is_refused(case, tmp_path, over, settings,
 # -- processes ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_worker_processes_give_what_this_process_gives(file, case, tmp_path):
     """The script that asks has no guard, and its worker must not run it again."""
     out = tmp_path / "out"

@@ -123,7 +123,7 @@ def test_the_dark_page_is_dark_and_paper_is_white(seen):
 
 
 @pytest.mark.parametrize("name", ["one", "two", "early"])
-@pytest.mark.parametrize("width", [390, 768])
+@pytest.mark.parametrize("width", [390, pytest.param(768, marks=pytest.mark.slow)])
 def test_a_narrow_page_does_not_scroll_sideways(seen, name, width):
     tab = seen(name, width)
     assert tab.evaluate("document.documentElement.scrollWidth") <= width
@@ -134,6 +134,7 @@ def test_nothing_is_hidden(seen, media):
     assert seen(media=media).evaluate(SHOWN) == []
 
 
+@pytest.mark.slow
 def test_labels_of_figures_stay_legible_on_a_phone(seen):
     sizes = seen(width=390).evaluate(
         """() => [...document.querySelectorAll("figure svg text")]
@@ -144,6 +145,7 @@ def test_labels_of_figures_stay_legible_on_a_phone(seen):
     assert sorted(sizes)[len(sizes) // 2] > 4.0
 
 
+@pytest.mark.slow
 def test_paper_takes_every_page_whole(seen):
     """Chromium prints the page, on more than one sheet, and figures fit on one each."""
     tab = seen(media="print")

@@ -129,18 +129,18 @@ SOLVERS = [ds.Taylor(), ds.Dop853(), ds.Lsoda(), ds.Cvodes()]
 @pytest.mark.parametrize("solver", SOLVERS, ids=lambda solver: solver.name)
 def test_a_guard_that_ceases_to_be_a_number_is_met_before(solver):
     system = oscillator_with(("near the middle", lambda q: ca.sqrt(q.x) - 0.1))
-    run = ds.solve(system, 60.0, RELEASED, solver=solver, at=[60.0])
-    turns = np.arange(11) * 2 * np.pi
+    run = ds.solve(system, 12.0, RELEASED, solver=solver, at=[12.0])
+    turns = np.arange(3) * 2 * np.pi
     exact = np.sort(np.concatenate([turns + np.arccos(0.01), turns - np.arccos(0.01)]))
-    exact = exact[(exact > 0.0) & (exact < 60.0)]
+    exact = exact[(exact > 0.0) & (exact < 12.0)]
     assert moments(run) == pytest.approx(exact, abs=1e-6)
 
 
 @pytest.mark.parametrize("solver", SOLVERS, ids=lambda solver: solver.name)
 def test_a_pole_is_no_zero(solver):
     system = oscillator_with(("third", lambda q: 1.0 / q.x - 3.0))
-    run = ds.solve(system, 60.0, RELEASED, solver=solver, at=[60.0])
-    assert [event.detail["x"] for event in run.events] == pytest.approx([1 / 3] * 19, abs=1e-6)
+    run = ds.solve(system, 12.0, RELEASED, solver=solver, at=[12.0])
+    assert [event.detail["x"] for event in run.events] == pytest.approx([1 / 3] * 4, abs=1e-6)
 
 
 @pytest.mark.parametrize("order", [1, -1])
