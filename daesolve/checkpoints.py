@@ -53,7 +53,7 @@ def column_names(prepared: Prepared) -> dict[str, dict[str, str]]:
     def own(kind: str, names: Sequence[str], *, plain: bool) -> dict[str, str]:
         found: dict[str, str] = {}
         for name in names:
-            column = name if plain else f"{kind}_{name}"
+            column = name if plain or name.startswith(f"{kind}_") else f"{kind}_{name}"
             while column in taken:
                 column = f"{kind}_{column}"
             taken.add(column)
@@ -235,7 +235,7 @@ def _event_table_columns(columns: Mapping[str, Sequence[str]]) -> list[str]:
     impact = ["kinetic_before", "kinetic_after", "carnot"] if columns["impulses"] else []
     return [
         *("t", "event", "fired"),
-        *(f"x_{name}" for name in columns["detail"]),
+        *(f"before_{name}" for name in columns["detail"]),
         *(f"after_{name}" for name in columns["after"]),
         *(f"impulse_{name}" for name in columns["impulses"]),
         *impact,

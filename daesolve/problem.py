@@ -22,7 +22,7 @@ from daesolve.request import DEFAULT_RATE, RankLoss, Request
 from daesolve.sensitivity import Sensitivity, nominal_values, sensitivity_of
 from daesolve.solvers import Solver
 from daesolve.solving import solve
-from daesolve.stored_runs import Destination, split_derived
+from daesolve.stored_runs import Destination, directory_of, split_derived
 from daesolve.system import ControlSystem, MechanicalSystem, System
 from daesolve.trajectory import Trajectory
 
@@ -435,7 +435,7 @@ class BoundCase:
         store = options.pop("store", None)
         if store is not None:
             identity, derived = case.identity(), tuple(case.derived)
-            options["store"] = Destination(Path(store), identity, case._source(), derived)
+            options["store"] = Destination(directory_of(store), identity, case._source(), derived)
         run = solve(case.system, **case.solve_options(until, options))
         if store is not None:
             return run
@@ -609,7 +609,7 @@ class BoundCase:
             "case": self.case.name,
             "model": self.model,
             "structure": structure,
-            "path": None if self.problem.path is None else str(self.problem.path),
+            "path": None if self.problem.path is None else str(self.problem.path.resolve()),
             "asked": self._asked(),
             "parameter_units": dict(zip(parameters.names, map(str, parameters.units), strict=True)),
         }

@@ -8,7 +8,7 @@ from typing import Any
 
 from daesolve import registry
 from daesolve.archive import Stored
-from daesolve.errors import NotResumableError
+from daesolve.errors import DaesolveError, NotResumableError
 from daesolve.preparation import prepare
 from daesolve.problem import BoundCase
 from daesolve.simulation import Progress
@@ -81,9 +81,9 @@ def _check_versions(stored: Stored) -> None:
         "processor": stored.manifest["processor"],
     }
     others = [
-        f"{name} {there.get(name, 'absent')} (here {here.get(name, 'absent')})"
-        for name in dict.fromkeys([*there, *here])
-        if name != "python" and there.get(name) != here.get(name)
+        f"{name} {there[name]} (here {here[name]})"
+        for name in there
+        if name != "python" and name in here and there[name] != here[name]
     ]
     if others:
         raise NotResumableError(
@@ -104,5 +104,11 @@ def _system(stored: Stored, source: System | BoundCase | None) -> System:
             f"the run in {str(stored.directory)!r} is of a system that no installed problem poses: "
             "go on from Python, with daesolve.resume(DIR, source=system)"
         )
-    found = registry.problem(named["path"] or named["problem"])
+    try:
+        found = registry.problem(named["path"] or named["problem"])
+    except DaesolveError as error:
+        raise NotResumableError(
+            f"the problem of the run in {str(stored.directory)!r} cannot be had ({error}): install "
+            "it, or go on from Python, with daesolve.resume(DIR, source=case)"
+        ) from error
     return found.system(named["model"], named["structure"])

@@ -74,13 +74,18 @@ class StoredSamples:
         self.reactions = _Columns(self._read, columns["reactions"])
         self.outputs = _Columns(self._read, columns["outputs"])
 
+    def __repr__(self) -> str:
+        return f"StoredSamples({str(self.stored.directory)!r}, {self.stored.rows} rows)"
+
     @property
     def times(self) -> np.ndarray:
         """(k,) s, in the direction of the run, or in the order in which they were listed."""
         return self._read("t")
 
     def _read(self, column: str) -> np.ndarray:
-        values = self.stored.column(column)
+        return self._as_listed(self.stored.column(column))
+
+    def _as_listed(self, values: np.ndarray) -> np.ndarray:
         sampling = self.stored.manifest["sampling"]
         if sampling["kind"] != "times":
             return values
@@ -100,6 +105,15 @@ class StoredSamples:
         columns = self.stored.manifest["event_columns"]
         return tuple(event_of_row(row, columns) for row in self.stored.events(count))
 
+    def loaded(self) -> Samples:
+        """Return all samples in memory, read at one go, and no events."""
+        found = self.thinned(1)
+        states, reactions, outputs = (
+            {name: self._as_listed(values) for name, values in series.items()}
+            for series in (found.states, found.reactions, found.outputs)
+        )
+        return Samples(self._as_listed(found.times), states, reactions, outputs)
+
     def thinned(self, stride: int) -> Samples:
         """Return every so-many-th sample, and no events."""
         kinds = self.stored.manifest["columns"]
@@ -115,7 +129,7 @@ class StoredSamples:
 def row_of_event(event: EventRecord) -> dict[str, Any]:
     """Return an event as a row of a table: see `event_of_row`."""
     row: dict[str, Any] = {"t": event.time, "event": event.name, "fired": list(event.fired)}
-    row |= {f"x_{name}": value for name, value in event.detail.items()}
+    row |= {f"before_{name}": value for name, value in event.detail.items()}
     row |= {f"after_{name}": value for name, value in (event.after or {}).items()}
     if event.impact is not None:
         row |= {f"impulse_{name}": value for name, value in event.impact.impulses.items()}
@@ -146,7 +160,7 @@ def event_of_row(row: Mapping[str, Any], columns: Mapping[str, Sequence[str]]) -
         impulses = named("impulses", "impulse") or {}
         impact = Impact(impulses, row["kinetic_before"], row["kinetic_after"], row["carnot"])
     fired = tuple(int(guard) for guard in row["fired"])
-    detail = named("detail", "x") or {}
+    detail = named("detail", "before") or {}
     return EventRecord(row["t"], row["event"], detail, named("after", "after"), fired, impact)
 
 

@@ -14,7 +14,7 @@ from daesolve.request import DEFAULT_RATE, RankLoss, Redundant, Request
 from daesolve.sampling import At
 from daesolve.simulation import Progress, simulate
 from daesolve.solvers import Solver
-from daesolve.stored_runs import Destination, begin
+from daesolve.stored_runs import Destination, begin, directory_of
 from daesolve.system import System
 from daesolve.trajectory import Trajectory
 from daesolve.verification import verifier
@@ -115,7 +115,7 @@ def solve(
     )
     destination: Destination | None = None
     if store is not None:
-        destination = store if isinstance(store, Destination) else Destination(Path(store))
+        destination = store if isinstance(store, Destination) else Destination(directory_of(store))
         refuse_full(destination.directory)
     prepared = prepare(system, request)
     if isinstance(verify, Solver):

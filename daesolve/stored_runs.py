@@ -61,6 +61,19 @@ class Destination:
     derived: tuple[str, ...] = ()
 
 
+def directory_of(store: object) -> Path:
+    """Return the directory that was named for a run.
+
+    Raises
+    ------
+    OutOfRangeError
+        It is no path.
+    """
+    if not isinstance(store, str | Path) or not str(store):
+        raise OutOfRangeError(f"store is {store!r}, but must name a directory")
+    return Path(store)
+
+
 def begin(
     prepared: Prepared,
     request: Request,

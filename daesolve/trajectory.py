@@ -170,10 +170,13 @@ class Trajectory:
             import pandas
         except ImportError:
             raise MissingPackageError("pandas", "tables") from None
-        columns = {**self.states, **self.outputs}
-        for name, values in self.reactions.items():
+        samples = self.samples
+        if isinstance(samples, StoredSamples):
+            samples = samples.loaded()
+        columns = {**samples.states, **samples.outputs}
+        for name, values in samples.reactions.items():
             columns[f"reaction_{name}" if name in columns else name] = values
-        return pandas.DataFrame(columns, index=pandas.Index(self.times, name="t"))
+        return pandas.DataFrame(columns, index=pandas.Index(samples.times, name="t"))
 
     def to_xarray(self) -> xarray.Dataset:
         """Return the samples as a data set over the dimension `t`, with units.

@@ -27,7 +27,7 @@ from daesolve.archive.files import (
     samples_file,
 )
 from daesolve.archive.locking import is_written
-from daesolve.archive.tables import read_parquet, rows_of, select
+from daesolve.archive.tables import read_parquet, select
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -127,8 +127,7 @@ class Stored:
     def damaged(self) -> list[tuple[int, str]]:
         """Return the number of each part that is not as it was written, and what it lacks.
 
-        Looks at the checkpoints, the sizes and the footers; the bytes are checked by their sums
-        when they are read.
+        Everything is read, for pages carry checksums: a bit that has changed is found.
         """
         found = ((number, self._damage(number)) for number in range(1, self.last + 1))
         return [(number, reason) for number, reason in found if reason]
@@ -346,14 +345,14 @@ def _unfinished(path: Path) -> pa.Table | None:
 
 
 def _difference(file: File) -> str | None:
-    """Say how the size or the footer of a file differs from its checkpoint, None where neither."""
+    """Say how a file differs from what its checkpoint tells, None where it does not."""
     import pyarrow as pa
 
     different = _other_size(file)
     if different:
         return different
     try:
-        rows = rows_of(file.path)
+        rows = read_parquet(file.path).num_rows
     except (OSError, pa.ArrowException) as error:
         return f"{_short(file.path)} cannot be read ({in_one_line(error)})"
     return _other_rows(file, rows) if rows != file.rows else None

@@ -93,13 +93,6 @@ def select(table: pa.Table, columns: Sequence[str] | None) -> pa.Table:
     return table if columns is None else table.select(list(columns))
 
 
-def rows_of(path: Path) -> int:
-    """Return how many rows the footer of a Parquet file tells of; raises like `read_parquet`."""
-    import pyarrow.parquet as pq
-
-    return pq.read_metadata(path).num_rows
-
-
 def _know(columns: Sequence[str] | None, known: Sequence[str]) -> None:
     for name in columns or ():
         if name not in known:

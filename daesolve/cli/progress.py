@@ -50,12 +50,17 @@ def shown(label: str, begin: float, end: float, *, quiet: bool) -> Iterator[Told
             simulated, wall = elapsed
             worst = max((entry.max_relative for entry in monitor.drift().values()), default=0.0)
             words = [f"t = {reached:.6g} s"]
-            words += [f"{abs(simulated) / wall:.3g} s/s"] if wall > 0.0 else []
+            words += [f"{_speed(abs(simulated) / wall)} s/s"] if wall > 0.0 else []
             words += [f"{events} events"] if events else []
             words += [f"drift {worst:.1e}"]
             bar.update(task, completed=abs(reached - begin), told=" · ".join(words))
 
         yield update
+
+
+def _speed(value: float) -> str:
+    """Return a number that does not change its width with every picture."""
+    return f"{value:,.0f}" if value >= 100.0 else f"{value:.3g}"
 
 
 class _Start:

@@ -173,7 +173,9 @@ def _told_of(
     if not trajectory.outcome.good:
         told = out is None or trajectory.outcome is Outcome.INTERRUPTED
         kept = "" if told else f"; what was computed is in {out}"
-        typer.echo(f"daesolve: {trajectory.outcome.value}: {trajectory.message}{kept}", err=True)
+        how, why = trajectory.outcome.value, trajectory.message
+        sentence = why if why.startswith(how) else f"{how}: {why}"
+        typer.echo(f"daesolve: {sentence}{kept}", err=True)
         raise typer.Exit(COULD_NOT_GO_ON)
 
 
