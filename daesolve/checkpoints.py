@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from daesolve.archive import Stored, Writer
+from daesolve.archive import Stored, Writer, resuming
 from daesolve.preparation import Prepared
 from daesolve.record import Assembly, Boundary, Record
 from daesolve.results import Outcome
@@ -94,8 +94,8 @@ class Keeper:
         Of the part that comes next, from 1.
     resumed
         The checkpoint from which it goes on; None at the start.
-    extended_from
-        Where the run was extended from, s; None in its first stretch.
+    stage
+        In which of the run's horizons it lies: 0, or how often it was extended before.
     last_number
         Of the last part to be written; None goes on to the end.
     """
@@ -105,20 +105,21 @@ class Keeper:
         writer: Writer,
         number: int = 1,
         resumed: Mapping[str, Any] | None = None,
-        extended_from: float | None = None,
+        stage: int = 0,
         last_number: int | None = None,
     ) -> None:
         self.writer, self.number, self.resumed = writer, number, resumed
-        self.extended_from, self.last_number = extended_from, last_number
+        self.last_number = last_number
         manifest = writer.manifest
+        self.extended_from = float(manifest["horizons"][stage - 1]) if stage else None
         self._columns = manifest["columns"]
         self._event_columns = _event_table_columns(manifest["event_columns"])
-        self._per_part = int(manifest["resolved"]["segments_per_part"])
+        self._per_part = int(manifest["segments_per_part"][stage])
 
     @property
     def advice(self) -> str:
         """How to go on."""
-        return f"`daesolve resume {self.writer.directory}` goes on"
+        return f"`{resuming(self.writer.directory)}` goes on"
 
     @property
     def done(self) -> bool:
@@ -169,16 +170,16 @@ class Keeper:
         """Write what is in memory for reading; it is computed again when the run goes on."""
         self.writer.write_partial(self.number, self._samples(assembly), self._events(assembly))
 
-    def cut(self, until: float, sign: float) -> int:
-        """Take back what lies beyond a time in parts that are on disk.
+    def cut(self, until: float, sign: float, numbers: Sequence[int] | None = None) -> int:
+        """Take back what lies beyond a time in parts that are on disk, the last ones or some.
 
         Returns
         -------
         int
-            How many events were among it.
+            How many events are left on disk.
         """
-        stored, removed = self.stored(), 0
-        for number in reversed(stored.numbers):
+        stored = self.stored()
+        for number in reversed(stored.numbers if numbers is None else numbers):
             checkpoint = stored.checkpoint(number)
             if sign * (checkpoint["here"]["time"] - until) <= 0.0:
                 break
@@ -186,12 +187,13 @@ class Keeper:
             kept = int(np.sum(sign * (samples - until) <= 0.0))
             kept_events = int(np.sum(sign * (events - until) <= 0.0))
             self.writer.cut(number, kept, kept_events, {**checkpoint, "taken_back": until})
-            removed += len(events) - kept_events
-        return removed
+        return self.stored().event_rows
 
-    def before(self, moment: float, sign: float) -> Mapping[str, Any] | None:
-        """Return the last checkpoint before a time; None where that is the start."""
+    def around(self, moment: float, sign: float) -> tuple[Mapping[str, Any] | None, float]:
+        """Return the last checkpoint before a time, None at the start, and the stage's end."""
         stored = self.stored()
+        ends = (float(end) for end in stored.manifest["horizons"])
+        until = next(end for end in ends if sign * (end - moment) >= 0.0)
         low, high = 0, len(stored.numbers)
         while low < high:
             middle = (low + high) // 2
@@ -200,7 +202,7 @@ class Keeper:
                 low = middle + 1
             else:
                 high = middle
-        return stored.checkpoint(stored.numbers[low - 1]) if low else None
+        return stored.checkpoint(stored.numbers[low - 1]) if low else None, until
 
     def stored(self) -> Stored:
         """Return the archive for reading."""

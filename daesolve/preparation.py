@@ -139,6 +139,7 @@ def prepare(system: System, request: Request) -> Prepared:
     check_system(system)
     dynamics = system.dynamics
     check_request(dynamics, request)
+    request = replace(request, until=float(request.until), start_time=float(request.start_time))
     notes: list[str] = []
     formulation = _formulation(dynamics, request, notes)
     if request.solver is not None:

@@ -12,6 +12,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from daesolve.analyses import linearization_report, rank_report, sensitivity_report
+from daesolve.archive import located
 from daesolve.comparison import Comparison, compare
 from daesolve.consistency import Start, check_named, consistent_state, start_value
 from daesolve.drawing import Drawing
@@ -22,7 +23,7 @@ from daesolve.request import DEFAULT_RATE, RankLoss, Request
 from daesolve.sensitivity import Sensitivity, nominal_values, sensitivity_of
 from daesolve.solvers import Solver
 from daesolve.solving import solve
-from daesolve.stored_runs import Destination, directory_of, split_derived
+from daesolve.stored_runs import Destination, split_derived
 from daesolve.system import ControlSystem, MechanicalSystem, System
 from daesolve.trajectory import Trajectory
 
@@ -435,7 +436,7 @@ class BoundCase:
         store = options.pop("store", None)
         if store is not None:
             identity, derived = case.identity(), tuple(case.derived)
-            options["store"] = Destination(directory_of(store), identity, case._source(), derived)
+            options["store"] = Destination(located(store), identity, case._source(), derived)
         run = solve(case.system, **case.solve_options(until, options))
         if store is not None:
             return run

@@ -137,11 +137,14 @@ class Verification:
     lyapunov_time
         The time in which small errors grow e-fold, s; None where the motion is regular, not a
         number where it ended, or touched a guard, before that could be told.
+    interrupted
+        Whether the repetition was interrupted, so that it tells nothing.
     """
 
     against: str
     difference: Mapping[str, float]
     lyapunov_time: float | None
+    interrupted: bool = False
 
     @property
     def growth(self) -> str:

@@ -14,7 +14,7 @@ from daesolve.problem import BoundCase
 from daesolve.simulation import Progress
 from daesolve.stored_runs import Tell, go_on, restored_request
 from daesolve.system import System
-from daesolve.trajectory import Trajectory
+from daesolve.trajectory import Trajectory, stored_run
 from daesolve.versions import processor, versions
 
 
@@ -62,35 +62,36 @@ def resume(
     OutOfRangeError
         It reaches farther than `until` already.
     """
-    stored = Stored(directory)
-    if stored.manifest.get("kind") == "sweep":
+    if Stored(directory).manifest.get("kind") == "sweep":
         raise NotResumableError(
             f"{str(directory)!r} holds a sweep: go on with it by daesolve.resume_sweep(DIR)"
         )
-    if not any_version:
-        _check_versions(stored)
-    system = _system(stored, source)
-    prepared = prepare(system, restored_request(stored.manifest["request"]))
-    return go_on(directory, prepared, until, progress, tell)
-
-
-def _check_versions(stored: Stored) -> None:
-    here: dict[str, str] = {**versions(), "processor": processor()}
-    there: dict[str, str] = {
-        **stored.manifest["versions"],
-        "processor": stored.manifest["processor"],
-    }
-    others = [
-        f"{name} {there[name]} (here {here[name]})"
-        for name in there
-        if name != "python" and name in here and there[name] != here[name]
-    ]
-    if others:
+    stored = stored_run(directory)
+    others = _other_versions(stored)
+    if others and not any_version:
         raise NotResumableError(
             f"the run in {str(stored.directory)!r} was begun with {', '.join(others)}: what "
             "follows might differ in the last digits; go on with what it was begun with, or allow "
             "it (any_version=True, --any-version)"
         )
+    remark = f"begun with {', '.join(others)}, and gone on with in spite of it" if others else None
+    system = _system(stored, source)
+    prepared = prepare(system, restored_request(stored.manifest["request"]))
+    return go_on(directory, prepared, until, progress, tell, remark)
+
+
+def _other_versions(stored: Stored) -> list[str]:
+    """Return what is not as it was when the run began."""
+    here: dict[str, str] = {**versions(), "processor": processor()}
+    there: dict[str, str] = {
+        **stored.manifest["versions"],
+        "processor": stored.manifest["processor"],
+    }
+    return [
+        f"{name} {there[name]} (here {here[name]})"
+        for name in there
+        if name != "python" and name in here and there[name] != here[name]
+    ]
 
 
 def _system(stored: Stored, source: System | BoundCase | None) -> System:

@@ -83,9 +83,7 @@ class StoredSamples:
         return self._read("t")
 
     def _read(self, column: str) -> np.ndarray:
-        return self._as_listed(self.stored.column(column))
-
-    def _as_listed(self, values: np.ndarray) -> np.ndarray:
+        values = self.stored.column(column)
         sampling = self.stored.manifest["sampling"]
         if sampling["kind"] != "times":
             return values
@@ -105,17 +103,10 @@ class StoredSamples:
         columns = self.stored.manifest["event_columns"]
         return tuple(event_of_row(row, columns) for row in self.stored.events(count))
 
-    def loaded(self) -> Samples:
-        """Return all samples in memory, read at one go, and no events."""
-        found = self.thinned(1)
-        states, reactions, outputs = (
-            {name: self._as_listed(values) for name, values in series.items()}
-            for series in (found.states, found.reactions, found.outputs)
-        )
-        return Samples(self._as_listed(found.times), states, reactions, outputs)
-
     def thinned(self, stride: int) -> Samples:
         """Return every so-many-th sample, and no events."""
+        if self.stored.manifest["sampling"]["kind"] == "times":  # they are in an order of their own
+            return every_of(self, slice(None, None, stride))
         kinds = self.stored.manifest["columns"]
         columns = [kinds[kind] for kind in ("states", "reactions", "outputs")]
         wanted = ["t", *(column for named in columns for column in named.values())]
@@ -124,6 +115,11 @@ class StoredSamples:
             {name: table[column] for name, column in named.items()} for named in columns
         )
         return Samples(table["t"], states, reactions, outputs)
+
+
+def reaction_column(name: str) -> str:
+    """Return the column of a reaction in tables, where it may not be taken for a state."""
+    return name if name.startswith("reaction_") else f"reaction_{name}"
 
 
 def row_of_event(event: EventRecord) -> dict[str, Any]:

@@ -27,7 +27,7 @@ def every(interval: float) -> Every:
     """Ask for samples every `interval` s."""
     if not (is_number(interval) and interval > 0):
         raise OutOfRangeError(f"the sample interval is {interval!r}, but must be > 0")
-    return Every(interval)
+    return Every(float(interval))
 
 
 @dataclass(frozen=True)
@@ -114,8 +114,8 @@ class Schedule:
             if after is not None:
                 self.first = grid_count(at, start, after)
                 # The end of the stretch before may have been one of the grid, to rounding.
-                beyond = abs(start + self.sign * self.first * at.interval - after)
-                self.first += int(beyond <= 1e-9 * at.interval)
+                beyond = self.sign * (start - after) + self.first * at.interval
+                self.first = min(self.first + int(beyond <= 1e-9 * at.interval), self.count)
             return
         times = sample_times(at, start, until) if after is None else np.array([until])
         self.listed = times[np.argsort(self.sign * times, kind="stable")]

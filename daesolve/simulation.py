@@ -6,6 +6,7 @@ import itertools
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -100,6 +101,10 @@ class _UntrustedError(Exception):
     """Ends a segment in which reactions lost their grip: what follows is not to be trusted."""
 
 
+class _PassedError(Exception):
+    """Ends a run that is repeated as far as a time that was asked for."""
+
+
 class _Run:
     def __init__(
         self,
@@ -176,7 +181,10 @@ class _Run:
         with interruptible(by_termination=self.keeper is not None) as interrupted:
             while verdict is None:
                 boundary = self._next_boundary(here)
-                here, verdict = self._to_boundary(here, boundary)
+                try:
+                    here, verdict = self._to_boundary(here, boundary)
+                except StorageError as error:
+                    verdict = self._not_written(error)
                 if self.progress is not None:
                     self.progress(here.time, self.monitor, self.record.event_count)
                 if verdict is None and boundary == self.prepared.until:
@@ -242,8 +250,12 @@ class _Run:
         try:
             self.keeper.write(self.assembly, here, self._saved(here), verdict)
         except StorageError as error:
-            return Outcome.INTERRUPTED, f"{error}; nothing is lost: {self.keeper.advice}"
+            return self._not_written(error)
         return None
+
+    def _not_written(self, error: StorageError) -> tuple[Outcome, str]:
+        assert self.keeper is not None
+        return Outcome.INTERRUPTED, f"{error}; nothing is lost: {self.keeper.advice}"
 
     def _saved(self, here: Boundary) -> dict[str, Any]:
         """Return all that is needed to go on from here in another process."""
@@ -654,8 +666,7 @@ class _Run:
         record, until = self.record, lost.last_time
         record.cut(until, self.sign)
         if self.keeper is not None:
-            removed = self.keeper.cut(until, self.sign)
-            record.tally = replace(record.tally, events=record.tally.events - removed)
+            record.tally = replace(record.tally, events=self.keeper.cut(until, self.sign))
         while len(record.boundaries) > 1 and self.sign * (record.boundaries[-1].time - until) > 0:
             record.boundaries.pop()
         here = record.boundaries[-1]
@@ -705,17 +716,21 @@ class _Run:
 
     def _point(self, moment: float) -> Point:
         """Integrate from the last boundary before a time, with the run's own solver."""
-        problem, first = self.prepared.problem, self.prepared.start_time
+        first = self.prepared.start_time
         last = self.record.boundaries[-1]
         low, high = min(first, last.time), max(first, last.time)
         if not is_number(moment):
             raise OutOfRangeError(f"the time is {moment!r}, but must be a number")
         if not low <= moment <= high:
             raise OutOfRangeError(f"the run covers {low:g} to {high:g} s, not t = {moment:g} s")
-        passed = [b for b in self.record.boundaries if self.sign * (b.time - moment) <= 0.0]
-        if not passed:
-            return self._point_of_part(moment)
-        here = passed[-1]
+        passed = self._passed(moment)
+        return self._point_after(passed[-1], moment) if passed else self._point_of_part(moment)
+
+    def _passed(self, moment: float) -> list[Boundary]:
+        return [b for b in self.record.boundaries if self.sign * (b.time - moment) <= 0.0]
+
+    def _point_after(self, here: Boundary, moment: float) -> Point:
+        problem = self.prepared.problem
         state, values = here.state, self.record.modes[here.mode]
         if moment != here.time:
             end = self._solve(
@@ -732,13 +747,20 @@ class _Run:
         return Point(moment, named | {n: float(v) for n, v in numbers})
 
     def _point_of_part(self, moment: float) -> Point:
-        """Integrate a part that is on disk again, up to a time of it."""
+        """Integrate a part that is on disk again, until a segment of it ends beyond a time."""
         assert self.keeper is not None
-        checkpoint = self.keeper.before(moment, self.sign)
-        prepared = replace(self.prepared, until=moment)
-        again = _Run(prepared, [moment], None, resumed=checkpoint)
-        again.ended()
-        return again._point(moment)
+        checkpoint, until = self.keeper.around(moment, self.sign)
+
+        def look(reached: float, monitor: Monitor, events: int) -> None:
+            if self.sign * (reached - moment) > 0.0:
+                raise _PassedError
+
+        prepared = replace(self.prepared, until=until)
+        again = _Run(prepared, [until], look, resumed=checkpoint)
+        with suppress(_PassedError):
+            if again.ended()[0] is Outcome.INTERRUPTED:
+                raise KeyboardInterrupt
+        return again._point_after(again._passed(moment)[-1], moment)
 
 
 def _ignore(block: StepBlock) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from daesolve.archive import refuse_full
+from daesolve.archive import located, refuse_full
 from daesolve.errors import OutOfRangeError
 from daesolve.formulations import Formulation
 from daesolve.preparation import prepare
@@ -14,7 +14,7 @@ from daesolve.request import DEFAULT_RATE, RankLoss, Redundant, Request
 from daesolve.sampling import At
 from daesolve.simulation import Progress, simulate
 from daesolve.solvers import Solver
-from daesolve.stored_runs import Destination, begin, directory_of
+from daesolve.stored_runs import Destination, begin
 from daesolve.system import System
 from daesolve.trajectory import Trajectory
 from daesolve.verification import verifier
@@ -115,7 +115,7 @@ def solve(
     )
     destination: Destination | None = None
     if store is not None:
-        destination = store if isinstance(store, Destination) else Destination(directory_of(store))
+        destination = store if isinstance(store, Destination) else Destination(located(store))
         refuse_full(destination.directory)
     prepared = prepare(system, request)
     if isinstance(verify, Solver):
@@ -127,5 +127,5 @@ def solve(
     run = simulate(prepared, at, progress)
     if verify and run.outcome.good:
         other = verify if isinstance(verify, Solver) else None
-        run = replace(run, verification=verify_run(prepared, run, at, other))
+        run = replace(run, verification=verify_run(prepared, run, run.times, other))
     return run

@@ -17,7 +17,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from daesolve.archive import Stored, Writer
+from daesolve.archive import Stored, Writer, resuming
 from daesolve.checkpoints import Keeper, column_names, event_columns, segments_per_part
 from daesolve.errors import NotResumableError, OutOfRangeError, UnsupportedError, is_number
 from daesolve.formulations import FORMULATIONS, Formulation, OdeProblem
@@ -25,8 +25,14 @@ from daesolve.preparation import Prepared
 from daesolve.record import describe
 from daesolve.request import Request
 from daesolve.results import Outcome
-from daesolve.samples import StoredSamples
-from daesolve.sampling import At, Every, restored_sampling, sample_times, saved_sampling
+from daesolve.sampling import (
+    DEFAULT_SAMPLES,
+    At,
+    Every,
+    EveryEvent,
+    restored_sampling,
+    saved_sampling,
+)
 from daesolve.simulation import Progress, simulate_stored
 from daesolve.solvers import SOLVERS, Solver
 from daesolve.trajectory import Trajectory, summary_of
@@ -36,6 +42,8 @@ from daesolve.versions import processor, versions
 Tell = Callable[[str], None]
 VERIFIED_ROWS = 10_001
 """Samples of a stored run at which its repetition is compared, at most."""
+MADE_OF = {"name", "settings"}
+"""What a manifest tells of a solver or a formulation."""
 
 
 @dataclass(frozen=True)
@@ -59,19 +67,6 @@ class Destination:
     identity: Mapping[str, Any] = field(default_factory=dict)
     source: Mapping[str, Any] | None = None
     derived: tuple[str, ...] = ()
-
-
-def directory_of(store: object) -> Path:
-    """Return the directory that was named for a run.
-
-    Raises
-    ------
-    OutOfRangeError
-        It is no path.
-    """
-    if not isinstance(store, str | Path) or not str(store):
-        raise OutOfRangeError(f"store is {store!r}, but must name a directory")
-    return Path(store)
 
 
 def begin(
@@ -111,6 +106,7 @@ def go_on(
     until: float | None = None,
     progress: Progress | None = None,
     tell: Tell | None = None,
+    remark: str | None = None,
 ) -> Trajectory:
     """Go on with a run on disk: mend what is damaged, compute what is missing, extend it.
 
@@ -126,6 +122,8 @@ def go_on(
         As in `solve`.
     tell
         Called with a sentence for each thing that was found amiss.
+    remark
+        What the run's notes are to say from now on.
 
     Raises
     ------
@@ -140,14 +138,21 @@ def go_on(
         if tell is not None and writer.taken_over is not None:
             tell(writer.taken_over)
         prepared = _as_begun(prepared, writer)
+        remarks = [*writer.manifest.get("remarks", ())]
+        if remark is not None and remark not in remarks:
+            writer.rewrite_manifest({**writer.manifest, "remarks": [*remarks, remark]})
+        at = restored_sampling(writer.manifest["sampling"])
         interrupted = _mended(Stored(directory), prepared, writer, tell)
         if interrupted is not None:
             return interrupted
         horizons = _horizons(Stored(directory), prepared, until)
         if horizons != list(writer.manifest["horizons"]):
-            writer.rewrite_manifest({**writer.manifest, "horizons": horizons})
-            writer.remove_result()
-        at = restored_sampling(writer.manifest["sampling"])
+            writer.remove_result()  # first: the result of the shorter run is none of the longer
+            longer = replace(prepared, until=horizons[-1])
+            parts = [*writer.manifest["segments_per_part"]]
+            parts.append(segments_per_part(longer, _count(at, longer)))
+            extended = {"horizons": horizons, "segments_per_part": parts}
+            writer.rewrite_manifest({**writer.manifest, **extended})
         while True:
             stored = Stored(directory)
             stage, keeper = _stage(stored, prepared, writer, stored.last + 1)
@@ -178,6 +183,8 @@ def _manifest(
     told = split_derived(describe(prepared), destination.derived)
     own = {entry.name: getattr(request, entry.name) for entry in fields(request)}
     asked = own | {name: _described(own[name]) for name in ("formulation", "solver")}
+    for name in ("parameters", "initial", "guess"):
+        asked[name] = {key: float(value) for key, value in own[name].items()}
     return {
         "identity": dict(destination.identity),
         "source": destination.source,
@@ -186,11 +193,11 @@ def _manifest(
         "sampling": sampling,
         "verify": verifying if isinstance(verifying, bool) else _described(verifying),
         "horizons": [prepared.until],
+        "segments_per_part": [segments_per_part(prepared, _count(at, prepared))],
         "resolved": {
             "values": prepared.values,
             "scales": prepared.scales,
             "segment": prepared.segment,
-            "segments_per_part": segments_per_part(prepared, _count(at, prepared)),
             "wrapped": prepared.wrapped,
             "surplus": prepared.surplus,
             "start": prepared.start.state,
@@ -214,7 +221,7 @@ def _manifest(
 def _count(at: At, prepared: Prepared) -> float:
     if isinstance(at, Every):
         return abs(prepared.until - prepared.start_time) / at.interval
-    return float(len(sample_times(at, prepared.start_time, prepared.until)))
+    return DEFAULT_SAMPLES if at is None or isinstance(at, EveryEvent) else float(len(at))
 
 
 def _described(given: Solver | Formulation | None) -> dict[str, Any] | None:
@@ -245,7 +252,7 @@ def _restored(kinds: Mapping[str, type], saved: Mapping[str, Any] | None) -> Any
     if saved is None:
         return None
     settings = {
-        name: _restored(kinds, value) if isinstance(value, dict) and "settings" in value else value
+        name: _restored(kinds, value) if isinstance(value, dict) and {*value} == MADE_OF else value
         for name, value in saved["settings"].items()
     }
     return kinds[saved["name"]](**settings)
@@ -310,22 +317,21 @@ def _stage(
     horizons = [float(end) for end in writer.manifest["horizons"]]
     before = stored.checkpoint(number - 1) if number > 1 else None
     if before is None:
-        return 0, Keeper(writer, number, None, None, last)
+        return 0, Keeper(writer, number, last_number=last)
     sign = 1.0 if horizons[0] >= prepared.start_time else -1.0
     reached = float(before["here"]["time"])
     open_stages = [k for k, end in enumerate(horizons) if sign * (end - reached) > 0.0]
     over = before["ended"] is not None and before["ended"][0] != Outcome.COMPLETED.value
     stage = horizons.index(before["until"]) if over or not open_stages else open_stages[0]
-    extended_from = horizons[stage - 1] if stage else None
-    return stage, Keeper(writer, number, before, extended_from, last)
+    return stage, Keeper(writer, number, before, stage, last)
 
 
 def _mended(
     stored: Stored, prepared: Prepared, writer: Writer, tell: Tell | None
 ) -> Trajectory | None:
     """Compute damaged parts again; return the run where that was interrupted."""
-    at = restored_sampling(writer.manifest["sampling"])
-    for number, reason in stored.damaged():
+    at, damaged = restored_sampling(writer.manifest["sampling"]), stored.damaged()
+    for number, reason in damaged:
         if tell is not None:
             tell(f"part {number} is damaged ({reason}): it is set aside and computed again")
         writer.set_aside(number)
@@ -334,6 +340,11 @@ def _mended(
         run = simulate_stored(replace(prepared, until=until), at, None, keeper)
         if run.outcome is Outcome.INTERRUPTED:
             return run
+    if damaged:
+        # A run that took back its last steps may have ended before the end of such a part.
+        end = float(Stored(stored.directory).checkpoint(stored.last)["here"]["time"])
+        sign = 1.0 if prepared.until >= prepared.start_time else -1.0
+        Keeper(writer).cut(end, sign, [number for number, _ in damaged])
     return None
 
 
@@ -349,9 +360,13 @@ def _finished(run: Trajectory, prepared: Prepared, writer: Writer) -> Trajectory
     if asked and run.outcome.good:
         solver = None if asked is True else _restored(SOLVERS, asked)
         thin = run.thinned(VERIFIED_ROWS)
-        run = replace(run, verification=verify(prepared, thin, thin.times, solver))
+        found = verify(prepared, thin, thin.times, solver)
+        if found.interrupted:
+            message = f"interrupted while it was repeated; `{resuming(stored.directory)}` goes on"
+            return replace(run, outcome=Outcome.INTERRUPTED, message=message)
+        run = replace(run, verification=found)
     writer.write_result(summary_of(run))
-    return replace(run, samples=StoredSamples(Stored(writer.directory)))
+    return replace(Trajectory.from_run(writer.directory), _evaluate=run._evaluate)
 
 
 def split_derived(description: Mapping[str, Any], derived: Sequence[str]) -> dict[str, Any]:

@@ -9,14 +9,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daesolve.archive import NotARunError, Stored
+from daesolve.archive import FormatError, NotARunError, Stored, resuming
 from daesolve.errors import MissingPackageError, OutOfRangeError, unknown_name
 from daesolve.results import Drift, EventRecord, Outcome, Point, Statistics, Verification
-from daesolve.samples import Recorded, StoredSamples, every_of, joined, stride_of
+from daesolve.samples import (
+    Recorded,
+    StoredSamples,
+    every_of,
+    joined,
+    reaction_column,
+    stride_of,
+)
 
 if TYPE_CHECKING:
     import pandas
     import xarray
+
+
+IN_MANIFEST = ("columns", "event_columns", "horizons", "request", "resolved", "sampling", "told")
+IN_RESULT = ("outcome", "message", "end_time", "end_state", "drift", "statistics", "verification")
+"""By which the files of a run are known."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +89,7 @@ class Trajectory:
         ArchiveError
             There is no run, or it is damaged.
         """
-        return _read(Stored(directory))
+        return _read(stored_run(directory))
 
     @property
     def times(self) -> np.ndarray:
@@ -138,7 +150,7 @@ class Trajectory:
             At least 2: the first and the last sample are always there. Of the events, the first
             ones are.
         """
-        if rows < 2:
+        if not isinstance(rows, int) or rows < 2:
             raise OutOfRangeError(f"rows is {rows!r}, but must be >= 2")
         if isinstance(self.samples, StoredSamples):
             count = self.samples.stored.rows
@@ -159,7 +171,7 @@ class Trajectory:
     def to_pandas(self) -> pandas.DataFrame:
         """Return the samples as a table: states, outputs and reactions over the time `t`.
 
-        A reaction is called `reaction_<name>` where its name is that of a state or an output.
+        A reaction is called `reaction_<name>`, as in the files of a run.
 
         Raises
         ------
@@ -172,10 +184,9 @@ class Trajectory:
             raise MissingPackageError("pandas", "tables") from None
         samples = self.samples
         if isinstance(samples, StoredSamples):
-            samples = samples.loaded()
-        columns = {**samples.states, **samples.outputs}
-        for name, values in samples.reactions.items():
-            columns[f"reaction_{name}" if name in columns else name] = values
+            samples = samples.thinned(1)
+        reactions = {reaction_column(name): series for name, series in samples.reactions.items()}
+        columns = {**samples.states, **samples.outputs, **reactions}
         return pandas.DataFrame(columns, index=pandas.Index(samples.times, name="t"))
 
     def to_xarray(self) -> xarray.Dataset:
@@ -192,9 +203,10 @@ class Trajectory:
             raise MissingPackageError("xarray", "tables") from None
         table = self.to_pandas()
         data = xarray.Dataset.from_dataframe(table)
-        for name in data.data_vars:
-            unit = self.units.get(str(name).removeprefix("reaction_"), "")
-            data[name].attrs["units"] = self.units.get(str(name), unit)
+        for name in (*self.states, *self.outputs):
+            data[name].attrs["units"] = self.units.get(name, "")
+        for name in self.reactions:
+            data[reaction_column(name)].attrs["units"] = self.units.get(name, "")
         data["t"].attrs["units"] = "s"
         return data
 
@@ -220,11 +232,34 @@ def summary_of(run: Trajectory) -> dict[str, Any]:
     }
 
 
+def stored_run(directory: Path | str) -> Stored:
+    """Open a run on disk.
+
+    Raises
+    ------
+    FormatError
+        A file is none of a run's.
+    """
+    stored = Stored(directory)
+    for name, found, wanted in (
+        ("manifest.json", stored.manifest, IN_MANIFEST),
+        ("result.json", stored.result, IN_RESULT),
+    ):
+        absent = [entry for entry in wanted if found is not None and entry not in found]
+        if absent:
+            raise FormatError(
+                f"{str(stored.directory / name)!r} is none of a run, for it has no {absent[0]!r}: "
+                "name the directory that a run was stored in"
+            )
+    return stored
+
+
 def _read(stored: Stored) -> Trajectory:
     told = stored.result
     if told is None:
         told = _unfinished(stored)
-    verification = told["verification"]
+    verification, description = told["verification"], told["description"]
+    remarks = [*description["notes"], *stored.manifest.get("remarks", ())]
     return Trajectory(
         samples=StoredSamples(stored),
         drift={name: _drift(entry) for name, entry in told["drift"].items()},
@@ -235,7 +270,7 @@ def _read(stored: Stored) -> Trajectory:
         start={name: (given, value) for name, (given, value) in told["start"].items()},
         end_state=told["end_state"],
         units=told["units"],
-        description=told["description"],
+        description={**description, "notes": remarks},
         statistics=Statistics(**told["statistics"]),
         verification=None if verification is None else Verification(**verification),
         conditioning=told["conditioning"],
@@ -261,7 +296,7 @@ def _unfinished(stored: Stored) -> Mapping[str, Any]:
         f"under way, at t = {told['end_time']:g} s so far"
         if stored.locked
         else f"not finished: what was computed up to t = {told['end_time']:g} s is kept, and "
-        f"`daesolve resume {directory}` goes on"
+        f"`{resuming(stored.directory)}` goes on"
     )
     return told
 

@@ -15,7 +15,7 @@ from daesolve.choosing import check_pair
 from daesolve.errors import UnsupportedError
 from daesolve.lyapunov import lyapunov_time
 from daesolve.preparation import Prepared
-from daesolve.results import Verification
+from daesolve.results import Outcome, Verification
 from daesolve.sampling import At
 from daesolve.simulation import simulate
 from daesolve.solvers import Dop853, Solver
@@ -65,7 +65,9 @@ def verify(
     differences = _differences(run, repeated, found)
     if solver is None and not any(differences.values()) and _takes(prepared, ANOTHER_METHOD):
         return verify(prepared, run, at, ANOTHER_METHOD)
-    return Verification(against, differences, lyapunov_time(prepared))
+    interrupted = repeated.outcome is Outcome.INTERRUPTED
+    growth = math.nan if interrupted else lyapunov_time(prepared)
+    return Verification(against, differences, growth, interrupted)
 
 
 def _takes(prepared: Prepared, solver: Solver) -> bool:

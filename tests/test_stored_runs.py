@@ -2,16 +2,29 @@ import errno
 import json
 import os
 import signal
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import daesolve as ds
-from daesolve import preparation, stored_runs
-from daesolve.archive import LockedRunError, NotARunError, StorageError, Stored, Writer, files
+from daesolve import monitors, preparation, stored_runs, verification
+from daesolve.archive import (
+    ArchiveError,
+    FormatError,
+    LockedRunError,
+    MissingCheckpointError,
+    NotARunError,
+    StorageError,
+    Stored,
+    Writer,
+    files,
+)
 from daesolve.errors import NotResumableError, OutOfRangeError, OutputExistsError, UnsupportedError
 from daesolve.results import Outcome
+from daesolve.sampling import Schedule
 
 from .hybrid_systems import bouncing_ball, peg_pendulum, thermostat
 from .systems import pendulum
@@ -130,7 +143,7 @@ def test_a_stored_run_becomes_tables_with_units(tmp_path):
     table = run.to_pandas()
     assert table.index.name == "t"
     assert table["x"].to_numpy().tolist() == run["x"].tolist()
-    assert table["rod"].to_numpy().tolist() == run.reactions["rod"].tolist()
+    assert table["reaction_rod"].to_numpy().tolist() == run.reactions["rod"].tolist()
     data = run.to_xarray()
     assert data["x_dot"].attrs["units"] == "m/s"
     assert data["t"].attrs["units"] == "s"
@@ -149,6 +162,61 @@ def test_a_thinned_run_keeps_the_first_and_the_last_sample(tmp_path):
         assert np.array_equal(
             thin["x"], [plain.states["x"][list(plain.times).index(t)] for t in thin.times]
         )
+
+
+AGAIN = {
+    "projected-lsoda": {"formulation": ds.Projected(), "solver": ds.Lsoda()},
+    "index-1-idas": {"formulation": ds.Index1(), "solver": ds.Idas()},
+}
+
+
+@pytest.mark.parametrize("options", AGAIN.values(), ids=AGAIN)
+def test_any_time_of_a_stored_run_is_that_of_the_run_in_memory_bit_for_bit(tmp_path, options):
+    run, plain = swing(tmp_path / "run", **options), swing(None, **options)
+    for moment in (0.0, 0.3, 1.25, 5.0, 10.0):
+        assert run.at(moment) == plain.at(moment)
+
+
+def test_a_thinned_run_keeps_the_order_in_which_times_were_listed(tmp_path):
+    times = [3.0, 0.0, 3.0, 1.9, 0.5, 1.0]
+    stored, plain = swing(tmp_path / "run", at=times), swing(None, at=times)
+    for rows in (2, 3, 6):
+        thin, other = stored.thinned(rows), plain.thinned(rows)
+        assert thin.times.tolist() == other.times.tolist()
+        assert thin["x"].tolist() == other["x"].tolist()
+        assert (thin.times[0], thin.times[-1]) == (3.0, 1.0)
+
+
+NUMBERS = {
+    "until": {"until": np.float32(3.3), "at": ds.every(np.float64(0.1))},
+    "parameter": {"until": 3.0, "parameters": {"mass": Fraction(3, 2)}},
+    "start": {"until": 3.0, "initial": {"x": np.longdouble(-1.0), "x_dot": Decimal("0")}},
+    "goal's name": {"until": 3.0, "formulation": ds.Feedback(rates={"settings": 3.0})},
+}
+
+
+@pytest.mark.parametrize("options", NUMBERS.values(), ids=NUMBERS)
+def test_numbers_of_any_type_are_stored_and_gone_on_with(tmp_path, options):
+    system = pendulum()
+    if "formulation" in options:
+        q = ds.coordinates(x="m", y="m")
+        system = ds.MechanicalSystem(
+            q,
+            kinetic=(q.dot.x**2 + q.dot.y**2) / 2,
+            potential=9.81 * q.y,
+            goals=[ds.Holonomic("settings", q.x**2 + q.y**2 - 1)],
+        )
+    swing(tmp_path / "run", interrupting(1.2), system, **options)
+    assert alike(ds.resume(tmp_path / "run", source=system), swing(None, None, system, **options))
+
+
+def test_a_run_stays_where_it_is_when_the_working_directory_changes(tmp_path, monkeypatch):
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    run = swing("run", lambda *_: os.chdir(tmp_path / "elsewhere"))
+    assert run.outcome is Outcome.COMPLETED
+    assert run.times[-1] == run.at(10.0).time == 10.0
+    assert not list((tmp_path / "elsewhere").iterdir())
 
 
 # -- interrupted, and gone on with ----------------------------------------------------------------
@@ -232,6 +300,31 @@ def test_verification_is_made_up_for_when_a_run_goes_on(tmp_path):
     assert ds.Trajectory.from_run(tmp_path / "broken").verification == whole.verification
 
 
+def test_a_verification_that_is_interrupted_is_made_up_for(tmp_path, monkeypatch):
+    whole = swing(tmp_path / "whole", verify=True)
+    with monkeypatch.context() as pressed:
+        repeat = verification.simulate
+        pressed.setattr(verification, "simulate", lambda p, at: repeat(p, at, interrupting(5.0)))
+        run = swing(tmp_path / "run", verify=True)
+    assert run.outcome is Outcome.INTERRUPTED
+    assert run.verification is None
+    assert "daesolve resume" in run.message
+    assert ds.resume(tmp_path / "run", source=pendulum()).verification == whole.verification
+
+
+def test_a_verification_at_events_is_that_of_the_run_in_memory(tmp_path):
+    options = {"system": bouncing_ball(), "initial": {"y": 1.0}, "at": ds.every_event()}
+    stored = swing(tmp_path / "run", verify=True, until=3.0, **options)
+    assert stored.verification == swing(None, verify=True, until=3.0, **options).verification
+
+
+def test_how_to_go_on_can_be_pasted_into_a_shell(tmp_path):
+    run = swing(tmp_path / "a run", interrupting(3.0))
+    command = f"`daesolve resume '{tmp_path}/a run'` goes on"
+    assert command in run.message
+    assert command in ds.Trajectory.from_run(tmp_path / "a run").message
+
+
 # -- extended -------------------------------------------------------------------------------------
 
 
@@ -267,6 +360,39 @@ def test_an_extension_that_is_interrupted_goes_on(tmp_path):
     run = ds.resume(tmp_path / "broken", source=pendulum())
     assert alike(run, whole)
     assert tables(tmp_path / "broken") == tables(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("longer", [1e-9, 1e-13])
+def test_the_smallest_extension_has_its_end_as_a_sample(tmp_path, longer):
+    swing(tmp_path / "run", until=2.0)
+    run = ds.resume(tmp_path / "run", until=2.0 + longer, source=pendulum())
+    assert run.times[-1] == run.end_time == 2.0 + longer
+    run = ds.resume(tmp_path / "run", until=3.0, source=pendulum())
+    assert np.all(np.diff(run.times) > 0.0)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_an_extension_asks_for_no_sample_before_its_start(sign):
+    """The grid's last time before 1e5 + 1e-8 is nearer to it than the end of a run may be."""
+    after = sign * (1e5 + 1e-8)
+    schedule = Schedule(ds.every(0.1), 0.0, sign * (1e5 + 1.0), after)
+    assert abs(schedule.up_to(0, sign * (1e5 + 0.5))[0]) == pytest.approx(1e5 + 0.1, rel=1e-12)
+
+
+@pytest.mark.parametrize("step", ["rewrite_manifest", "remove_result"])
+def test_an_extension_that_is_killed_at_once_has_no_result_of_the_shorter_run(
+    tmp_path, monkeypatch, step
+):
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    swing(tmp_path / "run", until=2.0)
+    with monkeypatch.context() as kill:
+        kill.setattr(Writer, step, killed)
+        with pytest.raises(KeyboardInterrupt):
+            ds.resume(tmp_path / "run", until=4.0, source=pendulum())
+    run = ds.resume(tmp_path / "run", source=pendulum())
+    assert run.end_time == run.times[-1] == Stored(tmp_path / "run").manifest["horizons"][-1]
 
 
 def test_what_cannot_be_extended_says_why(tmp_path):
@@ -359,6 +485,61 @@ def test_what_a_run_takes_back_is_taken_back_on_disk_too(tmp_path):
     assert len(run.column("t")) == 33
 
 
+@pytest.fixture
+def lost(monkeypatch):
+    """Let a goal lose its grip just before the end of a part, and be seen to just after it."""
+
+    def loss(times, grip):
+        return int(np.searchsorted(times, 0.99)) if times[0] < 0.99 and times[-1] > 1.01 else None
+
+    monkeypatch.setattr(monitors, "_loss", loss)
+    tick = ds.time - 0.99
+    system = pendulum(events=lambda q, p: [ds.Event("tick", tick, ds.RISING)])
+    return system, {"solver": ds.Dop853(), "at": ds.every(0.01), "until": 3.0, "system": system}
+
+
+def test_a_part_that_was_cut_is_cut_when_it_is_mended(tmp_path, lost):
+    system, options = lost
+    run, plain = swing(tmp_path / "run", **options), swing(None, **options)
+    before = tables(tmp_path / "run")
+    assert run.outcome is Outcome.DEGENERATE
+    assert Stored(tmp_path / "run").checkpoint(1)["taken_back"] == run.end_time < 0.99
+    assert alike(run, plain)
+    torn(tmp_path / "run", 1)
+    assert alike(ds.resume(tmp_path / "run", source=system), plain)
+    assert tables(tmp_path / "run") == before
+
+
+def test_a_run_that_is_killed_after_a_cut_counts_its_events_once(tmp_path, lost):
+    system, options = lost
+    run = swing(tmp_path / "run", **options)
+    for name in ("result.json", "checkpoints/000002.json"):
+        (tmp_path / "run" / name).unlink()
+    again = ds.resume(tmp_path / "run", source=system)
+    assert again.event_count == run.event_count == 0
+    assert alike(again, run)
+
+
+def test_a_disk_that_is_full_at_a_cut_loses_nothing(tmp_path, monkeypatch, lost):
+    def full(*_):
+        raise StorageError("No space left on device")
+
+    system, options = lost
+    with monkeypatch.context() as disk:
+        disk.setattr(Writer, "cut", full)
+        run = swing(tmp_path / "run", **options)
+    assert run.outcome is Outcome.INTERRUPTED
+    assert "daesolve resume" in run.message
+    assert alike(ds.resume(tmp_path / "run", source=system), swing(None, **options))
+
+
+def test_a_finished_run_without_its_last_part_is_not_taken_for_whole(tmp_path):
+    swing(tmp_path / "run")
+    missing(tmp_path / "run", 10)
+    with pytest.raises(MissingCheckpointError, match="part 10"):
+        ds.Trajectory.from_run(tmp_path / "run")["x"]
+
+
 # -- refused --------------------------------------------------------------------------------------
 
 
@@ -392,6 +573,30 @@ def test_what_is_no_run_or_has_another_format_is_named(tmp_path):
     changed(tmp_path / "run", format=99)
     with pytest.raises(ds.DaesolveError, match="99"):
         ds.resume(tmp_path / "run", source=pendulum())
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "result.json"])
+def test_a_file_of_something_else_is_named(tmp_path, name):
+    swing(tmp_path / "run", until=1.0)
+    (tmp_path / "run" / name).write_text('{"format": 1}')
+    for use in (ds.Trajectory.from_run, lambda run: ds.resume(run, source=pendulum())):
+        with pytest.raises(FormatError, match=f"{name}' is none of a run"):
+            use(tmp_path / "run")
+    (tmp_path / "run" / name).write_text("[" * 100_000)
+    with pytest.raises(ArchiveError, match="nested too deeply"):
+        ds.Trajectory.from_run(tmp_path / "run")
+
+
+@pytest.mark.parametrize("place", [123, b"run", "", True, [], "a\0b"])
+def test_a_directory_that_is_no_path_is_refused(place):
+    for use in (swing, ds.resume, ds.Trajectory.from_run):
+        with pytest.raises(ArchiveError, match="must be a path like"):
+            use(place)
+
+
+def test_a_directory_that_cannot_be_is_refused(tmp_path):
+    with pytest.raises(OutputExistsError, match="cannot be made: File name too long"):
+        swing(tmp_path / ("x" * 300))
 
 
 def test_a_directory_in_use_is_refused(tmp_path):

@@ -33,8 +33,9 @@ from daesolve.archive.failures import (
     NotARunError,
     StorageError,
     TornPartError,
+    resuming,
 )
-from daesolve.archive.files import FORMAT
+from daesolve.archive.files import FORMAT, located
 from daesolve.archive.reading import Stored
 from daesolve.archive.writing import Writer, refuse_full
 
@@ -51,5 +52,7 @@ __all__ = [
     "Writer",
     "decode",
     "encode",
+    "located",
     "refuse_full",
+    "resuming",
 ]

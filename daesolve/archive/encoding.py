@@ -99,7 +99,10 @@ def from_json(content: bytes) -> dict[str, Any]:
     ValueError
         It is no JSON, or no mapping.
     """
-    value = decode(json.loads(content))
+    try:
+        value = decode(json.loads(content))
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
     if not isinstance(value, dict):
         raise ValueError("not a mapping")
     return value

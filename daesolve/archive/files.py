@@ -9,10 +9,25 @@ from pathlib import Path
 from typing import Any
 
 from daesolve.archive.encoding import from_json
-from daesolve.archive.failures import FormatError, NotARunError, not_stored
+from daesolve.archive.failures import ArchiveError, FormatError, NotARunError, not_stored
 
 FORMAT = 1
 FOLDERS = ("samples", "events", "checkpoints")
+
+
+def located(directory: object) -> Path:
+    """Return where a run is, whatever becomes of the working directory.
+
+    Raises
+    ------
+    ArchiveError
+        It is no path.
+    """
+    if isinstance(directory, str | os.PathLike):
+        name = os.fspath(directory)
+        if isinstance(name, str) and name and "\0" not in name:
+            return Path(name).absolute()
+    raise ArchiveError(f"a run's directory is {directory!r}, but must be a path like 'runs/disc'")
 
 
 def samples_file(directory: Path, number: int) -> Path:

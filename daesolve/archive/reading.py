@@ -22,6 +22,7 @@ from daesolve.archive.files import (
     checkpoint_file,
     committed,
     events_file,
+    located,
     partial,
     read_manifest,
     samples_file,
@@ -80,7 +81,7 @@ class Stored:
     """
 
     def __init__(self, directory: str | Path) -> None:
-        self.directory = Path(directory)
+        self.directory = located(directory)
         self.manifest = read_manifest(self.directory)
         self.result = _result(self.directory)  # first: where there is one, all parts are there
         self._parts = _parts(self.directory, committed(self.directory))
@@ -90,8 +91,9 @@ class Stored:
 
     @property
     def last(self) -> int:
-        """The number of the last committed part, 0 where there is none."""
-        return self.numbers[-1] if self.numbers else 0
+        """The number of the last part that was committed, 0 where there is none."""
+        ended = 0 if self.result is None else int(self.result.get("parts", 0))
+        return max([ended, *self.numbers])
 
     @property
     def locked(self) -> bool:
@@ -103,6 +105,12 @@ class Stored:
         """How many samples there are, those of the unfinished part among them."""
         rows = sum(part.samples.rows for part in self._parts.values() if part is not None)
         return rows + (0 if self._partial is None else self._partial.num_rows)
+
+    @property
+    def event_rows(self) -> int:
+        """How many events the committed parts have."""
+        parts = (part for part in self._parts.values() if part is not None)
+        return sum(part.events.rows for part in parts if part.events is not None)
 
     def checkpoint(self, number: int) -> dict[str, Any]:
         """Return what to go on from at the end of a part.

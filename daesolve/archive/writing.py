@@ -24,6 +24,7 @@ from daesolve.archive.files import (
     checkpoint_file,
     committed,
     events_file,
+    located,
     partial,
     read_manifest,
     remove,
@@ -83,7 +84,7 @@ class Writer:
         LockedRunError
             Another process begins a run there.
         """
-        directory = Path(directory)
+        directory = located(directory)
         refuse_full(directory)
         try:
             directory.mkdir(parents=True, exist_ok=True)
@@ -112,7 +113,7 @@ class Writer:
         LockedRunError
             Another process writes it.
         """
-        directory = Path(directory)
+        directory = located(directory)
         read_manifest(directory)
         writer = cls(directory, *locking.acquire(directory))
         try:
@@ -164,8 +165,10 @@ class Writer:
         self._store(contents, [events_path] if table is None else [])
 
     def write_result(self, result: Mapping[str, Any]) -> None:
-        """Write how the run ended."""
-        self._store({self.directory / "result.json": to_json(result, indent=2)})
+        """Write how the run ended; "parts" is taken, for how many parts it then has."""
+        parts = max(committed(self.directory), default=0)
+        content = to_json({**result, "parts": parts}, indent=2)
+        self._store({self.directory / "result.json": content})
 
     def remove_result(self) -> None:
         """Tell that the run goes on."""
@@ -294,20 +297,27 @@ def refuse_full(directory: Path) -> None:
     OutputExistsError
         What stands there is told, or that it is a file.
     """
-    if directory.is_dir():
-        names = sorted({path.name for path in directory.iterdir()} - HARMLESS)
-        if "manifest.json" in names:
-            raise OutputExistsError(
-                f"{str(directory)!r} holds a run already: go on with it by "
-                f"`{resuming(directory)}`, or name another directory"
-            )
-        if names:
-            raise OutputExistsError(
-                f"the directory {str(directory)!r} is not empty, it holds {names[0]!r}: name "
-                "another for the run, or remove it"
-            )
-    elif directory.exists():
-        raise OutputExistsError(f"{str(directory)!r} is a file: name a directory for the run")
+    try:
+        if directory.exists() and not directory.is_dir():
+            raise OutputExistsError(f"{str(directory)!r} is a file: name a directory for the run")
+        present = {path.name for path in directory.iterdir()} if directory.exists() else set()
+    except OutputExistsError:
+        raise
+    except OSError as error:
+        raise OutputExistsError(
+            f"the directory {str(directory)!r} cannot be made: {error.strerror}"
+        ) from None
+    names = sorted(present - HARMLESS)
+    if "manifest.json" in names:
+        raise OutputExistsError(
+            f"{str(directory)!r} holds a run already: go on with it by "
+            f"`{resuming(directory)}`, or name another directory"
+        )
+    if names:
+        raise OutputExistsError(
+            f"the directory {str(directory)!r} is not empty, it holds {names[0]!r}: name "
+            "another for the run, or remove it"
+        )
 
 
 def _size(table: pa.Table, content: bytes) -> dict[str, int]:

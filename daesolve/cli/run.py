@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 
 from daesolve import reporting
-from daesolve.archive import Stored
+from daesolve.archive import Stored, resuming
 from daesolve.cli import options
 from daesolve.cli import sweep as sweeping
 from daesolve.cli.arguments import (
@@ -30,7 +30,7 @@ from daesolve.errors import OutOfRangeError
 from daesolve.results import Outcome
 from daesolve.resuming import resume as go_on
 from daesolve.sampling import At, every, every_event
-from daesolve.trajectory import Trajectory
+from daesolve.trajectory import Trajectory, stored_run
 
 
 def run(
@@ -126,8 +126,7 @@ def resume(
     quiet: Quiet = False,
 ) -> None:
     """Go on with a run or a sweep that was stopped or killed, or extend a finished run."""
-    manifest = Stored(directory).manifest
-    if manifest.get("kind") == "sweep":
+    if Stored(directory).manifest.get("kind") == "sweep":
         if until is not None:
             raise OutOfRangeError("--until extends a run, not a sweep: sweep anew")
         return sweeping.resume(
@@ -135,6 +134,7 @@ def resume(
         )
     if workers is not None or scheduler is not None:
         raise OutOfRangeError(f"--workers and --scheduler are for sweeps, and {directory} is a run")
+    manifest = stored_run(directory).manifest
     identity: Mapping[str, Any] = manifest["identity"]
     begin = manifest["request"]["start_time"]
     end = manifest["horizons"][-1] if until is None else until
@@ -199,7 +199,7 @@ def _stoppable(directory: Path | None) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         begun = directory is not None and (directory / "manifest.json").is_file()
-        how = f"; `daesolve resume {directory}` goes on" if begun else ""
+        how = f"; `{resuming(directory)}` goes on" if directory is not None and begun else ""
         typer.echo(f"daesolve: interrupted{how}", err=True)
         raise typer.Exit(COULD_NOT_GO_ON) from None
 

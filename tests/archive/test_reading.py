@@ -131,7 +131,8 @@ def test_a_column_of_events_keeps_its_type_where_it_is_empty(directory):
 def test_the_result_comes_and_goes(run):
     with Writer.open(run) as writer:
         writer.write_result({"outcome": "completed", "end_time": math.inf})
-        assert Stored(run).result == {"outcome": "completed", "end_time": math.inf}
+        expected = {"outcome": "completed", "end_time": math.inf, "parts": 3}
+        assert Stored(run).result == expected
         writer.remove_result()
         writer.remove_result()
         assert Stored(run).result is None
