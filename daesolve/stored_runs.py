@@ -27,6 +27,7 @@ from daesolve.request import Request
 from daesolve.results import Outcome
 from daesolve.sampling import (
     DEFAULT_SAMPLES,
+    MOST_SAMPLES,
     At,
     Every,
     EveryEvent,
@@ -220,7 +221,13 @@ def _manifest(
 
 def _count(at: At, prepared: Prepared) -> float:
     if isinstance(at, Every):
-        return abs(prepared.until - prepared.start_time) / at.interval
+        span = abs(prepared.until - prepared.start_time)
+        if min(prepared.segment, span) / at.interval > MOST_SAMPLES:
+            raise OutOfRangeError(
+                f"the sample interval {at.interval:g} s asks for more than {MOST_SAMPLES:g} "
+                f"samples in a segment of {prepared.segment:g} s, which is held in memory"
+            )
+        return span / at.interval
     return DEFAULT_SAMPLES if at is None or isinstance(at, EveryEvent) else float(len(at))
 
 

@@ -594,6 +594,12 @@ def test_a_directory_that_is_no_path_is_refused(place):
             use(place)
 
 
+def test_more_samples_than_a_segment_can_hold_are_refused(tmp_path):
+    with pytest.raises(OutOfRangeError, match=r"more than 1e.08 samples in a segment"):
+        swing(tmp_path / "run", at=ds.every(1e-300))
+    assert not (tmp_path / "run").exists()
+
+
 def test_a_directory_that_cannot_be_is_refused(tmp_path):
     with pytest.raises(OutputExistsError, match="cannot be made: File name too long"):
         swing(tmp_path / ("x" * 300))
