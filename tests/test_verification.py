@@ -143,6 +143,7 @@ def test_chaos_is_seen_in_every_formulation(formulation):
 BILLIARD = dict(zip(("x", "y", "x_dot", "y_dot"), billiard.START, strict=True))
 
 
+@pytest.mark.slow
 def test_a_billiard_about_a_disc_is_as_chaotic_as_sinais_formula_tells():
     """The exponent over 400 s varies from start to start; it is among those of the exact map."""
     x, y, *velocity = billiard.START

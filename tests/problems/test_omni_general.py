@@ -351,6 +351,7 @@ def test_independent_velocities_give_the_same_motion():
         assert other[name] == pytest.approx(series, abs=1e-11), name
 
 
+@pytest.mark.slow
 def test_run_and_impacts_of_the_symmetric_vehicle_are_those_of_the_thesis():
     """Turning on the spot, where all wheels switch together; and one after the other."""
     for imposition in ("simultaneous", "sequential"):

@@ -104,6 +104,7 @@ def test_the_printed_no_slip_lacks_a_term_and_slips():
     assert run.drift["rolling"].max_relative < 1e-10
 
 
+@pytest.mark.slow
 def test_with_little_feedback_the_printed_spin_reverses_at_one_step_or_another():
     """Which turning points go wrong is decided by rounding: most of such steps meet one in 60 s."""
     wrong: list[bool] = []
@@ -133,6 +134,7 @@ def test_the_blend_row_is_the_physical_motion_also_from_rest(case):
         assert drift.max_relative < 1e-13, goal
 
 
+@pytest.mark.slow
 def test_the_blend_row_keeps_energy_for_half_an_hour():
     run = PROBLEM.case("pendulum", model="blend").solve()
     assert run.outcome is ds.Outcome.COMPLETED

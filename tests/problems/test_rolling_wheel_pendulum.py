@@ -89,6 +89,7 @@ def test_the_chaotic_wheel_is_told_so_and_its_lyapunov_time_is_that_of_the_linea
     assert run.verification.difference["phi"] < 1e-7
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [case.name for case in PROBLEM.cases])
 def test_every_case_is_verified_and_the_report_tells_the_difference(name):
     case = PROBLEM.case(name)

@@ -42,6 +42,7 @@ def test_upright_pendulum_leaves_at_the_rate_of_its_linear_equations(
     assert grown[1] - grown[0] == pytest.approx(10, abs=5e-4)
 
 
+@pytest.mark.slow
 def test_exponent_is_the_growth_of_a_difference_of_motions() -> None:
     start, horizon = np.array(MOTIONS["pendulum-chaotic"].start), 2.0
     length, gravity = WHEEL.pendulum_length, WHEEL.gravity
@@ -66,6 +67,7 @@ def test_exponent_of_a_regular_motion_falls_with_time() -> None:
     assert grown[1] - grown[0] == pytest.approx(np.log(4), abs=2)
 
 
+@pytest.mark.slow
 def test_stored_exponents_agree_with_the_published_ones_and_with_one_found_now() -> None:
     mean, spread = stored_lyapunov_exponent("pendulum-chaotic")
     assert mean == pytest.approx(0.98, abs=0.02 + 2 * spread / np.sqrt(NEIGHBOURS))

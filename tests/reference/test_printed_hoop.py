@@ -136,6 +136,7 @@ def test_torque_is_not_the_moment_of_the_force() -> None:
     assert np.abs(forces["torque"] / (WHEEL.radius * along) - 1).max() > 0.01
 
 
+@pytest.mark.slow
 def test_period_equals_a_quadrature_over_the_abscissa() -> None:
     start = (0.0, 1.5)
     turns = printed_hoop_turning_times(5.0, *start)

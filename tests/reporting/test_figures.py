@@ -139,6 +139,7 @@ def test_runs_are_named_by_what_differs(told, told_measured):
     assert labels([told, heavier]) == ["mass 1", "mass 2"]
 
 
+@pytest.mark.slow
 def test_many_runs_with_long_names_fit(told):
     runs = [
         {**told, "parameters": {f"a_long_parameter_name_{i}": 1.0 * k for i in range(12)}}
