@@ -289,7 +289,7 @@ def _as_begun(prepared: Prepared, writer: Writer) -> Prepared:
         wrapped=tuple(int(index) for index in saved["wrapped"]),
         surplus=tuple(saved["surplus"]),
         start=replace(prepared.start, state=np.array(saved["start"], dtype=float)),
-        path=np.array(saved["path"], dtype=float).reshape(prepared.path.shape),
+        path=np.array(saved["path"], dtype=float).reshape(-1, prepared.path.shape[1]),
         solver=_restored(SOLVERS, saved["solver"]),
     )
 

@@ -26,7 +26,10 @@ if TYPE_CHECKING:
     import xarray
 
 
-IN_MANIFEST = ("columns", "event_columns", "horizons", "request", "resolved", "sampling", "told")
+IN_MANIFEST = (
+    *("columns", "event_columns", "horizons", "request", "resolved", "sampling"),
+    *("segments_per_part", "told"),
+)
 IN_RESULT = ("outcome", "message", "end_time", "end_state", "drift", "statistics", "verification")
 """By which the files of a run are known."""
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from jinja2 import BaseLoader, Environment, StrictUndefined
 from markupsafe import Markup
 
 from daesolve.drift_testing import telling
@@ -17,7 +15,7 @@ from daesolve.drift_testing.baseline import FORMAT
 from daesolve.drift_testing.limits import worst
 from daesolve.reporting import facts, figures
 from daesolve.reporting.document import dump, replace_file
-from daesolve.reporting.html import DRIFT
+from daesolve.reporting.html import DRIFT, template
 from daesolve.reporting.style import style, svg
 from daesolve.versions import versions
 
@@ -67,19 +65,8 @@ def write_report(directory: Path, entries: Sequence[Mapping[str, Any]]) -> Path:
 
 def page(whole: Mapping[str, Any]) -> str:
     """Return the page of what drift.json holds."""
-    source = files("daesolve.drift_testing").joinpath(TEMPLATE).read_text("utf-8")
-    environment = Environment(
-        loader=BaseLoader(),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=StrictUndefined,
-    )
-    environment.filters.update(
-        short=facts.short, bounded=facts.bounded, exact=facts.exact, correction=facts.correction
-    )
     entries = whole["runs"]
-    return environment.from_string(source).render(
+    return template("daesolve.drift_testing", TEMPLATE).render(
         sections=[
             Section(number, entry, _figure(number, entry), worst(entry))
             for number, entry in enumerate(entries, start=1)

@@ -64,7 +64,7 @@ def page(
     """
     labels = facts.labels(documents)
     titles = list(dict.fromkeys(facts.title(document) for document in documents))
-    return _template().render(
+    return template("daesolve.reporting", "report.html.jinja").render(
         title=titles[0] if len(titles) == 1 else " | ".join(titles),
         runs=list(zip(labels, documents, strict=True)),
         several=len(documents) > 1,
@@ -99,8 +99,9 @@ def page(
 
 
 @cache
-def _template() -> Template:
-    source = files("daesolve.reporting").joinpath("report.html.jinja").read_text("utf-8")
+def template(package: str, name: str) -> Template:
+    """Return a page's template, with the filters that write numbers."""
+    source = files(package).joinpath(name).read_text("utf-8")
     environment = Environment(
         loader=BaseLoader(),
         autoescape=True,
