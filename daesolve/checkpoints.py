@@ -45,30 +45,6 @@ def segments_per_part(prepared: Prepared, samples: float) -> int:
     return max(round(share * span / prepared.segment), 1)
 
 
-def column_names(prepared: Prepared) -> dict[str, dict[str, str]]:
-    """Return the column of each series by its name, by kind; no two are alike."""
-    labels = prepared.problem.labels
-    taken = {"t"}
-
-    def own(kind: str, names: Sequence[str], *, plain: bool) -> dict[str, str]:
-        found: dict[str, str] = {}
-        for name in names:
-            column = name if plain or name.startswith(f"{kind}_") else f"{kind}_{name}"
-            while column in taken:
-                column = f"{kind}_{column}"
-            taken.add(column)
-            found[name] = column
-        return found
-
-    watched = [entry.name for entry in prepared.problem.watched]
-    return {
-        "states": own("state", labels.states, plain=True),
-        "outputs": own("output", labels.outputs, plain=True),
-        "reactions": own("reaction", labels.reactions, plain=False),
-        "residuals": own("residual", watched, plain=False),
-    }
-
-
 def event_columns(prepared: Prepared) -> dict[str, list[str]]:
     """Return the names under which events have numbers: before, after, and impulses."""
     dynamics, labels = prepared.dynamics, prepared.problem.labels

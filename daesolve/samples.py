@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -117,9 +117,31 @@ class StoredSamples:
         return Samples(table["t"], states, reactions, outputs)
 
 
-def reaction_column(name: str) -> str:
-    """Return the column of a reaction in tables, where it may not be taken for a state."""
-    return name if name.startswith("reaction_") else f"reaction_{name}"
+def column_names(
+    states: Iterable[str],
+    outputs: Iterable[str],
+    reactions: Iterable[str],
+    residuals: Iterable[str] = (),
+) -> dict[str, dict[str, str]]:
+    """Return the column of each series in tables by its name, by kind; no two are alike."""
+    taken = {"t"}
+
+    def own(kind: str, names: Iterable[str], *, plain: bool) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for name in names:
+            column = name if plain or name.startswith(f"{kind}_") else f"{kind}_{name}"
+            while column in taken:
+                column = f"{kind}_{column}"
+            taken.add(column)
+            found[name] = column
+        return found
+
+    return {
+        "states": own("state", states, plain=True),
+        "outputs": own("output", outputs, plain=True),
+        "reactions": own("reaction", reactions, plain=False),
+        "residuals": own("residual", residuals, plain=False),
+    }
 
 
 def row_of_event(event: EventRecord) -> dict[str, Any]:

@@ -18,13 +18,14 @@ import casadi as ca
 import numpy as np
 
 from daesolve.archive import Stored, Writer, resuming
-from daesolve.checkpoints import Keeper, column_names, event_columns, segments_per_part
+from daesolve.checkpoints import Keeper, event_columns, segments_per_part
 from daesolve.errors import NotResumableError, OutOfRangeError, UnsupportedError, is_number
 from daesolve.formulations import FORMULATIONS, Formulation, OdeProblem
 from daesolve.preparation import Prepared
 from daesolve.record import describe
 from daesolve.request import Request
 from daesolve.results import Outcome
+from daesolve.samples import column_names
 from daesolve.sampling import (
     DEFAULT_SAMPLES,
     MOST_SAMPLES,
@@ -183,6 +184,7 @@ def _manifest(
     sampling = saved_sampling(at, prepared.start_time, prepared.until)
     told = split_derived(describe(prepared), destination.derived)
     own = {entry.name: getattr(request, entry.name) for entry in fields(request)}
+    labels, watched = prepared.problem.labels, [row.name for row in prepared.problem.watched]
     asked = own | {name: _described(own[name]) for name in ("formulation", "solver")}
     for name in ("parameters", "initial", "guess"):
         asked[name] = {key: float(value) for key, value in own[name].items()}
@@ -206,7 +208,7 @@ def _manifest(
             "solver": _described(prepared.solver),
             "equations": _fingerprint(prepared.problem),
         },
-        "columns": column_names(prepared),
+        "columns": column_names(labels.states, labels.outputs, labels.reactions, watched),
         "event_columns": event_columns(prepared),
         "told": {
             "start": prepared.start.changes,

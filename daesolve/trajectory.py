@@ -15,9 +15,9 @@ from daesolve.results import Drift, EventRecord, Outcome, Point, Statistics, Ver
 from daesolve.samples import (
     Recorded,
     StoredSamples,
+    column_names,
     every_of,
     joined,
-    reaction_column,
     stride_of,
 )
 
@@ -188,8 +188,11 @@ class Trajectory:
         samples = self.samples
         if isinstance(samples, StoredSamples):
             samples = samples.thinned(1)
-        reactions = {reaction_column(name): series for name, series in samples.reactions.items()}
-        columns = {**samples.states, **samples.outputs, **reactions}
+        columns = {
+            column: getattr(samples, kind)[name]
+            for kind, named in self._columns().items()
+            for name, column in named.items()
+        }
         return pandas.DataFrame(columns, index=pandas.Index(samples.times, name="t"))
 
     def to_xarray(self) -> xarray.Dataset:
@@ -206,12 +209,16 @@ class Trajectory:
             raise MissingPackageError("xarray", "tables") from None
         table = self.to_pandas()
         data = xarray.Dataset.from_dataframe(table)
-        for name in (*self.states, *self.outputs):
-            data[name].attrs["units"] = self.units.get(name, "")
-        for name in self.reactions:
-            data[reaction_column(name)].attrs["units"] = self.units.get(name, "")
+        for named in self._columns().values():
+            for name, column in named.items():
+                data[column].attrs["units"] = self.units.get(name, "")
         data["t"].attrs["units"] = "s"
         return data
+
+    def _columns(self) -> dict[str, dict[str, str]]:
+        """Return the column of each series in tables by its name, by kind."""
+        named = column_names(self.states, self.outputs, self.reactions)
+        return {kind: named[kind] for kind in ("states", "outputs", "reactions")}
 
 
 # -- on disk --------------------------------------------------------------------------------------

@@ -149,6 +149,15 @@ def test_a_stored_run_becomes_tables_with_units(tmp_path):
     assert data["t"].attrs["units"] == "s"
 
 
+def test_no_series_is_lost_in_a_table_where_names_meet(tmp_path):
+    system = pendulum(outputs={"reaction_rod": (ds.time, "s")})
+    for run in (swing(tmp_path / "run", system=system), ds.solve(system, 1.0, {"x": -1.0})):
+        table = run.to_pandas()
+        assert table["reaction_rod"].to_numpy().tolist() == run.outputs["reaction_rod"].tolist()
+        forces = table["reaction_reaction_rod"].to_numpy().tolist()
+        assert forces == run.reactions["rod"].tolist()
+
+
 def test_a_thinned_run_keeps_the_first_and_the_last_sample(tmp_path):
     stored, plain = (
         swing(tmp_path / "run"),
