@@ -205,6 +205,10 @@ class Dynamics:
         The kinetic energy, None for a control system.
     independent
         Velocities by which the problem would have all others expressed, linear in v.
+    recovered
+        Reactions that are no unknowns, as functions of (t, x, p, u).
+    quadrature_count
+        How many of the positions, behind the coordinates, are quadratures.
     """
 
     labels: Labels
@@ -227,6 +231,8 @@ class Dynamics:
     events: tuple[Event, ...]
     kinetic: ca.SX | None
     independent: Mapping[str, ca.SX] = field(default_factory=dict)
+    recovered: Mapping[str, ca.SX] = field(default_factory=dict)
+    quadrature_count: int = 0
     resets: Mapping[int, ResetRow] = field(default_factory=dict)
     discrete: tuple[str, ...] = ()
 
@@ -234,6 +240,11 @@ class Dynamics:
     def velocities(self) -> ca.SX:
         """v, the part of the state that is no position."""
         return self.x[self.position_count :]
+
+    @property
+    def coordinate_count(self) -> int:
+        """The number of positions that are coordinates, which come first."""
+        return self.position_count - len(self.implicit_rows) - self.quadrature_count
 
     @property
     def velocity_count(self) -> int:

@@ -57,6 +57,14 @@ class DegenerateStartError(DaesolveError, ValueError):
     """The start is a position in which constraints lose their independence."""
 
 
+class DegenerateConstraintError(DaesolveError, RuntimeError):
+    """Constraints came to depend on each other on the way; the run up to there is `run`."""
+
+    def __init__(self, message: str, run: object) -> None:
+        super().__init__(message)
+        self.run = run
+
+
 class NotStationaryError(DaesolveError, ValueError):
     """The state is neither an equilibrium nor a steady motion; what changes is named."""
 
@@ -115,6 +123,18 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> UnknownNameError
     else:
         hint = "there are none"
     return UnknownNameError(f"unknown {kind} {name!r}: {hint}")
+
+
+class NotQuasiHolonomicError(DaesolveError, ValueError):
+    """Constraints that may not be substituted into the Lagrangian."""
+
+
+class SecondaryConstraintsError(DaesolveError, ValueError):
+    """Primary constraints whose rates leave the multipliers undetermined."""
+
+
+class NoSlowManifoldError(DaesolveError, ValueError):
+    """No small velocities balance the forces: these exceed what the contact can give."""
 
 
 class ContradictoryGoalsError(InconsistentStateError):

@@ -21,6 +21,7 @@ def check_names(
     goals: Sequence[AnyGoal],
     events: Sequence[Event],
     outputs: Iterable[str],
+    recovered: Iterable[str],
 ) -> None:
     """Refuse what is no list of goals, events or outputs, and names that are used twice.
 
@@ -39,15 +40,17 @@ def check_names(
             )
     _check_entries("goal", goals, AnyGoal)
     _check_entries("event", events, Event)
-    if not isinstance(outputs, Mapping):
-        raise PosingError(f"outputs must be names with expressions, not {outputs!r}")
-    for name in outputs:
-        _check_name("output", name)
+    for what, entries in (("output", outputs), ("recovered reaction", recovered)):
+        if not isinstance(entries, Mapping):
+            raise PosingError(f"{what}s must be names with expressions, not {entries!r}")
+        for name in entries:
+            _check_name(what, name)
     names = [(name, vector.kind) for vector in vectors for name in vector]
     names += [
         (goal.reaction_label, "reaction") for goal in goals if isinstance(goal, Goal) and goal.ideal
     ]
     names += [(name, "output") for name in outputs]
+    names += [(name, "recovered reaction") for name in recovered]
     seen = {"t": "time"}
     for name, kind in names:
         if name in seen:
@@ -161,6 +164,7 @@ def expressions_of(dynamics: Dynamics) -> Iterable[tuple[str, ca.SX]]:
     yield "the force or the rate", ca.vec(dynamics.influence)
     yield from ((f"the invariant {row.name!r}", row.value) for row in dynamics.invariants)
     yield from ((f"the output {name!r}", value) for name, value in dynamics.outputs.items())
+    yield from ((f"the reaction {name!r}", value) for name, value in dynamics.recovered.items())
     yield from ((f"the event {e.name!r}", e.guards) for e in dynamics.events)
     for index, reset in dynamics.resets.items():
         owner = f"the reset of the event {dynamics.events[index].name!r}"

@@ -128,12 +128,13 @@ def metrics(
         (nq, nq) and (nv, nv), positive definite. Velocities have the mass matrix M. Coordinates
         with q' = S v have S^+T M S^+, and the largest inertia where no velocity leads (out of the
         unit quaternions). Directions without inertia, such as implicit unknowns, get a millionth
-        of the inertia of the others: they move first.
+        of the inertia of the others: they move first. So do quadratures, which no constraint
+        moves.
     """
     split, moving = dynamics.position_count, dynamics.velocity_count
     mass = np.nan_to_num(dynamics.matrices(t, x, p)["mass"], posinf=0.0, neginf=0.0)
     velocities = _positive(0.5 * (mass + mass.T))
-    coordinates = split - len(dynamics.implicit_rows)
+    coordinates = dynamics.coordinate_count
     function = function_of(
         "kinematics",
         [dynamics.t, dynamics.x, dynamics.p],

@@ -274,7 +274,9 @@ def scales(
     by_state = np.abs(np.asarray(results[0])).reshape(len(expressions), dynamics.x.numel())
     by_reaction = np.abs(np.asarray(results[1]).reshape(ties.shape))
     sizes = by_state @ _typical(dynamics, probe.states)
-    automatic = np.concatenate([sizes[:slots], by_reaction @ probe.reactions, sizes[slots:]])
+    automatic = np.concatenate(
+        [sizes[:slots], by_reaction @ probe.reactions[: by_reaction.shape[1]], sizes[slots:]]
+    )
     chosen = {row.name: row.scale for group in (dynamics.rows, dynamics.implicit_rows,
              dynamics.relations, dynamics.invariants) for row in group}  # fmt: skip
     chosen |= dict(given)

@@ -151,7 +151,8 @@ def consistent_state(
         time=float(time),
         state=_by_name(names, x),
         accelerations=_by_name(velocities, accelerations),
-        reactions=_by_name(labels.reactions, reactions),
+        reactions=_by_name(labels.reactions, reactions)
+        | _recovered(dynamics, float(time), x, p, reactions),
         changes=found.changes,
         most_changed=_most_changed(dynamics, found.changes, x),
         residuals=_residuals(dynamics, time, x, p) | left,
@@ -159,6 +160,20 @@ def consistent_state(
             name for name, is_loose in zip(labels.reactions, loose, strict=True) if is_loose
         ),
     )
+
+
+def _recovered(
+    dynamics: Dynamics, t: float, x: np.ndarray, p: np.ndarray, reactions: np.ndarray
+) -> dict[str, float]:
+    """Return the reactions that are no unknowns."""
+    names = dynamics.labels.recovered
+    function = function_of(
+        "recovered",
+        [dynamics.t, dynamics.x, dynamics.p, dynamics.reactions],
+        [ca.vertcat(ca.SX(0, 1), *dynamics.recovered.values())],
+        (["t", "x", "p", "u"], ["recovered"]),
+    )
+    return _by_name(names, np.asarray(function(t, x, p, reactions)).ravel()) if names else {}
 
 
 def check_system(system: object) -> None:

@@ -5,11 +5,13 @@ Units are labels: they are shown, never converted.
 
 from __future__ import annotations
 
+import copy
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from numbers import Real
+from typing import Self
 
 import casadi as ca
 
@@ -103,6 +105,26 @@ class SymbolVector:
             for name in names
         }
         self.vector: ca.SX = ca.vertcat(ca.SX(0, 1), *self._symbols.values())
+        self.angles = frozenset(
+            n for n, u in zip(names, units, strict=True) if isinstance(u, Angle)
+        )
+
+    def part(self, names: Iterable[str]) -> Self:
+        """Return a vector of some of these symbols, in the order of the names.
+
+        Raises
+        ------
+        UnknownNameError
+            One of the names is not here.
+        """
+        chosen = copy.copy(self)
+        chosen.names = tuple(names)
+        units = dict(zip(self.names, self.units, strict=True))
+        chosen._symbols = {name: self[name] for name in chosen.names}
+        chosen.units = tuple(units[name] for name in chosen.names)
+        chosen.vector = ca.vertcat(ca.SX(0, 1), *chosen._symbols.values())
+        chosen.angles = self.angles & {*chosen.names}
+        return chosen
 
     def __getattr__(self, name: str) -> ca.SX:
         if name.startswith("__") or "_symbols" not in self.__dict__:
@@ -133,13 +155,18 @@ class DifferentiableVector(SymbolVector):
 
     def __init__(self, names: tuple[str, ...], units: tuple[str, ...], kind: str) -> None:
         super().__init__(names, units, kind)
-        self.angles = frozenset(
-            n for n, u in zip(names, units, strict=True) if isinstance(u, Angle)
-        )
         rate_units = tuple(f"{unit}/s" if unit else "1/s" for unit in units)
         self._rate_names = tuple(velocity_name(name) for name in names)
         self.rates = SymbolVector(self._rate_names, rate_units, f"rate of a {kind}")
         self.dot = _Dot(self)
+
+    def part(self, names: Iterable[str]) -> Self:
+        """Return a vector of some of these symbols, with those of their rates."""
+        chosen = super().part(names)
+        chosen._rate_names = tuple(velocity_name(name) for name in chosen.names)
+        chosen.rates = self.rates.part(chosen._rate_names)
+        chosen.dot = _Dot(chosen)
+        return chosen
 
 
 class _Dot:
@@ -283,7 +310,10 @@ def discrete(**defaults: float) -> Parameters:
 
 @dataclass(frozen=True)
 class Labels:
-    """Names and units of everything that a run shows."""
+    """Names and units of everything that a run shows.
+
+    Beside the `reactions` that are unknowns there are those that are `recovered` from the motion.
+    """
 
     states: tuple[str, ...]
     state_units: tuple[str, ...]
@@ -293,10 +323,21 @@ class Labels:
     output_units: tuple[str, ...]
     accelerations: tuple[str, ...]
     angles: tuple[int, ...] = ()
+    recovered: tuple[str, ...] = ()
+    recovered_units: tuple[str, ...] = ()
 
     def units(self) -> dict[str, str]:
         """Return the unit of every state, reaction and output by name."""
-        names = self.states + self.reactions + self.outputs
-        return dict(
-            zip(names, self.state_units + self.reaction_units + self.output_units, strict=True)
-        )
+        names = self.states + self.shown_reactions + self.outputs
+        units = self.state_units + self.shown_reaction_units + self.output_units
+        return dict(zip(names, units, strict=True))
+
+    @property
+    def shown_reactions(self) -> tuple[str, ...]:
+        """The reactions that are unknowns, and those that are recovered."""
+        return self.reactions + self.recovered
+
+    @property
+    def shown_reaction_units(self) -> tuple[str, ...]:
+        """The units of `shown_reactions`."""
+        return self.reaction_units + self.recovered_units

@@ -63,6 +63,7 @@ Forces = Mapping[str, Expression] | Sequence[Expression] | ca.SX
 _NO_PARAMETERS = Parameters({}, {}, {})
 _NO_REACTIONS = SymbolVector((), (), "reaction")
 _NO_UNKNOWNS = DifferentiableVector((), (), "implicit unknown")
+_NO_QUADRATURES = SymbolVector((), (), "quadrature")
 _NO_AUXILIARIES = Auxiliaries({}, {})
 _NO_DISCRETE = Parameters({}, {}, {}, "discrete value")
 
@@ -98,10 +99,17 @@ class MechanicalSystem:
     independent
         For the formulation `null-space`: as many velocities as the constraints leave, by name,
         linear in v, such as the speed and the rate of turn of a vehicle.
+    quadratures, integrands
+        What is integrated along the motion, from `states`, and the rates by name or as a column:
+        the angle of a wheel, work. They are states of the run. Energies and constraints do not
+        contain them; forces, events, outputs and invariants may.
     events
         What to watch for.
     outputs
         Further quantities by name: an expression, or (expression, unit).
+    recovered
+        Reactions that are no unknowns, such as those of constraints that were eliminated, by name:
+        an expression of time, states and reactions, or (expression, unit).
 
     Raises
     ------
@@ -131,8 +139,11 @@ class MechanicalSystem:
     kinematics: ca.SX | None = None
     auxiliaries: Auxiliaries = _NO_AUXILIARIES
     independent: Mapping[str, Expression] = field(default_factory=dict)
+    quadratures: SymbolVector = _NO_QUADRATURES
+    integrands: Forces = field(default_factory=dict)
     events: Sequence[Event] = ()
     outputs: Mapping[str, Output] = field(default_factory=dict)
+    recovered: Mapping[str, Output] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not isinstance(self.coordinates, DifferentiableVector) or not len(self.coordinates):
@@ -155,11 +166,13 @@ class MechanicalSystem:
                 self.coordinates,
                 self.v,
                 self.implicit,
+                self.quadratures,
                 self.reactions,
             ],
             self.goals,
             self.events,
             self.outputs,
+            self.recovered,
         )
         moving = [self.coordinates.dot.vector, self.implicit.dot.vector]
         moving.append(self.auxiliaries.dot.vector)
@@ -217,10 +230,8 @@ class MechanicalSystem:
                 if goal.name not in dropped
             ),
             events=tuple(_without(event, dropped, freed) for event in self.events),
-            outputs={
-                name: (freed(entry[0]), entry[1]) if isinstance(entry, tuple) else freed(entry)
-                for name, entry in self.outputs.items()
-            },
+            outputs=_of_outputs(freed, self.outputs),
+            recovered=_of_outputs(freed, self.recovered),
         )
 
 
@@ -259,7 +270,7 @@ class ControlSystem:
     def __post_init__(self) -> None:
         vectors = [self.parameters, self.discrete, self.states, self.controls]
         own = [replace(goal, ideal=False) for goal in self.goals if isinstance(goal, Goal)]
-        check_names(vectors, own, self.events, self.outputs)
+        check_names(vectors, own, self.events, self.outputs, {})
         for goal in self.goals:
             if isinstance(goal, Implicit | Holonomic | Nonholonomic):
                 raise PosingError(
@@ -287,6 +298,16 @@ class ControlSystem:
 
 
 System = MechanicalSystem | ControlSystem
+
+
+def _of_outputs(
+    change: Callable[[Expression], ca.SX], outputs: Mapping[str, Output]
+) -> dict[str, Output]:
+    """Return outputs with their expressions changed and their units kept."""
+    return {
+        name: (change(entry[0]), entry[1]) if isinstance(entry, tuple) else change(entry)
+        for name, entry in outputs.items()
+    }
 
 
 def _without(event: Event, dropped: set[str], freed: Callable[[ca.SX], ca.SX]) -> Event:
@@ -337,16 +358,18 @@ def _column(owner: str, given: Forces, names: tuple[str, ...], kind: str) -> ca.
     return column
 
 
-def _outputs(outputs: Mapping[str, Output]) -> tuple[dict[str, ca.SX], dict[str, str]]:
-    """Return the outputs' expressions and units."""
+def _outputs(
+    outputs: Mapping[str, Output], what: str = "output"
+) -> tuple[dict[str, ca.SX], dict[str, str]]:
+    """Return the expressions and units of outputs, or of what is told like them."""
     expressions: dict[str, ca.SX] = {}
     units: dict[str, str] = {}
     for name, entry in outputs.items():
         pair = entry if isinstance(entry, tuple) else (entry, "")
         if len(pair) != 2 or not isinstance(pair[1], str):
-            raise PosingError(f"output {name!r} must be an expression or (expression, unit)")
+            raise PosingError(f"{what} {name!r} must be an expression or (expression, unit)")
         expression, unit = pair
-        expressions[name] = as_scalar(f"output {name!r}", expression)
+        expressions[name] = as_scalar(f"{what} {name!r}", expression)
         units[name] = unit
     return expressions, units
 
@@ -358,13 +381,14 @@ class _Posed:
         self.system = system
         self.q, self.v = system.coordinates.vector, system.v.vector
         self.s, self.sigma = system.implicit.vector, system.implicit.dot.vector
+        self.quadratures = system.quadratures.vector
         self.own = [goal for goal in system.goals if isinstance(goal, Goal) and goal.ideal]
         self.u = ca.vertcat(system.reactions.vector, *[goal.reaction for goal in self.own])
         self.values = Values()
         self.values.take(system.parameters)
         self.values.take(system.discrete)
         q_dot = self.v if system.kinematics is None else ca.SX(system.kinematics)
-        massless = ca.vertcat(self.s, self.sigma)
+        massless = ca.vertcat(self.s, self.sigma, self.quadratures)
         self.kinematics = Kinematics(self.q, self.v, q_dot, massless, system.kinematics is not None)
 
     def __call__(self, expression: Expression) -> ca.SX:
@@ -404,6 +428,7 @@ def _mechanical(system: MechanicalSystem) -> Dynamics:
     ]
     invariant_rows, relations = drive_by_relations(invariants, invariant_rows, relations)
     outputs, units = _outputs(system.outputs)
+    recovered, recovered_units = _outputs(system.recovered, "the recovered reaction")
     kinetic = ca.dot(posed.v, motion.mass @ posed.v) / 2
     if system.kinetic is not None:
         kinetic = flow.explicit(posed(system.kinetic))
@@ -416,22 +441,24 @@ def _mechanical(system: MechanicalSystem) -> Dynamics:
         if "energy" not in outputs:
             outputs["energy"], units["energy"] = kinetic + potential, "J"
     explicit = flow.explicit
+    labels = _labels(posed, units, recovered_units)
     resets = reset_rows(
         system.events,
-        _labels(posed, units).states,
+        labels.states,
         system.discrete,
         rows,
         lambda expression: explicit(posed(expression)),
         lambda goal: goal_row(goal, posed(goal.residual), values, flow, None),
     )
     return Dynamics(
-        labels=_labels(posed, units),
+        labels=labels,
         t=time,
-        x=ca.vertcat(posed.q, posed.s, posed.v),
+        x=ca.vertcat(posed.q, posed.quadratures, posed.s, posed.v),
         p=values.vector(),
         values=values.defaults,
         ranges=system.parameters.ranges | system.discrete.ranges,
-        position_count=posed.q.numel() + posed.s.numel(),
+        position_count=posed.q.numel() + posed.quadratures.numel() + posed.s.numel(),
+        quadrature_count=posed.quadratures.numel(),
         position_rates=flow.position_rates,
         mass=motion.mass,
         force=explicit(motion.force + force),
@@ -452,6 +479,7 @@ def _mechanical(system: MechanicalSystem) -> Dynamics:
         ),
         invariants=tuple(invariant_rows),
         outputs={name: explicit(posed(value)) for name, value in outputs.items()},
+        recovered={name: explicit(posed(value)) for name, value in recovered.items()},
         events=tuple(replace(e, guard=explicit(posed(e.guards))) for e in system.events),
         resets=resets,
         discrete=system.discrete.names,
@@ -509,7 +537,31 @@ def _flow(
     )
     quantities = posed.system.auxiliaries
     named = Named(quantities.vector, quantities.dot.vector, quantities.meanings)
-    return Flow(time, posed.q, posed.v, q_dot, tracked, named)
+    positions = ca.vertcat(posed.q, posed.quadratures)
+    return Flow(time, positions, posed.v, ca.vertcat(q_dot, _integrands(posed)), tracked, named)
+
+
+def _integrands(posed: _Posed) -> ca.SX:
+    """Return the rates of the quadratures.
+
+    Raises
+    ------
+    PosingError
+        One has no rate, or a constraint contains it.
+    """
+    system = posed.system
+    names = system.quadratures.names
+    if isinstance(system.integrands, Mapping):
+        for name in names:
+            if name not in system.integrands:
+                raise PosingError(f"the quadrature {name!r} has no rate: give it in integrands")
+    for goal in system.goals:
+        if not isinstance(goal, Invariant) and ca.depends_on(_residual(goal), posed.quadratures):
+            raise PosingError(
+                f"the goal {goal.name!r} contains a quadrature, but only forces, events, outputs "
+                "and invariants may; make it a coordinate"
+            )
+    return posed(_column("the rate", system.integrands, names, "quadrature"))
 
 
 def _rows(posed: _Posed, flow: Flow) -> tuple[GoalRow, ...]:
@@ -544,19 +596,23 @@ def _ideal_directions(rows: Sequence[GoalRow], shape: tuple[int, int]) -> ca.SX:
     return directions
 
 
-def _labels(posed: _Posed, outputs: Mapping[str, str]) -> Labels:
+def _labels(posed: _Posed, outputs: Mapping[str, str], recovered: Mapping[str, str]) -> Labels:
     system = posed.system
-    positions = system.coordinates.names + system.implicit.names
-    angles = system.coordinates.angles | system.implicit.angles
+    groups = (system.coordinates, system.quadratures, system.implicit)
+    positions = tuple(name for group in groups for name in group.names)
+    units = tuple(unit for group in groups for unit in group.units)
+    angles = frozenset().union(*[group.angles for group in groups])
     return Labels(
         states=positions + system.v.names,
-        state_units=system.coordinates.units + system.implicit.units + system.v.units,
+        state_units=units + system.v.units,
         reactions=system.reactions.names + tuple(goal.reaction_label for goal in posed.own),
         reaction_units=system.reactions.units + tuple(goal.unit for goal in posed.own),
         outputs=tuple(outputs),
         output_units=tuple(outputs.values()),
         accelerations=tuple(f"{name}'" for name in system.v.names),
         angles=tuple(index for index, name in enumerate(positions) if name in angles),
+        recovered=tuple(recovered),
+        recovered_units=tuple(recovered.values()),
     )
 
 

@@ -39,7 +39,7 @@ def description(problem: Problem) -> dict[str, Any]:
         },
         "start": list(problem.start_names()),
         "states": dict(zip(labels.states, map(str, labels.state_units), strict=True)),
-        "reactions": dict(zip(labels.reactions, labels.reaction_units, strict=True)),
+        "reactions": dict(zip(labels.shown_reactions, labels.shown_reaction_units, strict=True)),
         "outputs": dict(zip(labels.outputs, labels.output_units, strict=True)),
         "goals": list(dynamics.goal_names),
         "events": [event.name for event in dynamics.events],

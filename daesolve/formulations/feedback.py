@@ -88,6 +88,9 @@ class Feedback(Formulation):
         for row, work in works.items():
             free = "work" not in outputs
             outputs["work" if free else f"work_{row.name}"] = work
+        recovered = [
+            ca.substitute(e, dynamics.reactions, reactions) for e in dynamics.recovered.values()
+        ]
         guards = [
             ca.substitute(event.guards, dynamics.reactions, reactions) for event in dynamics.events
         ]
@@ -100,7 +103,11 @@ class Feedback(Formulation):
             recover=function_of(
                 "recover",
                 arguments,
-                [accelerations, reactions, ca.vertcat(empty, *outputs.values())],
+                [
+                    accelerations,
+                    ca.vertcat(reactions, *recovered),
+                    ca.vertcat(empty, *outputs.values()),
+                ],
                 (names, ["accelerations", "reactions", "outputs"]),
             ),
             residuals=function_of(
@@ -215,9 +222,14 @@ def _watched(
 
 
 def _labels(dynamics: Dynamics, outputs: Mapping[str, ca.SX]) -> Labels:
+    """Return what a run shows: here all reactions are functions of the state alike."""
     units = dict(zip(dynamics.labels.outputs, dynamics.labels.output_units, strict=True))
     return replace(
         dynamics.labels,
+        reactions=dynamics.labels.shown_reactions,
+        reaction_units=dynamics.labels.shown_reaction_units,
+        recovered=(),
+        recovered_units=(),
         outputs=tuple(outputs),
         output_units=tuple(units.get(name, "J") for name in outputs),
     )

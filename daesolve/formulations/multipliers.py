@@ -127,7 +127,7 @@ class FreeMotion:
                 [ca.vertcat(ca.SX(0, 1), *surplus)],
                 (["t", "x", "p"], ["residual"]),
             ),
-            consistent=_consistent(base, len(stabilisers)),
+            consistent=_consistent(base, dynamics.reactions.numel(), len(stabilisers)),
             form=form,
             indices=(
                 *[1] * dynamics.position_count,
@@ -144,9 +144,9 @@ def _imposed(base: OdeProblem, names: Collection[str]) -> tuple[Watched, ...]:
     )
 
 
-def _consistent(base: OdeProblem, stabilisers: int) -> ca.Function:
+def _consistent(base: OdeProblem, count: int, stabilisers: int) -> ca.Function:
     t, x, p = (base.rhs.sx_in(k) for k in range(3))
-    reactions = base.recover(t, x, p)[1]
+    reactions = base.recover(t, x, p)[1][:count]
     z = ca.vertcat(reactions, ca.SX.zeros(stabilisers))
     return function_of(
         "consistent", [t, x, p], [base.rhs(t, x, p), z], (["t", "x", "p"], ["rate", "z"])
