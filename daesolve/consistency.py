@@ -249,7 +249,8 @@ def sample_states(
     time
         The time of the first, s; the others follow at intervals, since constraints may move.
     count, at_rest
-        How many to try for, and how many of these at rest (where the constraints allow it).
+        How many to try for, and how many of these at rest (where the constraints allow it; a control
+        system has no velocities of its own).
     """
     generator = np.random.default_rng(20)
     split = dynamics.position_count
@@ -264,7 +265,7 @@ def sample_states(
     samples: list[tuple[float, np.ndarray]] = []
     for attempt in range(4 * count):
         x: np.ndarray | None = centre + spread * generator.normal(size=size)
-        if len(samples) < at_rest:
+        if split and len(samples) < at_rest:
             x[split:] = 0.0
         moment = time + 0.37 * len(samples)
         for level in both:

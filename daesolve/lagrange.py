@@ -67,15 +67,53 @@ def lagrange(kinetic: ca.SX, potential: ca.SX, k: Kinematics) -> Motion:
     mass = ca.jacobian(momentum, k.v)
     if ca.depends_on(mass, k.v):
         raise PosingError("the kinetic energy must be quadratic in the velocities")
-    directions = ca.jacobian(k.q_dot, k.v)
-    force = (
-        directions.T @ ca.gradient(kinetic, k.q)
-        - ca.jtimes(momentum, k.q, k.q_dot)
-        - ca.jtimes(momentum, time, ca.SX(1))
-    )
-    if k.quasi:
-        force = force + _bracket_force(momentum, directions, k)
+    force = _inertial_forces(kinetic, momentum, k)
     return Motion(mass, force + _potential_force(potential, k))
+
+
+def hamel(functions: ca.SX, k: Kinematics, accelerations: ca.SX) -> ca.SX:
+    """Apply Hamel's operator: [u]_a = d/dt(du/dv_a) - S_a(u) - sum over b, c of v_b c^c_ba du/dv_c.
+
+    S_a is column a of S as a derivation, and [S_b, S_a] = sum S_c c^c_ba. In rates of coordinates
+    it is Lagrange's, d/dt(du/dq') - du/dq; with L for u it makes the equations of motion.
+
+    Parameters
+    ----------
+    functions
+        u(t, q, v), (m, 1).
+    k
+        The kinematics.
+    accelerations
+        v', (nv, 1).
+
+    Returns
+    -------
+    casadi.SX
+        (nv, m), a column for each function.
+
+    Raises
+    ------
+    PosingError
+        The kinematics are not linear in the velocities.
+    """
+    momenta = ca.jacobian(functions, k.v).T
+    columns = [ca.jacobian(momenta[:, i], k.v) @ accelerations for i in range(functions.numel())]
+    return ca.horzcat(ca.SX(k.v.numel(), 0), *columns) - _inertial_forces(functions, momenta, k)
+
+
+def _inertial_forces(functions: ca.SX, momenta: ca.SX, k: Kinematics) -> ca.SX:
+    """Return what is free of v' in -[u] for each function u with du/dv, as columns (nv, m)."""
+    directions = ca.jacobian(k.q_dot, k.v)
+    structure = _structure(directions, k) if k.quasi else None
+    columns: list[ca.SX] = []
+    for function, momentum in zip(ca.vertsplit(functions), ca.horzsplit(momenta), strict=True):
+        force = (
+            directions.T @ ca.gradient(function, k.q)
+            - ca.jtimes(momentum, k.q, k.q_dot)
+            - ca.jtimes(momentum, time, ca.SX(1))
+        )
+        columns.append(force if structure is None else force + structure.T @ momentum)
+    return ca.horzcat(ca.SX(k.v.numel(), 0), *columns)
 
 
 def newton_euler(mass: ca.SX, potential: ca.SX, k: Kinematics) -> Motion:
@@ -98,20 +136,27 @@ def _potential_force(potential: ca.SX, k: Kinematics) -> ca.SX:
     return -ca.jacobian(k.q_dot, k.v).T @ ca.gradient(potential, k.q)
 
 
-def _bracket_force(momentum: ca.SX, directions: ca.SX, k: Kinematics) -> ca.SX:
-    """Return the sum over b, c of v_b p_c c^c_ba, where [S_b, S_a] = sum S_c c^c_ba."""
+def _structure(directions: ca.SX, k: Kinematics) -> ca.SX:
+    """Return the sums over b of v_b c^c_ba, row c and column a: [S_b, S_a] = sum S_c c^c_ba.
+
+    Where S contains time, dS_a/dt stands beside the brackets.
+    """
     if not vanishes(k.q_dot - directions @ k.v, ca.vertcat(k.q, k.v)):
         raise PosingError("kinematics must be linear in the quasi-velocities: q' = S(q) v")
     brackets = [
         ca.jtimes(directions[:, a], k.q, k.q_dot) - ca.jtimes(k.q_dot, k.q, directions[:, a])
         for a in range(k.v.numel())
     ]
-    columns = ca.horzcat(*brackets)
+    structure = _with_whole_numbers(_in_directions(directions, ca.horzcat(*brackets)), k.v)
+    turning = ca.sparsify(ca.jtimes(directions, time, ca.SX(1)))
+    return structure + _in_directions(directions, turning) if turning.nnz() else structure
+
+
+def _in_directions(directions: ca.SX, columns: ca.SX) -> ca.SX:
+    """Return the coefficients of columns that are combinations of the directions."""
     if directions.shape[0] == directions.shape[1]:
-        structure = solve_small(directions, columns)
-    else:
-        structure = solve_definite(directions.T @ directions, directions.T @ columns)
-    return _with_whole_numbers(structure, k.v).T @ momentum
+        return solve_small(directions, columns)
+    return solve_definite(directions.T @ directions, directions.T @ columns)
 
 
 def _with_whole_numbers(structure: ca.SX, v: ca.SX) -> ca.SX:

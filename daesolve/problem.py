@@ -11,7 +11,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from daesolve.analyses import linearization_report, rank_report, sensitivity_report
+from daesolve.analyses import ANALYSES, Subject
 from daesolve.archive import located
 from daesolve.comparison import Comparison, compare
 from daesolve.consistency import Start, check_named, consistent_state, start_value
@@ -501,6 +501,8 @@ class BoundCase:
             As in `solve`, without `verify` and `progress`.
         """
         case = self.starting(options.pop("initial", None) or {})
+        if not by:
+            raise case._nothing_to_differentiate_by()
         at = case.solve_options(until, options)["at"]
 
         def request(values: Mapping[str, float]) -> Request:
@@ -508,6 +510,15 @@ class BoundCase:
             return Request(**{name: value for name, value in asked.items() if name != "at"})
 
         return sensitivity_of(case.system, request, case._differentiable(by), at)
+
+    def _nothing_to_differentiate_by(self) -> OutOfRangeError:
+        derived = self.derived
+        free = [name for name in self.full_parameters if name not in derived]
+        known = dict.fromkeys([*free, *self.full_start, *self.initial])
+        return OutOfRangeError(
+            "sensitivity needs the names of parameters or start values to differentiate by "
+            f"(of=[...], --of NAME): there are {', '.join(map(repr, known))}"
+        )
 
     def _differentiable(self, by: Sequence[str]) -> dict[str, float]:
         """Return the values of what is to be differentiated by."""
@@ -534,36 +545,44 @@ class BoundCase:
         Parameters
         ----------
         name
-            One of the problem's `analyses`, or of "rank", "linearization" and "sensitivity",
-            which every problem has.
+            One of the problem's `analyses`, or of those in `analyses.ANALYSES`, which every
+            problem has.
         of
-            By which parameters and start values "sensitivity" differentiates.
+            By which parameters and start values "sensitivity" differentiates, or which coordinates
+            "quasi-holonomic" is to eliminate.
         until
-            Up to when, s; None takes the case's horizon.
+            Up to when "sensitivity" goes, s; None takes the case's horizon.
 
         Raises
         ------
         UnknownNameError, OutOfRangeError
-            There is no such analysis, or it takes neither names nor a horizon.
+            There is no such analysis, or it takes no names or no horizon.
         """
-        own = dict(self.problem.analyses)
-        known = GENERAL_ANALYSES | own
-        if name not in known:
-            raise unknown_name("analysis", name, known)
-        if name == "sensitivity" and name not in own:
-            answer = _sensitivity(self, of, until)
-        elif not of and until is None:
-            answer = known[name](self)
-        else:
-            raise OutOfRangeError(
-                f"the analysis {name!r} takes neither names of parameters or start values nor a "
-                "horizon: leave out 'of' and 'until'"
-            )
+        own = self.problem.analyses
+        if name not in {**ANALYSES, **own}:
+            raise unknown_name("analysis", name, [*ANALYSES, *own])
+        general = None if name in own else ANALYSES[name]
+        if of and not (general and general.takes_names):
+            raise OutOfRangeError(f"the analysis {name!r} takes no names: leave out 'of'")
+        if until is not None and not (general and general.takes_horizon):
+            raise OutOfRangeError(f"the analysis {name!r} takes no horizon: leave out 'until'")
+        if general is not None:
+            return Answer(general.answer(self._subject(), of, until))
+        answer = own[name](self)
         if not isinstance(answer, Answer):
             raise PosingError(
                 f"the analysis {name!r} must return a daesolve.Answer, not {type(answer).__name__}"
             )
         return answer
+
+    def _subject(self) -> Subject:
+        return Subject(
+            self.system,
+            self.values,
+            self.case.start_time,
+            lambda: self.consistent_start().state,
+            self.sensitivity,
+        )
 
     def consistent_start(self) -> Start:
         """Return the consistent state in which the case starts.
@@ -621,40 +640,3 @@ class BoundCase:
         usual = {**self.case.structure, **self.case.parameters}
         changed = {name: value for name, value in chosen.items() if usual.get(name) != value}
         return {"set": changed, "initial": {**self.start, **self.initial}}
-
-
-def _rank(case: BoundCase) -> Answer:
-    """Tell the rank of the decoupling matrix at the start, and at rest there."""
-    dynamics = case.system.dynamics
-    state = case.consistent_start().state
-    numbers = dynamics.value_vector(case.values)
-    return Answer(rank_report(dynamics, case.case.start_time, state, numbers))
-
-
-def _linearization(case: BoundCase) -> Answer:
-    """Linearize about the start, an equilibrium or a steady motion."""
-    dynamics = case.system.dynamics
-    state = case.consistent_start().state
-    numbers = dynamics.value_vector(case.values)
-    return Answer(linearization_report(dynamics, case.case.start_time, state, numbers))
-
-
-def _sensitivity(case: BoundCase, by: Sequence[str] = (), until: float | None = None) -> Answer:
-    """Differentiate the final state by some parameters and start values."""
-    if not by:
-        derived = case.derived
-        free = [name for name in case.full_parameters if name not in derived]
-        known = dict.fromkeys([*free, *case.full_start, *case.initial])
-        raise OutOfRangeError(
-            "sensitivity needs the names of parameters or start values to differentiate by "
-            f"(of=[...], --of NAME): there are {', '.join(map(repr, known))}"
-        )
-    return Answer(sensitivity_report(case.sensitivity(by, until)))
-
-
-GENERAL_ANALYSES: dict[str, AnalysisRule] = {
-    "rank": _rank,
-    "linearization": _linearization,
-    "sensitivity": _sensitivity,
-}
-"""What can be asked about a case of any problem."""

@@ -8,7 +8,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from daesolve.problem import GENERAL_ANALYSES, Choice, Problem
+from daesolve.analyses import ANALYSES
+from daesolve.problem import Choice, Problem
 
 
 def description(problem: Problem) -> dict[str, Any]:
@@ -59,7 +60,7 @@ def description(problem: Problem) -> dict[str, Any]:
             }
             for case in problem.cases
         ],
-        "analyses": [*GENERAL_ANALYSES, *problem.analyses],
+        "analyses": [*ANALYSES, *problem.analyses],
         "references": list(problem.sources),
     }
 

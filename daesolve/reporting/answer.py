@@ -17,7 +17,17 @@ from daesolve.reporting.document import Document, dump, plain, replace_file
 from daesolve.reporting.facts import short
 
 ANSWER_FILE = "answer.json"
-IDENTITY = ("problem", "case", "model", "structure", "parameters", "parameter_units", "analysis")
+IDENTITY = (
+    "problem",
+    "case",
+    "model",
+    "structure",
+    "path",
+    "asked",
+    "parameters",
+    "parameter_units",
+    "analysis",
+)
 """What an answer is about, before what was found."""
 NOT_IN_FILES = re.compile(r"[^\w.-]+")
 """What a figure may have in its name, but not the file of it."""
@@ -74,6 +84,8 @@ def _entries(values: Mapping[str, Any], depth: int) -> Iterator[RenderableType]:
 
 
 def _shown(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "(" + ", ".join(f"{name}: {_shown(entry)}" for name, entry in value.items()) + ")"
     if isinstance(value, list):
         words = ", ".join(_shown(entry) for entry in value[:MOST_SHOWN])
         return (
