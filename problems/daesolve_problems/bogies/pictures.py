@@ -1,0 +1,143 @@
+"""The figures of the vehicle, and what it looks like from above."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+import daesolve as ds
+from daesolve.drawing import Dot, Drawing, Line, Linear, Point, Polar, Shape, Trace
+from daesolve_problems.bogies.theory import LocalTheory
+
+Document = Mapping[str, Any]
+ANGLES = ("theta_1", "theta_2")
+FORCES = {"skate_1": "C0-", "skate_2": "C1--", "resultant": "C3-"}
+QUARTER = math.pi / 2
+HALF_SKATE = 0.25
+"""Half the length of a drawn skate, in distances of the bogies."""
+
+
+def motion_and_integrals(document: Document) -> Figure:
+    """Draw the path, the rates of turn, and by how much energy and integrals have changed."""
+    figure = Figure(figsize=(9.0, 6.4), layout="constrained")
+    grid = figure.add_gridspec(2, 2)
+    path, rates = figure.add_subplot(grid[:, 0]), figure.add_subplot(grid[0, 1])
+    kept = figure.add_subplot(grid[1, 1], sharex=rates)
+    times = np.array(document["times"], dtype=float)
+    x, y, turning = (_series(document, name) for name in ("x", "y", "psi_dot"))
+    path.plot(x, y, linewidth=1.0)
+    path.plot(x[:1], y[:1], "o", color="C3", markersize=5, label="start")
+    path.set_aspect("equal", adjustable="datalim")
+    path.set_xlabel("x (m)")
+    path.set_ylabel("y (m)")
+    path.legend(frameon=False)
+    energy = _series(document, "energy")
+    changes = {"energy (relative)": energy / energy[0] - 1.0}
+    rates.plot(times, turning, linewidth=1.0, label="psi_dot")
+    for k in (1, 2):
+        own = _series(document, f"theta_dot_{k}")
+        rates.plot(times, own, linewidth=1.0, label=f"theta_dot_{k}")
+        changes[f"integral_{k} (rad/s)"] = own + turning - own[0] - turning[0]
+    for name, change in changes.items():
+        kept.plot(times, change, linewidth=0.8, label=name)
+    rates.set_ylabel("rate of turn (rad/s)")
+    kept.set_ylabel("change since the start")
+    kept.set_xlabel("t (s)")
+    for axes in (rates, kept):
+        axes.legend(frameon=False, fontsize="small")
+    return figure
+
+
+def reactions(document: Document) -> Figure:
+    """Draw the forces of the skates and their resultant about the sample nearest to degeneracy."""
+    known = {**document["reactions"], **document["outputs"]}
+    forces = {name: np.array(known[name], dtype=float) for name in FORCES if name in known}
+    angles = [_series(document, name) for name in ANGLES]
+    return _forces(np.array(document["times"], dtype=float), angles, forces)
+
+
+def passing(before: ds.Trajectory, after: ds.Trajectory) -> Figure:
+    """Draw the forces of two runs that start from one state, one back and one ahead."""
+
+    def joined(name: str) -> np.ndarray:
+        return np.concatenate([before[name][::-1], after[name]])
+
+    times = np.concatenate([before.times[::-1], after.times])
+    return _forces(times, [joined(n) for n in ANGLES], {n: joined(n) for n in FORCES})
+
+
+def sides(theory: LocalTheory) -> Figure:
+    """Draw F for both signs of k, with its roots: filled those that attract before the point."""
+    figure = Figure(figsize=(7.0, 4.0), layout="constrained")
+    axes = figure.add_subplot()
+    roots = {side: theory.roots(side) for side in (-1.0, 1.0)}
+    places = [root.x for found in roots.values() for root in found]
+    margin = 0.3 * (max(places) - min(places)) + 0.5
+    x = np.linspace(min(places) - margin, max(places) + margin, 801)
+    for side, colour in ((-1.0, "C0"), (1.0, "C1")):
+        values = [theory.value(place, side) for place in x]
+        axes.plot(x, values, color=colour, label=f"k = {side:+.0f}")
+        for root in roots[side]:
+            fill = colour if root.slope > 0.0 else "white"
+            axes.plot(root.x, 0.0, "o", color=colour, markerfacecolor=fill)
+    axes.axhline(0.0, color="0.7", linewidth=0.8, zorder=0)
+    axes.set_xlabel("x = s / τ (m/s)")
+    axes.set_ylabel("F(x) (m/s)")
+    axes.legend(frameon=False)
+    return figure
+
+
+def _forces(
+    times: np.ndarray, angles: Sequence[np.ndarray], forces: Mapping[str, np.ndarray]
+) -> Figure:
+    """Draw sizes of forces, logarithmic, over the time from the sample nearest to degeneracy.
+
+    The time is logarithmic as well on both sides, from about where the distance has doubled.
+    """
+    distance = np.hypot(*np.cos(angles))
+    nearest = int(np.nanargmin(distance))
+    away = times - times[nearest]
+    far = np.abs(away[distance > 2.0 * distance[nearest]])
+    figure = Figure(figsize=(8.0, 3.8), layout="constrained")
+    axes = figure.add_subplot()
+    for name, force in forces.items():
+        size = np.abs(force)
+        shown = np.where(size > 0.0, size, np.nan)
+        axes.plot(away, shown, FORCES[name], label=name)
+    if far.size:
+        axes.set_xscale("symlog", linthresh=10.0 ** math.ceil(math.log10(np.min(far))))
+    axes.set_yscale("log")
+    axes.set_xlabel(f"time from t = {times[nearest]:.4g} s (s)")
+    axes.set_ylabel("force (N)")
+    axes.legend(frameon=False)
+    return figure
+
+
+def drawing(document: Document) -> Drawing:
+    """Draw the frame, the skates along their directions, and the path of the origin."""
+    length = HALF_SKATE * (document["parameters"]["front"] + document["parameters"]["rear"])
+    centre: Point = ("x", "y")
+    pivots = [
+        Polar(centre, "front", Linear({"psi": 1.0}, QUARTER)),
+        Polar(centre, "rear", Linear({"psi": 1.0}, -QUARTER)),
+    ]
+    shapes: list[Shape] = [Trace(centre, label="path of the origin"), Line(pivots, label="frame")]
+    for k, pivot in enumerate(pivots, start=1):
+        along, back = (
+            Polar(pivot, length, Linear({"psi": 1.0, f"theta_{k}": 1.0}, way))
+            for way in (QUARTER, -QUARTER)
+        )
+        shapes.append(Line([along, back], role="accent", label=f"skate {k}"))
+    mass_centre = Polar(centre, "centre", "psi")
+    shapes += [Line([centre, mass_centre], role="detail"), Dot(mass_centre, label="mass centre")]
+    return Drawing(shapes, x_label="x (m)", y_label="y (m)")
+
+
+def _series(document: Document, name: str) -> np.ndarray:
+    """Return a state or an output."""
+    known = {**document["outputs"], **document["states"]}
+    return np.array(known[name], dtype=float)

@@ -1,0 +1,72 @@
+"""What can be asked about the gyroscope besides its motion."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import daesolve as ds
+from daesolve.problem import BoundCase
+from daesolve_problems.gyroscope.models import ANGLES, SMALL, full_start, reduction
+from daesolve_problems.gyroscope.pictures import angles, nutation
+from daesolve_problems.orders import measured_orders, of_model
+
+REDUCED = ("dirac", "refined")
+EPS = (0.04, 0.02, 0.01, 0.005)
+"""Where errors are measured."""
+LAYER = 0.3
+"""s; where there is damping errors count from here on, when nutation has died out."""
+SAMPLES = 2001
+"""Of a run that is compared: 60 in each nutation at the smallest eps."""
+
+
+def orders(case: BoundCase) -> ds.Answer:
+    """Measure the errors of the reduced models against eps: of order 1 and 2 on a slow motion.
+
+    Without damping nutation goes on: errors of angles are then of the order 1 in both models, and
+    those of velocities stay.
+    """
+    until = case.case.until
+    since = LAYER if case.full_parameters["damping"] > 0.0 else 0.0
+    found = measured_orders(
+        case,
+        REDUCED,
+        {"angles": ANGLES, "velocities": SMALL},
+        "eps",
+        EPS,
+        at=np.linspace(0.0, until, SAMPLES),
+        since=lambda eps: since,
+    )
+    return ds.Answer({"since": since, "until": until} | found.told(), {"orders": found.figure()})
+
+
+def models(case: BoundCase) -> ds.Answer:
+    """Run the three models side by side: where they end, and figures of angles and nutation."""
+    moments = np.linspace(0.0, case.case.until, SAMPLES)
+    runs = {
+        name: of_model(case, name).solve(float(moments[-1]), at=moments)
+        for name in case.problem.models
+    }
+    ends = {
+        name: {state: float(run[state][-1]) for state in (*ANGLES, "gamma", *SMALL, "gamma_dot")}
+        for name, run in runs.items()
+    }
+    figures = {"angles": angles(runs), "nutation": nutation(runs)}
+    return ds.Answer({"end": ends}, figures)
+
+
+def validity(case: BoundCase) -> ds.Answer:
+    """Tell how the fast motion goes on at the start, and whether the reduced models hold."""
+    state = full_start(case.full_start, case.full_parameters, case.full_structure)
+    spectrum = reduction().fast_spectrum(state, case.full_parameters)
+    judged = reduction().validity(state, case.full_parameters)
+    return ds.Answer(
+        {
+            "holds": judged.holds,
+            "said": str(judged),
+            "fast_eigenvalues": {
+                "real": np.real(spectrum.eigenvalues).tolist(),
+                "imaginary": np.imag(spectrum.eigenvalues).tolist(),
+            },
+            "kinds": list(spectrum.kinds),
+        }
+    )

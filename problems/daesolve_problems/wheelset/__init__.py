@@ -1,0 +1,88 @@
+"""A railway wheelset between its rails, and a stiff bogie of two.
+
+`vehicles` has the sizes and slips, `models` the equations, `questions` what can be asked besides
+the motion, `pictures` the figures and the drawing; `bogie` is the problem of two axles.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import daesolve as ds
+from daesolve_problems.wheelset import models, pictures, questions
+from daesolve_problems.wheelset.vehicles import (
+    STRAIGHT,
+    WHEELSET,
+    derived,
+    dimensional,
+    linear,
+    normalised,
+    saturated,
+)
+
+START = {"y": 1.0, "psi": 0.3, "y_dot": -0.4, "psi_dot": 0.9}
+
+problem = ds.Problem(
+    "wheelset",
+    title="A railway wheelset between its rails",
+    models={
+        "full": models.full,
+        "dirac": models.dirac,
+        "refined": models.refined,
+        "no_slip": models.no_slip,
+    },
+    sources=[
+        "A. V. Vlakhova, On 'non-holonomic motions' of gyroscopic and wheeled systems, Vestnik "
+        "Moskov. Univ., Ser. 1, Mat. Mekh. (2013) 5, 67-73"
+    ],
+    structure={
+        "units": ds.choice(
+            normalised=partial(normalised, WHEELSET), dimensional=partial(dimensional, WHEELSET)
+        ),
+        "creep": ds.choice(linear=linear, saturated=saturated),
+    },
+    start={
+        "dirac": models.dirac_start,
+        "refined": models.refined_start,
+        "no_slip": models.rolling_start,
+    },
+    derived=derived,
+    analyses={
+        "orders": questions.orders,
+        "root-locus": questions.locus,
+        "no-slip": questions.slipping,
+    },
+    figures=pictures.FIGURES,
+    drawing=pictures.drawing,
+    cases=[
+        ds.Case(
+            "forced",
+            start=START,
+            until=6.0,
+            note="a lateral force and a moment act: the motion is not near that without slip",
+        ),
+        ds.Case(
+            "free",
+            parameters=STRAIGHT,
+            start=START,
+            until=6.0,
+            note="creep alone acts: the motion is near that without slip",
+        ),
+        ds.Case(
+            "hunting",
+            structure={"units": "dimensional"},
+            parameters={"axle_load": 220e3},
+            start={"y": 0.005, "psi": 0.0, "y_dot": 0.0, "psi_dot": 0.0},
+            until=4.0,
+            note="20 m/s with a load of 220 kN on the axle: the oscillation grows",
+        ),
+        ds.Case(
+            "suspended",
+            structure={"units": "dimensional"},
+            parameters={"axle_load": 220e3, "lateral_stiffness": 600e3},
+            start={"y": 0.005, "psi": 0.0, "y_dot": 0.0, "psi_dot": 0.0},
+            until=4.0,
+            note="springs across the track hold it: it oscillates below its critical speed",
+        ),
+    ],
+)

@@ -1,0 +1,50 @@
+"""A stiff bogie of two wheelsets.
+
+Where wheels do not slip it cannot move at all but straight ahead (`models.rolling`): creep must be
+reckoned with. Dirac's model has the bogie oscillate with the classical frequency
+om0 / sqrt(1 + (a / l)^2), a half the wheelbase and l half the track.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import daesolve as ds
+from daesolve_problems.wheelset import models, pictures, questions
+from daesolve_problems.wheelset.vehicles import (
+    BOGIE,
+    derived,
+    dimensional,
+    linear,
+    normalised,
+    saturated,
+)
+
+problem = ds.Problem(
+    "wheelset-bogie",
+    title="A stiff bogie of two wheelsets",
+    models={"full": models.full, "dirac": models.dirac, "refined": models.refined},
+    sources=[
+        "A. V. Vlakhova, On 'non-holonomic motions' of gyroscopic and wheeled systems, Vestnik "
+        "Moskov. Univ., Ser. 1, Mat. Mekh. (2013) 5, 67-73"
+    ],
+    structure={
+        "units": ds.choice(
+            dimensional=partial(dimensional, BOGIE), normalised=partial(normalised, BOGIE)
+        ),
+        "creep": ds.choice(linear=linear, saturated=saturated),
+    },
+    start={"dirac": models.dirac_start, "refined": models.refined_start},
+    derived=derived,
+    analyses={"orders": questions.orders, "root-locus": questions.locus},
+    figures=pictures.FIGURES,
+    drawing=pictures.drawing,
+    cases=[
+        ds.Case(
+            "free",
+            start={"y": 0.005, "psi": 0.0, "y_dot": 0.0, "psi_dot": 0.0},
+            until=60.0,
+            note="2.56 m/s: it oscillates at 0.49924 rad/s, a wheelset alone at 0.93447 rad/s",
+        ),
+    ],
+)

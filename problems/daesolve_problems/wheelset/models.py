@@ -1,0 +1,152 @@
+"""The models of a wheelset or a bogie.
+
+`full` is Lagrange's: M Y'' = sum of creep forces + F, J Psi'' = sum of their moments + M_z. Its
+inertia is small beside creep, so that the velocities follow from the positions after a time T1:
+`dirac` has them balance the forces at once, and `refined` corrects that to the next order; both are
+made by `small_velocities` alone. `no_slip` has the slips zero instead, which is right where nothing
+but creep acts. There the constraints leave no velocity free: it is a control system, whose controls
+are the force and the moment of the rails that rolling without slipping would need. A bogie has no
+such model, for no motion at all meets its constraints (`rolling`, `no_slip_closure`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+import daesolve as ds
+from daesolve.mechanics.small_velocities import DiracModel, small_velocities
+from daesolve_problems.wheelset.vehicles import Creep, Vehicle
+
+Rule = Callable[[], Vehicle]
+Values = Mapping[str, float]
+Structure = Mapping[str, Any]
+
+POSITIONS = ("y", "psi")
+SMALL = ("y_dot", "psi_dot")
+
+
+def full(units: Rule, creep: Creep) -> ds.MechanicalSystem:
+    """Pose the vehicle with creep on its wheels."""
+    vehicle = units()
+    q = vehicle.coordinates
+    force, moment = vehicle.force, vehicle.moment
+    for axle, slip in vehicle.slips.items():
+        pushed = 2 * vehicle.grip * creep(slip)
+        force += pushed[1]
+        moment += vehicle.levers[axle] * pushed[1] - vehicle.lever * pushed[0]
+    return ds.MechanicalSystem(
+        q,
+        vehicle.parameters,
+        kinetic=_kinetic(vehicle),
+        force={"y": force, "psi": moment},
+        outputs=_outputs(vehicle),
+    )
+
+
+def rolling(units: Rule) -> ds.MechanicalSystem:
+    """Pose the vehicle with wheels that must not slip, to ask what this leaves of its motion."""
+    vehicle = units()
+    goals = [
+        ds.Nonholonomic(name.replace("slip", "no_slip"), slip)
+        for name, slip in _slips(vehicle).items()
+    ]
+    return ds.MechanicalSystem(
+        vehicle.coordinates, vehicle.parameters, kinetic=_kinetic(vehicle), goals=goals
+    )
+
+
+def no_slip(units: Rule, creep: Creep) -> ds.ControlSystem:
+    """Pose a wheelset that does not slip; the law of creep does not matter."""
+    vehicle = units()
+    q = vehicle.coordinates
+    x = ds.states(**dict(zip((*q.names, *q.rates.names), (*q.units, *q.rates.units), strict=True)))
+    newton = "N" if q.units[0] else ""
+    u = ds.reactions(rail_force=newton, rail_moment=newton and f"{newton} m")
+
+    def own(expression: ca.SX) -> ca.SX:
+        moving = ca.vertcat(q.vector, q.dot.vector)
+        return ca.substitute(expression, moving, x.vector)
+
+    return ds.ControlSystem(
+        x,
+        {
+            "y": x.y_dot,
+            "psi": x.psi_dot,
+            "y_dot": (own(vehicle.force) + u.rail_force) / vehicle.mass,
+            "psi_dot": (own(vehicle.moment) + u.rail_moment) / vehicle.inertia,
+        },
+        vehicle.parameters,
+        controls=u,
+        goals=[ds.Goal(f"no_{name}", own(slip)) for name, slip in _slips(vehicle).items()],
+        outputs={name: (own(value), unit) for name, (value, unit) in _outputs(vehicle).items()},
+    )
+
+
+@lru_cache(maxsize=8)
+def reduced(units: Rule, creep: Creep) -> DiracModel:
+    """Reduce the full model by its small velocities."""
+    return small_velocities(full(units, creep), SMALL)
+
+
+def dirac(units: Rule, creep: Creep) -> ds.ControlSystem:
+    """Pose Dirac's model: the velocities are those at which creep balances the other forces."""
+    return reduced(units, creep).system
+
+
+def refined(units: Rule, creep: Creep) -> ds.ControlSystem:
+    """Pose the refinement of Dirac's model."""
+    return reduced(units, creep).refined
+
+
+def _kinetic(vehicle: Vehicle) -> ca.SX:
+    v = vehicle.coordinates.dot
+    return (vehicle.mass * v.y**2 + vehicle.inertia * v.psi**2) / 2
+
+
+def _outputs(vehicle: Vehicle) -> dict[str, tuple[ca.SX, str]]:
+    """Return the slips in units of eps V, the positions in normalised numbers, and the rolling."""
+    joule = "J" if vehicle.coordinates.units[0] else ""
+    told = _slips(vehicle) | {"scaled_y": vehicle.scaled[0], "scaled_psi": vehicle.scaled[1]}
+    return {name: (value, "") for name, value in told.items()} | {
+        "rolling_energy": (vehicle.rolling, joule)
+    }
+
+
+def _slips(vehicle: Vehicle) -> dict[str, ca.SX]:
+    return {
+        f"slip_{axis}{axle}": slip[index]
+        for axle, slip in vehicle.slips.items()
+        for index, axis in enumerate("xy")
+    }
+
+
+# -- where the models start --------------------------------------------------------------------
+
+
+def dirac_start(given: Values, parameters: Values, structure: Structure) -> dict[str, float]:
+    """Start with the velocities that balance the forces."""
+    return reduced(**structure).start(given, parameters)
+
+
+def refined_start(given: Values, parameters: Values, structure: Structure) -> dict[str, float]:
+    """Start where the full motion comes to when its fast part has died away."""
+    return reduced(**structure).corrected_initial(given, parameters)
+
+
+def rolling_start(given: Values, parameters: Values, structure: Structure) -> dict[str, float]:
+    """Start with the velocities at which no wheel slips."""
+    vehicle = structure["units"]()
+    q, p = vehicle.coordinates, vehicle.parameters
+    slips = ca.vertcat(*_slips(vehicle).values())
+    rates = -ca.solve(ca.jacobian(slips, q.dot.vector), ca.substitute(slips, q.dot.vector, 0))
+    rule = ca.Function("rates", [q.vector, p.vector], [rates])
+    place = [given[name] for name in POSITIONS]
+    found = rule(place, [parameters[name] for name in p.names])
+    return dict(
+        zip((*POSITIONS, *SMALL), [*place, *np.asarray(found).ravel().tolist()], strict=True)
+    )

@@ -1,0 +1,171 @@
+"""The figures of a wheelset, and what it looks like between its rails."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+import daesolve as ds
+from daesolve.drawing import Camera, Drawing, Line, Linear, Outline, Polar, Shape, Trace
+from daesolve.root_locus import RootLocus
+from daesolve_problems.wheelset.vehicles import kinematic_frequency
+
+Document = Mapping[str, Any]
+
+HALF_TRACK = 1.5
+"""In the drawing, where om0 T runs along the track, so that a wave is 2 pi long."""
+SWAY = 0.6
+"""The largest lateral motion in the drawing."""
+WHEEL = [(-0.3, -0.08), (0.3, -0.08), (0.3, 0.08), (-0.3, 0.08)]
+LABELS = {"y": "y", "psi": "ψ"}
+
+
+def slips(document: Document) -> Figure:
+    """Draw the slips of each axle's left wheel over time."""
+    figure, axes = _axes(2)
+    for name, series in document["outputs"].items():
+        if name.startswith("slip_"):
+            axes[name.startswith("slip_y")].plot(document["times"], _series(series), label=name)
+    for axis, label in zip(axes, ("along (eps V)", "across (eps V)"), strict=True):
+        axis.set_ylabel(f"slip {label}")
+        axis.legend()
+    axes[-1].set_xlabel(_time(document))
+    return figure
+
+
+def path(document: Document) -> Figure:
+    """Draw the angle of yaw over the lateral place."""
+    figure = Figure(figsize=(5.0, 4.6), layout="constrained")
+    axes = figure.add_subplot()
+    outputs = document["outputs"]
+    axes.plot(_series(outputs["scaled_y"]), _series(outputs["scaled_psi"]), linewidth=1.0)
+    axes.set_xlabel("y, normalised")
+    axes.set_ylabel("ψ, normalised")
+    return figure
+
+
+FIGURES = {"slips": slips, "yaw over lateral place": path}
+
+
+def trajectories(runs: Mapping[str, ds.Trajectory]) -> Figure:
+    """Draw the motion by each model."""
+    figure, axes = _axes(2)
+    for axis, (name, label) in zip(axes, LABELS.items(), strict=True):
+        for number, (model, run) in enumerate(runs.items()):
+            style = "-" if number == 0 else "--"
+            axis.plot(run.times, run[name], style, label=model, linewidth=1.2)
+        axis.set_ylabel(label)
+    axes[0].legend(ncols=len(runs))
+    axes[-1].set_xlabel("t")
+    return figure
+
+
+def slips_against(told: Mapping[str, Sequence[float]]) -> Figure:
+    """Draw the largest slips and the distance from the motion without slip against eps."""
+    figure = Figure(figsize=(6.4, 4.4), layout="constrained")
+    axes = figure.add_subplot()
+    for name, label in (
+        ("slip_x", "slip along"),
+        ("slip_y", "slip across"),
+        ("distance", "distance from the motion without slip"),
+    ):
+        axes.loglog(told["eps"], told[name], "o-", label=label)
+    axes.set_xticks(told["eps"], [f"{eps:g}" for eps in told["eps"]])
+    axes.set_xticks([], minor=True)
+    axes.set_xlabel("eps")
+    axes.legend()
+    return figure
+
+
+def root_locus(found: Mapping[str, RootLocus]) -> Figure:
+    """Draw the two slowest eigenvalues in the plane, and growth rates over the speed.
+
+    The fast ones are left out, for their real parts are many times as large.
+    """
+    figure = Figure(figsize=(9.0, 4.2), layout="constrained")
+    plane, over = figure.subplots(1, 2)
+    for number, (model, locus) in enumerate(found.items()):
+        colour = f"C{number}"
+        order = np.argsort(np.real(locus.eigenvalues), axis=1)
+        slow = np.take_along_axis(locus.eigenvalues, order[:, -2:], axis=1)
+        plane.plot(np.real(slow), np.imag(slow), ".", markersize=4, color=colour)
+        over.plot(locus.values, locus.growth, color=colour, label=model)
+        for critical in locus.critical:
+            over.axvline(critical.value, color="0.7", linewidth=0.8)
+            plane.plot(0.0, critical.frequency, "o", markersize=6, color=colour)
+    plane.axvline(0.0, color="0.6", linewidth=0.8)
+    over.axhline(0.0, color="0.6", linewidth=0.8)
+    plane.set_xlabel("real part (1/s)")
+    plane.set_ylabel("imaginary part (rad/s)")
+    over.set_xlabel("speed (m/s)")
+    over.set_ylabel("growth rate (1/s)")
+    over.legend()
+    return figure
+
+
+def drawing(document: Document) -> Drawing:
+    """Draw the axles from above as they run along the rails, their lateral motion enlarged.
+
+    Both axes are enlarged so that the path of the centre has its true slope to the axles.
+    """
+    parameters = document["parameters"]
+    dimensional = "speed" in parameters
+    om0 = kinematic_frequency(parameters) if dimensional else 1.0
+    y, psi = (_series(document["states"][name]) for name in ("y", "psi"))
+    factor = SWAY / max(float(np.nanmax(np.abs(y))), 1e-300)
+    slope = factor * psi * (parameters["speed"] / om0 if dimensional else 1.0)
+    along = om0 * _series(document["times"])
+    series = {"along": along, "across": factor * y, "heading": np.arctan(slope)}
+    base = _wheelbase(parameters, om0)
+    first, last = float(along[0]) - 2.0, float(along[-1]) + 2.0
+    shapes: list[Shape] = [
+        Line([(first, side * HALF_TRACK), (last, side * HALF_TRACK)], role="ground")
+        for side in (-1, 1)
+    ]
+    centre = ("along", "across")
+    shapes.append(Trace(centre, label="path of the centre"))
+    middles = [Polar(centre, ahead, "heading") for ahead in ((-base, base) if base else (0.0,))]
+    if base:
+        shapes.append(Line(middles, label="frame"))
+    for middle in middles:
+        shapes += _axle(middle)
+    return Drawing(
+        shapes,
+        x_label="way along the track · ω₀/V",
+        y_label=f"lateral motion, enlarged by {factor:.3g}",
+        series=series,
+        camera=Camera(centre, 4 * HALF_TRACK),
+    )
+
+
+def _wheelbase(parameters: Mapping[str, float], om0: float) -> float:
+    """Return half the wheelbase in the units of the drawing; zero for a wheelset."""
+    if "half_wheelbase" in parameters:
+        return parameters["half_wheelbase"] * om0 / parameters["speed"]
+    return parameters["wheelbase"] * parameters["eta"] if "wheelbase" in parameters else 0.0
+
+
+def _axle(middle: Polar) -> list[Shape]:
+    """Return an axle across the heading and its wheels."""
+    across = Linear({"heading": 1.0}, math.pi / 2)
+    ends = [Polar(middle, side * HALF_TRACK, across) for side in (-1, 1)]
+    wheels = [Outline(WHEEL, at=end, angle="heading", role="accent") for end in ends]
+    return [Line(ends, label="axle"), *wheels]
+
+
+def _axes(rows: int) -> tuple[Figure, list[Axes]]:
+    figure = Figure(figsize=(8.0, 2.3 * rows), layout="constrained")
+    return figure, list(figure.subplots(rows, 1, sharex=True))
+
+
+def _time(document: Document) -> str:
+    return "t (s)" if "speed" in document["parameters"] else "t"
+
+
+def _series(entries: Any) -> np.ndarray:
+    return np.array(entries, dtype=float)

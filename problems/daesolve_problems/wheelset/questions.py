@@ -1,0 +1,114 @@
+"""What can be asked about a wheelset or a bogie besides its motion."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+import daesolve as ds
+from daesolve.errors import OutOfRangeError
+from daesolve.problem import BoundCase
+from daesolve.root_locus import RootLocus, root_locus
+from daesolve_problems.orders import largest_difference, measured_orders, of_model
+from daesolve_problems.wheelset import pictures
+from daesolve_problems.wheelset.models import POSITIONS, SMALL
+from daesolve_problems.wheelset.vehicles import STRAIGHT
+
+EPS = (0.04, 0.02, 0.01, 0.005, 0.0025)
+LAYER = 0.25
+"""Errors count from here on at the earliest, and from twelve eps: the fast motion has died away."""
+SAMPLES = np.arange(0, 601) / 100
+SPEEDS = np.arange(2.0, 81.0, 2.0)
+"""Of the root locus, m/s."""
+
+
+def orders(case: BoundCase) -> ds.Answer:
+    """Measure the errors of `dirac` and `refined` against eps: orders one and two.
+
+    Raises
+    ------
+    OutOfRangeError
+        The parameters are dimensional.
+    """
+    _check_normalised(case, "orders")
+    found = measured_orders(
+        case,
+        ("dirac", "refined"),
+        {"positions": POSITIONS, "velocities": SMALL},
+        "eps",
+        EPS,
+        at=SAMPLES,
+        since=lambda eps: max(LAYER, 12 * eps),
+    )
+    runs = {
+        name: of_model(case, name).solve(SAMPLES[-1], at=SAMPLES) for name in case.problem.models
+    }
+    figures = {"orders": found.figure(), "trajectories": pictures.trajectories(runs)}
+    return ds.Answer(found.told(), figures)
+
+
+def slipping(case: BoundCase) -> ds.Answer:
+    """Tell the slips, and how far the full motion goes from that without slip, against eps.
+
+    Both tend to zero with eps where nothing but creep acts, and to neither where more does.
+
+    Raises
+    ------
+    OutOfRangeError
+        The parameters are dimensional.
+    """
+    _check_normalised(case, "no-slip")
+    told: dict[str, Any] = {"eps": list(EPS), "slip_x": [], "slip_y": [], "distance": []}
+    for eps in EPS:
+        full, rolling = (
+            of_model(case, model, {"eps": eps}).solve(SAMPLES[-1], at=SAMPLES)
+            for model in ("full", "no_slip")
+        )
+        since = max(LAYER, 12 * eps)
+        for name in ("slip_x", "slip_y"):
+            told[name].append(float(np.max(np.abs(full[name][full.times >= since]))))
+        told["distance"].append(largest_difference(rolling, full, POSITIONS, since))
+    return ds.Answer(told, {"slips": pictures.slips_against(told)})
+
+
+def _check_normalised(case: BoundCase, analysis: str) -> None:
+    if "speed" in case.full_parameters:
+        raise OutOfRangeError(
+            f"the analysis {analysis!r} varies eps alone, which in dimensional parameters is no "
+            "scale of the motion: ask for units=normalised"
+        )
+
+
+def locus(case: BoundCase) -> ds.Answer:
+    """Tell the eigenvalues of the straight motion over the speed, and the critical speeds.
+
+    Normalised parameters have no speed: for them the case `suspended` is taken, and told.
+    """
+    if "speed" not in case.full_parameters:
+        case = case.problem.case("suspended", model=case.model, creep=case.full_structure["creep"])
+    quiet = {**case.full_parameters, **STRAIGHT}
+    given = {name: value for name, value in quiet.items() if name not in case.derived}
+    found = {
+        model: _over_speed(of_model(case, model), given) for model in ("full", "dirac", "refined")
+    }
+    told: dict[str, Any] = {"of_case": case.case.name, "with": given, "speed": SPEEDS.tolist()}
+    told |= {name: _told(locus) for name, locus in found.items()}
+    return ds.Answer(told, {"root-locus": pictures.root_locus(found)})
+
+
+def _over_speed(case: BoundCase, parameters: Mapping[str, float]) -> RootLocus:
+    rest = dict.fromkeys(case.system.dynamics.labels.states, 0.0)
+    return root_locus(case.system, {"speed": SPEEDS}, rest, parameters=parameters)
+
+
+def _told(locus: RootLocus) -> dict[str, Any]:
+    return {
+        "growth": locus.growth.tolist(),
+        "real": np.real(locus.eigenvalues).T.tolist(),
+        "imaginary": np.imag(locus.eigenvalues).T.tolist(),
+        "critical": [
+            {"speed": at.value, "frequency": at.frequency, "lost": at.lost} for at in locus.critical
+        ],
+    }
