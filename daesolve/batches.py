@@ -189,20 +189,21 @@ class Joined:
         self.blocks: list[StepBlock] = []
         self.steps = 0
 
-    def __call__(self, block: StepBlock) -> None:
+    def __call__(self, block: StepBlock) -> object:
         """Take in a block."""
         self.blocks.append(block)
         self.steps += len(block.times)
-        if self.steps >= PIECE:
-            self.hand_on()
+        return self.hand_on() if self.steps >= PIECE else None
 
-    def hand_on(self) -> None:
+    def hand_on(self) -> object:
         """Let what has been taken in be observed."""
         if self.blocks:
             times = np.concatenate([block.times for block in self.blocks])
             states = np.concatenate([block.states for block in self.blocks])
+            spent = sum(block.evaluations for block in self.blocks)
             self.blocks, self.steps = [], 0
-            self.observe(StepBlock(times, states))
+            return self.observe(StepBlock(times, states, spent))
+        return None
 
 
 class Code:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from daesolve.errors import MissingBackendError, UnsupportedError
 from daesolve.formulations import FORMULATIONS, Formulation, OdeProblem
-from daesolve.solvers import SOLVERS, Cvodes, Solver, Taylor
+from daesolve.solvers import SOLVERS, Cvodes, RadauIIA, Solver, Taylor
 from daesolve.solvers.taylor import available as taylor_is_available
 
 MADE = {
@@ -67,6 +67,9 @@ def _automatic(
     """Choose Taylor's method, CVODES where that cannot be, else the first that is installed."""
     if formulation.form != "ode":
         return _first_installed(formulation.form, notes)
+    if problem.stiff:
+        notes.append("solver radau, for stiff equations")
+        return RadauIIA()
     if not taylor_is_available():
         notes.append("solver cvodes, since heyoka is not installed here")
         return Cvodes()

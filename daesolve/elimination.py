@@ -35,6 +35,9 @@ from daesolve.translation import function_of
 
 MOST_REFINEMENTS = 4
 PROXIMAL_REFINEMENTS = 2
+REFINED = 2
+"""Refinements with which rounding grows like one over the smallest singular value of the
+constraints, and not like one over its square, as far as that is above 1e-7 or so."""
 PROXIMAL_EPSILON = 3e-10
 """Small, so that positions of lower rank are passed quickly.
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from daesolve.degeneracy import Dependence, RankWatch, restored_dependence
 from daesolve.formulations import OdeProblem
 from daesolve.passages import Breach, PassageWatch
 from daesolve.results import Drift, StepBlock
@@ -29,16 +30,22 @@ FIRM = 1e-3
 """A relative pivot above this is not on its way through zero."""
 LOST_GRIP = 1e-9
 """A relative pivot below this means that constraints have become dependent."""
+LOST_EXACTLY = 1e-14
+"""The same where rounding grows as u / sigma alone, and sigma is judged besides."""
 
 
 @dataclass(frozen=True)
 class LostGrip:
-    """Where reactions lost their grip: when, which goals, and the last step before it."""
+    """Where reactions lost their grip: when, which goals, and the last step before it.
+
+    `dependence` is what the singular values of the constraints say there, where that is why.
+    """
 
     time: float
     goals: tuple[str, ...]
     last_time: float
     last_state: np.ndarray
+    dependence: Dependence | None = None
 
 
 @dataclass(frozen=True)
@@ -75,13 +82,13 @@ def _turned(influence: np.ndarray) -> int | None:
     return int(turned[0]) + 1 if turned.size else None
 
 
-def _loss(times: np.ndarray, grip: np.ndarray) -> int | None:
+def _loss(times: np.ndarray, grip: np.ndarray, lost: float) -> int | None:
     """Return the first step at or beyond which a relative pivot was zero.
 
-    It is below rounding there, or its square root falls in a straight line to zero and rises
-    in another from it: the pivot passed through a double zero between two steps.
+    It is below what counts as lost there, or its square root falls in a straight line to zero and
+    rises in another from it: the pivot passed through a double zero between two steps.
     """
-    below = np.flatnonzero(grip < LOST_GRIP)
+    below = np.flatnonzero(grip < lost)
     first = int(below[0]) if below.size else None
     root = np.sqrt(np.maximum(grip, 0.0))
     if len(times) < TAIL:
@@ -131,6 +138,8 @@ class Monitor:
         Goals that depend on the others everywhere, so that they have no grip to lose.
     passes
         Whether the run goes on where constraints lose rank; then it is watched there.
+    ranks
+        What judges the rank of the constraints where it ends the run; None where nothing does.
     """
 
     def __init__(
@@ -142,6 +151,7 @@ class Monitor:
         *,
         surplus: Sequence[str] = (),
         passes: bool = False,
+        ranks: RankWatch | None = None,
     ) -> None:
         self.problem, self.values, self.scales = problem, values, scales
         self.start_time = start_time
@@ -158,6 +168,7 @@ class Monitor:
         self.lost_grip: LostGrip | None = None
         self.breach: Breach | None = None
         self._passages = PassageWatch(problem) if passes and problem.pivot_goals else None
+        self._ranks = ranks
         self._surplus = [problem.pivot_goals.index(name) for name in surplus]
         self._tail: _Grip | None = None
         self._squares: dict[int, np.ndarray] = {}
@@ -174,6 +185,13 @@ class Monitor:
         self._tail = None
         if self._passages is not None:
             self._passages.forget()
+        if self._ranks is not None:
+            self._ranks.forget()
+
+    @property
+    def warned(self) -> Dependence | None:
+        """Where constraints first came so near to depending on each other that digits were lost."""
+        return None if self._ranks is None else self._ranks.warned
 
     @property
     def passages(self) -> int:
@@ -278,8 +296,17 @@ class Monitor:
         self.smallest_pivots = np.minimum(self.smallest_pivots, grips.min(axis=0))
         steps = _Grip(block.times, block.states, grips, influences)
         steps = steps if self._tail is None else self._tail.then(steps)
+        carried = len(steps.times) - len(block.times)
         self._tail = steps.tail(TAIL)
+        dependence = self._dependence(block, grips)
         lost = self._losses(steps)
+        if dependence is not None and carried + dependence[0] <= min(lost.values(), default=np.inf):
+            first, told = carried + dependence[0], dependence[1]
+            last = max(first - 1, 0)
+            self.lost_grip = LostGrip(
+                told.time, told.goals, float(steps.times[last]), steps.states[last].copy(), told
+            )
+            return
         if not lost:
             return
         first = min(lost.values())
@@ -291,23 +318,54 @@ class Monitor:
             if lost.get(name, first + 2) <= first + 1
             or (name in self.problem.singular_goals and grip < WEAK)
         )
+        told = None
+        if self._ranks is not None and not set(goals) <= set(self.problem.singular_goals):
+            around = slice(last, first + 1)
+            told = self._ranks.judge(
+                StepBlock(steps.times[around], steps.states[around]), self.values
+            )
         self.lost_grip = LostGrip(
-            float(steps.times[first]), goals, float(steps.times[last]), steps.states[last].copy()
+            float(steps.times[first]),
+            goals,
+            float(steps.times[last]),
+            steps.states[last].copy(),
+            told,
         )
+
+    def _dependence(self, block: StepBlock, grips: np.ndarray) -> tuple[int, Dependence] | None:
+        """Return the first step of a block at which constraints depend on each other, and how."""
+        return None if self._ranks is None else self._ranks.observe(block, grips, self.values)
 
     def _losses(self, steps: _Grip) -> dict[str, int]:
         """Return the first step at which each goal has lost its grip, if it has."""
         singular = self.problem.singular_goals
         parts = np.split(steps.influences, len(singular), axis=1) if singular else ()
         turned = {goal: _turned(part) for goal, part in zip(singular, parts, strict=True)}
+        limit = LOST_EXACTLY if self._ranks is not None and self._ranks.exact else LOST_GRIP
         found: dict[str, int] = {}
         for goal, grip in zip(self.problem.pivot_goals, steps.grips.T, strict=True):
-            where = [
-                step for step in (_loss(steps.times, grip), turned.get(goal)) if step is not None
-            ]
+            below = limit if goal not in singular else LOST_GRIP
+            places = (_loss(steps.times, grip, below), turned.get(goal))
+            where = [step for step in places if step is not None]
             if where:
                 found[goal] = min(where)
         return found
+
+    def give_up(self, time: float, state: np.ndarray, goals: tuple[str, ...]) -> None:
+        """End where no solver could go on, if constraints nearly depend on each other there.
+
+        Parameters
+        ----------
+        time, state
+            Where it came to.
+        goals
+            Those whose grip has been weak.
+        """
+        if self._ranks is None or not goals or self.lost_grip is not None:
+            return
+        seen = self._ranks.judge(StepBlock(np.array([time]), state[None, :]), self.values)
+        if seen is not None:
+            self.lost_grip = LostGrip(time, goals, time, state.copy(), seen)
 
     @property
     def settled(self) -> bool:
@@ -336,6 +394,7 @@ class Monitor:
             "tail": None if self._tail is None else asdict(self._tail),
             "lost_grip": None if self.lost_grip is None else asdict(self.lost_grip),
             "passages": None if self._passages is None else self._passages.saved(),
+            "ranks": None if self._ranks is None else self._ranks.saved(),
         }
 
     def restore(self, saved: Mapping[str, Any]) -> None:
@@ -359,9 +418,12 @@ class Monitor:
         if lost is not None:
             state = np.array(lost["last_state"], dtype=float)
             times = float(lost["time"]), float(lost["last_time"])
-            self.lost_grip = LostGrip(times[0], tuple(lost["goals"]), times[1], state)
+            told = restored_dependence(lost["dependence"])
+            self.lost_grip = LostGrip(times[0], tuple(lost["goals"]), times[1], state, told)
         if self._passages is not None:
             self._passages.restore(saved["passages"])
+        if self._ranks is not None:
+            self._ranks.restore(saved["ranks"])
 
     def weakest(self) -> tuple[str, ...]:
         """Name the goals whose grip fell furthest, weakest first."""

@@ -23,6 +23,7 @@ from daesolve.consistency import (
 from daesolve.dynamics import Dynamics
 from daesolve.elimination import (
     PROXIMAL_EPSILON,
+    REFINED,
     SHARING_EPSILON,
     EliminationPlan,
     choose_plan,
@@ -34,7 +35,7 @@ from daesolve.errors import (
     RedundantConstraintsError,
     UndeterminedMotionError,
 )
-from daesolve.formulations import Feedback, Formulation, OdeProblem, Projected
+from daesolve.formulations import Feedback, Formulation, OdeProblem, Projected, Viscous
 from daesolve.rank import (
     POWER_TOLERANCE,
     Rank,
@@ -47,6 +48,7 @@ from daesolve.rates import automatic_rate, stiffness_warning
 from daesolve.redundancy import check_weights, friction_on_redundant
 from daesolve.request import DEFAULT_RATE, RankLoss, Redundant, Request, check_request
 from daesolve.sizes import (
+    Probe,
     floors,
     periodic_angles,
     run_probe,
@@ -59,6 +61,9 @@ from daesolve.starting import check_system, parameter_values
 from daesolve.system import System
 from daesolve.transitions import Transitions
 from daesolve.translation import evaluate_block
+
+WEAK_GRIP = 1e-4
+"""Below this part of its usual size a grip costs digits, where the elimination is not refined."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,8 +88,10 @@ class Prepared:
         The length of a segment, s; boundaries lie at whole multiples of it from the start.
     wrapped
         Indices of the angles that are wrapped at the boundaries.
-    rank_loss
+    rank_loss, max_evaluations
         As requested.
+    samples
+        Consistent states near the start, which show what is usual.
     surplus
         Goals that depend on the others everywhere: their reactions have no grip of their own.
     compilation
@@ -113,6 +120,8 @@ class Prepared:
     segment: float
     wrapped: tuple[int, ...]
     rank_loss: RankLoss
+    max_evaluations: int | None
+    samples: Samples
     surplus: tuple[str, ...]
     compilation: Compilation
     transitions: Transitions | None
@@ -148,7 +157,9 @@ def prepare(system: System, request: Request) -> Prepared:
     start, values = starting_point(dynamics, request)
     parameters = {name: values[name] for name in dynamics.ranges}
     samples = _samples(dynamics, values, start, request)
-    system, surplus, proximal = _check_rank(system, dynamics, values, samples, request, notes)
+    system, surplus, proximal = _check_rank(
+        system, dynamics, values, samples, request, notes, formulation
+    )
     if system.dynamics is not dynamics:
         dynamics = system.dynamics
         values = {name: values.get(name, default) for name, default in dynamics.values.items()}
@@ -166,6 +177,7 @@ def prepare(system: System, request: Request) -> Prepared:
     direction = 1.0 if request.until >= request.start_time else -1.0
     whole = problem if problem.chart is None else problem.chart.whole
     probe = run_probe(whole, whole.value_vector(values), start, request.start_time, request.until)
+    problem = _refined(system, formulation, rates, plan, conserved, problem, probe, notes)
     values = _charted(problem, start, request.start_time, values, probe.path)
     if _leaves_the_rate(formulation, request):
         automatic, reason = automatic_rate(probe, passes=request.rank_loss == "pass")
@@ -177,6 +189,8 @@ def prepare(system: System, request: Request) -> Prepared:
     values |= floors(dynamics, numbers, samples, probe, request.scales)
     values |= typical_influences(probe)
     steps = abs(request.until - request.start_time) / probe.mean_step
+    if isinstance(formulation, Viscous):
+        notes.append(_friction(formulation, dynamics))
     solver = choose_solver(request.solver, formulation, problem, steps, notes)
     fastest = max((rate for rate in rates.values() if rate is not None), default=0.0)
     warning = stiffness_warning(solver, fastest, probe)
@@ -219,6 +233,8 @@ def prepare(system: System, request: Request) -> Prepared:
         ),
         wrapped=wrapped,
         rank_loss=request.rank_loss,
+        max_evaluations=request.max_evaluations,
+        samples=samples,
         surplus=_without_grip(problem, samples, numbers, surplus),
         compilation=compilation,
         transitions=transitions,
@@ -229,7 +245,7 @@ def prepare(system: System, request: Request) -> Prepared:
 
 
 def _formulation(dynamics: Dynamics, request: Request, notes: list[str]) -> Formulation:
-    """Return what was asked for, else feedback.
+    """Return what was asked for, else feedback, or friction where that is to replace constraints.
 
     Where constraints lose rank, what throws the motion off its branch is the error with which it
     arrives: there each step is projected besides.
@@ -241,6 +257,8 @@ def _formulation(dynamics: Dynamics, request: Request, notes: list[str]) -> Form
             "formulation projected, since positions where constraints lose rank are passed"
         )
         return Projected()
+    if request.rank_loss == "viscous":
+        return Viscous()
     return Feedback()
 
 
@@ -304,6 +322,7 @@ def _check_rank(
     samples: Samples,
     request: Request,
     notes: list[str],
+    formulation: Formulation,
 ) -> tuple[System, Rank, bool]:
     """Apply the rules for dependent constraints.
 
@@ -324,7 +343,7 @@ def _check_rank(
         if request.redundant == "drop":
             return system.without(rank.droppable), replace(rank, groups=(), droppable=()), proximal
         proximal = True
-    if rank.degenerate_at_start and not proximal:
+    if rank.degenerate_at_start and not proximal and not isinstance(formulation, Viscous):
         names = ", ".join(map(repr, rank.degenerate_at_start))
         singular = {row.name for row in dynamics.rows if row.typical is not None}
         if set(rank.degenerate_at_start) <= singular:
@@ -388,7 +407,8 @@ def _without_grip(
     table, _ = evaluate_block(problem.residuals, times, states, numbers)
     typical = np.nanmedian(table[:, len(problem.watched) + 1 :], axis=0)
     pivots = dict(zip(problem.pivot_goals, typical, strict=True))
-    return tuple(sorted(rank.redundant, key=lambda name: pivots[name])[: len(rank.droppable)])
+    redundant = [name for name in rank.redundant if name in pivots]
+    return tuple(sorted(redundant, key=lambda name: pivots[name])[: len(rank.droppable)])
 
 
 def _conserved(
@@ -448,6 +468,37 @@ def _problem(
     if key not in built:
         built[key] = formulation.problem(system.dynamics, plan, conserved, rates)
     return built[key]
+
+
+def _friction(formulation: Viscous, dynamics: Dynamics) -> str:
+    """Say what stands in place of which constraints."""
+    names = ", ".join(row.name for row in dynamics.rows if row.degree == 1)
+    return (
+        f"friction of mobility {formulation.mobility:g} in place of {names}: what comes after they "
+        "come to depend on each other depends on it"
+    )
+
+
+def _refined(
+    system: System,
+    formulation: Formulation,
+    rates: Mapping[str, float | None],
+    plan: EliminationPlan,
+    conserved: Mapping[str, bool],
+    problem: OdeProblem,
+    probe: Probe,
+    notes: list[str],
+) -> OdeProblem:
+    """Refine the elimination where a short run comes near to a place at which reactions fail."""
+    if plan.proximal or plan.refinements >= REFINED or formulation.form != "ode":
+        return problem
+    if probe.weakest >= WEAK_GRIP:
+        return problem
+    notes.append(
+        f"elimination refined {REFINED} times, since a grip falls to {probe.weakest:.2g} of its "
+        "usual size"
+    )
+    return _problem(system, formulation, rates, replace(plan, refinements=REFINED), conserved)
 
 
 def _transitions(

@@ -11,7 +11,7 @@ import numpy as np
 
 from daesolve.monitors import Monitor
 from daesolve.preparation import Prepared
-from daesolve.results import EventRecord, Impact, Outcome, Statistics
+from daesolve.results import Degeneracy, EventRecord, Impact, Outcome, Statistics
 from daesolve.samples import Recorded, Samples
 from daesolve.trajectory import Trajectory
 from daesolve.translation import evaluate_block
@@ -213,6 +213,23 @@ class Assembly:
             description=description,
             statistics=self._statistics(),
             conditioning=self.monitor.conditioning(),
+            degeneracy=self._degeneracy() if lost_for_good else None,
+        )
+
+    def _degeneracy(self) -> Degeneracy | None:
+        """Return where constraints came to depend on each other, and so ended the run."""
+        lost = self.monitor.lost_grip
+        if lost is None or lost.dependence is None:
+            return None
+        seen, before = lost.dependence, self.record.boundaries[-2:][0]
+        place = Boundary(seen.time, seen.state, before.turns, before.mode)
+        return Degeneracy(
+            time=seen.time,
+            state=self.named([place])[0],
+            goals=seen.goals,
+            singular_value=seen.singular_value,
+            threshold=seen.threshold,
+            null_vector=seen.null_vector,
         )
 
     def so_far(self, here: Boundary) -> dict[str, Any]:
@@ -337,6 +354,12 @@ class Assembly:
                 f"went on past t = {lost.time:.10g} s, where {', '.join(lost.goals)} lost their "
                 "grip, and wherever else they did"
                 + (": at rest the goals do not tell how the motion goes on" if at_rest else "")
+            )
+        warned = monitor.warned
+        if warned is not None and not lost_for_good:
+            notes.append(
+                f"at t = {warned.time:.10g} s {warned.sentence}, below {warned.threshold:.3g}: "
+                "rounding costs more digits there than the tolerance"
             )
         notes += _impact_notes(tally)
         if untrusted:

@@ -9,12 +9,12 @@ from typing import Literal, get_args
 from daesolve.consistency import check_named
 from daesolve.dynamics import Dynamics
 from daesolve.errors import OutOfRangeError, UnsupportedError, is_number, unknown_name
-from daesolve.formulations import Formulation
+from daesolve.formulations import Formulation, Viscous
 from daesolve.goals import check_feedback
 from daesolve.solvers import Solver
 
 Redundant = Literal["error", "drop", "minimum-norm"]
-RankLoss = Literal["stop", "pass"]
+RankLoss = Literal["stop", "pass", "raise", "viscous"]
 
 DEFAULT_RATE = 10.0
 
@@ -48,6 +48,8 @@ class Request:
         one, by the goal's name.
     rank_loss
         What to do where constraints lose rank at isolated positions.
+    max_evaluations
+        How many right-hand sides the run may take; None sets no bound.
     """
 
     until: float
@@ -62,6 +64,7 @@ class Request:
     redundant: Redundant = "error"
     redundant_weights: Mapping[str, float] = field(default_factory=dict)
     rank_loss: RankLoss = "stop"
+    max_evaluations: int | None = None
 
 
 def _check_kinds(request: Request) -> None:
@@ -89,6 +92,7 @@ def check_request(dynamics: Dynamics, request: Request) -> None:
         if given not in known:
             raise OutOfRangeError(f"{option} is {given!r}, but must be one of {', '.join(known)}")
     _check_kinds(request)
+    _check_rank_loss(request)
     check_named("redundant_weights", request.redundant_weights)
     if request.redundant_weights and request.redundant != "minimum-norm":
         raise OutOfRangeError(
@@ -101,6 +105,20 @@ def check_request(dynamics: Dynamics, request: Request) -> None:
     _check_times(dynamics, request)
     if not is_number(request.default_rate) or request.default_rate < 0:
         raise OutOfRangeError(f"the rate is {request.default_rate!r}, but must be >= 0")
+
+
+def _check_rank_loss(request: Request) -> None:
+    """Refuse a formulation that is not the one that is asked for besides, and a budget of none."""
+    given, budget = request.formulation, request.max_evaluations
+    if request.rank_loss == "viscous" and given is not None and not isinstance(given, Viscous):
+        raise UnsupportedError(
+            f"rank_loss = 'viscous' takes the formulation 'viscous', and {given.title!r} is asked "
+            "for: leave one of them out"
+        )
+    if budget is not None and not (type(budget) is int and budget > 0):
+        raise OutOfRangeError(
+            f"max_evaluations is {budget!r}, but must be a whole number of right-hand sides > 0"
+        )
 
 
 def _check_times(dynamics: Dynamics, request: Request) -> None:

@@ -37,10 +37,40 @@ class StepBlock:
         (k,)
     states
         (k, size)
+    evaluations
+        Right-hand sides since the block before, as far as the solver tells.
     """
 
     times: np.ndarray
     states: np.ndarray
+    evaluations: int = 0
+
+
+@dataclass(frozen=True)
+class Degeneracy:
+    """Where constraints came to depend on each other, which ended the run.
+
+    Parameters
+    ----------
+    time, state
+        The step at which it was seen, s, and the state there by name; the run itself ends at the
+        step before.
+    goals
+        The goals that depend on each other there.
+    singular_value
+        The smallest one of J M^-1/2 with rows of unit length, over the largest met.
+    threshold
+        What it fell below: below it the tolerance of the run cannot be kept.
+    null_vector
+        By goal, the combination of their rows (of unit length) that vanishes; of unit length.
+    """
+
+    time: float
+    state: Mapping[str, float]
+    goals: tuple[str, ...]
+    singular_value: float
+    threshold: float
+    null_vector: Mapping[str, float]
 
 
 @dataclass(frozen=True)

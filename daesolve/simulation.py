@@ -14,6 +14,8 @@ import numpy as np
 
 from daesolve.archive import StorageError
 from daesolve.checkpoints import Keeper, restored_boundaries, saved_boundary
+from daesolve.degeneracy import Dependence, RankWatch
+from daesolve.effort import Effort
 from daesolve.errors import ChatteringError, OutOfRangeError, ResetError, is_number
 from daesolve.interruption import interruptible
 from daesolve.monitors import Monitor
@@ -23,7 +25,7 @@ from daesolve.record import Assembly, Boundary, Happening, Record
 from daesolve.results import Outcome, Point, StepBlock
 from daesolve.samples import Recorded
 from daesolve.sampling import At, EveryEvent, Schedule, sample_times
-from daesolve.solvers import EventHit, SegmentEnd, State, Status
+from daesolve.solvers import EventHit, Observer, SegmentEnd, State, Status
 from daesolve.trajectory import Trajectory
 from daesolve.transitions import INSTANT, Instant, Jump, Transitions
 from daesolve.translation import evaluate_block
@@ -36,6 +38,11 @@ HALVINGS = 40
 """Of a segment, to look whether a guard that starts at zero was inside afterwards."""
 WATCHED_AT_ONCE = 500
 """Steps after which the monitors see those between resets, which are few at a time."""
+
+LEAST_TOLERANCE = 1e-10
+"""Rank is judged by no smaller one: solvers keep that of a step only far from degeneracy."""
+DEGENERATE = "degenerate"
+"""The event where constraints come to depend on each other."""
 
 Progress = Callable[[float, "Monitor", int], None]
 """Called after each segment with the time reached, the monitor and the number of events."""
@@ -97,10 +104,6 @@ def simulate_stored(
     return run.trajectory(outcome, message, keeper.samples())
 
 
-class _UntrustedError(Exception):
-    """Ends a segment in which reactions lost their grip: what follows is not to be trusted."""
-
-
 class _PassedError(Exception):
     """Ends a run that is repeated as far as a time that was asked for."""
 
@@ -128,7 +131,9 @@ class _Run:
             prepared.start_time,
             surplus=prepared.surplus,
             passes=prepared.rank_loss == "pass",
+            ranks=_rank_watch(prepared),
         )
+        self.effort = Effort(prepared.max_evaluations, prepared.mean_step)
         self.assembly = Assembly(prepared, self.record, self.monitor)
         self.angles = np.array(prepared.wrapped, dtype=int)
         self.entered = prepared.start_time
@@ -274,6 +279,7 @@ class _Run:
             "transitions": self.transitions and self.transitions.saved(),
             "instant": [self.instant.began, self.instant.count],
             "ahead": [self.entered, self.stretch],
+            "effort": self.effort.saved(),
         }
 
     def _restore(self, saved: Mapping[str, Any]) -> Boundary:
@@ -289,6 +295,7 @@ class _Run:
             self.transitions.restore(saved["transitions"])
         self.instant.began, self.instant.count = float(saved["instant"][0]), saved["instant"][1]
         self.entered, self.stretch = map(float, saved["ahead"])
+        self.effort.restore(saved["effort"])
         return here
 
     def _start(self, here: Boundary) -> tuple[Boundary, Verdict]:
@@ -305,9 +312,9 @@ class _Run:
             if transitions is not None:
                 past = transitions.late(here.time, here.state, self.record.modes[here.mode])
             end = self._segment(here, self._reach(here, boundary))
-            verdict = None if self._left_chart(end) else self._verdict(end)
             if self._lost_for_good():
-                return self._taken_back(end), verdict
+                return self._taken_back(end), self._verdict(end)
+            verdict = None if self._left_chart(end) else self._verdict(end)
             arrived = self._next(here, end)
             if end.status is Status.STOPPED:
                 self._expect(end.time, boundary)
@@ -383,10 +390,7 @@ class _Run:
         at = self.schedule.up_to(self.record.taken, boundary)
         start = State(here.time, here.state, self.record.modes[here.mode])
         if self.transitions is None:
-            try:
-                end = self._solve(start, boundary, at, self._watch)
-            except _UntrustedError:
-                end = self._up_to_loss(start, at)
+            end = self._solve_within_budget(start, boundary, at, self._watch)
         else:
             end = self._up_to_guards(self.transitions, here, start, boundary, at)
         self._sampled(at, end.samples, here)
@@ -400,10 +404,15 @@ class _Run:
         self.record.rhs_evaluations += end.rhs_evaluations
         return end
 
-    def _solve(
-        self, start: State, until: float, at: np.ndarray, observe: Callable[[StepBlock], None]
-    ) -> SegmentEnd:
+    def _solve(self, start: State, until: float, at: np.ndarray, observe: Observer) -> SegmentEnd:
         return self.prepared.solver.segment(self.prepared.problem, start, until, at, observe)
+
+    def _solve_within_budget(
+        self, start: State, until: float, at: np.ndarray, observe: Observer
+    ) -> SegmentEnd:
+        """Integrate, and end with a block of steps where the run is not to cost more."""
+        self.effort.begin(start.time)
+        return self._solve(start, until, at, _Counted(self, observe))
 
     def _up_to_guards(
         self,
@@ -415,7 +424,7 @@ class _Run:
     ) -> SegmentEnd:
         """Integrate up to the first reset, and see that none was passed over."""
         blocks: list[StepBlock] = []
-        end = self._solve(start, boundary, at, blocks.append)
+        end = self._solve_within_budget(start, boundary, at, blocks.append)
         passed = {hit.index for hit in end.hits}
         late = [k for k in transitions.late(end.time, end.state, start.p) if k not in passed]
         late = [k for k in late if k not in transitions.late(start.time, start.x, start.p)]
@@ -467,10 +476,10 @@ class _Run:
                 high, outside = moment, found
         return late[int(np.argmax(outside))], high if low > start.time else start.time
 
-    def _watch(self, block: StepBlock) -> None:
+    def _watch(self, block: StepBlock) -> bool:
+        """Let the monitors see some steps; return whether what follows is not to be trusted."""
         self.monitor.observe(block)
-        if self.monitor.breach is not None or self._lost_for_good():
-            raise _UntrustedError
+        return self._lost_for_good()
 
     def _watch_the_rest(self) -> None:
         """Let the monitors see the steps that they have not seen."""
@@ -486,17 +495,6 @@ class _Run:
         self.unwatched.clear()
         self.unwatched_count = 0
         self.monitor.observe(joined, modes, self.record.modes)
-
-    def _up_to_loss(self, start: State, at: np.ndarray) -> SegmentEnd:
-        """Integrate again, as far as the run is to be trusted: for samples and events."""
-        loss, prepared = self.monitor.breach or self.monitor.lost_grip, self.prepared
-        assert loss is not None
-        until = loss.last_time
-        if self.sign * (until - start.time) <= 0.0:
-            nothing = np.empty((0, prepared.problem.size))
-            return SegmentEnd(Status.FAILED, "", until, loss.last_state, nothing, (), 0, 0)
-        kept = at[self.sign * (at - until) <= 0.0]
-        return self._solve(start, until, kept, _ignore)
 
     # -- events -------------------------------------------------------------------------------
 
@@ -673,6 +671,10 @@ class _Run:
         if isinstance(lost, Breach):
             place = Boundary(until, lost.last_state, here.turns, here.mode)
             record.events.append(Happening(lost.time, lost.event, place))
+        elif lost.dependence is not None:
+            seen = lost.dependence
+            place = Boundary(seen.time, seen.state, here.turns, here.mode)
+            record.events.append(Happening(seen.time, DEGENERATE, place))
         return self._next(here, replace(end, time=until, state=lost.last_state))
 
     def _verdict(self, end: SegmentEnd) -> Verdict:
@@ -682,10 +684,19 @@ class _Run:
         if breach is not None:
             return Outcome.DEGENERATE, breach.sentence
         if lost is not None and self._lost_for_good():
+            if lost.dependence is not None and lost.dependence.sharp:
+                return Outcome.DEGENERATE, _dependent(lost.dependence)
+            if self.effort.reason:
+                return self._given_up(lost.time, lost.goals)
             return Outcome.DEGENERATE, self._loss(lost.time, lost.goals)
+        weakest = self.monitor.weakest()
+        spent = self.record.rhs_evaluations
+        if end.time != self.prepared.until and self.effort.over(spent):
+            self.monitor.give_up(end.time, end.state, weakest)
+            return self._given_up(end.time, weakest)
         if end.status is Status.FAILED:
-            weakest = self.monitor.weakest()
             if weakest:
+                self.monitor.give_up(end.time, end.state, weakest)
                 return Outcome.DEGENERATE, self._loss(end.time, weakest)
             return (
                 Outcome.FAILED,
@@ -698,6 +709,18 @@ class _Run:
 
     def _stopped_by(self, event: str, moment: float) -> tuple[Outcome, str]:
         return Outcome.STOPPED_BY_EVENT, f"the event {event!r} at t = {moment:.10g} s"
+
+    def _given_up(self, moment: float, weakest: Sequence[str]) -> tuple[Outcome, str]:
+        """Say why the run costs too much to go on."""
+        told = f"at t = {moment:.10g} s {self.effort.reason}"
+        if weakest:
+            names = ", ".join(map(repr, weakest))
+            return Outcome.DEGENERATE, (
+                f"{told}, and the reactions of {names} have had a weak grip: constraints may "
+                "depend on each other there; end before, or start in another way"
+            )
+        advice = "raise max_evaluations" if self.effort.spent else "lower the rates"
+        return Outcome.FAILED, f"{told}; {advice}, loosen the tolerance or take another solver"
 
     def _loss(self, moment: float, goals: Sequence[str]) -> str:
         """Say which reactions lost their grip, why, and what to change."""
@@ -761,6 +784,52 @@ class _Run:
             if again.ended()[0] is Outcome.INTERRUPTED:
                 raise KeyboardInterrupt
         return again._point_after(again._passed(moment)[-1], moment)
+
+
+class _Counted:
+    """Observes the steps of a segment, and counts what they cost."""
+
+    def __init__(self, run: _Run, observe: Observer) -> None:
+        self.run, self.observe = run, observe
+        self.spent = run.record.rhs_evaluations
+
+    def __call__(self, block: StepBlock) -> bool:
+        """Take in a block of steps; return whether the segment is to end with it."""
+        self.spent += block.evaluations
+        enough = self.observe(block) is True
+        weak = bool(self.run.monitor.weakest())
+        return self.run.effort.take(block, self.spent, weak=weak) or enough
+
+    @property
+    def remaining(self) -> int | None:
+        """How many right-hand sides there may yet be."""
+        most = self.run.effort.most
+        return None if most is None else max(most - self.spent, 1)
+
+
+def _rank_watch(prepared: Prepared) -> RankWatch | None:
+    """Return what judges the rank along a run that does not pass where it is lost."""
+    if prepared.rank_loss == "pass" or not prepared.problem.pivot_goals:
+        return None
+    solver = prepared.solver
+    return RankWatch(
+        prepared.dynamics,
+        prepared.problem,
+        prepared.values,
+        prepared.samples,
+        max(solver.step_tolerance, LEAST_TOLERANCE) * solver.converges_to(prepared.problem),
+        prepared.surplus,
+    )
+
+
+def _dependent(seen: Dependence) -> str:
+    """Say where constraints came to depend on each other, and what may be done."""
+    return (
+        f"at t = {seen.time:.10g} s {seen.sentence}, and below {seen.threshold:.3g} the tolerance "
+        "cannot be kept: how a motion goes on where they depend is not determined by them; end "
+        "before, ask for rank_loss = 'pass' if it passes through, or for 'viscous' (friction in "
+        "place of constraints, on which what follows depends)"
+    )
 
 
 def _ignore(block: StepBlock) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
-from scipy.integrate import DOP853
+from scipy.integrate import DOP853, Radau
 
 from daesolve.consistency import Start, time_states
 from daesolve.dynamics import Dynamics
@@ -21,6 +21,7 @@ from daesolve.translation import evaluate_block, function_of
 
 PROBE_STEPS = 300
 PROBE_RTOL = 1e-8
+Stepper = DOP853 | Radau
 LOOKS = 8
 """Places in a step of the probe at which the grip of goals is looked at."""
 LONG = 0.9
@@ -58,6 +59,8 @@ class Probe:
         The largest absolute values.
     grips
         Of the goals that are singular at rest, by name, not yet relative to anything.
+    weakest
+        The least grip of a goal over its largest, of those that are not singular at rest.
     turning
         How fast each state leaves its start, per s: the speed at which an angle grows.
     """
@@ -70,6 +73,7 @@ class Probe:
     reactions: np.ndarray
     kinetic: float
     grips: Mapping[str, float]
+    weakest: float
     turning: np.ndarray
 
 
@@ -93,7 +97,8 @@ def run_probe(
             "at the start the rate of the state is not finite; start beside this state"
         )
     with np.errstate(all="ignore"):
-        stepper = DOP853(rate, start_time, state, until, rtol=PROBE_RTOL, atol=PROBE_RTOL)
+        method = Radau if problem.stiff else DOP853
+        stepper = method(rate, start_time, state, until, rtol=PROBE_RTOL, atol=PROBE_RTOL)
         while stepper.status == "running" and len(times) <= PROBE_STEPS:
             stepper.step()
             if stepper.status == "failed" or not np.all(np.isfinite(stepper.y)):
@@ -123,11 +128,12 @@ def run_probe(
         reactions=np.abs(reactions).max(axis=0, initial=0.0),
         kinetic=float(np.max(measured[:, count])),
         grips={name: float(np.nanmax(pivots[name])) for name in problem.singular_goals},
+        weakest=_weakest(pivots, problem.singular_goals),
         turning=np.abs(table - table[0]).max(axis=0) / max(abs(moments[-1] - moments[0]), 1e-300),
     )
 
 
-def _beyond(problem: OdeProblem, resets: np.ndarray, stepper: DOP853, values: np.ndarray) -> bool:
+def _beyond(problem: OdeProblem, resets: np.ndarray, stepper: Stepper, values: np.ndarray) -> bool:
     """Tell whether a step led past a guard that resets: no motion lies beyond."""
     assert stepper.t_old is not None
     assert stepper.y_old is not None
@@ -138,6 +144,16 @@ def _beyond(problem: OdeProblem, resets: np.ndarray, stepper: DOP853, values: np
     )
     crossed = (before * after <= 0.0) & (ways * (after - before) >= 0.0)
     return bool(np.any(resets & crossed))
+
+
+def _weakest(pivots: Mapping[str, np.ndarray], singular: Sequence[str]) -> float:
+    """Return the least pivot of a goal over its largest."""
+    least = 1.0
+    for name, pivot in pivots.items():
+        known = pivot[np.isfinite(pivot)]
+        if name not in singular and known.size and np.max(known) > 0.0:
+            least = min(least, float(np.min(known) / np.max(known)))
+    return least
 
 
 def _typical_step(steps: np.ndarray) -> float:
@@ -155,7 +171,7 @@ class _Between:
         self.times: list[np.ndarray] = [np.array([start_time])]
         self.states: list[np.ndarray] = []
 
-    def look_into(self, stepper: DOP853) -> None:
+    def look_into(self, stepper: Stepper) -> None:
         """Take in a step of a system that may pass such positions."""
         if self.problem.plan.proximal:
             assert stepper.t_old is not None

@@ -7,10 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from daesolve.archive import located, refuse_full
-from daesolve.errors import OutOfRangeError
+from daesolve.errors import DegenerateConstraintError, OutOfRangeError
 from daesolve.formulations import Formulation
 from daesolve.preparation import prepare
 from daesolve.request import DEFAULT_RATE, RankLoss, Redundant, Request
+from daesolve.results import Outcome
 from daesolve.sampling import At
 from daesolve.simulation import Progress, simulate
 from daesolve.solvers import Solver
@@ -38,6 +39,7 @@ def solve(
     redundant: Redundant = "error",
     redundant_weights: Mapping[str, float] | None = None,
     rank_loss: RankLoss = "stop",
+    max_evaluations: int | None = None,
     progress: Progress | None = None,
     store: Path | str | Destination | None = None,
 ) -> Trajectory:
@@ -80,7 +82,13 @@ def solve(
         How much of a shared load a goal's reaction takes with "minimum-norm", by the goal's name:
         2 takes twice as much as 1, which holds for the others.
     rank_loss
-        What to do where constraints depend on each other at isolated positions: "stop" or "pass".
+        What to do where constraints come to depend on each other: "stop" ends the run as
+        `degenerate`, with everything up to there; "raise" does so and raises; "pass" goes through
+        isolated positions; "viscous" takes the formulation `Viscous`, friction in place of
+        constraints on velocities, on which what follows depends.
+    max_evaluations
+        How many right-hand sides the run may take; it ends there with what it has. Taylor's
+        method counts one for each order of a step.
     progress
         Called after each segment with the time reached, the monitor and the number of events.
     store
@@ -98,6 +106,9 @@ def solve(
     DaesolveError
         The request cannot be run; see `daesolve.errors`. What fails during the run does not
         raise: it is the trajectory's `outcome` and `message`.
+    DegenerateConstraintError
+        With rank_loss = "raise", the run ended as `degenerate`; what there is of it is the error's
+        `run`.
     """
     request = Request(
         until=until,
@@ -112,6 +123,7 @@ def solve(
         redundant=redundant,
         redundant_weights=redundant_weights or {},
         rank_loss=rank_loss,
+        max_evaluations=max_evaluations,
     )
     destination: Destination | None = None
     if store is not None:
@@ -123,9 +135,16 @@ def solve(
     elif not isinstance(verify, bool):
         raise OutOfRangeError(f"verify is {verify!r}, but must be True, False or a solver")
     if destination is not None:
-        return begin(prepared, request, at, verify, progress, destination)
-    run = simulate(prepared, at, progress)
+        return _told(begin(prepared, request, at, verify, progress, destination), rank_loss)
+    run = _told(simulate(prepared, at, progress), rank_loss)
     if verify and run.outcome.good:
         other = verify if isinstance(verify, Solver) else None
         run = replace(run, verification=verify_run(prepared, run, run.times, other))
+    return run
+
+
+def _told(run: Trajectory, rank_loss: RankLoss) -> Trajectory:
+    """Return a run, or raise where that is asked for."""
+    if rank_loss == "raise" and run.outcome is Outcome.DEGENERATE:
+        raise DegenerateConstraintError(run.message, run)
     return run

@@ -11,7 +11,15 @@ import numpy as np
 
 from daesolve.archive import FormatError, NotARunError, Stored, resuming
 from daesolve.errors import MissingPackageError, OutOfRangeError, unknown_name
-from daesolve.results import Drift, EventRecord, Outcome, Point, Statistics, Verification
+from daesolve.results import (
+    Degeneracy,
+    Drift,
+    EventRecord,
+    Outcome,
+    Point,
+    Statistics,
+    Verification,
+)
 from daesolve.samples import (
     Recorded,
     StoredSamples,
@@ -62,6 +70,8 @@ class Trajectory:
     conditioning
         By goal, the smallest grip of its reaction over every accepted step: its pivot in the
         elimination, relative to its typical size. Zero is a loss of rank.
+    degeneracy
+        Where constraints came to depend on each other, if that ended the run.
 
     Examples
     --------
@@ -81,6 +91,7 @@ class Trajectory:
     statistics: Statistics
     verification: Verification | None = None
     conditioning: Mapping[str, float] = field(default_factory=dict)
+    degeneracy: Degeneracy | None = None
     _evaluate: Callable[[float], Point] | None = field(default=None, repr=False)
 
     @classmethod
@@ -239,6 +250,7 @@ def summary_of(run: Trajectory) -> dict[str, Any]:
         "statistics": asdict(run.statistics),
         "verification": None if run.verification is None else asdict(run.verification),
         "conditioning": dict(run.conditioning),
+        "degeneracy": None if run.degeneracy is None else asdict(run.degeneracy),
     }
 
 
@@ -284,6 +296,7 @@ def _read(stored: Stored) -> Trajectory:
         statistics=Statistics(**told["statistics"]),
         verification=None if verification is None else Verification(**verification),
         conditioning=told["conditioning"],
+        degeneracy=_degeneracy(told.get("degeneracy")),
     )
 
 
@@ -309,6 +322,11 @@ def _unfinished(stored: Stored) -> Mapping[str, Any]:
         f"`{resuming(stored.directory)}` goes on"
     )
     return told
+
+
+def _degeneracy(told: Mapping[str, Any] | None) -> Degeneracy | None:
+    """Return where a run became degenerate; runs of earlier versions do not tell."""
+    return None if told is None else Degeneracy(**{**told, "goals": tuple(told["goals"])})
 
 
 def _drift(entry: Mapping[str, Any]) -> Drift:

@@ -498,7 +498,7 @@ def test_what_a_run_takes_back_is_taken_back_on_disk_too(tmp_path):
 def lost(monkeypatch):
     """Let a goal lose its grip just before the end of a part, and be seen to just after it."""
 
-    def loss(times, grip):
+    def loss(times, grip, lost):
         return int(np.searchsorted(times, 0.99)) if times[0] < 0.99 and times[-1] > 1.01 else None
 
     monkeypatch.setattr(monitors, "_loss", loss)

@@ -11,7 +11,7 @@ from typing import Any
 
 from daesolve import registry
 from daesolve.errors import OutOfRangeError, unknown_name
-from daesolve.formulations import FORMULATIONS, Feedback, Formulation, Projected
+from daesolve.formulations import FORMULATIONS, Feedback, Formulation, Projected, Viscous
 from daesolve.problem import BoundCase
 from daesolve.solvers import SOLVERS, Dop853, Solver, Taylor
 
@@ -105,8 +105,8 @@ def formulation(name: str | None, words: Sequence[str]) -> Formulation | None:
     Parameters
     ----------
     name
-        Its name; `projected:index-1` wraps another than feedback. None is feedback where there are
-        rates, else the automatic choice.
+        Its name; `projected:index-1` wraps another than feedback, `viscous:1e-7` tells the
+        mobility. None is feedback where there are rates, else the automatic choice.
     words
         The rates.
 
@@ -122,6 +122,8 @@ def formulation(name: str | None, words: Sequence[str]) -> Formulation | None:
 
 def _named_formulation(name: str, words: Sequence[str]) -> Formulation:
     outer, _, inner = name.partition(":")
+    if outer == Viscous.name and inner:
+        return Viscous(_mobility(inner), **_rates(words))
     known = FORMULATIONS | {f"{Projected.name}:{n}": Projected for n in FORMULATIONS}
     if name not in known:
         raise unknown_name("formulation", name, FORMULATIONS)
@@ -137,6 +139,15 @@ def _named_formulation(name: str, words: Sequence[str]) -> Formulation:
             "constraints; leave out --rate"
         )
     return kind(**settings)
+
+
+def _mobility(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise OutOfRangeError(
+            f"--formulation viscous:MOBILITY takes a number, not {text!r}"
+        ) from None
 
 
 def _rates(words: Sequence[str]) -> dict[str, Any]:

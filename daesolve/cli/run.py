@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast, get_args
 
 import typer
 from rich.console import Console
@@ -26,7 +26,8 @@ from daesolve.cli.arguments import (
     StartValues,
 )
 from daesolve.cli.progress import shown
-from daesolve.errors import OutOfRangeError
+from daesolve.errors import DegenerateConstraintError, OutOfRangeError
+from daesolve.request import RankLoss
 from daesolve.results import Outcome
 from daesolve.resuming import resume as go_on
 from daesolve.sampling import At, every, every_event
@@ -64,8 +65,13 @@ def run(
     rank_loss: Annotated[
         str | None,
         typer.Option(
-            help="Where constraints lose rank at isolated positions: stop, pass; else the case's."
+            help="Where constraints come to depend on each other: stop, pass, raise, viscous; else "
+            "the case's."
         ),
+    ] = None,
+    max_evaluations: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="End after so many right-hand sides, with what there is."),
     ] = None,
     solver: Annotated[str | None, typer.Option(help="The solver; see `daesolve doctor`.")] = None,
     rtol: Annotated[float | None, typer.Option(help="Relative tolerance of a step.")] = None,
@@ -86,7 +92,7 @@ def run(
     """Integrate a case of a problem and report how far the result can be trusted."""
     _one_of("--redundant", redundant, ("error", "drop", "minimum-norm"))
     if rank_loss is not None:
-        _one_of("--rank-loss", rank_loss, ("stop", "pass"))
+        _one_of("--rank-loss", rank_loss, get_args(RankLoss))
     bound = options.case(problem, case, model, parameters, set_ or [], initial or [])
     samples, last = _samples(at, interval)
     until = last if until is None else until
@@ -99,6 +105,8 @@ def run(
     }
     if rank_loss is not None:
         settings["rank_loss"] = rank_loss
+    if max_evaluations is not None:
+        settings["max_evaluations"] = max_evaluations
     if samples is not None:
         settings["at"] = samples
     end = until if until is not None else bound.case.until
@@ -107,7 +115,10 @@ def run(
         _stoppable(out),
         shown(label, bound.case.start_time, end, quiet=quiet or as_json) as progress,
     ):
-        trajectory = bound.solve(until, progress=progress, **settings)
+        try:
+            trajectory = bound.solve(until, progress=progress, **settings)
+        except DegenerateConstraintError as error:
+            trajectory = cast(Trajectory, error.run)
     _told_of(trajectory, bound.identity(), out, as_json=as_json, quiet=quiet)
 
 

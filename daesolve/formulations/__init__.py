@@ -17,10 +17,21 @@ from daesolve.formulations.problem import (
     Watched,
 )
 from daesolve.formulations.projected import Projected
+from daesolve.formulations.viscous import Viscous
 
 FORMULATIONS: dict[str, type[Formulation]] = {
     formulation.name: formulation
-    for formulation in (Feedback, NullSpace, Projected, Index1, Index2, Index3, GGL, Overdetermined)
+    for formulation in (
+        Feedback,
+        NullSpace,
+        Projected,
+        Index1,
+        Index2,
+        Index3,
+        GGL,
+        Overdetermined,
+        Viscous,
+    )
 }
 """Every formulation by its name on the command line."""
 
@@ -40,6 +51,7 @@ __all__ = [
     "OdeProblem",
     "Overdetermined",
     "Projected",
+    "Viscous",
     "Watched",
     "implicit",
 ]

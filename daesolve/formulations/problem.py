@@ -106,6 +106,8 @@ class OdeProblem:
         (t, x, p) -> the nearest consistent x; None where nothing is projected.
     chart
         How x stands for the states; None where it begins with them.
+    stiff
+        Whether something in it is far faster than the motion, and dies out.
     """
 
     labels: Labels
@@ -122,6 +124,7 @@ class OdeProblem:
     plan: EliminationPlan
     project: ca.Function | None = None
     chart: Chart | None = None
+    stiff: bool = False
 
     @cached_property
     def guarded(self) -> tuple[Event, ...]:

@@ -6,6 +6,7 @@ import json
 import math
 import os
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +82,7 @@ def document(run: Trajectory, identity: Mapping[str, Any]) -> dict[str, Any]:
         "conditioning": run.conditioning,
         "path": identity.get("path"),
         "asked": identity.get("asked") or {},
+        "degeneracy": None if run.degeneracy is None else asdict(run.degeneracy),
     }
     return plain(whole)
 

@@ -19,7 +19,6 @@ import numpy as np
 
 from daesolve.errors import MissingBackendError, OutOfRangeError
 from daesolve.formulations import OdeProblem
-from daesolve.results import StepBlock
 from daesolve.solvers.assimulo_segment import AfterStep, Segment
 from daesolve.solvers.base import (
     BufferedFunction,
@@ -146,6 +145,11 @@ class AssimuloSolver(Solver):
         """Return the method with a tenth of the tolerances."""
         return replace(self, rtol=max(self.rtol / 10, self._smallest), atol=self.atol / 10)
 
+    @property
+    def step_tolerance(self) -> float:
+        """What the method is given."""
+        return self.share * self.rtol
+
     @abstractmethod
     def equations(self, problem: OdeProblem, p: np.ndarray, sign: float) -> Equations:
         """Return the functions that Assimulo is to call."""
@@ -172,10 +176,17 @@ class AssimuloSolver(Solver):
         def integrate(start: State, end: float, after: AfterStep) -> str:
             return self.integrate(problem, equations, start, end, after)
 
-        segment = Segment(problem, state, until, at, integrate, self.interpolates)
+        segment = Segment(
+            problem,
+            state,
+            until,
+            at,
+            integrate,
+            self.interpolates,
+            observe,
+            lambda: equations.evaluations,
+        )
         status, message = segment.run()
-        if len(segment.times) > 1:
-            observe(StepBlock(np.array(segment.times[1:]), np.array(segment.states[1:])))
         return SegmentEnd(
             status,
             message,

@@ -9,10 +9,20 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from daesolve.formulations import OdeProblem
-from daesolve.solvers.base import BufferedFunction, EventHit, State, Status
+from daesolve.results import StepBlock
+from daesolve.solvers.base import (
+    BufferedFunction,
+    EventHit,
+    Observer,
+    Pace,
+    State,
+    Status,
+)
 from daesolve.solvers.guards import Steps, crossings, find_events, inner_states
 from daesolve.translation import evaluate_block
 
+BLOCK = 500
+"""Steps after which they are handed over, at the latest."""
 STUCK_AFTER = 200
 """Steps that must have moved the time."""
 
@@ -38,6 +48,10 @@ class Segment:
         The method.
     interpolates
         Whether states within a step come at the method's own order.
+    observe
+        Receives every accepted step.
+    evaluations
+        Tells how often rates or residuals were evaluated so far.
     """
 
     problem: OdeProblem
@@ -46,20 +60,31 @@ class Segment:
     at: np.ndarray
     integrate: Integrate
     interpolates: bool
+    observe: Observer
+    evaluations: Callable[[], int]
     samples: list[np.ndarray] = field(default_factory=list)
     hits: list[EventHit] = field(default_factory=list)
     failure: str = ""
+    halted: bool = False
 
     def __post_init__(self) -> None:
         self.sign = 1.0 if self.until >= self.start.time else -1.0
         self.times = [self.start.time]
         self.states = [self.start.x.copy()]
+        self._pace = Pace(BLOCK)
+        self._handed, self._told = 0, 0
         self._guards = BufferedFunction(self.problem.guards, self.start.p)
         self._guarded = self._guards(self.start.time, self.start.x)
         self.samples += [self.start.x.copy() for time in self.at if time == self.start.time]
         self._stopping = any(event.then.interrupts for event in self.problem.events)
 
     def run(self) -> tuple[Status, str]:
+        """Integrate, and hand over the steps that were not handed over on the way."""
+        status, message = self._run()
+        self._hand_over(len(self.times))
+        return status, message
+
+    def _run(self) -> tuple[Status, str]:
         """Integrate, pausing where an event may stop the run, to see whether it does."""
         while self.times[-1] != self.until:
             first = len(self.times) - 1
@@ -69,6 +94,8 @@ class Segment:
                 self._sample_again()
             if self._stopped(first):
                 return Status.STOPPED, ""
+            if self.halted:
+                return Status.HALTED, ""
             if self.failure or told:
                 return Status.FAILED, self.failure or told
             if self.times[-1] == here.time:
@@ -85,9 +112,22 @@ class Segment:
             return True
         if self.interpolates:
             self._sample(time, x, interpolate)
+        due = self._pace.due(time - self.times[-1])
         self.times.append(time)
         self.states.append(x)
-        return self._stopping and self._may_stop(time, x)
+        if due:
+            # An event may yet cut the last step short.
+            self.halted = self._hand_over(len(self.times) - 1)
+        return self.halted or (self._stopping and self._may_stop(time, x))
+
+    def _hand_over(self, end: int) -> bool:
+        """Give steps away up to one, counted from 0; return whether they are to be the last."""
+        first, self._handed = self._handed + 1, max(end - 1, self._handed)
+        if end <= first:
+            return False
+        spent, self._told = self.evaluations() - self._told, self.evaluations()
+        times, states = np.array(self.times[first:end]), np.array(self.states[first:end])
+        return self.observe(StepBlock(times, states, spent)) is True
 
     def _stuck(self, time: float) -> bool:
         """Tell whether many steps have led nowhere."""

@@ -14,7 +14,7 @@ import casadi as ca
 import numpy as np
 
 from daesolve.errors import OutOfRangeError
-from daesolve.formulations import OdeProblem
+from daesolve.formulations import DaeProblem, OdeProblem
 from daesolve.results import StepBlock
 
 Rate = Callable[[float, np.ndarray], np.ndarray]
@@ -39,7 +39,9 @@ class State:
     p: np.ndarray
 
 
-Observer = Callable[[StepBlock], None]
+Observer = Callable[[StepBlock], object]
+"""Takes in accepted steps; where it returns True the segment is to end with them. It may have an
+attribute `remaining`: how many right-hand sides there may yet be."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,7 @@ class Status(Enum):
 
     REACHED = "the end of the segment was reached"
     STOPPED = "an event interrupted the motion"
+    HALTED = "what observes the steps wants no more of them"
     FAILED = "the solver could not go on"
 
 
@@ -103,7 +106,7 @@ class Solver(ABC):
 
     * integrates forwards and backwards, lands on `until`, and restarts at each segment;
     * gives sample states of its own order of accuracy without changing its steps;
-    * hands every accepted step to `observe`, in blocks;
+    * hands every accepted step to `observe`, in blocks, and ends where that returns True;
     * locates events of the problem's guards, and returns at those that interrupt the motion;
     * returns what it has when it fails, with its reason; it does not raise.
     """
@@ -130,6 +133,19 @@ class Solver(ABC):
     @abstractmethod
     def tolerances(self) -> dict[str, float]:
         """Return the tolerances that are in force, by name."""
+
+    @property
+    def step_tolerance(self) -> float:
+        """The relative tolerance of a step; zero where that is fixed."""
+        told = self.tolerances()
+        return told.get("rtol", told.get("tolerance", 0.0))
+
+    def converges_to(self, problem: OdeProblem) -> float:
+        """Return the part of a step's tolerance to which Newton's iteration is to converge.
+
+        Where that is far smaller, rounding stops it long before it shows in steps.
+        """
+        return NEWTON if isinstance(problem, DaeProblem) and max(problem.indices) > 1 else 1.0
 
     @abstractmethod
     def tightened(self) -> Solver:
@@ -175,6 +191,41 @@ class Solver(ABC):
         observe
             Receives every accepted step.
         """
+
+
+NEWTON = 0.1
+"""What `Solver.converges_to` counts for methods whose iteration goes far below the tolerance."""
+SHRINKS = 4.0
+"""A step so many times shorter than the longest one since steps were last looked at is a reason to
+look at once."""
+AT_LEAST = 8
+"""Steps that are looked at together."""
+
+
+class Pace:
+    """Tells when accepted steps are to be looked at: after so many, or as soon as they shrink.
+
+    Parameters
+    ----------
+    most
+        After how many steps.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.count = 0
+        self.longest = 0.0
+
+    def due(self, step: float) -> bool:
+        """Take in the length of a step; return whether steps are to be looked at now."""
+        self.count += 1
+        length = abs(step)
+        self.longest = max(self.longest, length)
+        shrunk = self.count >= AT_LEAST and length * SHRINKS < self.longest
+        if not (shrunk or self.count >= self.most):
+            return False
+        self.count, self.longest = 0, length
+        return True
 
 
 def positive(owner: str, **values: float) -> None:

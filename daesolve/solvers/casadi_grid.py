@@ -181,9 +181,10 @@ class Grid:
             samples = self._samples(grid, states, at[sign * (at - grid[-1]) <= 0.0])
         except IntegrationError as error:
             return self._nothing(at, str(error))
-        observe(StepBlock(grid, states))
+        halts = observe(StepBlock(grid, states, int(statistics["nfevals"]))) is True
+        status = Status.HALTED if halts else Status.REACHED
         return SegmentEnd(
-            Status.REACHED if stop is None else Status.STOPPED,
+            status if stop is None else Status.STOPPED,
             "",
             float(grid[-1]),
             states[-1],
@@ -288,7 +289,7 @@ class Grid:
             hits.extend(part.hits)
             steps, evaluations = steps + part.steps, evaluations + part.rhs_evaluations
             here = State(part.time, part.state, here.p)
-            if part.status is Status.STOPPED:
+            if part.status in (Status.STOPPED, Status.HALTED):
                 return replace(part, samples=_stack(samples, size), hits=tuple(hits))
         return SegmentEnd(
             Status.FAILED,

@@ -139,7 +139,7 @@ class EventIntegrator:
             if len(times) == looked and self._passed_over(first, now, current, state.p):
                 until = now
         if times:
-            observe(StepBlock(np.array(times), np.array(states)))
+            observe(StepBlock(np.array(times), np.array(states), len(times) * self._order))
         status, message = self._verdict(code, reached=now == until)
         final = states[-1] if states else state.x.copy()
         if status is Status.STOPPED:

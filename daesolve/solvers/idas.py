@@ -17,7 +17,13 @@ from daesolve.solvers.casadi_grid import (
     engine_of,
     run,
 )
-from daesolve.solvers.ida_control import SMALLEST, check_tolerances, consistent_start, control
+from daesolve.solvers.ida_control import (
+    SHARE,
+    SMALLEST,
+    check_tolerances,
+    consistent_start,
+    control,
+)
 
 NEWTON = 0.01
 """Part of the tolerance to which Newton's iteration converges. With SUNDIALS' third, errors of the
@@ -52,6 +58,11 @@ class Idas(Solver):
     def tolerances(self) -> dict[str, float]:
         """Return rtol and atol."""
         return {"rtol": self.rtol, "atol": self.atol}
+
+    @property
+    def step_tolerance(self) -> float:
+        """What the test of a step gets in index 1 and 2."""
+        return SHARE[1] * self.rtol
 
     def tightened(self) -> Solver:
         """Return the method with a tenth of the tolerances."""

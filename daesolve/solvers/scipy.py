@@ -15,9 +15,11 @@ from daesolve.errors import OutOfRangeError
 from daesolve.formulations import OdeProblem
 from daesolve.results import StepBlock
 from daesolve.solvers.base import (
+    NEWTON,
     BufferedFunction,
     EventHit,
     Observer,
+    Pace,
     SegmentEnd,
     Solver,
     State,
@@ -29,7 +31,7 @@ from daesolve.solvers.guards import Steps, find_events, inner_states
 from daesolve.translation import evaluate_block
 
 BLOCK = 500
-"""Steps after which events are looked for, and the monitors see them."""
+"""Steps after which events are looked for, and the monitors see them, at the latest."""
 STUCK_AFTER = 200
 """Steps that must have moved the time."""
 REPEATED_BY = 1000
@@ -113,6 +115,7 @@ class _Stepping:
         self.states = [state.x.copy()]
         self.samples: list[np.ndarray] = []
         self.hits: list[EventHit] = []
+        self.told = 0
 
     def run(self, observe: Observer) -> SegmentEnd:
         with warnings.catch_warnings():
@@ -142,15 +145,17 @@ class _Stepping:
                 outcome = Status.STOPPED, ""
             if len(self.times) > first + 1:
                 times, states = self.times[first + 1 :], self.states[first + 1 :]
-                observe(StepBlock(np.array(times), np.array(states)))
+                spent, self.told = self.rate.calls - self.told, self.rate.calls
+                halts = observe(StepBlock(np.array(times), np.array(states), spent)) is True
                 outcome = self._sample_again(first) or outcome
+                if halts and outcome[0] is Status.REACHED:
+                    outcome = Status.HALTED, ""
         return outcome
 
     def _block(self, stepper: OdeSolver) -> tuple[Status, str]:
         """Take some steps, and samples where the method's own interpolant gives them."""
-        for _ in range(BLOCK):
-            if stepper.status != "running":
-                break
+        pace, due = Pace(BLOCK), False
+        while stepper.status == "running" and not due:
             message = stepper.step()
             time, state = float(stepper.t), stepper.y.copy()
             if self._stuck(time):
@@ -163,6 +168,7 @@ class _Stepping:
                 state = self.project(time, state)
                 stepper.y = state.copy()
                 setattr(stepper, "f", self.rate(time, state))  # noqa: B010 - of these methods only
+            due = pace.due(time - self.times[-1])
             self.times.append(time)
             self.states.append(state)
         return Status.REACHED, ""
@@ -355,6 +361,10 @@ class RadauIIA(_ScipySolver):
     projects_steps = True
     method = Radau
     needs_jacobian = True
+
+    def converges_to(self, problem: OdeProblem) -> float:
+        """Count with an iteration that goes far below the tolerance: to its root, times it."""
+        return NEWTON
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from daesolve.results import StepBlock
 from daesolve.solvers.base import (
     EventHit,
     Observer,
+    Pace,
     SegmentEnd,
     Solver,
     State,
@@ -25,7 +26,13 @@ from daesolve.solvers.base import (
     rhs_jacobian,
 )
 from daesolve.solvers.guards import INNER, Steps, find_events
-from daesolve.solvers.ida_control import SMALLEST, check_tolerances, consistent_start, control
+from daesolve.solvers.ida_control import (
+    SHARE,
+    SMALLEST,
+    check_tolerances,
+    consistent_start,
+    control,
+)
 
 try:
     import sksundae
@@ -35,7 +42,7 @@ except ImportError:
 sun: Any = sksundae
 
 BLOCK = 500
-"""Steps after which events are looked for."""
+"""Steps after which events are looked for, at the latest."""
 STEP_LIMIT = 20_000
 """Steps that must have covered `LEAST` of the segment."""
 LEAST = 1.0 / 512.0
@@ -153,6 +160,11 @@ class SundaeIda(Solver):
     def tolerances(self) -> dict[str, float]:
         """Return rtol and atol."""
         return {"rtol": self.rtol, "atol": self.atol}
+
+    @property
+    def step_tolerance(self) -> float:
+        """What the test of a step gets in index 1 and 2."""
+        return SHARE[1] * self.rtol
 
     def tightened(self) -> Solver:
         """Return the method with a tenth of the tolerances."""
@@ -294,6 +306,7 @@ class _Stepping:
         self.hits: list[EventHit] = []
         self.total = 0
         self.evaluations = 0
+        self.told = 0
         self.marked = state.time
 
     def run(self, observe: Observer, start: list[np.ndarray], *, finite: bool) -> SegmentEnd:
@@ -311,7 +324,8 @@ class _Stepping:
                 status = Status.FAILED
             if self._stopped():
                 status, message = Status.STOPPED, ""
-            self._hand_over(observe)
+            if self._hand_over(observe) and status is Status.REACHED:
+                status = Status.HALTED
         return SegmentEnd(
             status,
             message,
@@ -326,7 +340,8 @@ class _Stepping:
     def _block(self) -> str:
         """Take some steps, and the samples in them; return why it cannot go on."""
         end = self.sign * self.until
-        while len(self.times) <= BLOCK and self.times[-1] != self.until:
+        pace, due = Pace(BLOCK), False
+        while not due and self.times[-1] != self.until:
             result = self.integrator.step(end, method="onestep", tstop=end)
             self.total += 1
             self.evaluations = int(result.nfev)
@@ -338,6 +353,7 @@ class _Stepping:
             if self._stuck(time):
                 return "the steps have become too small to go on"
             if time != self.times[-1]:
+                due = pace.due(time - self.times[-1])
                 self._take(time, state)
         return ""
 
@@ -402,8 +418,12 @@ class _Stepping:
         inner = self.nodes.at(np.full(len(values), INNER), values)
         return Steps(times, np.array(self.states), inner, dense, advance)
 
-    def _hand_over(self, observe: Observer) -> None:
-        """Give the steps of a block away."""
+    def _hand_over(self, observe: Observer) -> bool:
+        """Give the steps of a block away; return whether they are to be the last."""
+        halts = False
         if len(self.times) > 1:
-            observe(StepBlock(np.array(self.times[1:]), np.array(self.states[1:])))
+            spent, self.told = self.evaluations - self.told, self.evaluations
+            times, states = np.array(self.times[1:]), np.array(self.states[1:])
+            halts = observe(StepBlock(times, states, spent)) is True
         del self.times[:-1], self.states[:-1], self.between[:]
+        return halts

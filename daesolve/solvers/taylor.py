@@ -188,9 +188,11 @@ class PiecewiseIntegrator:
         hits: list[EventHit] = []
         end, final = state.time, state.x.copy()
         total, outcome, stop = 0, hy.taylor_outcome.step_limit, None
-        while outcome == hy.taylor_outcome.step_limit and stop is None:
+        halted = False
+        while outcome == hy.taylor_outcome.step_limit and stop is None and not halted:
+            most = _piece(observe, int(integrator.order))
             outcome, _, _, count, dense, _ = integrator.propagate_until(
-                until, c_output=True, max_steps=PIECE, **projection
+                until, c_output=True, max_steps=most, **projection
             )
             if not count:
                 break
@@ -200,14 +202,18 @@ class PiecewiseIntegrator:
             if len(times) > 1:
                 times, states, stop = self._events(state, times, states, dense, hits)
                 end, final = float(times[-1]), states[-1].copy()
-                observe(StepBlock(times[1:], states[1:]))
-                total += len(times) - 1
+                count = len(times) - 1
+                spent = count * int(integrator.order)
+                halted = observe(StepBlock(times[1:], states[1:], spent)) is True
+                total += count
             pending = at[len(samples) :]
             reached = pending[sign * (pending - end) <= 0.0]
             samples.extend(np.array(dense(reached)))
             if abs(end - begin) < STUCK * abs(until - state.time):
                 break
         status, message = _status(outcome, stopped=stop is not None)
+        if halted and status is not Status.STOPPED:
+            status, message = Status.HALTED, ""
         return SegmentEnd(
             status,
             message,
@@ -250,6 +256,12 @@ class PiecewiseIntegrator:
                     hit,
                 )
         return times, states, None
+
+
+def _piece(observe: Observer, order: int) -> int:
+    """Return how many steps to take at once: no more than there may yet be."""
+    remaining: int | None = getattr(observe, "remaining", None)
+    return PIECE if remaining is None else min(PIECE, max(-(-remaining // order), 1))
 
 
 def _projection(problem: OdeProblem, p: np.ndarray) -> dict[str, Any]:

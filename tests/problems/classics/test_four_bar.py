@@ -47,8 +47,11 @@ def test_the_case_asks_for_passing_what_a_run_may_refuse():
     assert PROBLEM.case("swing").case.rank_loss == "pass"
     run = PROBLEM.case("swing").solve(at=[1.0], rank_loss="stop")
     assert run.outcome is ds.Outcome.DEGENERATE
-    # In the closed form the bars lie down for the first time at 0.7143555 s.
-    assert abs(run.end_time - 0.7143555) < 1e-4
+    # In the closed form the bars lie down for the first time at 0.7143555 s, and turn by some
+    # 3 rad/s there: within 3.5e-4 rad the constraints count as dependent.
+    assert abs(run.end_time - 0.7143555) < 1e-3
+    assert run.degeneracy is not None
+    assert run.degeneracy.singular_value < run.degeneracy.threshold
 
 
 def test_states_are_numbered_from_one():

@@ -1,0 +1,196 @@
+"""Friction in place of constraints on velocities: u = -residual / mobility.
+
+As the mobility (the slip per unit of the reaction) goes to zero, the motion tends to that with the
+constraints wherever these are independent. Where they come to depend on each other it does not:
+which way it goes on depends on what replaces them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import casadi as ca
+
+from daesolve.dynamics import Dynamics, GoalRow
+from daesolve.elimination import EliminationPlan
+from daesolve.errors import OutOfRangeError, UnsupportedError, is_number
+from daesolve.formulations.feedback import Feedback
+from daesolve.formulations.problem import Formulation, OdeProblem, Watched
+from daesolve.formulations.rates import (
+    Rate,
+    Rates,
+    check_rates,
+    common_rate,
+    constraint_rates,
+    invariant_rates,
+    refuse_rates,
+    with_single,
+)
+from daesolve.translation import function_of
+
+SLIPS = "friction in its place: shown is the slip"
+
+
+@dataclass(frozen=True)
+class Viscous(Formulation):
+    """Viscous friction in place of every constraint on velocities; those on positions are held.
+
+    Parameters
+    ----------
+    mobility
+        How fast a residual grows per unit of its reaction: of a skate, in m/s, m/(s N). The
+        friction acts in about mobility * mass, which wants a solver for stiff equations.
+    rate
+        The rate of goals on positions and of driven invariants of positions in 1/s; None takes the
+        case's, else 10.
+    rates
+        Rates of single goals; None or zero means: measured, not driven.
+    """
+
+    mobility: float = 1e-6
+    rate: Rate = None
+    rates: Rates = field(default_factory=dict)
+    name = "viscous"
+
+    def __post_init__(self) -> None:
+        if not is_number(self.mobility) or self.mobility <= 0.0:
+            raise OutOfRangeError(
+                f"viscous: mobility is {self.mobility!r}, but must be a number > 0"
+            )
+        check_rates(self.rate, self.rates)
+
+    @property
+    def title(self) -> str:
+        """Its name and the mobility."""
+        return f"{self.name}:{self.mobility:g}"
+
+    @property
+    def shape(self) -> tuple[str, ...]:
+        """Its name and the mobility."""
+        return (self.name, repr(float(self.mobility)))
+
+    def chosen_rates(self, dynamics: Dynamics, default: float) -> dict[str, float | None]:
+        """Return the rate of each goal; nothing on velocities is driven.
+
+        Raises
+        ------
+        UnsupportedError
+            A rate of a goal on velocities is given.
+        """
+        common = common_rate(self.rate, default)
+        slow = [row for row in dynamics.invariants if row.on == "positions"]
+        free = [row for row in dynamics.rows if _slips(row)]
+        free += [row for row in dynamics.invariants if row.on != "positions"]
+        idle: dict[str, float | None] = {row.name: None for row in free}
+        refuse_rates(self.name, self.rates, idle, "which drives nothing on velocities")
+        held = [row for row in dynamics.rows if not _slips(row)]
+        chosen = constraint_rates((*held, *dynamics.implicit_rows), common)
+        return with_single(idle | chosen | invariant_rates(slow, common), self.rates)
+
+    def problem(
+        self,
+        dynamics: Dynamics,
+        plan: EliminationPlan,
+        conserved: Mapping[str, bool],
+        rates: Mapping[str, float | None],
+    ) -> OdeProblem:
+        """Build the functions; see `Formulation.problem`.
+
+        Raises
+        ------
+        UnsupportedError
+            There is no constraint on velocities, or reactions are not ideal, or events reset.
+        """
+        rows = tuple(row for row in dynamics.rows if _slips(row))
+        _refuse(dynamics, rows)
+        quantities = {row.name: row.on == "positions" for row in dynamics.invariants}
+        kept = {name: found and quantities[name] for name, found in conserved.items()}
+        base = Feedback().problem(_freed(dynamics, rows, self.mobility), plan, kept, rates)
+        works = ca.SX.sym("work", base.size - dynamics.x.numel())  # pyright: ignore
+        arguments = [dynamics.t, ca.vertcat(dynamics.x, works), dynamics.p]
+        table, influences = base.residuals.call(arguments)
+        known = {entry.name: table[place] for place, entry in enumerate(base.watched)}
+        entries = {entry.name: entry for entry in base.watched}
+        for row in rows:
+            known[row.name] = row.chain[0]
+            entries[row.name] = Watched(row.name, row.name, "residual", False, None, SLIPS)
+        order = [name for row in dynamics.rows for name in row.links]
+        order += [name for name in entries if name not in order]
+        rest = table[len(base.watched) :]
+        return replace(
+            base,
+            watched=tuple(entries[name] for name in order),
+            residuals=function_of(
+                "residuals",
+                arguments,
+                [ca.vertcat(*[known[name] for name in order], rest), influences],
+                (["t", "x", "p"], ["residuals", "influences"]),
+            ),
+            stiff=True,
+        )
+
+
+def _slips(row: GoalRow) -> bool:
+    """Tell whether a goal is a constraint on velocities."""
+    return row.degree == 1
+
+
+def _refuse(dynamics: Dynamics, rows: tuple[GoalRow, ...]) -> None:
+    others = "take feedback"
+    if not rows or any(row.kind == "control" for row in rows):
+        raise UnsupportedError(
+            f"viscous puts friction in place of constraints on velocities, and here are none; "
+            f"{others}"
+        )
+    if dynamics.relations or any(row.reaction is None for row in dynamics.rows):
+        raise UnsupportedError(
+            "viscous needs a reaction of its own for each constraint on velocities; here forces or "
+            f"relations direct them: {others}"
+        )
+    if dynamics.resets:
+        raise UnsupportedError(
+            "viscous does not go through resets, which take constraints for what they are; "
+            f"{others}"
+        )
+
+
+def _freed(dynamics: Dynamics, rows: tuple[GoalRow, ...], mobility: float) -> Dynamics:
+    """Return the system with friction in place of some constraints."""
+    labels = dynamics.labels
+    gone = {row.reaction: -row.chain[0] / mobility for row in rows if row.reaction is not None}
+    stay = [index for index in range(dynamics.reactions.numel()) if index not in gone]
+    force = dynamics.force
+    for index, push in gone.items():
+        force = force + dynamics.influence[:, index] * push
+    symbols = ca.vertcat(*[dynamics.reactions[index] for index in gone])
+    pushes = ca.vertcat(*gone.values())
+
+    def known(expression: ca.SX) -> ca.SX:
+        return ca.substitute(expression, symbols, pushes)
+
+    place = {old: new for new, old in enumerate(stay)}
+    forces = {labels.reactions[index]: push for index, push in gone.items()}
+    units = {labels.reactions[index]: labels.reaction_units[index] for index in gone}
+    recovered = {name: known(value) for name, value in dynamics.recovered.items()}
+    return replace(
+        dynamics,
+        labels=replace(
+            labels,
+            reactions=tuple(labels.reactions[index] for index in stay),
+            reaction_units=tuple(labels.reaction_units[index] for index in stay),
+            recovered=(*forces, *labels.recovered),
+            recovered_units=(*units.values(), *labels.recovered_units),
+        ),
+        rows=tuple(
+            replace(row, reaction=place[row.reaction])
+            for row in dynamics.rows
+            if row not in rows and row.reaction is not None
+        ),
+        reactions=ca.vertcat(ca.SX(0, 1), *[dynamics.reactions[index] for index in stay]),
+        influence=dynamics.influence[:, stay],
+        force=force,
+        recovered={**forces, **recovered},
+        outputs={name: known(value) for name, value in dynamics.outputs.items()},
+        events=tuple(replace(event, guard=known(event.guards)) for event in dynamics.events),
+    )
