@@ -106,9 +106,10 @@ def rank_report(subject: Subject) -> dict[str, Any]:
     -------
     dict
         `degrees` (the relative degree of each goal), and for `start` and `at_rest` (None of a
-        control system): `rank`, `of`, `dependent` (the goals that take part in dependences), `singular_values` (of the decoupling
-        matrix with rows and columns of unit length) and `condition` (None where it is singular;
-        columns of unit length alone, since the lengths of rows tell of goals that lose their grip).
+        control system): `rank`, `of`, `dependent` (the goals that take part in dependences),
+        `singular_values` (of the decoupling matrix with rows and columns of unit length) and
+        `condition` (None where it is singular; columns of unit length alone, since the lengths of
+        rows tell of goals that lose their grip).
     """
     dynamics, time, p = subject.system.dynamics, subject.time, subject.numbers
     state = subject.start

@@ -249,8 +249,8 @@ def sample_states(
     time
         The time of the first, s; the others follow at intervals, since constraints may move.
     count, at_rest
-        How many to try for, and how many of these at rest (where the constraints allow it; a control
-        system has no velocities of its own).
+        How many to try for, and how many of these at rest (where the constraints allow it; a
+        control system has no velocities of its own).
     """
     generator = np.random.default_rng(20)
     split = dynamics.position_count

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from daesolve.monitors import Monitor
 from daesolve.results import StepBlock
+from daesolve.solvers import Observer
 
 CRAWL = 1e-6
 """Of the mean step of a short run: many steps in a row shorter than this lead nowhere."""
@@ -21,18 +23,21 @@ class Effort:
         How many right-hand sides there may be; None sets no bound.
     mean_step
         Of a short run at the start, s.
+
+    Attributes
+    ----------
+    reason
+        Why the run is to end; empty until it is.
+    over_budget
+        Whether that is for the bound.
     """
 
     def __init__(self, most: int | None, mean_step: float) -> None:
         self.most, self.mean_step = most, mean_step
         self.reason = ""
+        self.over_budget = False
         self._mark: float | None = None
         self._steps = 0
-
-    @property
-    def spent(self) -> bool:
-        """Whether it is the budget that is at its end."""
-        return self.reason.startswith("the budget")
 
     def saved(self) -> list[float | int | None]:
         """Return all that is known, to go on from in another process."""
@@ -79,4 +84,37 @@ class Effort:
         """Tell whether the run is to end."""
         if self.most is not None and spent >= self.most and not self.reason:
             self.reason = f"the budget of {self.most} right-hand sides was spent"
+            self.over_budget = True
         return bool(self.reason)
+
+
+class Counted:
+    """Observes the steps of a segment, and counts what they cost.
+
+    Parameters
+    ----------
+    effort
+        What the run may cost.
+    monitor
+        Tells whether a grip has been weak.
+    observe
+        Takes in the steps; returns True where the segment is to end with them.
+    spent
+        Right-hand sides before the segment.
+    """
+
+    def __init__(self, effort: Effort, monitor: Monitor, observe: Observer, spent: int) -> None:
+        self.effort, self.monitor, self.observe = effort, monitor, observe
+        self.spent = spent
+
+    def __call__(self, block: StepBlock) -> bool:
+        """Take in a block of steps; return whether the segment is to end with it."""
+        self.spent += block.evaluations
+        enough = self.observe(block) is True
+        return self.effort.take(block, self.spent, weak=bool(self.monitor.weakest())) or enough
+
+    @property
+    def remaining(self) -> int | None:
+        """How many right-hand sides there may yet be."""
+        most = self.effort.most
+        return None if most is None else max(most - self.spent, 1)

@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from daesolve import endings
 from daesolve.archive import StorageError
 from daesolve.checkpoints import Keeper, restored_boundaries, saved_boundary
-from daesolve.degeneracy import Dependence, RankWatch
-from daesolve.effort import Effort
+from daesolve.degeneracy import RankWatch
+from daesolve.effort import Counted, Effort
 from daesolve.errors import ChatteringError, OutOfRangeError, ResetError, is_number
 from daesolve.interruption import interruptible
 from daesolve.monitors import Monitor
@@ -46,7 +47,7 @@ DEGENERATE = "degenerate"
 
 Progress = Callable[[float, "Monitor", int], None]
 """Called after each segment with the time reached, the monitor and the number of events."""
-Verdict = tuple[Outcome, str] | None
+Verdict = endings.Verdict | None
 
 
 def simulate(prepared: Prepared, at: At = None, progress: Progress | None = None) -> Trajectory:
@@ -412,7 +413,8 @@ class _Run:
     ) -> SegmentEnd:
         """Integrate, and end with a block of steps where the run is not to cost more."""
         self.effort.begin(start.time)
-        return self._solve(start, until, at, _Counted(self, observe))
+        spent = self.record.rhs_evaluations
+        return self._solve(start, until, at, Counted(self.effort, self.monitor, observe, spent))
 
     def _up_to_guards(
         self,
@@ -526,7 +528,7 @@ class _Run:
                 except (ChatteringError, ResetError) as error:
                     return here, (Outcome.FAILED, str(error))
             if stops:
-                return here, self._stopped_by(guarded[stops[0]].name, here.time)
+                return here, endings.stopped_by(guarded[stops[0]].name, here.time)
             if not resets:
                 return here, None
 
@@ -654,8 +656,7 @@ class _Run:
         lost = self.monitor.lost_grip
         if lost is None or self.prepared.rank_loss == "pass":
             return False
-        at_rest = set(lost.goals) <= set(self.prepared.problem.singular_goals)
-        return not (at_rest and self.prepared.solver.steps_over)
+        return not (self._singular(lost.goals) and self.prepared.solver.steps_over)
 
     def _taken_back(self, end: SegmentEnd) -> Boundary:
         """Drop what lies beyond the last step that is to be trusted, and return to it."""
@@ -685,55 +686,32 @@ class _Run:
             return Outcome.DEGENERATE, breach.sentence
         if lost is not None and self._lost_for_good():
             if lost.dependence is not None and lost.dependence.sharp:
-                return Outcome.DEGENERATE, _dependent(lost.dependence)
+                return endings.dependent(lost.dependence)
             if self.effort.reason:
-                return self._given_up(lost.time, lost.goals)
-            return Outcome.DEGENERATE, self._loss(lost.time, lost.goals)
+                return endings.given_up(lost.time, self.effort, lost.goals)
+            return self._lost_grip(lost.time, lost.goals)
         weakest = self.monitor.weakest()
         spent = self.record.rhs_evaluations
         if end.time != self.prepared.until and self.effort.over(spent):
             self.monitor.give_up(end.time, end.state, weakest)
-            return self._given_up(end.time, weakest)
+            return endings.given_up(end.time, self.effort, weakest)
         if end.status is Status.FAILED:
             if weakest:
                 self.monitor.give_up(end.time, end.state, weakest)
-                return Outcome.DEGENERATE, self._loss(end.time, weakest)
-            return (
-                Outcome.FAILED,
-                f"at t = {end.time:.10g} s {end.message}; loosen the tolerance, lower the rates "
-                "or take another solver",
-            )
+                return self._lost_grip(end.time, weakest)
+            return endings.failed(end.time, end.message)
         if end.status is Status.STOPPED and self.transitions is None:
-            return self._stopped_by(self.record.events[-1].name, end.time)
+            return endings.stopped_by(self.record.events[-1].name, end.time)
         return None
 
-    def _stopped_by(self, event: str, moment: float) -> tuple[Outcome, str]:
-        return Outcome.STOPPED_BY_EVENT, f"the event {event!r} at t = {moment:.10g} s"
+    def _lost_grip(self, time: float, goals: Sequence[str]) -> Verdict:
+        return endings.lost_grip(
+            time, goals, at_rest=self._singular(goals), passes=self.prepared.rank_loss == "pass"
+        )
 
-    def _given_up(self, moment: float, weakest: Sequence[str]) -> tuple[Outcome, str]:
-        """Say why the run costs too much to go on."""
-        told = f"at t = {moment:.10g} s {self.effort.reason}"
-        if weakest:
-            names = ", ".join(map(repr, weakest))
-            return Outcome.DEGENERATE, (
-                f"{told}, and the reactions of {names} have had a weak grip: constraints may "
-                "depend on each other there; end before, or start in another way"
-            )
-        advice = "raise max_evaluations" if self.effort.spent else "lower the rates"
-        return Outcome.FAILED, f"{told}; {advice}, loosen the tolerance or take another solver"
-
-    def _loss(self, moment: float, goals: Sequence[str]) -> str:
-        """Say which reactions lost their grip, why, and what to change."""
-        names = ", ".join(map(repr, goals))
-        why = "constraints depend on each other there; ask for rank_loss = 'pass', or end before"
-        if self.prepared.rank_loss == "pass":
-            why = "the run could not pass; raise the rate, for instance to 'auto', or end before"
-        if set(goals) <= set(self.prepared.problem.singular_goals):
-            why = (
-                "no reaction influences them there, as at rest; pose them linear in the "
-                "velocities, step over it with a fixed step, or end before"
-            )
-        return f"at t = {moment:.10g} s the reactions of {names} lost their grip: {why}"
+    def _singular(self, goals: Sequence[str]) -> bool:
+        """Tell whether these goals have no grip at rest."""
+        return set(goals) <= set(self.prepared.problem.singular_goals)
 
     # -- any time of the run ------------------------------------------------------------------
 
@@ -786,27 +764,6 @@ class _Run:
         return again._point_after(again._passed(moment)[-1], moment)
 
 
-class _Counted:
-    """Observes the steps of a segment, and counts what they cost."""
-
-    def __init__(self, run: _Run, observe: Observer) -> None:
-        self.run, self.observe = run, observe
-        self.spent = run.record.rhs_evaluations
-
-    def __call__(self, block: StepBlock) -> bool:
-        """Take in a block of steps; return whether the segment is to end with it."""
-        self.spent += block.evaluations
-        enough = self.observe(block) is True
-        weak = bool(self.run.monitor.weakest())
-        return self.run.effort.take(block, self.spent, weak=weak) or enough
-
-    @property
-    def remaining(self) -> int | None:
-        """How many right-hand sides there may yet be."""
-        most = self.run.effort.most
-        return None if most is None else max(most - self.spent, 1)
-
-
 def _rank_watch(prepared: Prepared) -> RankWatch | None:
     """Return what judges the rank along a run that does not pass where it is lost."""
     if prepared.rank_loss == "pass" or not prepared.problem.pivot_goals:
@@ -819,16 +776,6 @@ def _rank_watch(prepared: Prepared) -> RankWatch | None:
         prepared.samples,
         max(solver.step_tolerance, LEAST_TOLERANCE) * solver.converges_to(prepared.problem),
         prepared.surplus,
-    )
-
-
-def _dependent(seen: Dependence) -> str:
-    """Say where constraints came to depend on each other, and what may be done."""
-    return (
-        f"at t = {seen.time:.10g} s {seen.sentence}, and below {seen.threshold:.3g} the tolerance "
-        "cannot be kept: how a motion goes on where they depend is not determined by them; end "
-        "before, ask for rank_loss = 'pass' if it passes through, or for 'viscous' (friction in "
-        "place of constraints, on which what follows depends)"
     )
 
 
