@@ -470,7 +470,7 @@ def test_analysis_names_what_it_differentiates_by():
     assert "--of NAME" in without.output
     other = CliRunner().invoke(app, ["analyse", "pendulum", "rank", "--of", "gravity"])
     assert other.exit_code == 2
-    assert "'rank' takes neither names" in other.output
+    assert "'rank' takes no names" in other.output
 
 
 @pytest.fixture
