@@ -15,8 +15,10 @@ from functools import partial
 import numpy as np
 from scipy.optimize import brentq, linear_sum_assignment
 
+from daesolve.consistency import check_named
 from daesolve.errors import NotStationaryError, OutOfRangeError, PosingError, unknown_name
 from daesolve.linearization import linearize
+from daesolve.starting import check_system
 from daesolve.system import System
 
 RESTING = 1e-7
@@ -124,7 +126,8 @@ def root_locus(
     Raises
     ------
     PosingError
-        Not one name with two values or more, or the number of eigenvalues differs among them.
+        What is given is no system, not one name with two values or more, or no rule; or the number
+        of eigenvalues differs among the values.
     OutOfRangeError, UnknownNameError
         A value that cannot be, or a name that is neither a parameter nor a state.
     NotStationaryError
@@ -146,10 +149,12 @@ def root_locus(
     2 eigenvalues for drive from 0 to 1
     stability is lost at drive = 0.4, swinging at 2 rad/s
     """
+    check_system(system)
     name, values = _varied(system, over)
-    spectrum = partial(
-        _spectrum, system, name, dict(state or {}), dict(parameters or {}), coordinates, state_rule
-    )
+    kept, numbers = check_named("state", state), check_named("parameters", parameters)
+    if not (state_rule is None or callable(state_rule)):
+        raise PosingError(f"state_rule must be a function of {name!r}, not {state_rule!r}")
+    spectrum = partial(_spectrum, system, name, kept, numbers, coordinates, state_rule)
     spectra = [spectrum(float(value)) for value in values]
     _check_counts(name, values, spectra)
     resting = min(_resting(found) for found in spectra)
@@ -198,7 +203,8 @@ def _spectrum(
     value: float,
 ) -> np.ndarray:
     """Return the eigenvalues (n,) for one value."""
-    kept = {**state, **({} if state_rule is None else state_rule(value))}
+    own = None if state_rule is None else state_rule(value)
+    kept = {**state, **check_named("what state_rule returns", own)}
     numbers = dict(parameters)
     (numbers if name in system.dynamics.ranges else kept)[name] = value
     try:

@@ -124,6 +124,25 @@ def test_what_cannot_be_varied_is_refused(over, error, said):
         root_locus(oscillators(), over)
 
 
+@pytest.mark.parametrize(
+    ("given", "error", "said"),
+    [
+        ({"state": [1.0]}, OutOfRangeError, "state must be a mapping"),
+        ({"parameters": "tune"}, OutOfRangeError, "parameters must be a mapping"),
+        ({"state_rule": {"x": 0.0}}, PosingError, "state_rule must be a function of 'tune'"),
+        ({"state_rule": lambda tune: tune}, OutOfRangeError, "what state_rule returns must be"),
+    ],
+)
+def test_states_and_rules_that_are_none_are_refused(given, error, said):
+    with pytest.raises(error, match=said):
+        root_locus(oscillators(), {"tune": [1.0, 2.0]}, **given)
+
+
+def test_what_is_no_system_is_refused():
+    with pytest.raises(PosingError, match="not Problem; a problem's case"):
+        root_locus(ds.problem("wheelset"), {"speed": [1.0, 2.0]})
+
+
 def test_a_system_in_which_nothing_can_be_critical_is_refused():
     q, p = ds.coordinates(x="m"), ds.parameters(mass=1.0)
     force = {"x": -0.0 * q.x}

@@ -189,6 +189,8 @@ def _asked(system: System, goals: Sequence[str | Goal] | None) -> System:
     mechanical(system)
     if goals is None or not isinstance(system, MechanicalSystem):
         return system
+    if isinstance(goals, str) or not isinstance(goals, Sequence):
+        raise PosingError(f"goals must be a list of constraints, not {goals!r}")
     own = [goal.name for goal in system.goals if isinstance(goal, Goal)]
     for goal in goals:
         if isinstance(goal, str) and goal not in own:

@@ -18,11 +18,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import casadi as ca
 
 from daesolve.dynamics import Dynamics
-from daesolve.linear import solve_definite
+from daesolve.linear import solve_definite, solve_small
 from daesolve.system import MechanicalSystem
 
 
@@ -73,6 +74,30 @@ class DiracEquations:
     def arguments(self) -> list[ca.SX]:
         """Return the symbols of which everything but `constraints` is a function."""
         return [self.t, self.slow, self.multipliers, self.p]
+
+    @cached_property
+    def changing(self) -> ca.SX:
+        """The rate of lambda where R = 0 is kept."""
+        return -solve_small(self.solvability, self.drift)
+
+    def lengthening(self, changing: ca.SX) -> ca.SX:
+        """Return T' along the slow motion, T = |S^1/2 M^-1 S^1/2| the time of the fast motion, s.
+
+        As long as it is small against 1, fast motions are over, or have gone round many times,
+        before they have become slower. Where M becomes singular on the way T' passes 1 before.
+
+        Parameters
+        ----------
+        changing
+            lambda', (m, 1).
+        """
+        inverse = solve_small(self.solvability, ca.SX.eye(self.multipliers.numel()))
+        square = ca.dot(self.inertia @ inverse @ self.inertia, inverse)
+        return ca.jtimes(
+            ca.sqrt(square),
+            ca.vertcat(self.t, self.slow, self.multipliers),
+            ca.vertcat(1, self.rate, changing),
+        )
 
 
 def dirac_equations(

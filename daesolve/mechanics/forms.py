@@ -146,7 +146,7 @@ class PfaffSystem:
         p = dynamics.value_vector(parameter_values(dynamics, check_named("parameters", parameters)))
         if at is None:
             return with_references(dynamics, p, np.zeros(dynamics.x.numel())), None
-        x = consistent_state(dynamics, p, at, time=time).state
+        x = consistent_state(dynamics, p, check_named("state", at), time=time).state
         return with_references(dynamics, p, x), x
 
     def named(self, x: np.ndarray) -> dict[str, float]:

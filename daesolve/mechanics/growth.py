@@ -26,6 +26,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from daesolve.consistency import check_named
 from daesolve.linear import solve_small
 from daesolve.mechanics.forms import (
     PfaffSystem,
@@ -155,7 +156,7 @@ def growth_vector(
     """
     check_numbers(tolerance, time, depth=DEEPEST if depth is None else depth)
     pfaff = PfaffSystem.of(system)
-    p, here = pfaff.numbers(parameters, state, time)
+    p, here = pfaff.numbers(parameters, check_named("state", state), time)
     assert here is not None
     states = [here, *pfaff.random_states(p, 3 * POINTS)]
     fields = _frame(pfaff, states, p, tolerance)
@@ -193,8 +194,8 @@ def growth_vector_report(
     Returns
     -------
     dict
-        The fields of `GrowthVector`, with `regular` and `bracket_generating`; of the singular values
-        None where there is none.
+        The fields of `GrowthVector`, with `regular` and `bracket_generating`; singular values are
+        None where there are none.
     """
     found = growth_vector(system, state, parameters=parameters, time=time)
     return {

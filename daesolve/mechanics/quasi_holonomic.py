@@ -19,13 +19,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
-from daesolve.consistency import check_named, consistent_state, instantaneous, sample_states
+from daesolve.consistency import check_named
 from daesolve.errors import InconsistentStateError, OutOfRangeError, PosingError, is_number
+from daesolve.mechanics.remainder import (
+    largest_remainders,
+    nearest_combination,
+    random_states,
+    told_state,
+)
 from daesolve.mechanics.solved_rates import (
     Substitution,
     check_free_of,
@@ -38,12 +45,6 @@ from daesolve.mechanics.solved_rates import (
 )
 from daesolve.starting import parameter_values
 from daesolve.system import MechanicalSystem
-from daesolve.translation import function_of
-
-CANCELLED = 1e-4
-"""What is smaller than this beside the terms that it is the sum of is measured against these."""
-RANK_TOLERANCE = 1e-9
-"""A singular value of the remaining constraints, rows of unit length, below this counts as zero."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +65,11 @@ class QuasiHolonomic:
         The number of random consistent states that were looked at, and the limit.
     eliminated, by, remaining
         The names of y, of the goals that are solved for y', and of those that remain.
+    state
+        The consistent state that was told by `at`, by name, None where none was.
+    alpha
+        The `coefficients` there. None where no state was told, or where the constraints are not
+        quasi-holonomic, so that there are none.
     substitution
         The expressions.
     values
@@ -80,6 +86,8 @@ class QuasiHolonomic:
     eliminated: tuple[str, ...]
     by: tuple[str, ...]
     remaining: tuple[str, ...]
+    state: Mapping[str, float] | None
+    alpha: Mapping[str, float] | None
     substitution: Substitution = field(repr=False)
     values: np.ndarray = field(repr=False)
 
@@ -98,6 +106,9 @@ class QuasiHolonomic:
         single = [f"{name} {miss:.1e}" for name, miss in self.each_residual.items()]
         lines.append("each by itself, whatever the masses: " + ", ".join(single))
         lines.append("constraints that remain: " + (", ".join(self.remaining) or "none"))
+        if self.alpha:
+            told = [f"{name} {value:.6g}" for name, value in self.alpha.items()]
+            lines.append("alpha at the state told: " + ", ".join(told))
         return "\n".join(lines)
 
     def coefficients(
@@ -125,14 +136,11 @@ class QuasiHolonomic:
         InconsistentStateError, UnknownNameError, OutOfRangeError
             The state or a parameter cannot be.
         """
+        _check_time(time)
         held = self.substitution
         numbers = self.values if parameters is None else _numbers(held, parameters)
-        x = consistent_state(held.dynamics, numbers, state, time=time).state
-        found, _ = instantaneous(held.dynamics, time, x, numbers)
-        parts = held.at(time, x, numbers, found[held.kept])
-        extra = (parts["hamel"] @ parts["momenta"]).ravel()
-        alpha = np.linalg.lstsq(parts["gradients"].T, extra, rcond=RANK_TOLERANCE)[0]
-        return {name: float(value) for name, value in zip(self.remaining, alpha, strict=True)}
+        x = told_state(held, numbers, check_named("state", state), time)
+        return nearest_combination(held, numbers, time, x)
 
 
 def is_quasi_holonomic(
@@ -141,6 +149,7 @@ def is_quasi_holonomic(
     *,
     parameters: Mapping[str, float] | None = None,
     at: Mapping[str, float] | None = None,
+    time: float = 0.0,
     points: int = 20,
     tolerance: float = 1e-9,
 ) -> QuasiHolonomic:
@@ -161,6 +170,8 @@ def is_quasi_holonomic(
     at
         Values by the names of states, near which to look; the others are made consistent. Without
         it the states are random, of order one.
+    time
+        That of this state, s.
     points
         The number of random consistent states. Those where something is not finite are replaced.
     tolerance
@@ -193,19 +204,19 @@ def is_quasi_holonomic(
     >>> bool(ds.is_quasi_holonomic(unicycle, ["phi"]))
     True
     """
-    _check_numbers(points, tolerance)
+    _check_numbers(points, tolerance, time)
     held = substitution(system, eliminate)
     numbers = _numbers(held, parameters)
-    states = _states(held, numbers, at, points)
-    generator = np.random.default_rng(22)
-    missed = [_missed(held, numbers, t, x, generator) for t, x in states]
-    worst = max(together for together, _ in missed)
-    each = np.max([alone for _, alone in missed], axis=0)
+    told = None if at is None else told_state(held, numbers, check_named("at", at), time)
+    states = random_states(held, numbers, told, time, points)
+    worst, each = largest_remainders(held, numbers, states)
     alone = {
         name: bool(miss <= tolerance) for name, miss in zip(held.eliminated, each, strict=True)
     }
+    holds = worst <= tolerance
+    alpha = None if told is None or not holds else nearest_combination(held, numbers, time, told)
     return QuasiHolonomic(
-        holds=worst <= tolerance,
+        holds=holds,
         residual=worst,
         for_every_lagrangian=all(alone.values()),
         each=alone,
@@ -215,6 +226,8 @@ def is_quasi_holonomic(
         eliminated=held.eliminated,
         by=held.by,
         remaining=held.remaining,
+        state=None if told is None else _by_name(held, told),
+        alpha=alpha,
         substitution=held,
         values=numbers,
     )
@@ -226,6 +239,7 @@ def quasi_holonomic_report(
     *,
     parameters: Mapping[str, float] | None = None,
     at: Mapping[str, float] | None = None,
+    time: float = 0.0,
     points: int = 20,
     tolerance: float = 1e-9,
 ) -> dict[str, Any]:
@@ -238,16 +252,23 @@ def quasi_holonomic_report(
     dict
         `eliminated`, `by` and `remaining` (names), `quasi_holonomic`, its `residual`,
         `for_every_lagrangian`, `each` (by coordinate: `for_every_lagrangian`, `residual`),
-        `points`, `tolerance`.
+        `points`, `tolerance`, `state` (that was told, None where none was), and `alpha` (by
+        goal that remains, there; None as well where the constraints are not quasi-holonomic).
     """
-    names = tuple(eliminate) or default_coordinates(system)
+    names = eliminate or default_coordinates(system)
     if not names:
         raise PosingError(
             "no coordinate stands in the constraints with its rate alone and a constant "
             "coefficient: name those that are to be eliminated"
         )
     found = is_quasi_holonomic(
-        system, names, parameters=parameters, at=at, points=points, tolerance=tolerance
+        system,
+        names,
+        parameters=parameters,
+        at=at,
+        time=time,
+        points=points,
+        tolerance=tolerance,
     )
     return {
         "eliminated": list(found.eliminated),
@@ -262,6 +283,8 @@ def quasi_holonomic_report(
         },
         "points": found.points,
         "tolerance": found.tolerance,
+        "state": None if found.state is None else dict(found.state),
+        "alpha": None if found.alpha is None else dict(found.alpha),
     }
 
 
@@ -289,115 +312,59 @@ def default_coordinates(system: MechanicalSystem) -> tuple[str, ...]:
     return tuple(chosen)
 
 
-def _check_numbers(points: int, tolerance: float) -> None:
-    if not isinstance(points, int) or isinstance(points, bool) or points < 1:
+def _by_name(held: Substitution, x: np.ndarray) -> dict[str, float]:
+    return dict(zip(held.dynamics.labels.states, x.tolist(), strict=True))
+
+
+def residual_at_other_parameters(
+    found: QuasiHolonomic, at: Mapping[str, float] | None = None, time: float = 0.0
+) -> float | None:
+    """Return the residual at values of the parameters that differ at random from those judged.
+
+    Parameters
+    ----------
+    found
+        The verdict.
+    at, time
+        As in `is_quasi_holonomic`.
+
+    Returns
+    -------
+    float or None
+        None where there are no parameters, or no state meets the constraints at any such values.
+    """
+    held = found.substitution
+    dynamics, generator = held.dynamics, np.random.default_rng(23)
+    given = dict(zip(dynamics.values, found.values.tolist(), strict=True))
+    for _ in range(3 if len(held.system.parameters) else 0):
+        others = dict(given)
+        for name in held.system.parameters.names:
+            step = generator.uniform(0.1, 0.3) * (abs(given[name]) or 1.0)
+            near = [given[name] + step, given[name] - step]
+            others[name] = next((v for v in near if v in dynamics.ranges[name]), given[name])
+        numbers = dynamics.value_vector(others)
+        try:
+            told = None if at is None else told_state(held, numbers, at, time)
+            states = random_states(held, numbers, told, time, points=5)
+        except InconsistentStateError:
+            continue
+        return largest_remainders(held, numbers, states)[0]
+    return None
+
+
+def _check_numbers(points: int, tolerance: float, time: float) -> None:
+    if not isinstance(points, Integral) or isinstance(points, bool) or points < 1:
         raise OutOfRangeError(f"points is {points!r}, but must be a whole number >= 1")
     if not (is_number(tolerance) and 0.0 < tolerance < 1.0):
         raise OutOfRangeError(f"the tolerance is {tolerance!r}, but must lie between 0 and 1")
+    _check_time(time)
+
+
+def _check_time(time: float) -> None:
+    if not is_number(time):
+        raise OutOfRangeError(f"time is {time!r}, but must be a finite number of s")
 
 
 def _numbers(held: Substitution, parameters: Mapping[str, float] | None) -> np.ndarray:
     values = parameter_values(held.dynamics, check_named("parameters", parameters))
     return held.dynamics.value_vector(values)
-
-
-# -- numbers at random states --------------------------------------------------------------------
-
-
-def _states(
-    held: Substitution, numbers: np.ndarray, at: Mapping[str, float] | None, points: int
-) -> list[tuple[float, np.ndarray]]:
-    """Return random consistent states where everything is finite.
-
-    Raises
-    ------
-    InconsistentStateError
-        There are none.
-    """
-    dynamics = held.dynamics
-    around = None if at is None else consistent_state(dynamics, numbers, at).state
-    numbers = _with_references(held, numbers, around)
-    still = np.zeros(held.velocities.numel())
-
-    def finite(t: float, x: np.ndarray) -> bool:
-        parts = held.at(t, x, numbers, still)
-        return all(bool(np.all(np.isfinite(part))) for part in parts.values())
-
-    found: list[tuple[float, np.ndarray]] = []
-    for count in (points, 2 * points, 4 * points):
-        samples = sample_states(dynamics, numbers, around, count=count, at_rest=0)
-        found = [(t, x) for t, x in samples if finite(t, x)][:points]
-        if len(found) == points:
-            return found
-    if not found:
-        raise InconsistentStateError(
-            "no random state was found that meets the constraints and is finite: tell by at= where "
-            "such states are"
-        )
-    return found
-
-
-def _with_references(
-    held: Substitution, numbers: np.ndarray, around: np.ndarray | None
-) -> np.ndarray:
-    """Return p with the values that invariants on positions are held at: at a state, or unit ones.
-
-    A unit quaternion has the same value wherever one of its coordinates is one, the others zero.
-
-    Raises
-    ------
-    PosingError
-        It is not the same there, and no state was given.
-    """
-    dynamics = held.dynamics
-    p = numbers.copy()
-    for row in dynamics.invariants:
-        if row.on != "positions":
-            continue
-        of = function_of("value", [dynamics.t, dynamics.x, dynamics.p], [row.value], (
-            ["t", "x", "p"], ["value"]))  # fmt: skip
-        units = np.eye(dynamics.x.numel())
-        own = [i for i in range(len(units)) if ca.depends_on(row.value, dynamics.x[i])]
-        places = units[own] if around is None else [around]
-        values = [float(of(0.0, x, numbers)) for x in places]  # pyright: ignore
-        if max(values) - min(values) > 1e-12 * max(1.0, *map(abs, values)):
-            raise PosingError(
-                f"the value that the invariant {row.name!r} is held at is not known: tell a state "
-                "by at="
-            )
-        p[list(dynamics.values).index(f"reference_{row.name}")] = values[0]
-    return p
-
-
-def _missed(
-    held: Substitution, p: np.ndarray, t: float, x: np.ndarray, generator: np.random.Generator
-) -> tuple[float, np.ndarray]:
-    """Return the parts of N and of each [g_i] that are no combination of the df/dw.
-
-    Accelerations, where there are any, are random with f' = 0.
-    """
-    parts = held.at(t, x, p, np.zeros(held.velocities.numel()))
-    gradients, drift = parts["gradients"], parts["drift"].ravel()
-    free = _null_space(gradients)
-    falling = np.linalg.lstsq(gradients, -drift, rcond=RANK_TOLERANCE)[0]
-    parts = held.at(t, x, p, falling + free @ generator.normal(size=free.shape[1]))
-    columns, momenta = parts["hamel"], parts["momenta"].ravel()
-    # |[g_i]| and |p_i|; where the terms cancel, so much of theirs that rounding is small beside.
-    sizes = np.linalg.norm(columns, axis=0)
-    sizes = np.maximum(sizes, CANCELLED * np.linalg.norm(parts["terms"], axis=0))
-    loads = np.maximum(np.abs(momenta), CANCELLED * parts["inertia"].ravel())
-    together = np.linalg.norm(free.T @ (columns @ momenta))
-    alone = np.linalg.norm(free.T @ columns, axis=0)
-    return float(_ratio(together, loads @ sizes)), _ratio(alone, sizes)
-
-
-def _null_space(matrix: np.ndarray) -> np.ndarray:
-    """Return an orthonormal basis of what a matrix takes to zero, as columns."""
-    lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
-    _, singular, directions = np.linalg.svd(matrix / np.where(lengths > 0.0, lengths, 1.0))
-    return directions[int(np.sum(singular > RANK_TOLERANCE)) :].T
-
-
-def _ratio(parts: Any, sizes: Any) -> np.ndarray:
-    """Divide; nothing of nothing is nothing."""
-    return np.divide(parts, sizes, out=np.zeros(np.shape(parts)), where=np.asarray(sizes) > 0.0)

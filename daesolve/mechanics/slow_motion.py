@@ -71,17 +71,21 @@ class Validity:
     grip
         The smallest singular value of M over its typical size: zero where secondary constraints
         follow.
+    lengthening
+        The rate at which the time that the fast motion takes becomes longer or shorter: where it
+        comes to one a run ends, for the slow motion is lost.
     """
 
     kind: Kind
     separation: float
     correction: float
     grip: float
+    lengthening: float
 
     @property
     def holds(self) -> bool:
-        """Whether the fast motion does not grow, and is fast enough."""
-        return self.kind != "invalid" and self.separation <= FAR_APART
+        """Whether the fast motion does not grow, and is and stays fast enough."""
+        return self.kind != "invalid" and max(self.separation, self.lengthening) <= FAR_APART
 
     def __bool__(self) -> bool:
         return self.holds
@@ -106,11 +110,11 @@ class Quantities:
     Parameters
     ----------
     equations
-        Of them.
+        The equations, symbolic.
     """
 
     def __init__(self, equations: DiracEquations) -> None:
-        e = equations
+        self._equations = e = equations
         parts = {
             "velocities": e.velocities,
             "inertia": e.inertia,
@@ -138,6 +142,13 @@ class Quantities:
         for name in ("velocities", "balance", "drift", "carried", "rate"):
             found[name] = found[name].ravel()
         return found
+
+    @cached_property
+    def lengthening(self) -> ca.Function:
+        """(t, x, lambda, p) -> T' as in `DiracEquations`, where M is not singular everywhere."""
+        e = self._equations
+        names = (["t", "x", "multipliers", "p"], ["lengthening"])
+        return function_of("lengthening", e.arguments(), [e.lengthening(e.changing)], names)
 
 
 @dataclass(frozen=True, eq=False)
@@ -292,7 +303,35 @@ class SlowMotion:
             separation=float(np.max(np.abs(slow)) / np.min(np.abs(spectrum.eigenvalues))),
             correction=float(np.sqrt(change @ own @ change / size)) if size > 0.0 else 0.0,
             grip=float(grips(own, found["solvability"])[0][-1] / self.scale),
+            lengthening=self.lengthening(),
         )
+
+    def lengthening(self) -> float:
+        """Return |T'| on the slow manifold, T as in `DiracEquations.lengthening`."""
+        return abs(float(self.quantities.lengthening(self.t, self.slow, self.leading, self.p)))
+
+    def check_slow(self) -> None:
+        """Refuse a place where motions are not near a slow one.
+
+        Raises
+        ------
+        NoSlowManifoldError
+            The fast motion grows, or changes as fast as it goes.
+        """
+        names, spectrum = ", ".join(map(repr, self.names)), self.spectrum()
+        if spectrum.kind == "invalid":
+            growth = float(np.max(np.real(spectrum.eigenvalues)))
+            raise NoSlowManifoldError(
+                f"the fast motion of {names} grows here, by {growth:.3g} 1/s, so that motions "
+                "leave the slow one; start elsewhere, or integrate the full system"
+            )
+        found = self.lengthening()
+        if not found < 1.0:
+            raise NoSlowManifoldError(
+                f"there is no slow motion of {names} here: while the fast one runs its course, "
+                f"the time that it takes changes by {found:.3g} of itself, where less than 1 is "
+                "needed; start elsewhere, or integrate the full system"
+            )
 
 
 def _kind(eigenvalue: complex) -> Kind:

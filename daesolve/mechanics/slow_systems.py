@@ -7,10 +7,15 @@ from dataclasses import replace
 
 import casadi as ca
 
+from daesolve.events import RISING, Event, Stop
 from daesolve.goals import Goal
+from daesolve.linear import is_zero
 from daesolve.mechanics.dirac import DiracEquations
 from daesolve.symbols import SymbolVector, velocity_name
 from daesolve.system import ControlSystem, MechanicalSystem, Output
+
+LOST = "slow_manifold_lost"
+"""The event that ends a run where the fast motion becomes so slow that nothing tells them apart."""
 
 
 def leading_system(
@@ -34,7 +39,8 @@ def leading_system(
         Goal(f"balance_{name}", equations.balance[index], ideal=False)
         for index, name in enumerate(names)
     ]
-    return _posed(full, states, equations.rate, equations.velocities, goals)
+    e = equations
+    return _posed(full, states, e.rate, e.velocities, goals, e.lengthening(e.changing))
 
 
 def added_names(small: Iterable[str]) -> tuple[str, ...]:
@@ -83,7 +89,8 @@ def refined_system(
         for place, index in enumerate(small)
     ]
     rate = written(e.rate + e.neglected, moving)
-    return _posed(full, both, rate, written(e.velocities, moving), goals)
+    lengthening = written(e.lengthening(changing), leading)
+    return _posed(full, both, rate, written(e.velocities, moving), goals, lengthening)
 
 
 def _posed(
@@ -92,6 +99,7 @@ def _posed(
     rate: ca.SX,
     velocities: ca.SX,
     goals: Sequence[Goal],
+    lengthening: ca.SX,
 ) -> ControlSystem:
     """Pose a control system whose last states, the small velocities, change as the goals have it.
 
@@ -101,6 +109,8 @@ def _posed(
         Of the states that are no small velocities.
     velocities
         Those of the full system.
+    lengthening
+        T' as in `DiracEquations`: at 1 a run ends.
     """
     dynamics = full.dynamics
     count = dynamics.position_count
@@ -123,6 +133,9 @@ def _posed(
             dynamics.outputs.items(), labels.output_units, strict=True
         )
     }
+    events = [replace(event, guard=written(event.guards)) for event in dynamics.events]
+    if not is_zero(lengthening):
+        events.append(Event(LOST, lengthening**2 - 1, RISING, Stop()))
     return ControlSystem(
         states,
         ca.vertcat(rate, controls.vector),
@@ -130,6 +143,6 @@ def _posed(
         controls=controls,
         goals=goals,
         discrete=full.discrete,
-        events=[replace(event, guard=written(event.guards)) for event in dynamics.events],
+        events=events,
         outputs=outputs,
     )

@@ -63,7 +63,8 @@ class DiracModel:
     SecondaryConstraintsError
         M is singular at the state.
     NoSlowManifoldError
-        No small velocities balance the forces.
+        No small velocities balance the forces; or, by `start`, the fast motion grows or changes
+        as fast as it goes. Runs that come to such a place end by the event `slow_manifold_lost`.
     UnknownNameError, OutOfRangeError
         A name that nothing carries, or a value that is no number.
     """
@@ -108,9 +109,11 @@ class DiracModel:
         x' = g(x, lambda); without that its errors would be of the first order.
         """
         motion = self._motion(state, parameters, time)
+        motion.check_slow()
         if _checked(order) == 0:
             return _by_name(self.states.names, np.concatenate([motion.slow, motion.leading]))
         motion = motion.after_layer()
+        motion.check_slow()
         found = [motion.slow, motion.refined, motion.leading, motion.changing]
         names = self.states.names + added_names(self.multipliers)
         return _by_name(names, np.concatenate(found))
@@ -406,6 +409,8 @@ def _checked_names(system: MechanicalSystem, small: Iterable[str]) -> tuple[str,
     """
     if isinstance(small, str):
         raise PosingError(f"small must be a list of names, [{small!r}] for a single one")
+    if not isinstance(small, Iterable):
+        raise PosingError(f"small must be a list of names of velocities, not {small!r}")
     names = tuple(small)
     for name in names:
         if name not in system.v:

@@ -255,7 +255,7 @@ def _checked_names(system: MechanicalSystem, eliminate: Sequence[str]) -> tuple[
             f"eliminate must be a list of coordinates, at least one, not {eliminate!r}"
         )
     for name in eliminate:
-        if name not in system.coordinates:
+        if not isinstance(name, str) or name not in system.coordinates:
             raise unknown_name("coordinate", name, system.coordinates.names)
     if len(set(eliminate)) < len(eliminate):
         raise PosingError(f"eliminate names a coordinate twice: {', '.join(eliminate)}")
@@ -344,7 +344,9 @@ def check_free_of(
     auxiliaries = system.auxiliaries
     potential = ca.substitute(ca.SX(system.potential), auxiliaries.vector, auxiliaries.meanings)
     owners = [("the kinetic energy", kinetic_energy(dynamics)), ("the potential", potential)]
-    owners.append(("the kinematics", without_feedback(system, dynamics, dynamics.position_rates)))
+    owners.append(
+        ("a rate in the kinematics", without_feedback(system, dynamics, dynamics.position_rates))
+    )
     owners += [(f"the goal {name!r}", residual) for name, residual in goals.items()]
     owners += [(f"the goal {row.name!r}", row.residual) for row in dynamics.implicit_rows]
     for name in names:

@@ -30,7 +30,11 @@ from daesolve.errors import NotQuasiHolonomicError, PosingError
 from daesolve.events import Event, Reset
 from daesolve.goals import AnyGoal, Expression, Goal, Holonomic, Implicit, Invariant, Relation
 from daesolve.linear import orthogonal_rows, solve_definite, solve_small
-from daesolve.mechanics.quasi_holonomic import QuasiHolonomic, is_quasi_holonomic
+from daesolve.mechanics.quasi_holonomic import (
+    QuasiHolonomic,
+    is_quasi_holonomic,
+    residual_at_other_parameters,
+)
 from daesolve.mechanics.solved_rates import (
     Substitution,
     independent_rows,
@@ -68,6 +72,7 @@ def eliminate(
     gyroscopic: Gyroscopic = "refuse",
     parameters: Mapping[str, float] | None = None,
     at: Mapping[str, float] | None = None,
+    time: float = 0.0,
 ) -> Eliminated:
     """Substitute constraints into the Lagrangian, and map forces and reactions.
 
@@ -79,9 +84,9 @@ def eliminate(
         What to do where the constraints are not quasi-holonomic: "refuse", or "keep" what their
         substitution changes as a force (Voronets' equations). With "keep" it is kept in any case,
         and the multipliers need no correction.
-    parameters, at
-        As in `is_quasi_holonomic`. Where the constraints are not quasi-holonomic for every
-        Lagrangian, the smaller system is right for the masses that they were judged at only.
+    parameters, at, time
+        As in `is_quasi_holonomic`. At other values of the parameters the constraints must be
+        quasi-holonomic as well, for those of the smaller system may vary.
 
     Returns
     -------
@@ -91,7 +96,8 @@ def eliminate(
     Raises
     ------
     NotQuasiHolonomicError
-        The constraints are not quasi-holonomic, and gyroscopic is "refuse".
+        The constraints are not quasi-holonomic, or at these values of the parameters only, and
+        gyroscopic is "refuse".
     PosingError
         Something cannot be carried over; it is named. And as `is_quasi_holonomic`.
 
@@ -99,10 +105,13 @@ def eliminate(
     -----
     A run of the smaller system integrates the eliminated coordinates, and never compares them
     with the holonomic goals among those that were solved: these hold as they do at the start.
+
+    To see what becomes of it without a constraint, leave that out of the given system (`without`)
+    and eliminate anew: constraints that remain are what allowed the substitution.
     """
     if gyroscopic not in get_args(Gyroscopic):
         raise PosingError(f"gyroscopic is {gyroscopic!r}, but must be 'refuse' or 'keep'")
-    report = is_quasi_holonomic(system, eliminate, parameters=parameters, at=at)
+    report = is_quasi_holonomic(system, eliminate, parameters=parameters, at=at, time=time)
     if gyroscopic == "refuse" and not report:
         raise NotQuasiHolonomicError(
             f"{', '.join(report.by)} may not be substituted into the Lagrangian: what this changes "
@@ -112,6 +121,8 @@ def eliminate(
     held = report.substitution
     _check(held)
     corrected = gyroscopic == "refuse"
+    if corrected:
+        _check_parameters(report, at, time)
     goals = _goals(held, corrected)
     meaning = _meaning(held, goals, corrected)
     smaller = _without_outputs(held, goals, meaning, keep=not corrected)
@@ -153,6 +164,23 @@ class _Meaning:
     def output(self, entry: Output) -> Output:
         """Write an output likewise."""
         return (self(entry[0]), entry[1]) if isinstance(entry, tuple) else self(entry)
+
+
+def _check_parameters(report: QuasiHolonomic, at: Mapping[str, float] | None, time: float) -> None:
+    """Refuse what may be substituted for some values of the parameters and not for others.
+
+    Raises
+    ------
+    NotQuasiHolonomicError
+        So it is.
+    """
+    residual = residual_at_other_parameters(report, at, time)
+    if residual is not None and residual > report.tolerance:
+        raise NotQuasiHolonomicError(
+            f"{', '.join(report.by)} may be substituted into the Lagrangian at these values of the "
+            "parameters only, and those of the smaller system may vary: write the values in place "
+            "of the parameters, or take gyroscopic='keep', which is right for all"
+        )
 
 
 def _check(held: Substitution) -> None:
@@ -210,11 +238,19 @@ def _check_reset(held: Substitution, event: Event) -> None:
                 "holds always: leave it out of impose"
             )
     fired = ca.SX.sym("fired", event.count)  # pyright: ignore
+    symbols = dict(zip(held.dynamics.labels.states, ca.vertsplit(held.dynamics.x), strict=True))
+    symbols |= {name: held.system.discrete[name] for name in held.system.discrete.names}
     for name in reset.changes_where(event.name, fired):
         if name in held.rate_names:
             raise PosingError(
                 f"the event {event.name!r} changes {name!r}, which is eliminated: it follows from "
                 "the other velocities"
+            )
+        if reset.impose and ca.depends_on(held.g, symbols[name]):
+            raise PosingError(
+                f"the event {event.name!r} imposes constraints and changes {name!r}, by which "
+                f"{', '.join(held.rate_names)} would jump without an impulse: leave the change "
+                "out, or eliminate less"
             )
 
 

@@ -1,4 +1,4 @@
-"""With which power of a small parameter the models of a problem come near the full one.
+"""How near the reduced models of a problem come to the full one, and whether they hold.
 
 The order is the least-squares slope of log(error) over log(parameter); an error is the largest
 difference from the full model over the samples of a run, from a time on, of any state of a group.
@@ -21,6 +21,8 @@ FULL = "full"
 """The model that the others are compared with."""
 SLOPES = (1, 2)
 """Drawn as guides."""
+MARGIN = 0.2
+"""Left for what the guides are called, relative to the width of the curves."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,9 @@ class Orders:
         axes = figure.add_subplot()
         for number, (name, errors) in enumerate(self.errors.items()):
             label = f"{name} ({self.slopes[name]:.2f})"
-            axes.loglog(self.values, errors, "o-", color=f"C{number}", label=label)
+            # Those that come later are smaller, so that curves which agree are all seen.
+            size = max(9 - 2 * number, 3)
+            axes.loglog(self.values, errors, "o-", color=f"C{number}", markersize=size, label=label)
         ends = np.array([min(self.values), max(self.values)])
         highest = max(errors[self.values.index(ends[1])] for errors in self.errors.values())
         for power in SLOPES:
@@ -69,10 +73,13 @@ class Orders:
             axes.annotate(
                 f"slope {power}",
                 (ends[0], guide[0]),
-                xytext=(0, 6),
+                xytext=(-6, 0),
                 textcoords="offset points",
+                ha="right",
+                va="center",
                 color="0.4",
             )
+        axes.set_xlim(left=ends[0] * (ends[0] / ends[1]) ** MARGIN)
         axes.set_xticks(self.values, [f"{value:g}" for value in self.values])
         axes.minorticks_off()
         axes.set_xlabel(self.parameter)
@@ -162,6 +169,36 @@ def of_model(case: BoundCase, model: str, changes: Mapping[str, Any] | None = No
     """Return a case with another model of its problem, and with changes."""
     named = case.problem.case(case.case.name, model=model, **case.structure, **case.parameters)
     return named.starting({**case.start, **case.initial}).changed(changes or {})
+
+
+def judged(
+    model: ds.DiracModel, state: Mapping[str, float], parameters: Mapping[str, float]
+) -> ds.Answer:
+    """Tell how the fast motion goes on at a state, and whether the reduced models hold there.
+
+    Parameters
+    ----------
+    model
+        The full model, reduced.
+    state, parameters
+        Of the full model.
+    """
+    spectrum = model.fast_spectrum(state, parameters)
+    found = model.validity(state, parameters)
+    return ds.Answer(
+        {
+            "holds": found.holds,
+            "said": str(found),
+            "separation": found.separation,
+            "correction": found.correction,
+            "lengthening": found.lengthening,
+            "fast_eigenvalues": {
+                "real": np.real(spectrum.eigenvalues).tolist(),
+                "imaginary": np.imag(spectrum.eigenvalues).tolist(),
+            },
+            "kinds": list(spectrum.kinds),
+        }
+    )
 
 
 def _whole(

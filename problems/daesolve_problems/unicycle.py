@@ -34,15 +34,21 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import daesolve as ds
 from daesolve.drawing import Camera, Dot, Drawing, Line, Linear, Trace
-from daesolve_problems.cart.shapes import fixed, wheel_above
+from daesolve_problems.vehicles import (
+    Document,
+    draw_paths,
+    fixed,
+    panels_over_time,
+    series,
+    states,
+    wheel_above,
+)
 
 Values = Mapping[str, float]
-Document = Mapping[str, Any]
 
 
 def wheel() -> ds.MechanicalSystem:
@@ -106,7 +112,7 @@ def drawing(document: Document) -> Drawing:
     radius = numbers["wheel_radius"]
     normal, tangential = numbers["centre_normal"], numbers["centre_tangential"]
     centre = fixed(contact, axle, normal, tangential)
-    state = _states(document)
+    state = states(document)
     rates = {
         "x_dot": -np.sin(state["psi"]) * state["v_tau"],
         "y_dot": np.cos(state["psi"]) * state["v_tau"],
@@ -126,74 +132,48 @@ def drawing(document: Document) -> Drawing:
 
 def paths(document: Document) -> Figure:
     """Draw the paths of the contact and of the mass centre."""
-    state, numbers = _states(document), document["parameters"]
+    state, numbers = states(document), document["parameters"]
     contact = state["x"] + 1j * state["y"]
     arm = complex(numbers["centre_normal"], numbers["centre_tangential"])
-    figure = Figure(figsize=(6.0, 4.5), layout="constrained")
-    axes = figure.add_subplot()
     centre = contact + arm * np.exp(1j * state["psi"])
-    for place, label in ((contact, "contact"), (centre, "mass centre")):
-        (line,) = axes.plot(place.real, place.imag, linewidth=1.2, label=label)
-        axes.plot(place.real[:1], place.imag[:1], "o", markersize=4, color=line.get_color())
-    axes.set_aspect("equal", adjustable="datalim")
-    axes.set_xlabel("x (m)")
-    axes.set_ylabel("y (m)")
-    axes.legend()
-    return figure
+    return draw_paths({"contact": contact, "mass centre": centre})
 
 
 def velocities(document: Document) -> Figure:
     """Draw u and omega, scaled so that u^2 + omega^2 is the energy; and how it is kept."""
-    state, numbers = _states(document), document["parameters"]
+    state, numbers = states(document), document["parameters"]
     mass = numbers["mass"] + numbers["wheel_inertia"] / numbers["wheel_radius"] ** 2
     offset = numbers["mass"] * numbers["centre_normal"] / mass
     moment = numbers["inertia_about_contact"] - mass * offset**2
-    energy = _series(document["outputs"]["energy"])
-    figure, (above, below) = _over_time(document)
+    energy = series(document, "outputs", "energy")
+    figure, (above, below) = panels_over_time(2)
     for values, label in (
         (np.sqrt(mass / 2.0) * (state["v_tau"] + offset * state["omega"]), "√(M/2) u"),
         (np.sqrt(moment / 2.0) * state["omega"], "√(J̃/2) ω"),
     ):
-        above.plot(_series(document["times"]), values, linewidth=1.2, label=label)
+        above.plot(series(document, "times"), values, linewidth=1.2, label=label)
     above.set_ylabel("√J")
     above.legend()
-    below.plot(_series(document["times"]), energy - energy[0], linewidth=0.8)
+    below.plot(series(document, "times"), energy - energy[0], linewidth=0.8)
     below.set_ylabel("E − E₀ (J)")
     return figure
 
 
 def forces(document: Document) -> Figure:
     """Draw the forces of the ground, and what the blade of the sleigh bears along the axle."""
-    state, numbers = _states(document), document["parameters"]
+    state, numbers = states(document), document["parameters"]
     lever = numbers["wheel_inertia"] / numbers["wheel_radius"]
     swept = -lever * state["omega"] * state["v_tau"] / numbers["wheel_radius"]
-    times = _series(document["times"])
-    figure, (above, below) = _over_time(document)
-    along = _series(document["reactions"]["skate"])
+    times = series(document, "times")
+    figure, (above, below) = panels_over_time(2)
+    along = series(document, "reactions", "skate")
     above.plot(times, along, linewidth=1.2, label="on the wheel")
     above.plot(times, along + swept, "--", linewidth=1.2, label="on a blade")
     above.set_ylabel("along the axle (N)")
     above.legend()
-    below.plot(times, _series(document["reactions"]["rolling"]), linewidth=1.2)
+    below.plot(times, series(document, "reactions", "rolling"), linewidth=1.2)
     below.set_ylabel("across the axle (N)")
     return figure
-
-
-def _over_time(document: Document) -> tuple[Figure, list[Axes]]:
-    figure = Figure(figsize=(8.0, 3.0), layout="constrained")
-    panels = list(figure.subplots(1, 2))
-    for axes in panels:
-        axes.set_xlabel("t (s)")
-        axes.margins(x=0.01)
-    return figure, panels
-
-
-def _states(document: Document) -> dict[str, np.ndarray]:
-    return {name: _series(values) for name, values in document["states"].items()}
-
-
-def _series(entries: Any) -> np.ndarray:
-    return np.array(entries, dtype=float)
 
 
 problem = ds.Problem(

@@ -161,13 +161,17 @@ def particle(g: Rate, *rest: Rate) -> Solved:
 # -- discs ---------------------------------------------------------------------------------------
 
 
-def vertical_disc(*, ahead: float = 0.0, names: tuple[str, ...] = ("x", "y")) -> Solved:
+def vertical_disc(*, ahead: float | None = 0.0, names: tuple[str, ...] = ("x", "y")) -> Solved:
+    """A disc whose mass centre is ahead of its contact, by a parameter that is zero if None."""
+    p = ds.parameters(ahead=(0.0, "m"))
+    ahead = p.ahead if ahead is None else ahead
     q = ds.coordinates(x="m", y="m", theta=ds.ANGLE, phi=ds.ANGLE)
     c, s = ca.cos(q.theta), ca.sin(q.theta)
     x_dot, y_dot = q.dot.x - ahead * s * q.dot.theta, q.dot.y + ahead * c * q.dot.theta
     slips = {"x": q.dot.x - 0.7 * c * q.dot.phi, "y": q.dot.y - 0.7 * s * q.dot.phi}
     system = ds.MechanicalSystem(
         q,
+        p,
         kinetic=0.6 * (x_dot**2 + y_dot**2) + 0.2 * q.dot.theta**2 + 0.3 * q.dot.phi**2,
         goals=[
             ds.Nonholonomic(f"{'solved' if name in names else 'rolling'}_{name}", slip)

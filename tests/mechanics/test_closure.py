@@ -204,6 +204,8 @@ def test_requests_that_cannot_be_are_refused():
         no_slip_closure(system, points=0)
     with pytest.raises(PosingError, match="'norm', but it is stationary"):
         no_slip_closure(tables.ball((0.2, 0.2, 0.2), rubber=True).system)
+    with pytest.raises(PosingError, match="goals must be a list of constraints, not 'skate_1'"):
+        no_slip_closure(two_skates(), "skate_1")
     with pytest.raises(PosingError, match="goals must be names"):
         no_slip_closure(system, [ds.Invariant("kept", q.y)])
     with pytest.raises(PosingError, match=r"'creep' is not linear in the velocities"):

@@ -252,6 +252,8 @@ def test_the_report_is_plain():
 
 def test_requests_that_cannot_be_are_refused():
     system = two_skates()
+    with pytest.raises(OutOfRangeError, match="state must be a mapping of names to values"):
+        growth_vector(two_skates(), [0.3, 0.2])
     with pytest.raises(OutOfRangeError, match="depth is 0"):
         growth_vector(system, {}, depth=0)
     with pytest.raises(OutOfRangeError, match="tolerance is 2"):

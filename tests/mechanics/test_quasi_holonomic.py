@@ -33,12 +33,13 @@ from .tables import (
     same_state,
     turntable,
     unicycle,
+    unicycle_in_quasi_velocities,
     vehicle,
     vertical_disc,
 )
 
 
-def difference(solved, count=5):
+def difference(solved, count=3):
     """How far the accelerations are from those after the substitution, relative to the motion."""
     full, substituted = solved.system.dynamics, solved.substituted().dynamics
     values = substituted.value_vector({})
@@ -267,19 +268,7 @@ def test_alpha_at_other_parameters_and_a_state_that_is_told_in_part():
 
 
 def test_masses_that_make_it_hold_by_chance_are_found_out_by_others():
-    q = ds.coordinates(x="m", y="m", theta=ds.ANGLE, phi=ds.ANGLE)
-    p = ds.parameters(ahead=(0.0, "m"))
-    c, s = ca.cos(q.theta), ca.sin(q.theta)
-    x_dot, y_dot = q.dot.x - p.ahead * s * q.dot.theta, q.dot.y + p.ahead * c * q.dot.theta
-    disc = ds.MechanicalSystem(
-        q,
-        p,
-        kinetic=(x_dot**2 + y_dot**2 + q.dot.theta**2 + q.dot.phi**2) / 2,
-        goals=[
-            ds.Nonholonomic("along", q.dot.x - c * q.dot.phi),
-            ds.Nonholonomic("across", q.dot.y - s * q.dot.phi),
-        ],
-    )
+    disc = vertical_disc(ahead=None).system
     balanced = is_quasi_holonomic(disc, ["x", "y"])
     assert balanced
     assert not balanced.for_every_lagrangian
@@ -364,10 +353,64 @@ def test_the_verdict_can_be_read_and_stored():
     report = quasi_holonomic_report(solved.system)
     assert report["eliminated"] == ["phi"]
     assert report["quasi_holonomic"] is True
+    assert report["alpha"] is None
     assert json.loads(json.dumps(report)) == report
     skidding = str(is_quasi_holonomic(unicycle(skate=False).system, ["phi"]))
     assert "not quasi-holonomic" in skidding
     assert "constraints that remain: none" in skidding
+
+
+def test_alpha_is_told_at_the_state_that_is():
+    solved, state = unicycle_in_quasi_velocities(), {"v_tau": -0.9, "omega": 0.7}
+    found = is_quasi_holonomic(solved.system, ["phi"], at=state)
+    alpha = SPIN * 0.9 * 0.7 / RADIUS**2
+    assert found.alpha == pytest.approx({"skate": alpha}, rel=1e-12)
+    assert str(found).splitlines()[-1] == f"alpha at the state told: skate {alpha:.6g}"
+    assert found.state["spin"] == pytest.approx(0.9 / RADIUS, rel=1e-14)
+    report = quasi_holonomic_report(solved.system, at=state)
+    assert (report["state"], report["alpha"]) == (found.state, found.alpha)
+    assert json.loads(json.dumps(report)) == report
+    for skate, expected in ((True, {"skate": 0.0}), (False, None)):
+        one = unicycle(skate=skate)
+        assert is_quasi_holonomic(one.system, ["phi"], at={}, points=3).alpha == expected
+
+
+def test_alpha_of_goals_that_do_not_take_part_is_zero():
+    """The other wheel of the pair and the other pair."""
+    solved = vehicle()
+    state = {"v_2": 1.0, "psi_dot": 0.4, "theta_dot_0": -0.1}
+    alpha = is_quasi_holonomic(solved.system, solved.eliminated[:1], at=state).alpha
+    assert [name for name, value in alpha.items() if value != 0.0] == ["skate_0"]
+
+
+def test_alpha_is_not_told_where_the_constraints_cannot_be_solved():
+    q = ds.coordinates(x="m", y="m", z="m")
+    system = ds.MechanicalSystem(
+        q,
+        kinetic=(q.dot.x**2 + q.dot.y**2 + q.dot.z**2) / 2,
+        goals=[
+            ds.Nonholonomic("solved", q.x * q.dot.y - q.dot.z),
+            ds.Nonholonomic("tie", q.dot.z - q.dot.x),
+        ],
+    )
+    assert is_quasi_holonomic(system, ["y"], at={"x": 1.0}).alpha == {"tie": 0.0}
+    with pytest.raises(InconsistentStateError, match="solved cannot be solved for the rates of y"):
+        is_quasi_holonomic(system, ["y"], at={"x": 0.0})
+
+
+def test_the_time_of_a_state_counts_where_constraints_move():
+    q = ds.coordinates(x="m", y="m", z="m")
+    system = ds.MechanicalSystem(
+        q,
+        kinetic=(q.dot.x**2 + q.dot.y**2 + q.dot.z**2) / 2,
+        goals=[
+            ds.Nonholonomic("solved", q.dot.y - q.x * q.dot.z),
+            ds.Holonomic("lift", q.z - time),
+        ],
+    )
+    with pytest.raises(InconsistentStateError, match="'lift'"):
+        is_quasi_holonomic(system, ["y"], at={"z": 2.0})
+    assert is_quasi_holonomic(system, ["y"], at={"z": 2.0}, time=2.0).residual > 1e-2
 
 
 def test_coordinates_that_one_would_eliminate():
@@ -463,12 +506,17 @@ def test_systems_and_names_that_cannot_be_asked_about():
         is_quasi_holonomic(newton, ["y"])
     with pytest.raises(UnknownNameError, match="phi"):
         is_quasi_holonomic(solved.system, ["fi"])
+    with pytest.raises(UnknownNameError, match="phi"):
+        is_quasi_holonomic(solved.system, [["phi"]])
+    with pytest.raises(PosingError, match="a list"):
+        quasi_holonomic_report(solved.system, "phi")
     for names, words in (([], "at least one"), ("phi", "a list"), (["phi", "phi"], "twice")):
         with pytest.raises(PosingError, match=words):
             is_quasi_holonomic(solved.system, names)
     with pytest.raises(PosingError, match="no coordinate would be left"):
         is_quasi_holonomic(solved.system, ["x", "y", "psi", "phi"])
-    for wrong in ({"points": 0}, {"points": 2.5}, {"tolerance": 0.0}, {"parameters": {"x": 1.0}}):
+    for wrong in ({"points": 0}, {"points": 2.5}, {"tolerance": 0.0}, {"parameters": {"x": 1.0}},
+                  {"at": 5}, {"time": "now"}, {"time": np.nan}):  # fmt: skip
         with pytest.raises((OutOfRangeError, UnknownNameError)):
             is_quasi_holonomic(solved.system, ["phi"], **wrong)
 

@@ -8,6 +8,7 @@ from daesolve_problems.gyroscope import problem
 from daesolve_problems.gyroscope.models import ANGLES, SMALL, reduction
 from typer.testing import CliRunner
 
+import daesolve as ds
 from daesolve.cli.app import app
 from daesolve.drawing import Dot, evaluate, from_json
 from daesolve.errors import OutOfRangeError, SecondaryConstraintsError
@@ -252,6 +253,21 @@ def test_the_drawing_points_the_rotor_s_axis_where_it_is(model):
         assert spinning == [run["gamma"][index]]
     (figure,) = [draw(stored) for draw in problem.figures.values()]
     np.testing.assert_array_equal(figure.axes[0].lines[0].get_ydata(), run["beta"])
+
+
+def test_the_full_model_asks_for_velocities_where_there_is_no_precession():
+    with pytest.raises(SecondaryConstraintsError, match="give both alpha_dot and beta_dot"):
+        problem.case("on-manifold", momentum=0.0).solve(0.1)
+    kicked = problem.case("nutation", momentum=0.0).solve(0.1)
+    assert kicked.outcome is ds.Outcome.COMPLETED
+
+
+@pytest.mark.parametrize("model", ["dirac", "refined"])
+def test_a_motion_into_gimbal_lock_ends_by_an_event(model):
+    run = problem.case("on-manifold", model=model).solve(3.0, initial={"beta": 1.3})
+    assert run.outcome is ds.Outcome.STOPPED_BY_EVENT
+    assert "'slow_manifold_lost'" in run.message
+    assert 1.35 < run["beta"][-1] < 1.45  # cos^3 beta is about eps
 
 
 def call(*words):

@@ -237,6 +237,30 @@ def test_saturated_creep_that_cannot_hold_the_forces_is_refused_by_the_reduced_m
     assert run["slip_y"][0] == pytest.approx(pushed[1] / np.sqrt(1 - pushed @ pushed), rel=1e-10)
 
 
+@pytest.mark.parametrize("model", ["dirac", "refined"])
+def test_a_motion_on_which_forces_come_to_exceed_saturated_creep_stops_before(model):
+    growing = {"force_mean": 1.4, "moment_amplitude": 1.6}
+    case = problem.case("forced", model=model, creep="saturated", **growing)
+    run = case.solve(solver=ds.Dop853())
+    assert run.outcome is ds.Outcome.STOPPED_BY_EVENT
+    assert [event.name for event in run.events] == ["slow_manifold_lost"]
+    phase = 0.7 * run.end_time
+    force, moment = 1.4 + 0.5 * np.cos(phase), 0.2 + 1.6 * np.sin(phase)
+    assert 3.6 < force**2 + moment**2 < 4.0
+
+
+def test_validity_is_asked_for():
+    told = problem.case("forced", eps=1.2).analyse("validity").values
+    assert told["holds"] is False
+    assert told["separation"] == pytest.approx(0.6, rel=1e-12)  # slow rates of 1, fast ones of 2/e
+    assert told["fast_eigenvalues"]["real"] == pytest.approx([-2 / 1.2] * 2, rel=1e-12)
+
+
+def test_a_root_locus_of_another_case_is_not_taken_for_what_was_set():
+    with pytest.raises(OutOfRangeError, match="'eps' would not count"):
+        problem.case("forced", eps=0.02).analyse("root-locus")
+
+
 @settings(derandomize=True, max_examples=30)
 @given(st.floats(-1e6, 1e6), st.floats(-1e6, 1e6))
 def test_saturated_creep_opposes_the_slip_and_stays_below_friction(along, across):

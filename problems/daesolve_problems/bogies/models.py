@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import casadi as ca
 
 import daesolve as ds
-from daesolve.symbols import SymbolVector
+from daesolve.symbols import DifferentiableVector, Parameters, SymbolVector
 from daesolve_problems.bogies.reduction import Turned, square_of_speed
 
 Named = Mapping[str, ca.SX] | SymbolVector
@@ -86,11 +85,11 @@ def reduced() -> ds.ControlSystem:
     )
 
 
-def _coordinates() -> Any:
+def _coordinates() -> DifferentiableVector:
     return ds.coordinates(x="m", y="m", psi=ds.ANGLE, theta_1=ds.ANGLE, theta_2=ds.ANGLE)
 
 
-def _parameters() -> Any:
+def _parameters() -> Parameters:
     return ds.parameters(
         mass=(3.0, "kg", ds.POSITIVE),
         centre=(0.2, "m"),
@@ -107,7 +106,7 @@ def _carried(psi: ca.SX, v: Named) -> ca.SX:
     return ca.vertcat(cosine * v["v_1"] - sine * v["v_2"], sine * v["v_1"] + cosine * v["v_2"])
 
 
-def _slips(q: Named, p: Any, v: Named) -> list[ca.SX]:
+def _slips(q: Named, p: Parameters, v: Named) -> list[ca.SX]:
     """Return the velocities of the pivots along the normals of the skates."""
     return [
         (v["v_1"] - arm * v["psi_dot"]) * ca.cos(angle) + v["v_2"] * ca.sin(angle)
@@ -115,7 +114,7 @@ def _slips(q: Named, p: Any, v: Named) -> list[ca.SX]:
     ]
 
 
-def _kinetic(p: Any, v: Named) -> ca.SX:
+def _kinetic(p: Parameters, v: Named) -> ca.SX:
     """Return T; `inertia` contains that of both bogies."""
     turning = sum((v["psi_dot"] + v[f"theta_dot_{k}"]) ** 2 for k in (1, 2))
     return (p.mass * square_of_speed(p, v) + p.bogie_inertia * turning) / 2
@@ -130,7 +129,7 @@ def _resultant(q: Named, forces: Sequence[ca.SX]) -> ca.SX:
     )
 
 
-def _push(x: Any, p: Any, v: Named) -> ca.SX:
+def _push(x: SymbolVector, p: Parameters, v: Named) -> ca.SX:
     """Return the mass times the acceleration of its centre, in the axes of the frame."""
     angles = ca.vertcat(x.theta_1, x.theta_2)
     rates = ca.vertcat(v["theta_dot_1"], v["theta_dot_2"])

@@ -11,12 +11,13 @@ from matplotlib.figure import Figure
 
 import daesolve as ds
 from daesolve.drawing import Dot, Drawing, Line, Linear, Point, Polar, Shape, Trace
-from daesolve_problems.bogies.theory import LocalTheory
+from daesolve_problems.bogies.theory import NEAR, LocalTheory
 
 Document = Mapping[str, Any]
 ANGLES = ("theta_1", "theta_2")
 FORCES = {"skate_1": "C0-", "skate_2": "C1--", "resultant": "C3-"}
 QUARTER = math.pi / 2
+SMALL: dict[str, Any] = {"frameon": False, "fontsize": "x-small"}
 HALF_SKATE = 0.25
 """Half the length of a drawn skate, in distances of the bogies."""
 
@@ -47,8 +48,8 @@ def motion_and_integrals(document: Document) -> Figure:
     rates.set_ylabel("rate of turn (rad/s)")
     kept.set_ylabel("change since the start")
     kept.set_xlabel("t (s)")
-    for axes in (rates, kept):
-        axes.legend(frameon=False, fontsize="small")
+    rates.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=3, **SMALL)
+    kept.legend(**SMALL)
     return figure
 
 
@@ -96,7 +97,8 @@ def _forces(
 ) -> Figure:
     """Draw sizes of forces, logarithmic, over the time from the sample nearest to degeneracy.
 
-    The time is logarithmic as well on both sides, from about where the distance has doubled.
+    Where that is near, the time is logarithmic as well on both sides, from about where the
+    distance has doubled.
     """
     distance = np.hypot(*np.cos(angles))
     nearest = int(np.nanargmin(distance))
@@ -108,7 +110,7 @@ def _forces(
         size = np.abs(force)
         shown = np.where(size > 0.0, size, np.nan)
         axes.plot(away, shown, FORCES[name], label=name)
-    if far.size:
+    if far.size and distance[nearest] < NEAR:
         axes.set_xscale("symlog", linthresh=10.0 ** math.ceil(math.log10(np.min(far))))
     axes.set_yscale("log")
     axes.set_xlabel(f"time from t = {times[nearest]:.4g} s (s)")
@@ -131,7 +133,7 @@ def drawing(document: Document) -> Drawing:
             Polar(pivot, length, Linear({"psi": 1.0, f"theta_{k}": 1.0}, way))
             for way in (QUARTER, -QUARTER)
         )
-        shapes.append(Line([along, back], role="accent", label=f"skate {k}"))
+        shapes.append(Line([along, back], role="accent", label="skates" * (k == 1)))
     mass_centre = Polar(centre, "centre", "psi")
     shapes += [Line([centre, mass_centre], role="detail"), Dot(mass_centre, label="mass centre")]
     return Drawing(shapes, x_label="x (m)", y_label="y (m)")

@@ -9,10 +9,7 @@ from daesolve.errors import OutOfRangeError
 from daesolve.problem import BoundCase
 from daesolve_problems.bogies.pictures import passing, sides
 from daesolve_problems.bogies.reduction import check
-from daesolve_problems.bogies.theory import LocalTheory, Root
-
-NEAR = 0.1
-"""cos theta_1 and cos theta_2 at the start up to which `passage` takes it for a near miss."""
+from daesolve_problems.bogies.theory import NEAR, LocalTheory, Root
 
 
 def degeneracy(case: BoundCase) -> ds.Answer:

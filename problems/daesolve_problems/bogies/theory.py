@@ -27,6 +27,9 @@ from scipy.optimize import brentq
 from daesolve.errors import OutOfRangeError
 from daesolve_problems.bogies.reduction import central_square
 
+NEAR = 0.1
+"""The distance |cos theta_k| up to which the leading terms are looked at."""
+
 
 @dataclass(frozen=True)
 class Root:

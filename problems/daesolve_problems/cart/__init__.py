@@ -1,7 +1,7 @@
 """A cart on two wheel pairs, which is a sleigh on two skates.
 
 `models` has the equations with wheels and with skates, `starting` where the cart starts, `pictures`
-and `shapes` what it looks like.
+what it looks like.
 """
 
 from __future__ import annotations

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from daesolve.drawing import Camera, Dot, Drawing, Line, Linear, Point, Shape, Trace
 from daesolve_problems.cart.models import PAIRS, SIDES, WHEELS
-from daesolve_problems.cart.shapes import fixed, wheel_above
 from daesolve_problems.cart.starting import rolling
+from daesolve_problems.vehicles import (
+    Document,
+    draw_paths,
+    fixed,
+    panels_over_time,
+    series,
+    states,
+    wheel_above,
+)
 
-Document = Mapping[str, Any]
 ORIGIN = ("x", "y")
 FRAME = Linear({"psi": 1.0})
 SIGHT = 2.6
@@ -28,9 +33,11 @@ def drawing(document: Document) -> Drawing:
     shapes: list[Shape] = [Trace(ORIGIN, label="path of the origin")]
     for k, pivot in pivots.items():
         shapes += _pair(numbers, k, pivot)
+    centre = _on_frame(numbers, "frame_centre_x", "frame_centre_y")
     shapes += [
         Line([pivots[1], ORIGIN, pivots[2]], role="accent", label="frame"),
-        Dot(_on_frame(numbers, "frame_centre_x", "frame_centre_y"), label="its mass centre"),
+        Line([ORIGIN, centre], role="detail"),
+        Dot(centre, label="its mass centre"),
     ]
     shapes += [Dot(pivot, role="accent") for pivot in pivots.values()]
     extent = max(
@@ -62,7 +69,7 @@ def _pair(numbers: Mapping[str, float], k: int, pivot: Point) -> list[Shape]:
 
 def _rates(document: Document) -> dict[str, np.ndarray]:
     """Return the rates by which the place of the origin is interpolated."""
-    state = _states(document)
+    state = states(document)
     cosine, sine = np.cos(state["psi"]), np.sin(state["psi"])
     return {
         "x_dot": cosine * state["v_1"] - sine * state["v_2"],
@@ -75,64 +82,54 @@ def _rates(document: Document) -> dict[str, np.ndarray]:
 
 def paths(document: Document) -> Figure:
     """Draw the paths of the frame's origin and of the middles of the axles."""
-    state, numbers = _states(document), document["parameters"]
-    figure, (axes,) = _panels(1, 1, (6.0, 5.0))
+    state, numbers = states(document), document["parameters"]
     places = {"origin": state["x"] + 1j * state["y"]}
     for k in PAIRS:
         pivot = complex(numbers[f"pivot_x_{k}"], numbers[f"pivot_y_{k}"])
         axle = complex(numbers[f"axle_centre_n_{k}"], numbers[f"axle_centre_tau_{k}"])
         turned = pivot + axle * np.exp(1j * state[f"theta_{k}"])
         places[f"axle {k}"] = places["origin"] + turned * np.exp(1j * state["psi"])
-    for label, place in places.items():
-        (line,) = axes.plot(place.real, place.imag, linewidth=1.2, label=label)
-        axes.plot(place.real[:1], place.imag[:1], "o", markersize=4, color=line.get_color())
-    axes.set_aspect("equal", adjustable="datalim")
-    axes.set_xlabel("x (m)")
-    axes.set_ylabel("y (m)")
-    axes.legend()
-    return figure
+    return draw_paths(places)
 
 
 def energies(document: Document) -> Figure:
     """Draw the energy with the work of the torques, and what they fail to balance."""
-    times = _series(document["times"])
-    energy = _series(document["outputs"]["energy"])
-    work = _series(document["outputs"].get("work", np.zeros_like(times)))
-    figure, (above, below) = _panels(1, 2, (8.0, 2.6))
+    times = series(document, "times")
+    energy = series(document, "outputs", "energy")
+    metered = "work" in document["outputs"]
+    work = series(document, "outputs", "work") if metered else np.zeros_like(times)
+    figure, (above, below) = panels_over_time(2, 2.6)
     above.plot(times, energy, linewidth=1.2, label="T + V")
     above.plot(times, work, linewidth=1.2, label="work of the torques")
     above.set_ylabel("J")
     above.legend()
     below.plot(times, energy - energy[0] - work, linewidth=0.8)
     below.set_ylabel("E − E₀ − work (J)")
-    _over_time(above, below)
     return figure
 
 
 def forces(document: Document) -> Figure:
     """Draw the force of the ground along each axle, and what a skate in its place would bear."""
-    times = _series(document["times"])
-    figure, panels = _panels(1, 2, (8.0, 3.0))
+    times = series(document, "times")
+    figure, panels = panels_over_time(2)
     for k, axes in zip(PAIRS, panels, strict=True):
-        force = _series(document["reactions"][f"skate_{k}"])
+        force = series(document, "reactions", f"skate_{k}")
         axes.plot(times, force, linewidth=1.2, label="on the wheels")
         axes.plot(times, force + _swept(document, k), "--", linewidth=1.2, label="on a skate")
         axes.set_ylabel(f"along axle {k} (N)")
         axes.legend()
-    _over_time(*panels)
     return figure
 
 
 def rolling_forces(document: Document) -> Figure:
     """Draw the force of the ground on each wheel across its axle."""
-    times = _series(document["times"])
-    figure, (axes,) = _panels(1, 1, (8.0, 3.0))
+    times = series(document, "times")
+    figure, (axes,) = panels_over_time(1)
     for name in WHEELS:
-        force = _series(document["reactions"][f"rolling_{name}"])
+        force = series(document, "reactions", f"rolling_{name}")
         axes.plot(times, force, linewidth=1.2, label=name.replace("_", "."))
     axes.set_ylabel("across the axle (N)")
     axes.legend(title="wheel")
-    _over_time(axes)
     return figure
 
 
@@ -147,27 +144,8 @@ FIGURES = {
 
 def _swept(document: Document, k: int) -> np.ndarray:
     """Return omega_k (phi_k_1' + phi_k_2') i_k / h_k, N."""
-    state, numbers = _states(document), document["parameters"]
+    state, numbers = states(document), document["parameters"]
     spins = rolling(state, numbers, k)
     turning = state["psi_dot"] + state[f"theta_dot_{k}"]
     lever = numbers[f"wheel_inertia_{k}"] / numbers[f"wheel_radius_{k}"]
     return turning * sum(spins.values()) * lever
-
-
-def _states(document: Document) -> dict[str, np.ndarray]:
-    return {name: _series(values) for name, values in document["states"].items()}
-
-
-def _panels(rows: int, columns: int, size: tuple[float, float]) -> tuple[Figure, list[Axes]]:
-    figure = Figure(figsize=size, layout="constrained")
-    return figure, list(figure.subplots(rows, columns, squeeze=False).ravel())
-
-
-def _over_time(*panels: Axes) -> None:
-    for axes in panels:
-        axes.set_xlabel("t (s)")
-        axes.margins(x=0.01)
-
-
-def _series(entries: Any) -> np.ndarray:
-    return np.array(entries, dtype=float)

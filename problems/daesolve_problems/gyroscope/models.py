@@ -10,6 +10,7 @@ from typing import Any
 import casadi as ca
 
 import daesolve as ds
+from daesolve.errors import SecondaryConstraintsError
 from daesolve.symbols import DifferentiableVector, Parameters
 
 ANGLES = ("alpha", "beta")
@@ -72,7 +73,23 @@ def refined() -> ds.ControlSystem:
 def full_start(
     given: Mapping[str, float], parameters: Mapping[str, float], structure: Mapping[str, Any]
 ) -> dict[str, float]:
-    """Let the rotor have its momentum, and rings without a velocity that of the precession."""
+    """Let the rotor have its momentum, and rings without a velocity that of the precession.
+
+    Raises
+    ------
+    SecondaryConstraintsError
+        Nothing determines the precession.
+    """
+    try:
+        return _precessing(given, parameters)
+    except SecondaryConstraintsError as error:
+        raise SecondaryConstraintsError(
+            "without spin and in gimbal lock nothing determines the precession with which the "
+            "rings would start: give both alpha_dot and beta_dot"
+        ) from error
+
+
+def _precessing(given: Mapping[str, float], parameters: Mapping[str, float]) -> dict[str, float]:
     start = dict(given)
     if not all(name in start for name in SMALL):
         slow = reduction().on_slow_manifold(_spun(start, parameters), parameters, order=0)
@@ -90,11 +107,11 @@ def dirac_start(
     given: Mapping[str, float], parameters: Mapping[str, float], structure: Mapping[str, Any]
 ) -> dict[str, float]:
     """Keep the angles, and leave the velocities to the precession."""
-    return reduction().start(full_start(given, parameters, structure), parameters, order=0)
+    return reduction().start(_precessing(given, parameters), parameters, order=0)
 
 
 def refined_start(
     given: Mapping[str, float], parameters: Mapping[str, float], structure: Mapping[str, Any]
 ) -> dict[str, float]:
     """Move the angles by what the fast motion from the given velocities does to them."""
-    return reduction().start(full_start(given, parameters, structure), parameters, order=1)
+    return reduction().start(_precessing(given, parameters), parameters, order=1)

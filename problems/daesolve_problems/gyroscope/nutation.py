@@ -90,20 +90,19 @@ def guiding_centre(case: BoundCase) -> ds.Answer:
     if case.full_parameters["damping"] > 0.0:
         raise OutOfRangeError("nutation dies out with damping: set damping to 0")
     at = np.linspace(0.0, case.case.until, SAMPLES)
-    errors: dict[str, list[float]] = {"refined": [], "refined, with drift": []}
-    figure = Figure()
-    for eps in EPS:
-        centre, runs = _followed(case.changed({"eps": eps}), at)
-        for name, run in runs.items():
-            off = [np.max(np.abs(run[angle] - centre[f"centre_{angle}"])) for angle in ANGLES]
-            errors[name].append(float(max(off)))
-        if eps == EPS[0]:
-            figure = _drawn(centre, runs)
-    found = Orders("eps", EPS, {name: tuple(row) for name, row in errors.items()})
+    followed = [_followed(case.changed({"eps": eps}), at) for eps in EPS]
+    largest, runs = followed[0]
+    errors = {name: tuple(_off(moved[name], centre) for centre, moved in followed) for name in runs}
+    found = Orders("eps", EPS, errors)
     return ds.Answer(
         {"until": case.case.until} | found.told(),
-        {"orders": found.figure(), "guiding centre": figure},
+        {"orders": found.figure(), "guiding centre": _drawn(largest, runs)},
     )
+
+
+def _off(run: ds.Trajectory, centre: ds.Trajectory) -> float:
+    """Return the largest distance of an angle from the guiding centre's."""
+    return max(float(np.max(np.abs(run[name] - centre[f"centre_{name}"]))) for name in ANGLES)
 
 
 def _followed(case: BoundCase, at: np.ndarray) -> tuple[ds.Trajectory, dict[str, ds.Trajectory]]:

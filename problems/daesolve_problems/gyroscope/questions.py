@@ -8,7 +8,7 @@ import daesolve as ds
 from daesolve.problem import BoundCase
 from daesolve_problems.gyroscope.models import ANGLES, SMALL, full_start, reduction
 from daesolve_problems.gyroscope.pictures import angles, nutation
-from daesolve_problems.orders import measured_orders, of_model
+from daesolve_problems.orders import judged, measured_orders, of_model
 
 REDUCED = ("dirac", "refined")
 EPS = (0.04, 0.02, 0.01, 0.005)
@@ -57,16 +57,4 @@ def models(case: BoundCase) -> ds.Answer:
 def validity(case: BoundCase) -> ds.Answer:
     """Tell how the fast motion goes on at the start, and whether the reduced models hold."""
     state = full_start(case.full_start, case.full_parameters, case.full_structure)
-    spectrum = reduction().fast_spectrum(state, case.full_parameters)
-    judged = reduction().validity(state, case.full_parameters)
-    return ds.Answer(
-        {
-            "holds": judged.holds,
-            "said": str(judged),
-            "fast_eigenvalues": {
-                "real": np.real(spectrum.eigenvalues).tolist(),
-                "imaginary": np.imag(spectrum.eigenvalues).tolist(),
-            },
-            "kinds": list(spectrum.kinds),
-        }
-    )
+    return judged(reduction(), state, case.full_parameters)

@@ -51,6 +51,7 @@ problem = ds.Problem(
         "orders": questions.orders,
         "root-locus": questions.locus,
         "no-slip": questions.slipping,
+        "validity": questions.validity,
     },
     figures=pictures.FIGURES,
     drawing=pictures.drawing,

@@ -36,7 +36,11 @@ problem = ds.Problem(
     },
     start={"dirac": models.dirac_start, "refined": models.refined_start},
     derived=derived,
-    analyses={"orders": questions.orders, "root-locus": questions.locus},
+    analyses={
+        "orders": questions.orders,
+        "root-locus": questions.locus,
+        "validity": questions.validity,
+    },
     figures=pictures.FIGURES,
     drawing=pictures.drawing,
     cases=[

@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 import daesolve as ds
 from daesolve.drawing import Camera, Drawing, Line, Linear, Outline, Polar, Shape, Trace
 from daesolve.root_locus import RootLocus
+from daesolve_problems.orders import FULL
 from daesolve_problems.wheelset.vehicles import kinematic_frequency
 
 Document = Mapping[str, Any]
@@ -60,7 +61,8 @@ def trajectories(runs: Mapping[str, ds.Trajectory]) -> Figure:
             style = "-" if number == 0 else "--"
             axis.plot(run.times, run[name], style, label=model, linewidth=1.2)
         axis.set_ylabel(label)
-    axes[0].legend(ncols=len(runs))
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=len(runs), frameon=False)
     axes[-1].set_xlabel("t")
     return figure
 
@@ -78,21 +80,21 @@ def slips_against(told: Mapping[str, Sequence[float]]) -> Figure:
     axes.set_xticks(told["eps"], [f"{eps:g}" for eps in told["eps"]])
     axes.set_xticks([], minor=True)
     axes.set_xlabel("eps")
-    axes.legend()
+    figure.legend(loc="outside upper center", ncols=3, frameon=False)
     return figure
 
 
 def root_locus(found: Mapping[str, RootLocus]) -> Figure:
     """Draw the two slowest eigenvalues in the plane, and growth rates over the speed.
 
-    The fast ones are left out, for their real parts are many times as large.
+    The fast ones are left out, for their real parts are many times as large; and so is what reduced
+    models have far away from the full one, out of their range.
     """
     figure = Figure(figsize=(9.0, 4.2), layout="constrained")
     plane, over = figure.subplots(1, 2)
     for number, (model, locus) in enumerate(found.items()):
         colour = f"C{number}"
-        order = np.argsort(np.real(locus.eigenvalues), axis=1)
-        slow = np.take_along_axis(locus.eigenvalues, order[:, -2:], axis=1)
+        slow = _slowest(locus)
         plane.plot(np.real(slow), np.imag(slow), ".", markersize=4, color=colour)
         over.plot(locus.values, locus.growth, color=colour, label=model)
         for critical in locus.critical:
@@ -104,8 +106,23 @@ def root_locus(found: Mapping[str, RootLocus]) -> Figure:
     plane.set_ylabel("imaginary part (rad/s)")
     over.set_xlabel("speed (m/s)")
     over.set_ylabel("growth rate (1/s)")
+    usual = _slowest(found[FULL])
+    plane.set(xlim=_around(np.real(usual)), ylim=_around(np.imag(usual)))
+    over.set_ylim(_around(found[FULL].growth))
     over.legend()
     return figure
+
+
+def _slowest(locus: RootLocus) -> np.ndarray:
+    """Return the two eigenvalues with the largest real parts, (m, 2)."""
+    order = np.argsort(np.real(locus.eigenvalues), axis=1)
+    return np.take_along_axis(locus.eigenvalues, order[:, -2:], axis=1)
+
+
+def _around(values: np.ndarray) -> tuple[float, float]:
+    """Return a range twice as wide as that of some values."""
+    low, high = float(np.min(values)), float(np.max(values))
+    return low - (high - low) / 2, high + (high - low) / 2
 
 
 def drawing(document: Document) -> Drawing:
@@ -117,7 +134,8 @@ def drawing(document: Document) -> Drawing:
     dimensional = "speed" in parameters
     om0 = kinematic_frequency(parameters) if dimensional else 1.0
     y, psi = (_series(document["states"][name]) for name in ("y", "psi"))
-    factor = SWAY / max(float(np.nanmax(np.abs(y))), 1e-300)
+    farthest = float(np.nanmax(np.abs(y)))
+    factor = SWAY / farthest if farthest > 0.0 else 1.0
     slope = factor * psi * (parameters["speed"] / om0 if dimensional else 1.0)
     along = om0 * _series(document["times"])
     series = {"along": along, "across": factor * y, "heading": np.arctan(slope)}
@@ -132,12 +150,12 @@ def drawing(document: Document) -> Drawing:
     middles = [Polar(centre, ahead, "heading") for ahead in ((-base, base) if base else (0.0,))]
     if base:
         shapes.append(Line(middles, label="frame"))
-    for middle in middles:
-        shapes += _axle(middle)
+    for middle, label in zip(middles, ("axle", ""), strict=False):
+        shapes += _axle(middle, label)
     return Drawing(
         shapes,
         x_label="way along the track · ω₀/V",
-        y_label=f"lateral motion, enlarged by {factor:.3g}",
+        y_label=f"lateral motion · {factor:.3g}",
         series=series,
         camera=Camera(centre, 4 * HALF_TRACK),
     )
@@ -150,12 +168,12 @@ def _wheelbase(parameters: Mapping[str, float], om0: float) -> float:
     return parameters["wheelbase"] * parameters["eta"] if "wheelbase" in parameters else 0.0
 
 
-def _axle(middle: Polar) -> list[Shape]:
+def _axle(middle: Polar, label: str) -> list[Shape]:
     """Return an axle across the heading and its wheels."""
     across = Linear({"heading": 1.0}, math.pi / 2)
     ends = [Polar(middle, side * HALF_TRACK, across) for side in (-1, 1)]
     wheels = [Outline(WHEEL, at=end, angle="heading", role="accent") for end in ends]
-    return [Line(ends, label="axle"), *wheels]
+    return [Line(ends, label=label), *wheels]
 
 
 def _axes(rows: int) -> tuple[Figure, list[Axes]]:

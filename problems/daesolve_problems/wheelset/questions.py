@@ -11,9 +11,9 @@ import daesolve as ds
 from daesolve.errors import OutOfRangeError
 from daesolve.problem import BoundCase
 from daesolve.root_locus import RootLocus, root_locus
-from daesolve_problems.orders import largest_difference, measured_orders, of_model
+from daesolve_problems.orders import judged, largest_difference, measured_orders, of_model
 from daesolve_problems.wheelset import pictures
-from daesolve_problems.wheelset.models import POSITIONS, SMALL
+from daesolve_problems.wheelset.models import POSITIONS, SMALL, reduced
 from daesolve_problems.wheelset.vehicles import STRAIGHT
 
 EPS = (0.04, 0.02, 0.01, 0.005, 0.0025)
@@ -73,6 +73,12 @@ def slipping(case: BoundCase) -> ds.Answer:
     return ds.Answer(told, {"slips": pictures.slips_against(told)})
 
 
+def validity(case: BoundCase) -> ds.Answer:
+    """Tell how the fast motion goes on at the start, and whether the reduced models hold."""
+    model = reduced(**case.problem.meaning(case.full_structure))
+    return judged(model, case.full_start, case.full_parameters)
+
+
 def _check_normalised(case: BoundCase, analysis: str) -> None:
     if "speed" in case.full_parameters:
         raise OutOfRangeError(
@@ -85,8 +91,19 @@ def locus(case: BoundCase) -> ds.Answer:
     """Tell the eigenvalues of the straight motion over the speed, and the critical speeds.
 
     Normalised parameters have no speed: for them the case `suspended` is taken, and told.
+
+    Raises
+    ------
+    OutOfRangeError
+        Normalised parameters were set, which that case does not have.
     """
     if "speed" not in case.full_parameters:
+        if case.parameters:
+            names = ", ".join(map(repr, case.parameters))
+            raise OutOfRangeError(
+                f"normalised parameters have no speed, and {names} would not count: ask for "
+                "units=dimensional, or for another case"
+            )
         case = case.problem.case("suspended", model=case.model, creep=case.full_structure["creep"])
     quiet = {**case.full_parameters, **STRAIGHT}
     given = {name: value for name, value in quiet.items() if name not in case.derived}
