@@ -193,7 +193,8 @@ def sensitivity_report(found: Sensitivity) -> dict[str, Any]:
 def _quasi_holonomic(subject: Subject, of: Sequence[str]) -> dict[str, Any]:
     """Tell whether constraints may be substituted, solved for the rates of some coordinates."""
     at, values = subject.named_start, subject.values
-    return quasi_holonomic_report(subject.mechanical, of, parameters=values, at=at)
+    system, time = subject.mechanical, subject.time
+    return quasi_holonomic_report(system, of, parameters=values, at=at, time=time)
 
 
 def _substitutable(subject: Subject) -> dict[str, Any]:

@@ -44,6 +44,8 @@ class GoalRow:
         The goal's own rate and scale, None where the defaults hold.
     from_start
         Whether the residual is measured from its value at the start, `reference_<name>`.
+    at_start
+        Whether a control system starts where it is met.
     typical
         For a goal that is singular at rest, the symbol of its typical influence, against which its
         grip is measured; None for others.
@@ -60,6 +62,7 @@ class GoalRow:
     chosen_rate: float | None
     scale: float | None
     from_start: bool = False
+    at_start: bool = False
     typical: ca.SX | None = None
 
     @property

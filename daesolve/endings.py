@@ -6,14 +6,26 @@ from collections.abc import Sequence
 
 from daesolve.degeneracy import Dependence
 from daesolve.effort import Effort
+from daesolve.events import Event
 from daesolve.results import Outcome
 
 Verdict = tuple[Outcome, str]
 
 
-def stopped_by(event: str, time: float) -> Verdict:
-    """Say which event ended the run."""
-    return Outcome.STOPPED_BY_EVENT, f"the event {event!r} at t = {time:.10g} s"
+def stopped_by(event: Event, time: float, *, at_start: bool = False) -> Verdict:
+    """Say which event ended the run, and whether the motion could have gone on.
+
+    Parameters
+    ----------
+    event, time
+        Which, and when, s.
+    at_start
+        Whether its guard was past zero at the start already.
+    """
+    if event.then.breakdown:
+        return Outcome.DEGENERATE, f"at t = {time:.10g} s {event.then.breakdown}"
+    when = "holds at the start already" if at_start else f"at t = {time:.10g} s"
+    return Outcome.STOPPED_BY_EVENT, f"the event {event.name!r} {when}"
 
 
 def failed(time: float, reason: str) -> Verdict:

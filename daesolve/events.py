@@ -42,6 +42,11 @@ class Action:
         return any(isinstance(part, Stop) for part in self.parts)
 
     @property
+    def breakdown(self) -> str:
+        """Why the motion cannot go on after the event, where it cannot."""
+        return next((part.why for part in self.parts if isinstance(part, Stop)), "")
+
+    @property
     def reset(self) -> Reset | None:
         """What changes there."""
         return next((part for part in self.parts if isinstance(part, Reset)), None)
@@ -87,7 +92,20 @@ class Record(Action):
 
 @dataclass(frozen=True, eq=False)
 class Stop(Action):
-    """End the run at the event (which is written down as well)."""
+    """End the run at the event (which is written down as well).
+
+    Parameters
+    ----------
+    why
+        Where the equations do not tell how the motion goes on: why, as the rest of a sentence that
+        begins with the time. The outcome is then `degenerate`, and not `stopped_by_event`.
+    """
+
+    why: str = ""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.why, str):
+            raise PosingError(f"why a run stops for good must be told in words, not {self.why!r}")
 
 
 @dataclass(frozen=True, eq=False)

@@ -77,6 +77,9 @@ class Goal:
         stepped over.
     reaction_name
         The name of its reaction in results, where that is not the goal's own.
+    at_start
+        Whether a control system is to start where the goal is met, as it would with a constraint.
+        Other goals of control systems are approached from where it starts.
     """
 
     name: str
@@ -88,6 +91,7 @@ class Goal:
     from_start: bool = False
     singular_at_rest: bool = False
     reaction_name: str = ""
+    at_start: bool = False
     reaction: ca.SX = field(init=False)
 
     def __post_init__(self) -> None:
@@ -97,6 +101,10 @@ class Goal:
             raise PosingError(
                 f"the holonomic goal {self.name!r} cannot take {option}: that is for residuals of "
                 "velocities"
+            )
+        if self.at_start and type(self) is not Goal:
+            raise PosingError(
+                f"the constraint {self.name!r} is met at the start in any case: leave out at_start"
             )
         object.__setattr__(self, "residual", as_scalar(f"goal {self.name!r}", self.residual))
         if not isinstance(self.name, str):

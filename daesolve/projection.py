@@ -68,6 +68,7 @@ def levels(dynamics: Dynamics, held: tuple[str, ...] = ()) -> tuple[Level, Level
              if row.name in held]  # fmt: skip
     fast: list[tuple[str, ca.SX]] = [(row.name, row.chain[1]) for row in holonomic]
     fast += [(row.name, row.chain[0]) for row in dynamics.rows if _is_plain(row)]
+    fast += [link for row in dynamics.rows if row.at_start for link in row.links.items()]
     split = dynamics.position_count
     positions = np.arange(split)
     velocities = np.arange(split, dynamics.x.numel())

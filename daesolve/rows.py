@@ -264,6 +264,7 @@ def control_row(goal: Goal, x: ca.SX, drift: ca.SX, influence: ca.SX, values: Va
             return GoalRow(
                 name=goal.name,
                 kind="control",
+                at_start=goal.at_start,
                 unit=goal.unit,
                 chain=tuple(chain),
                 jacobian=gradient,

@@ -528,7 +528,7 @@ class _Run:
                 except (ChatteringError, ResetError) as error:
                     return here, (Outcome.FAILED, str(error))
             if stops:
-                return here, endings.stopped_by(guarded[stops[0]].name, here.time)
+                return here, endings.stopped_by(guarded[stops[0]], here.time)
             if not resets:
                 return here, None
 
@@ -621,10 +621,7 @@ class _Run:
             past = -event.direction.value * guards[index] < 0.0
             if event.then.stops and event.then.reset is None and event.direction.value and past:
                 self._happened(EventHit(index, here.time, here.state), here)
-                return (
-                    Outcome.STOPPED_BY_EVENT,
-                    f"the event {event.name!r} holds at the start already",
-                )
+                return endings.stopped_by(event, here.time, at_start=True)
         return None
 
     def _evaluate(self, function: Any, here: Boundary) -> np.ndarray:
@@ -701,7 +698,9 @@ class _Run:
                 return self._lost_grip(end.time, weakest)
             return endings.failed(end.time, end.message)
         if end.status is Status.STOPPED and self.transitions is None:
-            return endings.stopped_by(self.record.events[-1].name, end.time)
+            name = self.record.events[-1].name
+            event = next(e for e in self.prepared.problem.events if e.name == name)
+            return endings.stopped_by(event, end.time)
         return None
 
     def _lost_grip(self, time: float, goals: Sequence[str]) -> Verdict:

@@ -339,7 +339,9 @@ def segment_length(
     if growth > 0.0:
         wanted = min(wanted, RADIANS_PER_SEGMENT / growth)
     power = 10.0 ** math.floor(math.log10(wanted))
-    return max(factor * power for factor in (1.0, 2.0, 5.0) if factor * power <= wanted)
+    # The logarithm of a number just below a power of ten may round to that power.
+    fitting = [factor * power for factor in (1.0, 2.0, 5.0) if factor * power <= wanted]
+    return max(fitting, default=0.5 * power)
 
 
 def periodic_angles(

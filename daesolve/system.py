@@ -561,7 +561,14 @@ def _integrands(posed: _Posed) -> ca.SX:
                 f"the goal {goal.name!r} contains a quadrature, but only forces, events, outputs "
                 "and invariants may; make it a coordinate"
             )
-    return posed(_column("the rate", system.integrands, names, "quadrature"))
+    rates = posed(_column("the rate", system.integrands, names, "quadrature"))
+    for name, rate in zip(names, ca.vertsplit(rates), strict=True):
+        if ca.depends_on(rate, posed.u):
+            raise PosingError(
+                f"the rate of the quadrature {name!r} contains a reaction, but only time, states "
+                "and parameters may stand in it; make it an output"
+            )
+    return rates
 
 
 def _rows(posed: _Posed, flow: Flow) -> tuple[GoalRow, ...]:

@@ -78,3 +78,16 @@ def test_two_events_have_two_names():
 def test_a_comparison_is_no_guard(guard):
     with pytest.raises(PosingError, match="guard of 'e' is a comparison"):
         ds.Event("e", guard)
+
+
+def test_a_stop_where_the_motion_cannot_go_on_is_no_good_end():
+    q = ds.coordinates(x="m")
+    edge = ds.Event("edge", q.x - 1, ds.RISING, ds.Stop("the table ends"))
+    falling = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, events=[edge])
+    run = ds.solve(falling, 4.0, {"x_dot": 0.5})
+    assert run.outcome is ds.Outcome.DEGENERATE
+    assert run.message == "at t = 2 s the table ends"
+    beyond = ds.solve(falling, 4.0, {"x": 3.0, "x_dot": 0.5})
+    assert beyond.message == "at t = 0 s the table ends"
+    with pytest.raises(PosingError, match="in words"):
+        ds.Stop(3)  # pyright: ignore[reportArgumentType]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import casadi as ca
 import numpy as np
 import pytest
 
 import daesolve as ds
-from daesolve.errors import PosingError
+from daesolve.errors import InconsistentStateError, PosingError
 
 
 @pytest.mark.parametrize("wrong", ["x", None, ca.MX.sym("x"), ca.SX.sym("x", 2, 2)])
@@ -90,3 +92,31 @@ def test_a_reaction_that_is_directed_by_forces_has_no_name_of_its_goals():
     q = ds.coordinates(x="m")
     with pytest.raises(PosingError, match="'line' cannot name its reaction"):
         ds.Holonomic("line", q.x, ideal=False, reaction_name="push")
+
+
+def parabola(**options):
+    """A control system that a control is to bring onto y = x^2."""
+    x = ds.states(x="m", y="m")
+    push = ds.reactions(push="m/s")
+    goal = ds.Goal("parabola", x.y - x.x**2, ideal=False, rate=2.0, **options)
+    return ds.ControlSystem(x, {"x": 1.0, "y": push.push}, controls=push, goals=[goal])
+
+
+def test_a_goal_that_is_to_hold_at_the_start_moves_what_is_not_kept():
+    run = ds.solve(parabola(at_start=True), 1.0, {"x": 2.0})
+    assert run["y"][0] == pytest.approx(4.0, abs=1e-15)
+    assert run["y"][-1] == pytest.approx(9.0, abs=1e-14)
+    with pytest.raises(InconsistentStateError, match="'parabola'"):
+        ds.solve(parabola(at_start=True), 1.0, {"x": 2.0, "y": 0.0})
+
+
+def test_another_goal_of_a_control_system_is_approached_from_the_start():
+    run = ds.solve(parabola(), 1.0, {"x": 2.0})
+    assert run["y"][0] == 0.0
+    assert run["y"][-1] == pytest.approx(9.0 - 4.0 * math.exp(-2.0), rel=1e-13)
+
+
+def test_a_constraint_holds_at_the_start_in_any_case():
+    q = ds.coordinates(x="m")
+    with pytest.raises(PosingError, match="'wall' is met at the start in any case"):
+        ds.Holonomic("wall", q.x, at_start=True)

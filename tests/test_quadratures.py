@@ -112,3 +112,14 @@ def test_a_part_of_a_vector_has_the_same_symbols_and_their_rates():
     assert part.dot.turn.element_hash() == q.dot.turn.element_hash()
     with pytest.raises(UnknownNameError, match="'z'"):
         q.part(["z"])
+
+
+def test_a_reaction_is_no_rate_of_a_quadrature():
+    q = ds.coordinates(x="m", y="m")
+    rod = ds.Holonomic("rod", q.x**2 + q.y**2 - 1)
+    kinetic = (q.dot.x**2 + q.dot.y**2) / 2
+    impulse = ds.states(impulse="N s")
+    with pytest.raises(PosingError, match="'impulse' contains a reaction"):
+        ds.MechanicalSystem(
+            q, kinetic=kinetic, goals=[rod], quadratures=impulse, integrands=[rod.reaction]
+        )

@@ -16,6 +16,10 @@ from daesolve.system import ControlSystem, MechanicalSystem, Output
 
 LOST = "slow_manifold_lost"
 """The event that ends a run where the fast motion becomes so slow that nothing tells them apart."""
+NOTHING_SLOW = (
+    "the fast motion becomes so slow that the small velocities are no longer determined by the "
+    "forces; end before, or integrate the full system"
+)
 
 
 def leading_system(
@@ -36,7 +40,7 @@ def leading_system(
     """
     names = [full.coordinates.names[index] for index in small]
     goals = [
-        Goal(f"balance_{name}", equations.balance[index], ideal=False)
+        Goal(f"balance_{name}", equations.balance[index], ideal=False, at_start=True)
         for index, name in enumerate(names)
     ]
     e = equations
@@ -84,7 +88,7 @@ def refined_system(
         "lag": solvability @ (moving - leading) - inertia @ changing - written(e.carried, leading),
     }
     goals = [
-        Goal(f"{kind}_{full.coordinates.names[index]}", residual[place], ideal=False)
+        Goal(f"{kind}_{full.coordinates.names[index]}", residual[place], ideal=False, at_start=True)
         for kind, residual in residuals.items()
         for place, index in enumerate(small)
     ]
@@ -135,7 +139,7 @@ def _posed(
     }
     events = [replace(event, guard=written(event.guards)) for event in dynamics.events]
     if not is_zero(lengthening):
-        events.append(Event(LOST, lengthening**2 - 1, RISING, Stop()))
+        events.append(Event(LOST, lengthening**2 - 1, RISING, Stop(NOTHING_SLOW)))
     return ControlSystem(
         states,
         ca.vertcat(rate, controls.vector),

@@ -219,9 +219,10 @@ def test_the_collapse_raises_where_that_is_asked_for():
     assert caught.value.run.end_time < 0.0
 
 
-def test_the_reduced_collapse_is_stopped_by_its_event():
+def test_the_reduced_collapse_ends_degenerate_by_its_event():
     run = problem.case("collapse", model="reduced").solve()
-    assert run.outcome is ds.Outcome.STOPPED_BY_EVENT
+    assert run.outcome is ds.Outcome.DEGENERATE
+    assert "leaves that of its motion open" in run.message
     assert [event.name for event in run.events] == ["degenerate"]
     assert abs(run.end_time) < 1e-6
     distance = np.hypot(*(np.cos(run.end_state[f"theta_{k}"]) for k in (1, 2)))

@@ -263,10 +263,11 @@ def test_the_full_model_asks_for_velocities_where_there_is_no_precession():
 
 
 @pytest.mark.parametrize("model", ["dirac", "refined"])
-def test_a_motion_into_gimbal_lock_ends_by_an_event(model):
+def test_a_motion_into_gimbal_lock_ends_before(model):
     run = problem.case("on-manifold", model=model).solve(3.0, initial={"beta": 1.3})
-    assert run.outcome is ds.Outcome.STOPPED_BY_EVENT
-    assert "'slow_manifold_lost'" in run.message
+    assert run.outcome is ds.Outcome.DEGENERATE
+    assert run.events[-1].name == "slow_manifold_lost"
+    assert "no longer determined" in run.message
     assert 1.35 < run["beta"][-1] < 1.45  # cos^3 beta is about eps
 
 

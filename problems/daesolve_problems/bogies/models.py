@@ -12,6 +12,7 @@ from daesolve_problems.bogies.reduction import Turned, square_of_speed
 
 Named = Mapping[str, ca.SX] | SymbolVector
 
+OPEN = "both skates hold the vehicle in one direction, which leaves that of its motion open"
 LEAST_DISTANCE = 1e-7
 """sqrt(cos^2 theta_1 + cos^2 theta_2) below which the reduced model has fewer than nine digits."""
 
@@ -75,7 +76,7 @@ def reduced() -> ds.ControlSystem:
             ds.Invariant("energy", _kinetic(p, v)),
             *(ds.Invariant(f"integral_{k}", x[f"integral_{k}"]) for k in (1, 2)),
         ],
-        events=[ds.Event("degenerate", distance - LEAST_DISTANCE**2, ds.FALLING, ds.Stop())],
+        events=[ds.Event("degenerate", distance - LEAST_DISTANCE**2, ds.FALLING, ds.Stop(OPEN))],
         outputs={
             **{name: (v[name], "m/s") for name in ("v_1", "v_2")},
             **{name: (v[name], "rad/s") for name in ("psi_dot", "theta_dot_1", "theta_dot_2")},
