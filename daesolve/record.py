@@ -346,7 +346,11 @@ class Assembly:
         if tally.charts and chart is not None and chart.choose is not None:
             notes.append(f"independent velocities chosen anew {tally.charts} times")
         if monitor.passages and monitor.breach is None:
-            notes.append(f"passed positions where constraints lose rank {monitor.passages} times")
+            slips = any(row.kind == "nonholonomic" for row in prepared.dynamics.rows)
+            notes.append(
+                f"passed positions where constraints lose rank {monitor.passages} times"
+                + (": constraints on velocities do not tell how the motion goes on" if slips else "")
+            )
         lost = monitor.lost_grip
         if lost is not None and not monitor.passages and not lost_for_good:
             at_rest = set(lost.goals) <= set(prepared.problem.singular_goals)
