@@ -347,9 +347,10 @@ class Assembly:
             notes.append(f"independent velocities chosen anew {tally.charts} times")
         if monitor.passages and monitor.breach is None:
             slips = any(row.kind == "nonholonomic" for row in prepared.dynamics.rows)
+            open_end = ": constraints on velocities do not tell how the motion goes on"
             notes.append(
                 f"passed positions where constraints lose rank {monitor.passages} times"
-                + (": constraints on velocities do not tell how the motion goes on" if slips else "")
+                + (open_end if slips else "")
             )
         lost = monitor.lost_grip
         if lost is not None and not monitor.passages and not lost_for_good:
