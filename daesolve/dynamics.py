@@ -267,6 +267,14 @@ class Dynamics:
                 raise unknown_name("value", name, self.values)
         return np.array([overrides.get(name, value) for name, value in self.values.items()])
 
+    def without_feedback(self, expression: ca.SX) -> ca.SX:
+        """Write an expression of (t, x, p) in parameters and discrete values alone.
+
+        Rates of feedback, references and whatever else the library adds to p become zero.
+        """
+        added = self.p[len(self.ranges) :]
+        return ca.substitute(expression, added, ca.SX.zeros(*added.shape))
+
     @cached_property
     def matrices(self) -> Callable[..., dict[str, np.ndarray]]:
         """(t, x, p) -> M, h, B, J, b, D, e and the rates of the positions, as arrays."""

@@ -422,6 +422,12 @@ def test_members_side_by_side_give_what_they_give_alone(case, tmp_path):
     assert list(batch.samples_to_pandas().t) == list(single.samples_to_pandas().t)
 
 
+def test_a_budget_holds_for_every_member(case, tmp_path):
+    found = sweep(case, {"mass": [1.0, 2.0]}, workers=0, out=tmp_path, max_evaluations=30)
+    assert found.failed == 2
+    assert found.to_pandas().message.str.contains("budget of 30 right-hand sides").all()
+
+
 @pytest.mark.parametrize(
     ("over", "settings", "why"),
     [
@@ -429,6 +435,9 @@ def test_members_side_by_side_give_what_they_give_alone(case, tmp_path):
         ({"mass": [1.0]}, {"solver": ds.Dop853()}, "the solver is 'dop853'"),
         ({"mass": [1.0]}, {"formulation": ds.Projected()}, "'projected'"),
         ({"mass": [1.0]}, {"rank_loss": "pass"}, "'projected'"),
+        ({"mass": [1.0]}, {"rank_loss": "viscous"}, "'viscous'"),
+        ({"mass": [1.0]}, {"formulation": ds.Viscous(1e-4)}, "'viscous'"),
+        ({"mass": [1.0]}, {"max_evaluations": 100}, "a single run costs"),
     ],
 )
 def test_what_no_batch_can_be_made_of_is_refused(case, tmp_path, over, settings, why):

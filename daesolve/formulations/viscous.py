@@ -63,7 +63,7 @@ class Viscous(Formulation):
     @property
     def title(self) -> str:
         """Its name and the mobility."""
-        return f"{self.name}:{self.mobility:g}"
+        return f"{self.name}:{float(self.mobility)!r}"
 
     @property
     def shape(self) -> tuple[str, ...]:

@@ -308,14 +308,6 @@ def velocity_level(dynamics: Dynamics) -> tuple[dict[str, ca.SX], ca.SX, np.ndar
     coordinates = np.arange(dynamics.coordinate_count)
     first = dynamics.position_count - len(dynamics.implicit_rows)
     places = np.concatenate([coordinates, np.arange(first, dynamics.position_count)])
-    feedback = [
-        row.rate for group in (dynamics.implicit_rows, dynamics.invariants) for row in group
-    ]
-    off = ca.vertcat(ca.SX(0, 1), *feedback)
-
-    def without_feedback(expression: ca.SX) -> ca.SX:
-        return ca.sparsify(ca.substitute(expression, off, ca.SX.zeros(*off.shape)))
-
     rows: dict[str, ca.SX] = {}
     for row in dynamics.rows:
         if row.from_start:
@@ -323,9 +315,9 @@ def velocity_level(dynamics: Dynamics) -> tuple[dict[str, ca.SX], ca.SX, np.ndar
                 f"the constraint {row.name!r} is measured from its value at the start, and is no "
                 f"form in the velocities: leave it out (system.without([{row.name!r}]))"
             )
-        rows[row.name] = without_feedback(row.chain[-1])
-    rates = [dynamics.position_rates[int(index)] for index in places]
-    return rows, without_feedback(ca.vertcat(ca.SX(0, 1), *rates)), places
+        rows[row.name] = ca.sparsify(dynamics.without_feedback(row.chain[-1]))
+    rates = ca.vertcat(ca.SX(0, 1), *[dynamics.position_rates[int(index)] for index in places])
+    return rows, ca.sparsify(dynamics.without_feedback(rates)), places
 
 
 def with_references(dynamics: Dynamics, p: np.ndarray, x: np.ndarray) -> np.ndarray:

@@ -279,14 +279,7 @@ def constraint_rates(system: MechanicalSystem, dynamics: Dynamics) -> dict[str, 
                 f"the goal {goal.name!r} {why}: constraints are substituted where each has a "
                 "reaction of its own along its gradient"
             )
-    return {row.name: without_feedback(system, dynamics, row.chain[-1]) for row in dynamics.rows}
-
-
-def without_feedback(system: MechanicalSystem, dynamics: Dynamics, column: ca.SX) -> ca.SX:
-    """Write an expression of (t, x, p) in the symbols of the posed system alone."""
-    given = len(system.parameters) + len(system.discrete)
-    own = dynamics.p[given:]
-    return ca.substitute(column, own, ca.SX.zeros(*own.shape))
+    return {row.name: dynamics.without_feedback(row.chain[-1]) for row in dynamics.rows}
 
 
 def _positions(
@@ -295,7 +288,7 @@ def _positions(
     """Return the coordinates that stay and the implicit unknowns, and their rates."""
     indices = [i for i, name in enumerate(system.coordinates.names) if name not in names]
     indices += range(dynamics.position_count - len(system.implicit), dynamics.position_count)
-    rates = without_feedback(system, dynamics, dynamics.position_rates)
+    rates = dynamics.without_feedback(dynamics.position_rates)
     return dynamics.x[indices], rates[indices]
 
 
@@ -344,9 +337,7 @@ def check_free_of(
     auxiliaries = system.auxiliaries
     potential = ca.substitute(ca.SX(system.potential), auxiliaries.vector, auxiliaries.meanings)
     owners = [("the kinetic energy", kinetic_energy(dynamics)), ("the potential", potential)]
-    owners.append(
-        ("a rate in the kinematics", without_feedback(system, dynamics, dynamics.position_rates))
-    )
+    owners.append(("a rate in the kinematics", dynamics.without_feedback(dynamics.position_rates)))
     owners += [(f"the goal {name!r}", residual) for name, residual in goals.items()]
     owners += [(f"the goal {row.name!r}", row.residual) for row in dynamics.implicit_rows]
     for name in names:

@@ -39,7 +39,6 @@ from daesolve.mechanics.solved_rates import (
     Substitution,
     independent_rows,
     somewhere,
-    without_feedback,
 )
 from daesolve.system import MechanicalSystem, Output
 
@@ -347,7 +346,7 @@ def _lost_reactions(
     accelerations = solve_definite(
         dynamics.mass, dynamics.force + dynamics.influence @ dynamics.reactions
     )
-    accelerations = without_feedback(smaller, dynamics, accelerations)
+    accelerations = dynamics.without_feedback(accelerations)
     changing = ca.substitute(held.along(held.momenta), held.accelerations, accelerations)
     true = ca.vertcat(ca.SX(0, 1), *[meaning.reactions[name] for name in held.remaining])
     mu = changing - meaning(_force(held.system))[held.lost]

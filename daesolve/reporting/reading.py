@@ -25,7 +25,7 @@ OPENING = 1500
 LEADING = 48_000
 """Among so many, if the motion is slow against its samples."""
 KINDS = ("states", "reactions", "outputs")
-USUAL = {"redundant": "error", "rank_loss": "stop"}
+USUAL = {"redundant": "error", "rank_loss": "stop", "max_evaluations": None}
 """What is told of a request only where it is something else."""
 
 
@@ -57,7 +57,8 @@ def load(path: Path | str, rows: int = ROWS) -> dict[str, Any]:
     manifest = stored.manifest
     found = document(run.thinned(rows), manifest["identity"])
     request = manifest["request"]
-    choices = {name: request[name] for name, usual in USUAL.items() if request[name] != usual}
+    told = {name: request.get(name, usual) for name, usual in USUAL.items()}
+    choices = {name: value for name, value in told.items() if value != USUAL[name]}
     found |= {
         "asked": {**found["asked"], **choices, "formulation": plain(request["formulation"])},
         "versions": manifest["versions"],

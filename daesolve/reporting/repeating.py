@@ -9,8 +9,9 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from daesolve.formulations import FORMULATIONS, Projected
+from daesolve.formulations import FORMULATIONS, Projected, Viscous
 from daesolve.reporting.document import Document
+from daesolve.reporting.reading import USUAL
 from daesolve.sampling import DEFAULT_SAMPLES
 from daesolve.solvers import SOLVERS
 
@@ -51,9 +52,7 @@ def command(document: Document, *more: str) -> str | None:
         if name in OPTIONS
     ]
     options += [
-        (f"--{name.replace('_', '-')}", str(asked[name]))
-        for name in ("redundant", "rank_loss")
-        if name in asked
+        (f"--{name.replace('_', '-')}", str(asked[name])) for name in USUAL if name in asked
     ]
     options += [("--verify",)] if document["verification"] and "--verify" not in more else []
     options += [(word,) for word in more]
@@ -68,7 +67,7 @@ def python(document: Document) -> str:
         f"formulation={_formulation(document)}",
         f"solver={_solver(document)}",
     ]
-    settings += [f"{n}={_literal(asked[n])}" for n in ("redundant", "rank_loss") if n in asked]
+    settings += [f"{name}={_literal(asked[name])}" for name in USUAL if name in asked]
     settings += _sampling_setting(document)
     settings += ["verify=True"] if document["verification"] else []
     lines = ["import daesolve as ds", ""]
@@ -166,16 +165,18 @@ def _rate_words(document: Document) -> list[str]:
 
 def _formulation(document: Document) -> str:
     outer, _, inner = document["formulation"].partition(":")
+    if outer == Viscous.name:
+        return _plain_formulation(outer, document, f"mobility={inner}")
     if outer == Projected.name:
         return f"ds.Projected({_plain_formulation(inner or 'feedback', document)})"
     return _plain_formulation(outer, document)
 
 
-def _plain_formulation(name: str, document: Document) -> str:
+def _plain_formulation(name: str, document: Document, *own: str) -> str:
     kind = FORMULATIONS.get(name)
     if kind is None:
         return repr(name)
-    settings: list[str] = []
+    settings = [*own]
     if _takes_rates(document):
         common, others = _rates(document)
         settings += [] if common is None else [f"rate={_literal(common)}"]

@@ -12,7 +12,7 @@ import numpy as np
 from daesolve import registry
 from daesolve.choosing import check_pair
 from daesolve.errors import OutOfRangeError, PluginError, UnsupportedError, unknown_name
-from daesolve.formulations import Projected
+from daesolve.formulations import Projected, Viscous
 from daesolve.problem import BoundCase
 from daesolve.request import Request, check_request
 from daesolve.sampling import At, sample_times
@@ -42,6 +42,7 @@ OPTIONS = (
     "redundant",
     "redundant_weights",
     "rank_loss",
+    "max_evaluations",
 )
 """Of `daesolve.solve`, which hold for every member."""
 
@@ -96,7 +97,8 @@ def sweep(
         Called with the sweep's `State` whenever members have run.
     **options
         Of `daesolve.solve`: `formulation`, `solver`, `default_rate`, `scales`, `redundant`,
-        `redundant_weights`, `rank_loss`, and `initial` for start values that all members have.
+        `redundant_weights`, `rank_loss`, `max_evaluations`, and `initial` for start values that all
+        members have.
 
     Returns
     -------
@@ -229,7 +231,7 @@ def _check(case: BoundCase, task: Task, over: Iterable[str]) -> None:
 def _check_batch(case: BoundCase, task: Task, over: Iterable[str]) -> None:
     """Refuse members that cannot be integrated side by side."""
     solver, formulation = task.options.get("solver"), task.options.get("formulation")
-    passes = task.options.get("rank_loss", case.case.rank_loss) == "pass"
+    rank_loss = task.options.get("rank_loss", case.case.rank_loss)
     structural = [name for name in over if name in case.problem.structure]
     why = None
     if structural:
@@ -238,8 +240,12 @@ def _check_batch(case: BoundCase, task: Task, over: Iterable[str]) -> None:
         why = f"the solver is {solver.name!r}, and only 'taylor' goes on in many lanes"
     elif case.system.dynamics.resets:
         why = "its events reset the state, which each member does by itself"
-    elif isinstance(formulation, Projected) or (passes and formulation is None):
+    elif isinstance(formulation, Projected) or (rank_loss == "pass" and formulation is None):
         why = "the formulation is 'projected', which each member does by itself after every step"
+    elif isinstance(formulation, Viscous) or rank_loss == "viscous":
+        why = "the formulation is 'viscous', which wants a solver for stiff equations"
+    elif task.options.get("max_evaluations") is not None:
+        why = "max_evaluations bounds what a single run costs"
     if why is not None:
         raise UnsupportedError(f"no batch can be made of this sweep: {why}; leave out batch")
 

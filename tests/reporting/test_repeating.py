@@ -27,6 +27,12 @@ def test_what_was_changed_of_the_case_is_repeated(told):
     assert 'initial={"x": 0.1}' in python(told)
 
 
+def test_a_budget_is_repeated(told):
+    told["asked"] = {"max_evaluations": 300}
+    assert "--max-evaluations 300" in command(told).replace("\\\n    ", "")
+    assert "max_evaluations=300" in python(told)
+
+
 def test_rates_that_were_switched_off_are_repeated(told_measured):
     assert "--rate 10 --rate energy=off --solver dop853" in " ".join(words(told_measured))
     assert 'ds.Feedback(rate=10.0, rates={"energy": None})' in python(told_measured)
@@ -44,7 +50,9 @@ def test_lines_fit(told):
     assert max(map(len, python(told).splitlines())) < 100
 
 
-@pytest.mark.parametrize("choice", [ds.Projected(), ds.Projected(ds.Index1()), ds.GGL()])
+@pytest.mark.parametrize(
+    "choice", [ds.Projected(), ds.Projected(ds.Index1()), ds.GGL(), ds.Viscous(1.2345678e-7)]
+)
 def test_every_formulation_has_lines_that_python_reads(told, choice):
     told["formulation"] = choice.title
     found = eval(
