@@ -320,7 +320,9 @@ def velocity_level(dynamics: Dynamics) -> tuple[dict[str, ca.SX], ca.SX, np.ndar
     return rows, ca.sparsify(dynamics.without_feedback(rates)), places
 
 
-def with_references(dynamics: Dynamics, p: np.ndarray, x: np.ndarray) -> np.ndarray:
+def with_references(
+    dynamics: Dynamics, p: np.ndarray, x: np.ndarray, time: float = 0.0
+) -> np.ndarray:
     """Return p with the values at a state of the invariants that positions keep.
 
     Raises
@@ -336,7 +338,7 @@ def with_references(dynamics: Dynamics, p: np.ndarray, x: np.ndarray) -> np.ndar
         [stack, ca.jacobian(stack, dynamics.x)],
         (["t", "x", "p"], ["values", "gradients"]),
     )
-    values, gradients = map(np.asarray, function(0.0, x, p))
+    values, gradients = map(np.asarray, function(time, x, p))
     names = list(dynamics.values)
     changed = p.copy()
     for row, value, gradient in zip(kept, values.ravel(), gradients, strict=True):

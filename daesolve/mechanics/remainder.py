@@ -13,6 +13,7 @@ import numpy as np
 
 from daesolve.consistency import consistent_state, instantaneous, sample_states
 from daesolve.errors import InconsistentStateError, PosingError
+from daesolve.mechanics.forms import with_references
 from daesolve.mechanics.solved_rates import Substitution
 from daesolve.translation import function_of
 
@@ -42,7 +43,10 @@ def random_states(
         There are none.
     """
     dynamics = held.dynamics
-    numbers = _with_references(held, numbers, time, around)
+    if around is None:
+        numbers = _with_unit_references(held, numbers, time)
+    else:
+        numbers = with_references(dynamics, numbers, around, time)
     still = np.zeros(held.velocities.numel())
 
     def finite(t: float, x: np.ndarray) -> bool:
@@ -62,17 +66,15 @@ def random_states(
     return found
 
 
-def _with_references(
-    held: Substitution, numbers: np.ndarray, time: float, around: np.ndarray | None
-) -> np.ndarray:
-    """Return p with the values that invariants on positions are held at: at a state, or unit ones.
+def _with_unit_references(held: Substitution, numbers: np.ndarray, time: float) -> np.ndarray:
+    """Return p with the values that invariants on positions have in unit states.
 
     A unit quaternion has the same value wherever one of its coordinates is one, the others zero.
 
     Raises
     ------
     PosingError
-        It is not the same there, and no state was given.
+        It is not the same there.
     """
     dynamics = held.dynamics
     p = numbers.copy()
@@ -83,8 +85,7 @@ def _with_references(
             ["t", "x", "p"], ["value"]))  # fmt: skip
         units = np.eye(dynamics.x.numel())
         own = [i for i in range(len(units)) if ca.depends_on(row.value, dynamics.x[i])]
-        places = units[own] if around is None else [around]
-        values = [float(of(time, x, numbers)) for x in places]  # pyright: ignore
+        values = [float(of(time, x, numbers)) for x in units[own]]  # pyright: ignore
         if max(values) - min(values) > 1e-12 * max(1.0, *map(abs, values)):
             raise PosingError(
                 f"the value that the invariant {row.name!r} is held at is not known: tell a state "
