@@ -115,6 +115,11 @@ def _check(
         raise OutOfRangeError(
             f"the number of lanes is {lanes!r}, but must be a whole number from 1 to {MOST_LANES}"
         )
+    if options.get("max_evaluations") is not None:
+        raise UnsupportedError(
+            "max_evaluations bounds what a single run costs, and the runs of a batch go on "
+            "together: leave it out, or run the members one by one"
+        )
     if options.get("store") is not None:
         raise UnsupportedError(
             "the runs of a batch are not stored, since one that goes on by itself would differ in "

@@ -175,6 +175,7 @@ def test_verification_goes_through_the_lanes_too():
         ({"lanes": 0}, OutOfRangeError, "number of lanes is 0"),
         ({"lanes": True}, OutOfRangeError, "number of lanes is True"),
         ({"store": "runs"}, UnsupportedError, "are not stored"),
+        ({"max_evaluations": 100}, UnsupportedError, "what a single run costs"),
         ({"members": [{"reset": True}]}, UnsupportedError, "differ in reset"),
     ],
 )
