@@ -145,6 +145,38 @@ class UndeterminedMotionError(RedundantConstraintsError):
     """Reactions that are not determined enter a force: neither is the motion."""
 
 
+class VariantError(DaesolveError, ValueError):
+    """Supports that cannot be told to be loaded in one way; `solution` has what was found."""
+
+    def __init__(self, message: str, solution: object = None) -> None:
+        super().__init__(message)
+        self.solution = solution
+
+
+class NoValidVariant(VariantError):  # noqa: N818
+    """No choice of the loaded supports agrees with the signs of its reactions: self-locking."""
+
+
+class AmbiguousVariant(VariantError):  # noqa: N818
+    """Several choices of the loaded supports agree, and nothing tells which is real."""
+
+
+class UnphysicalVariant(VariantError):  # noqa: N818
+    """The only choices that agree are divergent where supports yield ever so little."""
+
+
+class BranchLost(VariantError):  # noqa: N818
+    """The choice along which the motion went ends, and the neighbouring one leads back."""
+
+
+class JamEvent(VariantError):  # noqa: N818
+    """Reactions grow without bounds at a finite speed: a dynamic jam."""
+
+
+class FrictionlessIllPosed(VariantError):  # noqa: N818
+    """The supports do not hold the body, even where nothing rubs."""
+
+
 def is_number(value: object) -> TypeGuard[float]:
     """Tell whether a value is a finite real number; neither a truth value nor a word is."""
     if isinstance(value, bool) or not isinstance(value, Real):

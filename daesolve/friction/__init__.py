@@ -1,0 +1,1 @@
+"""Dry friction: supports, pads and how they rub."""

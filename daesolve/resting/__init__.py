@@ -1,0 +1,1 @@
+"""Rest: whether a body begins to slide, and how it stops."""

@@ -1,0 +1,1 @@
+"""Time stepping by impulses, without events."""
