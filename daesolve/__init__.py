@@ -36,6 +36,7 @@ from daesolve.formulations import (
     Projected,
     Viscous,
 )
+from daesolve.friction import Pad, PadNodes, Support, VariantPair, pad_nodes, reduced_friction
 from daesolve.goals import (
     Goal,
     Holonomic,
@@ -103,6 +104,7 @@ from daesolve.symbols import (
 )
 from daesolve.system import ControlSystem, MechanicalSystem
 from daesolve.trajectory import Trajectory
+from daesolve.variants import VariantProblem, Variants, variant_problem
 
 __version__ = "0.1.0"
 
@@ -149,6 +151,8 @@ __all__ = [
     "NullSpace",
     "Outcome",
     "Overdetermined",
+    "Pad",
+    "PadNodes",
     "Problem",
     "Projected",
     "QuasiHolonomic",
@@ -165,9 +169,13 @@ __all__ = [
     "SubstitutableCombinations",
     "SundaeCvode",
     "SundaeIda",
+    "Support",
     "Sweep",
     "Taylor",
     "Trajectory",
+    "VariantPair",
+    "VariantProblem",
+    "Variants",
     "Viscous",
     "auxiliaries",
     "choice",
@@ -186,10 +194,12 @@ __all__ = [
     "lyapunov_exponent",
     "no_slip_closure",
     "normal",
+    "pad_nodes",
     "parameters",
     "problem",
     "problems",
     "reactions",
+    "reduced_friction",
     "reference_run",
     "resume",
     "resume_sweep",
@@ -204,5 +214,6 @@ __all__ = [
     "sweep",
     "time",
     "uniform",
+    "variant_problem",
     "velocities",
 ]

@@ -19,6 +19,7 @@ from daesolve.mechanics import (
 from daesolve.rank import Decoupling, decoupling
 from daesolve.sensitivity import Sensitivity
 from daesolve.system import MechanicalSystem, System
+from daesolve.variants import VariantProblem
 
 
 @dataclass(frozen=True)
@@ -209,6 +210,16 @@ def _growth_vector(subject: Subject) -> dict[str, Any]:
     return growth_vector_report(system, state, parameters=values, time=subject.time)
 
 
+def _variants(subject: Subject) -> dict[str, Any]:
+    """List every choice of the loaded supports, with what speaks for and against it."""
+    problem = VariantProblem(subject.mechanical.dynamics, subject.values)
+    direction = None
+    if not problem.sliding(subject.start, subject.time):
+        from daesolve.resting.stiction import stiction_at
+        direction = stiction_at(problem, subject.start, subject.time).direction
+    return problem.report(subject.start, subject.time, direction)
+
+
 ANALYSES: dict[str, Analysis] = {
     "rank": Analysis(lambda subject, of, until: rank_report(subject)),
     "linearization": Analysis(lambda subject, of, until: linearization_report(subject)),
@@ -222,6 +233,7 @@ ANALYSES: dict[str, Analysis] = {
     ),
     "substitutable": Analysis(lambda subject, of, until: _substitutable(subject)),
     "growth-vector": Analysis(lambda subject, of, until: _growth_vector(subject)),
+    "variants": Analysis(lambda subject, of, until: _variants(subject)),
 }
 """What can be asked about a case of any problem."""
 

@@ -20,6 +20,7 @@ import numpy as np
 
 from daesolve.errors import unknown_name
 from daesolve.events import Event
+from daesolve.friction.guides import Guides
 from daesolve.symbols import Interval, Labels, velocity_name
 from daesolve.translation import function_of
 
@@ -212,6 +213,11 @@ class Dynamics:
         Reactions that are no unknowns, as functions of (t, x, p, u).
     quadrature_count
         How many of the positions, behind the coordinates, are quadratures.
+    meters
+        Powers, as functions of (t, x, p, u), whose integrals are outputs, each with the unit of its
+        integral.
+    guides
+        Supports of which it is unknown which are loaded; None where there are none.
     """
 
     labels: Labels
@@ -238,6 +244,8 @@ class Dynamics:
     quadrature_count: int = 0
     resets: Mapping[int, ResetRow] = field(default_factory=dict)
     discrete: tuple[str, ...] = ()
+    meters: Mapping[str, tuple[ca.SX, str]] = field(default_factory=dict)
+    guides: Guides | None = None
 
     @property
     def velocities(self) -> ca.SX:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from daesolve.degeneracy import Dependence
 from daesolve.effort import Effort
 from daesolve.events import Event
+from daesolve.resting.coming_to_rest import Rest, RestStatus
 from daesolve.results import Outcome
 
 Verdict = tuple[Outcome, str]
@@ -26,6 +27,21 @@ def stopped_by(event: Event, time: float, *, at_start: bool = False) -> Verdict:
         return Outcome.DEGENERATE, f"at t = {time:.10g} s {event.then.breakdown}"
     when = "holds at the start already" if at_start else f"at t = {time:.10g} s"
     return Outcome.STOPPED_BY_EVENT, f"the event {event.name!r} {when}"
+
+
+def at_rest(time: float, *, at_start: bool = False) -> Verdict:
+    """Say when dry friction has brought the body to rest, where it stays."""
+    when = "is at rest from the start on" if at_start else f"came to rest at t = {time:.10g} s"
+    return Outcome.STOPPED_BY_EVENT, f"the body {when}: dry friction holds it"
+
+
+def slow(rest: Rest) -> Verdict | None:
+    """Say how a motion that was followed in scaled time ended; None where it goes on."""
+    if rest.status is RestStatus.AT_REST:
+        return at_rest(rest.time)
+    if rest.status is RestStatus.REACHED:
+        return Outcome.COMPLETED, ""
+    return None if rest.status is RestStatus.SPEEDS_UP else (Outcome.FAILED, rest.message)
 
 
 def failed(time: float, reason: str) -> Verdict:

@@ -148,6 +148,9 @@ class UndeterminedMotionError(RedundantConstraintsError):
 class VariantError(DaesolveError, ValueError):
     """Supports that cannot be told to be loaded in one way; `solution` has what was found."""
 
+    event = "no_variant"
+    """What a run that ends there writes down."""
+
     def __init__(self, message: str, solution: object = None) -> None:
         super().__init__(message)
         self.solution = solution
@@ -156,21 +159,31 @@ class VariantError(DaesolveError, ValueError):
 class NoValidVariant(VariantError):  # noqa: N818
     """No choice of the loaded supports agrees with the signs of its reactions: self-locking."""
 
+    event = "no_valid_variant"
+
 
 class AmbiguousVariant(VariantError):  # noqa: N818
     """Several choices of the loaded supports agree, and nothing tells which is real."""
+
+    event = "ambiguous_variant"
 
 
 class UnphysicalVariant(VariantError):  # noqa: N818
     """The only choices that agree are divergent where supports yield ever so little."""
 
+    event = "unphysical_variant"
+
 
 class BranchLost(VariantError):  # noqa: N818
     """The choice along which the motion went ends, and the neighbouring one leads back."""
 
+    event = "branch_lost"
+
 
 class JamEvent(VariantError):  # noqa: N818
     """Reactions grow without bounds at a finite speed: a dynamic jam."""
+
+    event = "jam"
 
 
 class FrictionlessIllPosed(VariantError):  # noqa: N818

@@ -47,6 +47,7 @@ from daesolve.rank import (
 from daesolve.rates import automatic_rate, stiffness_warning
 from daesolve.redundancy import check_weights, friction_on_redundant
 from daesolve.request import DEFAULT_RATE, RankLoss, Redundant, Request, check_request
+from daesolve.setting_out import set_out
 from daesolve.sizes import (
     Probe,
     floors,
@@ -56,6 +57,7 @@ from daesolve.sizes import (
     segment_length,
     typical_influences,
 )
+from daesolve.sliding import Sliding, VariantPolicy
 from daesolve.solvers import Compilation, Solver
 from daesolve.starting import check_system, parameter_values
 from daesolve.system import System
@@ -98,6 +100,8 @@ class Prepared:
         What compiling took.
     transitions
         What its events reset; None where none does.
+    resting
+        Whether dry friction holds the body at rest from the start on.
     path
         (k, n) states that a short run went through.
     mean_step
@@ -125,6 +129,7 @@ class Prepared:
     surplus: tuple[str, ...]
     compilation: Compilation
     transitions: Transitions | None
+    resting: bool
     path: np.ndarray
     mean_step: float
     notes: tuple[str, ...]
@@ -155,6 +160,12 @@ def prepare(system: System, request: Request) -> Prepared:
         check_pair(formulation, request.solver)
     rates = formulation.chosen_rates(dynamics, request.default_rate)
     start, values = starting_point(dynamics, request)
+    resting = False
+    if dynamics.guides is not None:
+        begun = set_out(dynamics, values, start.state, request)
+        start, resting = replace(start, state=begun.state), begun.resting
+        values |= begun.values
+        notes.extend(begun.notes)
     parameters = {name: values[name] for name in dynamics.ranges}
     samples = _samples(dynamics, values, start, request)
     system, surplus, proximal = _check_rank(
@@ -209,7 +220,7 @@ def prepare(system: System, request: Request) -> Prepared:
         request.start_time,
         request.scales,
     )
-    transitions = _transitions(dynamics, plan, problem, scaling)
+    transitions = _transitions(dynamics, plan, problem, scaling, request.variant_policy)
     if transitions is not None:
         initial = problem.enter(request.start_time, start.state, numbers)
         transitions.check_start(request.start_time, initial, numbers)
@@ -238,6 +249,7 @@ def prepare(system: System, request: Request) -> Prepared:
         surplus=_without_grip(problem, samples, numbers, surplus),
         compilation=compilation,
         transitions=transitions,
+        resting=resting,
         path=probe.path,
         mean_step=probe.mean_step,
         notes=tuple(notes),
@@ -502,12 +514,18 @@ def _refined(
 
 
 def _transitions(
-    dynamics: Dynamics, plan: EliminationPlan, problem: OdeProblem, scaling: np.ndarray
+    dynamics: Dynamics,
+    plan: EliminationPlan,
+    problem: OdeProblem,
+    scaling: np.ndarray,
+    policy: VariantPolicy,
 ) -> Transitions | None:
     if not dynamics.resets:
         return None
     names = [watched.name for watched in problem.watched]
-    return Transitions(dynamics, plan, problem, dict(zip(names, map(float, scaling), strict=True)))
+    sizes = dict(zip(names, map(float, scaling), strict=True))
+    sliding = None if dynamics.guides is None else Sliding(dynamics, policy)
+    return Transitions(dynamics, plan, problem, sizes, sliding)
 
 
 def _charted(

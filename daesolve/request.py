@@ -11,6 +11,7 @@ from daesolve.dynamics import Dynamics
 from daesolve.errors import OutOfRangeError, UnsupportedError, is_number, unknown_name
 from daesolve.formulations import Formulation, Viscous
 from daesolve.goals import check_feedback
+from daesolve.sliding import VariantPolicy
 from daesolve.solvers import Solver
 
 Redundant = Literal["error", "drop", "minimum-norm"]
@@ -50,6 +51,8 @@ class Request:
         What to do where constraints lose rank at isolated positions.
     max_evaluations
         How many right-hand sides the run may take; None sets no bound.
+    variant_policy
+        How to go on where another support of a guide is loaded.
     """
 
     until: float
@@ -65,6 +68,7 @@ class Request:
     redundant_weights: Mapping[str, float] = field(default_factory=dict)
     rank_loss: RankLoss = "stop"
     max_evaluations: int | None = None
+    variant_policy: VariantPolicy = "continuity"
 
 
 def _check_kinds(request: Request) -> None:
@@ -88,6 +92,7 @@ def check_request(dynamics: Dynamics, request: Request) -> None:
     for option, given, known in (
         ("redundant", request.redundant, get_args(Redundant)),
         ("rank_loss", request.rank_loss, get_args(RankLoss)),
+        ("variant_policy", request.variant_policy, get_args(VariantPolicy)),
     ):
         if given not in known:
             raise OutOfRangeError(f"{option} is {given!r}, but must be one of {', '.join(known)}")

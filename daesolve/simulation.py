@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,14 @@ from daesolve.archive import StorageError
 from daesolve.checkpoints import Keeper, restored_boundaries, saved_boundary
 from daesolve.degeneracy import RankWatch
 from daesolve.effort import Counted, Effort
-from daesolve.errors import ChatteringError, OutOfRangeError, ResetError, is_number
+from daesolve.errors import (
+    ChatteringError,
+    OutOfRangeError,
+    ResetError,
+    VariantError,
+    is_number,
+)
+from daesolve.friction.guides import AT_REST, SLOW
 from daesolve.interruption import interruptible
 from daesolve.monitors import Monitor
 from daesolve.passages import Breach
@@ -27,6 +35,7 @@ from daesolve.results import Outcome, Point, StepBlock
 from daesolve.samples import Recorded
 from daesolve.sampling import At, EveryEvent, Schedule, sample_times
 from daesolve.solvers import EventHit, Observer, SegmentEnd, State, Status
+from daesolve.stopping import follow_to_rest, written_down
 from daesolve.trajectory import Trajectory
 from daesolve.transitions import INSTANT, Instant, Jump, Transitions
 from daesolve.translation import evaluate_block
@@ -145,7 +154,7 @@ class _Run:
         self.unwatched_count = 0
         self.looks_ahead = not prepared.solver.halts_at_events(prepared.problem)
         self.segments = 0
-        self.over = False
+        self.over = self.rests = False
         self.clock = 0.0
 
     def ended(self) -> tuple[Outcome, str]:
@@ -300,6 +309,10 @@ class _Run:
         return here
 
     def _start(self, here: Boundary) -> tuple[Boundary, Verdict]:
+        if self.prepared.resting:
+            self.record.events.append(Happening(here.time, AT_REST, here))
+            self._sample_event(here)
+            return here, endings.at_rest(here.time, at_start=True)
         stop = self._stopped_at_start(here)
         if stop is not None or self.transitions is None:
             return here, stop
@@ -523,10 +536,16 @@ class _Run:
                 if index not in resets:
                     self._happened(EventHit(index, here.time, here.state), here)
             if resets:
+                if any(guarded[index].name == SLOW for index in resets):
+                    return self._come_to_rest(transitions, here)
                 try:
                     here, found = self._reset(transitions, here, resets)
                 except (ChatteringError, ResetError) as error:
                     return here, (Outcome.FAILED, str(error))
+                except VariantError as error:
+                    return self._without_variant(here, error)
+                if self.rests:
+                    return here, endings.at_rest(here.time)
             if stops:
                 return here, endings.stopped_by(guarded[stops[0]], here.time)
             if not resets:
@@ -558,6 +577,7 @@ class _Run:
         self.instant.take(here.time, guarded[resets[0]].name)
         for jump in transitions.jumps(here.time, here.state, values, resets):
             here = self._jumped(here, jump)
+            self.rests = jump.rests
             rates = transitions.answered(here.time, here.state, jump.p, jump, rates)
         switched = transitions.switched(here.time, here.state, self.record.modes[here.mode], before)
         for index in switched:
@@ -628,6 +648,40 @@ class _Run:
         return evaluate_block(
             function, np.array([here.time]), here.state[None, :], self.record.modes[here.mode]
         )[0][0]
+
+    # -- where guides slide -------------------------------------------------------------------
+
+    def _without_variant(self, here: Boundary, error: VariantError) -> tuple[Boundary, Verdict]:
+        """Write down where no choice of loaded supports goes on."""
+        self.record.events.append(Happening(here.time, error.event, here))
+        self._sample_event(here)
+        return here, (Outcome.DEGENERATE, str(error))
+
+    def _come_to_rest(self, transitions: Transitions, here: Boundary) -> tuple[Boundary, Verdict]:
+        """Follow a slow motion to its stop, in scaled time."""
+        assert transitions.sliding is not None
+        values, until = self.record.modes[here.mode], self.prepared.until
+        follow = partial(
+            follow_to_rest,
+            transitions.sliding,
+            self.prepared.problem,
+            here.time,
+            here.state,
+            values,
+            until,
+        )
+        rest = follow()
+        times = self.schedule.up_to(self.record.taken, rest.time)
+        if len(times):
+            rest = follow(times)
+        events = len(self.record.events)
+        end, blocks = written_down(self.record, rest, here, times)
+        for event in self.record.events[events:]:
+            self._sample_event(event.at)
+        self.unwatched.extend(blocks)
+        if rest.error is not None:
+            return self._without_variant(end, rest.error)
+        return end, endings.slow(rest)
 
     # -- samples and angles -------------------------------------------------------------------
 

@@ -126,6 +126,15 @@ class SymbolVector:
         chosen.angles = self.angles & {*chosen.names}
         return chosen
 
+    def joined(self, other: Self) -> Self:
+        """Return a vector of these symbols and those of another."""
+        whole = copy.copy(self)
+        whole.names, whole.units = self.names + other.names, self.units + other.units
+        whole._symbols = self._symbols | other._symbols
+        whole.vector = ca.vertcat(self.vector, other.vector)
+        whole.angles = self.angles | other.angles
+        return whole
+
     def __getattr__(self, name: str) -> ca.SX:
         if name.startswith("__") or "_symbols" not in self.__dict__:
             raise AttributeError(name)
@@ -213,6 +222,13 @@ class Parameters(SymbolVector):
         super().__init__(names, tuple(units[n] for n in names), kind)
         self.ranges = dict(ranges)
         self.defaults = {name: self.check(name, value) for name, value in defaults.items()}
+
+    def joined(self, other: Self) -> Self:
+        """Return these and others, with their ranges and defaults."""
+        whole = super().joined(other)
+        whole.ranges = self.ranges | other.ranges
+        whole.defaults = self.defaults | other.defaults
+        return whole
 
     def check(self, name: str, value: object) -> float:
         """Return a value as a float, or say why it cannot be.

@@ -14,6 +14,15 @@ from daesolve.dynamics import Dynamics, GoalRow, ImplicitRow
 from daesolve.errors import PosingError, unknown_name
 from daesolve.events import Event, Reset
 from daesolve.flow import Flow, Named, Tracked
+from daesolve.friction.guides import (
+    FRICTION_WORK,
+    SLOW_ENERGY,
+    SMOOTHING,
+    Guides,
+    guide_events,
+    guides,
+)
+from daesolve.friction.supports import VariantPair
 from daesolve.goals import (
     AnyGoal,
     Expression,
@@ -25,6 +34,7 @@ from daesolve.goals import (
     Relation,
     as_scalar,
 )
+from daesolve.jams import watched_for_jams
 from daesolve.lagrange import Kinematics, Motion, lagrange, newton_euler
 from daesolve.posing import (
     check_degrees,
@@ -107,6 +117,12 @@ class MechanicalSystem:
         What to watch for.
     outputs
         Further quantities by name: an expression, or (expression, unit).
+    meters
+        Powers by name, which may contain reactions: (expression, unit of the integral). What they
+        have come to since the start is an output by this name.
+    pairs
+        Pairs of supports that hold the body, where it is unknown which of them are loaded. As many
+        constraints, posed with `ideal=False`, are those that they keep.
     recovered
         Reactions that are no unknowns, such as those of constraints that were eliminated, by name:
         an expression of time, states and reactions, or (expression, unit).
@@ -144,6 +160,8 @@ class MechanicalSystem:
     events: Sequence[Event] = ()
     outputs: Mapping[str, Output] = field(default_factory=dict)
     recovered: Mapping[str, Output] = field(default_factory=dict)
+    meters: Mapping[str, Output] = field(default_factory=dict)
+    pairs: Sequence[VariantPair] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.coordinates, DifferentiableVector) or not len(self.coordinates):
@@ -159,19 +177,20 @@ class MechanicalSystem:
             raise PosingError("quasi-velocities need both velocities= and kinematics=")
         if self.kinematics is not None and not isinstance(self.kinematics, ca.SX):
             raise PosingError("kinematics must be q' as a column: a CasADi SX, S @ v.vector")
+        posed = self.posed
         check_names(
             [
                 self.parameters,
-                self.discrete,
+                posed.discrete,
                 self.coordinates,
                 self.v,
                 self.implicit,
                 self.quadratures,
-                self.reactions,
+                posed.reactions,
             ],
             self.goals,
-            self.events,
-            self.outputs,
+            posed.events,
+            {**self.outputs, **posed.meters} if isinstance(self.meters, Mapping) else self.outputs,
             self.recovered,
         )
         moving = [self.coordinates.dot.vector, self.implicit.dot.vector]
@@ -191,9 +210,27 @@ class MechanicalSystem:
         return self.velocities if self.velocities is not None else self.coordinates.rates
 
     @cached_property
+    def guides(self) -> Guides | None:
+        """What its pairs of supports add to it."""
+        if not len(self.pairs):
+            return None
+        rates = self.coordinates.dot.vector
+        written = ca.SX if self.kinematics is None else self._in_quasi_velocities
+        return guides(self.pairs, (self.coordinates.vector, rates), self.v.vector, written)
+
+    def _in_quasi_velocities(self, expression: Expression) -> ca.SX:
+        rates = self.coordinates.dot.vector
+        return ca.substitute(ca.SX(expression), rates, ca.SX(self.kinematics))
+
+    @cached_property
+    def posed(self) -> MechanicalSystem:
+        """The system with what its pairs of supports add to it."""
+        return self if self.guides is None else _guided(self, self.guides)
+
+    @cached_property
     def dynamics(self) -> Dynamics:
         """The equations, symbolic and not yet eliminated."""
-        return _mechanical(self)
+        return _mechanical(self.posed, self.guides)
 
     def function(self, quantity: str, around: Mapping[str, float] | None = None) -> ca.Function:
         """Return "accelerations", "reactions", "rhs" or "residuals"; see `export.equations`."""
@@ -232,6 +269,7 @@ class MechanicalSystem:
             events=tuple(_without(event, dropped, freed) for event in self.events),
             outputs=_of_outputs(freed, self.outputs),
             recovered=_of_outputs(freed, self.recovered),
+            meters=_of_outputs(freed, self.meters),
         )
 
 
@@ -406,9 +444,30 @@ class _Posed:
         return len(self.system.reactions) + self.own.index(goal)
 
 
-def _mechanical(system: MechanicalSystem) -> Dynamics:
+def _guided(system: MechanicalSystem, guides: Guides) -> MechanicalSystem:
+    """Return the system with the reactions, forces and events of its supports."""
+    force = _column("the force", system.force, _force_names(system), "force")
+    v = system.v.vector
+    kinetic = system.kinetic
+    if kinetic is None:
+        kinetic = ca.dot(v, ca.SX(system.mass_matrix) @ v) / 2
+    return replace(
+        system,
+        pairs=(),
+        reactions=system.reactions.joined(guides.reactions),
+        discrete=system.discrete.joined(guides.values),
+        force=force + guides.force,
+        events=(*system.events, *guide_events(guides, ca.SX(kinetic))),
+        meters={**system.meters, FRICTION_WORK: (guides.power(v), "J")},
+    )
+
+
+def _mechanical(system: MechanicalSystem, guides: Guides | None) -> Dynamics:
     posed = _Posed(system)
     values = posed.values
+    if guides is not None:
+        values.take_symbol(SMOOTHING, guides.smoothing)
+        values.take_symbol(SLOW_ENERGY, guides.slow_energy)
     invariants = [goal for goal in system.goals if isinstance(goal, Invariant)]
     implicit = implicit_goals(system.goals, system.implicit)
     tracking = [values.add(f"rate_{goal.name}", 0.0) for goal in implicit]
@@ -429,6 +488,7 @@ def _mechanical(system: MechanicalSystem) -> Dynamics:
     invariant_rows, relations = drive_by_relations(invariants, invariant_rows, relations)
     outputs, units = _outputs(system.outputs)
     recovered, recovered_units = _outputs(system.recovered, "the recovered reaction")
+    meters, meter_units = _outputs(system.meters, "meter")
     kinetic = ca.dot(posed.v, motion.mass @ posed.v) / 2
     if system.kinetic is not None:
         kinetic = flow.explicit(posed(system.kinetic))
@@ -450,7 +510,7 @@ def _mechanical(system: MechanicalSystem) -> Dynamics:
         lambda expression: explicit(posed(expression)),
         lambda goal: goal_row(goal, posed(goal.residual), values, flow, None),
     )
-    return Dynamics(
+    dynamics = Dynamics(
         labels=labels,
         t=time,
         x=ca.vertcat(posed.q, posed.quadratures, posed.s, posed.v),
@@ -485,7 +545,10 @@ def _mechanical(system: MechanicalSystem) -> Dynamics:
         discrete=system.discrete.names,
         kinetic=kinetic,
         independent=_independent(posed, flow),
+        meters={n: (explicit(posed(e)), meter_units[n]) for n, e in meters.items()},
+        guides=guides,
     )
+    return dynamics if guides is None else watched_for_jams(dynamics, guides)
 
 
 def _independent(posed: _Posed, flow: Flow) -> dict[str, ca.SX]:

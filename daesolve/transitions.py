@@ -29,6 +29,7 @@ from daesolve.errors import ChatteringError, InconsistentStateError, ResetError
 from daesolve.formulations import OdeProblem
 from daesolve.jumps import JumpFunction
 from daesolve.results import Impact
+from daesolve.sliding import Sliding
 from daesolve.solvers import Evaluator
 from daesolve.translation import function_of
 
@@ -56,12 +57,15 @@ class Jump:
         The state and the values after.
     impact
         What was imposed, if anything was.
+    rests
+        Whether the body stays at rest from here on.
     """
 
     events: Mapping[int, tuple[int, ...]]
     x: np.ndarray
     p: np.ndarray
     impact: Impact | None
+    rests: bool = False
 
 
 class Transitions:
@@ -75,6 +79,8 @@ class Transitions:
         What is integrated.
     scales
         Of residuals by name; one for others.
+    sliding
+        What chooses the loaded supports of guides, where there are some.
 
     Attributes
     ----------
@@ -88,9 +94,10 @@ class Transitions:
         plan: EliminationPlan,
         problem: OdeProblem,
         scales: Mapping[str, float],
+        sliding: Sliding | None = None,
     ) -> None:
         self.dynamics, self.plan, self.problem = dynamics, plan, problem
-        self._scales = scales
+        self._scales, self.sliding = scales, sliding
         if problem not in _built:
             _built[problem] = _Built(Evaluator(guard_rates(problem)), Evaluator(problem.rhs), {})
         self._guards = _built[problem].guards
@@ -123,7 +130,7 @@ class Transitions:
 
     def fresh(self) -> Transitions:
         """Return the transitions of a run that has seen nothing yet."""
-        return Transitions(self.dynamics, self.plan, self.problem, self._scales)
+        return Transitions(self.dynamics, self.plan, self.problem, self._scales, self.sliding)
 
     def saved(self) -> dict[str, Any]:
         """Return what this run has seen, to go on from in another process."""
@@ -312,6 +319,12 @@ class Transitions:
             visible = self.problem.visible(np.array([time]), x[None, :], p)[0]
             states = np.concatenate([visible, works])
         after, values, impact = function(time, states, p[:own], groups, self._scales)
+        rests = False
+        if self.sliding is not None:
+            names = {self.problem.events[index].name for index in groups}
+            count = len(self.dynamics.labels.states)
+            settled = self.sliding.settle(time, names, after[:count], p[:own], values)
+            after[:count], values, rests = settled
         values = np.concatenate([values, p[own:]])
         if chart is not None:
             count = len(self.dynamics.labels.states)
@@ -325,7 +338,7 @@ class Transitions:
                 "goes on: a constraint or a mass vanishes with what it changes, or a force is not "
                 "finite there; where a constraint is let go of, ask for rank_loss = 'pass'"
             )
-        return Jump(dict(groups), after, values, impact)
+        return Jump(dict(groups), after, values, impact, rests)
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from daesolve.cli.arguments import (
     StartValues,
 )
 from daesolve.cli.progress import shown
-from daesolve.errors import DegenerateConstraintError, OutOfRangeError
+from daesolve.errors import DegenerateConstraintError, OutOfRangeError, VariantError
 from daesolve.request import RankLoss
 from daesolve.results import Outcome
 from daesolve.resuming import resume as go_on
@@ -111,6 +111,8 @@ def run(
         settings["at"] = samples
     end = until if until is not None else bound.case.until
     label = f"{bound.problem.name} · {bound.case.name}"
+    trajectory: Trajectory | None = None
+    never: dict[str, Any] | None = None
     with (
         _stoppable(out),
         shown(label, bound.case.start_time, end, quiet=quiet or as_json) as progress,
@@ -119,6 +121,14 @@ def run(
             trajectory = bound.solve(until, progress=progress, **settings)
         except DegenerateConstraintError as error:
             trajectory = cast(Trajectory, error.run)
+        except VariantError as error:
+            never = reporting.never_begun(bound.identity(), bound.case.start_time, error)
+    if trajectory is None:
+        assert never is not None
+        if as_json:
+            typer.echo(reporting.dump(never))
+        typer.echo(f"daesolve: {never['message']}", err=True)
+        raise typer.Exit(COULD_NOT_GO_ON)
     _told_of(trajectory, bound.identity(), out, as_json=as_json, quiet=quiet)
 
 

@@ -76,8 +76,13 @@ class Feedback(Formulation):
         saddle = Saddle(dynamics, plan)
         accelerations, reactions = _accelerations(dynamics, saddle, driven)
         works = {row: ca.SX.sym(f"work_{row.name}") for row in metered}  # pyright: ignore
-        state = ca.vertcat(dynamics.x, *works.values())
-        rhs = ca.vertcat(dynamics.position_rates, accelerations, powers(metered, accelerations))
+        meters = {name: ca.SX.sym(name) for name in dynamics.meters}  # pyright: ignore
+        state = ca.vertcat(dynamics.x, *works.values(), *meters.values())
+        powered = ca.vertcat(
+            powers(metered, accelerations),
+            ca.substitute(meter_powers(dynamics), dynamics.reactions, reactions),
+        )
+        rhs = ca.vertcat(dynamics.position_rates, accelerations, powered)
         watched, residuals = _watched(dynamics, reactions, rates, conserved, works)
         kinetic = ca.SX(0) if dynamics.kinetic is None else dynamics.kinetic
         arguments = [dynamics.t, state, dynamics.p]
@@ -88,6 +93,7 @@ class Feedback(Formulation):
         for row, work in works.items():
             free = "work" not in outputs
             outputs["work" if free else f"work_{row.name}"] = work
+        outputs |= meters
         recovered = [
             ca.substitute(e, dynamics.reactions, reactions) for e in dynamics.recovered.values()
         ]
@@ -182,6 +188,11 @@ def powers(metered: Iterable[InvariantRow], accelerations: ca.SX) -> ca.SX:
     return ca.vertcat(ca.SX(0, 1), *[row.bias + row.jacobian @ accelerations for row in metered])
 
 
+def meter_powers(dynamics: Dynamics) -> ca.SX:
+    """Return what the meters integrate, in the reactions."""
+    return ca.vertcat(ca.SX(0, 1), *[power for power, _ in dynamics.meters.values()])
+
+
 def _watched(
     dynamics: Dynamics,
     reactions: ca.SX,
@@ -224,6 +235,7 @@ def _watched(
 def _labels(dynamics: Dynamics, outputs: Mapping[str, ca.SX]) -> Labels:
     """Return what a run shows: here all reactions are functions of the state alike."""
     units = dict(zip(dynamics.labels.outputs, dynamics.labels.output_units, strict=True))
+    units |= {name: unit for name, (_, unit) in dynamics.meters.items()}
     return replace(
         dynamics.labels,
         reactions=dynamics.labels.shown_reactions,

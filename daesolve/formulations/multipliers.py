@@ -61,7 +61,8 @@ class FreeMotion:
         force = dynamics.force + dynamics.influence @ dynamics.reactions
         accelerations = solve_definite(dynamics.mass, force)
         metered = metered_invariants(dynamics, conserved)
-        return FreeMotion(dynamics, base, accelerations, powers(metered, accelerations))
+        powered = ca.vertcat(powers(metered, accelerations), meter_powers(dynamics))
+        return FreeMotion(dynamics, base, accelerations, powered)
 
     def relations(self) -> list[ca.SX]:
         """Return the residuals of the relations between reactions."""

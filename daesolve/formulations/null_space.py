@@ -98,13 +98,16 @@ class NullSpace(Formulation):
             w - independent.offset,
         )
         metered = metered_invariants(dynamics, conserved)
-        works = ca.SX.sym("work", len(metered))  # pyright: ignore
-        rate = _rate(dynamics, independent, _driven(dynamics, conserved, rates), metered)
+        works = ca.SX.sym("work", len(metered) + len(dynamics.meters))  # pyright: ignore
         x = ca.vertcat(dynamics.x[:split], w, works)
         states = ca.vertcat(dynamics.x[:split], velocities)
         arguments = [dynamics.t, x, independent.p]
         whole = [dynamics.t, ca.vertcat(states, works), dynamics.p]
         names = ["t", "x", "p"]
+        rate = ca.vertcat(
+            _rate(dynamics, independent, _driven(dynamics, conserved, rates), metered),
+            base.rhs.call(whole)[0][base.size - len(dynamics.meters) :],
+        )
 
         def of_states(function: ca.Function) -> ca.Function:
             outputs = function.call(whole)

@@ -21,6 +21,7 @@ from daesolve.reporting.document import (
     ReportError,
     document,
     dump,
+    never_begun,
     replace_file,
     without_series,
 )
@@ -48,6 +49,7 @@ __all__ = [
     "dump",
     "load",
     "make_empty",
+    "never_begun",
     "page",
     "problem_of",
     "rebuild",

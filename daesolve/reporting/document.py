@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from daesolve.errors import DaesolveError
-from daesolve.results import Drift, EventRecord, Verification
+from daesolve.results import Drift, EventRecord, Outcome, Verification
 from daesolve.trajectory import Trajectory
 from daesolve.versions import versions
 
@@ -85,6 +85,41 @@ def document(run: Trajectory, identity: Mapping[str, Any]) -> dict[str, Any]:
         "degeneracy": None if run.degeneracy is None else asdict(run.degeneracy),
     }
     return plain(whole)
+
+
+def never_begun(identity: Mapping[str, Any], time: float, error: DaesolveError) -> dict[str, Any]:
+    """Return what is told of a run that could not set out, as an object for JSON.
+
+    Parameters
+    ----------
+    identity
+        As in `document`.
+    time
+        Its start, s.
+    error
+        Why.
+    """
+    return plain(
+        {
+            "problem": identity.get("problem"),
+            "case": identity.get("case"),
+            "model": identity.get("model"),
+            "structure": identity.get("structure") or {},
+            "versions": versions(),
+            "outcome": Outcome.DEGENERATE.value,
+            "message": str(error),
+            "end_time": time,
+            "times": [],
+            "states": {},
+            "reactions": {},
+            "outputs": {},
+            "drift": {},
+            "events": [],
+            "event_count": 0,
+            "verification": None,
+            "asked": identity.get("asked") or {},
+        }
+    )
 
 
 def without_series(document: Document) -> dict[str, Any]:

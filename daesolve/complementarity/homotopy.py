@@ -1,0 +1,241 @@
+"""The branch of reactions that begins without friction, followed exactly as friction grows.
+
+With friction scaled by kappa an orthant's equations are (J_0 + kappa F) N = b: its reactions are
+rational in kappa. A reaction vanishes where the matrix with its column replaced by b is singular,
+all of them grow without bounds where the matrix itself is: real generalised eigenvalues. Between
+these the signs cannot change, and one point of each interval tells them. Where a reaction changes
+its sign the branch goes on in the neighbouring orthant: onwards if the determinant keeps its sign,
+back towards less friction if not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import scipy.linalg
+
+from daesolve.complementarity.acceptance import answer_in
+from daesolve.complementarity.answers import answer_at
+from daesolve.complementarity.horizontal import variant_of
+from daesolve.complementarity.newton import frictionless_reactions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from daesolve.complementarity.answers import Answer
+    from daesolve.complementarity.horizontal import HorizontalComplementarity, Variant
+
+REAL = 1e-7
+"""An eigenvalue is real within this: double ones come out as pairs that are not quite."""
+SAME = 1e-11
+"""Shares of friction that differ by less are one."""
+ZERO = 1e-11
+"""A reaction of the scaled problem is zero below this, relative to the largest."""
+DISTURBANCES = (1e-8, 1e-7, 1e-6)
+"""Of the load, relative, where reactions vanish together and leave the next orthant open."""
+
+
+@dataclass(frozen=True, eq=False)
+class HomotopyPath:
+    """The branch that begins without friction.
+
+    Attributes
+    ----------
+    answer
+        At full friction; None where the branch does not arrive.
+    kappa_reached
+        The share of friction at which the branch ends. It may have turned back before.
+    jammed
+        Whether reactions grow without bounds there. Where there is neither an answer nor a jam,
+        several reactions vanish together and what follows could not be decided.
+    variants
+        The variants it passed, in order.
+    kinks
+        The shares of friction at which it went from one of them to the next.
+    """
+
+    answer: Answer | None
+    kappa_reached: float
+    jammed: bool
+    variants: tuple[Variant, ...]
+    kinks: tuple[float, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class _Orthant:
+    """The equations (normal + kappa friction) N = load of the signs (m,)."""
+
+    normal: NDArray[np.float64]
+    friction: NDArray[np.float64]
+    load: NDArray[np.float64]
+    signs: NDArray[np.int_]
+
+    @staticmethod
+    def of(
+        problem: HorizontalComplementarity, load: NDArray[np.float64], signs: NDArray[np.int_]
+    ) -> _Orthant:
+        first, second = problem.first_normal, problem.second_normal
+        assert first is not None
+        assert second is not None
+        normal = np.where(signs > 0, second, -first)
+        return _Orthant(normal, problem.orthant(signs) - normal, load, signs)
+
+    def reactions(self, kappas: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return reactions at shares of friction (n,), not poles: (n, m)."""
+        matrices = self.normal + kappas[:, None, None] * self.friction
+        return np.linalg.solve(matrices, self.load[:, None])[..., 0]
+
+    def orientation(self, kappa: float) -> float:
+        """Return the sign of the determinant."""
+        return float(np.linalg.slogdet(self.normal + kappa * self.friction)[0])
+
+    def poles(self) -> NDArray[np.float64]:
+        """Return the shares of friction at which the equations are singular."""
+        return _real_eigenvalues(self.normal, self.friction)
+
+    def zeros(self) -> NDArray[np.float64]:
+        """Return the shares of friction at which one of the reactions vanishes."""
+        found = []
+        for pair in range(len(self.load)):
+            normal, friction = self.normal.copy(), self.friction.copy()
+            normal[:, pair], friction[:, pair] = self.load, 0.0
+            found.append(_real_eigenvalues(normal, friction))
+        return np.concatenate(found)
+
+    def violated(self, kappas: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Tell which reactions have the wrong sign at shares of friction (n,): (n, m)."""
+        reactions = self.reactions(kappas)
+        largest = np.max(np.abs(reactions), axis=1, keepdims=True)
+        return self.signs * reactions < -ZERO * largest
+
+
+@dataclass(frozen=True, eq=False)
+class _Branch:
+    """A branch up to where it ends, or is left by the pairs whose reactions vanish together."""
+
+    signs: NDArray[np.int_]
+    kappa: float
+    end: str
+    variants: tuple[Variant, ...]
+    kinks: tuple[float, ...]
+
+
+def homotopy(problem: HorizontalComplementarity, start: ArrayLike | None = None) -> HomotopyPath:
+    """Follow the reactions from no friction to full friction.
+
+    Where several reactions vanish together, the branch of a load that differs by 1e-8 of its size
+    is followed instead; the answer is that of the load itself.
+
+    Parameters
+    ----------
+    problem
+        What the reactions have to meet.
+    start
+        Friction-free signed reactions (m,) where they are known.
+
+    Raises
+    ------
+    FrictionlessIllPosed
+        There are no reactions without friction to start from.
+    """
+    reactions = frictionless_reactions(problem) if start is None else np.asarray(start, dtype=float)
+    if not np.any(problem.load):
+        answer = answer_at(problem, np.zeros(problem.count))
+        return HomotopyPath(answer, 1.0, False, (answer.variant,), ())
+    scaled = problem.scaling.problem
+    branch = _followed(scaled, scaled.load, reactions)
+    answer = _arrived(problem, branch)
+    for load in _disturbed(scaled.load):
+        if branch.end == "pole" or answer is not None:
+            break
+        branch = _followed(scaled, load, frictionless_reactions(scaled.under(load)))
+        answer = _arrived(problem, branch)
+    jammed = branch.end == "pole"
+    return HomotopyPath(answer, branch.kappa, jammed, branch.variants, branch.kinks)
+
+
+def _disturbed(load: NDArray[np.float64]) -> Iterator[NDArray[np.float64]]:
+    """Yield loads beside one: generic directions, always the same."""
+    generator = np.random.default_rng(1)
+    size = float(np.max(np.abs(load))) or 1.0
+    for disturbance in DISTURBANCES:
+        yield load + disturbance * size * generator.uniform(0.5, 1.5, len(load)) * (
+            generator.choice((-1.0, 1.0), len(load))
+        )
+
+
+def _arrived(problem: HorizontalComplementarity, branch: _Branch) -> Answer | None:
+    return answer_in(problem, branch.signs) if branch.end == "arrived" else None
+
+
+def _followed(
+    problem: HorizontalComplementarity, load: NDArray[np.float64], reactions: NDArray[np.float64]
+) -> _Branch:
+    """Follow the branch of a load from orthant to orthant."""
+    orthant = _Orthant.of(problem, load, np.where(reactions < 0.0, -1, 1))
+    beginning = orthant.orientation(0.0)
+    kappa, target = 0.0, 1.0
+    variants, kinks = [variant_of(orthant.signs)], []
+
+    def branch(end: str) -> _Branch:
+        return _Branch(orthant.signs, kappa, end, tuple(variants), tuple(kinks))
+
+    for _ in range(100 + 20 * problem.count):
+        kappa_before = kappa
+        kappa, end, leaving = _piece(orthant, kappa, target)
+        if end != "kink":
+            return branch(end)
+        if len(leaving) > 1 or kappa == kappa_before:
+            return branch("undecided")
+        signs = orthant.signs.copy()
+        signs[leaving] = -signs[leaving]
+        orthant = _Orthant.of(problem, load, signs)
+        variants.append(variant_of(signs))
+        kinks.append(kappa)
+        target = 1.0 if orthant.orientation(kappa) == beginning else 0.0
+    return branch("undecided")
+
+
+def _piece(orthant: _Orthant, kappa: float, target: float) -> tuple[float, str, NDArray[np.intp]]:
+    """Return where the branch leaves an orthant on the way to a target, how, and which pairs do."""
+    knots, ends_in_pole = _knots(orthant, kappa, target)
+    violated = orthant.violated((knots[:-1] + knots[1:]) / 2)
+    for begin, end, pole, wrong in zip(knots, knots[1:], ends_in_pole, violated, strict=False):
+        if np.any(wrong):
+            return float(begin), "kink", np.flatnonzero(wrong)
+        if pole:
+            return float(end), "pole", np.zeros(0, dtype=np.intp)
+    return target, "arrived" if target == 1.0 else "returned", np.zeros(0, dtype=np.intp)
+
+
+def _knots(
+    orthant: _Orthant, kappa: float, target: float
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return what bounds intervals of unchanging signs: (n + 1,), and which end in a pole: (n,)."""
+    poles, zeros = orthant.poles(), orthant.zeros()
+    onwards = 1.0 if target > kappa else -1.0
+    marked = [(onwards * pole, True) for pole in poles] + [
+        (onwards * zero, False) for zero in zeros
+    ]
+    knots, is_pole = [onwards * kappa], [False]
+    for knot, pole in sorted(marked):
+        if onwards * kappa + SAME < knot < onwards * target - SAME:
+            if knot - knots[-1] > SAME:
+                knots.append(knot)
+                is_pole.append(pole)
+            else:
+                is_pole[-1] |= pole
+    return onwards * np.array([*knots, onwards * target]), np.array([*is_pole[1:], False])
+
+
+def _real_eigenvalues(
+    normal: NDArray[np.float64], friction: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the real kappa at which normal + kappa friction is singular."""
+    values = np.asarray(scipy.linalg.eigvals(normal, -friction, check_finite=False))
+    values = values[np.isfinite(values)]
+    return values.real[np.abs(values.imag) <= REAL * np.maximum(1.0, np.abs(values.real))]

@@ -1,0 +1,317 @@
+"""Signed reactions of pairs of supports: a horizontal linear complementarity problem.
+
+Each pair has a first and a second support of which at most one is loaded. The accelerations are
+eliminated, the reactions t of the supports that are left satisfy
+
+    A1 t1 + A2 t2 = b,    t1 >= 0,  t2 >= 0,  t1_k t2_k = 0,
+
+which is one piecewise linear equation F(N) = A2 N+ + A1 N- = b for the signed reactions
+N = t2 - t1. Where the second supports of the pairs with s_k = +1 are loaded and the first ones of
+those with s_k = -1, it is linear: J_s N = b. Nikol'skii V. V. and Smirnov Yu. P., On forms of the
+equations of dynamics of a system with dry friction, forms 1 to 3 and equations (3.1) to (3.4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from daesolve.errors import OutOfRangeError, PosingError, VariantError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+Variant = tuple[int, ...]
+"""Which support of each pair is loaded: 1 or 2."""
+
+SINGULAR = 1e-12
+"""Reciprocal condition, after scaling, under which the equations of a variant are singular."""
+
+_ROUNDS_OF_SCALING = 6
+
+
+@dataclass(frozen=True, eq=False)
+class HorizontalComplementarity:
+    """Find signed reactions N with A2 N+ + A1 N- = b.
+
+    A support that can only be open on its first side has the column -e_k there: N_k < 0 is then
+    minus the acceleration of its gap.
+
+    Attributes
+    ----------
+    first, second
+        What a unit reaction of the first and of the second supports does, a column a pair:
+        (m, m), in units of the load per newton.
+    load
+        What the reactions have to give together: (m,).
+    first_normal, second_normal
+        The same columns without friction; None where there is none.
+    names
+        Names of the pairs; "1", "2", ... unless told.
+
+    Raises
+    ------
+    PosingError
+        If shapes disagree, or the names are not as many as the pairs or not different.
+    OutOfRangeError
+        If a number is not finite.
+    """
+
+    first: NDArray[np.float64]
+    second: NDArray[np.float64]
+    load: NDArray[np.float64]
+    first_normal: NDArray[np.float64] | None = None
+    second_normal: NDArray[np.float64] | None = None
+    names: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        load = _numbers("the load", self.load)
+        if load.ndim != 1 or not load.size:
+            raise PosingError(
+                f"the load of a complementarity problem has shape {load.shape}: it wants one"
+                " number a pair of supports, and at least one pair"
+            )
+        count = load.size
+        names = tuple(self.names) or tuple(str(pair + 1) for pair in range(count))
+        if len(names) != count or len(set(names)) != count:
+            raise PosingError(
+                f"{count} pairs of supports want {count} different names, not {names}"
+            )
+        object.__setattr__(self, "names", names)
+        object.__setattr__(self, "load", _frozen(load))
+        for side in ("first", "second"):
+            columns = _columns(f"{side} supports", getattr(self, side), names)
+            given = getattr(self, f"{side}_normal")
+            normal = columns
+            if given is not None:
+                normal = _columns(f"{side} supports without friction", given, names)
+            object.__setattr__(self, side, columns)
+            object.__setattr__(self, f"{side}_normal", normal)
+
+    @property
+    def count(self) -> int:
+        """Number of pairs m."""
+        return self.load.size
+
+    @property
+    def odd(self) -> NDArray[np.float64]:
+        """The matrix P = (A2 - A1)/2 of F(N) = P N + B |N|."""
+        return (self.second - self.first) / 2
+
+    @property
+    def even(self) -> NDArray[np.float64]:
+        """The matrix B = (A2 + A1)/2 of F(N) = P N + B |N|: friction alone, in aligned pairs."""
+        return (self.second + self.first) / 2
+
+    def orthant(self, signs: ArrayLike) -> NDArray[np.float64]:
+        """Return the matrix J_s of one orthant of reactions, or of many.
+
+        Parameters
+        ----------
+        signs
+            +1 where the second support is loaded, -1 where the first one is: (..., m).
+
+        Returns
+        -------
+        matrices
+            Column k is A2_k or -A1_k: (..., m, m).
+        """
+        second = np.asarray(signs)[..., None, :] > 0
+        return np.where(second, self.second, -self.first)
+
+    def __call__(self, reactions: ArrayLike) -> NDArray[np.float64]:
+        """Return F(N) = A2 N+ + A1 N-: (m,)."""
+        signed = np.asarray(reactions, dtype=float)
+        return self.second @ np.maximum(signed, 0) + self.first @ np.maximum(-signed, 0)
+
+    def residual(self, reactions: ArrayLike) -> NDArray[np.float64]:
+        """Return F(N) - b of signed reactions N: (m,), in units of the load."""
+        return self(reactions) - self.load
+
+    def at(self, kappa: float) -> HorizontalComplementarity:
+        """Return the problem with every coefficient of friction multiplied by kappa."""
+        first, second = self._normals
+        return HorizontalComplementarity(
+            first=first + kappa * (self.first - first),
+            second=second + kappa * (self.second - second),
+            load=self.load,
+            first_normal=first,
+            second_normal=second,
+            names=self.names,
+        )
+
+    def under(self, load: ArrayLike) -> HorizontalComplementarity:
+        """Return the problem of the same supports under another load."""
+        return HorizontalComplementarity(
+            self.first,
+            self.second,
+            np.asarray(load, dtype=float),
+            self.first_normal,
+            self.second_normal,
+            self.names,
+        )
+
+    @cached_property
+    def frictionless(self) -> HorizontalComplementarity:
+        """The problem without friction."""
+        return self.at(0.0)
+
+    def determinant(self, signs: ArrayLike) -> float:
+        """Return the determinant of J_s."""
+        return float(np.linalg.det(self.orthant(signs)))
+
+    def frictionless_determinant(self, signs: ArrayLike) -> float:
+        """Return the determinant of J_s without friction, for the same variant."""
+        return self.frictionless.determinant(signs)
+
+    def linear(
+        self, base: Sequence[int] | None = None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the linear complementarity problem w = M z + q about a variant.
+
+        Parameters
+        ----------
+        base
+            The variant whose reactions are w; those of the opposite supports are z. None: the
+            second supports of all pairs.
+
+        Returns
+        -------
+        matrix, vector
+            M = -A_s^-1 A_(-s), (m, m), and q = A_s^-1 b, (m,).
+
+        Raises
+        ------
+        VariantError
+            If the equations of the base variant are singular.
+        """
+        variant = (2,) * self.count if base is None else tuple(base)
+        second = signs_of(variant, self.count) > 0
+        loaded = np.where(second, self.second, self.first)
+        other = np.where(second, self.first, self.second)
+        if self.is_singular(np.where(second, 1, -1)):
+            raise VariantError(
+                f"the equations of variant {variant} are singular: no linear complementarity"
+                " problem exists about it, another base is needed"
+            )
+        right = np.column_stack([-other, self.load])
+        solved = np.asarray(np.linalg.solve(loaded, right), dtype=np.float64)
+        return solved[:, :-1], solved[:, -1]
+
+    def is_singular(self, signs: ArrayLike) -> bool:
+        """Tell whether the equations J_s N = b of an orthant are singular to working precision."""
+        matrix = self.scaling.problem.orthant(signs)
+        if np.linalg.slogdet(matrix)[0] == 0:
+            return True
+        inverse = np.linalg.inv(matrix)
+        return bool(1 / (np.linalg.norm(matrix, 1) * np.linalg.norm(inverse, 1)) < SINGULAR)
+
+    @cached_property
+    def scaling(self) -> Scaling:
+        """The problem with rows and columns of like size, and the factors: exact powers of two."""
+        matrix = np.hstack([self.first, self.second])
+        rows, columns = np.zeros(self.count, dtype=int), np.zeros(2 * self.count, dtype=int)
+        for _ in range(_ROUNDS_OF_SCALING):
+            size = np.ldexp(np.abs(matrix), rows[:, None] + columns)
+            across, down = size.max(axis=1), size.max(axis=0)
+            rows = rows - np.where(across > 0, np.rint(np.frexp(across)[1] / 2), 0).astype(int)
+            columns = columns - np.where(down > 0, np.rint(np.frexp(down)[1] / 2), 0).astype(int)
+        first, second = np.split(columns, 2)
+
+        def scaled(matrix: NDArray[np.float64], powers: NDArray[np.int_]) -> NDArray[np.float64]:
+            return np.ldexp(matrix, rows[:, None] + powers)
+
+        return Scaling(
+            problem=HorizontalComplementarity(
+                scaled(self.first, first),
+                scaled(self.second, second),
+                np.ldexp(self.load, rows),
+                scaled(self._normals[0], first),
+                scaled(self._normals[1], second),
+                self.names,
+            ),
+            first=np.ldexp(1.0, first),
+            second=np.ldexp(1.0, second),
+        )
+
+    @property
+    def _normals(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        assert self.first_normal is not None
+        assert self.second_normal is not None
+        return self.first_normal, self.second_normal
+
+
+@dataclass(frozen=True, eq=False)
+class Scaling:
+    """A problem whose rows and columns are of like size.
+
+    Attributes
+    ----------
+    problem
+        The scaled problem; its reactions are what the true ones contribute to the load.
+    first, second
+        Factors (m,): a true reaction is its factor times the scaled one.
+    """
+
+    problem: HorizontalComplementarity
+    first: NDArray[np.float64]
+    second: NDArray[np.float64]
+
+    def factors(self, signs: ArrayLike) -> NDArray[np.float64]:
+        """Return the factors of the supports that are loaded in orthants: (..., m)."""
+        return np.where(np.asarray(signs) > 0, self.second, self.first)
+
+
+def signs_of(variant: Sequence[int], count: int) -> NDArray[np.int_]:
+    """Return the signs (m,) of a variant: +1 for the second support, -1 for the first one.
+
+    Raises
+    ------
+    PosingError
+        If the variant is not `count` numbers 1 or 2.
+    """
+    if len(variant) != count or any(support not in (1, 2) for support in variant):
+        raise PosingError(
+            f"{tuple(variant)} is no variant of {count} pairs: it wants 1 or 2 for each of them"
+        )
+    return 2 * np.asarray(variant, dtype=int) - 3
+
+
+def variant_of(signs: ArrayLike) -> Variant:
+    """Return the variant of signs (m,): 2 where positive, 1 where not."""
+    return tuple(2 if sign > 0 else 1 for sign in np.asarray(signs))
+
+
+def _numbers(what: str, given: object) -> NDArray[np.float64]:
+    try:
+        numbers = np.array(given, dtype=float)
+    except (TypeError, ValueError):
+        raise PosingError(f"{what}: real numbers are wanted, not {given!r}") from None
+    if not np.isfinite(numbers).all():
+        raise OutOfRangeError(f"{what}: {numbers[~np.isfinite(numbers)][0]} is not a finite number")
+    return numbers
+
+
+def _columns(what: str, given: object, names: tuple[str, ...]) -> NDArray[np.float64]:
+    count = len(names)
+    try:
+        columns = np.array(given, dtype=float)
+    except (TypeError, ValueError):
+        raise PosingError(f"columns of the {what}: real numbers are wanted") from None
+    if columns.shape != (count, count):
+        raise PosingError(
+            f"columns of the {what}: the shape is {columns.shape}, {count} pairs want"
+            f" {(count, count)}"
+        )
+    for name, column in zip(names, columns.T, strict=True):
+        _numbers(f"the column of pair {name} among the {what}", column)
+    return _frozen(columns)
+
+
+def _frozen(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+    numbers.flags.writeable = False
+    return numbers

@@ -1,0 +1,114 @@
+"""Newton's method on the piecewise linear equation F(N) = b, with detection of cycles.
+
+In an orthant F is linear: the next reactions solve its equations exactly, and their signs tell the
+next orthant. It ends after a few solutions, or comes back to an orthant. From there on it changes
+one pair at a time, the last of the wrong sign (Murty's rule), which ends at the answer wherever
+there is exactly one for every load.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from daesolve.complementarity.acceptance import agreeing
+from daesolve.complementarity.answers import Answer, answer_at
+from daesolve.complementarity.horizontal import variant_of
+from daesolve.errors import FrictionlessIllPosed, PosingError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from daesolve.complementarity.horizontal import HorizontalComplementarity
+
+MAX_ITERATIONS = 100
+
+
+def newton(
+    problem: HorizontalComplementarity,
+    start: ArrayLike | None = None,
+    max_iterations: int = MAX_ITERATIONS,
+) -> Answer | None:
+    """Find an answer near a start.
+
+    Parameters
+    ----------
+    problem
+        What the reactions have to meet.
+    start
+        Signed reactions (m,) whose signs tell the first orthant; None: the friction-free ones.
+    max_iterations
+        How many orthants may be tried.
+
+    Returns
+    -------
+    answer
+        None where orthants repeat, one is singular or there were too many: that proves nothing.
+
+    Raises
+    ------
+    FrictionlessIllPosed
+        No start is given and there is no friction-free one.
+    PosingError
+        The start has not one reaction a pair.
+    """
+    guess = frictionless_reactions(problem) if start is None else np.asarray(start, dtype=float)
+    if guess.shape != (problem.count,):
+        raise PosingError(
+            f"the start has shape {guess.shape}: {problem.count} pairs want one reaction each"
+        )
+    found = _iterated(problem.first, problem.second, problem.load, guess, max_iterations)
+    return None if found is None else answer_at(problem, found[1], variant_of(found[0]))
+
+
+def frictionless_reactions(problem: HorizontalComplementarity) -> NDArray[np.float64]:
+    """Return the signed reactions without friction: (m,).
+
+    Raises
+    ------
+    FrictionlessIllPosed
+        The supports do not hold the body.
+    """
+    first, second = problem.first_normal, problem.second_normal
+    assert first is not None
+    assert second is not None
+    start = np.ones(problem.count)
+    found = _iterated(first, second, problem.load, start, MAX_ITERATIONS + 10 * problem.count)
+    if found is None:
+        raise FrictionlessIllPosed(
+            "without friction no reactions of the supports balance the load: place the supports "
+            "so that they hold the body by themselves"
+        )
+    return found[1]
+
+
+def _iterated(
+    first: NDArray[np.float64],
+    second: NDArray[np.float64],
+    load: NDArray[np.float64],
+    start: NDArray[np.float64],
+    limit: int,
+) -> tuple[NDArray[np.int_], NDArray[np.float64]] | None:
+    """Return signs and reactions of the answer."""
+    signs = np.where(start < 0.0, -1, 1)
+    seen: set[bytes] = set()
+    one_by_one = False
+    for _ in range(limit):
+        if signs.tobytes() in seen:
+            if one_by_one:
+                return None
+            one_by_one = True
+            seen.clear()
+        seen.add(signs.tobytes())
+        try:
+            reactions, agrees = agreeing(np.where(signs > 0, second, -first), load, signs)
+        except np.linalg.LinAlgError:
+            return None
+        if agrees:
+            return signs, reactions
+        wrong = np.flatnonzero(signs * reactions < 0.0)
+        signs = signs.copy()
+        changed = wrong[-1:] if one_by_one else wrong
+        signs[changed] = -signs[changed]
+    return None

@@ -1,0 +1,317 @@
+"""Choose the loaded supports: which answers are looked for, and which of them happens."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from daesolve.complementarity.answers import Answer, VariantSolution, answer_at
+from daesolve.complementarity.branching import branch_and_bound
+from daesolve.complementarity.enumeration import (
+    TOLERANCE,
+    enumerate_variants,
+    every_variant,
+    solve_orthants,
+    undetermined_variants,
+)
+from daesolve.complementarity.homotopy import homotopy
+from daesolve.complementarity.horizontal import HorizontalComplementarity, signs_of, variant_of
+from daesolve.complementarity.lemke import lemke
+from daesolve.complementarity.newton import newton
+from daesolve.complementarity.properties import contraction, friction_margin, frictionless_sign
+from daesolve.errors import (
+    AmbiguousVariant,
+    BranchLost,
+    FrictionlessIllPosed,
+    NoValidVariant,
+    PosingError,
+    UnphysicalVariant,
+    VariantError,
+    unknown_name,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+POLICIES = ("homotopy", "continuity", "strict", "all")
+METHODS = ("auto", "enumerate", "newton", "lemke", "homotopy", "branch-and-bound")
+
+MOST_ENUMERATED = 10
+"""The largest number of pairs whose variants are all solved unless a method is asked for."""
+
+_SAME = 1e-9
+_SHOWN = 4
+
+
+def solve(
+    problem: HorizontalComplementarity,
+    *,
+    policy: str = "homotopy",
+    warm: Sequence[int] | None = None,
+    method: str = "auto",
+) -> VariantSolution:
+    """Find the loaded supports.
+
+    Parameters
+    ----------
+    problem
+        The pairs and their load.
+    policy
+        Which answer is chosen. "homotopy": the one that the answer without friction goes over to
+        as friction grows; where that ends on the way, the only one that keeps the sign of its
+        determinant. "continuity": the variant that was loaded, or the one that follows it where
+        reactions have changed sign. "strict": the only one there is. "all": none is chosen unless
+        there is one alone, and nothing is raised for want of a choice.
+    warm
+        The variant that was loaded: "continuity" needs it, and methods "newton" and "lemke" begin
+        there.
+    method
+        How answers are found: "enumerate", "newton", "lemke", "homotopy", "branch-and-bound".
+        "auto": all variants of up to `MOST_ENUMERATED` pairs; of more, the methods that find one
+        answer where one is known to be all, otherwise the branch from no friction, and branch and
+        bound for what that leaves open. "continuity" then looks at the two variants alone.
+
+    Raises
+    ------
+    NoValidVariant
+        If there is no answer: self-locking.
+    UnphysicalVariant
+        If no answer keeps the sign that its determinant has without friction.
+    AmbiguousVariant
+        If nothing tells which of several answers happens.
+    BranchLost
+        If "continuity" finds neither the variant nor one that follows it.
+    FrictionlessIllPosed
+        If the supports do not hold the body even without friction.
+    VariantError
+        If a method that proves nothing has found nothing.
+    """
+    if policy not in POLICIES:
+        raise unknown_name("policy", policy, POLICIES)
+    if method not in METHODS:
+        raise unknown_name("method", method, METHODS)
+    if policy == "all":
+        return _all(problem, method, warm)
+    frictionless_sign(problem)
+    if policy == "continuity":
+        return _continued(problem, method, warm)
+    if policy == "strict":
+        return _strict(problem, _found(problem, method, warm, every=True))
+    return _from_no_friction(problem, method, warm)
+
+
+@dataclass(frozen=True)
+class _Search:
+    """What a method has brought."""
+
+    answers: tuple[Answer, ...]
+    complete: bool
+    method: str
+    notes: tuple[str, ...] = ()
+
+    @property
+    def alone(self) -> bool:
+        """Whether there is one answer, no other, and it keeps the sign of its determinant."""
+        return self.complete and len(self.answers) == 1 and self.answers[0].physical
+
+    def solution(
+        self, problem: HorizontalComplementarity, chosen: Answer | None
+    ) -> VariantSolution:
+        few = self.complete and not self.answers and problem.count <= MOST_ENUMERATED
+        return VariantSolution(
+            chosen=chosen,
+            answers=self.answers,
+            complete=self.complete,
+            method=self.method,
+            candidates=every_variant(problem) if few else (),
+            margin=None if chosen is None else friction_margin(problem, chosen.signs),
+            notes=self.notes,
+        )
+
+
+def _found(
+    problem: HorizontalComplementarity,
+    method: str,
+    warm: Sequence[int] | None,
+    *,
+    every: bool,
+) -> _Search:
+    """Look for answers: for all of them, or for one that proves itself to be all."""
+    if method == "enumerate" or (method == "auto" and problem.count <= MOST_ENUMERATED):
+        return _enumerated(problem)
+    alone = contraction(problem) < 1
+    if method == "auto":
+        names = ("newton", "lemke", "homotopy") if alone else ()
+        names += ("branch-and-bound",) if every or alone else ("homotopy",)
+    else:
+        names = (method,)
+    for name in names:
+        if name == "branch-and-bound":
+            answers, complete = branch_and_bound(problem, all=every)
+        else:
+            answer = _one_answer(problem, name, warm)
+            answers, complete = (() if answer is None else (answer,)), False
+        if answers:
+            return _Search(answers, complete or alone, name)
+        if complete:
+            return _Search((), True, name)
+    return _Search((), False, names[-1])
+
+
+def _one_answer(
+    problem: HorizontalComplementarity, method: str, warm: Sequence[int] | None
+) -> Answer | None:
+    if method == "newton":
+        start = None if warm is None else signs_of(warm, problem.count).astype(float)
+        return newton(problem, start)
+    if method == "lemke":
+        return lemke(problem, warm)
+    return homotopy(problem).answer
+
+
+def _enumerated(problem: HorizontalComplementarity) -> _Search:
+    loose = undetermined_variants(problem)
+    notes = tuple(
+        f"the equations of variant {variant} are singular and allow this load: its reactions are"
+        " not determined"
+        for variant in loose
+    )
+    return _Search(enumerate_variants(problem), not loose, "enumerate", notes)
+
+
+def _all(
+    problem: HorizontalComplementarity, method: str, warm: Sequence[int] | None
+) -> VariantSolution:
+    search = _found(problem, method, warm, every=True)
+    try:
+        frictionless_sign(problem)
+    except FrictionlessIllPosed as error:
+        search = replace(search, notes=(*search.notes, str(error)))
+        return search.solution(problem, None)
+    return search.solution(problem, search.answers[0] if search.alone else None)
+
+
+def _strict(problem: HorizontalComplementarity, search: _Search) -> VariantSolution:
+    if search.alone:
+        return search.solution(problem, search.answers[0])
+    solution = search.solution(problem, None)
+    _refuse_none(solution)
+    raise _ambiguous(solution)
+
+
+def _from_no_friction(
+    problem: HorizontalComplementarity, method: str, warm: Sequence[int] | None
+) -> VariantSolution:
+    if contraction(problem) < 1:
+        search = _found(problem, method, warm, every=False)
+        if search.alone:
+            return search.solution(problem, search.answers[0])
+    path = homotopy(problem)
+    arrived = path.answer if path.answer is not None and path.answer.physical else None
+    if arrived is not None:
+        search = _found(problem, method, warm, every=False)
+        chosen = next((one for one in search.answers if _same(problem, one, arrived)), None)
+        if chosen is None:
+            search = replace(search, answers=(*search.answers, arrived))
+            chosen = arrived
+        return search.solution(problem, chosen)
+    search = _found(problem, method, warm, every=True)
+    ends = f"the branch from no friction ends at {path.kappa_reached:.4g} of the friction"
+    solution = replace(search.solution(problem, None), jam_at=path.kappa_reached)
+    _refuse_none(solution)
+    if len(solution.valid) != 1 or not solution.complete:
+        raise _ambiguous(solution, ends)
+    chosen = next(iter(solution.valid))
+    return replace(
+        solution,
+        chosen=chosen,
+        margin=friction_margin(problem, chosen.signs),
+        notes=(*solution.notes, "no other answer keeps the sign of its determinant"),
+    )
+
+
+def _same(problem: HorizontalComplementarity, one: Answer, other: Answer) -> bool:
+    """Tell whether two answers have the same reactions, each by its share of the load."""
+    scaling = problem.scaling
+    shares = [answer.reactions / scaling.factors(answer.signs) for answer in (one, other)]
+    return bool(np.abs(shares[0] - shares[1]).max() <= _SAME * np.abs(shares).max())
+
+
+def _continued(
+    problem: HorizontalComplementarity, method: str, warm: Sequence[int] | None
+) -> VariantSolution:
+    if warm is None:
+        raise PosingError('policy "continuity" wants the variant that was loaded: warm=(2, 1, ...)')
+    following = _following(problem, signs_of(warm, problem.count))
+    if following is not None and method == "auto":
+        return _Search((following,), False, "continuity").solution(problem, following)
+    search = _found(problem, method, warm, every=True)
+    if following is None:
+        raise BranchLost(
+            f"the motion cannot go on from variant {tuple(warm)}: reactions have changed sign and"
+            " the variant that follows them is none, or leads back",
+            search.solution(problem, None),
+        )
+    return search.solution(problem, following)
+
+
+def _following(problem: HorizontalComplementarity, signs: NDArray[np.int_]) -> Answer | None:
+    """Return the answer of a variant, or of the one with the pairs turned that changed sign."""
+    for turned in (False, True):
+        solved = solve_orthants(problem, signs[None])
+        shares, wrong = solved.settled(TOLERANCE)[0], solved.wrong(TOLERANCE)[0]
+        reactions = shares * problem.scaling.factors(signs)
+        answer = answer_at(problem, reactions, variant_of(signs))
+        if not solved.regular[0] or not answer.physical or (turned and wrong.any()):
+            return None
+        if not wrong.any():
+            return answer
+        signs = np.where(wrong, -signs, signs)
+    return None
+
+
+def _refuse_none(solution: VariantSolution) -> None:
+    """Raise if no answer was found that could happen."""
+    if solution.valid or solution.notes or (solution.answers and not solution.complete):
+        return
+    if solution.answers:
+        raise UnphysicalVariant(
+            "the load is balanced, but only with a determinant whose sign is not the friction-free"
+            f" one, which is divergent where supports yield: {_listed(solution.unphysical)}",
+            solution,
+        )
+    if not solution.complete:
+        raise VariantError(f"no answer was found: {_left_open(solution)}", solution)
+    tried = f": {_listed(solution.candidates)}" if solution.candidates else ""
+    raise NoValidVariant(
+        "self-locking: no choice of the loaded supports balances the load, every variant has a"
+        f" reaction of the wrong sign{tried}",
+        solution,
+    )
+
+
+def _ambiguous(solution: VariantSolution, *reasons: str) -> AmbiguousVariant:
+    count = len(solution.answers)
+    told = [
+        f"{count} {'answer balances' if count == 1 else 'answers balance'} the load,"
+        f" {len(solution.valid)} with the friction-free sign of the determinant",
+        *reasons,
+        *solution.notes,
+    ]
+    if not solution.complete and not solution.notes:
+        told.append(_left_open(solution))
+    return AmbiguousVariant(f"{'; '.join(told)}: {_listed(solution.answers)}", solution)
+
+
+def _left_open(solution: VariantSolution) -> str:
+    if solution.method == "branch-and-bound":
+        return "the equations of some variants are singular, which leaves open whether they answer"
+    return f'{solution.method} does not prove what else there is, method="branch-and-bound" does'
+
+
+def _listed(answers: Sequence[Answer]) -> str:
+    more = f"; and {len(answers) - _SHOWN} more" if len(answers) > _SHOWN else ""
+    return "; ".join(str(answer) for answer in answers[:_SHOWN]) + more

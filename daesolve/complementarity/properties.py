@@ -1,0 +1,171 @@
+"""What holds for every load: how many answers there are, and how much friction they bear."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.optimize import nnls
+
+from daesolve.complementarity.enumeration import MOST_PAIRS, solved_orthants
+from daesolve.complementarity.horizontal import HorizontalComplementarity, variant_of
+from daesolve.errors import FrictionlessIllPosed, VariantError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+_GOLDEN = (np.sqrt(5) - 1) / 2
+_REAL = 1e-7
+_BALANCED = 1e-9
+
+
+def w_property(problem: HorizontalComplementarity) -> bool | None:
+    """Tell whether every load has exactly one answer.
+
+    It has if and only if the determinants of all variants are of one sign, none zero: the column
+    W-property (Sznajder and Gowda, Generalizations of P0- and P-properties, 1995). A contraction
+    below one is sufficient and looked at first.
+
+    Returns
+    -------
+    holds
+        None where the contraction does not decide and the pairs are too many for all variants.
+    """
+    if min(contraction(problem), contraction(problem.scaling.problem)) < 1:
+        return True
+    if problem.count > MOST_PAIRS:
+        return None
+    return _determinant_signs(problem) in ({1}, {-1})
+
+
+def _determinant_signs(problem: HorizontalComplementarity) -> set[int]:
+    """Return the signs that occur among the determinants of all variants; 0 is singular."""
+    signs: set[int] = set()
+    for batch in solved_orthants(problem):
+        matrices = problem.scaling.problem.orthant(batch.signs)
+        values = np.where(batch.regular, np.linalg.slogdet(matrices)[0], 0)
+        signs |= {int(value) for value in np.unique(values)}
+    return signs
+
+
+def contraction(problem: HorizontalComplementarity) -> float:
+    """Return the spectral radius of |P^-1 B|, in F(N) = P N + B |N|.
+
+    Below one every load has exactly one answer: det J_s = det P det(I + P^-1 B S) is then of one
+    sign. Infinite where P is singular.
+    """
+    odd, even = problem.odd, problem.even
+    if np.linalg.slogdet(odd)[0] == 0:
+        return float("inf")
+    return float(np.abs(np.linalg.eigvals(np.abs(np.linalg.solve(odd, even)))).max())
+
+
+def friction_margin(problem: HorizontalComplementarity, signs: ArrayLike) -> float:
+    """Return the factor of all friction at which the equations of a variant become singular.
+
+    That is the smallest kappa > 0 with det(G_s + kappa (J_s - G_s)) = 0, where G_s is J_s without
+    friction: up to there, growing from zero, the determinant keeps its friction-free sign.
+
+    Parameters
+    ----------
+    problem
+        With its columns without friction.
+    signs
+        +1 or -1 for each pair: (m,).
+
+    Returns
+    -------
+    kappa
+        Infinite where no friction makes them singular.
+
+    Raises
+    ------
+    FrictionlessIllPosed
+        If the equations of the variant are singular without friction.
+    """
+    scaled = problem.scaling.problem
+    normal, full = scaled.frictionless.orthant(signs), scaled.orthant(signs)
+    if problem.frictionless.is_singular(signs):
+        raise FrictionlessIllPosed(
+            f"the supports of variant {variant_of(signs)} do not hold the body even without"
+            " friction: there is no friction margin"
+        )
+    matrix = np.linalg.solve(normal, normal - full)
+    values = np.linalg.eigvals(matrix)
+    real = values.real[np.abs(values.imag) <= _REAL * np.abs(values)]
+    largest = real.max(initial=0.0)
+    rounding = 10 * problem.count * np.finfo(float).eps * np.linalg.norm(matrix, 1)
+    return float(1 / largest) if largest > rounding else float("inf")
+
+
+def frictionless_sign(problem: HorizontalComplementarity) -> int | None:
+    """Return the sign that the determinants of all variants have without friction.
+
+    Returns
+    -------
+    sign
+        +1 or -1; None where the pairs are too many to look at all variants and no simpler test
+        decides.
+
+    Raises
+    ------
+    FrictionlessIllPosed
+        If the determinants of two variants differ in sign, or one is zero: the supports do not
+        hold the body in every variant, whatever the friction.
+    """
+    normal = problem.frictionless
+    if min(contraction(normal), contraction(normal.scaling.problem)) < 1:
+        return int(np.linalg.slogdet(normal.odd)[0])
+    if problem.count > MOST_PAIRS:
+        return None
+    signs = _determinant_signs(normal)
+    if signs in ({1}, {-1}):
+        return signs.pop()
+    what = "vanish" if 0 in signs else "differ in sign"
+    raise FrictionlessIllPosed(
+        f"without friction the determinants of some variants of pairs {', '.join(problem.names)}"
+        f" {what}: the supports do not hold the body in every variant, whatever rubs; place the"
+        " supports so that each variant alone does"
+    )
+
+
+def degree(problem: HorizontalComplementarity) -> int:
+    """Return the signed count of the answers: the sum of the signs of their determinants.
+
+    It is the same for every load whose answers have no zero reaction, and needs no load of its
+    own: one with such answers is taken. Zero: there are loads without an answer.
+
+    Raises
+    ------
+    VariantError
+        If a singular variant lets reactions grow under no load: the count then depends on the load.
+    UnsupportedError
+        If there are more than `MOST_PAIRS` pairs.
+    """
+    _refuse_free_reactions(problem)
+    total = 0
+    for batch in solved_orthants(problem.under(_generic_load(problem))):
+        answers = batch.regular & (batch.signs * batch.reactions > 0).all(axis=1)
+        total += int(np.linalg.slogdet(problem.orthant(batch.signs[answers]))[0].sum())
+    return total
+
+
+def _generic_load(problem: HorizontalComplementarity) -> NDArray[np.float64]:
+    """Return the load of reactions that have nothing to do with each other."""
+    places = np.arange(1, problem.count + 1)
+    signs = np.where(np.modf(places * np.sqrt(2))[0] < 0.5, 1, -1)
+    reactions = signs * (0.5 + np.modf(places * _GOLDEN)[0]) * problem.scaling.factors(signs)
+    return problem(reactions)
+
+
+def _refuse_free_reactions(problem: HorizontalComplementarity) -> None:
+    scaled = problem.scaling.problem
+    one = np.append(np.zeros(problem.count), 1.0)
+    for batch in solved_orthants(problem):
+        for signs in batch.signs[~batch.regular]:
+            loaded = np.vstack([scaled.orthant(signs) * signs, np.ones(problem.count)])
+            if nnls(loaded, one)[1] <= _BALANCED:
+                raise VariantError(
+                    f"variant {variant_of(signs)} is singular and balances reactions against each"
+                    " other: the signed count of the answers is not the same for every load"
+                )

@@ -1,0 +1,249 @@
+"""Pads: round supports under a pressure of their own, which slide and turn at once.
+
+Friction of the pad is the derivative of its mean speed, the dissipation potential: with the slip V
+of its centre, its radius r, the rate of turn ω and x = |V|/(r |ω|), and for unit normal reaction
+and unit coefficient, the force is -a V and the moment about the normal is -b ω,
+a = f'(x)/|V|, b = r f''(x)/|ω|.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+
+from daesolve.errors import OutOfRangeError, PosingError
+from daesolve.friction.elliptic import complete_integrals
+from daesolve.friction.pressures import checked_exponent, pressure, reduced_friction
+from daesolve.friction.tables import friction_table
+
+__all__ = ["Pad", "PadNodes", "pad_nodes", "reduced_friction"]
+
+_ROUNDING = 1e-8
+"""How closely |V| and r |ω| are told apart; friction is off by its square."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Which of the speed of the centre and that of the rim is the larger, without a branch.
+
+    Parameters
+    ----------
+    larger
+        The larger of |V| and r |ω| (m/s).
+    parameter
+        (smaller/larger)², from 0 to 1.
+    complement
+        1 - parameter.
+    side
+        -1 where the rim is the faster, +1 where the centre is, in between where they are equal.
+    """
+
+    larger: ca.SX
+    parameter: ca.SX
+    complement: ca.SX
+    side: ca.SX
+
+
+def compare(speed_squared: ca.SX, rim_squared: ca.SX) -> Comparison:
+    """Compare the speed of the centre with that of the rim, each given squared (m²/s²)."""
+    total = speed_squared + rim_squared
+    centre, rim = speed_squared / total, rim_squared / total
+    difference = centre - rim
+    distance = ca.sqrt(difference**2 + _ROUNDING**2)
+    greater = (1.0 + distance) / 2.0
+    return Comparison(
+        larger=ca.sqrt(total * greater),
+        parameter=centre * rim / greater**2,
+        complement=distance / greater,
+        side=difference / distance,
+    )
+
+
+def _uniform(speeds: Comparison) -> tuple[ca.SX, ca.SX]:
+    """Return f'/min(x, 1) and f'' max(x, 1) under uniform pressure.
+
+    The modulus of the elliptic integrals is x, or 1/x where x > 1.
+    """
+    parameter, complement = speeds.parameter, speeds.complement
+    integrals = complete_integrals(parameter, complement)
+    cosine, sine, product = integrals.cosine, integrals.sine, integrals.product
+    slide = 2.0 * cosine + complement * sine
+    slow = (3.0 - parameter) * cosine + (3.0 - 2.0 * parameter) * complement * sine
+    fast = 3.0 * cosine + product - sine
+    return (
+        4.0 / (3.0 * math.pi) * slide,
+        4.0 / (9.0 * math.pi) * _between(speeds.side, slow, fast),
+    )
+
+
+def _tabulated(speeds: Comparison, exponent: float) -> tuple[ca.SX, ca.SX]:
+    """Return f'/min(x, 1) and f'' max(x, 1) under another pressure."""
+    table = friction_table(exponent)
+    slow_slide, fast_slide, slow_turn, fast_turn = table.series(speeds.complement)
+    return (
+        _between(speeds.side, slow_slide, fast_slide),
+        _between(speeds.side, slow_turn, fast_turn),
+    )
+
+
+def _between(side: ca.SX, slow: ca.SX, fast: ca.SX) -> ca.SX:
+    """Take one of two expressions: `slow` at side -1, `fast` at side 1."""
+    return ((1.0 - side) * slow + (1.0 + side) * fast) / 2.0
+
+
+@dataclass(frozen=True, eq=False)
+class Pad:
+    """A round pad under the pressure cosⁿ(π ρ/(2 r)) at the distance ρ from its centre.
+
+    Parameters
+    ----------
+    radius
+        r (m), a number or a parameter of the system.
+    exponent
+        n, a number from -0.95 to 100: 0 is a uniform pressure, for which friction is exact; other
+        pressures are tabulated to 1e-12.
+
+    Raises
+    ------
+    OutOfRangeError
+        The radius is not positive, or the exponent is out of its range.
+    PosingError
+        The radius is more than one expression, or the exponent is one.
+    """
+
+    radius: float | ca.SX
+    exponent: float = 0.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "exponent", checked_exponent(self.exponent))
+        if isinstance(self.radius, ca.SX):
+            if self.radius.numel() != 1:
+                raise PosingError(f"the radius of a pad is one expression, not {self.radius.shape}")
+        elif not (math.isfinite(self.radius) and self.radius > 0.0):
+            raise OutOfRangeError(
+                f"the radius of a pad is {self.radius}; it has to be positive: without a pad a "
+                "support is a point"
+            )
+
+    def traction(self, speed_squared: ca.SX, spin: ca.SX) -> tuple[ca.SX, ca.SX]:
+        """Return what slip and turning are resisted by, for unit reaction and coefficient.
+
+        Parameters
+        ----------
+        speed_squared
+            The square of the slip of the centre (m²/s²).
+        spin
+            The rate of turn about the normal (rad/s); not zero together with the slip.
+
+        Returns
+        -------
+        a, b
+            The force is -a V (a in s/m), the moment about the normal -b ω (b in m s).
+        """
+        speeds = compare(speed_squared, (self.radius * spin) ** 2)
+        uniform = self.exponent == 0.0
+        slide, turn = _uniform(speeds) if uniform else _tabulated(speeds, self.exponent)
+        return slide / speeds.larger, self.radius**2 * turn / speeds.larger
+
+    def mean_speed(self, speed_squared: ca.SX, spin: ca.SX) -> ca.SX:
+        """Return the speed of sliding averaged under the pressure (m/s), the potential."""
+        force, moment = self.traction(speed_squared, spin)
+        return force * speed_squared + moment * spin**2
+
+
+@dataclass(frozen=True, eq=False)
+class PadNodes:
+    """A pad as point supports at nodes, for comparison.
+
+    The nodes lie along the slip and every one is taken together with its mirror image in the line
+    of the slip, so that friction is parallel to it. Friction is singular where a node does not
+    slide.
+
+    Parameters
+    ----------
+    points
+        (k, 2), from the centre (m): along the slip and across.
+    weights
+        (k,), the share of the normal reaction that each node bears; they add up to 1.
+    """
+
+    points: np.ndarray
+    weights: np.ndarray
+
+    def __post_init__(self) -> None:
+        points, weights = np.array(self.points, dtype=float), np.array(self.weights, dtype=float)
+        if points.ndim != 2 or points.shape[1] != 2 or weights.shape != points.shape[:1]:
+            raise PosingError(
+                f"nodes of a pad are points (k, 2) with weights (k,), not {points.shape} with "
+                f"{weights.shape}"
+            )
+        if not (np.isfinite(points).all() and (weights > 0.0).all()):
+            raise OutOfRangeError("nodes of a pad have finite coordinates and positive weights")
+        if abs(weights.sum() - 1.0) > 1e-12:
+            raise OutOfRangeError(f"the weights of a pad's nodes add up to {weights.sum()}, not 1")
+        object.__setattr__(self, "points", points)
+        object.__setattr__(self, "weights", weights)
+
+    def _speeds(
+        self, speed_squared: ca.SX, spin: ca.SX
+    ) -> list[tuple[float, float, float, ca.SX, ca.SX]]:
+        """For each node: weight, square of the distance, of that across; product and sum.
+
+        The product and the sum are those of the speeds of the node and of its image.
+        """
+        found = []
+        for (along, across), weight in zip(self.points, self.weights, strict=True):
+            distance = along**2 + across**2
+            turning = spin**2 * distance
+            product = ca.sqrt(
+                (speed_squared - turning) ** 2 + 4.0 * speed_squared * (spin * along) ** 2
+            )
+            total = ca.sqrt(2.0 * (speed_squared + turning + product))
+            found.append((weight, distance, across**2, product, total))
+        return found
+
+    def traction(self, speed_squared: ca.SX, spin: ca.SX) -> tuple[ca.SX, ca.SX]:
+        """Return what slip and turning are resisted by; see `Pad.traction`."""
+        force, moment = ca.SX(0.0), ca.SX(0.0)
+        for weight, distance, across, product, total in self._speeds(speed_squared, spin):
+            share = weight / total
+            slide = speed_squared + spin**2 * (distance - 2.0 * across)
+            turn = distance * (speed_squared + spin**2 * distance) - 2.0 * speed_squared * across
+            force += share * (1.0 + slide / product)
+            moment += share * (distance + turn / product)
+        return force, moment
+
+    def mean_speed(self, speed_squared: ca.SX, spin: ca.SX) -> ca.SX:
+        """Return the mean speed of the nodes (m/s)."""
+        speeds = self._speeds(speed_squared, spin)
+        return ca.SX(sum(weight * total / 2.0 for weight, _, _, _, total in speeds))
+
+
+def pad_nodes(radius: float, exponent: float = 0.0, rings: int = 8, spokes: int = 16) -> PadNodes:
+    """Return nodes on rings that stand for a pad.
+
+    Parameters
+    ----------
+    radius, exponent
+        Those of the pad.
+    rings, spokes
+        The number of rings, whose radii are those of Gauss and Legendre, and of nodes on each.
+
+    Raises
+    ------
+    OutOfRangeError
+        A number of rings or spokes is less than one, or the exponent is not above -1.
+    """
+    if min(rings, spokes) < 1:
+        raise OutOfRangeError(f"{rings} rings with {spokes} nodes each are no pad: at least one")
+    nodes, weights = np.polynomial.legendre.leggauss(rings)
+    radii, density = pressure((1.0 + nodes) / 2.0, checked_exponent(exponent))
+    shares = weights * density * radii
+    angles = 2.0 * math.pi * (np.arange(spokes) + 0.5) / spokes
+    points = radius * np.stack(
+        [np.outer(radii, np.cos(angles)).ravel(), np.outer(radii, np.sin(angles)).ravel()], axis=1
+    )
+    return PadNodes(points, np.repeat(shares / (spokes * shares.sum()), spokes))

@@ -1,0 +1,384 @@
+"""In which direction a body begins to slide: the flow of directions at velocity zero.
+
+With friction that depends on the direction u of the velocities alone, and the body at rest, the
+speed s and the direction of v' = A(u) obey
+
+    u' = A(u) - u (u . A),   (ln s)' = u . A      (products in the metric of the masses)
+
+in the time d(tau) = dt / s. Where the direction tends to one with A = g u, the body can start to
+slide along it if the growth g is positive: v = g u t. Where g is negative, whatever small slip
+there is comes to rest again. The zero of g over a load is the limit of stiction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from scipy.integrate import RK45
+from scipy.linalg import cholesky, null_space, solve_triangular
+
+from daesolve.complementarity.answers import Answer, answer_at
+from daesolve.complementarity.horizontal import (
+    HorizontalComplementarity,
+    Variant,
+    signs_of,
+)
+from daesolve.complementarity.policies import solve
+from daesolve.errors import BranchLost, NoFreedomError, VariantError
+
+FLOW_ERROR = 1e-5
+"""Relative and absolute error of a step of the flow: Newton's method does the rest."""
+NEAR = 1e-3
+"""Of the size of accelerations, what still turns a direction where Newton's method is tried."""
+NEARER = 0.1
+"""Of the former, before it is tried again."""
+SETTLED = 1e-11
+"""Of the same, what turns a direction that has settled."""
+MOST_STEPS = 400
+NEWTON_STEPS = 8
+DIFFERENCE = 1e-6
+"""Of unit directions, for derivatives by central differences."""
+NUDGE = 1e-2
+"""How far a direction from which the flow leads away is moved aside."""
+
+
+class Supported(Protocol):
+    """The equations of the supports in one direction of sliding; `variants.VariantState` is one."""
+
+    @property
+    def complementarity(self) -> HorizontalComplementarity:
+        """Of the reactions."""
+        ...
+
+    @property
+    def first(self) -> np.ndarray:
+        """What a unit reaction of each first support adds to v', (nv, m)."""
+        ...
+
+    @property
+    def second(self) -> np.ndarray:
+        """The same of the second supports."""
+        ...
+
+    def accelerations(self, reactions: np.ndarray) -> np.ndarray:
+        """Return v' (nv,) from signed reactions (m,)."""
+        ...
+
+
+At = Callable[[np.ndarray], Supported]
+
+
+class RestingBody:
+    """A body at rest, by what its supports do in each direction in which it might slide.
+
+    Parameters
+    ----------
+    at
+        Velocities (nv,), of any length -> the equations in the direction of the slips they make.
+    mass
+        (nv, nv)
+    guides
+        (m, nv) J of what the guides do not allow, J v = 0.
+    ideal
+        (c, nv) the same of constraints without friction; none unless given.
+
+    Raises
+    ------
+    NoFreedomError
+        The constraints leave it no velocity.
+    """
+
+    def __init__(
+        self, at: At, mass: np.ndarray, guides: np.ndarray, ideal: np.ndarray | None = None
+    ) -> None:
+        self.at, self.mass = at, mass
+        allowed = np.eye(len(mass)) if ideal is None else null_space(ideal)
+        free = allowed @ null_space(guides @ allowed)
+        if not free.shape[1]:
+            raise NoFreedomError("the constraints leave the body no direction to slide in")
+        self.basis = _orthogonal(free, mass)
+        # What only the guides prevent: orthogonal to the basis, which the slip may take up as well.
+        lifting = allowed @ null_space(free.T @ mass @ allowed)
+        self.lifting = _orthogonal(lifting, mass)
+
+    @property
+    def freedom(self) -> int:
+        """The number of independent directions."""
+        return self.basis.shape[1]
+
+    def velocities(self, reduced: np.ndarray) -> np.ndarray:
+        """Return velocities (nv,) from their components in the basis."""
+        return self.basis @ reduced
+
+    def reduced(self, velocities: np.ndarray) -> np.ndarray:
+        """Return the components of velocities or accelerations (nv,) in the basis."""
+        return self.basis.T @ (self.mass @ velocities)
+
+    @cached_property
+    def along_axes(self) -> np.ndarray:
+        """Accelerations in the directions of the basis and in those opposite, reduced."""
+        axes = np.eye(self.freedom)
+        return np.array([_Field(self)(axis) for axis in (*axes, *-axes)])
+
+    @cached_property
+    def size(self) -> float:
+        """The size of accelerations, in the metric of the masses."""
+        return float(np.max(np.linalg.norm(self.along_axes, axis=1)))
+
+
+def _orthogonal(columns: np.ndarray, mass: np.ndarray) -> np.ndarray:
+    """Return columns of the same span, of unit length and orthogonal in the metric of the masses."""
+    return solve_triangular(cholesky(columns.T @ mass @ columns), columns.T, trans="T").T
+
+
+@dataclass(frozen=True, eq=False)
+class Attractor:
+    """A direction to which the flow tends.
+
+    Parameters
+    ----------
+    direction
+        (nv,) velocities, of length one in the metric of the masses.
+    growth
+        g with A = g u, in units of that length per second.
+    answer
+        The loaded supports and their reactions.
+    settled
+        Whether the direction has a limit, which attracts.
+    """
+
+    direction: np.ndarray
+    growth: float
+    answer: Answer
+    settled: bool
+
+
+class Branch:
+    """Chooses the loaded supports: by the branch that is followed, by that from no friction else."""
+
+    def __init__(self) -> None:
+        self.variant: Variant | None = None
+
+    def answer(self, problem: HorizontalComplementarity) -> Answer:
+        """Return the answer.
+
+        Raises
+        ------
+        VariantError
+            There is none.
+        """
+        found = self._same(problem) or self._next(problem)
+        self.variant = found.variant
+        return found
+
+    def _same(self, problem: HorizontalComplementarity) -> Answer | None:
+        if self.variant is None:
+            return None
+        signs = signs_of(self.variant, problem.count)
+        try:
+            reactions = np.linalg.solve(problem.orthant(signs), problem.load)
+        except np.linalg.LinAlgError:
+            return None
+        if np.all(signs * reactions >= 0.0):
+            return answer_at(problem, reactions, self.variant)
+        return None
+
+    def _next(self, problem: HorizontalComplementarity) -> Answer:
+        chosen = None
+        if self.variant is not None:
+            with suppress(BranchLost):
+                chosen = solve(problem, policy="continuity", warm=self.variant).chosen
+        chosen = chosen or solve(problem, policy="homotopy").chosen
+        assert chosen is not None
+        return chosen
+
+
+class _Field:
+    """The acceleration over directions."""
+
+    def __init__(self, body: RestingBody) -> None:
+        self.body, self.branch = body, Branch()
+
+    def __call__(self, reduced: np.ndarray) -> np.ndarray:
+        return self.acceleration(reduced)[0]
+
+    def acceleration(self, reduced: np.ndarray) -> tuple[np.ndarray, Answer]:
+        """Return the reduced acceleration, and the loaded supports."""
+        here = self.body.at(self.body.velocities(reduced))
+        answer = self.branch.answer(here.complementarity)
+        return self.body.reduced(here.accelerations(answer.reactions)), answer
+
+
+def attractor_from(body: RestingBody, start: np.ndarray) -> Attractor:
+    """Follow the flow of directions to its limit.
+
+    Parameters
+    ----------
+    body
+        At rest.
+    start
+        (nv,) velocities, of any length.
+
+    Raises
+    ------
+    VariantError
+        In some direction on the way there is no choice of the loaded supports.
+    """
+    field = _Field(body)
+    reduced = body.reduced(start)
+    reduced = reduced / np.linalg.norm(reduced)
+    settled = body.freedom == 1
+    if not settled:
+        reduced, settled = _followed(field, reduced)
+    acceleration, answer = field.acceleration(reduced)
+    growth = float(reduced @ acceleration)
+    return Attractor(body.velocities(reduced), growth, answer, settled)
+
+
+def _followed(field: _Field, start: np.ndarray) -> tuple[np.ndarray, bool]:
+    """Return where the flow leads, and whether it stays there."""
+
+    def flow(_tau: float, reduced: np.ndarray) -> np.ndarray:
+        return _turning(field(reduced), reduced)
+
+    size = field.body.size
+    if size == 0.0:
+        return start, True
+    stepper = RK45(flow, 0.0, start, np.inf, rtol=FLOW_ERROR, atol=FLOW_ERROR)
+    near = NEAR
+    for _ in range(MOST_STEPS):
+        stepper.step()
+        here = stepper.y / np.linalg.norm(stepper.y)
+        if np.linalg.norm(_turning(field(here), here)) > near * size:
+            continue
+        near *= NEARER
+        found, away = _limit(field, here)
+        if found is not None and away is None:
+            return found, True
+        if found is not None:
+            stepper = RK45(
+                flow, 0.0, found + NUDGE * away, np.inf, rtol=FLOW_ERROR, atol=FLOW_ERROR
+            )
+            near = NEAR
+    return stepper.y / np.linalg.norm(stepper.y), False
+
+
+def _turning(acceleration: np.ndarray, direction: np.ndarray) -> np.ndarray:
+    return acceleration - direction * (direction @ acceleration) / (direction @ direction)
+
+
+def _limit(field: _Field, start: np.ndarray) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """Return the limit near a direction by Newton's method, and a direction that leads away.
+
+    The first is None where the method finds none near, the second where the limit attracts.
+    """
+
+
+    def balance(reduced: np.ndarray) -> np.ndarray:
+        length = 1.0 - reduced @ reduced
+        return _turning(field(reduced), reduced) / field.body.size + length * reduced
+
+    here = start
+    gradient = _gradient(balance, here)
+    for _ in range(NEWTON_STEPS):
+        value = balance(here)
+        if np.linalg.norm(value) <= SETTLED:
+            values, vectors = np.linalg.eig(_gradient(balance, here))
+            fastest = int(np.argmax(values.real))
+            away = vectors[:, fastest].real
+            return here, away / np.linalg.norm(away) if values[fastest].real > 0.0 else None
+        here = here - np.linalg.lstsq(gradient, value)[0]
+        if np.linalg.norm(here - start) > 0.3:
+            break
+        gradient = _gradient(balance, here)
+    return None, None
+
+
+def _gradient(function: Callable[[np.ndarray], np.ndarray], at: np.ndarray) -> np.ndarray:
+    sides = DIFFERENCE * np.eye(len(at))
+    return np.array([(function(at + d) - function(at - d)) / (2 * DIFFERENCE) for d in sides]).T
+
+
+def starts(body: RestingBody) -> list[np.ndarray]:
+    """Return directions (nv,) from which the flow is worth following.
+
+    The load comes first: the acceleration in which friction cancels between opposite directions.
+    Then the load without each of its components in turn, those components alone, and two more.
+    """
+    axes = np.eye(body.freedom)
+    load = body.along_axes.sum(axis=0)
+    if not np.any(load):
+        load = axes[0]
+    load /= np.linalg.norm(load)
+    if body.freedom == 1:
+        return [body.velocities(load), body.velocities(-load)]
+    aside = np.random.default_rng(0).standard_normal((2, body.freedom))
+    tilted = NUDGE * aside[0]
+    sides = [np.where(load[k] < 0.0, -axis, axis) + tilted for k, axis in enumerate(axes)]
+    rests = [load * (1.0 - axis) + tilted for axis in axes]
+    return [body.velocities(found) for found in (load + tilted, *rests, *sides, *aside)]
+
+
+@dataclass(frozen=True, eq=False)
+class Attraction:
+    """Where the flow leads from several starts.
+
+    Parameters
+    ----------
+    attractors
+        The limits, the largest growth first.
+    failures
+        Why the flow could not be followed from other starts.
+    """
+
+    attractors: tuple[Attractor, ...]
+    failures: tuple[VariantError, ...]
+
+    @property
+    def strongest(self) -> Attractor:
+        """The one along which the body slides, if along any."""
+        return self.attractors[0]
+
+
+def attraction(body: RestingBody, extra: Sequence[np.ndarray] = ()) -> Attraction:
+    """Follow the flow from several starts, until one leads to a direction in which the body slides.
+
+    Where none does, the directions opposite to what was found are tried as well: under reactions
+    that do not depend on the direction, a second limit can only lie on the other side.
+
+    Parameters
+    ----------
+    body
+        At rest.
+    extra
+        Directions (nv,) to begin with.
+
+    Raises
+    ------
+    VariantError
+        No start leads anywhere.
+    """
+    found: list[Attractor] = []
+    failures: list[VariantError] = []
+
+    def follow(directions: Sequence[np.ndarray]) -> bool:
+        for direction in directions:
+            try:
+                found.append(attractor_from(body, direction))
+            except VariantError as failure:
+                failures.append(failure)
+            else:
+                if found[-1].settled and found[-1].growth > 0.0:
+                    return True
+        return False
+
+    if not follow([*extra, *starts(body)]) and body.freedom > 1:
+        follow([-found[0].direction] if found else [])
+    if not found:
+        raise failures[0]
+    return Attraction(tuple(sorted(found, key=lambda one: -one.growth)), tuple(failures))

@@ -1,0 +1,138 @@
+"""The end of a run that slides in space: from where it is slow to its stop, in scaled time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from daesolve.dynamics import Dynamics
+from daesolve.formulations import OdeProblem
+from daesolve.friction.guides import AT_REST, SWITCH
+from daesolve.record import Boundary, Happening, Record
+from daesolve.resting.coming_to_rest import Rest, RestStatus, come_to_rest
+from daesolve.resting.scaled_time import Rate, SlidingMotion
+from daesolve.results import StepBlock
+from daesolve.sliding import Sliding
+from daesolve.solvers import Evaluator
+
+
+def follow_to_rest(
+    sliding: Sliding,
+    problem: OdeProblem,
+    time: float,
+    state: np.ndarray,
+    values: np.ndarray,
+    until: float,
+    times: Sequence[float] | np.ndarray = (),
+) -> Rest:
+    """Follow a slow motion to its stop.
+
+    Parameters
+    ----------
+    sliding
+        What chooses the loaded supports.
+    problem
+        What is integrated.
+    time, state, values
+        Where the motion has become slow: s, the problem's state and values.
+    until
+        The end of the run, s.
+    times
+        When states are wanted, s.
+    """
+    dynamics = sliding.dynamics
+    split, count = dynamics.position_count, len(dynamics.labels.states)
+    own = len(dynamics.values)
+    rate, guards = Evaluator(problem.rhs), Evaluator(problem.guards)
+    firsts = np.cumsum([0, *[event.count for event in problem.events]])
+    index = [event.name for event in problem.events].index(SWITCH)
+    loaded = slice(int(firsts[index]), int(firsts[index + 1]))
+    variants = [list(dynamics.values).index(f"variant_{name}") for name in sliding.problem.names]
+
+    def switched(moment: float, x: np.ndarray, p: np.ndarray, guard: int) -> np.ndarray:
+        asked = p.copy()
+        asked[variants[guard]] *= -1.0
+        _, after, _ = sliding.settle(moment, {SWITCH}, x[:count], p[:own], asked[:own])
+        return np.concatenate([after, p[own:]])
+
+    motion = SlidingMotion(
+        rate=lambda moment, x, p: rate(moment, x, p)[0],
+        guards=lambda moment, x, p: guards(moment, x, p)[0][loaded],
+        switch=switched,
+        velocities=slice(split, count),
+        metric=dynamics.matrices(time, state[:count], values[:own])["mass"],
+        project=_projection(dynamics),
+    )
+    return come_to_rest(motion, time, state, values, until=until, times=times)
+
+
+def _projection(dynamics: Dynamics) -> Rate:
+    """Return what takes the velocities back to the constraints, in the metric of the masses."""
+    split, count, own = (
+        dynamics.position_count,
+        len(dynamics.labels.states),
+        len(dynamics.values),
+    )
+
+    def project(time: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
+        parts = dynamics.matrices(time, x[:count], p[:own])
+        rows = parts["jacobian"]
+        back = np.linalg.solve(parts["mass"], rows.T)
+        velocities = x[split:count]
+        projected = x.copy()
+        projected[split:count] -= back @ np.linalg.solve(rows @ back, rows @ velocities)
+        return projected
+
+    return project
+
+
+def written_down(
+    record: Record, rest: Rest, here: Boundary, times: np.ndarray
+) -> tuple[Boundary, list[tuple[StepBlock, int]]]:
+    """Write the end of a motion into the record of its run.
+
+    Parameters
+    ----------
+    record
+        What the run has gathered.
+    rest
+        How the motion ended.
+    here
+        Where it had become slow.
+    times
+        When samples were asked for, s.
+
+    Returns
+    -------
+    Boundary
+        Where it ended.
+    list
+        The accepted steps, each block with the index of its values.
+    """
+    record.boundaries.append(here)
+    places = [here]
+    for switch in rest.switches:
+        before = Boundary(switch.time, switch.state, here.turns, places[-1].mode)
+        record.modes.append(switch.values)
+        after = replace(before, mode=len(record.modes) - 1)
+        record.events.append(Happening(switch.time, SWITCH, before, after, fired=(switch.guard,)))
+        record.boundaries.append(after)
+        places.append(after)
+
+    def place_at(moment: float) -> Boundary:
+        return next(place for place in reversed(places) if place.time <= moment)
+
+    blocks = []
+    for piece in rest.pieces:
+        record.steps += len(piece.steps.times)
+        blocks.append((piece.steps, place_at(float(piece.steps.times[0])).mode))
+    for moment, sample in zip(times.tolist(), rest.samples, strict=False):
+        record.take(moment, sample, place_at(moment))
+        record.taken += 1
+    record.rhs_evaluations += rest.evaluations
+    end = replace(places[-1], time=rest.time, state=rest.limit)
+    if rest.status is RestStatus.AT_REST:
+        record.events.append(Happening(rest.time, AT_REST, end))
+    return end, blocks

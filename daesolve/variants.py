@@ -1,0 +1,431 @@
+"""Which supports are loaded in a state: the piecewise linear equations there, and their answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from daesolve.complementarity.answers import Answer, VariantSolution
+from daesolve.complementarity.enumeration import every_variant
+from daesolve.complementarity.horizontal import HorizontalComplementarity
+from daesolve.complementarity.policies import MOST_ENUMERATED, solve
+from daesolve.complementarity.properties import contraction, degree, friction_margin, w_property
+from daesolve.consistency import check_named, consistent_state
+from daesolve.dynamics import Dynamics
+from daesolve.errors import OutOfRangeError, PosingError, VariantError
+from daesolve.friction.guides import SMOOTHING, Guides, Rubbing
+from daesolve.starting import check_system, parameter_values
+from daesolve.system import MechanicalSystem
+from daesolve.translation import function_of
+
+SLIPS = 1e-13
+"""Of the fastest slip that the speed of the body could make, what counts as slip."""
+GENTLE = 1e-30
+"""The speed, in units of a given direction, at which slip directions of a body at rest are taken:
+friction depends on directions alone, so that nothing else of a motion is felt."""
+
+
+@dataclass(frozen=True, eq=False)
+class VariantState:
+    """The equations of the supports in a state.
+
+    Parameters
+    ----------
+    complementarity
+        The equations for the reactions.
+    free
+        (nv,) accelerations without the reactions of the supports, m/s^2 or rad/s^2.
+    first, second
+        (nv, m) what a unit reaction of each support adds to them.
+    values
+        The discrete values that follow from the state: the sense of each slip in the plane.
+    mass
+        (nv, nv) the mass matrix.
+    """
+
+    complementarity: HorizontalComplementarity
+    free: np.ndarray
+    first: np.ndarray
+    second: np.ndarray
+    values: Mapping[str, float]
+    mass: np.ndarray
+
+    def accelerations(self, reactions: np.ndarray) -> np.ndarray:
+        """Return v' (nv,) from signed reactions N (m,)."""
+        upper, lower = np.maximum(reactions, 0.0), np.maximum(-reactions, 0.0)
+        return self.free + self.second @ upper + self.first @ lower
+
+    def accelerations_of(self, answer: Answer) -> np.ndarray:
+        """Return v' (nv,) with a variant's supports loaded, whatever the signs of its reactions."""
+        second = answer.signs > 0
+        loaded = np.where(second, self.second, -self.first)
+        return self.free + loaded @ answer.reactions
+
+
+@dataclass(frozen=True, eq=False)
+class Variants:
+    """Every answer in a state, with the accelerations of each.
+
+    Parameters
+    ----------
+    solution
+        The answers, and which of them is taken.
+    accelerations
+        v' by the name of the velocity, for each of `solution.answers`.
+    values
+        The discrete values of the state: the sense of each slip in the plane.
+    """
+
+    solution: VariantSolution
+    accelerations: tuple[Mapping[str, float], ...]
+    values: Mapping[str, float]
+
+    @property
+    def chosen(self) -> Answer | None:
+        """The answer that is taken."""
+        return self.solution.chosen
+
+    @property
+    def answers(self) -> tuple[Answer, ...]:
+        """All answers that were found."""
+        return self.solution.answers
+
+    def __str__(self) -> str:
+        return str(self.solution)
+
+
+class VariantProblem:
+    """The equations for the reactions of supports, at any state of a system.
+
+    Parameters
+    ----------
+    dynamics
+        The equations of the system, which has pairs of supports.
+    values
+        The parameters by name; the defaults where absent.
+
+    Raises
+    ------
+    PosingError
+        The system has no pairs of supports.
+    """
+
+    def __init__(self, dynamics: Dynamics, values: Mapping[str, float] | None = None) -> None:
+        if dynamics.guides is None:
+            raise PosingError(
+                "the system has no pairs of supports: give it pairs=[VariantPair(...), ...]"
+            )
+        self.dynamics, self.guides = dynamics, dynamics.guides
+        self.numbers = dynamics.value_vector(values or {})
+        self.names = self.guides.reactions.names
+        labels = dynamics.labels.states
+        self.velocity_names = labels[dynamics.position_count :]
+        self._places = {name: index for index, name in enumerate(dynamics.values)}
+
+    def at(
+        self, state: Mapping[str, float] | np.ndarray, time: float = 0.0,
+        direction: Mapping[str, float] | np.ndarray | None = None,
+        numbers: np.ndarray | None = None,
+        senses: Mapping[str, float] | None = None,
+    ) -> VariantState:  # fmt: skip
+        """Return the equations in a state.
+
+        Parameters
+        ----------
+        state
+            By name (what is absent follows from the constraints), or (nx,).
+        time
+            s
+        direction
+            Velocities, by name or (nv,), in whose direction a body at rest is about to slide; of
+            any size.
+        numbers
+            p, where it is not that of the problem.
+        senses
+            The senses of slips in the plane, where they do not follow from the velocities.
+        """
+        p = (self.numbers if numbers is None else numbers).copy()
+        x = self.state(state, time)
+        turned = x
+        if direction is not None:
+            turned = x.copy()
+            turned[self.dynamics.position_count :] = GENTLE * self._velocities(direction)
+        values = self._senses(time, turned, p) if senses is None else senses
+        for name, value in values.items():
+            p[self._places[name]] = value
+        parts = self.dynamics.matrices(time, x, p)
+        columns = [np.asarray(column) for column in self._columns(time, turned, p)]
+        return _equations(self.dynamics, self.guides, parts, columns, values)
+
+    def solve(
+        self,
+        state: Mapping[str, float] | np.ndarray,
+        time: float = 0.0,
+        direction: Mapping[str, float] | np.ndarray | None = None,
+        *,
+        policy: str = "homotopy",
+        method: str = "auto",
+        warm: tuple[int, ...] | None = None,
+    ) -> Variants:
+        """Tell which supports are loaded.
+
+        Parameters
+        ----------
+        state, time, direction
+            As in `at`.
+        policy, method, warm
+            As in `complementarity.solve`.
+
+        Raises
+        ------
+        VariantError
+            By its kind: there is no answer, none that is physical, or several.
+        """
+        here = self.at(state, time, direction)
+        return self.told(here, solve(here.complementarity, policy=policy, method=method, warm=warm))
+
+    def report(
+        self,
+        state: Mapping[str, float] | np.ndarray,
+        time: float = 0.0,
+        direction: Mapping[str, float] | np.ndarray | None = None,
+    ) -> dict[str, Any]:
+        """Return every variant in a state, and what is known of their number.
+
+        Parameters
+        ----------
+        state, time, direction
+            As in `at`.
+
+        Returns
+        -------
+        dict
+            `answers`: of every variant (of more than ten pairs, of those that are answers)
+            `variant`, `reactions` (signed, by pair), `acceleration` (by velocity), `determinant`
+            (of the balance of forces), `valid` (whether the reactions have the signs of the loaded
+            supports) and `physical` (whether the determinant has its friction-free sign). `count`
+            of the valid ones, `chosen` variant (None where none is), the `message` that tells why,
+            `degree`, `w_property` (whether every load has one answer), `contraction` and
+            `friction_margin` (of the chosen variant), None where they are not known.
+        """
+        here = self.at(state, time, direction)
+        equations = here.complementarity
+        message = ""
+        try:
+            solution = solve(equations)
+        except VariantError as error:
+            message = str(error)
+            solution = solve(equations, policy="all")
+        valid = {answer.variant for answer in solution.answers}
+        few = equations.count <= MOST_ENUMERATED
+        others = [a for a in every_variant(equations) if a.variant not in valid] if few else []
+        chosen = None if message else solution.chosen
+        return {
+            "answers": [
+                self._entry(here, answer, valid=answer.variant in valid)
+                for answer in sorted([*solution.answers, *others], key=lambda a: a.variant)
+            ],
+            "count": len(valid),
+            "chosen": None if chosen is None else list(chosen.variant),
+            "message": message,
+            "degree": _known(degree, equations) if few else None,
+            "w_property": w_property(equations),
+            "contraction": contraction(equations),
+            "friction_margin": None if chosen is None else friction_margin(equations, chosen.signs),
+        }
+
+    def _entry(self, here: VariantState, answer: Answer, *, valid: bool) -> dict[str, Any]:
+        accelerations = here.accelerations_of(answer).tolist()
+        return {
+            "variant": list(answer.variant),
+            "reactions": dict(zip(self.names, answer.reactions.tolist(), strict=True)),
+            "acceleration": dict(zip(self.velocity_names, accelerations, strict=True)),
+            "determinant": answer.determinant,
+            "valid": valid,
+            "physical": answer.physical,
+        }
+
+    def told(self, here: VariantState, solution: VariantSolution) -> Variants:
+        """Return answers with their accelerations."""
+        found = [here.accelerations(answer.reactions).tolist() for answer in solution.answers]
+        named = tuple(dict(zip(self.velocity_names, entry, strict=True)) for entry in found)
+        return Variants(solution, named, here.values)
+
+    def state(self, given: Mapping[str, float] | np.ndarray, time: float = 0.0) -> np.ndarray:
+        """Return a state (nx,) from values by name, made consistent, or as it is."""
+        if isinstance(given, Mapping):
+            start = check_named("state", given)
+            return consistent_state(self.dynamics, self.numbers, start, time=time).state
+        x = np.asarray(given, dtype=float)
+        if x.shape != (self.dynamics.x.numel(),) or not np.isfinite(x).all():
+            raise OutOfRangeError(
+                f"a state is {self.dynamics.x.numel()} finite numbers, or some by name"
+            )
+        return x
+
+    def slips(self, x: np.ndarray, time: float = 0.0) -> np.ndarray:
+        """Return the slips of all supports, m/s: one component in the plane, three in space."""
+        return np.asarray(self._slips(time, x, self.numbers)[0]).ravel()
+
+    def planar_slips(self, x: np.ndarray, time: float = 0.0) -> np.ndarray:
+        """Return the slips in the plane, m/s."""
+        return np.asarray(self._planar(time, x, self.numbers)[0]).ravel()
+
+    def sliding(self, x: np.ndarray, time: float = 0.0) -> bool:
+        """Tell whether any support slides, beside rounding."""
+        slips, sizes = (np.asarray(o).ravel() for o in self._slips(time, x, self.numbers))
+        return bool(np.any(np.abs(slips) > SLIPS * sizes))
+
+    def _velocities(self, given: Mapping[str, float] | np.ndarray) -> np.ndarray:
+        if isinstance(given, Mapping):
+            check_named("direction", given)
+            given = np.array([given.get(name, 0.0) for name in self.velocity_names])
+        direction = np.asarray(given, dtype=float)
+        largest = np.max(np.abs(direction), initial=0.0)
+        return direction / largest if largest > 0.0 else direction
+
+    def _senses(self, time: float, x: np.ndarray, p: np.ndarray) -> dict[str, float]:
+        """Return the sense of each slip in the plane, between -1 and 1 where friction is smooth."""
+        names = [s.sense.name() for s in self.guides.rubbing if s.sense is not None]
+        if not names:
+            return {}
+        slips, sizes = (np.asarray(output).ravel() for output in self._planar(time, x, p))
+        smoothing = p[self._places[SMOOTHING]]
+        if smoothing > 0.0:
+            senses = slips / np.hypot(slips, smoothing)
+        else:
+            senses = np.sign(slips)
+            if np.any(np.abs(slips) <= SLIPS * sizes):
+                raise OutOfRangeError(
+                    "a support does not slide in this state, so that its friction has no "
+                    "direction: give the direction in which it is about to slide"
+                )
+        return dict(zip(names, senses.tolist(), strict=True))
+
+    @cached_property
+    def _columns(self) -> ca.Function:
+        """(t, x, p) -> normals and frictions of first and of second supports, (nv, m) each."""
+        count = self.dynamics.velocity_count
+        nothing = Rubbing(ca.SX(count, 1), ca.SX(count, 1), ca.SX(0, 1))
+        firsts = [first or nothing for first, _ in self.guides.supports]
+        seconds = [second for _, second in self.guides.supports]
+        columns = [
+            ca.densify(ca.horzcat(*[getattr(support, part) for support in supports]))
+            for supports in (firsts, seconds)
+            for part in ("normal", "friction")
+        ]
+        names = ["first_normal", "first_friction", "second_normal", "second_friction"]
+        return self._function("columns", columns, names)
+
+    @cached_property
+    def _slips(self) -> ca.Function:
+        slips = ca.vertcat(*[support.slip for support in self.guides.rubbing])
+        return self._function("slips", [slips, self._sizes(slips)], ["slips", "sizes"])
+
+    @cached_property
+    def _planar(self) -> ca.Function:
+        planar = [s for s in self.guides.rubbing if s.sense is not None]
+        slips = ca.vertcat(*[s.slip for s in planar])
+        return self._function("planar", [slips, self._sizes(slips)], ["slips", "sizes"])
+
+    def _sizes(self, slips: ca.SX) -> ca.SX:
+        v = self.dynamics.velocities
+        return ca.fabs(ca.jacobian(slips, v)) @ ca.fabs(v)
+
+    def _function(self, name: str, outputs: list[ca.SX], names: list[str]) -> ca.Function:
+        dynamics = self.dynamics
+        arguments = [dynamics.t, dynamics.x, dynamics.p]
+        return function_of(name, arguments, outputs, (["t", "x", "p"], names))
+
+
+def variant_problem(
+    system: MechanicalSystem, parameters: Mapping[str, float] | None = None
+) -> VariantProblem:
+    """Return the equations for the reactions of a system's supports.
+
+    Parameters
+    ----------
+    system
+        With pairs of supports.
+    parameters
+        Values in place of the defaults.
+
+    Raises
+    ------
+    PosingError
+        The system has no pairs of supports.
+    UnknownNameError, OutOfRangeError
+        A parameter cannot be.
+    """
+    check_system(system)
+    given = check_named("parameters", parameters)
+    return VariantProblem(system.dynamics, parameter_values(system.dynamics, given))
+
+
+def _equations(
+    dynamics: Dynamics,
+    guides: Guides,
+    parts: Mapping[str, np.ndarray],
+    columns: list[np.ndarray],
+    values: Mapping[str, float],
+) -> VariantState:
+    """Eliminate accelerations and the multipliers of ideal constraints.
+
+    The equations are written as a balance of forces along the constraints that the supports keep,
+    so that they do not depend on masses where these constraints are free of each other.
+    """
+    kept = np.array([row.reaction is None for row in dynamics.rows])
+    jacobian, bias = parts["jacobian"], parts["bias"].ravel()
+    size, count = dynamics.velocity_count, len(guides.pairs)
+    held, ideal, ideal_bias = jacobian[kept], jacobian[~kept], bias[~kept]
+    saddle = np.block([[parts["mass"], ideal.T], [ideal, np.zeros((len(ideal), len(ideal)))]])
+    force = np.concatenate([parts["force"].ravel(), -ideal_bias])
+    right = np.column_stack([force, *[_padded(c, len(force)) for c in (*columns, held.T)]])
+    moved = np.linalg.solve(saddle, right)[:size]
+    free, along = moved[:, 0], moved[:, -count:]
+    effects = np.split(moved[:, 1:-count], 4, axis=1)
+    opens = np.diag([-1.0 if pair.kind == "unilateral" else 0.0 for pair in guides.pairs])
+    accelerations = np.column_stack([held @ effect for effect in effects])
+    missing = -bias[kept] - held @ free
+    balance = np.linalg.solve(held @ along, np.column_stack([accelerations, opens, missing]))
+    normal, rubbed, other_normal, other_rubbed, gaps = np.split(balance[:, :-1], 5, axis=1)
+    return VariantState(
+        HorizontalComplementarity(
+            first=normal + rubbed + gaps,
+            second=other_normal + other_rubbed,
+            load=balance[:, -1],
+            first_normal=normal + gaps,
+            second_normal=other_normal,
+            names=guides.reactions.names,
+        ),
+        free,
+        effects[0] + effects[1],
+        effects[2] + effects[3],
+        values,
+        parts["mass"],
+    )
+
+
+def _known(
+    find: Callable[[HorizontalComplementarity], int], equations: HorizontalComplementarity
+) -> int | None:
+    """Return what can be found, None where singular variants leave it undetermined."""
+    try:
+        return find(equations)
+    except VariantError:
+        return None
+
+
+def _padded(column: np.ndarray, length: int) -> np.ndarray:
+    return np.vstack([column, np.zeros((length - len(column), column.shape[1]))])
+
+
+def with_variant(values: Mapping[str, float], answer: Answer) -> dict[str, float]:
+    """Return discrete values with those of the loaded supports."""
+    signs = zip(answer.names, answer.signs, strict=True)
+    return {**values, **{f"variant_{name}": float(sign) for name, sign in signs}}

@@ -1,0 +1,224 @@
+"""The figures of the prism, and what it looks like in its guide."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import ListedColormap
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from daesolve.drawing import Arrow, Dot, Drawing, Line, Linear, Outline, Point, Shape
+from daesolve_problems.prism.models import PAIRS, REACTIONS, SIDES, UP
+from daesolve_problems.vehicles import Document, panels_over_time, series
+
+if TYPE_CHECKING:
+    from daesolve_problems.prism.guide import Support
+    from daesolve_problems.prism.hysteresis import Branch, Sweep
+    from daesolve_problems.prism.regions import Raster
+
+REGIONS = {
+    (0, 0): ("none", "#5a5a5a"),
+    (1, 1): ("one", "#d9e8f5"),
+    (1, 0): ("one, unphysical", "#e6a5a1"),
+    (2, 1): ("two, one physical", "#f6dd9b"),
+    (3, 1): ("three, one physical", "#d9b48a"),
+    (3, 2): ("three, two physical", "#b9dcb0"),
+    (4, 2): ("four, two physical", "#a98bc4"),
+}
+"""Names and colours by how many answers there are, and how many of them are physical."""
+BORDER = ("between regions", "#ffffff")
+"""Of what is nothing of these: a load on a ray."""
+RAY_STYLES = {1: "--", 2: "-"}
+"""Of the rays of upper and lower supports."""
+TINTS = ("#cfe0c8", "#d9d9d9", "#ecd9b8", "#d8cbe6")
+"""Of physical branches."""
+SWEEPS = {"up": ("C3", ">"), "down": ("C0", "<")}
+ARROWS = 12
+"""Marks along a sweep."""
+LONGEST = 0.4
+"""The largest reaction in the drawing, in sizes of the prism."""
+STILL = 1e-9
+"""m/s; below this the prism is taken to be at rest in the drawing."""
+
+
+# -- of a run ------------------------------------------------------------------------------------
+
+
+def sliding(document: Document) -> Figure:
+    """Draw where the prism is, and its speed."""
+    times = series(document, "times")
+    figure, panels = panels_over_time(2)
+    for axes, (name, unit) in zip(panels, {"x": "m", "x_dot": "m/s"}.items(), strict=True):
+        axes.plot(times, series(document, "states", name), linewidth=1.2)
+        axes.set_ylabel(f"{name} ({unit})")
+    return figure
+
+
+def reactions(document: Document) -> Figure:
+    """Draw the reactions, positive where the lower support is loaded, and who is loaded."""
+    times = series(document, "times")
+    figure, (over, loaded) = panels_over_time(2)
+    rows = [(pair, side) for pair in reversed(PAIRS) for side in reversed(SIDES)]
+    for pair in PAIRS:
+        reaction = series(document, "reactions", REACTIONS[pair])
+        over.plot(times, reaction, linewidth=1.2, color=f"C{pair - 1}", label=REACTIONS[pair])
+        for side in SIDES:
+            row = rows.index((pair, side))
+            where = UP[side] * reaction > 0.0
+            band = np.full_like(times, row)
+            loaded.fill_between(
+                times, band - 0.3, band + 0.3, where=where.tolist(), color=f"C{pair - 1}"
+            )
+    over.axhline(0.0, color="0.6", linewidth=0.8)
+    over.set_ylabel("N")
+    over.legend()
+    loaded.set_yticks(range(len(rows)), [f"{SIDES[side]} {pair}" for pair, side in rows])
+    loaded.set_ylim(-0.6, len(rows) - 0.4)
+    loaded.set_title("loaded supports", fontsize="medium")
+    return figure
+
+
+FIGURES = {"sliding": sliding, "reactions and loaded supports": reactions}
+"""The problem's own figures, by title."""
+
+
+def drawing(document: Document) -> Drawing:
+    """Draw the prism in its guide: supports that are loaded, and what the guide does to them."""
+    numbers = document["parameters"]
+    places = {
+        (pair, side): (numbers[f"{name}_a_{pair}"], numbers[f"{name}_b_{pair}"])
+        for pair in PAIRS
+        for side, name in SIDES.items()
+    }
+    pushes = _pushes(document)
+    corners = np.array([*places.values(), (0.0, 0.0)])
+    low, high = corners.min(axis=0), corners.max(axis=0)
+    size = float(np.max(high - low)) or 1.0
+    largest = max((float(np.nanmax(np.abs(p), initial=0.0)) for p in pushes.values()), default=0.0)
+    scale = LONGEST * size / largest if largest > 0.0 else 1.0
+    x = series(document, "states", "x")
+    ends = np.nanmin(x) + low[0] - size / 4.0, np.nanmax(x) + high[0] + size / 4.0
+    shapes: list[Shape] = [
+        Line([(ends[0], height), (ends[1], height)], role="ground")
+        for height in sorted({b for _, b in places.values()})
+    ]
+    outline = [(low[0], low[1]), (high[0], low[1]), (high[0], high[1]), (low[0], high[1])]
+    shapes.append(Outline(outline, ("x", "y"), "phi", label="prism"))
+    shapes += [Dot(_at(place), role="detail") for place in places.values()]
+    shapes += _loads(places, scale)
+    shapes.append(Dot(("x", "y"), label="mass centre"))
+    return Drawing(shapes, series=pushes)
+
+
+def _at(place: tuple[float, float]) -> Point:
+    return Linear({"x": 1.0}, place[0]), Linear({"y": 1.0}, place[1])
+
+
+def _loads(places: Mapping[Support, tuple[float, float]], scale: float) -> Iterator[Shape]:
+    for number, ((pair, side), place) in enumerate(places.items()):
+        shown = Linear({REACTIONS[pair]: UP[side]})
+        labels = ("loaded support", "its reaction") if number == 0 else ("", "")
+        names = (f"{axis}_{SIDES[side]}_{pair}" for axis in ("rubs", "pushes"))
+        yield Dot(_at(place), role="accent", shown=shown, label=labels[0])
+        yield Arrow(_at(place), (next(names), next(names)), scale, shown=shown, label=labels[1])
+
+
+def _pushes(document: Document) -> dict[str, np.ndarray]:
+    """Return the force of the guide on each support along and across it, N."""
+    numbers, speed = document["parameters"], series(document, "states", "x_dot")
+    sense = np.where(np.abs(speed) > STILL, np.sign(speed), 0.0)
+    found: dict[str, np.ndarray] = {}
+    for pair in PAIRS:
+        reaction = series(document, "reactions", REACTIONS[pair])
+        for side, name in SIDES.items():
+            push = np.maximum(UP[side] * reaction, 0.0)
+            found[f"rubs_{name}_{pair}"] = -sense * numbers[f"{name}_friction_{pair}"] * push
+            found[f"pushes_{name}_{pair}"] = UP[side] * push
+    return found
+
+
+# -- of analyses ---------------------------------------------------------------------------------
+
+
+def regions(raster: Raster, levers: Mapping[Support, float], load: tuple[float, float]) -> Figure:
+    """Draw how many answers there are over P_y and M, and the rays between the regions."""
+    figure = Figure(figsize=(7.2, 4.6), layout="constrained")
+    axes = figure.add_subplot()
+    looks = [*REGIONS.values(), BORDER]
+    counts = zip(raster.answers.ravel(), raster.physical.ravel(), strict=True)
+    cells = np.array([looks.index(REGIONS.get((int(n), int(m)), BORDER)) for n, m in counts])
+    axes.pcolormesh(
+        raster.forces,
+        raster.moments,
+        cells.reshape(raster.answers.shape),
+        cmap=ListedColormap([colour for _, colour in looks]),
+        vmin=-0.5,
+        vmax=len(looks) - 0.5,
+        shading="nearest",
+    )
+    axes.set_xlim(raster.forces[0], raster.forces[-1])
+    axes.set_ylim(raster.moments[0], raster.moments[-1])
+    for (pair, side), lever in levers.items():
+        away = -UP[side] * raster.forces[-1]
+        label = f"{SIDES[side]} {pair} alone"
+        axes.plot([0.0, away], [0.0, lever * away], f"C{pair - 1}{RAY_STYLES[side]}", label=label)
+    axes.plot(*load, "k*", markersize=11, label="load of the case")
+    axes.set_xlabel("force_y (N)")
+    axes.set_ylabel("moment (N m)")
+    present = [Patch(facecolor=looks[k][1], label=looks[k][0]) for k in np.unique(cells)]
+    lines, _ = axes.get_legend_handles_labels()
+    figure.legend(handles=[*present, *lines], loc="outside right upper", frameon=False)
+    return figure
+
+
+def hysteresis(branches: Sequence[Branch], sweeps: Mapping[str, Sweep]) -> Figure:
+    """Draw x'' over the moment: all branches, and the ways up and down."""
+    figure = Figure(figsize=(8.0, 4.6), layout="constrained")
+    axes = figure.add_subplot()
+    for branch, tint in zip(branches, TINTS, strict=False):
+        words = ", ".join(f"{SIDES[p]} {k}" for k, p in zip(PAIRS, branch.variant, strict=True))
+        if branch.physical:
+            look, label = {"color": tint, "linewidth": 6.0}, words
+        else:
+            look = {"color": "0.4", "linewidth": 2.0, "linestyle": ":"}
+            label = f"{words} (unphysical)"
+        axes.plot(branch.moments, branch.accelerations, label=label, **look)
+    for name, sweep in sweeps.items():
+        _draw_sweep(axes, name, sweep)
+    axes.set_xlabel("moment (N m)")
+    axes.set_ylabel("x'' (m/s²)")
+    figure.legend(loc="outside right upper", frameon=False)
+    return figure
+
+
+def _draw_sweep(axes: Axes, name: str, sweep: Sweep) -> None:
+    colour, mark = SWEEPS[name]
+    # A gap at each leap, so that no line joins the branches.
+    places = np.array([leap.moment for leap in sweep.leaps if leap.after is not None])
+    moments = np.concatenate([sweep.moments, places])
+    values = np.concatenate([sweep.accelerations, np.full(len(places), np.nan)])
+    order = np.argsort(moments)
+    axes.plot(
+        moments[order],
+        values[order],
+        mark + "-",
+        color=colour,
+        linewidth=1.2,
+        markersize=5,
+        markevery=max(len(moments) // ARROWS, 1),
+        label=f"moment {name}",
+    )
+    for leap in sweep.leaps:
+        if leap.after is not None:
+            axes.annotate(
+                "",
+                xy=(leap.moment, leap.accelerations[1]),
+                xytext=(leap.moment, leap.accelerations[0]),
+                arrowprops={"arrowstyle": "->", "color": colour, "linestyle": "--"},
+            )
+        else:
+            axes.plot(leap.moment, leap.accelerations[0], "x", color=colour, markersize=9)

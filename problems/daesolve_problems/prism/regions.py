@@ -1,0 +1,110 @@
+"""How many answers there are to which load: a map, and its check."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import daesolve as ds
+from daesolve.complementarity.enumeration import enumerate_variants
+from daesolve.problem import BoundCase
+from daesolve_problems.prism import pictures
+from daesolve_problems.prism.guide import Guide, Sector, kind, sliding
+from daesolve_problems.prism.loads import Loads, loads
+from daesolve_problems.prism.models import SIDES
+
+ACROSS = 40
+"""Loads along each side of the raster; an even number leaves the axes out."""
+AROUND = math.sqrt(1.7)
+"""How much farther than the rays and the load of the case the raster goes: irrational, so that no
+load of it lies on a ray where the numbers of the prism are round."""
+NEAR = 1e-9
+"""rad; so near to a ray rounding decides how many answers there are."""
+
+
+@dataclass(frozen=True, eq=False)
+class Raster:
+    """How many answers there are to the loads of a grid, by enumeration.
+
+    Parameters
+    ----------
+    forces, moments
+        (n,) N and N m.
+    answers, physical
+        (n, n) how many there are, and how many of them are physical, by moment and force.
+    """
+
+    forces: np.ndarray
+    moments: np.ndarray
+    answers: np.ndarray
+    physical: np.ndarray
+
+
+def regions(case: BoundCase) -> ds.Answer:
+    """Map how many answers there are over P_y and M, and check the map by enumeration.
+
+    The rays between the regions are known in closed form; the raster is not told of them.
+    """
+    prism, values = sliding(case), case.values
+    sectors = prism.sectors()
+    load = (values["force_y"], values["moment"])
+    raster = _raster(loads(case), _extent(prism, load))
+    found = prism.answers(values["force_x"], *load)
+    told: dict[str, Any] = {
+        "slip_sign": prism.slip_sign,
+        "at_the_load": kind(len(found), sum(answer.physical for answer in found)),
+        "rays": {
+            f"{SIDES[side]}_{pair}": {"lever": prism.levers[pair, side], "angle": angle}
+            for (pair, side), angle in prism.rays().items()
+        },
+        "sectors": [_told(sector) for sector in sectors],
+        "raster": _checked(raster, sectors),
+    }
+    return ds.Answer(told, {"regions": pictures.regions(raster, prism.levers, load)})
+
+
+def _told(sector: Sector) -> dict[str, Any]:
+    return {
+        "from": sector.start,
+        "to": sector.end,
+        "kind": sector.kind,
+        "answers": [list(variant) for variant in sector.variants],
+        "valid": [list(variant) for variant in sector.physical],
+    }
+
+
+def _extent(prism: Guide, load: tuple[float, float]) -> tuple[float, float]:
+    """Return the largest force and the largest moment of the raster, N and N m."""
+    arm = AROUND * max(map(abs, prism.levers.values()))
+    if arm == 0.0:
+        arm = 1.0
+    force = AROUND * max(abs(load[0]), abs(load[1]) / arm)
+    return (force, arm * force) if force > 0.0 else (1.0, arm)
+
+
+def _raster(problems: Loads, extent: tuple[float, float]) -> Raster:
+    forces, moments = (np.linspace(-reach, reach, ACROSS) for reach in extent)
+    counts = np.zeros((2, ACROSS, ACROSS), dtype=int)
+    for row, moment in enumerate(moments):
+        for column, force in enumerate(forces):
+            found = enumerate_variants(problems.at(force, moment))
+            counts[:, row, column] = len(found), sum(answer.physical for answer in found)
+    return Raster(forces, moments, *counts)
+
+
+def _checked(raster: Raster, sectors: Sequence[Sector]) -> dict[str, int]:
+    """Count the loads of a raster that are off the rays, and those at which the sectors differ."""
+    first = sectors[0].start
+    angles = np.arctan2(raster.moments[:, None], raster.forces[None, :])
+    angles = first + np.mod(angles - first, math.tau)
+    ends = np.array([*(sector.start for sector in sectors), first + math.tau])
+    away = np.min(np.abs(angles[..., None] - ends), axis=-1) > NEAR
+    place = np.clip(np.searchsorted(ends, angles, side="right") - 1, 0, len(sectors) - 1)
+    answers = np.array([len(sector.variants) for sector in sectors])[place]
+    physical = np.array([len(sector.physical) for sector in sectors])[place]
+    differ = (answers != raster.answers) | (physical != raster.physical)
+    return {"loads": int(away.sum()), "differences": int((differ & away).sum())}
