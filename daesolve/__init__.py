@@ -34,6 +34,7 @@ from daesolve.formulations import (
     NullSpace,
     Overdetermined,
     Projected,
+    Regularised,
     Viscous,
 )
 from daesolve.friction import Pad, PadNodes, Support, VariantPair, pad_nodes, reduced_friction
@@ -63,6 +64,7 @@ from daesolve.mechanics import (
 from daesolve.problem import Answer, Case, Problem, choice
 from daesolve.reference import ReferenceRun, reference_run
 from daesolve.registry import problem, problems
+from daesolve.resting import Stiction, StictionLimit, stiction, stiction_limit
 from daesolve.results import Outcome
 from daesolve.resuming import resume
 from daesolve.root_locus import RootLocus, root_locus
@@ -159,12 +161,15 @@ __all__ = [
     "RadauIIA",
     "Record",
     "ReferenceRun",
+    "Regularised",
     "Relation",
     "Reset",
     "RootLocus",
     "Section",
     "Sensitivity",
     "Solver",
+    "Stiction",
+    "StictionLimit",
     "Stop",
     "SubstitutableCombinations",
     "SundaeCvode",
@@ -210,6 +215,8 @@ __all__ = [
     "small_velocities",
     "solve",
     "states",
+    "stiction",
+    "stiction_limit",
     "substitutable_combinations",
     "sweep",
     "time",

@@ -17,6 +17,7 @@ from daesolve.mechanics import (
     substitutable_report,
 )
 from daesolve.rank import Decoupling, decoupling
+from daesolve.resting.stiction import stiction_at
 from daesolve.sensitivity import Sensitivity
 from daesolve.system import MechanicalSystem, System
 from daesolve.variants import VariantProblem
@@ -215,7 +216,6 @@ def _variants(subject: Subject) -> dict[str, Any]:
     problem = VariantProblem(subject.mechanical.dynamics, subject.values)
     direction = None
     if not problem.sliding(subject.start, subject.time):
-        from daesolve.resting.stiction import stiction_at
         direction = stiction_at(problem, subject.start, subject.time).direction
     return problem.report(subject.start, subject.time, direction)
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from daesolve.errors import MissingBackendError, UnsupportedError
-from daesolve.formulations import FORMULATIONS, Formulation, OdeProblem
-from daesolve.solvers import SOLVERS, Cvodes, RadauIIA, Solver, Taylor
+from daesolve.formulations import FORMULATIONS, Formulation, OdeProblem, Regularised
+from daesolve.solvers import SOLVERS, Cvodes, Lsoda, RadauIIA, Solver, Taylor
 from daesolve.solvers.taylor import available as taylor_is_available
 
 MADE = {
@@ -67,6 +67,9 @@ def _automatic(
     """Choose Taylor's method, CVODES where that cannot be, else the first that is installed."""
     if formulation.form != "ode":
         return _first_installed(formulation.form, notes)
+    if isinstance(formulation, Regularised):
+        notes.append("solver lsoda, since friction that fades is stiff at low speed alone")
+        return Lsoda()
     if problem.stiff:
         notes.append("solver radau, for stiff equations")
         return RadauIIA()

@@ -35,7 +35,8 @@ from daesolve.errors import (
     RedundantConstraintsError,
     UndeterminedMotionError,
 )
-from daesolve.formulations import Feedback, Formulation, OdeProblem, Projected, Viscous
+from daesolve.formulations import Feedback, Formulation, OdeProblem, Projected, Regularised, Viscous
+from daesolve.friction.guides import SMOOTHING
 from daesolve.rank import (
     POWER_TOLERANCE,
     Rank,
@@ -160,12 +161,7 @@ def prepare(system: System, request: Request) -> Prepared:
         check_pair(formulation, request.solver)
     rates = formulation.chosen_rates(dynamics, request.default_rate)
     start, values = starting_point(dynamics, request)
-    resting = False
-    if dynamics.guides is not None:
-        begun = set_out(dynamics, values, start.state, request)
-        start, resting = replace(start, state=begun.state), begun.resting
-        values |= begun.values
-        notes.extend(begun.notes)
+    start, values, resting = _begun(dynamics, formulation, start, values, request, notes)
     parameters = {name: values[name] for name in dynamics.ranges}
     samples = _samples(dynamics, values, start, request)
     system, surplus, proximal = _check_rank(
@@ -272,6 +268,24 @@ def _formulation(dynamics: Dynamics, request: Request, notes: list[str]) -> Form
     if request.rank_loss == "viscous":
         return Viscous()
     return Feedback()
+
+
+def _begun(
+    dynamics: Dynamics,
+    formulation: Formulation,
+    start: Start,
+    values: dict[str, float],
+    request: Request,
+    notes: list[str],
+) -> tuple[Start, dict[str, float], bool]:
+    """Choose the loaded supports of guides at the start; tell whether friction holds the body."""
+    if dynamics.guides is None:
+        return start, values, False
+    if isinstance(formulation, Regularised):
+        values |= {SMOOTHING: float(formulation.speed)}
+    begun = set_out(dynamics, values, start.state, request)
+    notes.extend(begun.notes)
+    return replace(start, state=begun.state), values | begun.values, begun.resting
 
 
 def _leaves_the_rate(formulation: Formulation, request: Request) -> bool:

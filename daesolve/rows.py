@@ -54,11 +54,6 @@ class Values:
         self.symbols.append(symbol)
         return symbol
 
-    def take_symbol(self, name: str, symbol: ca.SX) -> None:
-        """Add a symbol of the library's own, zero unless a formulation says otherwise."""
-        self.defaults[name] = 0.0
-        self.symbols.append(symbol)
-
     def vector(self) -> ca.SX:
         """Return p."""
         return ca.vertcat(ca.SX(0, 1), *self.symbols)

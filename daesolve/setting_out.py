@@ -9,8 +9,9 @@ import numpy as np
 
 from daesolve.complementarity.policies import solve
 from daesolve.dynamics import Dynamics
-from daesolve.friction.guides import SLOW_ENERGY
+from daesolve.friction.guides import SHARP, SLOW_ENERGY, SMOOTHING
 from daesolve.request import Request
+from daesolve.resting.stiction import stiction_at
 from daesolve.sliding import SLOW
 from daesolve.variants import VariantProblem, with_variant
 
@@ -68,15 +69,13 @@ def set_out(
     split = dynamics.position_count
     notes: list[str] = []
     resting, x, reached = False, state, 0.0
-    if problem.sliding(state, time):
+    if values[SMOOTHING] > SHARP or problem.sliding(state, time):
         here = problem.at(state, time)
         policy = "strict" if request.variant_policy == "strict" else "homotopy"
         solution = solve(here.complementarity, policy=policy)
         chosen = solution.chosen
         notes.extend(solution.notes)
     else:
-        from daesolve.resting.stiction import stiction_at
-
         held = stiction_at(problem, state, time)
         resting, chosen = held.sticks, held.answer
         direction = np.array([held.direction[name] for name in problem.velocity_names])

@@ -538,14 +538,9 @@ class _Run:
             if resets:
                 if any(guarded[index].name == SLOW for index in resets):
                     return self._come_to_rest(transitions, here)
-                try:
-                    here, found = self._reset(transitions, here, resets)
-                except (ChatteringError, ResetError) as error:
-                    return here, (Outcome.FAILED, str(error))
-                except VariantError as error:
-                    return self._without_variant(here, error)
-                if self.rests:
-                    return here, endings.at_rest(here.time)
+                here, found, verdict = self._tried(transitions, here, resets)
+                if verdict is not None:
+                    return here, verdict
             if stops:
                 return here, endings.stopped_by(guarded[stops[0]], here.time)
             if not resets:
@@ -564,6 +559,18 @@ class _Run:
         if found:
             found += transitions.beside(here.time, here.state, self.record.modes[here.mode])
         return found
+
+    def _tried(
+        self, transitions: Transitions, here: Boundary, resets: Sequence[int]
+    ) -> tuple[Boundary, list[int], Verdict]:
+        """Do what these guards ask for, as `_reset`, and tell whether the motion ends there."""
+        try:
+            here, switched = self._reset(transitions, here, resets)
+        except (ChatteringError, ResetError) as error:
+            return here, [], (Outcome.FAILED, str(error))
+        except VariantError as error:
+            return here, [], self._without_variant(here, error)
+        return here, switched, endings.at_rest(here.time) if self.rests else None
 
     def _reset(
         self, transitions: Transitions, here: Boundary, resets: Sequence[int]
@@ -651,11 +658,11 @@ class _Run:
 
     # -- where guides slide -------------------------------------------------------------------
 
-    def _without_variant(self, here: Boundary, error: VariantError) -> tuple[Boundary, Verdict]:
+    def _without_variant(self, here: Boundary, error: VariantError) -> Verdict:
         """Write down where no choice of loaded supports goes on."""
         self.record.events.append(Happening(here.time, error.event, here))
         self._sample_event(here)
-        return here, (Outcome.DEGENERATE, str(error))
+        return Outcome.DEGENERATE, str(error)
 
     def _come_to_rest(self, transitions: Transitions, here: Boundary) -> tuple[Boundary, Verdict]:
         """Follow a slow motion to its stop, in scaled time."""
@@ -680,7 +687,7 @@ class _Run:
             self._sample_event(event.at)
         self.unwatched.extend(blocks)
         if rest.error is not None:
-            return self._without_variant(end, rest.error)
+            return end, self._without_variant(end, rest.error)
         return end, endings.slow(rest)
 
     # -- samples and angles -------------------------------------------------------------------

@@ -130,10 +130,8 @@ class Sliding:
             return others[0]
         chosen = solve(equations, policy="homotopy").chosen
         assert chosen is not None
-        nearest = min(
-            others, key=lambda answer: np.max(np.abs(answer.reactions - chosen.reactions))
-        )
-        return nearest
+        aim = chosen.reactions
+        return min(others, key=lambda answer: float(np.max(np.abs(answer.reactions - aim))))
 
     def _changed(self, before: np.ndarray, p: np.ndarray) -> str:
         names = [

@@ -14,6 +14,7 @@ from daesolve.request import DEFAULT_RATE, RankLoss, Redundant, Request
 from daesolve.results import Outcome
 from daesolve.sampling import At
 from daesolve.simulation import Progress, simulate
+from daesolve.sliding import VariantPolicy
 from daesolve.solvers import Solver
 from daesolve.stored_runs import Destination, begin
 from daesolve.system import System
@@ -40,6 +41,7 @@ def solve(
     redundant_weights: Mapping[str, float] | None = None,
     rank_loss: RankLoss = "stop",
     max_evaluations: int | None = None,
+    variant_policy: VariantPolicy = "continuity",
     progress: Progress | None = None,
     store: Path | str | Destination | None = None,
 ) -> Trajectory:
@@ -89,6 +91,12 @@ def solve(
     max_evaluations
         How many right-hand sides the run may take; it ends there with what it has. Taylor's
         method counts one for each order of a step.
+    variant_policy
+        What to do where it is unknown which supports of a guide are loaded. The start takes the
+        answer to which that without friction leads. On the way "continuity" lets the other support
+        of a pair take over as long as the reactions go on continuously, and ends the run as
+        `degenerate` where they do not; "homotopy" goes on there with another physical answer;
+        "strict" ends the run wherever there is more than one answer.
     progress
         Called after each segment with the time reached, the monitor and the number of events.
     store
@@ -106,6 +114,8 @@ def solve(
     DaesolveError
         The request cannot be run; see `daesolve.errors`. What fails during the run does not
         raise: it is the trajectory's `outcome` and `message`.
+    VariantError
+        No choice of the loaded supports is an answer at the start, by its kind.
     DegenerateConstraintError
         With rank_loss = "raise", the run ended as `degenerate`; what there is of it is the error's
         `run`.
@@ -124,6 +134,7 @@ def solve(
         redundant_weights=redundant_weights or {},
         rank_loss=rank_loss,
         max_evaluations=max_evaluations,
+        variant_policy=variant_policy,
     )
     destination: Destination | None = None
     if store is not None:

@@ -126,7 +126,7 @@ class SymbolVector:
         chosen.angles = self.angles & {*chosen.names}
         return chosen
 
-    def joined(self, other: Self) -> Self:
+    def joined(self, other: SymbolVector) -> Self:
         """Return a vector of these symbols and those of another."""
         whole = copy.copy(self)
         whole.names, whole.units = self.names + other.names, self.units + other.units
@@ -223,9 +223,10 @@ class Parameters(SymbolVector):
         self.ranges = dict(ranges)
         self.defaults = {name: self.check(name, value) for name, value in defaults.items()}
 
-    def joined(self, other: Self) -> Self:
+    def joined(self, other: SymbolVector) -> Self:
         """Return these and others, with their ranges and defaults."""
         whole = super().joined(other)
+        assert isinstance(other, Parameters)
         whole.ranges = self.ranges | other.ranges
         whole.defaults = self.defaults | other.defaults
         return whole

@@ -16,8 +16,6 @@ from daesolve.events import Event, Reset
 from daesolve.flow import Flow, Named, Tracked
 from daesolve.friction.guides import (
     FRICTION_WORK,
-    SLOW_ENERGY,
-    SMOOTHING,
     Guides,
     guide_events,
     guides,
@@ -220,7 +218,8 @@ class MechanicalSystem:
 
     def _in_quasi_velocities(self, expression: Expression) -> ca.SX:
         rates = self.coordinates.dot.vector
-        return ca.substitute(ca.SX(expression), rates, ca.SX(self.kinematics))
+        assert self.kinematics is not None
+        return ca.substitute(ca.SX(expression), rates, self.kinematics)
 
     @cached_property
     def posed(self) -> MechanicalSystem:
@@ -230,7 +229,9 @@ class MechanicalSystem:
     @cached_property
     def dynamics(self) -> Dynamics:
         """The equations, symbolic and not yet eliminated."""
-        return _mechanical(self.posed, self.guides)
+        if self.guides is None:
+            return _mechanical(self)
+        return watched_for_jams(replace(self.posed.dynamics, guides=self.guides), self.guides)
 
     def function(self, quantity: str, around: Mapping[str, float] | None = None) -> ca.Function:
         """Return "accelerations", "reactions", "rhs" or "residuals"; see `export.equations`."""
@@ -449,8 +450,8 @@ def _guided(system: MechanicalSystem, guides: Guides) -> MechanicalSystem:
     force = _column("the force", system.force, _force_names(system), "force")
     v = system.v.vector
     kinetic = system.kinetic
-    if kinetic is None:
-        kinetic = ca.dot(v, ca.SX(system.mass_matrix) @ v) / 2
+    if system.mass_matrix is not None:
+        kinetic = ca.dot(v, system.mass_matrix @ v) / 2
     return replace(
         system,
         pairs=(),
@@ -462,12 +463,9 @@ def _guided(system: MechanicalSystem, guides: Guides) -> MechanicalSystem:
     )
 
 
-def _mechanical(system: MechanicalSystem, guides: Guides | None) -> Dynamics:
+def _mechanical(system: MechanicalSystem) -> Dynamics:
     posed = _Posed(system)
     values = posed.values
-    if guides is not None:
-        values.take_symbol(SMOOTHING, guides.smoothing)
-        values.take_symbol(SLOW_ENERGY, guides.slow_energy)
     invariants = [goal for goal in system.goals if isinstance(goal, Invariant)]
     implicit = implicit_goals(system.goals, system.implicit)
     tracking = [values.add(f"rate_{goal.name}", 0.0) for goal in implicit]
@@ -510,7 +508,7 @@ def _mechanical(system: MechanicalSystem, guides: Guides | None) -> Dynamics:
         lambda expression: explicit(posed(expression)),
         lambda goal: goal_row(goal, posed(goal.residual), values, flow, None),
     )
-    dynamics = Dynamics(
+    return Dynamics(
         labels=labels,
         t=time,
         x=ca.vertcat(posed.q, posed.quadratures, posed.s, posed.v),
@@ -546,9 +544,7 @@ def _mechanical(system: MechanicalSystem, guides: Guides | None) -> Dynamics:
         kinetic=kinetic,
         independent=_independent(posed, flow),
         meters={n: (explicit(posed(e)), meter_units[n]) for n, e in meters.items()},
-        guides=guides,
     )
-    return dynamics if guides is None else watched_for_jams(dynamics, guides)
 
 
 def _independent(posed: _Posed, flow: Flow) -> dict[str, ca.SX]:

@@ -18,7 +18,7 @@ from daesolve.complementarity.properties import contraction, degree, friction_ma
 from daesolve.consistency import check_named, consistent_state
 from daesolve.dynamics import Dynamics
 from daesolve.errors import OutOfRangeError, PosingError, VariantError
-from daesolve.friction.guides import SMOOTHING, Guides, Rubbing
+from daesolve.friction.guides import SHARP, SMOOTHING, Guides, Rubbing
 from daesolve.starting import check_system, parameter_values
 from daesolve.system import MechanicalSystem
 from daesolve.translation import function_of
@@ -296,7 +296,7 @@ class VariantProblem:
             return {}
         slips, sizes = (np.asarray(output).ravel() for output in self._planar(time, x, p))
         smoothing = p[self._places[SMOOTHING]]
-        if smoothing > 0.0:
+        if smoothing > SHARP:
             senses = slips / np.hypot(slips, smoothing)
         else:
             senses = np.sign(slips)
@@ -392,7 +392,8 @@ def _equations(
     opens = np.diag([-1.0 if pair.kind == "unilateral" else 0.0 for pair in guides.pairs])
     accelerations = np.column_stack([held @ effect for effect in effects])
     missing = -bias[kept] - held @ free
-    balance = np.linalg.solve(held @ along, np.column_stack([accelerations, opens, missing]))
+    asked = np.column_stack([accelerations, opens, missing])
+    balance = np.linalg.solve(held @ along, asked).astype(float)
     normal, rubbed, other_normal, other_rubbed, gaps = np.split(balance[:, :-1], 5, axis=1)
     return VariantState(
         HorizontalComplementarity(

@@ -11,7 +11,14 @@ from typing import Any
 
 from daesolve import registry
 from daesolve.errors import OutOfRangeError, unknown_name
-from daesolve.formulations import FORMULATIONS, Feedback, Formulation, Projected, Viscous
+from daesolve.formulations import (
+    FORMULATIONS,
+    Feedback,
+    Formulation,
+    Projected,
+    Regularised,
+    Viscous,
+)
 from daesolve.problem import BoundCase
 from daesolve.solvers import SOLVERS, Dop853, Solver, Taylor
 
@@ -106,7 +113,8 @@ def formulation(name: str | None, words: Sequence[str]) -> Formulation | None:
     ----------
     name
         Its name; `projected:index-1` wraps another than feedback, `viscous:1e-7` tells the
-        mobility. None is feedback where there are rates, else the automatic choice.
+        mobility, `regularised:1e-3` the speed. None is feedback where there are rates, else the
+        automatic choice.
     words
         The rates.
 
@@ -123,7 +131,9 @@ def formulation(name: str | None, words: Sequence[str]) -> Formulation | None:
 def _named_formulation(name: str, words: Sequence[str]) -> Formulation:
     outer, _, inner = name.partition(":")
     if outer == Viscous.name and inner:
-        return Viscous(_mobility(inner), **_rates(words))
+        return Viscous(_number(outer, "MOBILITY", inner), **_rates(words))
+    if outer == Regularised.name and inner:
+        return Regularised(_number(outer, "SPEED", inner), **_rates(words))
     known = FORMULATIONS | {f"{Projected.name}:{n}": Projected for n in FORMULATIONS}
     if name not in known:
         raise unknown_name("formulation", name, FORMULATIONS)
@@ -141,12 +151,12 @@ def _named_formulation(name: str, words: Sequence[str]) -> Formulation:
     return kind(**settings)
 
 
-def _mobility(text: str) -> float:
+def _number(formulation: str, what: str, text: str) -> float:
     try:
         return float(text)
     except ValueError:
         raise OutOfRangeError(
-            f"--formulation viscous:MOBILITY takes a number, not {text!r}"
+            f"--formulation {formulation}:{what} takes a number, not {text!r}"
         ) from None
 
 

@@ -31,6 +31,7 @@ from daesolve.request import RankLoss
 from daesolve.results import Outcome
 from daesolve.resuming import resume as go_on
 from daesolve.sampling import At, every, every_event
+from daesolve.sliding import VariantPolicy
 from daesolve.trajectory import Trajectory, stored_run
 
 
@@ -73,6 +74,12 @@ def run(
         int | None,
         typer.Option(metavar="N", help="End after so many right-hand sides, with what there is."),
     ] = None,
+    variant_policy: Annotated[
+        str | None,
+        typer.Option(
+            help="Where other supports of a guide are loaded: continuity, homotopy, strict."
+        ),
+    ] = None,
     solver: Annotated[str | None, typer.Option(help="The solver; see `daesolve doctor`.")] = None,
     rtol: Annotated[float | None, typer.Option(help="Relative tolerance of a step.")] = None,
     atol: Annotated[float | None, typer.Option(help="Absolute tolerance of a step.")] = None,
@@ -91,8 +98,8 @@ def run(
 ) -> None:
     """Integrate a case of a problem and report how far the result can be trusted."""
     _one_of("--redundant", redundant, ("error", "drop", "minimum-norm"))
-    if rank_loss is not None:
-        _one_of("--rank-loss", rank_loss, get_args(RankLoss))
+    _one_of("--rank-loss", rank_loss, get_args(RankLoss))
+    _one_of("--variant-policy", variant_policy, get_args(VariantPolicy))
     bound = options.case(problem, case, model, parameters, set_ or [], initial or [])
     samples, last = _samples(at, interval)
     until = last if until is None else until
@@ -103,12 +110,13 @@ def run(
         "redundant": redundant,
         "store": out,
     }
-    if rank_loss is not None:
-        settings["rank_loss"] = rank_loss
-    if max_evaluations is not None:
-        settings["max_evaluations"] = max_evaluations
-    if samples is not None:
-        settings["at"] = samples
+    chosen = {
+        "rank_loss": rank_loss,
+        "max_evaluations": max_evaluations,
+        "variant_policy": variant_policy,
+        "at": samples,
+    }
+    settings |= {name: value for name, value in chosen.items() if value is not None}
     end = until if until is not None else bound.case.until
     label = f"{bound.problem.name} · {bound.case.name}"
     trajectory: Trajectory | None = None
@@ -237,6 +245,6 @@ def _samples(at: str | None, interval: float | None) -> tuple[At, float | None]:
     return listed, None if listed is None else listed[-1]
 
 
-def _one_of(option: str, given: str, known: tuple[str, ...]) -> None:
-    if given not in known:
+def _one_of(option: str, given: str | None, known: tuple[str, ...]) -> None:
+    if given is not None and given not in known:
         raise OutOfRangeError(f"{option} is {given!r}, but must be one of {', '.join(known)}")

@@ -7,24 +7,24 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daesolve.complementarity.answers import Answer, answer_at
-from daesolve.complementarity.horizontal import variant_of
+from daesolve.complementarity.horizontal import SINGULAR, variant_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from daesolve.complementarity.horizontal import HorizontalComplementarity
 
-AGREEMENT = 1e-11
-"""What an answer may miss of a row of F(N) = b, relative to the sum of the row's terms."""
+ROUNDING = 4e-15
+"""What rounding changes of a reaction, relative to what the terms of the equations let it."""
 
 
 def agreeing(
     matrix: NDArray[np.float64], load: NDArray[np.float64], signs: NDArray[np.int_]
 ) -> tuple[NDArray[np.float64], bool]:
-    """Solve the equations of an orthant and tell whether the solution lies in it.
+    """Solve the equations of an orthant; tell whether they have one solution and it lies in it.
 
-    Reactions of the wrong sign count as zero where that changes no row of J_s N = b by more than
-    `AGREEMENT` of the sum of its terms: a test that no choice of units changes.
+    Reactions of the wrong sign count as zero within rounding, which changes them by a part of
+    |J^-1| (|J| |N| + |b|): no choice of units changes the outcome.
 
     Parameters
     ----------
@@ -38,28 +38,43 @@ def agreeing(
     Returns
     -------
     reactions, whether
-        N (m,): with the signs s where it is an answer, as solved for where it is not.
+        N (m,): with the signs s where it lies there, as solved for where it does not.
 
     Raises
     ------
     numpy.linalg.LinAlgError
         The matrix is singular.
     """
-    solved = np.asarray(np.linalg.solve(matrix, load), dtype=np.float64)
-    clipped = signs * np.maximum(signs * solved, 0.0)
-    if _agrees(matrix, load, clipped):
-        return clipped, True
+    inverse = np.asarray(np.linalg.inv(matrix), dtype=np.float64)
+    solved = inverse @ load
     # What rows of very different size cost in accuracy comes back by one refinement.
-    solved = solved + np.linalg.solve(matrix, load - matrix @ solved)
-    clipped = signs * np.maximum(signs * solved, 0.0)
-    return (clipped, True) if _agrees(matrix, load, clipped) else (solved, False)
-
-
-def _agrees(
-    matrix: NDArray[np.float64], load: NDArray[np.float64], reactions: NDArray[np.float64]
-) -> bool:
+    solved = solved + inverse @ (load - matrix @ solved)
+    sizes = np.abs(matrix)
+    terms = sizes @ np.abs(solved) + np.abs(load)
+    slack = ROUNDING * (np.abs(inverse) @ terms)
+    if np.any(signs * solved < -slack):
+        return solved, False
+    reactions = np.where(signs * solved > 0.0, solved, 0.0)
     missed = np.abs(matrix @ reactions - load)
-    return bool(np.all(missed <= AGREEMENT * (np.abs(matrix) @ np.abs(reactions) + np.abs(load))))
+    fits = bool(np.all(missed <= sizes @ slack + ROUNDING * terms))
+    return (reactions, True) if fits and _is_regular(matrix, inverse) else (solved, False)
+
+
+def is_regular(matrix: NDArray[np.float64]) -> bool:
+    """Tell whether equations determine reactions, by the least condition that scaling can give."""
+    try:
+        return _is_regular(matrix, np.asarray(np.linalg.inv(matrix), dtype=np.float64))
+    except np.linalg.LinAlgError:
+        return False
+
+
+def _is_regular(matrix: NDArray[np.float64], inverse: NDArray[np.float64]) -> bool:
+    """Compare the spectral radius of |J^-1| |J|, the condition with rows and columns scaled best.
+
+    Bauer, Optimally scaled matrices, Numerische Mathematik 5, 1963.
+    """
+    condition = np.max(np.abs(np.linalg.eigvals(np.abs(inverse) @ np.abs(matrix))))
+    return bool(condition < 1.0 / SINGULAR)
 
 
 def answer_in(problem: HorizontalComplementarity, signs: NDArray[np.int_]) -> Answer | None:
@@ -68,4 +83,24 @@ def answer_in(problem: HorizontalComplementarity, signs: NDArray[np.int_]) -> An
         reactions, agrees = agreeing(problem.orthant(signs), problem.load, signs)
     except np.linalg.LinAlgError:
         return None
-    return answer_at(problem, reactions, variant_of(signs)) if agrees else None
+    return answer_of(problem, reactions, signs) if agrees else None
+
+
+def answer_of(
+    problem: HorizontalComplementarity, reactions: NDArray[np.float64], signs: NDArray[np.int_]
+) -> Answer:
+    """Return the answer that reactions of an orthant are.
+
+    Where a reaction is zero either support may be told to be loaded: the variant is one that keeps
+    the sign of its friction-free determinant, if the given one does not and one of its neighbours
+    does.
+    """
+    answer = answer_at(problem, reactions, variant_of(signs))
+    for pair in np.flatnonzero(reactions == 0.0):
+        if answer.physical:
+            break
+        turned = signs.copy()
+        turned[pair] = -signs[pair]
+        other = answer_at(problem, reactions, variant_of(turned))
+        answer = other if other.physical else answer
+    return answer

@@ -190,6 +190,7 @@ def _enumerated(problem: HorizontalComplementarity, node: NDArray[np.int_]) -> _
     condition = np.linalg.cond(matrices, 1)
     regular = condition < 1.0 / SINGULAR
     matrices[~regular] = np.eye(problem.count)
+    condition[~regular] = 1.0
     reactions = np.linalg.solve(matrices, scaled.load[:, None])[..., 0]
     slack = np.maximum(1e-12, np.finfo(float).eps * condition) * np.max(np.abs(reactions), axis=1)
     fitting = regular & np.all(signs * reactions >= -slack[:, None], axis=1)

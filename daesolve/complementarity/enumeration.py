@@ -25,10 +25,14 @@ MOST_PAIRS = 16
 """The largest number of pairs whose variants are all looked at."""
 
 TOLERANCE = 1e-12
-"""Relative size of a reaction, by its share of the load, that is taken for zero."""
+"""Share of the terms of a row under which a reaction is taken for zero."""
 
 _NUMBERS_IN_A_BATCH = 2**21
 _IN_RANGE = 1e-9
+_NEAR = 0.1
+_FEW = 64
+_ROUNDINGS = 4
+_TINY = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,32 +47,33 @@ class SolvedOrthants:
         Whether the equations of an orthant determine its reactions: (n,).
     reactions
         Signed reactions of the scaled problem: (n, m); zero where not regular.
-    reciprocal
-        Reciprocal condition numbers of the scaled equations, in the 1-norm: (n,).
+    noise
+        What rounding may have made of each reaction: (n, m).
+    felt
+        Size of a reaction that would be as large as all terms of a row in which it enters: (n, m).
     """
 
     signs: NDArray[np.int_]
     regular: NDArray[np.bool_]
     reactions: NDArray[np.float64]
-    reciprocal: NDArray[np.float64]
+    noise: NDArray[np.float64]
+    felt: NDArray[np.float64]
 
     def slack(self, tolerance: float) -> NDArray[np.float64]:
-        """Return below what a scaled reaction of an orthant is zero: (n,).
+        """Return below what a reaction is zero: (n, m).
 
-        That is its tolerance relative to the largest, or what the condition of the equations lets
-        be known.
+        Its share of every row is then within the tolerance of the sum of the row's terms, or it is
+        less than rounding may have made of it: no choice of units changes either.
         """
-        known = np.finfo(float).eps / np.maximum(self.reciprocal, SINGULAR)
-        return np.maximum(tolerance, known) * np.abs(self.reactions).max(axis=1)
+        return np.maximum(tolerance * self.felt, self.noise)
 
     def wrong(self, tolerance: float) -> NDArray[np.bool_]:
         """Tell which reactions have the wrong sign and are not zero: (n, m)."""
-        return self.signs * self.reactions < -self.slack(tolerance)[:, None]
+        return self.signs * self.reactions < -self.slack(tolerance)
 
     def settled(self, tolerance: float) -> NDArray[np.float64]:
         """Return the reactions with exact zeros for those that are zero: (n, m)."""
-        zero = np.abs(self.reactions) <= self.slack(tolerance)[:, None]
-        return np.where(zero, 0, self.reactions)
+        return np.where(np.abs(self.reactions) <= self.slack(tolerance), 0, self.reactions)
 
 
 def all_signs(count: int) -> NDArray[np.int_]:
@@ -88,29 +93,83 @@ def all_signs(count: int) -> NDArray[np.int_]:
     return 2 * ((np.arange(2**count)[:, None] >> shifts) & 1) - 1
 
 
-def solved_orthants(problem: HorizontalComplementarity) -> Iterator[SolvedOrthants]:
-    """Solve the equations of every orthant, scaled, in batches of bounded memory."""
-    signs = all_signs(problem.count)
-    size = max(1, _NUMBERS_IN_A_BATCH // problem.count**2)
+def promising_orthants(problem: HorizontalComplementarity) -> Iterator[SolvedOrthants]:
+    """Solve the equations of all orthants that may have an answer, in batches of bounded memory."""
+    for signs in _batches(problem.count):
+        yield solve_orthants(problem, _promising(problem, signs))
+
+
+def _promising(problem: HorizontalComplementarity, signs: NDArray[np.int_]) -> NDArray[np.int_]:
+    """Return the orthants worth a closer look: what is not near the right signs is no answer."""
+    if len(signs) <= _FEW:
+        return signs
+    scaled = problem.scaling.problem
+    try:
+        solved = np.linalg.solve(scaled.orthant(signs), scaled.load[:, None])[..., 0]
+    except np.linalg.LinAlgError:
+        return signs
+    largest = np.abs(solved).max(axis=1)
+    return signs[(signs * solved >= -_NEAR * largest[:, None]).all(axis=1)]
+
+
+def _batches(count: int) -> Iterator[NDArray[np.int_]]:
+    signs = all_signs(count)
+    size = max(1, _NUMBERS_IN_A_BATCH // count**2)
     for start in range(0, len(signs), size):
-        yield solve_orthants(problem, signs[start : start + size])
+        yield signs[start : start + size]
 
 
 def solve_orthants(problem: HorizontalComplementarity, signs: NDArray[np.int_]) -> SolvedOrthants:
     """Solve the equations of given orthants (n, m) in one batch."""
-    scaled = problem.scaling.problem
+    count, scaled = problem.count, problem.scaling.problem
     matrices = scaled.orthant(signs)
     norms = np.abs(matrices).sum(axis=-2).max(axis=-1)
-    # One exactly singular matrix would make LAPACK refuse the whole batch.
+    # An exactly singular matrix would make LAPACK refuse the whole batch.
     regular = np.linalg.slogdet(matrices)[0] != 0
-    matrices[~regular] = np.eye(scaled.count)
-    sides = np.column_stack([scaled.load, np.eye(scaled.count)])
-    solved = np.linalg.solve(matrices, np.broadcast_to(sides, (len(signs), *sides.shape)))
-    inverse_norms = np.abs(solved[..., 1:]).sum(axis=-2).max(axis=-1)
-    reciprocal = np.where(regular, 1 / np.maximum(norms * inverse_norms, 1), 0)
-    regular &= reciprocal >= SINGULAR
-    reactions = np.where(regular[:, None], solved[..., 0], 0)
-    return SolvedOrthants(signs, regular, reactions, reciprocal)
+    matrices[~regular] = np.eye(count)
+    inverses = np.linalg.inv(matrices)
+    conditions = norms * np.abs(inverses).sum(axis=-2).max(axis=-1)
+    regular &= conditions <= 1 / SINGULAR
+    load = scaled.load[:, None]
+    solved = inverses @ load
+    # Elimination alone leaves what is zero in a row of its own as large as rounding elsewhere.
+    solved = np.where(regular[:, None, None], solved + inverses @ (load - matrices @ solved), 0)
+    terms = np.abs(matrices) @ np.abs(solved) + np.abs(load)
+    sizes = np.abs(matrices) / np.maximum(terms, _TINY)
+    rounded = _ROUNDINGS * np.finfo(float).eps
+    twice = (count * rounded * np.minimum(conditions, 1 / SINGULAR)) ** 2
+    noise = rounded * np.abs(inverses) @ terms + twice[:, None, None] * np.abs(solved).max(
+        axis=-2, keepdims=True
+    )
+    return SolvedOrthants(
+        signs,
+        regular,
+        reactions=solved[..., 0],
+        noise=noise[..., 0],
+        felt=1 / np.maximum(sizes.max(axis=-2), _TINY),
+    )
+
+
+def singular_orthants(problem: HorizontalComplementarity) -> NDArray[np.int_]:
+    """Return the signs of the orthants whose equations are singular to working precision: (n, m).
+
+    Raises
+    ------
+    UnsupportedError
+        If there are more than `MOST_PAIRS` pairs.
+    """
+    count, scaled = problem.count, problem.scaling.problem
+    found = [np.empty((0, count), dtype=int)]
+    for signs in _batches(count):
+        matrices = scaled.orthant(signs)
+        sizes = np.maximum(np.linalg.norm(matrices, axis=(-2, -1)), _TINY)
+        # The mean of the squares of the other singular values bounds their product.
+        means = sizes / np.sqrt(max(count - 1, 1))
+        bounds = np.log(count * SINGULAR * sizes) + (count - 1) * np.log(means)
+        suspects = signs[np.linalg.slogdet(matrices)[1] <= bounds]
+        if len(suspects):
+            found.append(suspects[~solve_orthants(problem, suspects).regular])
+    return np.concatenate(found)
 
 
 def enumerate_variants(
@@ -118,10 +177,9 @@ def enumerate_variants(
 ) -> tuple[Answer, ...]:
     """Return all answers in the order of their variants.
 
-    A reaction is zero where its share of the load is within the tolerance, relative to the largest
-    share, and within what the condition of the equations lets be known. Variants that differ in
-    such pairs alone have the same reactions and are one answer: the variant is then one that keeps
-    the sign of its friction-free determinant, if any does.
+    A reaction is zero where nothing tells it from zero; see `SolvedOrthants.slack`. Variants that
+    differ in such pairs alone have the same reactions and are one answer: the variant is then one
+    that keeps the sign of its friction-free determinant, if any does.
 
     Singular variants give no answer; see `undetermined_variants`.
 
@@ -130,7 +188,7 @@ def enumerate_variants(
     problem
         Up to `MOST_PAIRS` pairs.
     tolerance
-        Relative size of a reaction that is taken for zero.
+        Share of the terms of a row under which a reaction is taken for zero.
 
     Raises
     ------
@@ -138,7 +196,7 @@ def enumerate_variants(
         If there are more than `MOST_PAIRS` pairs.
     """
     kept: list[tuple[NDArray[np.float64], Answer]] = []
-    for batch in solved_orthants(problem):
+    for batch in promising_orthants(problem):
         agreeing = batch.regular & ~batch.wrong(tolerance).any(axis=1)
         slack, shares = batch.slack(tolerance), batch.settled(tolerance)
         for index in np.flatnonzero(agreeing):
@@ -149,7 +207,7 @@ def enumerate_variants(
 def _merge(
     kept: list[tuple[NDArray[np.float64], Answer]],
     shares: NDArray[np.float64],
-    slack: float,
+    slack: NDArray[np.float64],
     problem: HorizontalComplementarity,
     signs: NDArray[np.int_],
 ) -> None:
@@ -163,8 +221,10 @@ def _merge(
         kept[same[0]] = (shares, answer)
 
 
-def _alike(first: NDArray[np.float64], second: NDArray[np.float64], slack: float) -> bool:
-    return bool(np.abs(first - second).max() <= 2 * slack)
+def _alike(
+    first: NDArray[np.float64], second: NDArray[np.float64], slack: NDArray[np.float64]
+) -> bool:
+    return bool((np.abs(first - second) <= 2 * slack).all())
 
 
 def every_variant(problem: HorizontalComplementarity) -> tuple[Answer, ...]:
@@ -179,7 +239,7 @@ def every_variant(problem: HorizontalComplementarity) -> tuple[Answer, ...]:
     """
     return tuple(
         answer_at(problem, reactions * problem.scaling.factors(signs), variant_of(signs))
-        for batch in solved_orthants(problem)
+        for batch in (solve_orthants(problem, signs) for signs in _batches(problem.count))
         for signs, reactions, regular in zip(
             batch.signs, batch.reactions, batch.regular, strict=True
         )
@@ -188,9 +248,10 @@ def every_variant(problem: HorizontalComplementarity) -> tuple[Answer, ...]:
 
 
 def undetermined_variants(problem: HorizontalComplementarity) -> tuple[Variant, ...]:
-    """Return the variants that balance the load by many reactions, of the right signs.
+    """Return the variants whose equations are singular and still balance the load.
 
-    Their equations are singular, and the load is one of those they can balance.
+    They do so by reactions of the right signs, which are not determined. No load is balanced where
+    reactions balance each other.
 
     Raises
     ------
@@ -198,11 +259,14 @@ def undetermined_variants(problem: HorizontalComplementarity) -> tuple[Variant, 
         If there are more than `MOST_PAIRS` pairs.
     """
     scaled = problem.scaling.problem
-    load = scaled.load
     return tuple(
-        variant_of(signs)
-        for batch in solved_orthants(problem)
-        for signs in batch.signs[~batch.regular]
-        if load.any()
-        and nnls(scaled.orthant(signs) * signs, load)[1] <= _IN_RANGE * np.linalg.norm(load)
+        variant_of(signs) for signs in singular_orthants(problem) if _balances(scaled, signs)
     )
+
+
+def _balances(scaled: HorizontalComplementarity, signs: NDArray[np.int_]) -> bool:
+    columns, load = scaled.orthant(signs) * signs, scaled.load
+    if not load.any():
+        # Of the reactions that balance each other only those that are not all zero count.
+        columns, load = np.vstack([columns, np.ones(scaled.count)]), np.append(load, 1.0)
+    return bool(nnls(columns, load)[1] <= _IN_RANGE * np.linalg.norm(load))

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.linalg
 
-from daesolve.complementarity.acceptance import answer_in
-from daesolve.complementarity.answers import answer_at
+from daesolve.complementarity.acceptance import answer_in, is_regular
 from daesolve.complementarity.horizontal import variant_of
-from daesolve.complementarity.newton import frictionless_reactions
+from daesolve.complementarity.newton import frictionless_reactions, reactions_to_start
+from daesolve.errors import FrictionlessIllPosed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +34,9 @@ REAL = 1e-7
 SAME = 1e-11
 """Shares of friction that differ by less are one."""
 ZERO = 1e-11
-"""A reaction of the scaled problem is zero below this, relative to the largest."""
+"""Shares of the load are zero below this, relative to the largest."""
+SINGULAR_VALUE = 1e-6
+"""A singular value at an eigenvalue is zero below this, relative to the largest."""
 DISTURBANCES = (1e-8, 1e-7, 1e-6)
 """Of the load, relative, where reactions vanish together and leave the next orthant open."""
 
@@ -51,7 +53,8 @@ class HomotopyPath:
         The share of friction at which the branch ends. It may have turned back before.
     jammed
         Whether reactions grow without bounds there. Where there is neither an answer nor a jam,
-        several reactions vanish together and what follows could not be decided.
+        several reactions vanish together and what follows could not be decided, or the branch came
+        back to other reactions without friction.
     variants
         The variants it passed, in order.
     kinks
@@ -82,20 +85,34 @@ class _Orthant:
         assert first is not None
         assert second is not None
         normal = np.where(signs > 0, second, -first)
+        if not is_regular(normal):
+            raise FrictionlessIllPosed(
+                f"the supports of variant {variant_of(signs)} do not hold the body even without "
+                "friction: place the supports so that each variant alone does"
+            )
         return _Orthant(normal, problem.orthant(signs) - normal, load, signs)
 
     def reactions(self, kappas: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return reactions at shares of friction (n,), not poles: (n, m)."""
         matrices = self.normal + kappas[:, None, None] * self.friction
-        return np.linalg.solve(matrices, self.load[:, None])[..., 0]
+        return np.asarray(np.linalg.solve(matrices, self.load[:, None])[..., 0], dtype=np.float64)
 
     def orientation(self, kappa: float) -> float:
         """Return the sign of the determinant."""
         return float(np.linalg.slogdet(self.normal + kappa * self.friction)[0])
 
-    def poles(self) -> NDArray[np.float64]:
+    def singular(self) -> NDArray[np.float64]:
         """Return the shares of friction at which the equations are singular."""
         return _real_eigenvalues(self.normal, self.friction)
+
+    def is_pole(self, kappa: float) -> bool:
+        """Tell whether reactions grow without bounds where the equations are singular.
+
+        They do not where the load has no part in what they fail to balance: a prism without load.
+        """
+        left, sizes, _ = np.linalg.svd(self.normal + kappa * self.friction)
+        excited = left[:, sizes <= SINGULAR_VALUE * sizes[0]].T @ self.load
+        return bool(np.any(np.abs(excited) > ZERO * np.max(np.abs(self.load))))
 
     def zeros(self) -> NDArray[np.float64]:
         """Return the shares of friction at which one of the reactions vanishes."""
@@ -140,17 +157,21 @@ def homotopy(problem: HorizontalComplementarity, start: ArrayLike | None = None)
     Raises
     ------
     FrictionlessIllPosed
-        There are no reactions without friction to start from.
+        There are no reactions without friction to start from, or the supports of a variant on the
+        way do not hold the body without friction.
+    PosingError
+        The start has not one reaction a pair.
     """
-    reactions = frictionless_reactions(problem) if start is None else np.asarray(start, dtype=float)
-    if not np.any(problem.load):
-        answer = answer_at(problem, np.zeros(problem.count))
-        return HomotopyPath(answer, 1.0, False, (answer.variant,), ())
+    reactions = reactions_to_start(problem, start)
     scaled = problem.scaling.problem
-    branch = _followed(scaled, scaled.load, reactions)
+    # Its size has no influence, but columns of like size have: on the accuracy of eigenvalues.
+    load = scaled.load / (np.max(np.abs(scaled.load)) or 1.0)
+    branch = _followed(scaled, load, reactions)
     answer = _arrived(problem, branch)
-    for load in _disturbed(scaled.load):
-        if branch.end == "pole" or answer is not None:
+    disturbed = _disturbed(load)
+    while branch.end != "pole" and answer is None:
+        load = next(disturbed, None)
+        if load is None:
             break
         branch = _followed(scaled, load, frictionless_reactions(scaled.under(load)))
         answer = _arrived(problem, branch)
@@ -159,13 +180,11 @@ def homotopy(problem: HorizontalComplementarity, start: ArrayLike | None = None)
 
 
 def _disturbed(load: NDArray[np.float64]) -> Iterator[NDArray[np.float64]]:
-    """Yield loads beside one: generic directions, always the same."""
+    """Yield loads beside one of size 1: generic directions, always the same."""
     generator = np.random.default_rng(1)
-    size = float(np.max(np.abs(load))) or 1.0
     for disturbance in DISTURBANCES:
-        yield load + disturbance * size * generator.uniform(0.5, 1.5, len(load)) * (
-            generator.choice((-1.0, 1.0), len(load))
-        )
+        ways = generator.choice((-1.0, 1.0), len(load))
+        yield load + disturbance * ways * generator.uniform(0.5, 1.5, len(load))
 
 
 def _arrived(problem: HorizontalComplementarity, branch: _Branch) -> Answer | None:
@@ -177,7 +196,6 @@ def _followed(
 ) -> _Branch:
     """Follow the branch of a load from orthant to orthant."""
     orthant = _Orthant.of(problem, load, np.where(reactions < 0.0, -1, 1))
-    beginning = orthant.orientation(0.0)
     kappa, target = 0.0, 1.0
     variants, kinks = [variant_of(orthant.signs)], []
 
@@ -193,21 +211,24 @@ def _followed(
             return branch("undecided")
         signs = orthant.signs.copy()
         signs[leaving] = -signs[leaving]
-        orthant = _Orthant.of(problem, load, signs)
+        before, orthant = orthant, _Orthant.of(problem, load, signs)
         variants.append(variant_of(signs))
         kinks.append(kappa)
-        target = 1.0 if orthant.orientation(kappa) == beginning else 0.0
+        turn = orthant.orientation(kappa) * before.orientation(kappa)
+        if turn == 0.0:
+            return branch("undecided")
+        target = target if turn > 0.0 else 1.0 - target
     return branch("undecided")
 
 
 def _piece(orthant: _Orthant, kappa: float, target: float) -> tuple[float, str, NDArray[np.intp]]:
     """Return where the branch leaves an orthant on the way to a target, how, and which pairs do."""
-    knots, ends_in_pole = _knots(orthant, kappa, target)
+    knots, singular = _knots(orthant, kappa, target)
     violated = orthant.violated((knots[:-1] + knots[1:]) / 2)
-    for begin, end, pole, wrong in zip(knots, knots[1:], ends_in_pole, violated, strict=False):
+    for begin, end, is_singular, wrong in zip(knots, knots[1:], singular, violated, strict=False):
         if np.any(wrong):
             return float(begin), "kink", np.flatnonzero(wrong)
-        if pole:
+        if is_singular and orthant.is_pole(float(end)):
             return float(end), "pole", np.zeros(0, dtype=np.intp)
     return target, "arrived" if target == 1.0 else "returned", np.zeros(0, dtype=np.intp)
 
@@ -215,27 +236,29 @@ def _piece(orthant: _Orthant, kappa: float, target: float) -> tuple[float, str, 
 def _knots(
     orthant: _Orthant, kappa: float, target: float
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Return what bounds intervals of unchanging signs: (n + 1,), and which end in a pole: (n,)."""
-    poles, zeros = orthant.poles(), orthant.zeros()
+    """Return the bounds of intervals (n + 1,) in which no sign changes, in the order of the way.
+
+    The second tells which intervals end where the equations are singular: (n,).
+    """
     onwards = 1.0 if target > kappa else -1.0
-    marked = [(onwards * pole, True) for pole in poles] + [
-        (onwards * zero, False) for zero in zeros
-    ]
-    knots, is_pole = [onwards * kappa], [False]
-    for knot, pole in sorted(marked):
+    found = [(onwards * knot, True) for knot in orthant.singular()]
+    found += [(onwards * knot, False) for knot in orthant.zeros()]
+    knots, singular = [onwards * kappa], [False]
+    for knot, is_singular in sorted(found):
         if onwards * kappa + SAME < knot < onwards * target - SAME:
             if knot - knots[-1] > SAME:
                 knots.append(knot)
-                is_pole.append(pole)
+                singular.append(is_singular)
             else:
-                is_pole[-1] |= pole
-    return onwards * np.array([*knots, onwards * target]), np.array([*is_pole[1:], False])
+                singular[-1] |= is_singular
+    return onwards * np.array([*knots, onwards * target]), np.array([*singular[1:], False])
 
 
 def _real_eigenvalues(
     normal: NDArray[np.float64], friction: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return the real kappa at which normal + kappa friction is singular."""
-    values = np.asarray(scipy.linalg.eigvals(normal, -friction, check_finite=False))
+    found = scipy.linalg.eigvals(normal, -friction, check_finite=False)
+    values = np.array(found, dtype=np.complex128)
     values = values[np.isfinite(values)]
     return values.real[np.abs(values.imag) <= REAL * np.maximum(1.0, np.abs(values.real))]

@@ -213,13 +213,14 @@ class HorizontalComplementarity:
     @cached_property
     def scaling(self) -> Scaling:
         """The problem with rows and columns of like size, and the factors: exact powers of two."""
-        matrix = np.hstack([self.first, self.second])
+        matrix = np.abs(np.hstack([self.first, self.second]))
         rows, columns = np.zeros(self.count, dtype=int), np.zeros(2 * self.count, dtype=int)
         for _ in range(_ROUNDS_OF_SCALING):
-            size = np.ldexp(np.abs(matrix), rows[:, None] + columns)
-            across, down = size.max(axis=1), size.max(axis=0)
-            rows = rows - np.where(across > 0, np.rint(np.frexp(across)[1] / 2), 0).astype(int)
-            columns = columns - np.where(down > 0, np.rint(np.frexp(down)[1] / 2), 0).astype(int)
+            size = np.ldexp(matrix, rows[:, None] + columns)
+            across, down = _halved_powers(size.max(axis=1)), _halved_powers(size.max(axis=0))
+            if not across.any() and not down.any():
+                break
+            rows, columns = rows - across, columns - down
         first, second = np.split(columns, 2)
 
         def scaled(matrix: NDArray[np.float64], powers: NDArray[np.int_]) -> NDArray[np.float64]:
@@ -286,6 +287,11 @@ def variant_of(signs: ArrayLike) -> Variant:
     return tuple(2 if sign > 0 else 1 for sign in np.asarray(signs))
 
 
+def _halved_powers(sizes: NDArray[np.float64]) -> NDArray[np.int_]:
+    """Return half the powers of two of sizes; 0 of a size that is zero."""
+    return np.rint(np.frexp(sizes)[1] / 2).astype(int)
+
+
 def _numbers(what: str, given: object) -> NDArray[np.float64]:
     try:
         numbers = np.array(given, dtype=float)
@@ -307,8 +313,9 @@ def _columns(what: str, given: object, names: tuple[str, ...]) -> NDArray[np.flo
             f"columns of the {what}: the shape is {columns.shape}, {count} pairs want"
             f" {(count, count)}"
         )
-    for name, column in zip(names, columns.T, strict=True):
-        _numbers(f"the column of pair {name} among the {what}", column)
+    if not np.isfinite(columns).all():
+        worst = np.argmin(np.isfinite(columns).all(axis=0))
+        _numbers(f"the column of pair {names[worst]} among the {what}", columns[:, worst])
     return _frozen(columns)
 
 

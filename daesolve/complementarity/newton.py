@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daesolve.complementarity.acceptance import agreeing
-from daesolve.complementarity.answers import Answer, answer_at
-from daesolve.complementarity.horizontal import variant_of
+from daesolve.complementarity.acceptance import agreeing, answer_of
 from daesolve.errors import FrictionlessIllPosed, PosingError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from daesolve.complementarity.answers import Answer
     from daesolve.complementarity.horizontal import HorizontalComplementarity
 
 MAX_ITERATIONS = 100
@@ -53,13 +52,31 @@ def newton(
     PosingError
         The start has not one reaction a pair.
     """
-    guess = frictionless_reactions(problem) if start is None else np.asarray(start, dtype=float)
-    if guess.shape != (problem.count,):
-        raise PosingError(
-            f"the start has shape {guess.shape}: {problem.count} pairs want one reaction each"
-        )
+    guess = reactions_to_start(problem, start)
     found = _iterated(problem.first, problem.second, problem.load, guess, max_iterations)
-    return None if found is None else answer_at(problem, found[1], variant_of(found[0]))
+    return None if found is None else answer_of(problem, found[1], found[0])
+
+
+def reactions_to_start(
+    problem: HorizontalComplementarity, start: ArrayLike | None
+) -> NDArray[np.float64]:
+    """Return a start, the reactions without friction where none is given: (m,).
+
+    Raises
+    ------
+    FrictionlessIllPosed
+        No start is given and there are no reactions without friction.
+    PosingError
+        The start has not one reaction a pair.
+    """
+    if start is None:
+        return frictionless_reactions(problem)
+    reactions = np.asarray(start, dtype=float)
+    if reactions.shape != (problem.count,):
+        raise PosingError(
+            f"the start has shape {reactions.shape}: {problem.count} pairs want one reaction each"
+        )
+    return reactions
 
 
 def frictionless_reactions(problem: HorizontalComplementarity) -> NDArray[np.float64]:

@@ -11,6 +11,7 @@ import numpy as np
 from daesolve.complementarity.answers import Answer, VariantSolution, answer_at
 from daesolve.complementarity.branching import branch_and_bound
 from daesolve.complementarity.enumeration import (
+    MOST_PAIRS,
     TOLERANCE,
     enumerate_variants,
     every_variant,
@@ -21,7 +22,7 @@ from daesolve.complementarity.homotopy import homotopy
 from daesolve.complementarity.horizontal import HorizontalComplementarity, signs_of, variant_of
 from daesolve.complementarity.lemke import lemke
 from daesolve.complementarity.newton import newton
-from daesolve.complementarity.properties import contraction, friction_margin, frictionless_sign
+from daesolve.complementarity.properties import contracts, friction_margin, frictionless_sign
 from daesolve.errors import (
     AmbiguousVariant,
     BranchLost,
@@ -70,9 +71,10 @@ def solve(
         there.
     method
         How answers are found: "enumerate", "newton", "lemke", "homotopy", "branch-and-bound".
-        "auto": all variants of up to `MOST_ENUMERATED` pairs; of more, the methods that find one
-        answer where one is known to be all, otherwise the branch from no friction, and branch and
-        bound for what that leaves open. "continuity" then looks at the two variants alone.
+        "auto": all variants of up to `MOST_ENUMERATED` pairs. Of more, "newton", "lemke" and
+        "homotopy" in turn where one answer is known to be all there are; otherwise the branch from
+        no friction, and where that does not tell, all variants as long as that is quick, branch
+        and bound beyond. "continuity" then looks at two variants alone.
 
     Raises
     ------
@@ -117,6 +119,12 @@ class _Search:
         """Whether there is one answer, no other, and it keeps the sign of its determinant."""
         return self.complete and len(self.answers) == 1 and self.answers[0].physical
 
+    def having(self, problem: HorizontalComplementarity, answer: Answer) -> _Search:
+        """Return the same with an answer in the place of its equal, or as one more."""
+        others = tuple(one for one in self.answers if not _same(problem, one, answer))
+        answers = sorted((*others, answer), key=lambda one: one.variant)
+        return replace(self, answers=tuple(answers))
+
     def solution(
         self, problem: HorizontalComplementarity, chosen: Answer | None
     ) -> VariantSolution:
@@ -139,26 +147,31 @@ def _found(
     *,
     every: bool,
 ) -> _Search:
-    """Look for answers: for all of them, or for one that proves itself to be all."""
-    if method == "enumerate" or (method == "auto" and problem.count <= MOST_ENUMERATED):
-        return _enumerated(problem)
-    alone = contraction(problem) < 1
-    if method == "auto":
-        names = ("newton", "lemke", "homotopy") if alone else ()
-        names += ("branch-and-bound",) if every or alone else ("homotopy",)
-    else:
-        names = (method,)
+    """Look for answers: for all of them, or for one."""
+    alone = contracts(problem)
+    names = _methods(problem.count, every, alone) if method == "auto" else (method,)
     for name in names:
+        if name == "enumerate":
+            return _enumerated(problem)
         if name == "branch-and-bound":
             answers, complete = branch_and_bound(problem, all=every)
         else:
             answer = _one_answer(problem, name, warm)
             answers, complete = (() if answer is None else (answer,)), False
-        if answers:
+        if answers or complete:
             return _Search(answers, complete or alone, name)
-        if complete:
-            return _Search((), True, name)
     return _Search((), False, names[-1])
+
+
+def _methods(count: int, every: bool, alone: bool) -> tuple[str, ...]:
+    """Return the methods to try in turn; `alone` where one answer is known to be all."""
+    if count <= MOST_ENUMERATED:
+        return ("enumerate",)
+    if alone:
+        return ("newton", "lemke", "homotopy", "branch-and-bound")
+    if every:
+        return ("enumerate",) if count <= MOST_PAIRS else ("branch-and-bound",)
+    return ("homotopy",)
 
 
 def _one_answer(
@@ -185,13 +198,17 @@ def _enumerated(problem: HorizontalComplementarity) -> _Search:
 def _all(
     problem: HorizontalComplementarity, method: str, warm: Sequence[int] | None
 ) -> VariantSolution:
-    search = _found(problem, method, warm, every=True)
+    notes: tuple[str, ...] = ()
     try:
         frictionless_sign(problem)
     except FrictionlessIllPosed as error:
-        search = replace(search, notes=(*search.notes, str(error)))
-        return search.solution(problem, None)
-    return search.solution(problem, search.answers[0] if search.alone else None)
+        notes = (str(error),)
+    if notes and method == "auto":
+        # The other methods begin without friction.
+        method = "enumerate" if problem.count <= MOST_PAIRS else "branch-and-bound"
+    search = _found(problem, method, warm, every=True)
+    search = replace(search, notes=(*search.notes, *notes))
+    return search.solution(problem, search.answers[0] if search.alone and not notes else None)
 
 
 def _strict(problem: HorizontalComplementarity, search: _Search) -> VariantSolution:
@@ -205,19 +222,15 @@ def _strict(problem: HorizontalComplementarity, search: _Search) -> VariantSolut
 def _from_no_friction(
     problem: HorizontalComplementarity, method: str, warm: Sequence[int] | None
 ) -> VariantSolution:
-    if contraction(problem) < 1:
+    if contracts(problem):
         search = _found(problem, method, warm, every=False)
         if search.alone:
             return search.solution(problem, search.answers[0])
     path = homotopy(problem)
     arrived = path.answer if path.answer is not None and path.answer.physical else None
     if arrived is not None:
-        search = _found(problem, method, warm, every=False)
-        chosen = next((one for one in search.answers if _same(problem, one, arrived)), None)
-        if chosen is None:
-            search = replace(search, answers=(*search.answers, arrived))
-            chosen = arrived
-        return search.solution(problem, chosen)
+        search = _found(problem, method, warm, every=False).having(problem, arrived)
+        return search.solution(problem, arrived)
     search = _found(problem, method, warm, every=True)
     ends = f"the branch from no friction ends at {path.kappa_reached:.4g} of the friction"
     solution = replace(search.solution(problem, None), jam_at=path.kappa_reached)
@@ -255,22 +268,27 @@ def _continued(
             " the variant that follows them is none, or leads back",
             search.solution(problem, None),
         )
-    return search.solution(problem, following)
+    return search.having(problem, following).solution(problem, following)
 
 
 def _following(problem: HorizontalComplementarity, signs: NDArray[np.int_]) -> Answer | None:
     """Return the answer of a variant, or of the one with the pairs turned that changed sign."""
-    for turned in (False, True):
-        solved = solve_orthants(problem, signs[None])
-        shares, wrong = solved.settled(TOLERANCE)[0], solved.wrong(TOLERANCE)[0]
-        reactions = shares * problem.scaling.factors(signs)
-        answer = answer_at(problem, reactions, variant_of(signs))
-        if not solved.regular[0] or not answer.physical or (turned and wrong.any()):
-            return None
-        if not wrong.any():
-            return answer
-        signs = np.where(wrong, -signs, signs)
-    return None
+    answer, wrong = _solved(problem, signs)
+    if answer is None or not wrong.any():
+        return answer
+    turned, wrong = _solved(problem, np.where(wrong, -signs, signs))
+    return None if wrong.any() else turned
+
+
+def _solved(
+    problem: HorizontalComplementarity, signs: NDArray[np.int_]
+) -> tuple[Answer | None, NDArray[np.bool_]]:
+    """Return what a variant's equations give, None if not physical, and where its sign is wrong."""
+    solved = solve_orthants(problem, signs[None])
+    reactions = solved.settled(TOLERANCE)[0] * problem.scaling.factors(signs)
+    answer = answer_at(problem, reactions, variant_of(signs))
+    known = answer if solved.regular[0] and answer.physical else None
+    return known, solved.wrong(TOLERANCE)[0]
 
 
 def _refuse_none(solution: VariantSolution) -> None:
@@ -303,7 +321,8 @@ def _ambiguous(solution: VariantSolution, *reasons: str) -> AmbiguousVariant:
     ]
     if not solution.complete and not solution.notes:
         told.append(_left_open(solution))
-    return AmbiguousVariant(f"{'; '.join(told)}: {_listed(solution.answers)}", solution)
+    listed = f": {_listed(solution.answers)}" if solution.answers else ""
+    return AmbiguousVariant(f"{'; '.join(told)}{listed}", solution)
 
 
 def _left_open(solution: VariantSolution) -> str:

@@ -5,18 +5,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.optimize import nnls
 
-from daesolve.complementarity.enumeration import MOST_PAIRS, solved_orthants
+from daesolve.complementarity.enumeration import (
+    MOST_PAIRS,
+    all_signs,
+    promising_orthants,
+    singular_orthants,
+    undetermined_variants,
+)
 from daesolve.complementarity.horizontal import HorizontalComplementarity, variant_of
 from daesolve.errors import FrictionlessIllPosed, VariantError
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
 _GOLDEN = (np.sqrt(5) - 1) / 2
 _REAL = 1e-7
-_BALANCED = 1e-9
+_CLOSE = 1e-6
 
 
 def w_property(problem: HorizontalComplementarity) -> bool | None:
@@ -31,7 +36,7 @@ def w_property(problem: HorizontalComplementarity) -> bool | None:
     holds
         None where the contraction does not decide and the pairs are too many for all variants.
     """
-    if min(contraction(problem), contraction(problem.scaling.problem)) < 1:
+    if contracts(problem):
         return True
     if problem.count > MOST_PAIRS:
         return None
@@ -40,12 +45,10 @@ def w_property(problem: HorizontalComplementarity) -> bool | None:
 
 def _determinant_signs(problem: HorizontalComplementarity) -> set[int]:
     """Return the signs that occur among the determinants of all variants; 0 is singular."""
-    signs: set[int] = set()
-    for batch in solved_orthants(problem):
-        matrices = problem.scaling.problem.orthant(batch.signs)
-        values = np.where(batch.regular, np.linalg.slogdet(matrices)[0], 0)
-        signs |= {int(value) for value in np.unique(values)}
-    return signs
+    scaled = problem.scaling.problem
+    found = {0} if len(singular_orthants(problem)) else set()
+    values = np.linalg.slogdet(scaled.orthant(all_signs(problem.count)))[0]
+    return found | {int(value) for value in np.unique(values)}
 
 
 def contraction(problem: HorizontalComplementarity) -> float:
@@ -58,6 +61,12 @@ def contraction(problem: HorizontalComplementarity) -> float:
     if np.linalg.slogdet(odd)[0] == 0:
         return float("inf")
     return float(np.abs(np.linalg.eigvals(np.abs(np.linalg.solve(odd, even)))).max())
+
+
+def contracts(problem: HorizontalComplementarity) -> bool:
+    """Tell whether the contraction is surely below one, in the units given or evened out."""
+    values = contraction(problem), contraction(problem.scaling.problem)
+    return min(values) < 1 - _CLOSE
 
 
 def friction_margin(problem: HorizontalComplementarity, signs: ArrayLike) -> float:
@@ -114,7 +123,7 @@ def frictionless_sign(problem: HorizontalComplementarity) -> int | None:
         hold the body in every variant, whatever the friction.
     """
     normal = problem.frictionless
-    if min(contraction(normal), contraction(normal.scaling.problem)) < 1:
+    if contracts(normal):
         return int(np.linalg.slogdet(normal.odd)[0])
     if problem.count > MOST_PAIRS:
         return None
@@ -142,30 +151,18 @@ def degree(problem: HorizontalComplementarity) -> int:
     UnsupportedError
         If there are more than `MOST_PAIRS` pairs.
     """
-    _refuse_free_reactions(problem)
-    total = 0
-    for batch in solved_orthants(problem.under(_generic_load(problem))):
-        answers = batch.regular & (batch.signs * batch.reactions > 0).all(axis=1)
-        total += int(np.linalg.slogdet(problem.orthant(batch.signs[answers]))[0].sum())
-    return total
-
-
-def _generic_load(problem: HorizontalComplementarity) -> NDArray[np.float64]:
-    """Return the load of reactions that have nothing to do with each other."""
-    places = np.arange(1, problem.count + 1)
-    signs = np.where(np.modf(places * np.sqrt(2))[0] < 0.5, 1, -1)
-    reactions = signs * (0.5 + np.modf(places * _GOLDEN)[0]) * problem.scaling.factors(signs)
-    return problem(reactions)
-
-
-def _refuse_free_reactions(problem: HorizontalComplementarity) -> None:
     scaled = problem.scaling.problem
-    one = np.append(np.zeros(problem.count), 1.0)
-    for batch in solved_orthants(problem):
-        for signs in batch.signs[~batch.regular]:
-            loaded = np.vstack([scaled.orthant(signs) * signs, np.ones(problem.count)])
-            if nnls(loaded, one)[1] <= _BALANCED:
-                raise VariantError(
-                    f"variant {variant_of(signs)} is singular and balances reactions against each"
-                    " other: the signed count of the answers is not the same for every load"
-                )
+    free = undetermined_variants(scaled.under(np.zeros(problem.count)))
+    if free:
+        raise VariantError(
+            f"variant {free[0]} is singular and balances reactions against each other: the signed"
+            " count of the answers is not the same for every load"
+        )
+    places = np.arange(1, problem.count + 1)
+    # Numbers that have nothing to do with each other lie on no boundary.
+    load = np.cos(places * np.sqrt(2)) + np.modf(places * _GOLDEN)[0]
+    total = 0
+    for batch in promising_orthants(scaled.under(load)):
+        answers = batch.regular & (batch.signs * batch.reactions > 0).all(axis=1)
+        total += int(np.linalg.slogdet(scaled.orthant(batch.signs[answers]))[0].sum())
+    return total

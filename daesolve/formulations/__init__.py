@@ -17,6 +17,7 @@ from daesolve.formulations.problem import (
     Watched,
 )
 from daesolve.formulations.projected import Projected
+from daesolve.formulations.regularised import Regularised
 from daesolve.formulations.viscous import Viscous
 
 FORMULATIONS: dict[str, type[Formulation]] = {
@@ -31,6 +32,7 @@ FORMULATIONS: dict[str, type[Formulation]] = {
         GGL,
         Overdetermined,
         Viscous,
+        Regularised,
     )
 }
 """Every formulation by its name on the command line."""
@@ -51,6 +53,7 @@ __all__ = [
     "OdeProblem",
     "Overdetermined",
     "Projected",
+    "Regularised",
     "Viscous",
     "Watched",
     "implicit",

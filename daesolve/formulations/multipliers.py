@@ -11,7 +11,7 @@ import casadi as ca
 from daesolve.dynamics import Dynamics
 from daesolve.elimination import EliminationPlan
 from daesolve.errors import UnsupportedError
-from daesolve.formulations.feedback import Feedback, metered_invariants, powers
+from daesolve.formulations.feedback import Feedback, meter_powers, metered_invariants, powers
 from daesolve.formulations.problem import DaeProblem, OdeProblem, Watched
 from daesolve.linear import solve_definite
 from daesolve.translation import function_of

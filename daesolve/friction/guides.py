@@ -31,6 +31,9 @@ and the motion is so slow that it is followed to its end in scaled time."""
 SMOOTHING, SLOW_ENERGY = "slip_smoothing", "slow_energy"
 """Values that guides add: the speed below which regularised friction fades, m/s, and the kinetic
 energy below which a motion is slow, J."""
+SHARP = 1e-150
+"""The smoothing of dry friction, m/s: its square is a number still, so that friction without slip
+is zero, and not undefined."""
 FRICTION_WORK = "friction_work"
 """The output that guides add, J."""
 
@@ -67,13 +70,12 @@ class Guides:
         N, one for each pair.
     values
         The discrete values: `variant_<pair>` is 1 where the second support is loaded and -1 where
-        the first is, `slip_<pair>_<support>` the sense of the slip in the plane.
+        the first is, `slip_<pair>_<support>` the sense of the slip in the plane; besides those of
+        `SMOOTHING` and `SLOW_ENERGY`.
     variants
         The symbols of the former.
     supports
         For each pair the first (None for a unilateral one) and the second support.
-    smoothing, slow_energy
-        The symbols of `SMOOTHING`, which is zero for dry friction, and of `SLOW_ENERGY`.
     """
 
     pairs: tuple[VariantPair, ...]
@@ -81,8 +83,11 @@ class Guides:
     values: Parameters
     variants: ca.SX
     supports: tuple[tuple[Rubbing | None, Rubbing], ...]
-    smoothing: ca.SX
-    slow_energy: ca.SX
+
+    @property
+    def smoothing(self) -> ca.SX:
+        """The symbol of `SMOOTHING`."""
+        return self.values[SMOOTHING]
 
     @property
     def planar(self) -> bool:
@@ -148,8 +153,8 @@ def guides(
         for place in range(3 - pair.count, 3)
     ]
     names = [f"variant_{pair.name}" for pair in pairs]
-    values = discrete(**dict.fromkeys([*names, *slips], 1.0))
-    smoothing = ca.SX.sym(SMOOTHING)  # pyright: ignore[reportArgumentType]
+    defaults = dict.fromkeys([*names, *slips], 1.0) | {SMOOTHING: SHARP, SLOW_ENERGY: 0.0}
+    values = discrete(**defaults)
     found: list[tuple[Rubbing | None, Rubbing]] = []
     for pair in pairs:
         own: list[Rubbing | None] = [None] * (2 - pair.count)
@@ -159,7 +164,7 @@ def guides(
                 sense = values[f"slip_{pair.name}_{place}"]
                 own.append(_in_plane(support, velocity, velocities, sense, written))
             else:
-                own.append(_in_space(support, velocity, velocities, smoothing, written))
+                own.append(_in_space(support, velocity, velocities, values[SMOOTHING], written))
         found.append((own[0], own[1]))  # pyright: ignore[reportArgumentType]
     return Guides(
         pairs=tuple(pairs),
@@ -167,8 +172,6 @@ def guides(
         values=values,
         variants=ca.vertcat(*[values[name] for name in names]),
         supports=tuple(found),
-        smoothing=smoothing,
-        slow_energy=ca.SX.sym(SLOW_ENERGY),  # pyright: ignore[reportArgumentType]
     )
 
 
@@ -198,7 +201,7 @@ def guide_events(guides: Guides, kinetic: ca.SX) -> list[Event]:
 
         events.append(Event(AT_REST, slips, FALLING, Reset(other_senses)))
     if not guides.planar:
-        events.append(Event(SLOW, kinetic - guides.slow_energy, FALLING, Reset()))
+        events.append(Event(SLOW, kinetic - guides.values[SLOW_ENERGY], FALLING, Reset()))
     return events
 
 

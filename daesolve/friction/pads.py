@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Real
 
 import casadi as ca
 import numpy as np
@@ -22,7 +23,7 @@ from daesolve.friction.tables import friction_table
 __all__ = ["Pad", "PadNodes", "pad_nodes", "reduced_friction"]
 
 _ROUNDING = 1e-8
-"""How closely |V| and r |ω| are told apart; friction is off by its square."""
+"""How closely |V| and r |ω| are told apart: friction is off by the power n + 2 of it."""
 
 
 @dataclass(frozen=True)
@@ -37,14 +38,14 @@ class Comparison:
         (smaller/larger)², from 0 to 1.
     complement
         1 - parameter.
-    side
-        -1 where the rim is the faster, +1 where the centre is, in between where they are equal.
+    lean
+        The complement with the sign of |V| - r |ω|.
     """
 
     larger: ca.SX
     parameter: ca.SX
     complement: ca.SX
-    side: ca.SX
+    lean: ca.SX
 
 
 def compare(speed_squared: ca.SX, rim_squared: ca.SX) -> Comparison:
@@ -58,40 +59,50 @@ def compare(speed_squared: ca.SX, rim_squared: ca.SX) -> Comparison:
         larger=ca.sqrt(total * greater),
         parameter=centre * rim / greater**2,
         complement=distance / greater,
-        side=difference / distance,
+        lean=difference / greater,
     )
 
 
 def _uniform(speeds: Comparison) -> tuple[ca.SX, ca.SX]:
     """Return f'/min(x, 1) and f'' max(x, 1) under uniform pressure.
 
-    The modulus of the elliptic integrals is x, or 1/x where x > 1.
+    With B, C and D of the modulus min(x, 1/x), m its square, f'/min(x, 1) is
+    4/(3π) (2 B + (1 - m) D) and f'' max(x, 1) is 4/(9π) times
+    (3 - m) B + (3 - 2 m)(1 - m) D for x < 1 and 3 B + C - D for x > 1. The latter two differ by
+    (1 - m) (C - B - D - 2 (1 - m) D), so that no sign needs to be taken.
     """
     parameter, complement = speeds.parameter, speeds.complement
     integrals = complete_integrals(parameter, complement)
     cosine, sine, product = integrals.cosine, integrals.sine, integrals.product
     slide = 2.0 * cosine + complement * sine
-    slow = (3.0 - parameter) * cosine + (3.0 - 2.0 * parameter) * complement * sine
-    fast = 3.0 * cosine + product - sine
+    both = (6.0 - parameter) * cosine + (3.0 - 2.0 * parameter) * complement * sine + product - sine
+    apart = product - cosine - sine - 2.0 * complement * sine
     return (
         4.0 / (3.0 * math.pi) * slide,
-        4.0 / (9.0 * math.pi) * _between(speeds.side, slow, fast),
+        2.0 / (9.0 * math.pi) * (both + speeds.lean * apart),
     )
 
 
 def _tabulated(speeds: Comparison, exponent: float) -> tuple[ca.SX, ca.SX]:
     """Return f'/min(x, 1) and f'' max(x, 1) under another pressure."""
-    table = friction_table(exponent)
-    slow_slide, fast_slide, slow_turn, fast_turn = table.series(speeds.complement)
+    slow_slide, fast_slide, slow_turn, fast_turn = friction_table(exponent).series(
+        speeds.complement
+    )
+    side = speeds.lean / speeds.complement
     return (
-        _between(speeds.side, slow_slide, fast_slide),
-        _between(speeds.side, slow_turn, fast_turn),
+        ((1.0 - side) * slow_slide + (1.0 + side) * fast_slide) / 2.0,
+        ((1.0 - side) * slow_turn + (1.0 + side) * fast_turn) / 2.0,
     )
 
 
-def _between(side: ca.SX, slow: ca.SX, fast: ca.SX) -> ca.SX:
-    """Take one of two expressions: `slow` at side -1, `fast` at side 1."""
-    return ((1.0 - side) * slow + (1.0 + side) * fast) / 2.0
+def _check_radius(radius: float) -> None:
+    if not isinstance(radius, Real):
+        raise PosingError(f"the radius of a pad is a number or an expression, not {radius!r}")
+    if not (math.isfinite(radius) and radius > 0.0):
+        raise OutOfRangeError(
+            f"the radius of a pad is {radius}; it has to be positive: a support without a pad is "
+            "a point"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,14 +115,14 @@ class Pad:
         r (m), a number or a parameter of the system.
     exponent
         n, a number from -0.95 to 100: 0 is a uniform pressure, for which friction is exact; other
-        pressures are tabulated to 1e-12.
+        pressures are tabulated to 2e-12.
 
     Raises
     ------
     OutOfRangeError
         The radius is not positive, or the exponent is out of its range.
     PosingError
-        The radius is more than one expression, or the exponent is one.
+        The radius is neither a number nor one expression, or the exponent is no number.
     """
 
     radius: float | ca.SX
@@ -119,14 +130,10 @@ class Pad:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "exponent", checked_exponent(self.exponent))
-        if isinstance(self.radius, ca.SX):
-            if self.radius.numel() != 1:
-                raise PosingError(f"the radius of a pad is one expression, not {self.radius.shape}")
-        elif not (math.isfinite(self.radius) and self.radius > 0.0):
-            raise OutOfRangeError(
-                f"the radius of a pad is {self.radius}; it has to be positive: without a pad a "
-                "support is a point"
-            )
+        if not isinstance(self.radius, ca.SX):
+            _check_radius(self.radius)
+        elif self.radius.numel() != 1:
+            raise PosingError(f"the radius of a pad is one expression, not {self.radius.shape}")
 
     def traction(self, speed_squared: ca.SX, spin: ca.SX) -> tuple[ca.SX, ca.SX]:
         """Return what slip and turning are resisted by, for unit reaction and coefficient.
@@ -158,9 +165,9 @@ class Pad:
 class PadNodes:
     """A pad as point supports at nodes, for comparison.
 
-    The nodes lie along the slip and every one is taken together with its mirror image in the line
-    of the slip, so that friction is parallel to it. Friction is singular where a node does not
-    slide.
+    The nodes turn with the slip, and every one stands also for its mirror images in the line of
+    the slip and in the line across, so that friction is parallel to the slip. It is singular where
+    a node does not slide.
 
     Parameters
     ----------
@@ -192,7 +199,7 @@ class PadNodes:
     ) -> list[tuple[float, float, float, ca.SX, ca.SX]]:
         """For each node: weight, square of the distance, of that across; product and sum.
 
-        The product and the sum are those of the speeds of the node and of its image.
+        The product and the sum are those of the speeds of the node and of its image across.
         """
         found = []
         for (along, across), weight in zip(self.points, self.weights, strict=True):
@@ -235,8 +242,9 @@ def pad_nodes(radius: float, exponent: float = 0.0, rings: int = 8, spokes: int 
     Raises
     ------
     OutOfRangeError
-        A number of rings or spokes is less than one, or the exponent is not above -1.
+        A number of rings or spokes is less than one, or the pad's own numbers are out of range.
     """
+    _check_radius(radius)
     if min(rings, spokes) < 1:
         raise OutOfRangeError(f"{rings} rings with {spokes} nodes each are no pad: at least one")
     nodes, weights = np.polynomial.legendre.leggauss(rings)

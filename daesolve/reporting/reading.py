@@ -25,7 +25,12 @@ OPENING = 1500
 LEADING = 48_000
 """Among so many, if the motion is slow against its samples."""
 KINDS = ("states", "reactions", "outputs")
-USUAL = {"redundant": "error", "rank_loss": "stop", "max_evaluations": None}
+USUAL = {
+    "redundant": "error",
+    "rank_loss": "stop",
+    "max_evaluations": None,
+    "variant_policy": "continuity",
+}
 """What is told of a request only where it is something else."""
 
 

@@ -9,13 +9,15 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from daesolve.formulations import FORMULATIONS, Projected, Viscous
+from daesolve.formulations import FORMULATIONS, Projected, Regularised, Viscous
 from daesolve.reporting.document import Document
 from daesolve.reporting.reading import USUAL
 from daesolve.sampling import DEFAULT_SAMPLES
 from daesolve.solvers import SOLVERS
 
 OPTIONS = {"tolerance": "--rtol", "rtol": "--rtol", "atol": "--atol", "fixed_step": "--fixed-step"}
+OWN_NUMBER = {Viscous.name: "mobility", Regularised.name: "speed"}
+"""What the number behind a formulation's name is."""
 WIDTH = 88
 """Where a command is broken."""
 
@@ -151,7 +153,7 @@ def _rates(document: Document) -> tuple[float | str | None, Mapping[str, float |
 def _takes_rates(document: Document) -> bool:
     name = document["formulation"]
     outer, _, inner = name.partition(":")
-    kind = FORMULATIONS.get((inner or "feedback") if outer == Projected.name else name)
+    kind = FORMULATIONS.get((inner or "feedback") if outer == Projected.name else outer)
     return "rate" in getattr(kind, "__dataclass_fields__", {})
 
 
@@ -165,8 +167,8 @@ def _rate_words(document: Document) -> list[str]:
 
 def _formulation(document: Document) -> str:
     outer, _, inner = document["formulation"].partition(":")
-    if outer == Viscous.name:
-        return _plain_formulation(outer, document, f"mobility={inner}")
+    if outer in OWN_NUMBER:
+        return _plain_formulation(outer, document, f"{OWN_NUMBER[outer]}={inner}")
     if outer == Projected.name:
         return f"ds.Projected({_plain_formulation(inner or 'feedback', document)})"
     return _plain_formulation(outer, document)

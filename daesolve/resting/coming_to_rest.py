@@ -180,7 +180,7 @@ class _Phase:
     def run(self, values: np.ndarray, until: float, times: list[float]) -> Rest:
         """Integrate from piece to piece."""
         self.values, self.until, self.times = values, until, times
-        self._take_samples(lambda moment: self.here)
+        self._take_samples(lambda moment: self.here, self.scaled.start_time)
         status, error, message = None, None, ""
         try:
             sizes = self.scaled.sizes(values)
@@ -315,19 +315,18 @@ class _Phase:
         def at(moment: float) -> np.ndarray:
             return self._at(moment, before, span, dense)
 
-        if self.scaled.time(self.here) < self.until:
-            self._take_samples(at)
-            return False
-        self.here = at(self.until)
-        self.derivative = self._rate(0.0, self.here)
-        self.steps.append(self.here)
-        self._take_samples(at)
-        return True
+        reached = self.scaled.time(self.here) >= self.until
+        self._take_samples(at, min(self.until, self.scaled.time(self.here)))
+        if reached:
+            self.here = at(self.until)
+            self.derivative = self._rate(0.0, self.here)
+            self.steps.append(self.here)
+        return reached
 
-    def _take_samples(self, at: Callable[[float], np.ndarray]) -> None:
+    def _take_samples(self, at: Callable[[float], np.ndarray], end: float) -> None:
         while len(self.samples) < len(self.times):
             moment = self.times[len(self.samples)]
-            if moment > self.scaled.time(self.here):
+            if moment > end:
                 break
             self.samples.append(self.scaled.state(at(moment)))
 
@@ -345,6 +344,7 @@ class _Phase:
         missed = wanted - found[-1]
         if abs(missed) > 4 * EPSILON * wanted:
             found = found + missed / self.scaled.speed(found) * self._rate(0.0, found)
+        found[-1] = wanted
         return found
 
     def _end_piece(self) -> None:
@@ -361,7 +361,8 @@ class _Phase:
 
     def _rest(self, status: RestStatus, error: VariantError | None, message: str) -> Rest:
         limit = self.scaled.state(self.here)
-        time, state = self.scaled.time(self.here), limit.copy()
+        time = min(self.scaled.time(self.here), self.until)
+        state = limit.copy()
         if status is RestStatus.AT_REST:
             time += self.scaled.speed(self.here) / abs(float(self.derivative[-2]))
             state[self.scaled.motion.velocities] = 0.0

@@ -31,20 +31,24 @@ from daesolve.complementarity.horizontal import (
 from daesolve.complementarity.policies import solve
 from daesolve.errors import BranchLost, NoFreedomError, VariantError
 
-FLOW_ERROR = 1e-5
+FLOW_ERROR = 1e-4
 """Relative and absolute error of a step of the flow: Newton's method does the rest."""
-NEAR = 1e-3
+NEAR = 1e-2
 """Of the size of accelerations, what still turns a direction where Newton's method is tried."""
 NEARER = 0.1
 """Of the former, before it is tried again."""
 SETTLED = 1e-11
 """Of the same, what turns a direction that has settled."""
 MOST_STEPS = 400
-NEWTON_STEPS = 8
+NEWTON_STEPS = 20
+FAR = 0.3
+"""Beyond this distance it is another limit that the iteration tends to."""
 DIFFERENCE = 1e-6
 """Of unit directions, for derivatives by central differences."""
 NUDGE = 1e-2
 """How far a direction from which the flow leads away is moved aside."""
+LEFT = 0.1
+"""How far from there the flow must have come before it may have another limit."""
 
 
 class Supported(Protocol):
@@ -242,30 +246,30 @@ def attractor_from(body: RestingBody, start: np.ndarray) -> Attractor:
 
 def _followed(field: _Field, start: np.ndarray) -> tuple[np.ndarray, bool]:
     """Return where the flow leads, and whether it stays there."""
-
-    def flow(_tau: float, reduced: np.ndarray) -> np.ndarray:
-        return _turning(field(reduced), reduced)
-
     size = field.body.size
     if size == 0.0:
         return start, True
-    stepper = RK45(flow, 0.0, start, np.inf, rtol=FLOW_ERROR, atol=FLOW_ERROR)
-    near = NEAR
+    stepper, near, left = _stepper(field, start), NEAR, None
+    here = start
     for _ in range(MOST_STEPS):
+        away_from_saddle = left is None or np.linalg.norm(here - left) > LEFT
+        if away_from_saddle and np.linalg.norm(_turning(field(here), here)) <= near * size:
+            near *= NEARER
+            found, away = _limit(field, here)
+            if found is not None and away is None:
+                return found, True
+            if found is not None:
+                stepper, near, left = _stepper(field, found + NUDGE * away), NEAR, found
         stepper.step()
         here = stepper.y / np.linalg.norm(stepper.y)
-        if np.linalg.norm(_turning(field(here), here)) > near * size:
-            continue
-        near *= NEARER
-        found, away = _limit(field, here)
-        if found is not None and away is None:
-            return found, True
-        if found is not None:
-            stepper = RK45(
-                flow, 0.0, found + NUDGE * away, np.inf, rtol=FLOW_ERROR, atol=FLOW_ERROR
-            )
-            near = NEAR
-    return stepper.y / np.linalg.norm(stepper.y), False
+    return here, False
+
+
+def _stepper(field: _Field, start: np.ndarray) -> RK45:
+    def flow(_tau: float, reduced: np.ndarray) -> np.ndarray:
+        return _turning(field(reduced), reduced)
+
+    return RK45(flow, 0.0, start, np.inf, rtol=FLOW_ERROR, atol=FLOW_ERROR)
 
 
 def _turning(acceleration: np.ndarray, direction: np.ndarray) -> np.ndarray:
@@ -273,29 +277,29 @@ def _turning(acceleration: np.ndarray, direction: np.ndarray) -> np.ndarray:
 
 
 def _limit(field: _Field, start: np.ndarray) -> tuple[np.ndarray | None, np.ndarray | None]:
-    """Return the limit near a direction by Newton's method, and a direction that leads away.
+    """Return the limit near a direction by Broyden's method, and a direction that leads away.
 
     The first is None where the method finds none near, the second where the limit attracts.
     """
-
 
     def balance(reduced: np.ndarray) -> np.ndarray:
         length = 1.0 - reduced @ reduced
         return _turning(field(reduced), reduced) / field.body.size + length * reduced
 
-    here = start
+    here, value = start, balance(start)
     gradient = _gradient(balance, here)
     for _ in range(NEWTON_STEPS):
-        value = balance(here)
         if np.linalg.norm(value) <= SETTLED:
             values, vectors = np.linalg.eig(_gradient(balance, here))
             fastest = int(np.argmax(values.real))
             away = vectors[:, fastest].real
             return here, away / np.linalg.norm(away) if values[fastest].real > 0.0 else None
-        here = here - np.linalg.lstsq(gradient, value)[0]
-        if np.linalg.norm(here - start) > 0.3:
+        step = -np.linalg.lstsq(gradient, value)[0]
+        here, before = here + step, value
+        if np.linalg.norm(here - start) > FAR:
             break
-        gradient = _gradient(balance, here)
+        value = balance(here)
+        gradient += np.outer(value - before - gradient @ step, step) / (step @ step)
     return None, None
 
 
@@ -308,7 +312,7 @@ def starts(body: RestingBody) -> list[np.ndarray]:
     """Return directions (nv,) from which the flow is worth following.
 
     The load comes first: the acceleration in which friction cancels between opposite directions.
-    Then the load without each of its components in turn, those components alone, and two more.
+    Then its components, each for itself, and one more direction.
     """
     axes = np.eye(body.freedom)
     load = body.along_axes.sum(axis=0)
@@ -320,8 +324,7 @@ def starts(body: RestingBody) -> list[np.ndarray]:
     aside = np.random.default_rng(0).standard_normal((2, body.freedom))
     tilted = NUDGE * aside[0]
     sides = [np.where(load[k] < 0.0, -axis, axis) + tilted for k, axis in enumerate(axes)]
-    rests = [load * (1.0 - axis) + tilted for axis in axes]
-    return [body.velocities(found) for found in (load + tilted, *rests, *sides, *aside)]
+    return [body.velocities(found) for found in (load + tilted, *sides, aside[1])]
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,6 +24,9 @@ LEAST = 1e-40
 """Part of the first speed below which friction is evaluated with this speed: squares of slower
 ones would leave the range of numbers, and the friction does not depend on it."""
 
+ROUNDED = 1e-6
+"""Part of the largest size of a state below which another is not told from rounding."""
+
 Rate = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
 
 
@@ -77,6 +80,7 @@ class ScaledTime:
     def __init__(self, motion: SlidingMotion, time: float, state: np.ndarray) -> None:
         self.motion, self.start_time = motion, time
         self.factor = cholesky(motion.metric)
+        self.inverse = solve_triangular(self.factor, np.eye(len(self.factor)))
         self.start_speed = float(np.linalg.norm(self.factor @ state[motion.velocities]))
         self.start = self.scaled(time, state)
 
@@ -98,7 +102,7 @@ class ScaledTime:
 
     def direction(self, scaled: np.ndarray) -> np.ndarray:
         """Return the velocities over the speed, (nv,), in their own units."""
-        return solve_triangular(self.factor, scaled[self.motion.velocities])
+        return self.inverse @ scaled[self.motion.velocities]
 
     def state(self, scaled: np.ndarray) -> np.ndarray:
         """Return the state, with no speed below the least one."""
@@ -138,5 +142,8 @@ class ScaledTime:
         derivative = self.rate(self.start, values)
         turning = np.linalg.norm(derivative[self.motion.velocities]) + abs(derivative[-2])
         sizes = np.maximum(np.abs(self.start), np.abs(derivative) / turning)
+        sizes[self.motion.velocities] = sizes[-2] = 0.0
+        # What a constraint holds at zero is there but for rounding, which is no size to keep.
+        sizes = np.maximum(sizes, ROUNDED * max(float(np.max(sizes[:-2])), sizes[-1]))
         sizes[self.motion.velocities] = sizes[-2] = 1.0
-        return np.where(sizes > 0.0, sizes, 1.0)
+        return sizes

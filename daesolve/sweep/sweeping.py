@@ -43,6 +43,7 @@ OPTIONS = (
     "redundant_weights",
     "rank_loss",
     "max_evaluations",
+    "variant_policy",
 )
 """Of `daesolve.solve`, which hold for every member."""
 
@@ -97,8 +98,8 @@ def sweep(
         Called with the sweep's `State` whenever members have run.
     **options
         Of `daesolve.solve`: `formulation`, `solver`, `default_rate`, `scales`, `redundant`,
-        `redundant_weights`, `rank_loss`, `max_evaluations`, and `initial` for start values that all
-        members have.
+        `redundant_weights`, `rank_loss`, `max_evaluations`, `variant_policy`, and `initial` for
+        start values that all members have.
 
     Returns
     -------

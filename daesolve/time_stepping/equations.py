@@ -18,18 +18,15 @@ import numpy as np
 
 from daesolve.complementarity.horizontal import HorizontalComplementarity
 from daesolve.errors import PosingError, UnsupportedError
-from daesolve.friction.guides import SMOOTHING, Rubbing
+from daesolve.friction.guides import SHARP, SMOOTHING, Rubbing
 from daesolve.friction.supports import Support
 from daesolve.goals import Invariant
 from daesolve.system import MechanicalSystem
 from daesolve.translation import function_of
 
-SHARP = 1e-150
-"""The smoothing, m/s, that counts as none: its square is a number still."""
-
 
 @dataclass(frozen=True, eq=False)
-class Rubs:
+class Friction:
     """How supports rub at velocities.
 
     Parameters
@@ -113,15 +110,21 @@ class StepEquations:
 
     def rubs(
         self, time: float, x: np.ndarray, smoothing: float, loads: tuple[np.ndarray, np.ndarray]
-    ) -> Rubs:
+    ) -> Friction:
         """Return the friction of supports whose slip V counts as V / sqrt(V^2 + smoothing^2)."""
         p = self._smoothed(smoothing)
         first, second, slope = self._rubs(time, x, p, *loads)
-        return Rubs(np.asarray(first), np.asarray(second), np.asarray(slope))
+        return Friction(np.asarray(first), np.asarray(second), np.asarray(slope))
 
     def speeds(self, time: float, x: np.ndarray) -> np.ndarray:
         """Return the mean speeds at which the faces of supports rub, (2, m), m/s."""
         return np.asarray(self._speeds(time, x, self._smoothed(SHARP))).T
+
+    @cached_property
+    def timed(self) -> bool:
+        """Whether friction contains time."""
+        rubbing = [self._friction(support) for support in self.guides.rubbing]
+        return ca.depends_on(ca.vertcat(*rubbing), self.dynamics.t)
 
     def _smoothed(self, smoothing: float) -> np.ndarray:
         p = self.numbers.copy()
@@ -176,7 +179,9 @@ class StepEquations:
             squared = ca.sumsqr(rubbing.slip) + self.guides.smoothing**2
             if support.pad is None:
                 return ca.sqrt(squared)
-            return support.pad.mean_speed(squared, self._spin(support))
+            spin = self._spin(support)
+            along, about = support.pad.traction(squared, spin)
+            return along * squared + about * spin**2
 
         columns = [ca.vertcat(*[speed(*s) for s in supports]) for supports in self._pairs]
         return self._function("speeds", {"speeds": ca.horzcat(*columns)})
@@ -207,6 +212,7 @@ class StepEquations:
         return ca.vertcat(rubbing.slip, self._spin(support)) if support.pad else rubbing.slip
 
     def _spin(self, support: Support) -> ca.SX:
+        assert support.spin is not None
         rates = self.system.coordinates.dot.vector
         spin = ca.SX(support.spin)
         kinematics = self.system.kinematics
@@ -266,7 +272,24 @@ class Balance:
         """Return the state with other velocities, (nx,)."""
         return np.concatenate([self.x[: -len(v)], v])
 
-    def rubs(self, v: np.ndarray, impulses: np.ndarray, smoothing: float) -> Rubs:
+    def repeats(self, other: Balance) -> bool:
+        """Tell whether it is the balance of another step over again, as of a body at rest."""
+        return not self.equations.timed and all(
+            np.array_equal(getattr(self, name), getattr(other, name))
+            for name in (
+                "x",
+                "mass",
+                "momentum",
+                "first",
+                "second",
+                "rows",
+                "aims",
+                "slips",
+                "offsets",
+            )
+        )
+
+    def rubs(self, v: np.ndarray, impulses: np.ndarray, smoothing: float) -> Friction:
         """Return the friction at velocities (nv,), and its slope for signed impulses (m,)."""
         loads = np.maximum(-impulses, 0.0), np.maximum(impulses, 0.0)
         return self.equations.rubs(self.time, self.moving(v), smoothing, loads)
@@ -275,7 +298,7 @@ class Balance:
         """Return the mean speeds at which the faces of supports rub, (2, m), m/s."""
         return self.equations.speeds(self.time, self.moving(v))
 
-    def supports(self, rubs: Rubs | None) -> HorizontalComplementarity:
+    def supports(self, rubs: Friction | None) -> HorizontalComplementarity:
         """Return the equations for the impulses of supports that rub so, or not at all."""
         free, first, second = self._reduced
         if rubs is None:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from daesolve.consistency import check_named, consistent_state
-from daesolve.errors import OutOfRangeError, VariantError, is_number
+from daesolve.errors import OutOfRangeError, VariantError, is_number, unknown_name
 from daesolve.starting import parameter_values
 from daesolve.system import MechanicalSystem
 from daesolve.time_stepping.equations import StepEquations
-from daesolve.time_stepping.step import Stepped, take_step
+from daesolve.time_stepping.step import RESTING, Stepped, take_step
 
 MOST_STEPS = 10_000_000
 """More steps than this are refused: their results would not fit."""
@@ -36,10 +36,12 @@ class TimeStepping:
         The loaded support of each pair in each step, 1 or 2, (k,); 0 where neither is.
     slipping
         Whether it slides at the end of each step, (k,).
+    rest_time
+        The end of the step in which the last slip ended, s; None where a support slides still.
     energy
         Kinetic and potential, (k + 1,), J.
     friction_work
-        The work of friction since the start, (k + 1,), J: never positive.
+        The work of friction since the start, (k + 1,), J: never positive where guides rest.
     violation
         By how much positions miss the constraints, at most over the steps, in their own units:
         constraints are imposed on velocities alone.
@@ -52,10 +54,17 @@ class TimeStepping:
     impulses: Mapping[str, np.ndarray]
     loaded: Mapping[str, np.ndarray]
     slipping: Mapping[str, np.ndarray]
+    rest_time: float | None
     energy: np.ndarray
     friction_work: np.ndarray
     violation: float
     iterations: np.ndarray
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        """Return a state by name, (k + 1,)."""
+        if name not in self.states:
+            raise unknown_name("state", name, self.states)
+        return self.states[name]
 
     @property
     def reactions(self) -> dict[str, np.ndarray]:
@@ -67,14 +76,6 @@ class TimeStepping:
     def end_state(self) -> dict[str, float]:
         """The last state, by name."""
         return {name: float(values[-1]) for name, values in self.states.items()}
-
-    @property
-    def rest_time(self) -> float | None:
-        """The end of the step after which no support slides any more, s; None where one does."""
-        sliding = np.flatnonzero(np.any([*self.slipping.values()], axis=0))
-        if len(sliding) == len(self.iterations):
-            return None
-        return float(self.times[sliding[-1] + 2 if len(sliding) else 0])
 
 
 def moreau(
@@ -99,8 +100,7 @@ def moreau(
     until
         The end, s; the start is at 0.
     step
-        The length of a step, s. The last one ends at or after `until` by rounding alone: the steps
-        are made a little shorter where they do not divide it.
+        The length of a step, s; it is made a little shorter where it does not divide `until`.
     parameters
         Values in place of the defaults.
 
@@ -138,19 +138,25 @@ def moreau(
 def _march(equations: StepEquations, x: np.ndarray, times: np.ndarray) -> TimeStepping:
     split = equations.dynamics.position_count
     states, steps, works = [x], [], [0.0]
-    missed, last = equations.missed(times[0], x), None
+    missed, last, before = equations.missed(times[0], x), None, None
+    step = (times[-1] - times[0]) / (len(times) - 1)
+    half = step / 2.0
     for begin, end in itertools.pairwise(times):
-        half, middle = (end - begin) / 2.0, (begin + end) / 2.0
+        middle = begin + half
         centre = np.append(x[:split] + half * equations.position_rates(begin, x), x[split:])
+        balance = equations.balance(middle, centre, step)
         try:
-            taken = take_step(equations.balance(middle, centre, end - begin), last)
+            if last is not None and before is not None and balance.repeats(before):
+                taken = replace(last, iterations=0)
+            else:
+                taken = take_step(balance, last)
         except VariantError as error:
             raise type(error)(f"in the step from {begin:g} s: {error}", error.solution) from error
         after = np.append(centre[:split], taken.velocities)
         position = centre[:split] + half * equations.position_rates(middle, after)
         works.append(float(taken.friction @ (x[split:] + taken.velocities)) / 2.0)
         x = np.append(position, taken.velocities)
-        last = taken.impulses
+        last, before = taken, balance
         states.append(x)
         steps.append(taken)
         missed = max(missed, equations.missed(end, x))
@@ -168,6 +174,9 @@ def _result(
     impulses = np.array([taken.impulses for taken in steps])
     loaded = np.where(impulses > 0.0, 2, np.where(impulses < 0.0, 1, 0))
     slipping = np.array([taken.slipping for taken in steps])
+    rubbing = equations.speeds(times[0], states[0]) > RESTING
+    sliding = [np.any(np.where(loaded[0] == 2, *rubbing[::-1])), *np.any(slipping, axis=1)]
+    ended = int(np.max(np.flatnonzero(sliding), initial=-1)) + 1
     names, labels = equations.names, equations.dynamics.labels
     return TimeStepping(
         times=times,
@@ -175,6 +184,7 @@ def _result(
         impulses=dict(zip(names, impulses.T, strict=True)),
         loaded=dict(zip(names, loaded.T, strict=True)),
         slipping=dict(zip(names, slipping.T, strict=True)),
+        rest_time=float(times[ended]) if ended < len(times) else None,
         energy=np.array([equations.energy(time, x) for time, x in zip(times, states, strict=True)]),
         friction_work=work,
         violation=missed,

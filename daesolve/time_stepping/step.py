@@ -19,22 +19,34 @@ import numpy as np
 
 from daesolve.complementarity.answers import answer_at
 from daesolve.complementarity.policies import solve
-from daesolve.errors import BranchLost, UnphysicalVariant
-from daesolve.time_stepping.equations import Balance, Rubs
+from daesolve.errors import BranchLost, UnphysicalVariant, VariantError
+from daesolve.friction.guides import SHARP
+from daesolve.time_stepping.equations import Balance
+from daesolve.time_stepping.iteration import (
+    DEPENDENT,
+    Iteration,
+    NotFoundError,
+    Point,
+    Resting,
+    friction_of,
+)
 
 SMOOTHEST, SHARPEST = 1e3, 1e-7
 """The smoothing speeds between which the path leads, over the fastest slip without friction."""
 FADING = 1e-2
 """The last one is lowered once more by this: a slip that fades to less than half is none."""
-CONVERGED = 1e-13
-"""What is left of the momentum balance, over the momenta in it, where the iteration may end."""
-ROUNDED, ROUNDED_SMOOTH = 1e-10, 1e-6
-"""The same where rounding ends it: of a slip far below other velocities little is exact."""
-ITERATIONS, HALVINGS = 40, 12
-FASTEST, SLOWEST = 1e-2, 0.97
-"""By what the smoothing is lowered at once: at most, and where the path is given up."""
-DEPENDENT = 1e-10
-"""Singular values of unit rows below this count as zero."""
+RESTING = 1e3 * SHARP
+"""A slip that is none, m/s."""
+STRIDES = (1e-2, 0.5, 0.95)
+"""By what the smoothing is lowered at once, at most; shorter strides are for sharp bends."""
+SLOWEST = 1.0 - 1e-7
+"""Where a path is given up, which needs shorter strides still."""
+MOBILISED = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
+"""Slips of supports that may rest, over the smoothing: little of their friction, to almost all."""
+STOPPED = 1e-6
+"""A support whose slip drops below this share in a step is looked at again: it may have stopped."""
+NOTHING = 1e-14
+"""Of the fastest slip that a step could cause, what is none beside rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,48 +75,23 @@ class Stepped:
 
 
 @dataclass(frozen=True, eq=False)
-class _Point:
-    """Velocities, signed normal impulses, and impulses of what is held beside them."""
+class _Smoothed:
+    """A point of the path, and the one before it."""
 
-    v: np.ndarray
-    impulses: np.ndarray
-    held: np.ndarray
+    smoothing: float
+    point: Point
+    before: float = np.inf
+    point_before: Point | None = None
 
-    @property
-    def all(self) -> np.ndarray:
-        return np.concatenate([self.v, self.impulses, self.held])
-
-    def at(self, values: np.ndarray) -> _Point:
-        """Return a point of the same kind."""
-        ends = np.cumsum([len(self.v), len(self.impulses)])
-        return _Point(*np.split(values, ends))
-
-
-@dataclass(frozen=True, eq=False)
-class _Resting:
-    """Supports that are held.
-
-    Parameters
-    ----------
-    slipping
-        Which pairs are not, (m,).
-    friction
-        (nv,) the friction from which that of the held supports is corrected.
-    rows, aims
-        rows @ v = aims: no slip, no spin, (k, nv) and (k,).
-    """
-
-    slipping: np.ndarray
-    friction: np.ndarray
-    rows: np.ndarray
-    aims: np.ndarray
+    def ahead(self, smoothing: float) -> Point:
+        """Guess a point of the path: the slip of what rests is proportional to the smoothing."""
+        if self.point_before is None:
+            return self.point
+        share = (smoothing - self.smoothing) / (self.smoothing - self.before)
+        return self.point.at(self.point.all + share * (self.point.all - self.point_before.all))
 
 
-class _NotFoundError(Exception):
-    """The iteration does not converge from here."""
-
-
-def take_step(balance: Balance, last: np.ndarray | None = None) -> Stepped:
+def take_step(balance: Balance, last: Stepped | None = None) -> Stepped:
     """Solve the balance of a step.
 
     Parameters
@@ -112,8 +99,7 @@ def take_step(balance: Balance, last: np.ndarray | None = None) -> Stepped:
     balance
         The balance.
     last
-        The signed impulses of the step before, (m,), from which the search starts where all loaded
-        supports slide.
+        The step before, with which the search starts where all loaded supports slid.
 
     Raises
     ------
@@ -125,104 +111,158 @@ def take_step(balance: Balance, last: np.ndarray | None = None) -> Stepped:
         The supports do not hold the body, even where nothing rubs.
     """
     search = _Search(balance)
-    if last is not None:
+    if last is not None and np.all(last.slipping):
         try:
-            return search.sliding_on(last)
-        except (_NotFoundError, UnphysicalVariant):
+            return search.sliding_on(last.impulses)
+        except (NotFoundError, UnphysicalVariant):
             pass
-    return search.from_no_friction()
+    if search.starts_from_rest and (rest := search.from_rest()) is not None:
+        return rest
+    lost: VariantError | None = None
+    for stride in STRIDES:
+        try:
+            return search.from_no_friction(stride)
+        except (BranchLost, UnphysicalVariant) as error:
+            lost = error
+    rest = search.from_rest()
+    if rest is None:
+        assert lost is not None
+        raise lost
+    return rest
 
 
 class _Search:
-    """The iterations of one step, in which all is measured by the masses.
-
-    With M = L L', momenta are taken as L^-1 M v, and rows of constraints have length one.
-    """
+    """The search for what a step leads to."""
 
     def __init__(self, balance: Balance) -> None:
         self.balance = balance
-        self.iterations = 0
-        self.factor = np.linalg.cholesky(balance.mass)
-        self.size = float(np.linalg.norm(self._by_mass(balance.momentum)))
+        self.iteration = Iteration(balance)
 
     def sliding_on(self, last: np.ndarray) -> Stepped:
         """Look for a step in which what is loaded goes on sliding.
 
         Raises
         ------
-        _NotFoundError
+        NotFoundError
             There is none near.
         UnphysicalVariant
             It is divergent.
         """
         balance, before = self.balance, self.balance.before
-        if not np.all(_loaded(balance.speeds(before), last) > 0.0):
-            raise _NotFoundError
         held = np.zeros(len(balance.rows) - balance.count)
-        point = self._newton(_Point(before, last, held), 0.0)
+        point = self.iteration.newton(Point(before, last, held), 0.0)
         rubs = balance.rubs(point.v, point.impulses, 0.0)
-        if not np.all(_each(rubs, point.impulses).T @ before <= 0.0):
-            raise _NotFoundError
+        onwards = friction_of(rubs, point.impulses).T @ before <= 0.0
+        speeds = [_loaded(balance.speeds(v), point.impulses) for v in (before, point.v)]
+        if not np.all(onwards & (speeds[1] > STOPPED * speeds[0])):
+            raise NotFoundError
         return self._told(point, np.full(balance.count, True))
 
-    def from_no_friction(self) -> Stepped:
-        """Follow the path on which friction sets in."""
-        point = self._frictionless()
+    def from_no_friction(self, stride: float) -> Stepped:
+        """Follow the path on which friction sets in.
+
+        Raises
+        ------
+        BranchLost, UnphysicalVariant
+            As in `take_step`, for strides so long.
+        """
+        point = self.iteration.frictionless
         speeds = [self.balance.speeds(v) for v in (point.v, self.balance.before)]
         scale = float(np.max(speeds))
-        if not scale > np.sqrt(np.finfo(float).tiny):
-            return self._told(point, np.full(self.balance.count, False))
-        smoothing, ratio = SMOOTHEST * scale, 0.1
-        previous, point = None, self._newton(point, smoothing)
-        while smoothing > SHARPEST * scale:
-            following = smoothing * ratio
+        if scale <= NOTHING * self.iteration.fastest:
+            return self._held(point, np.full(self.balance.count, False), None)
+        smooth = SMOOTHEST * scale
+        try:
+            start = _Smoothed(smooth, self.iteration.newton(point, smooth))
+        except NotFoundError:
+            raise _lost(smooth) from None
+        return self._arrived(self._lowered(start, SHARPEST * scale, stride), stride)
+
+    @property
+    def starts_from_rest(self) -> bool:
+        """Whether no support slides before the step."""
+        return bool(np.max(self.balance.speeds(self.balance.before)) <= RESTING)
+
+    def from_rest(self) -> Stepped | None:
+        """Look for an end of the step at which all supports rest; None where none is found.
+
+        It is looked for where a body at rest stays there though it could slide as well, and where
+        the path on which friction sets in turns back.
+        """
+        balance, point = self.balance, self.iteration.frictionless
+        scale = float(np.max(balance.speeds(point.v)))
+        if scale <= NOTHING * self.iteration.fastest:
+            return None
+        smoothing = SHARPEST * scale
+        for share in MOBILISED:
+            slow = share * SHARPEST * point.v
+            rubs = balance.rubs(slow, point.impulses, smoothing)
+            for answer in solve(balance.supports(rubs), policy="all").answers:
+                try:
+                    guess = Point(slow, answer.reactions, point.held)
+                    found = _Smoothed(smoothing, self.iteration.newton(guess, smoothing))
+                    stepped = self._arrived(found, STRIDES[0])
+                except (NotFoundError, VariantError):
+                    continue
+                if not np.any(stepped.slipping):
+                    return stepped
+        return None
+
+    def _arrived(self, sharp: _Smoothed, stride: float) -> Stepped:
+        """Tell what rests at the end of the path, and what slides."""
+        sharper = self._lowered(sharp, FADING * sharp.smoothing, stride)
+        impulses = sharper.point.impulses
+        before, after = (
+            _loaded(self.balance.speeds(found.point.v), impulses) for found in (sharp, sharper)
+        )
+        return self._held(sharper.point, after > before / 2, sharper.smoothing)
+
+    def _lowered(self, start: _Smoothed, smoothing: float, stride: float) -> _Smoothed:
+        """Follow the path to a lower smoothing."""
+        last, ratio = start, stride
+        while last.smoothing > smoothing:
+            following = max(last.smoothing * ratio, smoothing)
             try:
-                found = self._newton(_ahead(previous, (smoothing, point), following), following)
-            except _NotFoundError:
+                found = self.iteration.newton(last.ahead(following), following)
+            except NotFoundError:
                 ratio = ratio**0.5
                 if ratio > SLOWEST:
-                    raise _lost(smoothing) from None
+                    raise _lost(last.smoothing) from None
                 continue
-            previous, point, smoothing = (smoothing, point), found, following
-            ratio = max(ratio**1.5, FASTEST)
-        sharp = smoothing * FADING
-        try:
-            last = self._newton(_ahead(previous, (smoothing, point), sharp), sharp)
-        except _NotFoundError:
-            raise _lost(sharp) from None
-        return self._held(point, last, sharp)
+            last = _Smoothed(following, found, last.smoothing, last.point)
+            ratio = max(ratio**2, stride)
+        return last
 
-    def _held(self, point: _Point, sharper: _Point, smoothing: float) -> Stepped:
+    def _held(self, point: Point, slipping: np.ndarray, smoothing: float | None) -> Stepped:
         """Hold what rests, and let the rest rub, exactly."""
-        balance = self.balance
-        before, after = (_loaded(balance.speeds(p.v), sharper.impulses) for p in (point, sharper))
-        slipping = after > before / 2
-        resting = None if np.all(slipping) else self._resting(sharper, slipping, smoothing)
+        resting = None if np.all(slipping) else self._resting(point, slipping, smoothing)
         count = 0 if resting is None else len(resting.aims)
-        start = _Point(sharper.v, sharper.impulses, np.append(sharper.held, np.zeros(count)))
+        start = Point(point.v, point.impulses, np.append(point.held, np.zeros(count)))
         try:
-            found = self._newton(start, 0.0, resting)
-        except _NotFoundError:
-            raise _lost(smoothing) from None
+            found = self.iteration.newton(start, 0.0, resting)
+        except NotFoundError:
+            raise _lost(smoothing or 0.0) from None
         return self._told(found, slipping, resting)
 
-    def _resting(self, point: _Point, slipping: np.ndarray, smoothing: float) -> _Resting:
+    def _resting(self, point: Point, slipping: np.ndarray, smoothing: float | None) -> Resting:
+        """Return what is held, with the smoothed friction; without any where nothing pushes."""
         balance = self.balance
-        rubs = balance.rubs(point.v, point.impulses, smoothing)
+        friction = np.zeros(len(point.v))
+        if smoothing is not None:
+            rubs = balance.rubs(point.v, point.impulses, smoothing)
+            friction = friction_of(rubs, point.impulses)[:, ~slipping].sum(axis=1)
         sides = np.where(point.impulses > 0.0, 1, 0)[~slipping]
         rows = balance.slips[sides, np.flatnonzero(~slipping)].reshape(-1, len(point.v))
         aims = -balance.offsets[sides, np.flatnonzero(~slipping)].ravel()
-        lengths = self._lengths(rows)
-        return _Resting(
+        lengths = self.iteration.lengths(rows)
+        return Resting(
             slipping=slipping,
-            friction=_each(rubs, point.impulses)[:, ~slipping].sum(axis=1),
+            friction=friction,
             rows=rows[lengths > 0.0] / lengths[lengths > 0.0, None],
             aims=aims[lengths > 0.0] / lengths[lengths > 0.0],
         )
 
-    def _told(
-        self, point: _Point, slipping: np.ndarray, resting: _Resting | None = None
-    ) -> Stepped:
+    def _told(self, point: Point, slipping: np.ndarray, resting: Resting | None = None) -> Stepped:
         """Return what was found, where it is physical.
 
         Raises
@@ -234,7 +274,7 @@ class _Search:
         friction = np.zeros(len(v))
         if np.any(slipping):
             rubs = balance.rubs(v, point.impulses, 0.0)
-            friction += _each(rubs, point.impulses)[:, slipping].sum(axis=1)
+            friction += friction_of(rubs, point.impulses)[:, slipping].sum(axis=1)
             answer = answer_at(balance.supports(rubs), point.impulses)
             if np.all(slipping) and not answer.physical:
                 raise UnphysicalVariant(
@@ -245,104 +285,16 @@ class _Search:
             ideal = len(balance.rows) - balance.count
             friction += resting.friction + resting.rows.T @ point.held[ideal:]
             v = self._at_rest(v, resting)
-        return Stepped(v, point.impulses, friction, slipping, self.iterations)
+        return Stepped(v, point.impulses, friction, slipping, self.iteration.count)
 
-    def _at_rest(self, v: np.ndarray, resting: _Resting) -> np.ndarray:
+    def _at_rest(self, v: np.ndarray, resting: Resting) -> np.ndarray:
         """Return velocities without what rounding left of them where nothing can move."""
         rows = np.vstack([self.balance.rows, resting.rows])
         if np.any(self.balance.aims) or np.any(resting.aims):
             return v
-        scaled = self._by_mass(rows.T) / self._lengths(rows)
+        scaled = self.iteration.by_mass(rows.T) / self.iteration.lengths(rows)
         held = np.linalg.matrix_rank(scaled, tol=DEPENDENT) == len(v)
         return np.zeros_like(v) if held else v
-
-    def _frictionless(self) -> _Point:
-        balance = self.balance
-        chosen = solve(balance.supports(None)).chosen
-        assert chosen is not None
-        pushed = np.linalg.norm(self._by_mass(np.hstack([balance.first, balance.second])), axis=0)
-        self.size += float(np.concatenate([chosen.first, chosen.second]) @ pushed)
-        v, ideal = balance.velocities(chosen.reactions)
-        return _Point(v, chosen.reactions, ideal)
-
-    def _newton(self, start: _Point, smoothing: float, resting: _Resting | None = None) -> _Point:
-        """Solve by Newton's method, with a search along its steps.
-
-        Raises
-        ------
-        _NotFoundError
-            It does not converge.
-        """
-        point, (left, matrix) = start, self._linear(start, smoothing, resting)
-        enough = ROUNDED_SMOOTH if smoothing > 0.0 else ROUNDED
-        for _ in range(ITERATIONS):
-            size, share = np.linalg.norm(left), 1.0
-            if not np.isfinite(size):
-                raise _NotFoundError
-            if size <= CONVERGED * self.size:
-                return point
-            self.iterations += 1
-            change = self._change(matrix, left, resting)
-            for _ in range(HALVINGS):
-                ahead = point.at(point.all + share * change)
-                left, matrix = self._linear(ahead, smoothing, resting)
-                if np.linalg.norm(left) < size:
-                    break
-                share /= 2.0
-            else:
-                if size <= enough * self.size:
-                    return point
-                raise _NotFoundError
-            point = ahead
-        if np.linalg.norm(left) <= enough * self.size:
-            return point
-        raise _NotFoundError
-
-    def _change(self, matrix: np.ndarray, left: np.ndarray, resting: _Resting | None) -> np.ndarray:
-        """Solve for Newton's step; where supports rest in several ways, the least one."""
-        if resting is not None:
-            return np.linalg.lstsq(matrix, -left, rcond=DEPENDENT)[0]
-        try:
-            return np.linalg.solve(matrix, -left)
-        except np.linalg.LinAlgError:
-            raise _NotFoundError from None
-
-    def _linear(
-        self, point: _Point, smoothing: float, resting: _Resting | None
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return what is left of the equations at a point, and their gradient."""
-        balance = self.balance
-        loaded = point.impulses if resting is None else point.impulses * resting.slipping
-        rubs = balance.rubs(point.v, loaded, smoothing)
-        second = point.impulses > 0.0
-        columns = np.where(second, balance.second, -balance.first)
-        rubbing = np.where(second, rubs.second, -rubs.first)
-        rows, aims, held = balance.rows, balance.aims, balance.rows[balance.count :]
-        given = balance.momentum
-        if resting is None:
-            columns = columns + rubbing
-        else:
-            columns = columns + np.where(resting.slipping, rubbing, 0.0)
-            given = given + resting.friction
-            rows, aims = np.vstack([rows, resting.rows]), np.append(aims, resting.aims)
-            held = np.vstack([held, resting.rows])
-        lengths = self._lengths(rows)
-        momenta = balance.mass @ point.v - given - columns @ point.impulses - held.T @ point.held
-        missed = (rows @ point.v - aims) / lengths
-        above = np.hstack([balance.mass - rubs.slope, -columns, -held.T])
-        below = np.hstack(
-            [rows / lengths[:, None], np.zeros((len(rows), above.shape[1] - len(point.v)))]
-        )
-        return (
-            np.concatenate([self._by_mass(momenta), missed]),
-            np.vstack([self._by_mass(above), below]),
-        )
-
-    def _by_mass(self, columns: np.ndarray) -> np.ndarray:
-        return np.linalg.solve(self.factor, columns)
-
-    def _lengths(self, rows: np.ndarray) -> np.ndarray:
-        return np.linalg.norm(self._by_mass(rows.T), axis=0)
 
 
 def _lost(smoothing: float) -> BranchLost:
@@ -352,22 +304,6 @@ def _lost(smoothing: float) -> BranchLost:
     )
 
 
-def _ahead(
-    previous: tuple[float, _Point] | None, last: tuple[float, _Point], smoothing: float
-) -> _Point:
-    """Guess a point of the path: the slip of what rests is proportional to the smoothing."""
-    at, point = last
-    if previous is None:
-        return point
-    share = (smoothing - at) / (at - previous[0])
-    return point.at(point.all + share * (point.all - previous[1].all))
-
-
 def _loaded(of_supports: np.ndarray, impulses: np.ndarray) -> np.ndarray:
     """Return what belongs to the loaded support of each pair, of (2, m)."""
     return np.where(impulses > 0.0, of_supports[1], of_supports[0])
-
-
-def _each(rubs: Rubs, impulses: np.ndarray) -> np.ndarray:
-    """Return the friction of each pair, (nv, m)."""
-    return rubs.second * np.maximum(impulses, 0.0) + rubs.first * np.maximum(-impulses, 0.0)

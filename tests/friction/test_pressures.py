@@ -8,7 +8,8 @@ from scipy.integrate import quad
 
 from daesolve.errors import OutOfRangeError, PosingError
 from daesolve.friction.pressures import checked_exponent, pressure, reduced_friction
-from tests.reference.pad_integrals import (
+
+from ..reference.pad_integrals import (
     mean_speed_double,
     reduced_friction_double,
     uniform_friction,

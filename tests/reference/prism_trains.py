@@ -40,7 +40,7 @@ def train(
     sense = generator.choice((-1.0, 1.0))
     for pair, side in itertools.product(range(pairs), range(2)):
         ahead, up = 2 * (pair % 2) - 1, 2 * side - 1  # side 0 is above, its normal points down
-        a, b = ahead * generator.uniform(0.3, 1.0), -up * generator.uniform(0.2, 1.0)
+        a, b = ahead * generator.uniform(0.1, 1.0), -up * generator.uniform(0.1, 2.0)
         rub = generator.uniform(0.0, friction) * sense
         rows = slice(3 * (pair // 2), 3 * (pair // 2) + 3)
         normals[side, rows, pair] = (0.0, up, a * up)
@@ -96,6 +96,11 @@ def reactions_of_all_variants(problem: HorizontalComplementarity) -> list[np.nda
         reactions = np.linalg.solve(matrices, problem.load[:, None])[..., 0]
         found += list(reactions[np.all(signs * reactions >= 0.0, axis=1)])
     return found
+
+
+def is_one_of(reactions: np.ndarray, answers: list[np.ndarray]) -> bool:
+    """Tell whether reactions are one of some, to what rounding leaves of a hundred pairs."""
+    return any(np.max(np.abs(reactions - n)) <= 1e-9 * np.max(np.abs(n)) for n in answers)
 
 
 def _batches(count: int) -> Iterator[np.ndarray]:

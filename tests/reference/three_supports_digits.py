@@ -18,7 +18,7 @@ EXTENDED: Final = np.finfo(Number).nmant >= 63
 PI: Final = 4 * np.arctan(Number(1))
 COLUMNS: Final = 10
 """Of the extrapolation: it is of order 20."""
-TOLERANCE: Final = 3e-18
+TOLERANCE: Final = 1e-16
 
 
 def integrals(m: Any) -> tuple[Any, Any, Any, Any]:
@@ -66,7 +66,10 @@ def _extrapolation(rate: Rate, state: list[Any], step: Any) -> list[Any] | None:
             ratio = Number(column) / (column - k)
             weight = 1 / (ratio * ratio - 1)
             row.append([a + (a - b) * weight for a, b in zip(row[-1], above[k - 1], strict=True)])
-        if column > 2 and max(abs(a - b) for a, b in zip(row[-1], row[-2], strict=True)) < TOLERANCE:
+        if (
+            column > 2
+            and max(abs(a - b) for a, b in zip(row[-1], row[-2], strict=True)) < TOLERANCE
+        ):
             return row[-1]
         above = row
     return None

@@ -11,12 +11,15 @@ matter:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from scipy.integrate import solve_ivp
 
 from .prisms import Prism
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 INERTIA: Final = 0.36
 """J / m, m^2."""
@@ -83,3 +86,23 @@ class YieldingPrism:
             rate, (0.0, seconds), start, method="LSODA", rtol=1e-9, atol=1e-12, events=far
         )
         return run.y[:, -1]
+
+
+def told_prism(numbers: Mapping[str, float]) -> Prism:
+    """Return the prism whose parameters are called upper_a_1, lower_friction_2, ..."""
+
+    def table(letter: str) -> np.ndarray:
+        return np.array(
+            [[numbers[f"{side}_{letter}_{k}"] for side in ("upper", "lower")] for k in (1, 2)]
+        )
+
+    return Prism(
+        along=table("a"),
+        height=table("b"),
+        friction=table("friction"),
+        slip=int(numbers["slip_sign"]),
+        force_x=numbers["force_x"],
+        force_y=numbers["force_y"],
+        moment=numbers["moment"],
+        mass=numbers["mass"],
+    )

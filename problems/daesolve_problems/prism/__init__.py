@@ -57,7 +57,7 @@ problem = ds.Problem(
             "unique-mixed",
             parameters={"moment": 30.0},
             until=1.0,
-            note="a large moment loads the lower support of one pair and the upper one of the other",
+            note="a large moment loads a lower support and an upper one",
         ),
         ds.Case(
             "two-solutions",
@@ -102,7 +102,7 @@ problem = ds.Problem(
                     lower_2=(1.0, -5.0, 0.0),
                 ),
             },
-            until=1.0,
+            until=2.0,
             note="three answers, two of them physical: it depends on the past which one is real",
         ),
         ds.Case(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -21,8 +21,12 @@ from daesolve_problems.prism.guide import Guide, Variant, sliding
 from daesolve_problems.prism.loads import Loads, loads
 from daesolve_problems.prism.models import SIDES
 
-STEPS = 200
-"""Moments in a sweep."""
+STEPS = 120
+"""Moments in a sweep, about."""
+FEWEST = 4
+"""Moments between two at which a reaction is zero."""
+SMALLEST = 1e-9
+"""Of a sweep; moments that are nearer to each other are one."""
 MARGIN = 0.15
 """How much farther a sweep goes than the moments at which a reaction is zero."""
 
@@ -97,28 +101,43 @@ def hysteresis(case: BoundCase) -> ds.Answer:
     ------
     OutOfRangeError
         There is no force across the guide.
+    FrictionlessIllPosed
+        The supports do not hold the prism in every variant, whatever rubs.
     """
     prism, values = sliding(case), case.values
     force_y = values["force_y"]
     ends = prism.moments(force_y)
     margin = MARGIN * (ends[-1] - ends[0]) or abs(force_y)
-    moments = np.linspace(ends[0] - margin, ends[-1] + margin, STEPS)
+    edges = [ends[0] - margin, *ends, ends[-1] + margin]
+    moments = _between(edges)
     problems = loads(case)
     sweeps = {
         "up": _sweep(problems, force_y, moments),
         "down": _sweep(problems, force_y, moments[::-1]),
     }
-    every = np.union1d(moments, ends)
+    every = np.union1d(moments, edges)
     found = list(_branches(prism, values["force_x"], force_y, every))
     told: dict[str, Any] = {
         "slip_sign": prism.slip_sign,
         "force_y": force_y,
-        "from": float(moments[0]),
-        "to": float(moments[-1]),
+        "from": edges[0],
+        "to": edges[-1],
         "branches": [_span(branch) for branch in found],
     }
     told |= {name: [_told(leap) for leap in sweep.leaps] for name, sweep in sweeps.items()}
     return ds.Answer(told, {"hysteresis": pictures.hysteresis(found, sweeps)})
+
+
+def _between(edges: Sequence[float]) -> np.ndarray:
+    """Return moments between edges, none of them on an edge, so that a step passes one at most."""
+    whole = edges[-1] - edges[0]
+    cells = [
+        start + (end - start) * (np.arange(count) + 0.5) / count
+        for start, end in pairwise(edges)
+        if end - start > SMALLEST * whole
+        for count in [max(FEWEST, round(STEPS * (end - start) / whole))]
+    ]
+    return np.concatenate(cells)
 
 
 def _branches(
@@ -138,7 +157,7 @@ def _span(branch: Branch) -> dict[str, Any]:
     inside = branch.moments[~np.isnan(branch.accelerations)]
     return {
         "variant": list(branch.variant),
-        "valid": branch.physical,
+        "physical": branch.physical,
         "from": float(inside[0]),
         "to": float(inside[-1]),
     }

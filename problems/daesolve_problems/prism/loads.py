@@ -8,6 +8,7 @@ import numpy as np
 
 import daesolve as ds
 from daesolve.complementarity.horizontal import HorizontalComplementarity
+from daesolve.complementarity.properties import frictionless_sign
 from daesolve.problem import BoundCase
 from daesolve.variants import VariantState
 from daesolve_problems.prism.guide import sliding, start_states
@@ -43,15 +44,24 @@ class Loads:
 
 
 def loads(case: BoundCase) -> Loads:
-    """Return the problems at the start of a case, which are linear in the load."""
+    """Return the problems at the start of a case, which are linear in the load.
+
+    Raises
+    ------
+    FrictionlessIllPosed
+        The supports do not hold the prism in every variant, whatever rubs.
+    """
+    system = case.system
+    assert isinstance(system, ds.MechanicalSystem)
     states, direction = start_states(case), {"x_dot": sliding(case).slip_sign}
 
     def under(**load: float) -> VariantState:
-        problem = ds.variant_problem(case.system, {**case.values, **load})
+        problem = ds.variant_problem(system, {**case.values, **load})
         return problem.at(states, direction=direction)
 
     unloaded, pushed, turned = (
         under(force_y=force_y, moment=moment).complementarity
         for force_y, moment in ((0.0, 0.0), (1.0, 0.0), (0.0, 1.0))
     )
+    frictionless_sign(unloaded)
     return Loads(under(), unloaded, pushed.load - unloaded.load, turned.load - unloaded.load)

@@ -53,8 +53,9 @@ def prism() -> ds.MechanicalSystem:
         kinetic=(p.mass * (q.dot.x**2 + q.dot.y**2) + inertia * q.dot.phi**2) / 2.0,
         force={"x": p.force_x, "y": p.force_y, "phi": p.moment},
         goals=[
-            ds.Holonomic("height", q.y, ideal=False),
-            ds.Holonomic("turn", q.phi, ideal=False),
+            # What is held at zero has no size of its own.
+            ds.Holonomic("height", q.y, ideal=False, scale=1.0),
+            ds.Holonomic("turn", q.phi, ideal=False, scale=1.0),
         ],
         pairs=[
             ds.VariantPair(REACTIONS[pair], [_support(q, p, side, pair) for side in SIDES])

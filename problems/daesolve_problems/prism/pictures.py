@@ -7,21 +7,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch
+from matplotlib.patches import Patch, Polygon
 
 from daesolve.drawing import Arrow, Dot, Drawing, Line, Linear, Outline, Point, Shape
 from daesolve_problems.prism.models import PAIRS, REACTIONS, SIDES, UP
 from daesolve_problems.vehicles import Document, panels_over_time, series
 
 if TYPE_CHECKING:
-    from daesolve_problems.prism.guide import Support
+    from daesolve_problems.prism.guide import Sector, Support
     from daesolve_problems.prism.hysteresis import Branch, Sweep
     from daesolve_problems.prism.regions import Raster
 
 REGIONS = {
-    (0, 0): ("none", "#5a5a5a"),
+    (0, 0): ("none", "#8a8a8a"),
     (1, 1): ("one", "#d9e8f5"),
     (1, 0): ("one, unphysical", "#e6a5a1"),
     (2, 1): ("two, one physical", "#f6dd9b"),
@@ -32,11 +31,13 @@ REGIONS = {
 """Names and colours by how many answers there are, and how many of them are physical."""
 BORDER = ("between regions", "#ffffff")
 """Of what is nothing of these: a load on a ray."""
+ROUND = 60
+"""Points on the rim of a sector."""
 RAY_STYLES = {1: "--", 2: "-"}
 """Of the rays of upper and lower supports."""
 TINTS = ("#cfe0c8", "#d9d9d9", "#ecd9b8", "#d8cbe6")
 """Of physical branches."""
-SWEEPS = {"up": ("C3", ">"), "down": ("C0", "<")}
+SWEEPS = {"up": ("#b23a2e", ">"), "down": ("#22608f", "<")}
 ARROWS = 12
 """Marks along a sweep."""
 LONGEST = 0.4
@@ -74,7 +75,7 @@ def reactions(document: Document) -> Figure:
                 times, band - 0.3, band + 0.3, where=where.tolist(), color=f"C{pair - 1}"
             )
     over.axhline(0.0, color="0.6", linewidth=0.8)
-    over.set_ylabel("N")
+    over.set_ylabel("reaction (N)")
     over.legend()
     loaded.set_yticks(range(len(rows)), [f"{SIDES[side]} {pair}" for pair, side in rows])
     loaded.set_ylim(-0.6, len(rows) - 0.4)
@@ -144,34 +145,46 @@ def _pushes(document: Document) -> dict[str, np.ndarray]:
 # -- of analyses ---------------------------------------------------------------------------------
 
 
-def regions(raster: Raster, levers: Mapping[Support, float], load: tuple[float, float]) -> Figure:
-    """Draw how many answers there are over P_y and M, and the rays between the regions."""
+def regions(
+    sectors: Sequence[Sector],
+    raster: Raster,
+    levers: Mapping[Support, float],
+    load: tuple[float, float],
+) -> Figure:
+    """Draw how many answers there are over P_y and M: sectors and rays, and dots by enumeration."""
     figure = Figure(figsize=(7.2, 4.6), layout="constrained")
     axes = figure.add_subplot()
-    looks = [*REGIONS.values(), BORDER]
+    far = 2.0 * float(np.hypot(raster.forces[-1], raster.moments[-1]))
+    found: dict[str, Patch] = {}
+    for sector in sectors:
+        name, colour = REGIONS.get((len(sector.variants), len(sector.physical)), BORDER)
+        angles = np.linspace(sector.start, sector.end, ROUND)
+        rim = far * np.column_stack([np.cos(angles), np.sin(angles)])
+        axes.add_patch(Polygon([(0.0, 0.0), *rim], facecolor=colour))
+        found[name] = Patch(facecolor=colour, label=name)
     counts = zip(raster.answers.ravel(), raster.physical.ravel(), strict=True)
-    cells = np.array([looks.index(REGIONS.get((int(n), int(m)), BORDER)) for n, m in counts])
-    axes.pcolormesh(
-        raster.forces,
-        raster.moments,
-        cells.reshape(raster.answers.shape),
-        cmap=ListedColormap([colour for _, colour in looks]),
-        vmin=-0.5,
-        vmax=len(looks) - 0.5,
-        shading="nearest",
+    colours = [REGIONS.get((int(n), int(m)), BORDER)[1] for n, m in counts]
+    forces, moments = np.meshgrid(raster.forces, raster.moments)
+    axes.scatter(
+        forces,
+        moments,
+        s=9.0,
+        c=colours,
+        edgecolors="0.25",
+        linewidths=0.3,
+        label="by enumeration",
     )
-    axes.set_xlim(raster.forces[0], raster.forces[-1])
-    axes.set_ylim(raster.moments[0], raster.moments[-1])
     for (pair, side), lever in levers.items():
         away = -UP[side] * raster.forces[-1]
         label = f"{SIDES[side]} {pair} alone"
         axes.plot([0.0, away], [0.0, lever * away], f"C{pair - 1}{RAY_STYLES[side]}", label=label)
     axes.plot(*load, "k*", markersize=11, label="load of the case")
+    axes.set_xlim(raster.forces[0], raster.forces[-1])
+    axes.set_ylim(raster.moments[0], raster.moments[-1])
     axes.set_xlabel("force_y (N)")
     axes.set_ylabel("moment (N m)")
-    present = [Patch(facecolor=looks[k][1], label=looks[k][0]) for k in np.unique(cells)]
-    lines, _ = axes.get_legend_handles_labels()
-    figure.legend(handles=[*present, *lines], loc="outside right upper", frameon=False)
+    marks, _ = axes.get_legend_handles_labels()
+    figure.legend(handles=[*found.values(), *marks], loc="outside right upper", frameon=False)
     return figure
 
 
@@ -189,6 +202,7 @@ def hysteresis(branches: Sequence[Branch], sweeps: Mapping[str, Sweep]) -> Figur
         axes.plot(branch.moments, branch.accelerations, label=label, **look)
     for name, sweep in sweeps.items():
         _draw_sweep(axes, name, sweep)
+        axes.set_xlim(np.min(sweep.moments), np.max(sweep.moments))
     axes.set_xlabel("moment (N m)")
     axes.set_ylabel("x'' (m/s²)")
     figure.legend(loc="outside right upper", frameon=False)
@@ -197,14 +211,16 @@ def hysteresis(branches: Sequence[Branch], sweeps: Mapping[str, Sweep]) -> Figur
 
 def _draw_sweep(axes: Axes, name: str, sweep: Sweep) -> None:
     colour, mark = SWEEPS[name]
-    # A gap at each leap, so that no line joins the branches.
-    places = np.array([leap.moment for leap in sweep.leaps if leap.after is not None])
-    moments = np.concatenate([sweep.moments, places])
-    values = np.concatenate([sweep.accelerations, np.full(len(places), np.nan)])
-    order = np.argsort(moments)
+    # Each branch is drawn to its end, with a gap before the next one.
+    ends = [leap.moment for leap in sweep.leaps for _ in range(3)]
+    beside = [
+        x for leap in sweep.leaps for x in (leap.accelerations[0], np.nan, leap.accelerations[1])
+    ]
+    moments = np.concatenate([sweep.moments, ends])
+    order = np.argsort(moments if name == "up" else -moments, kind="stable")
     axes.plot(
         moments[order],
-        values[order],
+        np.concatenate([sweep.accelerations, beside])[order],
         mark + "-",
         color=colour,
         linewidth=1.2,
@@ -213,12 +229,9 @@ def _draw_sweep(axes: Axes, name: str, sweep: Sweep) -> None:
         label=f"moment {name}",
     )
     for leap in sweep.leaps:
-        if leap.after is not None:
-            axes.annotate(
-                "",
-                xy=(leap.moment, leap.accelerations[1]),
-                xytext=(leap.moment, leap.accelerations[0]),
-                arrowprops={"arrowstyle": "->", "color": colour, "linestyle": "--"},
-            )
+        before, after = leap.accelerations
+        if leap.after is None:
+            axes.plot(leap.moment, before, "x", color=colour, markersize=9)
         else:
-            axes.plot(leap.moment, leap.accelerations[0], "x", color=colour, markersize=9)
+            way = {"arrowstyle": "->", "color": colour, "linestyle": "--"}
+            axes.annotate("", (leap.moment, after), (leap.moment, before), arrowprops=way)

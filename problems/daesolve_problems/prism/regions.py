@@ -17,7 +17,7 @@ from daesolve_problems.prism.guide import Guide, Sector, kind, sliding
 from daesolve_problems.prism.loads import Loads, loads
 from daesolve_problems.prism.models import SIDES
 
-ACROSS = 40
+ACROSS = 24
 """Loads along each side of the raster; an even number leaves the axes out."""
 AROUND = math.sqrt(1.7)
 """How much farther than the rays and the load of the case the raster goes: irrational, so that no
@@ -48,11 +48,16 @@ def regions(case: BoundCase) -> ds.Answer:
     """Map how many answers there are over P_y and M, and check the map by enumeration.
 
     The rays between the regions are known in closed form; the raster is not told of them.
+
+    Raises
+    ------
+    FrictionlessIllPosed
+        The supports do not hold the prism in every variant, whatever rubs.
     """
     prism, values = sliding(case), case.values
     sectors = prism.sectors()
     load = (values["force_y"], values["moment"])
-    raster = _raster(loads(case), _extent(prism, load))
+    raster = rasterised(loads(case), extent(prism, load))
     found = prism.answers(values["force_x"], *load)
     told: dict[str, Any] = {
         "slip_sign": prism.slip_sign,
@@ -62,9 +67,9 @@ def regions(case: BoundCase) -> ds.Answer:
             for (pair, side), angle in prism.rays().items()
         },
         "sectors": [_told(sector) for sector in sectors],
-        "raster": _checked(raster, sectors),
+        "raster": compared(raster, sectors),
     }
-    return ds.Answer(told, {"regions": pictures.regions(raster, prism.levers, load)})
+    return ds.Answer(told, {"regions": pictures.regions(sectors, raster, prism.levers, load)})
 
 
 def _told(sector: Sector) -> dict[str, Any]:
@@ -73,11 +78,11 @@ def _told(sector: Sector) -> dict[str, Any]:
         "to": sector.end,
         "kind": sector.kind,
         "answers": [list(variant) for variant in sector.variants],
-        "valid": [list(variant) for variant in sector.physical],
+        "physical": [list(variant) for variant in sector.physical],
     }
 
 
-def _extent(prism: Guide, load: tuple[float, float]) -> tuple[float, float]:
+def extent(prism: Guide, load: tuple[float, float]) -> tuple[float, float]:
     """Return the largest force and the largest moment of the raster, N and N m."""
     arm = AROUND * max(map(abs, prism.levers.values()))
     if arm == 0.0:
@@ -86,8 +91,9 @@ def _extent(prism: Guide, load: tuple[float, float]) -> tuple[float, float]:
     return (force, arm * force) if force > 0.0 else (1.0, arm)
 
 
-def _raster(problems: Loads, extent: tuple[float, float]) -> Raster:
-    forces, moments = (np.linspace(-reach, reach, ACROSS) for reach in extent)
+def rasterised(problems: Loads, reaches: tuple[float, float]) -> Raster:
+    """Count the answers to each load of a grid up to a force (N) and a moment (N m)."""
+    forces, moments = (np.linspace(-reach, reach, ACROSS) for reach in reaches)
     counts = np.zeros((2, ACROSS, ACROSS), dtype=int)
     for row, moment in enumerate(moments):
         for column, force in enumerate(forces):
@@ -96,7 +102,7 @@ def _raster(problems: Loads, extent: tuple[float, float]) -> Raster:
     return Raster(forces, moments, *counts)
 
 
-def _checked(raster: Raster, sectors: Sequence[Sector]) -> dict[str, int]:
+def compared(raster: Raster, sectors: Sequence[Sector]) -> dict[str, int]:
     """Count the loads of a raster that are off the rays, and those at which the sectors differ."""
     first = sectors[0].start
     angles = np.arctan2(raster.moments[:, None], raster.forces[None, :])

@@ -1,0 +1,1 @@
+"""Algorithms that find which supports are loaded, side by side on trains of prisms."""

@@ -1,0 +1,143 @@
+"""What every algorithm finds of trains of prisms, and what it costs."""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from daesolve.complementarity.answers import Answer
+from daesolve.complementarity.branching import branch_and_bound, linear_programme
+from daesolve.complementarity.enumeration import enumerate_variants
+from daesolve.complementarity.homotopy import homotopy
+from daesolve.complementarity.horizontal import HorizontalComplementarity
+from daesolve.complementarity.lemke import lemke
+from daesolve.complementarity.newton import newton
+from tests.reference.prism_trains import is_one_of, reactions_of_all_variants, trains
+
+REPEATS = 3
+
+
+@dataclass(frozen=True)
+class Found:
+    """What an algorithm tells of a problem: reactions, and whether there are no others."""
+
+    reactions: tuple[np.ndarray, ...]
+    complete: bool = False
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """An algorithm on the members of one number of pairs.
+
+    Attributes
+    ----------
+    method, pairs, unique
+        What was measured: whether each load of the members has exactly one answer.
+    members, solvable
+        How many there are, and how many have an answer.
+    found
+        Of how many of these one was found.
+    wrong
+        Of how many something was told that is not true: reactions that are no answer, or that
+        there are no others.
+    complete
+        Of how many all answers, or that there is none, were found and known to be all.
+    milliseconds
+        Of the processor: the median over members of the best of some repeats.
+    """
+
+    method: str
+    pairs: int
+    unique: bool
+    members: int
+    solvable: int
+    found: int
+    wrong: int
+    complete: int
+    milliseconds: float
+
+
+def _one(answer: Answer | None) -> Found:
+    return Found(() if answer is None else (answer.reactions,))
+
+
+def _enumeration(problem: HorizontalComplementarity) -> Found:
+    return Found(tuple(answer.reactions for answer in enumerate_variants(problem)), True)
+
+
+def _search(problem: HorizontalComplementarity) -> Found:
+    answers, complete = branch_and_bound(problem, all=True)
+    return Found(tuple(answer.reactions for answer in answers), complete)
+
+
+def _first_of_search(problem: HorizontalComplementarity) -> Found:
+    answers, complete = branch_and_bound(problem)
+    return Found(tuple(answer.reactions for answer in answers), complete and not answers)
+
+
+def _programme(problem: HorizontalComplementarity) -> Found:
+    found = linear_programme(problem)
+    if found is None:
+        return Found((), True)
+    return Found((found.second - found.first,) if found.complementary else ())
+
+
+METHODS: dict[str, Callable[[HorizontalComplementarity], Found]] = {
+    "enumeration": _enumeration,
+    "branch and bound, all": _search,
+    "branch and bound, one": _first_of_search,
+    "Newton": lambda problem: _one(newton(problem)),
+    "Lemke": lambda problem: _one(lemke(problem)),
+    "homotopy": lambda problem: _one(homotopy(problem).answer),
+    "linear programme": _programme,
+}
+
+
+def measured(
+    pairs: int, *, unique: bool, members: int, methods: Sequence[str]
+) -> list[Measurement]:
+    """Run algorithms on the same trains."""
+    problems = list(itertools.islice(trains(pairs, unique=unique), members))
+    truths = [reactions_of_all_variants(problem) for problem in problems]
+    solvable = sum(bool(truth) for truth in truths)
+    results = []
+    for name in methods:
+        told = [_timed(METHODS[name], problem) for problem in problems]
+        outcomes = list(zip(told, truths, strict=True))
+        results.append(
+            Measurement(
+                method=name,
+                pairs=pairs,
+                unique=unique,
+                members=members,
+                solvable=solvable,
+                found=sum(bool(found.reactions) for (found, _), _ in outcomes),
+                wrong=sum(not _is_true(found, truth) for (found, _), truth in outcomes),
+                complete=sum(found.complete for (found, _), _ in outcomes),
+                milliseconds=1e3 * statistics.median(seconds for (_, seconds), _ in outcomes),
+            )
+        )
+    return results
+
+
+def _timed(
+    method: Callable[[HorizontalComplementarity], Found], problem: HorizontalComplementarity
+) -> tuple[Found, float]:
+    spent = []
+    for _ in range(REPEATS):
+        fresh = replace(problem)  # keeps nothing of what was worked out before
+        begin = time.process_time()
+        found = method(fresh)
+        spent.append(time.process_time() - begin)
+    return found, min(spent)
+
+
+def _is_true(found: Found, truth: list[np.ndarray]) -> bool:
+    if found.complete and len(found.reactions) != len(truth):
+        return False
+    return all(is_one_of(reactions, truth) for reactions in found.reactions)

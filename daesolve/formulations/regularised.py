@@ -1,0 +1,111 @@
+"""Regularised friction: the slip V counts as V / sqrt(V^2 + speed^2).
+
+Friction then fades out below that speed. Nothing is ever at rest: a body creeps under any load,
+however small, with a speed in proportion to that of the regularisation. What slides freely and fast
+is hardly changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import casadi as ca
+
+from daesolve.dynamics import Dynamics
+from daesolve.elimination import EliminationPlan
+from daesolve.errors import OutOfRangeError, UnsupportedError, is_number
+from daesolve.formulations.feedback import Feedback
+from daesolve.formulations.problem import Formulation, OdeProblem
+from daesolve.formulations.rates import Rate, Rates, check_rates
+from daesolve.friction.guides import AT_REST, SLOW, SMOOTHING, Guides
+
+
+@dataclass(frozen=True)
+class Regularised(Formulation):
+    """Feedback, with the friction of supports faded out at low speed.
+
+    Parameters
+    ----------
+    speed
+        The slip below which friction fades, m/s. The equations become as stiff as friction over
+        mass and this speed.
+    rate, rates
+        As in `Feedback`.
+    """
+
+    speed: float = 1e-3
+    rate: Rate = None
+    rates: Rates = field(default_factory=dict)
+    name = "regularised"
+
+    def __post_init__(self) -> None:
+        if not is_number(self.speed) or self.speed <= 0.0:
+            raise OutOfRangeError(
+                f"regularised: speed is {self.speed!r}, but must be a number > 0, in m/s"
+            )
+        check_rates(self.rate, self.rates)
+
+    @property
+    def title(self) -> str:
+        """Its name and the speed."""
+        return f"{self.name}:{float(self.speed)!r}"
+
+    @property
+    def shape(self) -> tuple[str, ...]:
+        """Its name: the speed is a value of the run."""
+        return (self.name,)
+
+    def chosen_rates(self, dynamics: Dynamics, default: float) -> dict[str, float | None]:
+        """Return the rate of each goal, as `Feedback` does."""
+        return Feedback(self.rate, self.rates).chosen_rates(dynamics, default)
+
+    def problem(
+        self,
+        dynamics: Dynamics,
+        plan: EliminationPlan,
+        conserved: Mapping[str, bool],
+        rates: Mapping[str, float | None],
+    ) -> OdeProblem:
+        """Build the functions; see `Formulation.problem`.
+
+        Raises
+        ------
+        UnsupportedError
+            The system has no pairs of supports, whose friction it is about.
+        """
+        if dynamics.guides is None:
+            raise UnsupportedError(
+                "regularised is about the friction of pairs of supports, and here are none; take "
+                "feedback"
+            )
+        smooth = _smoothed(dynamics, dynamics.guides)
+        return replace(Feedback().problem(smooth, plan, conserved, rates), stiff=True)
+
+
+def _smoothed(dynamics: Dynamics, guides: Guides) -> Dynamics:
+    """Return the equations without a stop, and with smooth senses of slip in the plane."""
+    planar = [support for support in guides.rubbing if support.sense is not None]
+    senses = ca.vertcat(ca.SX(0, 1), *[support.sense for support in planar])
+    smooth = ca.vertcat(
+        ca.SX(0, 1),
+        *[s.slip / ca.sqrt(s.slip**2 + guides.values[SMOOTHING] ** 2) for s in planar],
+    )
+
+    def written(expression: ca.SX) -> ca.SX:
+        return ca.substitute(expression, senses, smooth)
+
+    never = {AT_REST, SLOW}
+    return replace(
+        dynamics,
+        influence=written(dynamics.influence),
+        events=tuple(
+            replace(event, guard=ca.SX.ones(event.count, 1))
+            if event.name in never
+            else replace(event, guard=written(event.guards))
+            for event in dynamics.events
+        ),
+        outputs={name: written(value) for name, value in dynamics.outputs.items()},
+        recovered={name: written(value) for name, value in dynamics.recovered.items()},
+        meters={name: (written(power), unit) for name, (power, unit) in dynamics.meters.items()},
+    )

@@ -1,0 +1,55 @@
+"""A body that slides on three pairs of pads between two planes, and comes to rest.
+
+Its mass centre has the coordinates (x, y), it turns by phi about the vertical. Three pairs of round
+pads hold it, each with a small play, so that of each pair either the upper pad (p = 1) is loaded or
+the lower one (p = 2); N_k is the reaction of a pair, positive where the lower one is. P and M are
+loads about the mass centre in fixed axes. With the pads' centres at (a, b, h) in axes of the body,
+their velocities V_k, A_k and B_k the turned a and b, and c_k = h f' / |V_k|, each choice of loaded
+pads has equations of its own,
+
+    m x'' = P_x - sum |N_k| f' V_kx / |V_k|,    m y'' = P_y - sum |N_k| f' V_ky / |V_k|,
+    0 = P_z + sum N_k,
+    -J_xz phi'' + J_yz phi'^2 = M_x + sum (N_k B_k + |N_k| c_k V_ky),
+    -J_yz phi'' - J_xz phi'^2 = M_y - sum (N_k A_k + |N_k| c_k V_kx),
+    J phi'' = M_z + sum |N_k| (f' (V_kx B_k - V_ky A_k) / |V_k| - r_s f'' sgn phi'),
+
+and agrees with the signs of N_k that it assumes. The products of inertia turn with the body. A pad
+of radius r_s presses with cos^n(pi r / 2 r_s), n the `pressure_exponent`; f' and f'' are its
+friction against sliding and against turning, functions of |V_k| / (r_s |phi'|).
+
+V. V. Nikolskii, Yu. P. Smirnov: On the forms of the equations of dynamics of a system with dry
+friction, section 4.
+
+Here the body is posed with all six coordinates and is kept level by the pads' reactions; no
+equation above is written down. `models` has the system, `pads` what the pads do in a run,
+`questions` what can be asked besides the motion, `pictures` the figures and the drawing.
+"""
+
+from __future__ import annotations
+
+import daesolve as ds
+from daesolve_problems.three_supports.models import PRESSURES, body
+from daesolve_problems.three_supports.pictures import FIGURES, drawing
+from daesolve_problems.three_supports.questions import held
+
+problem = ds.Problem(
+    "three-supports",
+    title="A body that slides on three pairs of pads to rest",
+    models={"body": body},
+    structure={"pressure_exponent": ds.choice(**PRESSURES)},
+    sources=[
+        "V. V. Nikolskii, Yu. P. Smirnov, On the forms of the equations of dynamics of a "
+        "system with dry friction, section 4",
+    ],
+    analyses={"stiction": held},
+    figures=FIGURES,
+    drawing=drawing,
+    cases=[
+        ds.Case(
+            "reference",
+            start={"x": 0.0, "y": 0.0, "phi": 0.3, "x_dot": 1.2, "y_dot": 0.5, "phi_dot": 9.0},
+            until=2.0,
+            note="other pads are loaded four times before it comes to rest after 0.825 s",
+        ),
+    ],
+)
