@@ -146,14 +146,17 @@ class UndeterminedMotionError(RedundantConstraintsError):
 
 
 class VariantError(DaesolveError, ValueError):
-    """Supports that cannot be told to be loaded in one way; `solution` has what was found."""
+    """Supports that cannot be told to be loaded in one way.
+
+    `solution` has what was found there, and `run` what there is of a run that ended so.
+    """
 
     event = "no_variant"
     """What a run that ends there writes down."""
 
-    def __init__(self, message: str, solution: object = None) -> None:
+    def __init__(self, message: str, solution: object = None, run: object = None) -> None:
         super().__init__(message)
-        self.solution = solution
+        self.solution, self.run = solution, run
 
 
 class NoValidVariant(VariantError):  # noqa: N818
@@ -188,6 +191,23 @@ class JamEvent(VariantError):  # noqa: N818
 
 class FrictionlessIllPosed(VariantError):  # noqa: N818
     """The supports do not hold the body, even where nothing rubs."""
+
+    event = "frictionless_ill_posed"
+
+
+VARIANT_ERRORS: dict[str, type[VariantError]] = {
+    kind.event: kind
+    for kind in (
+        VariantError,
+        NoValidVariant,
+        AmbiguousVariant,
+        UnphysicalVariant,
+        BranchLost,
+        JamEvent,
+        FrictionlessIllPosed,
+    )
+}
+"""By the event that ends a run."""
 
 
 def is_number(value: object) -> TypeGuard[float]:

@@ -48,7 +48,7 @@ from daesolve.rank import (
 from daesolve.rates import automatic_rate, stiffness_warning
 from daesolve.redundancy import check_weights, friction_on_redundant
 from daesolve.request import DEFAULT_RATE, RankLoss, Redundant, Request, check_request
-from daesolve.setting_out import set_out
+from daesolve.setting_out import SettingOut, set_out
 from daesolve.sizes import (
     Probe,
     floors,
@@ -161,7 +161,10 @@ def prepare(system: System, request: Request) -> Prepared:
         check_pair(formulation, request.solver)
     rates = formulation.chosen_rates(dynamics, request.default_rate)
     start, values = starting_point(dynamics, request)
-    start, values, resting = _begun(dynamics, formulation, start, values, request, notes)
+    begun = _begun(dynamics, formulation, start, values, request)
+    if begun is not None:
+        start, values = replace(start, state=begun.state), {**values, **begun.values}
+        notes.extend(begun.notes)
     parameters = {name: values[name] for name in dynamics.ranges}
     samples = _samples(dynamics, values, start, request)
     system, surplus, proximal = _check_rank(
@@ -214,7 +217,7 @@ def prepare(system: System, request: Request) -> Prepared:
         start,
         probe,
         request.start_time,
-        request.scales,
+        _own_scales(dynamics, begun, request.scales),
     )
     transitions = _transitions(dynamics, plan, problem, scaling, request.variant_policy)
     if transitions is not None:
@@ -245,7 +248,7 @@ def prepare(system: System, request: Request) -> Prepared:
         surplus=_without_grip(problem, samples, numbers, surplus),
         compilation=compilation,
         transitions=transitions,
-        resting=resting,
+        resting=begun is not None and begun.resting,
         path=probe.path,
         mean_step=probe.mean_step,
         notes=tuple(notes),
@@ -276,16 +279,23 @@ def _begun(
     start: Start,
     values: dict[str, float],
     request: Request,
-    notes: list[str],
-) -> tuple[Start, dict[str, float], bool]:
+) -> SettingOut | None:
     """Choose the loaded supports of guides at the start; tell whether friction holds the body."""
     if dynamics.guides is None:
-        return start, values, False
+        return None
     if isinstance(formulation, Regularised):
         values |= {SMOOTHING: float(formulation.speed)}
-    begun = set_out(dynamics, values, start.state, request)
-    notes.extend(begun.notes)
-    return replace(start, state=begun.state), values | begun.values, begun.resting
+    return set_out(dynamics, values, start.state, request)
+
+
+def _own_scales(
+    dynamics: Dynamics, begun: SettingOut | None, scales: Mapping[str, float]
+) -> dict[str, float]:
+    """Return the scales asked for, and that of the energy of a body that stays at rest."""
+    if begun is None or not begun.resting:
+        return dict(scales)
+    energies = [row.name for row in dynamics.invariants if row.automatic]
+    return {**dict.fromkeys(energies, begun.energy or 1.0), **scales}
 
 
 def _leaves_the_rate(formulation: Formulation, request: Request) -> bool:

@@ -34,6 +34,8 @@ class SettingOut:
         (nx,) the state, with a velocity where the body begins to slide from rest.
     resting
         Whether it stays at rest.
+    energy
+        The kinetic energy that it has or would reach, J.
     notes
         What was chosen, in words.
     """
@@ -41,6 +43,7 @@ class SettingOut:
     values: Mapping[str, float]
     state: np.ndarray
     resting: bool
+    energy: float
     notes: tuple[str, ...]
 
 
@@ -89,4 +92,4 @@ def set_out(
     assert chosen is not None
     kinetic = max(0.5 * float(x[split:] @ here.mass @ x[split:]), 0.5 * reached**2)
     found = {**here.values, SLOW_ENERGY: SLOW * kinetic}
-    return SettingOut(with_variant(found, chosen), x, resting, tuple(notes))
+    return SettingOut(with_variant(found, chosen), x, resting, kinetic, tuple(notes))

@@ -310,12 +310,16 @@ def scales(
 
 
 def _typical(dynamics: Dynamics, states: np.ndarray) -> np.ndarray:
-    """Return the sizes of states, none of them far below that of others with the same unit."""
+    """Return the sizes of states, none of them far below that of others with the same unit.
+
+    Where all states of a unit are zero, it is one of that unit.
+    """
     units = np.array([str(unit) for unit in dynamics.labels.state_units])
     sizes = np.maximum(states[: len(units)], NOTHING)
     for unit in set(units):
         same = units == unit
-        sizes[same] = np.maximum(sizes[same], SMALLEST * np.max(sizes[same]))
+        largest = float(np.max(sizes[same]))
+        sizes[same] = np.maximum(sizes[same], SMALLEST * largest if largest > NOTHING else 1.0)
     return sizes
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from daesolve.archive import located, refuse_full
-from daesolve.errors import DegenerateConstraintError, OutOfRangeError
+from daesolve.errors import VARIANT_ERRORS, DegenerateConstraintError, OutOfRangeError
 from daesolve.formulations import Formulation
 from daesolve.preparation import prepare
 from daesolve.request import DEFAULT_RATE, RankLoss, Redundant, Request
@@ -115,7 +115,8 @@ def solve(
         The request cannot be run; see `daesolve.errors`. What fails during the run does not
         raise: it is the trajectory's `outcome` and `message`.
     VariantError
-        No choice of the loaded supports is an answer at the start, by its kind.
+        By its kind: no choice of the loaded supports is an answer at the start; or, with
+        rank_loss = "raise", on the way, and what there is of the run is the error's `run`.
     DegenerateConstraintError
         With rank_loss = "raise", the run ended as `degenerate`; what there is of it is the error's
         `run`.
@@ -157,5 +158,8 @@ def solve(
 def _told(run: Trajectory, rank_loss: RankLoss) -> Trajectory:
     """Return a run, or raise where that is asked for."""
     if rank_loss == "raise" and run.outcome is Outcome.DEGENERATE:
+        last = run.events[-1].name if run.events else ""
+        if last in VARIANT_ERRORS:
+            raise VARIANT_ERRORS[last](run.message, run=run)
         raise DegenerateConstraintError(run.message, run)
     return run

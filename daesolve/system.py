@@ -450,7 +450,8 @@ def _guided(system: MechanicalSystem, guides: Guides) -> MechanicalSystem:
     force = _column("the force", system.force, _force_names(system), "force")
     v = system.v.vector
     kinetic = system.kinetic
-    if system.mass_matrix is not None:
+    if kinetic is None:
+        assert system.mass_matrix is not None
         kinetic = ca.dot(v, system.mass_matrix @ v) / 2
     return replace(
         system,
@@ -458,7 +459,7 @@ def _guided(system: MechanicalSystem, guides: Guides) -> MechanicalSystem:
         reactions=system.reactions.joined(guides.reactions),
         discrete=system.discrete.joined(guides.values),
         force=force + guides.force,
-        events=(*system.events, *guide_events(guides, ca.SX(kinetic))),
+        events=(*system.events, *guide_events(guides, as_scalar("the kinetic energy", kinetic))),
         meters={**system.meters, FRICTION_WORK: (guides.power(v), "J")},
     )
 

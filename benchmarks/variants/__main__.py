@@ -1,7 +1,7 @@
 """How often algorithms find the loaded supports of trains of prisms, and what that costs.
 
 Every algorithm gets the same members of a seeded family (tests/reference/prism_trains.py): those
-for which each load has exactly one answer, and those for which some loads have none or several.
+for which friction changes no determinant's sign, so that each load has one answer, and others.
 Milliseconds are those of the processor (one thread works at a time), medians over the members.
 
     python -m benchmarks.variants [--pairs M]... [--members N] [--method NAME]... [--json FILE]
@@ -22,8 +22,8 @@ from .measuring import METHODS, Measurement, measured
 PAIRS = (2, 4, 8, 12, 16)
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 TITLES = {
-    True: "Each load has exactly one answer",
-    False: "Some loads have none or several",
+    True: "Friction changes no determinant's sign: each load has exactly one answer",
+    False: "Friction changes some determinant's sign: loads may have no answer, or several",
 }
 
 
@@ -46,7 +46,7 @@ def _all(pairs: Sequence[int], members: int, methods: Sequence[str]) -> list[Mea
     found: list[Measurement] = []
     for unique in (True, False):
         for count in pairs:
-            print(f"{count} pairs, {TITLES[unique].lower()} ...", file=sys.stderr, flush=True)
+            print(f"{count} pairs; {TITLES[unique]} ...", file=sys.stderr, flush=True)
             found += measured(count, unique=unique, members=members, methods=methods)
     return found
 

@@ -130,6 +130,7 @@ def run(
         except DegenerateConstraintError as error:
             trajectory = cast(Trajectory, error.run)
         except VariantError as error:
+            trajectory = cast(Trajectory | None, error.run)
             never = reporting.never_begun(bound.identity(), bound.case.start_time, error)
     if trajectory is None:
         assert never is not None

@@ -18,7 +18,7 @@ from daesolve.errors import OutOfRangeError, UnsupportedError, is_number
 from daesolve.formulations.feedback import Feedback
 from daesolve.formulations.problem import Formulation, OdeProblem
 from daesolve.formulations.rates import Rate, Rates, check_rates
-from daesolve.friction.guides import AT_REST, SLOW, SMOOTHING, Guides
+from daesolve.friction.guides import AT_REST, SLOW, Guides
 
 
 @dataclass(frozen=True)
@@ -85,12 +85,13 @@ class Regularised(Formulation):
 
 def _smoothed(dynamics: Dynamics, guides: Guides) -> Dynamics:
     """Return the equations without a stop, and with smooth senses of slip in the plane."""
-    planar = [support for support in guides.rubbing if support.sense is not None]
-    senses = ca.vertcat(ca.SX(0, 1), *[support.sense for support in planar])
-    smooth = ca.vertcat(
-        ca.SX(0, 1),
-        *[s.slip / ca.sqrt(s.slip**2 + guides.values[SMOOTHING] ** 2) for s in planar],
-    )
+    faded = [
+        (s.sense, s.slip / ca.sqrt(s.slip**2 + guides.smoothing**2))
+        for s in guides.rubbing
+        if s.sense is not None
+    ]
+    senses = ca.vertcat(ca.SX(0, 1), *[sense for sense, _ in faded])
+    smooth = ca.vertcat(ca.SX(0, 1), *[slip for _, slip in faded])
 
     def written(expression: ca.SX) -> ca.SX:
         return ca.substitute(expression, senses, smooth)

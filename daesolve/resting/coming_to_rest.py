@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any
 
 import numpy as np
 from scipy.integrate import DOP853
-from scipy.optimize import brentq
 
 from daesolve.errors import BranchLost, OutOfRangeError, VariantError, is_number
-from daesolve.results import StepBlock
+from daesolve.resting.roots import root
 from daesolve.resting.scaled_time import LEAST, ScaledTime, SlidingMotion
+from daesolve.results import StepBlock
 
 EPSILON = float(np.finfo(float).eps)
 STRICTER = 0.01
@@ -22,6 +23,9 @@ LOOKS = 4
 FASTER = float(np.e)
 """Times the speed with which the motion entered, beyond which it is not about to stop."""
 MOST_STEPS = 20000
+
+Within = Callable[[float], np.ndarray]
+"""How far a step has come in tau -> the scaled state there, by the method's interpolant."""
 
 
 class RestStatus(Enum):
@@ -200,7 +204,8 @@ class _Phase:
 
     def _stepper(self, start: np.ndarray, end: float, first: float | None = None) -> DOP853:
         rtol = max(STRICTER * self.tolerance, 100 * EPSILON)
-        return DOP853(self._rate, 0.0, start, end, rtol=rtol, atol=self.atol, first_step=first)
+        options: dict[str, Any] = {"rtol": rtol, "atol": self.atol, "first_step": first}
+        return DOP853(self._rate, 0.0, start, end, **options)
 
     def _advance(self, start: np.ndarray, span: float) -> np.ndarray:
         """Return the scaled state a part of a step later, to the method's own order."""
@@ -219,8 +224,8 @@ class _Phase:
             message = stepper.step()
             if stepper.status == "failed" or not np.all(np.isfinite(stepper.y)):
                 return RestStatus.FAILED, _failure(self.scaled.time(before), message)
-            dense = stepper.dense_output()
-            span, guard = self._crossing(before, stepper.t - origin, lambda h: dense(origin + h))
+            dense = _within(stepper, origin)
+            span, guard = self._crossing(before, stepper.t - origin, dense)
             if guard is None:
                 stepper.y = self.scaled.projected(stepper.y, self.values)
                 stepper.f = self._rate(0.0, stepper.y)
@@ -228,7 +233,7 @@ class _Phase:
             else:
                 self.here = self._advance(before, span)
                 self.derivative = self._rate(0.0, self.here)
-            if self._passes_until(before, span, lambda h: dense(origin + h)):
+            if self._passes_until(before, span, dense):
                 return RestStatus.REACHED, ""
             self.steps.append(self.here)
             if guard is not None:
@@ -261,9 +266,7 @@ class _Phase:
 
     # -- guards -------------------------------------------------------------------------------
 
-    def _crossing(
-        self, before: np.ndarray, span: float, dense: Callable[[float], np.ndarray]
-    ) -> tuple[float, int | None]:
+    def _crossing(self, before: np.ndarray, span: float, dense: Within) -> tuple[float, int | None]:
         """Return how far the step goes until the first guard passes zero, and which; else None."""
         looks = np.linspace(0.0, span, LOOKS + 1)
         table = np.array([self.scaled.guards(dense(h), self.values) for h in looks])
@@ -289,7 +292,7 @@ class _Phase:
         if min(ends) > 0.0 or max(ends) < 0.0:
             # The interpolant passes zero within rounding of where the motion does.
             return left if abs(ends[0]) < abs(ends[1]) else right
-        return float(brentq(value, left, right, xtol=EPSILON * right, rtol=4 * EPSILON))
+        return root(value, left, right)
 
     def _switch(self, guard: int, *, instantly: bool) -> None:
         """Go on with other values; `instantly` where the guard was negative from the start."""
@@ -307,9 +310,7 @@ class _Phase:
 
     # -- what is given back -------------------------------------------------------------------
 
-    def _passes_until(
-        self, before: np.ndarray, span: float, dense: Callable[[float], np.ndarray]
-    ) -> bool:
+    def _passes_until(self, before: np.ndarray, span: float, dense: Within) -> bool:
         """Take the samples within a step; end the step at the end of the time."""
 
         def at(moment: float) -> np.ndarray:
@@ -330,16 +331,14 @@ class _Phase:
                 break
             self.samples.append(self.scaled.state(at(moment)))
 
-    def _at(
-        self, moment: float, before: np.ndarray, span: float, dense: Callable[[float], np.ndarray]
-    ) -> np.ndarray:
+    def _at(self, moment: float, before: np.ndarray, span: float, dense: Within) -> np.ndarray:
         """Return the scaled state at a time within a step."""
         wanted = moment - self.scaled.start_time
         if wanted <= before[-1]:
             return before
         if wanted >= dense(span)[-1]:
             return self._advance(before, span)
-        part = float(brentq(lambda h: dense(h)[-1] - wanted, 0.0, span, xtol=1e-14 * span))
+        part = root(lambda h: dense(h)[-1] - wanted, 0.0, span)
         found = self._advance(before, part)
         missed = wanted - found[-1]
         if abs(missed) > 4 * EPSILON * wanted:
@@ -384,6 +383,11 @@ class _Phase:
             message,
             self.evaluations,
         )
+
+
+def _within(stepper: DOP853, origin: float) -> Within:
+    interpolant = stepper.dense_output()
+    return lambda span: np.asarray(interpolant(origin + span))
 
 
 def _failure(time: float, message: str | None) -> str:

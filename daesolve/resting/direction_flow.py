@@ -136,8 +136,8 @@ class RestingBody:
 
 
 def _orthogonal(columns: np.ndarray, mass: np.ndarray) -> np.ndarray:
-    """Return columns of the same span, of unit length and orthogonal in the metric of the masses."""
-    return solve_triangular(cholesky(columns.T @ mass @ columns), columns.T, trans="T").T
+    """Return columns of the same span, orthogonal and of unit length in the metric of masses."""
+    return solve_triangular(cholesky(columns.T @ mass @ columns).T, columns.T, lower=True).T
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,7 +163,7 @@ class Attractor:
 
 
 class Branch:
-    """Chooses the loaded supports: by the branch that is followed, by that from no friction else."""
+    """Chooses the loaded supports: by the branch that is followed, if any."""
 
     def __init__(self) -> None:
         self.variant: Variant | None = None
@@ -258,7 +258,7 @@ def _followed(field: _Field, start: np.ndarray) -> tuple[np.ndarray, bool]:
             found, away = _limit(field, here)
             if found is not None and away is None:
                 return found, True
-            if found is not None:
+            if found is not None and away is not None:
                 stepper, near, left = _stepper(field, found + NUDGE * away), NEAR, found
         stepper.step()
         here = stepper.y / np.linalg.norm(stepper.y)
@@ -290,10 +290,7 @@ def _limit(field: _Field, start: np.ndarray) -> tuple[np.ndarray | None, np.ndar
     gradient = _gradient(balance, here)
     for _ in range(NEWTON_STEPS):
         if np.linalg.norm(value) <= SETTLED:
-            values, vectors = np.linalg.eig(_gradient(balance, here))
-            fastest = int(np.argmax(values.real))
-            away = vectors[:, fastest].real
-            return here, away / np.linalg.norm(away) if values[fastest].real > 0.0 else None
+            return here, _away(_gradient(balance, here))
         step = -np.linalg.lstsq(gradient, value)[0]
         here, before = here + step, value
         if np.linalg.norm(here - start) > FAR:
@@ -301,6 +298,14 @@ def _limit(field: _Field, start: np.ndarray) -> tuple[np.ndarray | None, np.ndar
         value = balance(here)
         gradient += np.outer(value - before - gradient @ step, step) / (step @ step)
     return None, None
+
+
+def _away(gradient: np.ndarray) -> np.ndarray | None:
+    """Return the direction in which the flow leaves a limit fastest, None where it does not."""
+    values, vectors = np.linalg.eig(gradient)
+    fastest = int(np.argmax(np.real(values)))
+    away = np.real(vectors[:, fastest])
+    return away / np.linalg.norm(away) if np.real(values)[fastest] > 0.0 else None
 
 
 def _gradient(function: Callable[[np.ndarray], np.ndarray], at: np.ndarray) -> np.ndarray:

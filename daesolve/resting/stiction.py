@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.optimize import brentq
 
 from daesolve.complementarity.answers import Answer
 from daesolve.complementarity.horizontal import Variant
@@ -17,7 +16,9 @@ from daesolve.resting.direction_flow import (
     RestingBody,
     attraction,
     attractor_from,
+    starts,
 )
+from daesolve.resting.roots import root
 from daesolve.resting.yielding import YieldingBody
 from daesolve.starting import check_system, parameter_values
 from daesolve.system import MechanicalSystem
@@ -26,7 +27,7 @@ from daesolve.variants import VariantProblem
 SAME_GROWTH = 1e-8
 """Of the size of accelerations, a growth that counts as none at a limit that was found."""
 LIMIT_ERROR = 1e-12
-"""Of the interval that is searched, and relative."""
+"""Of the interval that is searched."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,7 +246,9 @@ def _sides(
     """Return the value at which the body is held, and that at which it slides."""
     if len(between) != 2 or not all(map(is_number, between)) or between[0] == between[1]:
         raise OutOfRangeError(f"between must be two different numbers, not {between!r}")
-    growths = [_growth(body(value)) for value in between]
+    growths = [attractor_from(one, starts(one)[0]).growth for one in map(body, between)]
+    if (growths[0] > 0.0) == (growths[1] > 0.0):
+        growths = [attraction(body(value)).strongest.growth for value in between]
     if (growths[0] > 0.0) == (growths[1] > 0.0):
         what = "slides" if growths[0] > 0.0 else "stays at rest"
         raise OutOfRangeError(
@@ -254,10 +257,6 @@ def _sides(
         )
     low, high = float(between[0]), float(between[1])
     return (high, low) if growths[0] > 0.0 else (low, high)
-
-
-def _growth(body: RestingBody) -> float:
-    return attraction(body).strongest.growth
 
 
 def _zero(
@@ -271,9 +270,9 @@ def _zero(
         here = attractor_from(body(value), here.direction)
         return here.growth
 
-    span = abs(between[1] - between[0])
+    error = LIMIT_ERROR * abs(between[1] - between[0])
     # From the sliding end, so that the direction is followed from where it is known.
-    value = float(brentq(growth, between[1], between[0], xtol=LIMIT_ERROR * span, rtol=LIMIT_ERROR))
+    value = root(growth, between[1], between[0], error)
     return value, attractor_from(body(value), here.direction)
 
 

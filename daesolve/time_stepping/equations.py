@@ -17,10 +17,12 @@ import casadi as ca
 import numpy as np
 
 from daesolve.complementarity.horizontal import HorizontalComplementarity
+from daesolve.consistency import check_named
 from daesolve.errors import PosingError, UnsupportedError
 from daesolve.friction.guides import SHARP, SMOOTHING, Rubbing
 from daesolve.friction.supports import Support
 from daesolve.goals import Invariant
+from daesolve.starting import parameter_values
 from daesolve.system import MechanicalSystem
 from daesolve.translation import function_of
 
@@ -49,22 +51,27 @@ class StepEquations:
     ----------
     system
         With two-sided pairs of supports.
-    values
-        The parameters by name; the defaults where absent.
+    parameters
+        Values in place of the defaults.
 
     Raises
     ------
     PosingError, UnsupportedError
         It has no pairs of supports, or something that time steps cannot do.
+    OutOfRangeError, UnknownNameError
+        A parameter cannot be.
     """
 
-    def __init__(self, system: MechanicalSystem, values: Mapping[str, float]) -> None:
+    def __init__(
+        self, system: MechanicalSystem, parameters: Mapping[str, float] | None = None
+    ) -> None:
         _check(system)
         self.system, self.dynamics = system, system.dynamics
         assert self.dynamics.guides is not None
         self.guides = self.dynamics.guides
         self.names = self.guides.reactions.names
-        self.numbers = self.dynamics.value_vector(values)
+        given = check_named("parameters", parameters)
+        self.numbers = self.dynamics.value_vector(parameter_values(self.dynamics, given))
         self._place = list(self.dynamics.values).index(SMOOTHING)
 
     def energy(self, time: float, x: np.ndarray) -> float:
@@ -189,8 +196,9 @@ class StepEquations:
     @cached_property
     def _energy(self) -> ca.Function:
         assert self.dynamics.kinetic is not None
-        total = self.dynamics.kinetic + ca.SX(self.system.potential)
-        return self._function("energy", {"energy": total})
+        named = self.system.auxiliaries
+        potential = ca.substitute(ca.SX(self.system.potential), named.vector, named.meanings)
+        return self._function("energy", {"energy": self.dynamics.kinetic + potential})
 
     @cached_property
     def _rates(self) -> ca.Function:

@@ -10,10 +10,10 @@ import numpy as np
 
 from daesolve.consistency import check_named, consistent_state
 from daesolve.errors import OutOfRangeError, VariantError, is_number, unknown_name
-from daesolve.starting import parameter_values
+from daesolve.friction.guides import SHARP
 from daesolve.system import MechanicalSystem
 from daesolve.time_stepping.equations import StepEquations
-from daesolve.time_stepping.step import RESTING, Stepped, take_step
+from daesolve.time_stepping.step import Stepped, take_step
 
 MOST_STEPS = 10_000_000
 """More steps than this are refused: their results would not fit."""
@@ -128,8 +128,7 @@ def moreau(
         raise OutOfRangeError(
             f"{until / step:.3g} steps are more than {MOST_STEPS:.0e}: choose a longer step"
         )
-    given = check_named("parameters", parameters)
-    equations = StepEquations(system, parameter_values(system.dynamics, given))
+    equations = StepEquations(system, parameters)
     found = consistent_state(equations.dynamics, equations.numbers, check_named("start", start))
     times = np.linspace(0.0, until, max(int(np.ceil(until / step * (1.0 - 1e-12))), 1) + 1)
     return _march(equations, found.state, times)
@@ -174,7 +173,7 @@ def _result(
     impulses = np.array([taken.impulses for taken in steps])
     loaded = np.where(impulses > 0.0, 2, np.where(impulses < 0.0, 1, 0))
     slipping = np.array([taken.slipping for taken in steps])
-    rubbing = equations.speeds(times[0], states[0]) > RESTING
+    rubbing = equations.speeds(times[0], states[0]) > 1e3 * SHARP
     sliding = [np.any(np.where(loaded[0] == 2, *rubbing[::-1])), *np.any(slipping, axis=1)]
     ended = int(np.max(np.flatnonzero(sliding), initial=-1)) + 1
     names, labels = equations.names, equations.dynamics.labels

@@ -20,7 +20,6 @@ import numpy as np
 from daesolve.complementarity.answers import answer_at
 from daesolve.complementarity.policies import solve
 from daesolve.errors import BranchLost, UnphysicalVariant, VariantError
-from daesolve.friction.guides import SHARP
 from daesolve.time_stepping.equations import Balance
 from daesolve.time_stepping.iteration import (
     DEPENDENT,
@@ -35,8 +34,6 @@ SMOOTHEST, SHARPEST = 1e3, 1e-7
 """The smoothing speeds between which the path leads, over the fastest slip without friction."""
 FADING = 1e-2
 """The last one is lowered once more by this: a slip that fades to less than half is none."""
-RESTING = 1e3 * SHARP
-"""A slip that is none, m/s."""
 STRIDES = (1e-2, 0.5, 0.95)
 """By what the smoothing is lowered at once, at most; shorter strides are for sharp bends."""
 SLOWEST = 1.0 - 1e-7
@@ -116,8 +113,6 @@ def take_step(balance: Balance, last: Stepped | None = None) -> Stepped:
             return search.sliding_on(last.impulses)
         except (NotFoundError, UnphysicalVariant):
             pass
-    if search.starts_from_rest and (rest := search.from_rest()) is not None:
-        return rest
     lost: VariantError | None = None
     for stride in STRIDES:
         try:
@@ -178,21 +173,10 @@ class _Search:
             raise _lost(smooth) from None
         return self._arrived(self._lowered(start, SHARPEST * scale, stride), stride)
 
-    @property
-    def starts_from_rest(self) -> bool:
-        """Whether no support slides before the step."""
-        return bool(np.max(self.balance.speeds(self.balance.before)) <= RESTING)
-
     def from_rest(self) -> Stepped | None:
-        """Look for an end of the step at which all supports rest; None where none is found.
-
-        It is looked for where a body at rest stays there though it could slide as well, and where
-        the path on which friction sets in turns back.
-        """
+        """Look for supports that rest, where the path on which friction sets in turns back."""
         balance, point = self.balance, self.iteration.frictionless
         scale = float(np.max(balance.speeds(point.v)))
-        if scale <= NOTHING * self.iteration.fastest:
-            return None
         smoothing = SHARPEST * scale
         for share in MOBILISED:
             slow = share * SHARPEST * point.v

@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -33,8 +33,17 @@ def small_problems(draw):
     return draw(matrices), draw(matrices), draw(st.lists(NUMBERS, min_size=count, max_size=count))
 
 
-@settings(max_examples=150, derandomize=True, deadline=None)
+ZERO_BY_A_ROW_OF_ITS_OWN = (
+    [[-4, -1, 2], [-1, -3, 2], [1, 1, -1]],
+    [[3, 1, 1], [0, 1, -2], [0, 0, 0]],
+    [2, 0, 0],
+)
+"""In variant (1, 2, 2) the first reaction alone enters the last row, which has no load."""
+
+
+@settings(max_examples=100, derandomize=True, deadline=None)
 @given(small_problems())
+@example(ZERO_BY_A_ROW_OF_ITS_OWN)
 def test_answers_are_those_of_exact_arithmetic(numbers):
     exact = rational.answers(*numbers)
     expected = {tuple(reactions) for _, reactions in exact.values()}
@@ -69,13 +78,13 @@ def test_answers_do_not_depend_on_units(numbers, seed):
         np.testing.assert_allclose(one.first * left / size, other.first, rtol=1e-11)
 
 
-ENTRIES = st.floats(-1e9, 1e9, allow_subnormal=False)
+ENTRIES = st.just(0.0) | st.floats(1e-3, 1e3) | st.floats(-1e3, -1e-3)
 
 
-@settings(max_examples=100, derandomize=True, deadline=None)
+@settings(max_examples=60, derandomize=True, deadline=None)
 @given(st.integers(1, 3).flatmap(lambda m: arrays(float, (2 * m + 1, m), elements=ENTRIES)))
 def test_whatever_the_numbers_an_answer_is_one(numbers):
-    """Right signs, a residual that backward stable elimination explains, none given twice."""
+    """Right signs, a residual within rounding of equations near singular, none given twice."""
     count = numbers.shape[1]
     problem = HorizontalComplementarity(numbers[:count], numbers[count : 2 * count], numbers[-1])
     found = enumerate_variants(problem)

@@ -73,8 +73,8 @@ def test_no_load_has_no_reactions():
     assert not np.any(answer.reactions)
 
 
-def test_a_hundred_pairs_take_a_moment():
-    problem = train(50, np.random.default_rng(1), friction=0.1)
+def test_forty_pairs_take_a_moment():
+    problem = train(20, np.random.default_rng(1), friction=0.1)
     answer = lemke(problem)
     assert answer is not None
     assert np.max(np.abs(problem.residual(answer.reactions))) < 1e-11 * np.max(np.abs(problem.load))
@@ -102,7 +102,7 @@ def test_units_choose_neither_the_pivots_nor_the_answer(seed):
         np.testing.assert_allclose(there.reactions * reactions / size, here.reactions, rtol=1e-9)
 
 
-@settings(max_examples=200, derandomize=True, deadline=None)
+@settings(max_examples=100, derandomize=True, deadline=None)
 @given(st.integers(1, 4), st.integers(0, 2**32 - 1))
 def test_whatever_the_numbers_it_ends_and_tells_the_truth(count, seed):
     """Small integers: singular bases, ties and zero reactions as often as not."""

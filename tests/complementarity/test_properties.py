@@ -37,7 +37,7 @@ def random_problem(
     )
 
 
-@settings(max_examples=120, derandomize=True, deadline=None)
+@settings(max_examples=80, derandomize=True, deadline=None)
 @given(small_problems())
 def test_the_w_property_is_one_sign_of_exact_determinants(numbers):
     determinants = [determinant for determinant, _ in rational.variants(*numbers).values()]
@@ -45,7 +45,7 @@ def test_the_w_property_is_one_sign_of_exact_determinants(numbers):
     assert w_property(HorizontalComplementarity(*numbers)) is expected
 
 
-@settings(max_examples=150, derandomize=True, deadline=None)
+@settings(max_examples=80, derandomize=True, deadline=None)
 @given(small_problems(), st.lists(st.integers(-9, 9), min_size=3, max_size=3))
 def test_the_signed_count_of_answers_is_the_degree_for_every_load(numbers, load):
     """Loads on a boundary of the count are left out: a zero reaction, or a singular variant."""

@@ -69,7 +69,7 @@ def train(
 
 
 def trains(pairs: int, *, unique: bool, seed: int = 1) -> Iterator[HorizontalComplementarity]:
-    """Yield trains without end: with one answer for every load, or with loads that have not one."""
+    """Yield trains without end: those with one answer for each load, or the others."""
     generator = np.random.default_rng((seed, pairs, unique))
     for friction in itertools.cycle(FRICTION):
         member = train(pairs // 2, generator, friction)
@@ -78,12 +78,17 @@ def trains(pairs: int, *, unique: bool, seed: int = 1) -> Iterator[HorizontalCom
 
 
 def has_unique_answers(problem: HorizontalComplementarity) -> bool:
-    """Tell whether the determinants of all variants are of one sign."""
-    found = set()
+    """Tell whether the determinants of all variants have the sign that they have without friction.
+
+    Then each load has exactly one answer. All of them may change their signs together, too: then
+    each load has one answer that does not happen, and the train counts among the others.
+    """
+    normal = problem.second_normal
+    assert normal is not None
+    without = np.linalg.slogdet(normal)[0]
     for signs in _batches(problem.count):
         matrices = np.where(signs[:, None, :] > 0, problem.second, -problem.first)
-        found |= set(np.linalg.slogdet(matrices)[0])
-        if len(found) > 1:
+        if np.any(np.linalg.slogdet(matrices)[0] != without):
             return False
     return True
 

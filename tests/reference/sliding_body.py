@@ -27,8 +27,8 @@ START = np.array([0.0, 0.0, 0.3, 1.2, 0.5, 9.0, 0.0])
 """x, y, phi, their rates, and the work of friction."""
 
 STOP = 0.824838051660837
-"""s; these equations restarted wherever a centre of rotation crosses the rim of a pad, where friction
-has a term (1 - x) ln|1 - x|, and the library's own by Taylor's method: they agree to 4e-15."""
+"""s; these equations, restarted wherever a centre of rotation crosses the rim of a pad, where
+friction has a term (1 - x) ln|1 - x|, and the library's by Taylor's method agree to 4e-15."""
 PASSING = 5e-12
 """How far off a Runge-Kutta method is that passes these rims unawares."""
 

@@ -18,7 +18,7 @@ EXTENDED: Final = np.finfo(Number).nmant >= 63
 PI: Final = 4 * np.arctan(Number(1))
 COLUMNS: Final = 10
 """Of the extrapolation: it is of order 20."""
-TOLERANCE: Final = 1e-16
+TOLERANCE: Final = 1e-17
 
 
 def integrals(m: Any) -> tuple[Any, Any, Any, Any]:

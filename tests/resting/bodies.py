@@ -61,8 +61,9 @@ def three_supports(pad: Any = ds.Pad) -> ds.MechanicalSystem:
             spin=spin,
         )
 
-    names = dict(x="x", y="y", z="z", tilt_x="moment_x", tilt_y="moment_y", phi="moment_z")
-    force = {name: p[load if "_" in load else f"force_{load}"] for name, load in names.items()}
+    force = dict(
+        zip(("x", "y", "z", "tilt_x", "tilt_y", "phi"), [p[load] for load in LOADS], strict=True)
+    )
     return ds.MechanicalSystem(
         q,
         p,

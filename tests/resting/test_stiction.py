@@ -1,3 +1,5 @@
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -47,7 +49,7 @@ def by_cones(limit, load, parameter, nodes=rings, sign=1.0):
 
 
 def block(above=0.0):
-    """A block of 4 kg between rails, pushed along them at a height; supports 1 m ahead and behind."""
+    """A block of 4 kg between rails with supports 1 m ahead and behind, pushed at a height."""
     q = ds.coordinates(x="m", y="m", phi="rad")
     p = ds.parameters(push=(1.0, "N"), weight=(10.0, "N"), friction=(0.3, ""))
     supports = {
@@ -144,34 +146,28 @@ def test_on_supports_at_two_heights_it_may_slide_before_it_must(on_pads, paramet
 
 
 @pytest.mark.slow
-@settings(max_examples=12, deadline=None, derandomize=True)
-@given(
-    st.floats(-5.0, 5.0),
-    st.floats(-5.0, 5.0),
-    st.floats(-0.5, 0.5),
-    st.sampled_from([0.0, HEEL, 0.9]),
-)
-def test_it_sticks_where_tractions_can_balance_the_load(force_x, force_y, moment_z, heel):
-    load = {"force_x": force_x, "force_y": force_y, "moment_z": moment_z, "moment_y": heel}
-    load["force_z"] = WEIGHT
-    verdict = stiction(_PADS, AT, load)
-    across = ("force_x", "force_y", "moment_z")
-    steady = np.array([0.0 if name in across else load.get(name, 0.0) for name in LOADS])
-    growing = np.array([load[name] if name in across else 0.0 for name in LOADS])
-    if not growing.any():
-        assert verdict.sticks
-        return
-    found = [
-        largest_factor(patches(variant, many_rings), steady, growing)
-        for variant in np.ndindex(2, 2, 2)
-        for variant in [tuple(1 + side for side in variant)]
-    ]
-    largest = max(found[0] for found in found if found is not None)
-    if abs(largest - 1.0) > 1e-4:
+def test_it_sticks_where_tractions_can_balance_the_load(on_pads):
+    def nodes(radius):
+        return ds.pad_nodes(radius, rings=4, spokes=12)
+
+    random = np.random.default_rng(3)
+    verdicts = []
+    for _ in range(10):
+        across = random.uniform(-1.0, 1.0, 3) * (5.0, 5.0, 0.4)
+        steady = np.array([0.0, 0.0, WEIGHT, 0.0, random.choice([0.0, HEEL, 0.9]), 0.0])
+        growing = np.array([across[0], across[1], 0.0, 0.0, 0.0, across[2]])
+        verdict = stiction(on_pads, AT, dict(zip(LOADS, steady + growing, strict=True)))
+        assert verdict.certain
+        factors = [
+            largest_factor(patches(variant, nodes), steady, growing)
+            for variant in itertools.product((1, 2), repeat=3)
+        ]
+        # None of the loads drawn lies within 1e-3 of its limit, where the nodes would tell.
+        largest = max(found[0] for found in factors if found is not None)
+        assert abs(largest - 1.0) > 1e-3
         assert verdict.sticks == (largest > 1.0)
-
-
-_PADS = three_supports()
+        verdicts.append(verdict.sticks)
+    assert set(verdicts) == {True, False}
 
 
 def test_the_flow_leaves_a_direction_that_does_not_attract(on_pads):
@@ -230,7 +226,7 @@ def test_what_cannot_be_asked_is_refused(error, words, ask):
         ask()
 
 
-# -- the flow alone ---------------------------------------------------------------------------------
+# -- the flow alone --------------------------------------------------------------------------------
 
 
 def isotropic(load, friction, weight=1.0):
@@ -251,7 +247,7 @@ def isotropic(load, friction, weight=1.0):
     return RestingBody(at, np.eye(3), np.array([[0.0, 0.0, 1.0]]))
 
 
-@settings(max_examples=25, deadline=None, derandomize=True)
+@settings(max_examples=12, deadline=None, derandomize=True)
 @given(st.floats(0.1, 3.0), st.floats(-3.1, 3.1), st.floats(0.0, 2.0))
 def test_a_point_sets_out_along_its_load(size, angle, friction):
     load = size * np.array([np.cos(angle), np.sin(angle)])

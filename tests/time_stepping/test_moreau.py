@@ -6,8 +6,14 @@ import numpy as np
 import pytest
 
 import daesolve as ds
-from daesolve.errors import OutOfRangeError, PosingError, UnknownNameError, UnsupportedError
-from daesolve.time_stepping import TimeStepping, moreau
+from daesolve.errors import (
+    BranchLost,
+    OutOfRangeError,
+    PosingError,
+    UnknownNameError,
+    UnsupportedError,
+)
+from daesolve.time_stepping import TimeStepping, iteration, moreau
 
 from .bodies import GENTLE, JAM, SLIDING, prism, three_supports
 
@@ -126,6 +132,12 @@ def test_times_that_cannot_be_are_refused(until, step, told):
         moreau(prism(GENTLE), {}, until, step)
 
 
+def test_a_step_without_impulses_ends_the_run_and_its_time_is_told(monkeypatch):
+    monkeypatch.setattr(iteration, "ITERATIONS", 1)
+    with pytest.raises(BranchLost, match="in the step from 0 s: no impulses of the supports"):
+        moreau(prism(JAM), {"x_dot": 1.0}, 0.1, 0.1)
+
+
 def test_a_state_that_nothing_carries_is_named():
     run = moreau(prism(GENTLE), {}, 0.01, 0.01)
     with pytest.raises(UnknownNameError, match="did you mean 'x_dot'"):
@@ -137,6 +149,11 @@ def test_what_has_no_pairs_of_supports_is_refused():
     free = ds.MechanicalSystem(q, mass_matrix=ca.SX.eye(1))
     with pytest.raises(PosingError, match="time stepping is for a MechanicalSystem with pairs"):
         moreau(free, {}, 1.0, 0.1)
+
+
+def test_a_parameter_that_nothing_carries_is_named():
+    with pytest.raises(UnknownNameError, match="did you mean 'mass'"):
+        moreau(prism(GENTLE), {}, 1.0, 0.1, {"maas": 1.0})
 
 
 Q = ds.coordinates(x="m", y="m")
@@ -211,3 +228,31 @@ def test_a_support_on_a_moving_guide_sticks_to_it():
     assert run["x_dot"][10] == pytest.approx(0.5, rel=1e-12)
     assert run["x_dot"][25:] == pytest.approx(np.ones(16), rel=1e-14)
     assert run.rest_time == pytest.approx(0.2, abs=0.011)
+
+
+def test_one_body_rests_while_another_slides_past_it():
+    # Each is pushed with 4 N; friction of 0.5 and of 0.3 of 10 N holds the first one alone.
+    q = ds.coordinates(x_1="m", y_1="m", x_2="m", y_2="m")
+    pairs = [
+        ds.VariantPair(
+            f"body_{k}",
+            [
+                ds.Support(point=(q[f"x_{k}"], q[f"y_{k}"]), normal=(0.0, up), friction=friction)
+                for up in (-1.0, 1.0)
+            ],
+        )
+        for k, friction in ((1, 0.5), (2, 0.3))
+    ]
+    bodies = ds.MechanicalSystem(
+        q,
+        mass_matrix=ca.SX.eye(4),
+        force={"x_1": 4.0, "y_1": -10.0, "x_2": 4.0, "y_2": -10.0},
+        goals=[ds.Holonomic(f"gap_{k}", q[f"y_{k}"], ideal=False) for k in (1, 2)],
+        pairs=pairs,
+    )
+    run = moreau(bodies, {}, 0.1, 0.01)
+    assert np.abs(run["x_dot_1"]).max() < 1e-15
+    assert run["x_dot_2"] == pytest.approx(run.times, rel=1e-12)
+    assert run.rest_time is None
+    assert set(run.slipping["body_1"]) == {False}
+    assert set(run.slipping["body_2"]) == {True}

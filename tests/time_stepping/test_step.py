@@ -10,7 +10,7 @@ from tests.reference.prisms import Prism
 from .bodies import GENTLE, prism
 
 SIDES = ("upper", "lower")
-EQUATIONS = StepEquations(prism(GENTLE), {})
+EQUATIONS = StepEquations(prism(GENTLE))
 ROUNDING = 1e-11
 """What Newton's method and 1e-8 of the smoothing leave, over the momenta of a step."""
 

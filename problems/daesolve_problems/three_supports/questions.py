@@ -27,8 +27,9 @@ def held(case: BoundCase) -> ds.Answer:
         `at_rest`, whether that is `certain`, `growth` along the `direction` in which the body
         slides or would slide first (v' = growth u, u . M u = 1; negative at rest), the loaded pads
         as `variant`. `limits`, where it is at rest: for each load `down` and `up` the `value` at
-        which the body begins to slide, with its direction and loaded pads; None where friction
-        grows with the load, so that no load of this kind moves the body.
+        which the body cannot rest any more, and that from which on it could slide as well
+        (`slides_from`, earlier where loaded pads lie at two heights), with the direction and the
+        loaded pads; None where friction grows with the load, so that no such load moves the body.
     """
     system = case.system
     assert isinstance(system, MechanicalSystem)
@@ -71,6 +72,7 @@ def _limit(
             )
             return {
                 "value": limit.value,
+                "slides_from": limit.slides_from,
                 "certain": limit.certain,
                 "direction": _plane(limit),
                 "variant": list(limit.variant),
