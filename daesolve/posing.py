@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import casadi as ca
@@ -22,6 +23,7 @@ def check_names(
     events: Sequence[Event],
     outputs: Iterable[str],
     recovered: Iterable[str],
+    meters: Iterable[str] = MappingProxyType({}),
 ) -> None:
     """Refuse what is no list of goals, events or outputs, and names that are used twice.
 
@@ -40,7 +42,8 @@ def check_names(
             )
     _check_entries("goal", goals, AnyGoal)
     _check_entries("event", events, Event)
-    for what, entries in (("output", outputs), ("recovered reaction", recovered)):
+    told = (("output", outputs), ("recovered reaction", recovered), ("meter", meters))
+    for what, entries in told:
         if not isinstance(entries, Mapping):
             raise PosingError(f"{what}s must be names with expressions, not {entries!r}")
         for name in entries:
@@ -51,6 +54,7 @@ def check_names(
     ]
     names += [(name, "output") for name in outputs]
     names += [(name, "recovered reaction") for name in recovered]
+    names += [(name, "meter") for name in meters]
     seen = {"t": "time"}
     for name, kind in names:
         if name in seen:
@@ -165,6 +169,7 @@ def expressions_of(dynamics: Dynamics) -> Iterable[tuple[str, ca.SX]]:
     yield from ((f"the invariant {row.name!r}", row.value) for row in dynamics.invariants)
     yield from ((f"the output {name!r}", value) for name, value in dynamics.outputs.items())
     yield from ((f"the reaction {name!r}", value) for name, value in dynamics.recovered.items())
+    yield from ((f"the meter {name!r}", power) for name, (power, _) in dynamics.meters.items())
     yield from ((f"the event {e.name!r}", e.guards) for e in dynamics.events)
     for index, reset in dynamics.resets.items():
         owner = f"the reset of the event {dynamics.events[index].name!r}"

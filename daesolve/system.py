@@ -188,8 +188,9 @@ class MechanicalSystem:
             ],
             self.goals,
             posed.events,
-            {**self.outputs, **posed.meters} if isinstance(self.meters, Mapping) else self.outputs,
+            self.outputs,
             self.recovered,
+            posed.meters,
         )
         moving = [self.coordinates.dot.vector, self.implicit.dot.vector]
         moving.append(self.auxiliaries.dot.vector)

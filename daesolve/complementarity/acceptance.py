@@ -23,8 +23,8 @@ def agreeing(
 ) -> tuple[NDArray[np.float64], bool]:
     """Solve the equations of an orthant; tell whether they have one solution and it lies in it.
 
-    Reactions of the wrong sign count as zero within rounding, which changes them by a part of
-    |J^-1| (|J| |N| + |b|): no choice of units changes the outcome.
+    Reactions within rounding are zero, whatever their signs. It changes them by a part of
+    |J^-1| (|J| |N| + |b|), so that no choice of units changes the outcome.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def agreeing(
     Returns
     -------
     reactions, whether
-        N (m,): with the signs s where it lies there, as solved for where it does not.
+        N (m,): of signs s or zero where it lies there, as solved for where it does not.
 
     Raises
     ------
@@ -54,7 +54,7 @@ def agreeing(
     slack = ROUNDING * (np.abs(inverse) @ terms)
     if np.any(signs * solved < -slack):
         return solved, False
-    reactions = np.where(signs * solved > 0.0, solved, 0.0)
+    reactions = np.where(signs * solved > slack, solved, 0.0)
     missed = np.abs(matrix @ reactions - load)
     fits = bool(np.all(missed <= sizes @ slack + ROUNDING * terms))
     return (reactions, True) if fits and _is_regular(matrix, inverse) else (solved, False)

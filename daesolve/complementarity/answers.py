@@ -156,7 +156,7 @@ class VariantSolution:
     notes: tuple[str, ...] = ()
 
     @cached_property
-    def valid(self) -> tuple[Answer, ...]:
+    def physical(self) -> tuple[Answer, ...]:
         """The answers whose determinants keep their friction-free signs."""
         return tuple(answer for answer in self.answers if answer.physical)
 
@@ -171,7 +171,7 @@ class VariantSolution:
         lines = [f"chosen {self.chosen}" if self.chosen else "no variant is chosen"]
         lines += [
             f"{count} {'answer' if count == 1 else 'answers'} by {self.method} ({known}),"
-            f" {len(self.valid)} with the friction-free sign of the determinant"
+            f" {len(self.physical)} with the friction-free sign of the determinant"
         ]
         others = self.answers if self.answers else self.candidates
         kind = "answer" if self.answers else "not an answer"

@@ -235,9 +235,9 @@ def _from_no_friction(
     ends = f"the branch from no friction ends at {path.kappa_reached:.4g} of the friction"
     solution = replace(search.solution(problem, None), jam_at=path.kappa_reached)
     _refuse_none(solution)
-    if len(solution.valid) != 1 or not solution.complete:
+    if len(solution.physical) != 1 or not solution.complete:
         raise _ambiguous(solution, ends)
-    chosen = next(iter(solution.valid))
+    chosen = next(iter(solution.physical))
     return replace(
         solution,
         chosen=chosen,
@@ -293,7 +293,7 @@ def _solved(
 
 def _refuse_none(solution: VariantSolution) -> None:
     """Raise if no answer was found that could happen."""
-    if solution.valid or solution.notes or (solution.answers and not solution.complete):
+    if solution.physical or solution.notes or (solution.answers and not solution.complete):
         return
     if solution.answers:
         raise UnphysicalVariant(
@@ -315,7 +315,7 @@ def _ambiguous(solution: VariantSolution, *reasons: str) -> AmbiguousVariant:
     count = len(solution.answers)
     told = [
         f"{count} {'answer balances' if count == 1 else 'answers balance'} the load,"
-        f" {len(solution.valid)} with the friction-free sign of the determinant",
+        f" {len(solution.physical)} with the friction-free sign of the determinant",
         *reasons,
         *solution.notes,
     ]

@@ -124,15 +124,19 @@ class RestingBody:
         return self.basis.T @ (self.mass @ velocities)
 
     @cached_property
-    def along_axes(self) -> np.ndarray:
-        """Accelerations in the directions of the basis and in those opposite, reduced."""
-        axes = np.eye(self.freedom)
+    def all_round(self) -> np.ndarray:
+        """Accelerations in orthogonal directions and in those opposite, reduced.
+
+        The directions are oblique: along those of the basis some support might not slide at all.
+        """
+        oblique = np.random.default_rng(1).standard_normal((self.freedom, self.freedom))
+        axes = np.linalg.qr(oblique)[0]
         return np.array([_Field(self)(axis) for axis in (*axes, *-axes)])
 
     @cached_property
     def size(self) -> float:
         """The size of accelerations, in the metric of the masses."""
-        return float(np.max(np.linalg.norm(self.along_axes, axis=1)))
+        return float(np.max(np.linalg.norm(self.all_round, axis=1)))
 
 
 def _orthogonal(columns: np.ndarray, mass: np.ndarray) -> np.ndarray:
@@ -320,7 +324,7 @@ def starts(body: RestingBody) -> list[np.ndarray]:
     Then its components, each for itself, and one more direction.
     """
     axes = np.eye(body.freedom)
-    load = body.along_axes.sum(axis=0)
+    load = body.all_round.sum(axis=0)
     if not np.any(load):
         load = axes[0]
     load /= np.linalg.norm(load)

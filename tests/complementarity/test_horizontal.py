@@ -164,7 +164,7 @@ def test_a_solution_prints_itself_in_a_few_lines():
     solution = VariantSolution(
         answer, (answer, other), True, "enumerate", margin=3.0, jam_at=0.5, notes=("A note.",)
     )
-    assert solution.valid == (answer,)
+    assert solution.physical == (answer,)
     assert solution.unphysical == (other,)
     lines = str(solution).splitlines()
     assert lines[0] == "chosen variant (1, 2): 1 -1, 2 9"

@@ -118,7 +118,7 @@ def test_whatever_the_numbers_it_ends_and_tells_the_truth(count, seed):
     if answer is not None:
         terms = np.abs(problem.first) @ answer.first + np.abs(problem.second) @ answer.second
         missed = np.abs(problem.residual(answer.reactions))
-        assert np.all(missed <= 1e-11 * (terms + np.abs(problem.load)))
+        assert np.all(missed <= 1e-13 * (np.max(terms) + np.abs(problem.load)))
         assert np.all(answer.signs * answer.reactions >= 0)
         assert abs(answer.determinant) > 0.5  # integers: the variant is not singular
 

@@ -61,7 +61,7 @@ def random_problem(
 def test_the_only_answer_is_chosen_by_every_policy(case, variant, policy):
     solution = solve(problem_of(CASES[case]), policy=policy)
     assert solution.complete
-    assert [answer.variant for answer in solution.valid] == [variant]
+    assert [answer.variant for answer in solution.physical] == [variant]
     assert solution.chosen is solution.answers[0]
     np.testing.assert_allclose(
         solution.chosen.reactions, CASES[case].reactions(variant), rtol=1e-13
@@ -133,7 +133,7 @@ def test_where_the_branch_jams_several_physical_answers_are_ambiguous():
     with pytest.raises(AmbiguousVariant, match=r"ends at 0\.6528 of the friction") as refused:
         solve(problem)
     assert len(refused.value.solution.answers) == 6
-    assert len(refused.value.solution.valid) == 2 + 1
+    assert len(refused.value.solution.physical) == 2 + 1
 
 
 def test_random_prisms_get_the_verdict_of_their_answers():

@@ -116,7 +116,7 @@ def test_so_are_those_of_random_prisms():
 def test_a_case_has_the_answers_that_its_name_says(name, answers, valid):
     equations, start = started(problem.case(name))
     solution = equations.solve(start, policy="all").solution
-    assert (len(solution.answers), len(solution.valid)) == (answers, valid)
+    assert (len(solution.answers), len(solution.physical)) == (answers, valid)
     assert solution.complete
 
 
