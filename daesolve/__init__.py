@@ -21,6 +21,7 @@ True
 """
 
 from daesolve.comparison import Comparison, compare
+from daesolve.contacts import Contact
 from daesolve.errors import DaesolveError
 from daesolve.events import EITHER, FALLING, RISING, Event, Record, Reset, Stop
 from daesolve.exponents import LyapunovExponent, lyapunov_exponent
@@ -105,6 +106,7 @@ from daesolve.symbols import (
     velocities,
 )
 from daesolve.system import ControlSystem, MechanicalSystem
+from daesolve.time_stepping import TimeStepping, moreau
 from daesolve.trajectory import Trajectory
 from daesolve.variants import VariantProblem, Variants, variant_problem
 
@@ -126,6 +128,7 @@ __all__ = [
     "Case",
     "Comparison",
     "ConsistentState",
+    "Contact",
     "ControlSystem",
     "Cvodes",
     "DaesolveError",
@@ -177,6 +180,7 @@ __all__ = [
     "Support",
     "Sweep",
     "Taylor",
+    "TimeStepping",
     "Trajectory",
     "VariantPair",
     "VariantProblem",
@@ -197,6 +201,7 @@ __all__ = [
     "linearize",
     "log_uniform",
     "lyapunov_exponent",
+    "moreau",
     "no_slip_closure",
     "normal",
     "pad_nodes",

@@ -149,7 +149,9 @@ class RankWatch:
         ]
         self._rank = len(self._columns)
         self._parameters = len(dynamics.values)
-        self._velocities = dynamics.velocity_count
+        holds = {name: rows[name].hold for name in self.goals}
+        self._holds = [(name, hold) for name, hold in holds.items() if hold is not None]
+        self._velocities = dynamics.velocity_count + len(self._holds)
         self._independent = _independent(dynamics, problem)
         self._dynamics, self._values, self._samples = dynamics, values, samples
         self.strongest = self._usual_grips()
@@ -206,13 +208,24 @@ class RankWatch:
     @cached_property
     def _metric(self) -> ca.Function:
         """(t, x, p) -> M, J and W, each a column, row after row."""
-        dynamics = self._dynamics
+        dynamics, independent = self._dynamics, self._independent
         rows = {row.name: row.jacobian for row in dynamics.rows}
         gradients = ca.vertcat(*[rows[name] for name in self.goals])
+        mass = dynamics.mass
+        if self._holds:
+            # A goal that is let go of moves along a direction of its own, away from all others.
+            own = ca.vertcat(*[1.0 - hold for _, hold in self._holds])
+            places = [self.goals.index(name) for name, _ in self._holds]
+            aside = ca.SX(len(self.goals), len(places))
+            for column, place in enumerate(places):
+                aside[place, column] = own[column]
+            gradients = ca.horzcat(gradients, aside)
+            mass = ca.diagcat(mass, ca.SX.eye(len(places)))
+            independent = ca.horzcat(independent, ca.SX(independent.shape[0], len(places)))
         return function_of(
             "metric",
             [dynamics.t, dynamics.x, dynamics.p],
-            [ca.vec(part.T) for part in (dynamics.mass, gradients, self._independent)],
+            [ca.vec(part.T) for part in (mass, gradients, independent)],
             (["t", "x", "p"], ["mass", "gradients", "independent"]),
         )
 

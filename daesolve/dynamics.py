@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import casadi as ca
@@ -50,6 +50,9 @@ class GoalRow:
     typical
         For a goal that is singular at rest, the symbol of its typical influence, against which its
         grip is measured; None for others.
+    hold
+        For a goal that is let go of at times, the symbol among p that is 1.0 while it holds and
+        0.0 while its reaction is zero; chain, jacobian and bias carry it as a factor.
     """
 
     name: str
@@ -65,6 +68,7 @@ class GoalRow:
     from_start: bool = False
     at_start: bool = False
     typical: ca.SX | None = None
+    hold: ca.SX | None = None
 
     @property
     def degree(self) -> int:
@@ -176,6 +180,30 @@ class ResetRow:
 
 
 @dataclass(frozen=True, eq=False)
+class ContactRow:
+    """A support that can only push, in the symbols of the equations.
+
+    Parameters
+    ----------
+    name
+        Of its goal.
+    row, hold
+        The index of its goal among the rows, and of its discrete value among p.
+    lost, closed
+        The indices of its events.
+    restitution
+        With what part of the speed it is left.
+    """
+
+    name: str
+    row: int
+    hold: int
+    lost: int
+    closed: int
+    restitution: ca.SX
+
+
+@dataclass(frozen=True, eq=False)
 class Dynamics:
     """The equations of a system, symbolic and not yet eliminated.
 
@@ -218,6 +246,8 @@ class Dynamics:
         integral.
     guides
         Supports of which it is unknown which are loaded; None where there are none.
+    contacts
+        The supports that can only push.
     """
 
     labels: Labels
@@ -246,6 +276,7 @@ class Dynamics:
     discrete: tuple[str, ...] = ()
     meters: Mapping[str, tuple[ca.SX, str]] = field(default_factory=dict)
     guides: Guides | None = None
+    contacts: tuple[ContactRow, ...] = ()
 
     @property
     def velocities(self) -> ca.SX:
@@ -274,6 +305,28 @@ class Dynamics:
             if name not in self.values:
                 raise unknown_name("value", name, self.values)
         return np.array([overrides.get(name, value) for name, value in self.values.items()])
+
+    def _holds(self) -> dict[str, int]:
+        """Return the places among p of what holds goals that are let go of at times, by goal."""
+        names = list(self.values)
+        return {row.name: names.index(row.hold.name()) for row in self.rows if row.hold is not None}
+
+    def all_held(self, p: np.ndarray) -> np.ndarray:
+        """Return p with every goal held that is let go of at times."""
+        places = [*self._holds().values()]
+        if not places:
+            return p
+        p = p.copy()
+        p[places] = 1.0
+        return p
+
+    def in_mode(self, p: np.ndarray) -> Dynamics:
+        """Return the equations without the goals that p lets go of; their reactions stay."""
+        holds = self._holds()
+        free = {name for name, place in holds.items() if p[place] == 0.0}
+        if not free:
+            return self
+        return replace(self, rows=tuple(row for row in self.rows if row.name not in free))
 
     def without_feedback(self, expression: ca.SX) -> ca.SX:
         """Write an expression of (t, x, p) in parameters and discrete values alone.

@@ -9,6 +9,9 @@ pivoting: its pivot is what is left of -J M^-1 J^T. Forces that depend on reacti
 the same order. Reactions without a goal of their own (directed by the forces) have no safe pivot;
 they are left to the end and solved by orthogonal rows.
 
+The row and the column of a goal that is let go of at times carry a factor of 1 or 0, and one minus
+this factor is an entry of its own: where it does not hold, the row says u = 0.
+
 Where constraints lose rank, the multipliers' pivots get -epsilon (a proximal term) and the
 solution is refined with the exact residual: the bias of epsilon disappears, dependent constraints
 get their minimum-norm share, and isolated positions of lower rank are passed.
@@ -16,7 +19,7 @@ get their minimum-norm share, and isolated positions of lower rank are passed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import casadi as ca
@@ -102,7 +105,8 @@ class Saddle:
         self._count = dynamics.velocity_count
         influence = ca.SX(dynamics.influence)
         ties = [ca.SX(row.jacobian) for row in dynamics.relations]
-        self._substitutions = _substitute_relations(influence, ties)
+        held = {row.reaction for row in dynamics.rows if row.hold is not None}
+        self._substitutions = _substitute_relations(influence, ties, held)
         replaced = {s.reaction for s in self._substitutions}
         solved = {s.relation for s in self._substitutions}
         self._index_of_reaction: dict[int, int] = {}
@@ -152,6 +156,9 @@ class Saddle:
             parts.append(entries_of(influence[:, reaction], 0, index))
         for number, row in enumerate(self.dynamics.rows):
             parts.append(entries_of(row.jacobian, self._count + number, 0))
+            if row.hold is not None:
+                index = self._count + number
+                parts.append({index: {index: -(1.0 - row.hold)}})
         for number, index in self._tie_index.items():
             tie = {
                 self._index_of_reaction[r]: ties[number][0, r]
@@ -285,19 +292,26 @@ class Saddle:
                 product = row.jacobian[0, column] * self._influence[column, row.reaction]
                 if not is_zero(product):
                     whole = whole + ca.fabs(product) / self.dynamics.mass[column, column]
+            if row.hold is not None:
+                whole = whole + (1.0 - row.hold)
             grips.append(ca.fabs(self.factors.pivots[index]) / ca.fmax(whole, 1e-300))
         return grips
 
 
-def _substitute_relations(influence: ca.SX, ties: list[ca.SX]) -> list[_Substitution]:
-    """Solve relations for a reaction whose coefficient is a number, and put it in everywhere."""
+def _substitute_relations(
+    influence: ca.SX, ties: list[ca.SX], kept: Collection[int | None] = ()
+) -> list[_Substitution]:
+    """Solve relations for a reaction whose coefficient is a number, and put it in everywhere.
+
+    Not for one that is kept: that of a goal that is let go of at times.
+    """
     substitutions: list[_Substitution] = []
     solved: set[int] = set()
     for number, tie in enumerate(ties):
         candidates = [
             (abs(float(tie[0, r])), r)
             for r in range(tie.numel())
-            if not is_zero(tie[0, r]) and tie[0, r].is_constant()
+            if r not in kept and not is_zero(tie[0, r]) and tie[0, r].is_constant()
         ]
         if not candidates:
             continue

@@ -80,6 +80,10 @@ class Goal:
     at_start
         Whether a control system is to start where the goal is met, as it would with a constraint.
         Other goals of control systems are approached from where it starts.
+    held_by
+        The name of a discrete value: the constraint holds while that is 1.0, and is let go of
+        while it is 0.0; its reaction is zero then, and its residual is nobody's. Empty where it
+        always holds.
     """
 
     name: str
@@ -92,6 +96,7 @@ class Goal:
     singular_at_rest: bool = False
     reaction_name: str = ""
     at_start: bool = False
+    held_by: str = ""
     reaction: ca.SX = field(init=False)
 
     def __post_init__(self) -> None:
@@ -114,6 +119,12 @@ class Goal:
             raise PosingError(
                 f"the goal {self.name!r} cannot name its reaction {self.reaction_name!r}: that is "
                 "a word, for ideal goals"
+            )
+        constraint = isinstance(self, Holonomic | Nonholonomic)
+        if self.held_by and not (constraint and self.ideal and not self.singular_at_rest):
+            raise PosingError(
+                f"the goal {self.name!r} cannot be held by {self.held_by!r}: that is for ideal "
+                "constraints, linear in the velocities"
             )
         object.__setattr__(
             self,

@@ -132,9 +132,9 @@ def _jump_function(
     if any(reset.imposed for reset in resets):
         rows = [*dynamics.rows, *momentary]
         factors = ca.vertcat(ca.SX(0, 1), *[thrown.get(row.name, ca.SX(0)) for row in rows])
-        settle = _settle_function(dynamics, plan, momentary)
+        settle = settle_function(dynamics, plan, momentary)
         after, impulses, energies = settle(t, after, values, factors)
-    values = _with_references(dynamics, t, after, values, works)
+    values = with_references(dynamics, t, after, values, works)
     fired = ca.vertcat(*[reset.fired for reset in resets])
     state = ca.vertcat(x, works)
     return function_of(
@@ -171,7 +171,7 @@ def _changed(dynamics: Dynamics, reset: ResetRow, x: ca.SX, p: ca.SX) -> tuple[c
     return new_x, new_p, found[-1]
 
 
-def _settle_function(
+def settle_function(
     dynamics: Dynamics, plan: EliminationPlan, momentary: Sequence[GoalRow]
 ) -> ca.Function:
     """(t, x, p, restitution of each constraint) -> (x, impulses, energies): the projection."""
@@ -233,7 +233,7 @@ def _carnot(
     return energy_lost - ca.dot(lost, mass @ lost) / 2 + work
 
 
-def _with_references(dynamics: Dynamics, t: ca.SX, x: ca.SX, p: ca.SX, works: ca.SX) -> ca.SX:
+def with_references(dynamics: Dynamics, t: ca.SX, x: ca.SX, p: ca.SX, works: ca.SX) -> ca.SX:
     """Take what is held or measured from its value now: references are those of the new motion."""
     names = list(dynamics.values)
     held = {row.name: row.value for row in dynamics.invariants}
@@ -255,3 +255,16 @@ def _with_references(dynamics: Dynamics, t: ca.SX, x: ca.SX, p: ca.SX, works: ca
             value = value - works[metered.index(name)]
         new[names.index(f"reference_{name}")] = value
     return new
+
+
+def joined(impacts: Sequence[Impact | None]) -> Impact | None:
+    """Return several impacts at one instant as one."""
+    known = [impact for impact in impacts if impact is not None]
+    if not known:
+        return None
+    return Impact(
+        {name: sum(impact.impulses[name] for impact in known) for name in known[0].impulses},
+        known[0].kinetic_before,
+        known[-1].kinetic_after,
+        max(impact.carnot for impact in known),
+    )

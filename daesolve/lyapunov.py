@@ -66,6 +66,9 @@ def lyapunov_time(prepared: Prepared) -> float | None:
         prepared = _without_chart(prepared, chart.whole)
     if isinstance(prepared.problem, DaeProblem):
         prepared = _with_feedback(prepared)
+    if prepared.dynamics.contacts:
+        # Two motions beside each other may open different contacts.
+        return math.nan
     if prepared.transitions is not None:
         return _through_resets(prepared)
     return _of_smooth_motion(prepared)

@@ -244,7 +244,7 @@ def check_degrees(dynamics: Dynamics) -> None:
 
 def _check_mechanical(dynamics: Dynamics) -> None:
     """Refuse constraints whose residual changes with the velocities nowhere, or not at rest."""
-    values = dynamics.value_vector({})
+    values = dynamics.all_held(dynamics.value_vector({}))
     moving: list[np.ndarray] = []
     resting: list[np.ndarray] = []
     for state in _random_states(dynamics):

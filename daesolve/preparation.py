@@ -20,6 +20,7 @@ from daesolve.consistency import (
     sample_states,
     time_states,
 )
+from daesolve.contact_changes import check_held_goals, check_held_reactions
 from daesolve.dynamics import Dynamics
 from daesolve.elimination import (
     PROXIMAL_EPSILON,
@@ -371,9 +372,11 @@ def _check_rank(
     numbers = dynamics.value_vector(values)
     check_mass(dynamics, samples, numbers)
     check_weights(dynamics, request.redundant_weights)
-    rank = constraint_rank(dynamics, samples, numbers)
+    check_held_goals(dynamics, formulation, values)
+    rank = constraint_rank(dynamics.in_mode(numbers), samples, numbers)
     proximal = request.rank_loss == "pass"
     if rank.groups:
+        check_held_reactions(dynamics, rank)
         moving = friction_on_redundant(dynamics, samples, numbers)
         notes.append(_selection(rank, moving, request.redundant))
         if request.redundant == "drop":

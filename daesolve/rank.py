@@ -207,7 +207,7 @@ def constraint_rank(dynamics: Dynamics, samples: Samples, values: np.ndarray) ->
     found = [_dependent(matrix) for matrix in matrices]
     ranks = [rank for rank, _, _ in found]
     mechanical = dynamics.rows[0].kind != "control"
-    kept = sum(row.from_start for row in dynamics.rows)
+    kept = sum(row.from_start or row.hold is not None for row in dynamics.rows)
     if mechanical and max(ranks) - kept >= dynamics.velocity_count:
         raise NoFreedomError(
             f"no freedom left: {max(ranks)} independent constraints on "

@@ -87,6 +87,11 @@ class Motion:
                 f"{', '.join(repr(event.name) for event in problem.events)}: their guards have "
                 f"{', '.join(missing)}, which has no Taylor series"
             )
+        if prepared.dynamics.contacts:
+            raise UnsupportedError(
+                "a reference in quadruple precision cannot follow contacts that open and close: "
+                f"{', '.join(repr(row.name) for row in prepared.dynamics.contacts)}"
+            )
         self.here = Place(quad(prepared.start_time), start, 0)
         self.course = Course([p])
         self.transitions = QuadTransitions(prepared) if problem.events else None

@@ -139,7 +139,7 @@ def goal_row(
         highest = flow.first(residual)
     return GoalRow(
         name=goal.name,
-        kind=type(goal).__name__.lower(),
+        kind="holonomic" if isinstance(goal, Holonomic) else "nonholonomic",
         unit=goal.unit,
         chain=tuple(flow.explicit(link) for link in chain),
         jacobian=flow.explicit(highest.jacobian),
@@ -150,6 +150,17 @@ def goal_row(
         scale=goal.scale,
         from_start=goal.from_start,
         typical=own.typical,
+    )
+
+
+def held_row(row: GoalRow, hold: ca.SX) -> GoalRow:
+    """Let a constraint hold only while a discrete value is 1.0: it vanishes while that is 0.0."""
+    return replace(
+        row,
+        chain=tuple(hold * link for link in row.chain),
+        jacobian=hold * row.jacobian,
+        bias=hold * row.bias,
+        hold=hold,
     )
 
 

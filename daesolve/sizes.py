@@ -286,7 +286,7 @@ def scales(
         [slopes, ties],
         (["t", "x", "p"], ["slopes", "ties"]),
     )
-    results = function(start_time, start.state, numbers)
+    results = function(start_time, start.state, dynamics.all_held(numbers))
     by_state = np.abs(np.asarray(results[0])).reshape(len(expressions), dynamics.x.numel())
     by_reaction = np.abs(np.asarray(results[1]).reshape(ties.shape))
     sizes = by_state @ _typical(dynamics, probe.states)

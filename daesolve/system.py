@@ -10,6 +10,7 @@ from functools import cached_property
 
 import casadi as ca
 
+from daesolve.contacts import check_held, contact_rows, contacts_of, with_contacts
 from daesolve.dynamics import Dynamics, GoalRow, ImplicitRow
 from daesolve.errors import PosingError, unknown_name
 from daesolve.events import Event, Reset
@@ -52,6 +53,7 @@ from daesolve.rows import (
     control_row,
     drive_by_relations,
     goal_row,
+    held_row,
     invariant_row,
     relation_rows,
     split_linear,
@@ -175,6 +177,11 @@ class MechanicalSystem:
             raise PosingError("quasi-velocities need both velocities= and kinematics=")
         if self.kinematics is not None and not isinstance(self.kinematics, ca.SX):
             raise PosingError("kinematics must be q' as a column: a CasADi SX, S @ v.vector")
+        contacts = contacts_of(self.goals) if isinstance(self.goals, Iterable) else []
+        if contacts:
+            discrete, events = with_contacts(self.discrete, self.events, contacts)
+            object.__setattr__(self, "discrete", discrete)
+            object.__setattr__(self, "events", events)
         posed = self.posed
         check_names(
             [
@@ -197,6 +204,7 @@ class MechanicalSystem:
         if self.velocities is not None:
             moving.append(self.velocities.vector)
         check_goals(self.goals, ca.vertcat(*moving))
+        check_held(self.goals, self.pairs)
         dynamics = self.dynamics
         known = ca.vertcat(dynamics.t, dynamics.x, dynamics.p, dynamics.reactions)
         check_symbols(expressions_of(dynamics), known)
@@ -501,6 +509,9 @@ def _mechanical(system: MechanicalSystem) -> Dynamics:
         if "energy" not in outputs:
             outputs["energy"], units["energy"] = kinetic + potential, "J"
     explicit = flow.explicit
+    for row in rows:
+        if row.hold is not None and row.reaction is not None:
+            influence[:, row.reaction] *= row.hold
     labels = _labels(posed, units, recovered_units)
     resets = reset_rows(
         system.events,
@@ -510,7 +521,7 @@ def _mechanical(system: MechanicalSystem) -> Dynamics:
         lambda expression: explicit(posed(expression)),
         lambda goal: goal_row(goal, posed(goal.residual), values, flow, None),
     )
-    return Dynamics(
+    dynamics = Dynamics(
         labels=labels,
         t=time,
         x=ca.vertcat(posed.q, posed.quadratures, posed.s, posed.v),
@@ -546,6 +557,13 @@ def _mechanical(system: MechanicalSystem) -> Dynamics:
         kinetic=kinetic,
         independent=_independent(posed, flow),
         meters={n: (explicit(posed(e)), meter_units[n]) for n, e in meters.items()},
+    )
+    contacts = contacts_of(system.goals)
+    if not contacts:
+        return dynamics
+    return replace(
+        dynamics,
+        contacts=contact_rows(contacts, dynamics, lambda given: explicit(posed(given))),
     )
 
 
@@ -637,7 +655,9 @@ def _rows(posed: _Posed, flow: Flow) -> tuple[GoalRow, ...]:
     for goal in posed.system.goals:
         if isinstance(goal, Goal):
             reaction = posed.reaction_of(goal)
-            rows.append(goal_row(goal, posed(goal.residual), posed.values, flow, reaction))
+            row = goal_row(goal, posed(goal.residual), posed.values, flow, reaction)
+            hold = posed.system.discrete[goal.held_by] if goal.held_by else None
+            rows.append(row if hold is None else held_row(row, hold))
     return tuple(rows)
 
 

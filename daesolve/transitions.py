@@ -23,11 +23,17 @@ from weakref import WeakKeyDictionary
 import casadi as ca
 import numpy as np
 
+from daesolve.contact_changes import ContactChanges
 from daesolve.dynamics import Dynamics
 from daesolve.elimination import EliminationPlan
-from daesolve.errors import ChatteringError, InconsistentStateError, ResetError
+from daesolve.errors import (
+    ChatteringError,
+    InconsistentStateError,
+    NoDerivativeError,
+    ResetError,
+)
 from daesolve.formulations import OdeProblem
-from daesolve.jumps import JumpFunction
+from daesolve.jumps import JumpFunction, joined
 from daesolve.results import Impact
 from daesolve.sliding import Sliding
 from daesolve.solvers import Evaluator
@@ -124,9 +130,25 @@ class Transitions:
         blows = [reset is None or bool(reset.momentary) for reset in resets]
         self._moved = np.array(moves, dtype=bool)[self._owners]
         self._barriers = self._moved | np.array(blows, dtype=bool)[self._owners]
+        self._contacts = self._prepared_contacts()
         self._armed = np.ones(len(self._owners), dtype=bool)
         self._measured = (np.nan, np.empty(0), np.empty(0), np.empty(0), np.empty(0))
         self._passed = np.full(len(self._owners), -np.inf)
+
+    def _prepared_contacts(self) -> ContactChanges | None:
+        """Return what decides on contacts; their guards are neither barriers nor switches."""
+        contacts = self.dynamics.contacts
+        self._lost = np.array([self._firsts[row.lost] for row in contacts], dtype=int)
+        self._closing = np.array([self._firsts[row.closed] for row in contacts], dtype=int)
+        self._of_contacts = np.zeros(len(self._owners), dtype=bool)
+        self._of_contacts[[*self._lost, *self._closing]] = True
+        self._moved &= ~self._of_contacts
+        self._barriers &= ~self._of_contacts
+        if not contacts:
+            return None
+        if self.problem not in _contacts:
+            _contacts[self.problem] = ContactChanges(self.dynamics, self.plan, self.problem.size)
+        return _contacts[self.problem]
 
     def fresh(self) -> Transitions:
         """Return the transitions of a run that has seen nothing yet."""
@@ -156,7 +178,8 @@ class Transitions:
         sizes = np.maximum(np.abs(x), 1e-3 * np.max(np.abs(x), initial=0.0))
         past = self._ways * values > STARTS * slopes @ sizes
         resets = np.array([event.then.reset is not None for event in self.problem.guarded])
-        for guard in np.flatnonzero(past & self._barriers & resets & slopes.any(axis=1)):
+        past &= self._barriers | np.isin(np.arange(len(past)), self._closing)
+        for guard in np.flatnonzero(past & resets & slopes.any(axis=1)):
             raise InconsistentStateError(
                 f"the start lies beyond the barrier of the event "
                 f"{self.problem.guarded[guard].name!r}, where its guard is {values[guard]:.6g}: "
@@ -191,6 +214,9 @@ class Transitions:
         """Return the guards that are at zero or past it and on their way out."""
         values, rates = self.measure(time, x, p)
         outside = (self._ways * values >= -self.tolerances) & (self._ways * rates > 0.0)
+        # A reaction that pulls at the start or after a reset does so on its way back as well.
+        if self._contacts is not None:
+            outside[self._lost] |= -values[self._lost] > self.tolerances[self._lost]
         return np.flatnonzero(outside & self._armed).tolist()
 
     def counts(self, time: float, guard: int) -> bool:
@@ -273,7 +299,7 @@ class Transitions:
         """Return the guards that are well past zero: no solver told when they passed."""
         values, _ = self.measure(time, x, p)
         late = self._ways * values > self.tolerances
-        return np.flatnonzero(late & self._armed).tolist()
+        return np.flatnonzero(late & (self._armed | self._of_contacts)).tolist()
 
     def jumps(
         self, time: float, x: np.ndarray, p: np.ndarray, fired: Sequence[int]
@@ -285,6 +311,45 @@ class Transitions:
         ResetError
             A reset leads to no state, or leaves a constraint unmet.
         """
+        if self._contacts is not None:
+            yield from self._contact_jumps(self._contacts, time, x, p, fired)
+            return
+        yield from self._plain_jumps(time, x, p, fired)
+
+    def _contact_jumps(
+        self,
+        contacts: ContactChanges,
+        time: float,
+        x: np.ndarray,
+        p: np.ndarray,
+        fired: Sequence[int],
+    ) -> Iterator[Jump]:
+        """Do what other events ask for, then let contacts open and close."""
+        others = [guard for guard in fired if not self._of_contacts[guard]]
+        for jump in self._plain_jumps(time, x, p, others):
+            x, p = jump.x, jump.p
+            yield jump
+        # Whatever is decided, a gap that opens now is met again where it closes.
+        self._passed[self._of_contacts] = time
+        met = np.isin(self._closing, list(fired))
+        met |= np.abs(self.measure(time, x, p)[0][self._closing]) <= self.tolerances[self._closing]
+        near = (met, self.tolerances[self._closing])
+        change = contacts.decide(time, x, p, near, lambda x, p: self._reactions(time, x, p))
+        if change is not None:
+            events = dict.fromkeys(change.events, (0,))
+            self._armed[self._closing[~change.closed]] = False
+            yield Jump(events, change.x, change.p, change.impact)
+
+    def _reactions(
+        self, time: float, x: np.ndarray, p: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the reactions of the contacts that are closed in p, and their rates."""
+        values, rates = self._guards(time, x, p)
+        return values[self._lost], rates[self._lost]
+
+    def _plain_jumps(
+        self, time: float, x: np.ndarray, p: np.ndarray, fired: Sequence[int]
+    ) -> Iterator[Jump]:
         groups: dict[int, tuple[int, ...]] = {}
         for guard in sorted(set(fired)):
             event, place = self._places[guard]
@@ -300,10 +365,23 @@ class Transitions:
             for chosen in taken if self.dynamics.resets[event].sequential else [places]:
                 steps.append(self._jump(time, x, p, {event: chosen}))
                 x, p = steps[-1].x, steps[-1].p
-            yield replace(steps[-1], events={event: places}, impact=_joined(steps))
+            impact = joined([step.impact for step in steps])
+            yield replace(steps[-1], events={event: places}, impact=impact)
 
     def function(self, events: tuple[int, ...]) -> JumpFunction:
-        """Return the function that resets these events together."""
+        """Return the function that resets these events together.
+
+        Raises
+        ------
+        NoDerivativeError
+            What they change is no function: it is decided at the instant which contacts open.
+        """
+        if any(self._of_contacts[self._firsts[event]] for event in events):
+            names = ", ".join(repr(self.problem.events[event].name) for event in events)
+            raise NoDerivativeError(
+                f"the events {names} have no derivative: which contacts open and close there is "
+                "decided at the instant"
+            )
         if events not in self._jumps:
             self._jumps[events] = JumpFunction(self.dynamics, self.plan, self.problem, events)
         return self._jumps[events]
@@ -351,6 +429,7 @@ class _Built:
 
 
 _built: WeakKeyDictionary[OdeProblem, _Built] = WeakKeyDictionary()
+_contacts: WeakKeyDictionary[OdeProblem, ContactChanges] = WeakKeyDictionary()
 
 
 @dataclass
@@ -386,20 +465,6 @@ class Instant:
                 "in which it rests there, or, if it counts either way, the direction in which it "
                 "is met"
             )
-
-
-def _joined(steps: Sequence[Jump]) -> Impact | None:
-    """Return several impacts at one instant as one."""
-    impacts = [step.impact for step in steps if step.impact is not None]
-    if not impacts:
-        return None
-    names = impacts[0].impulses
-    return Impact(
-        {name: sum(impact.impulses[name] for impact in impacts) for name in names},
-        impacts[0].kinetic_before,
-        impacts[-1].kinetic_after,
-        max(impact.carnot for impact in impacts),
-    )
 
 
 def _moves_its_guard(dynamics: Dynamics, event: int) -> bool:

@@ -21,7 +21,7 @@ import casadi as ca
 
 from daesolve.errors import PosingError
 from daesolve.events import FALLING, Event, Reset
-from daesolve.friction.supports import Support, VariantPair
+from daesolve.friction.supports import Support, VariantPair, Vector
 from daesolve.goals import Expression
 from daesolve.symbols import Parameters, SymbolVector, discrete, reactions, time
 
@@ -219,10 +219,16 @@ def _check(pairs: Sequence[VariantPair]) -> None:
 
 def _velocity(support: Support, coordinates: ca.SX, rates: ca.SX) -> ca.SX:
     if support.velocity is not None:
-        return ca.vertcat(*[ca.SX(entry) for entry in support.velocity])
+        return _column(support.velocity)
     assert support.point is not None
-    point = ca.vertcat(*[ca.SX(entry) for entry in support.point])
+    point = _column(support.point)
     return ca.jtimes(point, coordinates, rates) + ca.jtimes(point, time, ca.SX(1))
+
+
+def _column(entries: Vector) -> ca.SX:
+    if isinstance(entries, ca.SX):
+        return entries
+    return ca.vertcat(*[ca.SX(entry) for entry in entries])
 
 
 def _in_plane(
@@ -232,7 +238,7 @@ def _in_plane(
     sense: ca.SX,
     written: Callable[[Expression], ca.SX],
 ) -> Rubbing:
-    normal = written(ca.vertcat(*[ca.SX(entry) for entry in support.normal]))
+    normal = written(_column(support.normal))
     tangent = ca.vertcat(normal[1], -normal[0])
     directions = ca.jacobian(velocity, velocities)
     return Rubbing(
@@ -250,7 +256,7 @@ def _in_space(
     smoothing: ca.SX,
     written: Callable[[Expression], ca.SX],
 ) -> Rubbing:
-    normal = written(ca.vertcat(*[ca.SX(entry) for entry in support.normal]))
+    normal = written(_column(support.normal))
     slip = velocity - ca.dot(velocity, normal) * normal
     directions = ca.jacobian(slip, velocities)
     squared = ca.sumsqr(slip) + smoothing**2

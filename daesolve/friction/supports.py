@@ -12,7 +12,7 @@ from daesolve.errors import PosingError
 from daesolve.goals import Expression, as_scalar, is_word
 
 Kind = Literal["two-sided", "unilateral"]
-Vector = Sequence[Expression]
+Vector = Sequence[Expression] | ca.SX
 
 
 @runtime_checkable
@@ -72,14 +72,14 @@ class Support:
     velocity: Vector | None = None
 
     def __post_init__(self) -> None:
-        size = len(_vector("normal", self.normal))
+        size = len(_entries("normal", self.normal))
         if size not in (2, 3):
             raise PosingError(f"the normal of a support has {size} entries, but must have 2 or 3")
         if (self.point is None) == (self.velocity is None):
             raise PosingError("a support is given by its point, or by the velocity of its point")
         for name in ("point", "velocity"):
             given = getattr(self, name)
-            if given is not None and len(_vector(name, given)) != size:
+            if given is not None and len(_entries(name, given)) != size:
                 raise PosingError(
                     f"the {name} of a support must have {size} entries, as its normal"
                 )
@@ -90,6 +90,11 @@ class Support:
             raise PosingError("a pad needs a support in space: give its normal three entries")
         if (self.pad is None) != (self.spin is None):
             raise PosingError("a support takes both or neither of pad and spin, its rate of turn")
+
+    @property
+    def size(self) -> int:
+        """In how many dimensions it lies."""
+        return len(_entries("normal", self.normal))
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +133,7 @@ class VariantPair:
                 f"the {self.kind} pair {self.name!r} takes {wanted} support"
                 f"{'s' if wanted > 1 else ''}, not {len(given)}"
             )
-        if len({len(support.normal) for support in given}) > 1:
+        if len({support.size for support in given}) > 1:
             raise PosingError(
                 f"the supports of {self.name!r} lie in the plane or in space, not both"
             )
@@ -137,10 +142,10 @@ class VariantPair:
     @property
     def planar(self) -> bool:
         """Whether it slides along a line."""
-        return len(self.supports[0].normal) == 2
+        return self.supports[0].size == 2
 
 
-def _vector(owner: str, given: Vector) -> list[ca.SX]:
+def _entries(owner: str, given: Vector) -> list[ca.SX]:
     if isinstance(given, ca.SX):
         given = ca.vertsplit(given)
     if isinstance(given, str) or not isinstance(given, Sequence):

@@ -303,7 +303,7 @@ def velocity_level(dynamics: Dynamics) -> tuple[dict[str, ca.SX], ca.SX, np.ndar
     Raises
     ------
     PosingError
-        A constraint is measured from its value at the start.
+        A constraint is measured from its value at the start, or does not always hold.
     """
     coordinates = np.arange(dynamics.coordinate_count)
     first = dynamics.position_count - len(dynamics.implicit_rows)
@@ -314,6 +314,11 @@ def velocity_level(dynamics: Dynamics) -> tuple[dict[str, ca.SX], ca.SX, np.ndar
             raise PosingError(
                 f"the constraint {row.name!r} is measured from its value at the start, and is no "
                 f"form in the velocities: leave it out (system.without([{row.name!r}]))"
+            )
+        if row.hold is not None:
+            raise PosingError(
+                f"the constraint {row.name!r} is let go of at times: leave it out "
+                f"(system.without([{row.name!r}])), or pose one that always holds"
             )
         rows[row.name] = ca.sparsify(dynamics.without_feedback(row.chain[-1]))
     rates = ca.vertcat(ca.SX(0, 1), *[dynamics.position_rates[int(index)] for index in places])

@@ -270,7 +270,7 @@ def constraint_rates(system: MechanicalSystem, dynamics: Dynamics) -> dict[str, 
     Raises
     ------
     PosingError
-        A constraint is not ideal, or is measured from its value at the start.
+        A constraint is not ideal, is measured from its value at the start, or does not always hold.
     """
     for goal in system.goals:
         if isinstance(goal, Goal) and (goal.from_start or not goal.ideal):
@@ -278,6 +278,11 @@ def constraint_rates(system: MechanicalSystem, dynamics: Dynamics) -> dict[str, 
             raise PosingError(
                 f"the goal {goal.name!r} {why}: constraints are substituted where each has a "
                 "reaction of its own along its gradient"
+            )
+        if isinstance(goal, Goal) and goal.held_by:
+            raise PosingError(
+                f"the goal {goal.name!r} is let go of at times: only constraints that always hold "
+                "are substituted"
             )
     return {row.name: dynamics.without_feedback(row.chain[-1]) for row in dynamics.rows}
 

@@ -39,7 +39,8 @@ NEARER = 0.1
 """Of the former, before it is tried again."""
 SETTLED = 1e-11
 """Of the same, what turns a direction that has settled."""
-MOST_STEPS = 400
+MOST_ACCELERATIONS = 600
+"""After which a flow from one start is given up: a limit takes about 150."""
 NEWTON_STEPS = 20
 FAR = 0.3
 """Beyond this distance it is another limit that the iteration tends to."""
@@ -211,12 +212,14 @@ class _Field:
 
     def __init__(self, body: RestingBody) -> None:
         self.body, self.branch = body, Branch()
+        self.count = 0
 
     def __call__(self, reduced: np.ndarray) -> np.ndarray:
         return self.acceleration(reduced)[0]
 
     def acceleration(self, reduced: np.ndarray) -> tuple[np.ndarray, Answer]:
         """Return the reduced acceleration, and the loaded supports."""
+        self.count += 1
         here = self.body.at(self.body.velocities(reduced))
         answer = self.branch.answer(here.complementarity)
         return self.body.reduced(here.accelerations(answer.reactions)), answer
@@ -243,9 +246,14 @@ def attractor_from(body: RestingBody, start: np.ndarray) -> Attractor:
     settled = body.freedom == 1
     if not settled:
         reduced, settled = _followed(field, reduced)
+        reduced = reduced / np.linalg.norm(reduced)
     acceleration, answer = field.acceleration(reduced)
     growth = float(reduced @ acceleration)
     return Attractor(body.velocities(reduced), growth, answer, settled)
+
+
+class _GivenUpError(Exception):
+    """The flow chatters, or goes round for ever."""
 
 
 def _followed(field: _Field, start: np.ndarray) -> tuple[np.ndarray, bool]:
@@ -253,24 +261,30 @@ def _followed(field: _Field, start: np.ndarray) -> tuple[np.ndarray, bool]:
     size = field.body.size
     if size == 0.0:
         return start, True
-    stepper, near, left = _stepper(field, start), NEAR, None
-    here = start
-    for _ in range(MOST_STEPS):
-        away_from_saddle = left is None or np.linalg.norm(here - left) > LEFT
-        if away_from_saddle and np.linalg.norm(_turning(field(here), here)) <= near * size:
-            near *= NEARER
-            found, away = _limit(field, here)
-            if found is not None and away is None:
-                return found, True
-            if found is not None and away is not None:
-                stepper, near, left = _stepper(field, found + NUDGE * away), NEAR, found
-        stepper.step()
-        here = stepper.y / np.linalg.norm(stepper.y)
+    here, near, left = start, NEAR, None
+    try:
+        stepper = _stepper(field, start)
+        while stepper.status == "running":
+            away_from_saddle = left is None or np.linalg.norm(here - left) > LEFT
+            if away_from_saddle and np.linalg.norm(_turning(field(here), here)) <= near * size:
+                near *= NEARER
+                found, away = _limit(field, here)
+                if found is not None and away is None:
+                    return found, True
+                if found is not None and away is not None:
+                    stepper, near, left = _stepper(field, found + NUDGE * away), NEAR, found
+            stepper.step()
+            here = stepper.y / np.linalg.norm(stepper.y)
+    except _GivenUpError:
+        pass
     return here, False
 
 
 def _stepper(field: _Field, start: np.ndarray) -> RK45:
     def flow(_tau: float, reduced: np.ndarray) -> np.ndarray:
+        # Where the acceleration jumps, one step is refused very many times.
+        if field.count > MOST_ACCELERATIONS:
+            raise _GivenUpError
         return _turning(field(reduced), reduced)
 
     return RK45(flow, 0.0, start, np.inf, rtol=FLOW_ERROR, atol=FLOW_ERROR)

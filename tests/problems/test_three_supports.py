@@ -95,9 +95,6 @@ def test_the_velocity_centre_ends_within_one_pad(run):
     assert [ratio < 1.0 for ratio in moment.ratios] == [False, False, True]
 
 
-SMALL = st.floats(-0.2, 0.2)
-
-
 @settings(derandomize=True, max_examples=8, deadline=None)
 @given(
     st.tuples(st.floats(-3, 3), st.floats(-2, 2), st.floats(-2, 2), st.floats(0.5, 20)),
@@ -190,6 +187,16 @@ def test_other_formulations_find_the_same_events(formulation, solver):
     run = CASE.solve(formulation=formulation, solver=solver, at=[0.5])
     check_events(run, 1e-9)
     assert run.drift["energy"].max_relative < 1e-11
+
+
+@pytest.mark.slow
+def test_a_tall_body_with_rough_pads_above_jams_while_it_slides():
+    run = problem.case("tall-jam").solve(at=[0.5])
+    assert run.outcome is ds.Outcome.DEGENERATE
+    assert run.events[-1].name == "jam"
+    assert run.end_time == pytest.approx(0.8791379511, abs=1e-10)
+    assert np.hypot(run.end_state["x_dot"], run.end_state["y_dot"]) > 0.1
+    assert run.drift["energy"].max_relative < 1e-13
 
 
 @pytest.mark.slow

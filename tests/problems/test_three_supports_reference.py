@@ -11,7 +11,7 @@ from tests.reference import three_supports as truth
 from tests.reference import three_supports_digits as digits
 
 SAME = 3e-12
-"""s; an error of 1e-14 at the first switch grows some hundredfold until the stop."""
+"""s; a Runge-Kutta method errs so where the velocity centre crosses the rim of a pad."""
 
 
 def mean_cosine(x):

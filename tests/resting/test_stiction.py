@@ -1,5 +1,6 @@
 import itertools
 
+import casadi as ca
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -255,6 +256,29 @@ def test_a_point_sets_out_along_its_load(size, angle, friction):
     assert found.settled
     np.testing.assert_allclose(found.direction, [*(load / size), 0.0], atol=1e-10)
     assert found.growth == pytest.approx(size - friction, abs=1e-12 * (size + friction))
+
+
+@pytest.mark.slow
+def test_a_limit_at_a_jump_of_friction_is_not_called_certain():
+    """Two bodies, of which one holds and the other is pushed: the first has no direction."""
+    q = ds.coordinates(x_1="m", x_2="m", y_1="m", y_2="m")
+    p = ds.parameters(push=(4.0, "N"))
+    supports = {
+        f"normal_{k}": ds.Support(point=(q[f"x_{k}"], q[f"y_{k}"]), normal=(0.0, 1.0), friction=0.3)
+        for k in (1, 2)
+    }
+    system = ds.MechanicalSystem(
+        q,
+        p,
+        kinetic=ca.sumsqr(q.dot.vector) / 2,
+        force={"x_1": p.push, "y_1": -10.0, "y_2": -10.0},
+        goals=[ds.Holonomic(f"floor_{k}", q[f"y_{k}"], ideal=False) for k in (1, 2)],
+        pairs=[ds.VariantPair(n, [one], kind="unilateral") for n, one in supports.items()],
+    )
+    moves = stiction(system, {"x_1": 0.0})
+    assert not moves.sticks
+    assert not moves.certain
+    assert moves.growth == pytest.approx(1.0, abs=0.05)
 
 
 def test_the_direction_opposite_to_the_load_is_no_limit():

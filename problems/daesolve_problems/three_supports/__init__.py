@@ -28,9 +28,11 @@ equation above is written down. `models` has the system, `pads` what the pads do
 from __future__ import annotations
 
 import daesolve as ds
-from daesolve_problems.three_supports.models import PRESSURES, body
+from daesolve_problems.three_supports.models import PRESSURES, body, tall
 from daesolve_problems.three_supports.pictures import FIGURES, drawing
 from daesolve_problems.three_supports.questions import held
+
+START = {"x": 0.0, "y": 0.0, "phi": 0.3, "x_dot": 1.2, "y_dot": 0.5, "phi_dot": 9.0}
 
 problem = ds.Problem(
     "three-supports",
@@ -47,9 +49,16 @@ problem = ds.Problem(
     cases=[
         ds.Case(
             "reference",
-            start={"x": 0.0, "y": 0.0, "phi": 0.3, "x_dot": 1.2, "y_dot": 0.5, "phi_dot": 9.0},
+            start=START,
             until=2.0,
             note="other pads are loaded four times before it comes to rest after 0.825 s",
+        ),
+        ds.Case(
+            "tall-jam",
+            parameters=tall(4.0, upper_friction=0.9, lower_friction=0.1),
+            start=START,
+            until=2.0,
+            note="four times as high, with rough pads above: it jams in motion after 0.879 s",
         ),
     ],
 )

@@ -107,6 +107,14 @@ def _pads() -> dict[str, Any]:
     return entries
 
 
+def tall(times: float, *, upper_friction: float, lower_friction: float) -> dict[str, float]:
+    """Return the parameters of a body some times as high, with other friction."""
+    rough = {"upper": upper_friction, "lower": lower_friction}
+    found = {f"{name}_friction_{pair}": rough[name] for name in rough for pair in PAIRS}
+    heights = {name: times * height for name, (height, _, _) in FACES.items()}
+    return found | {f"{name}_height_{pair}": heights[name] for name in heights for pair in PAIRS}
+
+
 def _support(
     q: DifferentiableVector, p: Parameters, turned: Turned, side: int, pair: int, exponent: float
 ) -> ds.Support:
