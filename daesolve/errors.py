@@ -189,6 +189,12 @@ class JamEvent(VariantError):  # noqa: N818
     event = "jam"
 
 
+class SupportLost(VariantError):  # noqa: N818
+    """A body leaves a support that can only push, and its pair does not hold it any more."""
+
+    event = "support_lost"
+
+
 class FrictionlessIllPosed(VariantError):  # noqa: N818
     """The supports do not hold the body, even where nothing rubs."""
 
@@ -204,6 +210,7 @@ VARIANT_ERRORS: dict[str, type[VariantError]] = {
         UnphysicalVariant,
         BranchLost,
         JamEvent,
+        SupportLost,
         FrictionlessIllPosed,
     )
 }

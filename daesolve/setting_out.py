@@ -12,7 +12,7 @@ from daesolve.dynamics import Dynamics
 from daesolve.friction.guides import SHARP, SLOW_ENERGY, SMOOTHING
 from daesolve.request import Request
 from daesolve.resting.stiction import stiction_at
-from daesolve.sliding import SLOW
+from daesolve.sliding import SLOW, refuse_open
 from daesolve.variants import VariantProblem, with_variant
 
 SET_OUT = 1e-10
@@ -65,7 +65,7 @@ def set_out(
     ------
     VariantError
         By its kind: no choice agrees with the signs of the reactions, none that is physical does,
-        or several do.
+        or several do, or the body leaves a support.
     """
     problem = VariantProblem(dynamics, values)
     time = request.start_time
@@ -90,6 +90,7 @@ def set_out(
             x = state.copy()
             x[split:] = (UNFELT if resting else SET_OUT) * reached * direction
     assert chosen is not None
+    refuse_open(dynamics, chosen.signs, "at the start")
     kinetic = max(0.5 * float(x[split:] @ here.mass @ x[split:]), 0.5 * reached**2)
     found = {**here.values, SLOW_ENERGY: SLOW * kinetic}
     return SettingOut(with_variant(found, chosen), x, resting, kinetic, tuple(notes))

@@ -18,7 +18,7 @@ from daesolve.complementarity.enumeration import enumerate_variants
 from daesolve.complementarity.horizontal import HorizontalComplementarity
 from daesolve.complementarity.policies import solve
 from daesolve.dynamics import Dynamics
-from daesolve.errors import BranchLost, NoValidVariant, VariantError
+from daesolve.errors import BranchLost, NoValidVariant, SupportLost, VariantError
 from daesolve.friction.guides import AT_REST, SWITCH
 from daesolve.variants import VariantProblem, VariantState, with_variant
 
@@ -28,6 +28,32 @@ FOLD = 1e-6
 """Of the largest reaction, how far the reactions of another answer lie from those of a fold."""
 SLOW = 1e-6
 """The part of the kinetic energy at the start below which a motion is followed in scaled time."""
+
+
+def refuse_open(dynamics: Dynamics, signs: np.ndarray, when: str) -> None:
+    """Refuse to go on where a body has left a support.
+
+    Parameters
+    ----------
+    dynamics
+        The equations.
+    signs
+        +1 or -1 for each pair, as the discrete values are.
+    when
+        The beginning of the sentence.
+
+    Raises
+    ------
+    SupportLost
+        A unilateral pair is open.
+    """
+    assert dynamics.guides is not None
+    for pair, sign in zip(dynamics.guides.pairs, signs, strict=True):
+        if pair.kind == "unilateral" and sign < 0:
+            raise SupportLost(
+                f"{when} the body leaves the support {pair.name!r}, which can only push; pose the "
+                "constraint as a Contact to follow the motion beyond that"
+            )
 
 
 class Sliding:
@@ -87,6 +113,7 @@ class Sliding:
     def _switched(
         self, time: float, x: np.ndarray, before: np.ndarray, p: np.ndarray
     ) -> np.ndarray:
+        refuse_open(self.dynamics, p[self._variants], f"at t = {time:.10g} s")
         equations = self.problem.at(x, time, numbers=p).complementarity
         if self.policy == "strict":
             return self._with(solve(equations, policy="strict").chosen, p)

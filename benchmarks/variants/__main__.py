@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -66,10 +67,11 @@ def _table(found: Sequence[Measurement], unique: bool) -> list[str]:
 
 
 def _cell(one: Measurement) -> str:
-    """Return the share of the answers found, whether none was proved wrong, and the cost."""
+    """Return the share of the answers found, how much of what was told is wrong, and the cost."""
     share = f"{100 * one.found / one.solvable:.3g} %" if one.solvable else "-"
     wrong = f", **{one.wrong} wrong**" if one.wrong else ""
-    return f"{share}{wrong}, {one.milliseconds:.2g} ms"
+    digits = max(0, 1 - math.floor(math.log10(one.milliseconds)))
+    return f"{share}{wrong}, {one.milliseconds:.{digits}f} ms"
 
 
 def _tables(found: Sequence[Measurement]) -> str:
