@@ -26,7 +26,7 @@ VariantPolicy = Literal["continuity", "homotopy", "strict"]
 
 FOLD = 1e-6
 """Of the largest reaction, how far the reactions of another answer lie from those of a fold."""
-SLOW = 1e-6
+SLOW = 1e-4
 """The part of the kinetic energy at the start below which a motion is followed in scaled time."""
 
 

@@ -135,6 +135,13 @@ class SymbolVector:
         whole.angles = self.angles | other.angles
         return whole
 
+    def with_symbols(self, symbols: Mapping[str, ca.SX]) -> Self:
+        """Return the vector with other symbols for its names."""
+        other = copy.copy(self)
+        other._symbols = {name: symbols[name] for name in self.names}
+        other.vector = ca.vertcat(ca.SX(0, 1), *other._symbols.values())
+        return other
+
     def __getattr__(self, name: str) -> ca.SX:
         if name.startswith("__") or "_symbols" not in self.__dict__:
             raise AttributeError(name)

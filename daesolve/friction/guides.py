@@ -168,7 +168,9 @@ def guides(
         found.append((own[0], own[1]))  # pyright: ignore[reportArgumentType]
     return Guides(
         pairs=tuple(pairs),
-        reactions=reactions(**{pair.name: "N" for pair in pairs}),
+        reactions=reactions(**{pair.name: "N" for pair in pairs}).with_symbols(
+            {pair.name: pair.reaction for pair in pairs}
+        ),
         values=values,
         variants=ca.vertcat(*[values[name] for name in names]),
         supports=tuple(found),

@@ -110,12 +110,15 @@ class VariantPair:
         The first and the second; a single one of a unilateral pair counts as the second.
     kind
         "two-sided", or "unilateral" where the body may leave its support.
+    reaction
+        The symbol of N, for outputs and events.
     """
 
     name: str
     supports: Sequence[Support]
     kind: Kind = "two-sided"
     count: int = field(init=False)
+    reaction: ca.SX = field(init=False)
 
     def __post_init__(self) -> None:
         if not is_word(self.name):
@@ -138,6 +141,7 @@ class VariantPair:
                 f"the supports of {self.name!r} lie in the plane or in space, not both"
             )
         object.__setattr__(self, "count", wanted)
+        object.__setattr__(self, "reaction", ca.SX.sym(self.name))  # pyright: ignore
 
     @property
     def planar(self) -> bool:

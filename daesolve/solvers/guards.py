@@ -5,18 +5,21 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from scipy.optimize import brentq
 
 from daesolve.events import Direction
 from daesolve.formulations import OdeProblem
-from daesolve.solvers.base import BufferedFunction, EventHit
+from daesolve.solvers.base import BufferedFunction, Evaluator, EventHit
 from daesolve.translation import evaluate_block
 
 LOOKS = 8
 """Parts of a step at whose ends guards are evaluated."""
 MOST_LOOKS = 4096
+ROW_BY_ROW = 64
+"""Up to so many evaluations of guards cost less one by one than an instruction at a time."""
 INNER = 0.381966
 """Part of a step at which guards are judged besides its ends: no ratio of small whole numbers, so
 that no oscillation falls in step with both."""
@@ -80,7 +83,8 @@ def find_events(problem: OdeProblem, p: np.ndarray, steps: Steps) -> list[EventH
     looked into where a guard changes its sign, or comes so near to zero that it might dip through
     it in between: nearer than it moves around there.
 
-    Of events at one time, those that interrupt the motion come last.
+    Of events at one time, those that interrupt the motion come last. Steps after the first one
+    with such an event are not looked into: the motion does not get there.
 
     Parameters
     ----------
@@ -110,6 +114,8 @@ def find_events(problem: OdeProblem, p: np.ndarray, steps: Steps) -> list[EventH
                 sides = np.max(np.abs(values[left : left + 2, index]))
                 if abs(guards(time, state)[index]) <= POLE * sides:
                     found.append(EventHit(index, time, state))
+        if any(problem.guarded[hit.index].then.interrupts for hit in found):
+            break
     sign = 1.0 if steps.times[-1] >= steps.times[0] else -1.0
     return sorted(
         found, key=lambda hit: (sign * hit.time, problem.guarded[hit.index].then.interrupts)
@@ -164,7 +170,7 @@ def _looked_into(
 
     def look(times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         states = steps.dense(times)
-        return states, evaluate_block(problem.guards, times, states, p)[0]
+        return states, _guards_at(problem, p, times, states)
 
     parts = LOOKS
     while True:
@@ -184,6 +190,22 @@ def _looked_into(
         states = np.vstack([states, more[0]])[order]
         values = np.vstack([values, more[1]])[order]
     return looks, states, values
+
+
+def _guards_at(
+    problem: OdeProblem, p: np.ndarray, times: np.ndarray, states: np.ndarray
+) -> np.ndarray:
+    """Return the guards at some times, row by row where these are few."""
+    if len(times) > ROW_BY_ROW:
+        return evaluate_block(problem.guards, times, states, p)[0]
+    if problem not in _evaluators:
+        _evaluators[problem] = Evaluator(problem.guards)
+    evaluate = _evaluators[problem]
+    rows = [evaluate(time, state, p)[0] for time, state in zip(times, states, strict=True)]
+    return np.array(rows).reshape(len(times), -1)
+
+
+_evaluators: WeakKeyDictionary[OdeProblem, Evaluator] = WeakKeyDictionary()
 
 
 def worth_a_look(times: np.ndarray, table: np.ndarray) -> np.ndarray:

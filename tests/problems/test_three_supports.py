@@ -167,7 +167,7 @@ def test_figures_and_drawing_show_a_run(told):
 
 def test_friction_opposes_the_slip_of_a_pad(told):
     for (pair, side), pad in pad_motions(told).items():
-        reaction = UP[side] * np.array(told["reactions"][f"normal_{pair}"])
+        reaction = UP[side] * np.array(told["outputs"][f"normal_{pair}"])
         rubbing = reaction > 0.0
         power = np.sum(pad.friction * pad.slip, axis=0)[rubbing]
         assert np.all(power < 0.0)

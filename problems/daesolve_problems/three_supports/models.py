@@ -14,8 +14,9 @@ SIDES = {1: "upper", 2: "lower"}
 """The pads of a pair: the upper plane pushes the first down, the lower one the second up."""
 UP = {1: -1.0, 2: 1.0}
 """In which direction along z they do, (-1)^p."""
-REACTIONS = {pair: f"normal_{pair}" for pair in PAIRS}
-"""Their names: positive where the lower pad is loaded."""
+NORMALS = {pair: f"normal_{pair}" for pair in PAIRS}
+"""The outputs that are the reactions of `support_1` to `support_3`: positive where the lower pad is
+loaded."""
 PLACES = {
     "upper": ((0.11, 0.012), (-0.045, 0.11), (-0.035, -0.1)),
     "lower": ((0.13, -0.005), (-0.04, 0.105), (-0.03, -0.095)),
@@ -74,6 +75,13 @@ def body(pressure_exponent: float = 0.0) -> ds.MechanicalSystem:
     velocity = ca.vertcat(q.dot.x, q.dot.y, q.dot.z)
     loads = {"x": p.force_x, "y": p.force_y, "z": p.force_z}
     loads |= {"tilt_x": p.moment_x, "tilt_y": p.moment_y, "phi": p.moment_z}
+    pairs = {
+        pair: ds.VariantPair(
+            f"support_{pair}",
+            [_support(q, p, turned, side, pair, pressure_exponent) for side in SIDES],
+        )
+        for pair in PAIRS
+    }
     return ds.MechanicalSystem(
         q,
         p,
@@ -84,13 +92,8 @@ def body(pressure_exponent: float = 0.0) -> ds.MechanicalSystem:
             ds.Holonomic("level_x", q.tilt_x, ideal=False),
             ds.Holonomic("level_y", q.tilt_y, ideal=False),
         ],
-        pairs=[
-            ds.VariantPair(
-                REACTIONS[pair],
-                [_support(q, p, turned, side, pair, pressure_exponent) for side in SIDES],
-            )
-            for pair in PAIRS
-        ],
+        pairs=list(pairs.values()),
+        outputs={name: (pairs[pair].reaction, "N") for pair, name in NORMALS.items()},
     )
 
 

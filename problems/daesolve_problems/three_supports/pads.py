@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from daesolve.friction import reduced_friction
-from daesolve_problems.three_supports.models import PAIRS, PRESSURES, REACTIONS, SIDES, UP
+from daesolve_problems.three_supports.models import NORMALS, PAIRS, PRESSURES, SIDES, UP
 from daesolve_problems.vehicles import Document, series
 
 
@@ -44,7 +44,7 @@ def pad_motions(document: Document) -> dict[tuple[int, int], PadMotion]:
     exponent = pressure_of(document["structure"])
     found = {}
     for pair in PAIRS:
-        reaction = series(document, "reactions", REACTIONS[pair])
+        reaction = series(document, "outputs", NORMALS[pair])
         for side, name in SIDES.items():
             pad = {what: numbers[f"{name}_{what}_{pair}"] for what in ("a", "b", "pad_radius")}
             push = np.where(UP[side] * reaction > 0.0, np.abs(reaction), np.nan)

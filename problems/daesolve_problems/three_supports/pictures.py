@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from daesolve.drawing import Arrow, Circle, Dot, Drawing, Linear, Outline, Point, Shape, Trace
-from daesolve_problems.three_supports.models import PAIRS, REACTIONS, SIDES, UP
+from daesolve_problems.three_supports.models import NORMALS, PAIRS, SIDES, UP
 from daesolve_problems.three_supports.pads import pad_motions
 from daesolve_problems.vehicles import Document, fixed, panels_over_time, series
 
@@ -62,8 +62,8 @@ def reactions(document: Document) -> Figure:
     times = series(document, "times")
     rows = [(pair, side) for pair in reversed(PAIRS) for side in reversed(SIDES)]
     for pair in PAIRS:
-        reaction = series(document, "reactions", REACTIONS[pair])
-        over.plot(times, reaction, linewidth=1.2, color=f"C{pair - 1}", label=REACTIONS[pair])
+        reaction = series(document, "outputs", NORMALS[pair])
+        over.plot(times, reaction, linewidth=1.2, color=f"C{pair - 1}", label=NORMALS[pair])
         for side in SIDES:
             row = np.full_like(times, rows.index((pair, side)))
             where = (UP[side] * reaction > 0.0).tolist()
@@ -196,7 +196,7 @@ def drawing(document: Document) -> Drawing:
         names = [f"friction_{axis}_{SIDES[side]}_{pair}" for axis in ("x", "y")]
         found |= dict(zip(names, force, strict=True))
         place = _at(numbers, pair, side)
-        loaded = Linear({REACTIONS[pair]: UP[side]})
+        loaded = Linear({NORMALS[pair]: UP[side]})
         label = "friction" if number == 0 else ""
         shapes.append(Arrow(place, (names[0], names[1]), scale, shown=loaded, label=label))
     shapes.append(Dot(centre, label="mass centre"))
@@ -214,7 +214,7 @@ def _pads(numbers: Mapping[str, float], *, loaded: bool) -> list[Shape]:
                 continue
             label = f"loaded {name} pad" if pair == PAIRS[0] else ""
             spokes = {"angle": "phi", "spokes": 4} if name == "upper" else {}
-            shown = Linear({REACTIONS[pair]: UP[side]})
+            shown = Linear({NORMALS[pair]: UP[side]})
             shapes.append(Circle(place, radius, role="accent", label=label, shown=shown, **spokes))
     return shapes
 
