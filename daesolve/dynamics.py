@@ -294,6 +294,12 @@ class Dynamics:
         return self.x.numel() - self.position_count
 
     @property
+    def posed_ranges(self) -> dict[str, Interval]:
+        """The ranges of parameters and discrete values, without those that guides add."""
+        added = () if self.guides is None else self.guides.values.names
+        return {name: range_ for name, range_ in self.ranges.items() if name not in added}
+
+    @property
     def goal_names(self) -> tuple[str, ...]:
         """Every goal's name, in the order of the reports."""
         groups = (self.rows, self.implicit_rows, self.relations, self.invariants)

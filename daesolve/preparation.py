@@ -166,7 +166,7 @@ def prepare(system: System, request: Request) -> Prepared:
     if begun is not None:
         start, values = replace(start, state=begun.state), {**values, **begun.values}
         notes.extend(begun.notes)
-    parameters = {name: values[name] for name in dynamics.ranges}
+    parameters = {name: values[name] for name in dynamics.posed_ranges}
     samples = _samples(dynamics, values, start, request)
     system, surplus, proximal = _check_rank(
         system, dynamics, values, samples, request, notes, formulation

@@ -340,7 +340,9 @@ class BoundCase:
     def full_parameters(self) -> dict[str, float]:
         """Every parameter's value."""
         dynamics = self.system.dynamics
-        return {name: dynamics.values[name] for name in dynamics.ranges} | dict(self.parameters)
+        return {name: dynamics.values[name] for name in dynamics.posed_ranges} | dict(
+            self.parameters
+        )
 
     @property
     def values(self) -> dict[str, float]:
@@ -386,7 +388,7 @@ class BoundCase:
         shaped = replace(self, structure={**self.structure, **structural})
         numbers = {name: value for name, value in overrides.items() if name not in structural}
         system = shaped.system
-        known = system.dynamics.ranges
+        known = system.dynamics.posed_ranges
         for name in numbers:
             if name not in known:
                 raise unknown_name("parameter", name, [*known, *self.problem.structure])
@@ -535,7 +537,7 @@ class BoundCase:
 
     def _with(self, values: Mapping[str, float]) -> BoundCase:
         """Return the case with other parameters and start values."""
-        known = self.system.dynamics.ranges
+        known = self.system.dynamics.posed_ranges
         starts = {name: value for name, value in values.items() if name not in known}
         return self.changed({n: v for n, v in values.items() if n in known}).starting(starts)
 

@@ -161,7 +161,7 @@ def sensitivity(
         redundant_weights=redundant_weights or {},
         rank_loss=rank_loss,
     )
-    numbers = {name: dynamics.values[name] for name in dynamics.ranges} | given
+    numbers = {name: dynamics.values[name] for name in dynamics.posed_ranges} | given
 
     def changed(values: Mapping[str, float]) -> Request:
         mine = {name: value for name, value in values.items() if name in numbers}

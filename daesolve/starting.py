@@ -199,7 +199,7 @@ def parameter_values(dynamics: Dynamics, given: Mapping[str, Any]) -> dict[str, 
     UnknownNameError, OutOfRangeError
         No parameter has such a name, or its value is no number or lies outside its range.
     """
-    known = dynamics.ranges
+    known = dynamics.posed_ranges
     found: dict[str, float] = {}
     for name, value in given.items():
         if name not in known:

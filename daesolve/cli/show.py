@@ -9,6 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from daesolve.analyses import ANALYSES
+from daesolve.dynamics import Dynamics
+from daesolve.friction.guides import AT_REST, SLOW
 from daesolve.problem import Choice, Problem
 
 
@@ -35,15 +37,18 @@ def description(problem: Problem) -> dict[str, Any]:
                 "unit": str(units.get(name, "")),
                 "range": str(interval),
             }
-            for name, interval in dynamics.ranges.items()
+            for name, interval in dynamics.posed_ranges.items()
             if name not in derived
         },
         "start": list(problem.start_names()),
         "states": dict(zip(labels.states, map(str, labels.state_units), strict=True)),
         "reactions": dict(zip(labels.shown_reactions, labels.shown_reaction_units, strict=True)),
-        "outputs": dict(zip(labels.outputs, labels.output_units, strict=True)),
+        "outputs": {
+            **dict(zip(labels.outputs, labels.output_units, strict=True)),
+            **{name: unit for name, (_, unit) in dynamics.meters.items()},
+        },
         "goals": list(dynamics.goal_names),
-        "events": [event.name for event in dynamics.events],
+        "events": _events(dynamics),
         "cases": [
             {
                 "name": case.name,
@@ -63,6 +68,12 @@ def description(problem: Problem) -> dict[str, Any]:
         "analyses": [*ANALYSES, *problem.analyses],
         "references": list(problem.sources),
     }
+
+
+def _events(dynamics: Dynamics) -> list[str]:
+    """Return the names of what a run may tell of; guides come to rest, and are followed there."""
+    names = [event.name for event in dynamics.events if event.name != SLOW]
+    return names if dynamics.guides is None else list(dict.fromkeys([*names, AT_REST]))
 
 
 def description_tables(document: dict[str, Any]) -> RenderableType:

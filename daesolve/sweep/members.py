@@ -270,7 +270,7 @@ def member_case(case: BoundCase, values: Mapping[str, Any]) -> BoundCase:
 def _sorted(case: BoundCase, values: Mapping[str, Any]) -> tuple[list[str], list[str], list[str]]:
     structure = [name for name in values if name in case.problem.structure]
     shaped = case.changed({name: values[name] for name in structure})
-    known = shaped.system.dynamics.ranges
+    known = shaped.system.dynamics.posed_ranges
     numbers = [name for name in values if name not in structure]
     starts = [name for name in numbers if name not in known]
     open_names = [
