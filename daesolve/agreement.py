@@ -17,6 +17,8 @@ import numpy as np
 
 from daesolve.results import EventRecord
 
+ROUNDED = 1e-9
+"""Of the largest state, what counts as none."""
 AT_ONCE = 1e-12
 """Resets closer than this part of the time are at one instant, in whatever order they come."""
 NEAR_THE_END = 10.0
@@ -241,4 +243,6 @@ def _sizes(run: Sampled, units: Mapping[str, str]) -> dict[str, float]:
     for name, values in run.states.items():
         unit = units.get(name, name)
         largest[unit] = max(largest.get(unit, 0.0), float(np.max(np.abs(values), initial=0.0)))
-    return {name: largest[units.get(name, name)] or 1.0 for name in run.states}
+    # What a constraint holds at zero is rounding, which is no size.
+    rounded = ROUNDED * max(largest.values(), default=0.0)
+    return {name: max(largest[units.get(name, name)], rounded) or 1.0 for name in run.states}

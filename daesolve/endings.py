@@ -29,16 +29,34 @@ def stopped_by(event: Event, time: float, *, at_start: bool = False) -> Verdict:
     return Outcome.STOPPED_BY_EVENT, f"the event {event.name!r} {when}"
 
 
-def at_rest(time: float, *, at_start: bool = False) -> Verdict:
-    """Say when dry friction has brought the body to rest, where it stays."""
-    when = "is at rest from the start on" if at_start else f"came to rest at t = {time:.10g} s"
-    return Outcome.STOPPED_BY_EVENT, f"the body {when}: dry friction holds it"
+def at_rest(time: float, *, at_start: bool = False, timed: bool = False) -> Verdict:
+    """Say when dry friction has brought the body to rest, where it stays.
+
+    Parameters
+    ----------
+    time
+        When, s.
+    at_start
+        Whether it is at rest from the start on.
+    timed
+        Whether what acts on it depends on time.
+    """
+    if timed:
+        when = f"{'is at' if at_start else 'came to'} rest at t = {time:.10g} s"
+        later = (
+            ", where it may not hold it later on, for what acts depends on time: a run that starts "
+            "then shows it"
+        )
+    else:
+        when = "is at rest from the start on" if at_start else f"came to rest at t = {time:.10g} s"
+        later = ""
+    return Outcome.STOPPED_BY_EVENT, f"the body {when}: dry friction holds it{later}"
 
 
-def slow(rest: Rest) -> Verdict | None:
+def slow(rest: Rest, *, timed: bool = False) -> Verdict | None:
     """Say how a motion that was followed in scaled time ended; None where it goes on."""
     if rest.status is RestStatus.AT_REST:
-        return at_rest(rest.time)
+        return at_rest(rest.time, timed=timed)
     if rest.status is RestStatus.REACHED:
         return Outcome.COMPLETED, ""
     return None if rest.status is RestStatus.SPEEDS_UP else (Outcome.FAILED, rest.message)

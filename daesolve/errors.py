@@ -195,6 +195,12 @@ class SupportLost(VariantError):  # noqa: N818
     event = "support_lost"
 
 
+class SupportSticks(VariantError):  # noqa: N818
+    """A loaded support stops sliding while the body moves on: the equations are those of slip."""
+
+    event = "support_sticks"
+
+
 class FrictionlessIllPosed(VariantError):  # noqa: N818
     """The supports do not hold the body, even where nothing rubs."""
 
@@ -211,6 +217,7 @@ VARIANT_ERRORS: dict[str, type[VariantError]] = {
         BranchLost,
         JamEvent,
         SupportLost,
+        SupportSticks,
         FrictionlessIllPosed,
     )
 }

@@ -164,6 +164,11 @@ def lyapunov_exponent(
     """
     system, request, _ = asked(source, until, initial, options)
     prepared = prepare(system, request)
+    if prepared.resting:
+        raise NoDerivativeError(
+            "dry friction holds the body at rest from the start on: there is no motion whose "
+            "errors could grow; start where it slides"
+        )
     tangents = _Manifold(prepared)
     wanted = tangents.dimension if count is None else count
     if not (isinstance(wanted, int) and 1 <= wanted <= tangents.dimension):

@@ -17,7 +17,7 @@ import numpy as np
 
 from daesolve.consistency import consistent_state, sample_states
 from daesolve.dynamics import Dynamics
-from daesolve.errors import DegenerateStartError, PosingError, unknown_name
+from daesolve.errors import DegenerateStartError, PosingError, UnsupportedError, unknown_name
 from daesolve.rank import constraint_rank
 from daesolve.steady import (
     INFLUENCE_TOLERANCE,
@@ -123,6 +123,8 @@ def linearize(
         The constraints lose their independence at the state.
     PosingError
         The coordinates depend on each other, or their motion on that of others.
+    UnsupportedError
+        The system has pairs of supports.
 
     Examples
     --------
@@ -166,6 +168,11 @@ def linearize_equations(
     time, coordinates, tolerance
         As in `linearize`, which see for what is raised.
     """
+    if dynamics.guides is not None:
+        raise UnsupportedError(
+            "small motions are those of smooth equations, and dry friction of pairs of supports is "
+            "not smooth at rest: leave out the pairs, and make their goals ideal"
+        )
     states = dynamics.labels.states
     _check_names(coordinates, states)
     _check_rank(dynamics, time, state, p)

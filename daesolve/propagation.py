@@ -107,7 +107,13 @@ class Propagation:
         if outcome is Outcome.STOPPED_BY_EVENT:
             stops = {event.name for event in self.problem.events if event.then.stops}
             events = zip(self.record.events, self.event_times, strict=True)
-            end_time = [times for event, times in events if event.name in stops][-1]
+            ended = [times for event, times in events if event.name in stops]
+            if not ended:
+                raise NoDerivativeError(
+                    f"dry friction brings the body to rest at t = {boundaries[-1].time:.10g} s, "
+                    "and derivatives are not carried to a stop: ask for an earlier end"
+                )
+            end_time = ended[-1]
         return self.state + self._motion(self._place(boundaries[-1]), end_time), end_time
 
     def notes(self) -> list[str]:

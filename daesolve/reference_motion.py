@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from daesolve.errors import ChatteringError, ResetError, UnsupportedError
+from daesolve.errors import ChatteringError, ResetError, SupportSticks, UnsupportedError
 from daesolve.events import Direction
+from daesolve.friction.guides import AT_REST, OF_THEIR_OWN, SLOW, TURNED
 from daesolve.preparation import Prepared
 from daesolve.quadruple import Moment, QuadTransitions, array_of, evaluate, quad
 from daesolve.solvers.heyoka_code import hy, missing_in_series, translated
@@ -107,6 +108,8 @@ class Motion:
         self._hoisted = [constants_function(part.function, 2) for part in (rates, guards)]
         self._interrupting: list[int] = []
         ending, passing = [], []
+        # Guards of values alone pass through zero at resets, and not between them.
+        moving = {row for k in (0, 1) for row in problem.guards.jac_sparsity(0, k).row()}
         ways = {
             Direction.FALLING: hy.event_direction.negative,
             Direction.RISING: hy.event_direction.positive,
@@ -114,6 +117,8 @@ class Motion:
         }
         for index, event in enumerate(problem.guarded):
             guard, way = guards.expressions[index], ways[event.direction]
+            if index not in moving:
+                continue
             if event.then.interrupts:
                 ending.append(hy.t_event(guard, direction=way, fp_type=hy.real))
                 self._interrupting.append(index)
@@ -265,9 +270,15 @@ class Motion:
             for index in stops:
                 if index not in resets:
                     self._record(index, self.here)
+            if any(guarded[index].name in (AT_REST, SLOW) for index in resets):
+                return (
+                    f"at t = {told[0]:.10g} s dry friction ends the slip, or has slowed it down so "
+                    "far that it is followed in scaled time, which quadruple precision is not"
+                )
             try:
                 self._reset(transitions, resets)
-            except (ChatteringError, ResetError) as error:
+                self._check_turned(transitions, resets, told)
+            except (ChatteringError, ResetError, SupportSticks) as error:
                 return str(error)
             if stops:
                 return f"the event {guarded[stops[0]].name!r} at t = {told[0]:.10g} s"
@@ -285,6 +296,22 @@ class Motion:
             self._jump(jump)
             rates = transitions.answered(*self._told(self.here), jump, rates)
 
+    def _check_turned(
+        self,
+        transitions: QuadTransitions,
+        resets: Sequence[int],
+        before: tuple[Moment, Any, Any],
+    ) -> None:
+        """Refuse to go on where a slip has not turned, but ended."""
+        guarded, sliding = self.prepared.problem.guarded, transitions.sliding
+        if sliding is None or not any(guarded[index].name == TURNED for index in resets):
+            return
+        dynamics = self.prepared.dynamics
+        count, own = len(dynamics.labels.states), len(dynamics.values)
+        x, after = (np.array(part, dtype=float) for part in self._told(self.here)[1:])
+        values = np.array(before[2], dtype=float)
+        sliding.sticking.turned(float(self.here.time), x[:count], values[:own], after[:own])
+
     def _jump(self, jump: Jump) -> None:
         before = self.here
         self.course.modes.append(jump.p)
@@ -293,6 +320,8 @@ class Motion:
         self._set_parameters(jump.p)
         for index, fired in jump.events.items():
             name = self.prepared.problem.events[index].name
+            if name in OF_THEIR_OWN:
+                continue
             self.course.events.append(Passed(name, before, fired, self.here, jump))
             jump = replace(jump, impact=None)
 

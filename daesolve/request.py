@@ -96,6 +96,11 @@ def check_request(dynamics: Dynamics, request: Request) -> None:
     ):
         if given not in known:
             raise OutOfRangeError(f"{option} is {given!r}, but must be one of {', '.join(known)}")
+    if request.variant_policy != "continuity" and dynamics.guides is None:
+        raise UnsupportedError(
+            f"variant_policy = {request.variant_policy!r} is about pairs of supports, and the "
+            "system has none: leave it out"
+        )
     _check_kinds(request)
     _check_rank_loss(request)
     check_named("redundant_weights", request.redundant_weights)

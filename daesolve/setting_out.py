@@ -7,17 +7,24 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from daesolve.complementarity.answers import VariantSolution
 from daesolve.complementarity.policies import solve
 from daesolve.dynamics import Dynamics
-from daesolve.friction.guides import SHARP, SLOW_ENERGY, SMOOTHING
+from daesolve.errors import SupportSticks
+from daesolve.friction.guides import SHARP, SLOW_ENERGY, SLOW_PART, SMOOTHING
 from daesolve.request import Request
 from daesolve.resting.stiction import stiction_at
-from daesolve.sliding import SLOW, refuse_open
+from daesolve.sliding import refuse_open
+from daesolve.sticking import Sticking
 from daesolve.variants import VariantProblem, with_variant
 
 SET_OUT = 1e-10
-"""Of the speed that the body reaches in the time of the run at its first acceleration: with it a
-motion in space begins from rest, where friction has no direction."""
+"""Of the speed that the body reaches at its first acceleration in the time of the run, at most in a
+second: with it a motion in space begins from rest, where friction has no direction."""
+LONGEST = 1.0
+"""s"""
+LEAST = 1e-300
+"""J, of a body that does not move."""
 UNFELT = 1e-40
 """The same for a body that stays at rest: it has the direction in which it would begin to slide."""
 
@@ -77,8 +84,9 @@ def set_out(
         policy = "strict" if request.variant_policy == "strict" else "homotopy"
         solution = solve(here.complementarity, policy=policy)
         chosen = solution.chosen
-        notes.extend(solution.notes)
+        notes.extend([_told(solution), *solution.notes])
     else:
+        _refuse_rolling(state[split:])
         held = stiction_at(problem, state, time)
         resting, chosen = held.sticks, held.answer
         direction = np.array([held.direction[name] for name in problem.velocity_names])
@@ -86,11 +94,53 @@ def set_out(
         notes.append(held.sentence)
         planar = dynamics.guides is not None and dynamics.guides.planar
         reached = abs(held.growth * (request.until - time))
-        if resting or not planar:
+        if not planar:
             x = state.copy()
-            x[split:] = (UNFELT if resting else SET_OUT) * reached * direction
+            small = UNFELT * reached if resting else first_speed(held.growth, request.until - time)
+            x[split:] = small * direction
     assert chosen is not None
     refuse_open(dynamics, chosen.signs, "at the start")
-    kinetic = max(0.5 * float(x[split:] @ here.mass @ x[split:]), 0.5 * reached**2)
-    found = {**here.values, SLOW_ENERGY: SLOW * kinetic}
-    return SettingOut(with_variant(found, chosen), x, resting, kinetic, tuple(notes))
+    kinetic = 0.5 * float(x[split:] @ here.mass @ x[split:])
+    found = {**here.values, SLOW_ENERGY: max(SLOW_PART * kinetic, LEAST)}
+    found |= Sticking(dynamics).headed(time, x, problem.numbers)
+    energy = max(kinetic, 0.5 * reached**2)
+    return SettingOut(with_variant(found, chosen), x, resting, energy, tuple(notes))
+
+
+def first_speed(growth: float, span: float) -> float:
+    """Return the speed with which a motion in space begins from rest.
+
+    Parameters
+    ----------
+    growth
+        Of the speed, in units of it per second.
+    span
+        The time to the end of the run, s.
+    """
+    return SET_OUT * growth * min(span, LONGEST)
+
+
+def _refuse_rolling(velocities: np.ndarray) -> None:
+    """Refuse a start in which nothing slides although the body moves.
+
+    Raises
+    ------
+    SupportSticks
+        It does.
+    """
+    if np.any(velocities):
+        raise SupportSticks(
+            "at the start no support slides although the body moves, and supports that stick are "
+            "not part of the equations; start where one slides, or at rest"
+        )
+
+
+def _told(solution: VariantSolution) -> str:
+    """Say which supports are loaded, and which others could be."""
+    assert solution.chosen is not None
+    told = f"the supports {solution.chosen.variant} are loaded at the start"
+    others = [answer for answer in solution.answers if answer.variant != solution.chosen.variant]
+    if not others:
+        return told
+    listed = [f"{one.variant}{'' if one.physical else ' (not physical)'}" for one in others]
+    return f"{told}; {', '.join(listed)} could be as well"

@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import casadi as ca
 import numpy as np
 
 from daesolve import endings
@@ -25,17 +26,18 @@ from daesolve.errors import (
     VariantError,
     is_number,
 )
-from daesolve.friction.guides import AT_REST, SLOW
+from daesolve.friction.guides import AT_REST, OF_THEIR_OWN, SLOW
 from daesolve.interruption import interruptible
 from daesolve.monitors import Monitor
 from daesolve.passages import Breach
 from daesolve.preparation import Prepared
 from daesolve.record import Assembly, Boundary, Happening, Record
+from daesolve.resting.coming_to_rest import RestStatus
 from daesolve.results import Outcome, Point, StepBlock
 from daesolve.samples import Recorded
 from daesolve.sampling import At, EveryEvent, Schedule, sample_times
 from daesolve.solvers import EventHit, Observer, SegmentEnd, State, Status
-from daesolve.stopping import follow_to_rest, written_down
+from daesolve.stopping import follow_to_rest, set_out_again, written_down
 from daesolve.trajectory import Trajectory
 from daesolve.transitions import INSTANT, Instant, Jump, Transitions
 from daesolve.translation import evaluate_block
@@ -312,7 +314,7 @@ class _Run:
         if self.prepared.resting:
             self.record.events.append(Happening(here.time, AT_REST, here))
             self._sample_event(here)
-            return here, endings.at_rest(here.time, at_start=True)
+            return here, endings.at_rest(here.time, at_start=True, timed=self._timed())
         stop = self._stopped_at_start(here)
         if stop is not None or self.transitions is None:
             return here, stop
@@ -570,7 +572,11 @@ class _Run:
             return here, [], (Outcome.FAILED, str(error))
         except VariantError as error:
             return here, [], self._without_variant(here, error)
-        return here, switched, endings.at_rest(here.time) if self.rests else None
+        return (
+            here,
+            switched,
+            endings.at_rest(here.time, timed=self._timed()) if self.rests else None,
+        )
 
     def _reset(
         self, transitions: Transitions, here: Boundary, resets: Sequence[int]
@@ -608,10 +614,14 @@ class _Run:
     def _jumped(self, here: Boundary, jump: Jump) -> Boundary:
         after = self._in_mode(here, jump.x, jump.p)
         self._wrap(after)
-        self._sample_event(here)
+        names = {index: self.prepared.problem.events[index].name for index in jump.events}
+        if not OF_THEIR_OWN.issuperset(names.values()):
+            self._sample_event(here)
         impact = jump.impact
         for index, fired in jump.events.items():
-            name = self.prepared.problem.events[index].name
+            name = names[index]
+            if name in OF_THEIR_OWN:
+                continue
             self.record.events.append(Happening(here.time, name, here, after, fired, impact))
             impact = None
         return after
@@ -664,6 +674,13 @@ class _Run:
         self._sample_event(here)
         return Outcome.DEGENERATE, str(error)
 
+    def _timed(self) -> bool:
+        """Tell whether what acts on the body depends on time."""
+        dynamics = self.prepared.dynamics
+        numbers = ca.DM(self.record.modes[-1][: len(dynamics.values)])
+        acting = ca.veccat(dynamics.mass, dynamics.force, dynamics.influence)
+        return bool(ca.depends_on(ca.substitute(acting, dynamics.p, numbers), dynamics.t))
+
     def _come_to_rest(self, transitions: Transitions, here: Boundary) -> tuple[Boundary, Verdict]:
         """Follow a slow motion to its stop, in scaled time."""
         assert transitions.sliding is not None
@@ -688,7 +705,14 @@ class _Run:
         self.unwatched.extend(blocks)
         if rest.error is not None:
             return end, self._without_variant(end, rest.error)
-        return end, endings.slow(rest)
+        if rest.status is RestStatus.AT_REST and rest.time < until:
+            try:
+                again = set_out_again(transitions.sliding, rest, until)
+            except VariantError as error:
+                return end, self._without_variant(end, error)
+            if again is not None:
+                return self._in_mode(end, *again), None
+        return end, endings.slow(rest, timed=self._timed())
 
     # -- samples and angles -------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from daesolve.consistency import Start, time_states
 from daesolve.dynamics import Dynamics
 from daesolve.errors import DegenerateStartError
 from daesolve.formulations import OdeProblem
+from daesolve.friction.guides import QUICK
 from daesolve.passages import WEAK
 from daesolve.rank import Samples
 from daesolve.solvers import BufferedFunction
@@ -91,7 +92,8 @@ def run_probe(
     state = problem.enter(start_time, start.state, values)
     times, states = [start_time], [state]
     between = _Between(problem, values, start_time)
-    resets = np.array([event.then.reset is not None for event in problem.guarded])
+    # That a body has become quick changes nothing of its motion.
+    resets = np.array([e.then.reset is not None and e.name != QUICK for e in problem.guarded])
     if not np.all(np.isfinite(rate(start_time, state))):
         raise DegenerateStartError(
             "at the start the rate of the state is not finite; start beside this state"

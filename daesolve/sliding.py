@@ -19,15 +19,14 @@ from daesolve.complementarity.horizontal import HorizontalComplementarity
 from daesolve.complementarity.policies import solve
 from daesolve.dynamics import Dynamics
 from daesolve.errors import BranchLost, NoValidVariant, SupportLost, VariantError
-from daesolve.friction.guides import AT_REST, SWITCH
+from daesolve.friction.guides import AT_REST, SWITCH, TURNED
+from daesolve.sticking import Sticking, sticks
 from daesolve.variants import VariantProblem, VariantState, with_variant
 
 VariantPolicy = Literal["continuity", "homotopy", "strict"]
 
 FOLD = 1e-6
 """Of the largest reaction, how far the reactions of another answer lie from those of a fold."""
-SLOW = 1e-4
-"""The part of the kinetic energy at the start below which a motion is followed in scaled time."""
 
 
 def refuse_open(dynamics: Dynamics, signs: np.ndarray, when: str) -> None:
@@ -72,6 +71,7 @@ class Sliding:
         assert dynamics.guides is not None
         self.dynamics, self.policy = dynamics, policy
         self.problem = VariantProblem(dynamics)
+        self.sticking = Sticking(dynamics)
         self._places = {name: index for index, name in enumerate(dynamics.values)}
         self._variants = [self._places[f"variant_{name}"] for name in self.problem.names]
 
@@ -105,7 +105,9 @@ class Sliding:
         if AT_REST in events:
             return self._stopped(time, x, before, p)
         if SWITCH in events:
-            return x, self._switched(time, x, before, p), False
+            p = self._switched(time, x, before, p)
+        if TURNED in events:
+            p = self.sticking.turned(time, x, before, p)
         return x, p, False
 
     # -- another support takes over -----------------------------------------------------------
@@ -183,12 +185,8 @@ class Sliding:
         """Turn round where friction lets the body, else rest."""
         split = self.dynamics.position_count
         turned = [n for n in self._senses if before[self._places[n]] != p[self._places[n]]]
-        if len(turned) < len(self._senses):
-            names = ", ".join(map(repr, sorted({n[5:].rsplit("_", 1)[0] for n in turned})))
-            raise VariantError(
-                f"at t = {time:.10g} s the supports of {names} stop sliding while others slide on, "
-                "and supports that stick are not part of the equations"
-            )
+        if len(turned) < len(self._senses) or not self.sticking.rests(time, x, before):
+            raise sticks(time, sorted({name[5:].rsplit("_", 1)[0] for name in turned}))
         still = x.copy()
         still[split:] = 0.0
         for values in (p, before):

@@ -9,13 +9,16 @@ import numpy as np
 
 from daesolve.dynamics import Dynamics
 from daesolve.formulations import OdeProblem
-from daesolve.friction.guides import AT_REST, SWITCH
+from daesolve.friction.guides import AT_REST, SLOW_ENERGY, SLOW_PART, SWITCH
 from daesolve.record import Boundary, Happening, Record
 from daesolve.resting.coming_to_rest import Rest, RestStatus, come_to_rest
 from daesolve.resting.scaled_time import Rate, SlidingMotion
+from daesolve.resting.stiction import stiction_at
 from daesolve.results import StepBlock
-from daesolve.sliding import Sliding
+from daesolve.setting_out import first_speed
+from daesolve.sliding import Sliding, refuse_open
 from daesolve.solvers import Evaluator
+from daesolve.variants import with_variant
 
 
 def follow_to_rest(
@@ -66,6 +69,46 @@ def follow_to_rest(
         project=_projection(dynamics),
     )
     return come_to_rest(motion, time, state, values, until=until, times=times)
+
+
+def set_out_again(
+    sliding: Sliding, rest: Rest, until: float
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return state and values with which a body that has stopped moves on; None where it rests.
+
+    Parameters
+    ----------
+    sliding
+        What chooses the loaded supports.
+    rest
+        How the body stopped.
+    until
+        The end of the run, s.
+
+    Raises
+    ------
+    VariantError
+        Neither rest nor any sliding is an answer.
+    """
+    dynamics = sliding.dynamics
+    split, count = dynamics.position_count, len(dynamics.labels.states)
+    own = len(dynamics.values)
+    problem = sliding.problem.with_numbers(rest.values[:own])
+    held = stiction_at(problem, rest.state[:count], rest.time)
+    if held.sticks:
+        return None
+    refuse_open(dynamics, held.answer.signs, f"at t = {rest.time:.10g} s")
+    direction = np.array([held.direction[name] for name in problem.velocity_names])
+    state, values = rest.state.copy(), rest.values.copy()
+    state[split:count] = first_speed(held.growth, until - rest.time) * direction
+    mass = dynamics.matrices(rest.time, state[:count], values[:own])["mass"]
+    kinetic = 0.5 * float(state[split:count] @ mass @ state[split:count])
+    found = with_variant({SLOW_ENERGY: SLOW_PART * kinetic}, held.answer)
+    found |= sliding.sticking.headed(rest.time, state[:count], values[:own])
+    names = list(dynamics.values)
+    for name, value in found.items():
+        values[names.index(name)] = value
+    return state, values
 
 
 def _projection(dynamics: Dynamics) -> Rate:

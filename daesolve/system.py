@@ -15,6 +15,7 @@ from daesolve.dynamics import Dynamics, GoalRow, ImplicitRow
 from daesolve.errors import PosingError, unknown_name
 from daesolve.events import Event, Reset
 from daesolve.flow import Flow, Named, Tracked
+from daesolve.friction.checking import check_pairs, check_supports
 from daesolve.friction.guides import (
     FRICTION_WORK,
     Guides,
@@ -219,11 +220,25 @@ class MechanicalSystem:
     @cached_property
     def guides(self) -> Guides | None:
         """What its pairs of supports add to it."""
+        check_pairs(self.pairs, self.goals)
         if not len(self.pairs):
             return None
         rates = self.coordinates.dot.vector
+        moving = rates if self.velocities is None else ca.vertcat(rates, self.v.vector)
+        others = [part for own in (self.implicit, self.auxiliaries) for part in (own, own.dot)]
+        found = ca.vertcat(*[part.vector for part in others])
+        check_supports(self.pairs, self.coordinates.vector, moving, found)
         written = ca.SX if self.kinematics is None else self._in_quasi_velocities
-        return guides(self.pairs, (self.coordinates.vector, rates), self.v.vector, written)
+        freedom = len(self.v) - sum(isinstance(goal, Goal) for goal in self.goals)
+        timed = [goal.residual for goal in self.goals if isinstance(goal, Goal)]
+        return guides(
+            self.pairs,
+            (self.coordinates.vector, rates),
+            self.v.vector,
+            freedom,
+            not ca.depends_on(ca.vertcat(ca.SX(0, 1), *timed), time),
+            written,
+        )
 
     def _in_quasi_velocities(self, expression: Expression) -> ca.SX:
         rates = self.coordinates.dot.vector

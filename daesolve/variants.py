@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,10 +15,22 @@ from daesolve.complementarity.answers import Answer, VariantSolution
 from daesolve.complementarity.enumeration import every_variant
 from daesolve.complementarity.horizontal import HorizontalComplementarity
 from daesolve.complementarity.policies import MOST_ENUMERATED, solve
-from daesolve.complementarity.properties import contraction, degree, friction_margin, w_property
+from daesolve.complementarity.properties import (
+    contraction,
+    degree,
+    friction_margin,
+    frictionless_sign,
+    w_property,
+)
 from daesolve.consistency import check_named, consistent_state
 from daesolve.dynamics import Dynamics
-from daesolve.errors import OutOfRangeError, PosingError, VariantError
+from daesolve.errors import (
+    FrictionlessIllPosed,
+    OutOfRangeError,
+    PosingError,
+    VariantError,
+    unknown_name,
+)
 from daesolve.friction.guides import SHARP, SMOOTHING, Guides, Rubbing
 from daesolve.starting import check_system, parameter_values
 from daesolve.system import MechanicalSystem
@@ -25,6 +38,8 @@ from daesolve.translation import function_of
 
 SLIPS = 1e-13
 """Of the fastest slip that the speed of the body could make, what counts as slip."""
+PUSHED = 1e-6
+"""Of a normal, the part along free directions that is taken for rounding."""
 GENTLE = 1e-30
 """The speed, in units of a given direction, at which slip directions of a body at rest are taken:
 friction depends on directions alone, so that nothing else of a motion is felt."""
@@ -162,6 +177,12 @@ class VariantProblem:
         columns = [np.asarray(column) for column in self._columns(time, turned, p)]
         return _equations(self.dynamics, self.guides, parts, columns, values)
 
+    def with_numbers(self, numbers: np.ndarray) -> VariantProblem:
+        """Return the same equations with other values p."""
+        other = copy.copy(self)
+        other.numbers = numbers
+        return other
+
     def solve(
         self,
         state: Mapping[str, float] | np.ndarray,
@@ -233,7 +254,7 @@ class VariantProblem:
             "count": len(valid),
             "chosen": None if chosen is None else list(chosen.variant),
             "message": message,
-            "degree": _known(degree, equations) if few else None,
+            "degree": _known(_degree, equations) if few else None,
             "w_property": w_property(equations),
             "contraction": contraction(equations),
             "friction_margin": None if chosen is None else friction_margin(equations, chosen.signs),
@@ -277,13 +298,15 @@ class VariantProblem:
         return np.asarray(self._planar(time, x, self.numbers)[0]).ravel()
 
     def sliding(self, x: np.ndarray, time: float = 0.0) -> bool:
-        """Tell whether any support slides, beside rounding."""
-        slips, sizes = (np.asarray(o).ravel() for o in self._slips(time, x, self.numbers))
+        """Tell whether any support slides or any pad spins, beside rounding."""
+        slips, sizes = (np.asarray(o).ravel() for o in self._rubbing(time, x, self.numbers))
         return bool(np.any(np.abs(slips) > SLIPS * sizes))
 
     def _velocities(self, given: Mapping[str, float] | np.ndarray) -> np.ndarray:
         if isinstance(given, Mapping):
-            check_named("direction", given)
+            for name in check_named("direction", given):
+                if name not in self.velocity_names:
+                    raise unknown_name("velocity", name, self.velocity_names)
             given = np.array([given.get(name, 0.0) for name in self.velocity_names])
         direction = np.asarray(given, dtype=float)
         largest = np.max(np.abs(direction), initial=0.0)
@@ -326,6 +349,12 @@ class VariantProblem:
     def _slips(self) -> ca.Function:
         slips = ca.vertcat(*[support.slip for support in self.guides.rubbing])
         return self._function("slips", [slips, self._sizes(slips)], ["slips", "sizes"])
+
+    @cached_property
+    def _rubbing(self) -> ca.Function:
+        spins = [support.spin for support in self.guides.rubbing if support.spin is not None]
+        moved = ca.vertcat(*[support.slip for support in self.guides.rubbing], *spins)
+        return self._function("rubbing", [moved, self._sizes(moved)], ["moved", "sizes"])
 
     @cached_property
     def _planar(self) -> ca.Function:
@@ -381,6 +410,7 @@ def _equations(
     """
     kept = np.array([row.reaction is None for row in dynamics.rows])
     jacobian, bias = parts["jacobian"], parts["bias"].ravel()
+    _pushing(guides, jacobian, columns)
     size, count = dynamics.velocity_count, len(guides.pairs)
     held, ideal, ideal_bias = jacobian[kept], jacobian[~kept], bias[~kept]
     saddle = np.block([[parts["mass"], ideal.T], [ideal, np.zeros((len(ideal), len(ideal)))]])
@@ -389,12 +419,12 @@ def _equations(
     moved = np.linalg.solve(saddle, right)[:size]
     free, along = moved[:, 0], moved[:, -count:]
     effects = np.split(moved[:, 1:-count], 4, axis=1)
-    opens = np.diag([-1.0 if pair.kind == "unilateral" else 0.0 for pair in guides.pairs])
     accelerations = np.column_stack([held @ effect for effect in effects])
     missing = -bias[kept] - held @ free
-    asked = np.column_stack([accelerations, opens, missing])
-    balance = np.linalg.solve(held @ along, asked).astype(float)
-    normal, rubbed, other_normal, other_rubbed, gaps = np.split(balance[:, :-1], 5, axis=1)
+    inertia = held @ along
+    balance = np.linalg.solve(inertia, np.column_stack([accelerations, missing])).astype(float)
+    normal, rubbed, other_normal, other_rubbed = np.split(balance[:, :-1], 4, axis=1)
+    gaps = _opening(guides, inertia, other_normal)
     return VariantState(
         HorizontalComplementarity(
             first=normal + rubbed + gaps,
@@ -412,6 +442,45 @@ def _equations(
     )
 
 
+def _opening(guides: Guides, inertia: np.ndarray, normals: np.ndarray) -> np.ndarray:
+    """Return the columns of the accelerations with which unilateral pairs open, (m, m).
+
+    The gaps are combinations of the goals: support k pushes along sum_j normals_jk (row j), so that
+    its gap has the acceleration sum_j normals_jk (J v' + b)_j.
+    """
+    opens = np.array([pair.kind == "unilateral" for pair in guides.pairs])
+    columns = np.zeros_like(inertia)
+    if opens.any():
+        if np.linalg.matrix_rank(normals) < len(normals):
+            raise FrictionlessIllPosed(
+                f"the supports of {', '.join(guides.reactions.names)} do not hold the body, even "
+                "where nothing rubs: their normals depend on each other along the goals"
+            )
+        columns[:, opens] = -np.linalg.solve(inertia, np.linalg.inv(normals.T))[:, opens]
+    return columns
+
+
+def _pushing(guides: Guides, jacobian: np.ndarray, columns: list[np.ndarray]) -> None:
+    """Refuse supports that push along what no constraint holds.
+
+    Raises
+    ------
+    PosingError
+        One does; its pair is named.
+    """
+    for normals in (columns[0], columns[2]):
+        shares = np.linalg.lstsq(jacobian.T, normals, rcond=None)[0]
+        left = np.linalg.norm(normals - jacobian.T @ shares, axis=0)
+        for pair, missed, size in zip(
+            guides.pairs, left, np.linalg.norm(normals, axis=0), strict=True
+        ):
+            if missed > PUSHED * size:
+                raise PosingError(
+                    f"a support of {pair.name!r} pushes in a direction in which no constraint "
+                    "holds the body: its normal must be that of a goal, or of several"
+                )
+
+
 def _known(
     find: Callable[[HorizontalComplementarity], int], equations: HorizontalComplementarity
 ) -> int | None:
@@ -420,6 +489,13 @@ def _known(
         return find(equations)
     except VariantError:
         return None
+
+
+def _degree(equations: HorizontalComplementarity) -> int:
+    """Return how many more answers are physical than not, the same for every load."""
+    sign = frictionless_sign(equations)
+    assert sign is not None  # Of few pairs it is known.
+    return degree(equations) * sign
 
 
 def _padded(column: np.ndarray, length: int) -> np.ndarray:

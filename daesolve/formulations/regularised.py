@@ -18,7 +18,7 @@ from daesolve.errors import OutOfRangeError, UnsupportedError, is_number
 from daesolve.formulations.feedback import Feedback
 from daesolve.formulations.problem import Formulation, OdeProblem
 from daesolve.formulations.rates import Rate, Rates, check_rates
-from daesolve.friction.guides import AT_REST, SLOW, Guides
+from daesolve.friction.guides import AT_REST, OF_THEIR_OWN, Guides
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def _smoothed(dynamics: Dynamics, guides: Guides) -> Dynamics:
     def written(expression: ca.SX) -> ca.SX:
         return ca.substitute(expression, senses, smooth)
 
-    never = {AT_REST, SLOW}
+    never = {AT_REST, *OF_THEIR_OWN}
     return replace(
         dynamics,
         influence=written(dynamics.influence),

@@ -20,14 +20,23 @@ from dataclasses import dataclass
 import casadi as ca
 
 from daesolve.errors import PosingError
-from daesolve.events import FALLING, Event, Reset
+from daesolve.events import FALLING, RISING, Event, Reset
 from daesolve.friction.supports import Support, VariantPair, Vector
 from daesolve.goals import Expression
 from daesolve.symbols import Parameters, SymbolVector, discrete, reactions, time
 
-SWITCH, AT_REST, JAM, SLOW = "support_switch", "at_rest", "jam", "slow"
-"""Events that guides add: another support is loaded, the slip ends, reactions grow without bounds,
-and the motion is so slow that it is followed to its end in scaled time."""
+SWITCH, AT_REST, JAM = "support_switch", "at_rest", "jam"
+"""Events that guides add: another support is loaded, the slip ends, reactions grow without bounds.
+"""
+SLOW, QUICK, TURNED = "slow", "quick", "slip_turned"
+"""In space: the motion is so slow that it is followed to its end in scaled time, it has become so
+quick that another speed is slow, a slip has turned by 60 degrees or has come to an end."""
+OF_THEIR_OWN = frozenset({SLOW, QUICK, TURNED})
+"""Events that are the library's own business, and are not written down."""
+SLOW_PART = 1e-4
+"""Of the kinetic energy at the start, that of a slow motion."""
+QUICKER = 100.0
+"""Times the kinetic energy at the start beyond which that of a slow motion is taken anew."""
 SMOOTHING, SLOW_ENERGY = "slip_smoothing", "slow_energy"
 """Values that guides add: the speed below which regularised friction fades, m/s, and the kinetic
 energy below which a motion is slow, J."""
@@ -36,6 +45,8 @@ SHARP = 1e-150
 is zero, and not undefined."""
 FRICTION_WORK = "friction_work"
 """The output that guides add, J."""
+SLIDES_AND_SPINS = 3
+"""How many velocities a pad rubs against: with no more, nothing moves where it sticks."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,12 +61,19 @@ class Rubbing:
         The slip: a scalar along the guide in the plane, three components in space.
     sense
         In the plane: the discrete value that stands for its sign.
+    spin
+        Of a pad: the rate of turn about the normal.
+    heading
+        In space, where it may stick while the body moves on: the discrete values that stand for
+        the direction in which it slid when that was last taken, (3, 1).
     """
 
     normal: ca.SX
     friction: ca.SX
     slip: ca.SX
     sense: ca.SX | None = None
+    spin: ca.SX | None = None
+    heading: ca.SX | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +94,8 @@ class Guides:
         The symbols of the former.
     supports
         For each pair the first (None for a unilateral one) and the second support.
+    still
+        Whether the guides stand still, so that a body of which nothing slides may be at rest.
     """
 
     pairs: tuple[VariantPair, ...]
@@ -83,6 +103,7 @@ class Guides:
     values: Parameters
     variants: ca.SX
     supports: tuple[tuple[Rubbing | None, Rubbing], ...]
+    still: bool
 
     @property
     def smoothing(self) -> ca.SX:
@@ -106,7 +127,7 @@ class Guides:
         return total
 
     def power(self, velocities: ca.SX) -> ca.SX:
-        """Return the power of friction, W; never positive."""
+        """Return the power of friction, W; never positive where the guides stand still."""
         total = ca.SX(0)
         for k, (first, second) in enumerate(self.supports):
             loaded = (1 + self.variants[k]) / 2 * second.friction
@@ -114,6 +135,11 @@ class Guides:
                 loaded -= (1 - self.variants[k]) / 2 * first.friction
             total += self.reactions.vector[k] * ca.dot(loaded, velocities)
         return total
+
+    @property
+    def turning(self) -> list[tuple[ca.SX, ca.SX]]:
+        """The slips, and the headings, of the supports that have one."""
+        return [(s.slip, s.heading) for s in self.rubbing if s.heading is not None]
 
     @property
     def rubbing(self) -> list[Rubbing]:
@@ -125,6 +151,8 @@ def guides(
     pairs: Sequence[VariantPair],
     positions: tuple[ca.SX, ca.SX],
     velocities: ca.SX,
+    freedom: int,
+    still: bool,
     written: Callable[[Expression], ca.SX],
 ) -> Guides:
     """Return what pairs add to a system.
@@ -137,6 +165,10 @@ def guides(
         The symbols of the coordinates and of their rates.
     velocities
         v.
+    freedom
+        How many of them the constraints leave.
+    still
+        Whether the constraints do not depend on time.
     written
         Writes an expression of coordinates and rates in v.
 
@@ -146,26 +178,31 @@ def guides(
         A pair or a support is posed in a way that has no meaning; it is named.
     """
     _check(pairs)
-    slips = [
-        f"slip_{pair.name}_{place}"
+    supports = [
+        (pair, f"slip_{pair.name}_{place}", support, written(_velocity(support, *positions)))
         for pair in pairs
-        if pair.planar
-        for place in range(3 - pair.count, 3)
+        for place, support in enumerate(pair.supports, 3 - pair.count)
     ]
+    still &= not any(_carried(velocity, velocities) for *_, velocity in supports)
     names = [f"variant_{pair.name}" for pair in pairs]
-    defaults = dict.fromkeys([*names, *slips], 1.0) | {SMOOTHING: SHARP, SLOW_ENERGY: 0.0}
-    values = discrete(**defaults)
-    found: list[tuple[Rubbing | None, Rubbing]] = []
-    for pair in pairs:
-        own: list[Rubbing | None] = [None] * (2 - pair.count)
-        for place, support in enumerate(pair.supports, 3 - pair.count):
-            velocity = written(_velocity(support, *positions))
-            if pair.planar:
-                sense = values[f"slip_{pair.name}_{place}"]
-                own.append(_in_plane(support, velocity, velocities, sense, written))
-            else:
-                own.append(_in_space(support, velocity, velocities, values[SMOOTHING], written))
-        found.append((own[0], own[1]))  # pyright: ignore[reportArgumentType]
+    defaults = dict.fromkeys(names, 1.0)
+    for pair, name, support, _ in supports:
+        if pair.planar:
+            defaults[name] = 1.0
+        elif support.pad is None or freedom > SLIDES_AND_SPINS or not still:
+            defaults |= {f"{name}_{axis}": float(axis == "x") for axis in "xyz"}
+    values = discrete(**defaults, **{SMOOTHING: SHARP, SLOW_ENERGY: 1.0})
+    rubbing = []
+    for pair, name, support, velocity in supports:
+        if pair.planar:
+            rubbing.append(_in_plane(support, velocity, velocities, values[name], written))
+            continue
+        turns = f"{name}_x" in defaults
+        heading = ca.vertcat(*[values[f"{name}_{axis}"] for axis in "xyz"]) if turns else None
+        smoothing = values[SMOOTHING]
+        rubbing.append(_in_space(support, velocity, velocities, (smoothing, heading), written))
+    ordered = iter(rubbing)
+    found = tuple((next(ordered) if pair.count == 2 else None, next(ordered)) for pair in pairs)
     return Guides(
         pairs=tuple(pairs),
         reactions=reactions(**{pair.name: "N" for pair in pairs}).with_symbols(
@@ -173,7 +210,8 @@ def guides(
         ),
         values=values,
         variants=ca.vertcat(*[values[name] for name in names]),
-        supports=tuple(found),
+        supports=found,
+        still=still,
     )
 
 
@@ -202,9 +240,44 @@ def guide_events(guides: Guides, kinetic: ca.SX) -> list[Event]:
             return {s.name(): s * (1 - 2 * fired[k]) for k, s in enumerate(senses)}
 
         events.append(Event(AT_REST, slips, FALLING, Reset(other_senses)))
-    if not guides.planar:
-        events.append(Event(SLOW, kinetic - guides.values[SLOW_ENERGY], FALLING, Reset()))
+    if not guides.planar and guides.still:
+        slow = guides.values[SLOW_ENERGY]
+        quick = Reset({SLOW_ENERGY: QUICKER * slow})
+        # As ratios, so that they are not lost beside other numbers where the motion is slow.
+        events.append(Event(SLOW, kinetic / slow - 1.0, FALLING, Reset()))
+        events.append(Event(QUICK, kinetic / slow - QUICKER / SLOW_PART, RISING, quick))
+    if guides.turning:
+        events.append(_turns(guides))
     return events
+
+
+def _turns(guides: Guides) -> Event:
+    """Return the event at which slips have turned by 60 degrees.
+
+    A slip that comes to its end is passed in no time, and friction has the other direction then: no
+    function of the state alone would cross zero there, but the part along a heading does.
+    """
+    turning, smoothing = guides.turning, guides.smoothing
+    sizes = [ca.sqrt(ca.sumsqr(slip) + smoothing**2) for slip, _ in turning]
+
+    def headings(fired: ca.SX) -> dict[str, ca.SX]:
+        changed: dict[str, ca.SX] = {}
+        for k, (slip, heading) in enumerate(turning):
+            after = heading + fired[k] * (slip / sizes[k] - heading)
+            changed |= {heading[axis].name(): after[axis] for axis in range(3)}
+        return changed
+
+    ahead = [
+        ca.dot(heading, slip) - size / 2
+        for (slip, heading), size in zip(turning, sizes, strict=True)
+    ]
+    return Event(TURNED, ahead, FALLING, Reset(headings))
+
+
+def _carried(velocity: ca.SX, velocities: ca.SX) -> bool:
+    """Tell whether a point has a velocity against its guide while the body is at rest."""
+    at_rest = ca.substitute(velocity, velocities, ca.SX.zeros(*velocities.shape))
+    return ca.sparsify(ca.simplify(at_rest)).nnz() > 0
 
 
 def _check(pairs: Sequence[VariantPair]) -> None:
@@ -255,21 +328,24 @@ def _in_space(
     support: Support,
     velocity: ca.SX,
     velocities: ca.SX,
-    smoothing: ca.SX,
+    values: tuple[ca.SX, ca.SX | None],
     written: Callable[[Expression], ca.SX],
 ) -> Rubbing:
+    smoothing, heading = values
+    spin = None if support.spin is None else written(support.spin)
     normal = written(_column(support.normal))
     slip = velocity - ca.dot(velocity, normal) * normal
     directions = ca.jacobian(slip, velocities)
     squared = ca.sumsqr(slip) + smoothing**2
-    if support.pad is None:
+    if support.pad is None or spin is None:
         rubbing = directions.T @ slip / ca.sqrt(squared)
     else:
-        spin = written(support.spin)  # pyright: ignore[reportArgumentType]
         along, about = support.pad.traction(squared, spin)
         rubbing = along * (directions.T @ slip) + about * spin * ca.gradient(spin, velocities)
     return Rubbing(
         normal=ca.jacobian(velocity, velocities).T @ normal,
         friction=-written(support.friction) * rubbing,
         slip=slip,
+        spin=spin,
+        heading=heading,
     )

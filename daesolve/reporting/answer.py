@@ -79,8 +79,18 @@ def _entries(values: Mapping[str, Any], depth: int) -> Iterator[RenderableType]:
         if isinstance(value, Mapping):
             yield Padding(Text(f"{name}:"), (0, 0, 0, 2 * depth))
             yield from _entries(value, depth + 1)
+        elif _is_listing(value):
+            yield Padding(Text(f"{name}:"), (0, 0, 0, 2 * depth))
+            for entry in value[:MOST_SHOWN]:
+                yield Padding(Text(_shown(entry)[1:-1]), (0, 0, 0, 2 * depth + 2))
+            if len(value) > MOST_SHOWN:
+                yield Padding(Text(f"... ({len(value)} in all)"), (0, 0, 0, 2 * depth + 2))
         else:
             yield Padding(Text(f"{name}: {_shown(value)}"), (0, 0, 0, 2 * depth))
+
+
+def _is_listing(value: Any) -> bool:
+    return isinstance(value, list) and any(isinstance(entry, Mapping) for entry in value)
 
 
 def _shown(value: Any) -> str:

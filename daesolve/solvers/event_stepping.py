@@ -15,6 +15,7 @@ import numpy as np
 
 from daesolve.events import Direction
 from daesolve.formulations import OdeProblem
+from daesolve.friction.guides import SWITCH
 from daesolve.results import StepBlock
 from daesolve.solvers.base import (
     BufferedFunction,
@@ -39,6 +40,8 @@ NEAR = 1e-6
 """Of what a guard is after a step, what it was at most at the start where that counts as zero."""
 AWAY = 1e-6
 """Of a step, to leave a guard that is zero."""
+SLACK = 10.0
+"""Times the size that a term of a series has where the last two terms say what the others are."""
 STUCK_AFTER = 1000
 """Steps that together move less than rounding lead nowhere."""
 
@@ -110,6 +113,8 @@ class EventIntegrator:
             nt_events=passing,
         )
         self.passing = bool(passing)
+        self._rubs = any(event.name == SWITCH for event in problem.guarded)
+        self._shortened = False
         self._order = int(self.integrator.order)
 
     def segment(self, state: State, until: float, at: np.ndarray, observe: Observer) -> SegmentEnd:
@@ -126,9 +131,12 @@ class EventIntegrator:
         looked = 2 if farthest else 1
         while now != until:
             code = int(integrator.step(max_delta_t=farthest or until - now, write_tc=True)[0])
+            if self._rubs and code != NOT_FINITE:
+                code = self._within_series(code, now, states[-1] if states else state.x)
             if code == NOT_FINITE:
                 break
-            now = until if code == LIMIT and not farthest else integrator.time
+            whole = code == LIMIT and not farthest and not self._shortened
+            now = until if whole else integrator.time
             farthest = 0.0
             if ends.busy or ends.sign * now >= ends.next_sample:
                 ends.take(now)
@@ -194,6 +202,32 @@ class EventIntegrator:
         """
         values = self._values(now, x, p)[0][self._terminal]
         return bool(np.any((self._ways * values > 0.0) & (np.abs(first) <= NEAR * np.abs(values))))
+
+    def _within_series(self, code: int, before: float, state: np.ndarray) -> int:
+        """Step again where the series of the step does not hold so far; return the new outcome.
+
+        heyoka judges a step by the last two terms. Where friction is constant along a straight
+        line these may be zero, while rounding errors stand in terms before them and grow.
+        """
+        integrator = self.integrator
+        self._shortened = False
+        span = abs(integrator.time - before)
+        terms = np.max(np.abs(integrator.tc), axis=0)
+        orders = np.arange(self._order // 2, self._order + 1)
+        size = max(1.0, float(np.max(np.abs(state))))
+        with np.errstate(divide="ignore"):
+            holds = np.exp(-2.0) * (SLACK * size / terms[orders]) ** (1.0 / orders)
+        if span <= np.min(holds):
+            return code
+        farther = integrator.time - before
+        integrator.time = before
+        integrator.state[:] = state
+        self._shortened = True
+        if code not in (SUCCESS, LIMIT):
+            # To find again, nearby, what it met.
+            integrator.reset_cooldowns()
+        shorter = math.copysign(float(np.min(holds)), farther)
+        return int(integrator.step(max_delta_t=shorter, write_tc=True)[0])
 
     def inside(self, time: float) -> np.ndarray:
         """Return the state within the last step, by its own series."""

@@ -66,6 +66,12 @@ def test_an_answer_follows_the_parameters_and_has_no_numbers_that_json_has_not(m
     assert answer["bounds"] == [1.0, None]
 
 
+def test_each_entry_of_a_list_has_a_line_of_its_own():
+    shown = call("analyse", "prism", "variants", "--case", "none-jam").stdout.splitlines()
+    assert sum(line.startswith("  variant: ") for line in shown) == 4
+    assert "count: 0" in [line.strip() for line in shown]
+
+
 def test_figures_are_written_whatever_their_names(mine, tmp_path):
     out = tmp_path / "answer"
     shown = call("analyse", mine, "period", "--out", out).stdout
