@@ -13,6 +13,7 @@ from typing import Literal
 
 import numpy as np
 
+from daesolve.balance import VariantState
 from daesolve.complementarity.answers import Answer
 from daesolve.complementarity.enumeration import enumerate_variants
 from daesolve.complementarity.horizontal import HorizontalComplementarity
@@ -21,7 +22,7 @@ from daesolve.dynamics import Dynamics
 from daesolve.errors import BranchLost, NoValidVariant, SupportLost, VariantError
 from daesolve.friction.guides import AT_REST, SWITCH, TURNED
 from daesolve.sticking import Sticking, sticks
-from daesolve.variants import VariantProblem, VariantState, with_variant
+from daesolve.variants import VariantProblem, with_variant
 
 VariantPolicy = Literal["continuity", "homotopy", "strict"]
 

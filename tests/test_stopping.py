@@ -23,6 +23,7 @@ def happened(run):
 # -- a disc comes to rest --------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_disc_that_only_slides_stops_as_a_block():
     run = ds.solve(DISC(), 2.0, {"x_dot": 0.6, "y_dot": 0.8}, at=[0.1, 2.0])
     assert happened(run) == ["at_rest"]

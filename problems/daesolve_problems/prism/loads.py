@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 import daesolve as ds
+from daesolve.balance import VariantState
 from daesolve.complementarity.horizontal import HorizontalComplementarity
 from daesolve.complementarity.properties import frictionless_sign
 from daesolve.problem import BoundCase
-from daesolve.variants import VariantState
 from daesolve_problems.prism.guide import sliding, start_states
 
 
