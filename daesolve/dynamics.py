@@ -20,7 +20,7 @@ import numpy as np
 
 from daesolve.errors import unknown_name
 from daesolve.events import Event
-from daesolve.friction.guides import Guides
+from daesolve.friction.guides import OF_THEIR_OWN, Guides
 from daesolve.symbols import Interval, Labels, velocity_name
 from daesolve.translation import function_of
 
@@ -298,6 +298,11 @@ class Dynamics:
         """The ranges of parameters and discrete values, without those that guides add."""
         added = () if self.guides is None else self.guides.values.names
         return {name: range_ for name, range_ in self.ranges.items() if name not in added}
+
+    @property
+    def hidden_events(self) -> frozenset[str]:
+        """The names of events that guides add for themselves, and that are not written down."""
+        return frozenset() if self.guides is None else OF_THEIR_OWN
 
     @property
     def goal_names(self) -> tuple[str, ...]:

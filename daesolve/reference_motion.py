@@ -10,7 +10,7 @@ import numpy as np
 
 from daesolve.errors import ChatteringError, ResetError, SupportSticks, UnsupportedError
 from daesolve.events import Direction
-from daesolve.friction.guides import AT_REST, OF_THEIR_OWN, SLOW, TURNED
+from daesolve.friction.guides import AT_REST, SLOW, TURNED
 from daesolve.preparation import Prepared
 from daesolve.quadruple import Moment, QuadTransitions, array_of, evaluate, quad
 from daesolve.solvers.heyoka_code import hy, missing_in_series, translated
@@ -270,7 +270,8 @@ class Motion:
             for index in stops:
                 if index not in resets:
                     self._record(index, self.here)
-            if any(guarded[index].name in (AT_REST, SLOW) for index in resets):
+            ends = {AT_REST, SLOW} if transitions.sliding is not None else set()
+            if any(guarded[index].name in ends for index in resets):
                 return (
                     f"at t = {told[0]:.10g} s dry friction ends the slip, or has slowed it down so "
                     "far that it is followed in scaled time, which quadruple precision is not"
@@ -320,7 +321,7 @@ class Motion:
         self._set_parameters(jump.p)
         for index, fired in jump.events.items():
             name = self.prepared.problem.events[index].name
-            if name in OF_THEIR_OWN:
+            if name in self.prepared.dynamics.hidden_events:
                 continue
             self.course.events.append(Passed(name, before, fired, self.here, jump))
             jump = replace(jump, impact=None)

@@ -26,7 +26,7 @@ from daesolve.errors import (
     VariantError,
     is_number,
 )
-from daesolve.friction.guides import AT_REST, OF_THEIR_OWN, SLOW
+from daesolve.friction.guides import AT_REST, SLOW
 from daesolve.interruption import interruptible
 from daesolve.monitors import Monitor
 from daesolve.passages import Breach
@@ -538,7 +538,7 @@ class _Run:
                 if index not in resets:
                     self._happened(EventHit(index, here.time, here.state), here)
             if resets:
-                if any(guarded[index].name == SLOW for index in resets):
+                if transitions.sliding and any(guarded[k].name == SLOW for k in resets):
                     return self._come_to_rest(transitions, here)
                 here, found, verdict = self._tried(transitions, here, resets)
                 if verdict is not None:
@@ -615,12 +615,13 @@ class _Run:
         after = self._in_mode(here, jump.x, jump.p)
         self._wrap(after)
         names = {index: self.prepared.problem.events[index].name for index in jump.events}
-        if not OF_THEIR_OWN.issuperset(names.values()):
+        hidden = self.prepared.dynamics.hidden_events
+        if not hidden.issuperset(names.values()):
             self._sample_event(here)
         impact = jump.impact
         for index, fired in jump.events.items():
             name = names[index]
-            if name in OF_THEIR_OWN:
+            if name in hidden:
                 continue
             self.record.events.append(Happening(here.time, name, here, after, fired, impact))
             impact = None

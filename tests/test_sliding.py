@@ -214,3 +214,20 @@ def test_a_block_on_a_belt_is_not_at_rest_where_it_moves_with_it():
     assert run.end_state["x_dot"] == pytest.approx(1.0, rel=1e-15)
     standing = ds.solve(block(carried=True), 2.0, SLIDING, at=[0.1])
     assert happened(standing) == ["at_rest"]
+
+
+def test_a_system_without_supports_may_call_its_events_as_guides_do():
+    q = ds.coordinates(x="m")
+    bounce = ds.Reset({"x_dot": -q.dot.x})
+    ball = ds.MechanicalSystem(
+        q,
+        kinetic=q.dot.x**2 / 2,
+        potential=9.81 * q.x,
+        events=[
+            ds.Event("slow", q.x, ds.FALLING, bounce),
+            ds.Event("quick", q.x - 0.5, ds.RISING, ds.Reset()),
+        ],
+    )
+    run = ds.solve(ball, 1.0, {"x": 1.0}, at=ds.every_event())
+    assert happened(run) == ["slow", "quick"]
+    assert run.times[1:-1].tolist() == [event.time for event in run.events]

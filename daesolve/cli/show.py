@@ -10,7 +10,7 @@ from rich.text import Text
 
 from daesolve.analyses import ANALYSES
 from daesolve.dynamics import Dynamics
-from daesolve.friction.guides import AT_REST, OF_THEIR_OWN
+from daesolve.friction.guides import AT_REST
 from daesolve.problem import Choice, Problem
 
 
@@ -72,7 +72,7 @@ def description(problem: Problem) -> dict[str, Any]:
 
 def _events(dynamics: Dynamics) -> list[str]:
     """Return the names of what a run may tell of; guides come to rest, and are followed there."""
-    names = [event.name for event in dynamics.events if event.name not in OF_THEIR_OWN]
+    names = [event.name for event in dynamics.events if event.name not in dynamics.hidden_events]
     return names if dynamics.guides is None else list(dict.fromkeys([*names, AT_REST]))
 
 
