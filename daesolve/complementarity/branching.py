@@ -4,7 +4,7 @@ A node leaves some pairs open: either support of theirs may be loaded, or both. 
 t1, t2 >= 0 of a node balance, no variant in it does either. The proof is Farkas': multipliers y
 with y b > 0 and y A_j <= 0 for every column of the node; they are verified, not believed. Where
 few pairs are open all variants of the node are solved at once. Without t1_k t2_k = 0 the programme
-is equation (3.4) of Nikol'skii and Smirnov.
+is equation (3.4) of Nikolskii and Smirnov.
 """
 
 from __future__ import annotations

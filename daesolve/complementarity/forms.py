@@ -1,6 +1,6 @@
 """The forms of the equations of a system with dry friction, as views of one problem.
 
-Nikol'skii V. V. and Smirnov Yu. P., On forms of the equations of dynamics of a system with dry
+Nikolskii V. V. and Smirnov Yu. P., On forms of the equations of dynamics of a system with dry
 friction: forms 1 and 2 have reactions that are not negative (2.3), form 3 signed ones (2.4), each
 linear in the reactions of a variant; the non-linear form (3.1), (3.2) needs no variant. Signs that
 are misprinted there are put right: the factors delta of (3.1) are plus a half of 1 -+ sgn N, normal

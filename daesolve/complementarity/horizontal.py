@@ -7,7 +7,7 @@ eliminated, the reactions t of the supports that are left satisfy
 
 which is one piecewise linear equation F(N) = A2 N+ + A1 N- = b for the signed reactions
 N = t2 - t1. Where the second supports of the pairs with s_k = +1 are loaded and the first ones of
-those with s_k = -1, it is linear: J_s N = b. Nikol'skii V. V. and Smirnov Yu. P., On forms of the
+those with s_k = -1, it is linear: J_s N = b. Nikolskii V. V. and Smirnov Yu. P., On forms of the
 equations of dynamics of a system with dry friction, forms 1 to 3 and equations (3.1) to (3.4).
 """
 

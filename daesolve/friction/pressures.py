@@ -1,6 +1,6 @@
 """Friction of a round pad under any pressure cosⁿ(π ρ/(2 r)), by quadrature over its rings.
 
-V. V. Nikolsky and Yu. P. Smirnov, On forms of the equations of dynamics of a system with dry
+V. V. Nikolskii and Yu. P. Smirnov, On forms of the equations of dynamics of a system with dry
 friction, give the reduced coefficients as double integrals. Over a ring of the pad they are
 complete elliptic integrals, so that one integral is left.
 """

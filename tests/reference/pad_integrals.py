@@ -1,6 +1,6 @@
 """The reduced coefficients of a pad as the double integrals that the paper prints.
 
-V. V. Nikolsky and Yu. P. Smirnov, On forms of the equations of dynamics of a system with dry
+V. V. Nikolskii and Yu. P. Smirnov, On forms of the equations of dynamics of a system with dry
 friction. With the distance ρ of the instantaneous centre, all lengths by the radius of the pad,
 h = ∫ cosⁿ(π r/2) r dr over 0 ≤ r ≤ 1, u = ρ - r sin θ, w = r cos θ and s = √(u² + w²):
 

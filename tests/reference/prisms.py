@@ -2,7 +2,7 @@
 
 A prism slides along x between two guides a vanishing distance apart, with supports of pair k at
 (a_k^p, b_k^p) from its mass centre: p = 1 on the upper guide, p = 2 on the lower one. It neither
-rises nor turns, so that forces and moments balance (Nikol'skii V. V. and Smirnov Yu. P., On forms
+rises nor turns, so that forces and moments balance (Nikolskii V. V. and Smirnov Yu. P., On forms
 of the equations of dynamics of a system with dry friction, (2.7), reactions positive upwards):
 
     N_1 + N_2 + P_y = 0,    c_1 N_1 + c_2 N_2 + M = 0,    c_k = a_k + (-1)^p f_k b_k sgn(x').
