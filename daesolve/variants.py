@@ -250,10 +250,6 @@ class VariantProblem:
             )
         return x
 
-    def slips(self, x: np.ndarray, time: float = 0.0) -> np.ndarray:
-        """Return the slips of all supports, m/s: one component in the plane, three in space."""
-        return np.asarray(self._slips(time, x, self.numbers)[0]).ravel()
-
     def planar_slips(self, x: np.ndarray, time: float = 0.0) -> np.ndarray:
         """Return the slips in the plane, m/s."""
         return np.asarray(self._planar(time, x, self.numbers)[0]).ravel()

@@ -19,7 +19,6 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from daesolve.errors import PosingError
 from daesolve.events import FALLING, RISING, Event, Reset
 from daesolve.friction.supports import Support, VariantPair, Vector
 from daesolve.goals import Expression
@@ -171,13 +170,7 @@ def guides(
         Whether the constraints do not depend on time.
     written
         Writes an expression of coordinates and rates in v.
-
-    Raises
-    ------
-    PosingError
-        A pair or a support is posed in a way that has no meaning; it is named.
     """
-    _check(pairs)
     supports = [
         (pair, f"slip_{pair.name}_{place}", support, written(_velocity(support, *positions)))
         for pair in pairs
@@ -278,18 +271,6 @@ def _carried(velocity: ca.SX, velocities: ca.SX) -> bool:
     """Tell whether a point has a velocity against its guide while the body is at rest."""
     at_rest = ca.substitute(velocity, velocities, ca.SX.zeros(*velocities.shape))
     return ca.sparsify(ca.simplify(at_rest)).nnz() > 0
-
-
-def _check(pairs: Sequence[VariantPair]) -> None:
-    if isinstance(pairs, str | VariantPair) or not isinstance(pairs, Sequence):
-        raise PosingError(f"pairs must be a list of VariantPairs, not {pairs!r}")
-    for pair in pairs:
-        if not isinstance(pair, VariantPair):
-            raise PosingError(f"the pairs contain {pair!r}, which is no VariantPair")
-    names = [pair.name for pair in pairs]
-    for name in names:
-        if names.count(name) > 1:
-            raise PosingError(f"two pairs of supports are called {name!r}")
 
 
 def _velocity(support: Support, coordinates: ca.SX, rates: ca.SX) -> ca.SX:
