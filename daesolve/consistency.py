@@ -149,17 +149,18 @@ def _held(
 ) -> tuple[tuple[str, ...], np.ndarray]:
     """Let invariants on positions keep their value at the guess, where it tells one from another.
 
-    A quaternion is turned, not stretched. Returns the names of these invariants, and p with their
+    Those whose value is known take that. Returns the names of these invariants, and p with their
     references.
     """
     own = [row for row in dynamics.invariants if row.on == "positions"]
     if not own:
         return (), p
     values = ca.vertcat(*[row.value for row in own])
+    held_values = ca.vertcat(*[row.held for row in own])
     function = function_of(
         "held",
         [dynamics.t, dynamics.x, dynamics.p],
-        [values, ca.jacobian(values, dynamics.x)],
+        [held_values, ca.jacobian(values, dynamics.x)],
         (["t", "x", "p"], ["values", "gradients"]),
     )
     found = function(t, x, p)
@@ -168,7 +169,7 @@ def _held(
     p = p.copy()
     held: list[str] = []
     for row, value, gradient in zip(own, np.asarray(found[0]).ravel(), gradients, strict=True):
-        if np.any(gradient != 0.0):
+        if row.fixed is not None or np.any(gradient != 0.0):
             held.append(row.name)
             p[places.index(f"reference_{row.name}")] = value
     return tuple(held), p

@@ -129,6 +129,8 @@ class InvariantRow:
         where no sample lies. Empty where nothing but reactions acts.
     by_relation
         Whether a relation between reactions drives it.
+    fixed
+        The value to hold, where that is not the one at the start.
     """
 
     name: str
@@ -147,6 +149,12 @@ class InvariantRow:
     note: str = ""
     doubt: str = ""
     by_relation: bool = False
+    fixed: float | None = None
+
+    @property
+    def held(self) -> ca.SX:
+        """What its reference is taken from: its value now, or the one that is known."""
+        return self.value if self.fixed is None else ca.SX(self.fixed)
 
 
 @dataclass(frozen=True, eq=False)

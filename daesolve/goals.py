@@ -215,6 +215,9 @@ class Invariant:
         "velocities" where it acts on v', "positions" where it acts on q' (a unit quaternion).
     rate, scale
         As in `Goal`.
+    reference
+        The value to hold, where it is known (that of a unit quaternion's norm); the start is moved
+        to it. None takes the value at the start.
 
     Notes
     -----
@@ -228,10 +231,22 @@ class Invariant:
     on: Literal["velocities", "positions"] = "velocities"
     rate: float | None = None
     scale: float | None = None
+    reference: float | None = None
     correction: ca.SX = field(init=False)
 
     def __post_init__(self) -> None:
         check_feedback(self.name, self.rate, self.scale)
+        if self.reference is not None:
+            if not is_number(self.reference):
+                raise OutOfRangeError(
+                    f"the reference of the invariant {self.name!r} is {self.reference!r}, but must "
+                    "be a finite number or None"
+                )
+            if self.on != "positions":
+                raise PosingError(
+                    f"the invariant {self.name!r} cannot take a reference: only a start on "
+                    "positions is moved to one"
+                )
         object.__setattr__(self, "value", as_scalar(f"invariant {self.name!r}", self.value))
         object.__setattr__(
             self,

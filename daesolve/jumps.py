@@ -236,7 +236,7 @@ def _carnot(
 def with_references(dynamics: Dynamics, t: ca.SX, x: ca.SX, p: ca.SX, works: ca.SX) -> ca.SX:
     """Take what is held or measured from its value now: references are those of the new motion."""
     names = list(dynamics.values)
-    held = {row.name: row.value for row in dynamics.invariants}
+    held = {row.name: row.held for row in dynamics.invariants}
     held |= {
         row.name: row.chain[0] + dynamics.p[names.index(f"reference_{row.name}")]
         for row in dynamics.rows

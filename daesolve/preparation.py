@@ -329,7 +329,7 @@ def starting_point(dynamics: Dynamics, request: Request) -> tuple[Start, dict[st
 def _references(
     dynamics: Dynamics, state: np.ndarray, time: float, values: Mapping[str, float]
 ) -> dict[str, float]:
-    held = {row.name: row.value for row in dynamics.invariants}
+    held = {row.name: row.held for row in dynamics.invariants}
     held |= {row.name: row.chain[0] for row in dynamics.rows if row.from_start}
     if not held:
         return {}

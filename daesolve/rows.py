@@ -202,6 +202,7 @@ def invariant_row(goal: Invariant, value: ca.SX, feedback: Feedbacks, flow: Flow
         floor=feedback.floor,
         chosen_rate=goal.rate,
         scale=goal.scale,
+        fixed=goal.reference,
     )
 
 

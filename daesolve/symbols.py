@@ -184,6 +184,15 @@ class DifferentiableVector(SymbolVector):
         chosen.dot = _Dot(chosen)
         return chosen
 
+    def joined(self, other: SymbolVector) -> Self:
+        """Return these and others, with the symbols of their rates."""
+        whole = super().joined(other)
+        assert isinstance(other, DifferentiableVector)
+        whole._rate_names = self._rate_names + other._rate_names
+        whole.rates = self.rates.joined(other.rates)
+        whole.dot = _Dot(whole)
+        return whole
+
 
 class _Dot:
     """`q.dot.x`: a rate by the name of its coordinate; `q.dot.vector`: all of them."""

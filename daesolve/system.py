@@ -83,8 +83,8 @@ _NO_DISCRETE = Parameters({}, {}, {}, "discrete value")
 class MechanicalSystem:
     """A constrained mechanical system.
 
-    Its equations are Lagrange's where `kinetic` is given (Hamel's in quasi-velocities), and
-    `mass_matrix @ v' = force` (Newton-Euler) where that is.
+    Its equations are `mass_matrix @ v' = force` (Newton-Euler) where the mass matrix is given, else
+    Lagrange's (Hamel's in quasi-velocities).
 
     Parameters
     ----------
@@ -95,7 +95,8 @@ class MechanicalSystem:
     kinetic, potential
         T(t, q, v) and V(t, q), in J.
     mass_matrix
-        (nv, nv), in place of `kinetic`.
+        (nv, nv). All inertial forces but its own are then in `force`; `kinetic` may be given
+        besides, as the energy to be watched.
     goals
         Constraints, implicit equations, relations between reactions, invariants.
     force
@@ -172,8 +173,8 @@ class MechanicalSystem:
         as_scalar("the potential", self.potential)
         if self.kinetic is not None:
             as_scalar("the kinetic energy", self.kinetic)
-        if (self.kinetic is None) == (self.mass_matrix is None):
-            raise PosingError("give either kinetic (Lagrange) or mass_matrix (Newton-Euler)")
+        if self.kinetic is None and self.mass_matrix is None:
+            raise PosingError("give kinetic (Lagrange) or mass_matrix (Newton-Euler)")
         if (self.velocities is None) != (self.kinematics is None):
             raise PosingError("quasi-velocities need both velocities= and kinematics=")
         if self.kinematics is not None and not isinstance(self.kinematics, ca.SX):

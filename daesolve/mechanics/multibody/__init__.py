@@ -1,0 +1,1 @@
+"""Mechanisms assembled from rigid bodies, joints, forces and contacts."""

@@ -1,0 +1,309 @@
+"""A mechanism: bodies, and what joins and drives them, assembled to an ordinary system."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Protocol, TypeVar, runtime_checkable
+
+import casadi as ca
+
+from daesolve.errors import PosingError, UnknownNameError
+from daesolve.events import Event
+from daesolve.goals import AnyGoal, Expression
+from daesolve.mechanics.multibody.bodies import AnyBody, Body, PlanarBody
+from daesolve.mechanics.multibody.places import Vector, column
+from daesolve.symbols import DifferentiableVector, Parameters, SymbolVector
+from daesolve.system import MechanicalSystem, Output
+
+_Vector = TypeVar("_Vector", bound=SymbolVector)
+_NO_PARAMETERS = Parameters({}, {}, {})
+_NO_REACTIONS = SymbolVector((), (), "reaction")
+_NO_QUADRATURES = SymbolVector((), (), "quadrature")
+_NO_DISCRETE = Parameters({}, {}, {}, "discrete value")
+
+
+@dataclass(frozen=True, eq=False)
+class Action:
+    """A force, or several, by what they do work on.
+
+    Parameters
+    ----------
+    velocity
+        (k, 1), linear in the velocities of the bodies: of a point, of a turn, of an elongation.
+    force
+        (k, 1): its power is force . velocity. It may contain time, states, parameters and reactions
+        (linearly).
+    """
+
+    velocity: ca.SX
+    force: ca.SX
+
+
+@dataclass(frozen=True, eq=False)
+class Contribution:
+    """What a part adds to a system; see `MechanicalSystem` for each.
+
+    Parameters
+    ----------
+    goals, events, outputs, meters, reactions, discrete, quadratures, integrands
+        As in `MechanicalSystem`.
+    potential
+        J.
+    actions
+        Forces.
+    start
+        Start values of its own states.
+    """
+
+    goals: Sequence[AnyGoal] = ()
+    potential: Expression = 0.0
+    actions: Sequence[Action] = ()
+    events: Sequence[Event] = ()
+    outputs: Mapping[str, Output] = field(default_factory=dict)
+    meters: Mapping[str, Output] = field(default_factory=dict)
+    reactions: SymbolVector = _NO_REACTIONS
+    discrete: Parameters = _NO_DISCRETE
+    quadratures: SymbolVector = _NO_QUADRATURES
+    integrands: Mapping[str, Expression] = field(default_factory=dict)
+    start: Mapping[str, Expression] = field(default_factory=dict)
+
+
+@runtime_checkable
+class Part(Protocol):
+    """What is put into a mechanism besides bodies: joints, springs, contacts, motors.
+
+    `contribution` is made once, since goals make the symbols of their reactions.
+    """
+
+    @property
+    def contribution(self) -> Contribution:
+        """What it adds."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Mechanism:
+    """Bodies, all in space or all in the plane, and the parts between them.
+
+    Parameters
+    ----------
+    bodies
+        `Body`s or `PlanarBody`s.
+    parts
+        Joints, springs, motors, contacts, and whatever else has a `contribution`.
+    parameters
+        Those in which masses, lengths and forces are written.
+    gravity
+        The acceleration of free fall, m/s^2: three coordinates, two in the plane.
+
+    Raises
+    ------
+    PosingError
+        There are no bodies, bodies in space and in the plane, or two of one name; or a part is
+        none.
+
+    Examples
+    --------
+    >>> import daesolve as ds
+    >>> p = ds.parameters(length=(1.0, "m"), gravity=(9.81, "m/s^2"))
+    >>> rod = ds.PlanarBody("rod", 1.0, p.length**2 / 12, position=(p.length / 2, 0))
+    >>> pin = ds.Revolute("pin", ds.GROUND.frame((0, 0)), rod.frame((-p.length / 2, 0)))
+    >>> pendulum = ds.Mechanism([rod], [pin], p, gravity=(0, -p.gravity))
+    >>> run = ds.solve(pendulum.system(), until=1.0, guess=pendulum.start)
+    >>> run.outcome.name
+    'COMPLETED'
+    """
+
+    bodies: Sequence[AnyBody]
+    parts: Sequence[Part] = ()
+    parameters: Parameters = _NO_PARAMETERS
+    gravity: Vector | None = None
+
+    def __post_init__(self) -> None:
+        if not len(self.bodies):
+            raise PosingError("a mechanism has at least one body")
+        for body in self.bodies:
+            if not isinstance(body, Body | PlanarBody):
+                raise PosingError(f"a mechanism is made of bodies, not of {body!r}")
+        if len({type(body) for body in self.bodies}) > 1:
+            raise PosingError(
+                "the bodies of a mechanism are all in space or all in the plane; a planar body is "
+                "one in space with a joint that keeps it in a plane"
+            )
+        names = [body.name for body in self.bodies]
+        for name in names:
+            if names.count(name) > 1:
+                raise PosingError(f"two bodies are called {name!r}")
+        for part in self.parts:
+            if not isinstance(part, Part):
+                raise PosingError(
+                    f"{part!r} is no part of a mechanism: parts are joints, springs, contacts, ... "
+                    "with a `contribution`"
+                )
+
+    @property
+    def planar(self) -> bool:
+        """Whether it lies in the plane."""
+        return isinstance(self.bodies[0], PlanarBody)
+
+    @cached_property
+    def _coordinates(self) -> DifferentiableVector:
+        first, *others = [body.coordinates for body in self.bodies]
+        for other in others:
+            first = first.joined(other)
+        return first
+
+    @cached_property
+    def _velocities(self) -> SymbolVector:
+        if self.planar:
+            return self._coordinates.rates
+        first, *others = [body.velocities for body in self._in_space]
+        for other in others:
+            first = first.joined(other)
+        return first
+
+    @property
+    def _in_space(self) -> list[Body]:
+        return [body for body in self.bodies if isinstance(body, Body)]
+
+    @cached_property
+    def contributions(self) -> tuple[Contribution, ...]:
+        """What the parts add, in their order."""
+        return tuple(part.contribution for part in self.parts)
+
+    @property
+    def potential(self) -> ca.SX:
+        """The potential energy, J."""
+        total = ca.SX(0)
+        if self.gravity is not None:
+            fall = column(self.gravity, (2,) if self.planar else (3,), "gravity")
+            for body in self.bodies:
+                total = total - body.mass * ca.dot(fall, body.centre.position)
+        for contribution in self.contributions:
+            total = total + contribution.potential
+        return total
+
+    @property
+    def force(self) -> ca.SX:
+        """The generalised forces of bodies and parts, one for each velocity."""
+        v = self._velocities.vector
+        total = ca.SX(v.numel(), 1)
+        if not self.planar:
+            total = total + ca.vertcat(*[body.inertial_force for body in self._in_space])
+        for contribution in self.contributions:
+            for action in contribution.actions:
+                total = total + ca.jtimes(action.velocity, v, action.force, True)
+        return total
+
+    def system(self, **further: Any) -> MechanicalSystem:
+        """Return the equations of motion.
+
+        Parameters
+        ----------
+        **further
+            Of `MechanicalSystem`: goals, events, outputs, meters, force (by the names of
+            velocities or as a column), discrete, reactions, potential, quadratures and integrands
+            are joined with the mechanism's own; what else there is, is handed on.
+
+        Raises
+        ------
+        PosingError
+            Names are used twice, or what is given has no meaning.
+        """
+        parts = [*self.contributions, _contribution_of(further)]
+        own: dict[str, Any] = {
+            "goals": (
+                *[body.norm for body in self._in_space],
+                *[goal for part in parts for goal in part.goals],
+            ),
+            "events": tuple(event for part in parts for event in part.events),
+            "outputs": _merged("output", [part.outputs for part in parts]),
+            "meters": _merged("meter", [part.meters for part in parts]),
+            "integrands": _merged("quadrature", [part.integrands for part in parts]),
+            "reactions": _joined([part.reactions for part in parts]),
+            "discrete": _joined([part.discrete for part in parts]),
+            "quadratures": _joined([part.quadratures for part in parts]),
+        }
+        force = self.force + self._column(further.pop("force", {}))
+        if not self.planar:
+            own["velocities"] = self._velocities
+            own["kinematics"] = ca.vertcat(*[body.kinematics for body in self._in_space])
+        return MechanicalSystem(
+            self._coordinates,
+            self.parameters,
+            kinetic=sum((body.kinetic for body in self.bodies), start=ca.SX(0)),
+            potential=self.potential + parts[-1].potential,
+            mass_matrix=ca.diagcat(*[body.mass_matrix for body in self.bodies]),
+            force=force,
+            **own,
+            **further,
+        )
+
+    def _column(self, given: Mapping[str, Expression] | Sequence[Expression] | ca.SX) -> ca.SX:
+        names = self._velocities.names
+        if not isinstance(given, Mapping):
+            return column(given, (len(names),), "the force")
+        for name in given:
+            if name not in names:
+                raise UnknownNameError(
+                    f"there is no velocity {name!r} for a force to act on; there are "
+                    f"{', '.join(names)}"
+                )
+        return ca.vertcat(*[given.get(name, 0.0) for name in names])
+
+    @property
+    def start(self) -> dict[str, float]:
+        """The start by state, with the parameters' defaults: a `guess` for `daesolve.solve`."""
+        return self.start_at({})
+
+    def start_at(self, values: Mapping[str, float]) -> dict[str, float]:
+        """Return the start by state.
+
+        Parameters
+        ----------
+        values
+            Parameters that differ from their defaults, by name.
+
+        Raises
+        ------
+        PosingError
+            A start depends on more than parameters.
+        """
+        given: dict[str, Expression] = {}
+        for body in self.bodies:
+            given |= body.start
+        for contribution in self.contributions:
+            given |= contribution.start
+        entries = ca.vertcat(*[ca.SX(value) for value in given.values()])
+        if ca.depends_on(entries, self._coordinates.vector):
+            raise PosingError("the start of a body is written in numbers and parameters alone")
+        numbers = self.parameters.values(values)
+        function = ca.Function("start", [self.parameters.vector], [ca.densify(entries)])
+        found = ca.DM(function(list(numbers.values()))).full().ravel()
+        return dict(zip(given, found.tolist(), strict=True))
+
+
+def _contribution_of(further: dict[str, Any]) -> Contribution:
+    """Take from keywords what a contribution may hold."""
+    names = ("goals", "potential", "events", "outputs", "meters", "reactions", "discrete",
+             "quadratures", "integrands")  # fmt: skip
+    return Contribution(**{name: further.pop(name) for name in names if name in further})
+
+
+def _joined(vectors: Iterable[_Vector]) -> _Vector:
+    first, *others = vectors
+    for other in others:
+        first = first.joined(other)
+    return first
+
+
+def _merged(what: str, mappings: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    whole: dict[str, Any] = {}
+    for mapping in mappings:
+        for name, value in mapping.items():
+            if name in whole:
+                raise PosingError(f"two parts of a mechanism have the {what} {name!r}")
+            whole[name] = value
+    return whole
