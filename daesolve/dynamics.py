@@ -256,6 +256,8 @@ class Dynamics:
         Supports of which it is unknown which are loaded; None where there are none.
     contacts
         The supports that can only push.
+    peaks
+        Outputs whose largest magnitude over every accepted step is told.
     """
 
     labels: Labels
@@ -285,6 +287,7 @@ class Dynamics:
     meters: Mapping[str, tuple[ca.SX, str]] = field(default_factory=dict)
     guides: Guides | None = None
     contacts: tuple[ContactRow, ...] = ()
+    peaks: tuple[str, ...] = ()
 
     @property
     def velocities(self) -> ca.SX:

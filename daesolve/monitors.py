@@ -14,7 +14,8 @@ import numpy as np
 from daesolve.degeneracy import Dependence, RankWatch, restored_dependence
 from daesolve.formulations import OdeProblem
 from daesolve.passages import Breach, PassageWatch
-from daesolve.results import Drift, StepBlock
+from daesolve.peaks import PeakWatch
+from daesolve.results import Drift, Peak, StepBlock
 from daesolve.translation import evaluate_block
 
 BINS_PER_DECADE = 10
@@ -140,6 +141,8 @@ class Monitor:
         Whether the run goes on where constraints lose rank; then it is watched there.
     ranks
         What judges the rank of the constraints where it ends the run; None where nothing does.
+    peaks
+        Outputs whose largest magnitudes are told.
     """
 
     def __init__(
@@ -152,6 +155,7 @@ class Monitor:
         surplus: Sequence[str] = (),
         passes: bool = False,
         ranks: RankWatch | None = None,
+        peaks: Sequence[str] = (),
     ) -> None:
         self.problem, self.values, self.scales = problem, values, scales
         self.start_time = start_time
@@ -169,6 +173,7 @@ class Monitor:
         self.breach: Breach | None = None
         self._passages = PassageWatch(problem) if passes and problem.pivot_goals else None
         self._ranks = ranks
+        self._peaks = PeakWatch(problem, peaks) if peaks else None
         self._surplus = [problem.pivot_goals.index(name) for name in surplus]
         self._tail: _Grip | None = None
         self._squares: dict[int, np.ndarray] = {}
@@ -216,6 +221,8 @@ class Monitor:
         if not len(block.times) or self.breach is not None:
             return
         table = self.values if modes is None else np.array([values[int(mode)] for mode in modes])
+        if self._peaks is not None:
+            self._peaks.observe(block, table)
         with np.errstate(all="ignore"):
             found = evaluate_block(self.problem.residuals, block.times, block.states, table)
             if modes is None:
@@ -377,6 +384,10 @@ class Monitor:
         pairs = zip(self.problem.pivot_goals, self.smallest_pivots.tolist(), strict=True)
         return {name: grip for name, grip in pairs if grip < np.inf}
 
+    def peaks(self) -> dict[str, Peak]:
+        """Return the largest magnitudes of the outputs that are watched."""
+        return {} if self._peaks is None else self._peaks.peaks()
+
     def saved(self) -> dict[str, Any]:
         """Return all that is known, to go on from in another process."""
         bins = sorted(self._counts)
@@ -395,6 +406,7 @@ class Monitor:
             "lost_grip": None if self.lost_grip is None else asdict(self.lost_grip),
             "passages": None if self._passages is None else self._passages.saved(),
             "ranks": None if self._ranks is None else self._ranks.saved(),
+            "peaks": None if self._peaks is None else self._peaks.saved(),
         }
 
     def restore(self, saved: Mapping[str, Any]) -> None:
@@ -424,6 +436,8 @@ class Monitor:
             self._passages.restore(saved["passages"])
         if self._ranks is not None:
             self._ranks.restore(saved["ranks"])
+        if self._peaks is not None:
+            self._peaks.restore(saved["peaks"])
 
     def weakest(self) -> tuple[str, ...]:
         """Name the goals whose grip fell furthest, weakest first."""

@@ -213,6 +213,7 @@ class Assembly:
             description=description,
             statistics=self._statistics(),
             conditioning=self.monitor.conditioning(),
+            peaks=self.monitor.peaks(),
             degeneracy=self._degeneracy() if lost_for_good else None,
         )
 
@@ -240,6 +241,7 @@ class Assembly:
             "event_count": self.record.event_count,
             "drift": {name: asdict(drift) for name, drift in self.monitor.drift().items()},
             "conditioning": self.monitor.conditioning(),
+            "peaks": {name: asdict(peak) for name, peak in self.monitor.peaks().items()},
             "statistics": asdict(self._statistics()),
             "notes": self._notes(lost_for_good=False),
         }

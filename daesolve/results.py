@@ -185,6 +185,14 @@ class Verification:
 
 
 @dataclass(frozen=True)
+class Peak:
+    """The value of largest magnitude of an output over every accepted step, and its time in s."""
+
+    value: float
+    time: float
+
+
+@dataclass(frozen=True)
 class Statistics:
     """What a run cost; `wall_seconds` is the integration without building and compiling."""
 

@@ -144,6 +144,7 @@ class _Run:
             surplus=prepared.surplus,
             passes=prepared.rank_loss == "pass",
             ranks=_rank_watch(prepared),
+            peaks=prepared.dynamics.peaks,
         )
         self.effort = Effort(prepared.max_evaluations, prepared.mean_step)
         self.assembly = Assembly(prepared, self.record, self.monitor)

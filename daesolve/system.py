@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -125,6 +125,8 @@ class MechanicalSystem:
     pairs
         Pairs of supports that hold the body, where it is unknown which of them are loaded. As many
         constraints, posed with `ideal=False`, are those that they keep.
+    peaks
+        Outputs by name whose largest magnitude over every accepted step is told with a run.
     recovered
         Reactions that are no unknowns, such as those of constraints that were eliminated, by name:
         an expression of time, states and reactions, or (expression, unit).
@@ -164,6 +166,7 @@ class MechanicalSystem:
     recovered: Mapping[str, Output] = field(default_factory=dict)
     meters: Mapping[str, Output] = field(default_factory=dict)
     pairs: Sequence[VariantPair] = ()
+    peaks: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.coordinates, DifferentiableVector) or not len(self.coordinates):
@@ -573,6 +576,7 @@ def _mechanical(system: MechanicalSystem) -> Dynamics:
         kinetic=kinetic,
         independent=_independent(posed, flow),
         meters={n: (explicit(posed(e)), meter_units[n]) for n, e in meters.items()},
+        peaks=_peaks(system.peaks, (*outputs, *meters)),
     )
     contacts = contacts_of(system.goals)
     if not contacts:
@@ -581,6 +585,24 @@ def _mechanical(system: MechanicalSystem) -> Dynamics:
         dynamics,
         contacts=contact_rows(contacts, dynamics, lambda given: explicit(posed(given))),
     )
+
+
+def _peaks(names: Sequence[str], outputs: Collection[str]) -> tuple[str, ...]:
+    """Return the outputs whose peaks are told.
+
+    Raises
+    ------
+    PosingError
+        They are no list of names.
+    UnknownNameError
+        There is no such output.
+    """
+    if isinstance(names, str):
+        raise PosingError(f"peaks must be a list of outputs, not {names!r}")
+    for name in names:
+        if name not in outputs:
+            raise unknown_name("output", name, outputs)
+    return tuple(names)
 
 
 def _independent(posed: _Posed, flow: Flow) -> dict[str, ca.SX]:

@@ -16,6 +16,7 @@ from daesolve.results import (
     Drift,
     EventRecord,
     Outcome,
+    Peak,
     Point,
     Statistics,
     Verification,
@@ -72,6 +73,8 @@ class Trajectory:
         elimination, relative to its typical size. Zero is a loss of rank.
     degeneracy
         Where constraints came to depend on each other, if that ended the run.
+    peaks
+        By output that the system names, its value of largest magnitude over every accepted step.
 
     Examples
     --------
@@ -92,6 +95,7 @@ class Trajectory:
     verification: Verification | None = None
     conditioning: Mapping[str, float] = field(default_factory=dict)
     degeneracy: Degeneracy | None = None
+    peaks: Mapping[str, Peak] = field(default_factory=dict)
     _evaluate: Callable[[float], Point] | None = field(default=None, repr=False)
 
     @classmethod
@@ -251,6 +255,7 @@ def summary_of(run: Trajectory) -> dict[str, Any]:
         "verification": None if run.verification is None else asdict(run.verification),
         "conditioning": dict(run.conditioning),
         "degeneracy": None if run.degeneracy is None else asdict(run.degeneracy),
+        "peaks": {name: asdict(peak) for name, peak in run.peaks.items()},
     }
 
 
@@ -297,6 +302,7 @@ def _read(stored: Stored) -> Trajectory:
         verification=None if verification is None else Verification(**verification),
         conditioning=told["conditioning"],
         degeneracy=_degeneracy(told.get("degeneracy")),
+        peaks={name: Peak(**entry) for name, entry in told.get("peaks", {}).items()},
     )
 
 

@@ -235,7 +235,7 @@ SYSTEMS = {
     "a force too short": (PosingError, "force must have 2 entries", lambda: posed(force=[1.0])),
     "a force no number": (DegenerateStartError, "not finite",
                           lambda: ds.solve(posed(force={"x": np.nan}), 1.0)),
-    "no energy": (PosingError, "either kinetic", lambda: posed(kinetic=None)),
+    "no energy": (PosingError, "give kinetic", lambda: posed(kinetic=None)),
     "cubic energy": (PosingError, "quadratic",
                      lambda: posed(kinetic=lambda q, p: q.dot.x**3 + q.dot.y**2)),
     "energy zero": (PosingError, "'x_dot', 'y_dot' carry no inertia",

@@ -80,6 +80,7 @@ def document(run: Trajectory, identity: Mapping[str, Any]) -> dict[str, Any]:
         "drift_history": {name: _history(entry) for name, entry in run.drift.items()},
         "parameter_units": identity.get("parameter_units") or {},
         "conditioning": run.conditioning,
+        "peaks": {name: asdict(peak) for name, peak in run.peaks.items()},
         "path": identity.get("path"),
         "asked": identity.get("asked") or {},
         "degeneracy": None if run.degeneracy is None else asdict(run.degeneracy),
