@@ -57,6 +57,22 @@ class Answer:
 AnalysisRule = Callable[["BoundCase"], Answer]
 
 
+@dataclass(frozen=True, eq=False)
+class Measure:
+    """A number that tells something of a whole run: how far it is from another motion.
+
+    Parameters
+    ----------
+    rule
+        (case, run) -> number; not a number where it has no meaning.
+    unit
+        Of the number.
+    """
+
+    rule: Callable[[BoundCase, Trajectory], float]
+    unit: str = ""
+
+
 @dataclass(frozen=True)
 class Choice:
     """A structural choice among named values; the first is the default.
@@ -151,6 +167,8 @@ class Problem:
         Name -> what is computed for a case besides its motion.
     figures
         Name -> function of a run's document that draws a figure of the problem's own.
+    measures
+        Name -> what is computed of every member of a sweep.
     drawing
         Function of a run's document that tells what the bodies look like.
     path
@@ -175,6 +193,7 @@ class Problem:
     analyses: Mapping[str, AnalysisRule] = field(default_factory=dict)
     drawing: DrawingRule | None = None
     figures: Mapping[str, FigureRule] = field(default_factory=dict)
+    measures: Mapping[str, Measure] = field(default_factory=dict)
     path: Path | None = None
     _systems: dict[str, tuple[Structure, System]] = field(
         default_factory=dict, init=False, repr=False

@@ -14,6 +14,7 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
+from rich import box
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -23,6 +24,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 from rich.progress import Progress as Bar
+from rich.table import Table
 
 from daesolve.cli import options
 from daesolve.cli.arguments import (
@@ -36,9 +38,14 @@ from daesolve.cli.arguments import (
     StartValues,
 )
 from daesolve.errors import OutOfRangeError, unknown_name
+from daesolve.problem import BoundCase
+from daesolve.reporting.measures import write_measures
 from daesolve.sweep import Sweep, log_uniform, normal, resume_sweep, sweep, uniform
+from daesolve.sweep.describing import case_from
 from daesolve.sweep.loop import Progress, State
+from daesolve.sweep.orders import Dependence, dependence
 from daesolve.sweep.results import outcomes, reasons
+from daesolve.sweep.storing import sweep_manifest
 
 MOST_REASONS = 3
 """That are told; all are in the results."""
@@ -61,8 +68,13 @@ def command(
         ),
     ],
     out: Annotated[
-        Path, typer.Option("--out", metavar="DIR", help="A directory; a sweep there goes on.")
-    ],
+        Path | None,
+        typer.Option(
+            "--out",
+            metavar="DIR",
+            help="A directory, PROBLEM-CASE-sweep unless told; a sweep there goes on.",
+        ),
+    ] = None,
     samples: Annotated[
         int | None, typer.Option(help="Members that are drawn at each point of the grid.")
     ] = None,
@@ -112,12 +124,12 @@ def command(
             workers=workers,
             scheduler=scheduler,
             batch=batch,
-            out=out,
+            out=out or f"{bound.problem.name}-{bound.case.name}-sweep",
             progress=progress,
             formulation=options.formulation(formulation, rate or []),
             solver=options.solver(solver, rtol, atol),
         )
-    _ended(found, as_json=as_json, quiet=quiet)
+    _ended(found, bound, as_json=as_json, quiet=quiet)
 
 
 def resume(
@@ -138,12 +150,20 @@ def resume(
             any_version=any_version,
             progress=progress,
         )
-    _ended(found, as_json=as_json, quiet=quiet)
+    case = case_from(directory, sweep_manifest(directory))
+    _ended(found, case, as_json=as_json, quiet=quiet)
 
 
-def _ended(found: Sweep, *, as_json: bool, quiet: bool) -> None:
+def _ended(found: Sweep, case: BoundCase, *, as_json: bool, quiet: bool) -> None:
     """Tell what came of a sweep, and end with the right status."""
-    _tell(found, as_json=as_json, quiet=quiet)
+    measured = dependence(found, case)
+    _tell(found, measured, as_json=as_json, quiet=quiet)
+    if measured is not None:
+        title = f"{case.problem.title}: {case.case.name}"
+        page = write_measures(found.directory, measured, title)
+        if not (as_json or quiet):
+            Console().print(_orders(measured))
+            typer.echo(f"figure and table: {page}")
     if found.interrupted or found.failed == found.done:
         raise typer.Exit(COULD_NOT_GO_ON)
 
@@ -192,7 +212,23 @@ def _called(word: str, function: str, text: str) -> Any:
         raise OutOfRangeError(f"--over {word}: {function} takes {takes}") from None
 
 
-def _tell(found: Sweep, *, as_json: bool, quiet: bool) -> None:
+def _orders(measured: Dependence) -> Table:
+    """Return a table of what was measured, each order behind its value."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column(measured.over, justify="right")
+    for entry in measured.measures:
+        table.add_column(f"{entry.name} ({entry.unit})" if entry.unit else entry.name)
+    for row, value in enumerate(measured.values):
+        cells = [
+            f"{entry.values[row]:.6e}"
+            + ("" if not row or (order := entry.orders[row - 1]) is None else f"  {order:.4f}")
+            for entry in measured.measures
+        ]
+        table.add_row(f"{value:g}", *cells)
+    return table
+
+
+def _tell(found: Sweep, measured: Dependence | None, *, as_json: bool, quiet: bool) -> None:
     if as_json:
         document = {
             "directory": str(found.directory),
@@ -202,6 +238,8 @@ def _tell(found: Sweep, *, as_json: bool, quiet: bool) -> None:
             "interrupted": found.interrupted,
             "outcomes": Counter(outcomes(found.directory).values()),
         }
+        if measured is not None:
+            document["measures"] = measured.document()
         typer.echo(json.dumps(document, indent=1))
     elif not quiet:
         typer.echo(f"sweep: {found.directory}, {found.done} of {found.count} members done")

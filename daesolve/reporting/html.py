@@ -8,7 +8,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from jinja2 import BaseLoader, Environment, StrictUndefined, Template
+from jinja2 import Environment, FunctionLoader, StrictUndefined, Template
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
@@ -98,12 +98,17 @@ def page(
     )
 
 
+def _included(name: str) -> str:
+    """Return what templates share."""
+    return files("daesolve.reporting").joinpath(name).read_text("utf-8")
+
+
 @cache
 def template(package: str, name: str) -> Template:
     """Return a page's template, with the filters that write numbers."""
     source = files(package).joinpath(name).read_text("utf-8")
     environment = Environment(
-        loader=BaseLoader(),
+        loader=FunctionLoader(_included),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,

@@ -117,17 +117,18 @@ def run_members(case: BoundCase, task: Task, chunk: Chunk) -> tuple[Result, ...]
 
 def _alone(case: BoundCase, task: Task, number: int, values: Mapping[str, Any]) -> Result:
     try:
-        run = member_case(case, values).solve(task.until, at=_times(task), **task.options)
+        chosen = member_case(case, values)
+        run = chosen.solve(task.until, at=_times(case, task), **task.options)
+        return _result(task, chosen, number, values, run)
     except Exception as error:
         return _refused(number, values, error)
-    return _result(number, values, run)
 
 
 def _side_by_side(case: BoundCase, task: Task, chunk: Chunk) -> tuple[Result, ...]:
     """Run members as a batch; each by itself where one of them breaks it."""
     try:
         members = [values for _, values in chunk]
-        found = run_batch(case, members, task.until, at=_times(task), **task.options)
+        found = run_batch(case, members, task.until, at=_times(case, task), **task.options)
     except Exception as error:
         if len(chunk) == 1:
             return (_refused(*chunk[0], error),)
@@ -135,13 +136,14 @@ def _side_by_side(case: BoundCase, task: Task, chunk: Chunk) -> tuple[Result, ..
     return tuple(
         _refused(number, values, run)
         if isinstance(run, Exception)
-        else _result(number, values, run)
+        else _result(task, member_case(case, values), number, values, run)
         for (number, values), run in zip(chunk, found, strict=True)
     )
 
 
-def _times(task: Task) -> At:
-    return [] if task.at is None else task.at
+def _times(case: BoundCase, task: Task) -> At:
+    """Return the sample times of a member: what is measured of a run needs some in any case."""
+    return [] if task.at is None and not case.problem.measures else task.at
 
 
 def _refused(number: int, values: Mapping[str, Any], error: Exception) -> Result:
@@ -150,10 +152,13 @@ def _refused(number: int, values: Mapping[str, Any], error: Exception) -> Result
     return failure(number, values, f"{type(error).__name__}: {error}")
 
 
-def _result(number: int, values: Mapping[str, Any], run: Trajectory) -> Result:
+def _result(
+    task: Task, case: BoundCase, number: int, values: Mapping[str, Any], run: Trajectory
+) -> Result:
     if run.outcome is Outcome.INTERRUPTED:
         raise KeyboardInterrupt
-    return result_of(number, values, run)
+    measured = {name: m.rule(case, run) for name, m in case.problem.measures.items()}
+    return result_of(number, values, run, measured, sampled=task.at is not None)
 
 
 def failure(number: int, values: Mapping[str, Any], message: str) -> Result:
@@ -162,8 +167,27 @@ def failure(number: int, values: Mapping[str, Any], message: str) -> Result:
     return Result(row | {"outcome": Outcome.FAILED.value, "message": message}, {})
 
 
-def result_of(number: int, values: Mapping[str, Any], run: Trajectory) -> Result:
-    """Return what is kept of a member's run."""
+def result_of(
+    number: int,
+    values: Mapping[str, Any],
+    run: Trajectory,
+    measured: Mapping[str, float],
+    *,
+    sampled: bool,
+) -> Result:
+    """Return what is kept of a member's run.
+
+    Parameters
+    ----------
+    number, values
+        The member.
+    run
+        Its run.
+    measured
+        What was measured of it, by name.
+    sampled
+        Whether its samples are kept.
+    """
     end = run.at(run.end_time)
     row = {
         "member": number,
@@ -183,7 +207,10 @@ def result_of(number: int, values: Mapping[str, Any], run: Trajectory) -> Result
     for name, drift in run.drift.items():
         row[f"max_relative_{name}"] = drift.max_relative
         row[f"final_relative_{name}"] = drift.final_relative
-    samples = {"t": run.times, **run.states, **run.outputs} if len(run.times) else {}
+    row |= {f"{PEAK}{name}": abs(peak.value) for name, peak in run.peaks.items()}
+    row |= {f"{MEASURE}{name}": float(value) for name, value in measured.items()}
+    kept = sampled and len(run.times)
+    samples = {"t": run.times, **run.states, **run.outputs} if kept else {}
     return Result(row, samples)
 
 
@@ -200,7 +227,8 @@ FIXED = {
     "compile_seconds": "double",
 }
 """The columns that every sweep has, besides its own, which are doubles."""
-OWN = ("end_", "max_relative_", "final_relative_")
+PEAK, MEASURE = "peak_", "measure_"
+OWN = ("end_", "max_relative_", "final_relative_", PEAK, MEASURE)
 
 
 def over_column(name: str) -> str:
