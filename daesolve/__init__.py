@@ -62,7 +62,16 @@ from daesolve.mechanics import (
     small_velocities,
     substitutable_combinations,
 )
-from daesolve.problem import Answer, Case, Problem, choice
+from daesolve.mechanics.multibody import (
+    GROUND,
+    Action,
+    Body,
+    Contribution,
+    Mechanism,
+    PlanarBody,
+    quaternion,
+)
+from daesolve.problem import Answer, Case, Measure, Problem, choice
 from daesolve.reference import ReferenceRun, reference_run
 from daesolve.registry import problem, problems
 from daesolve.resting import Stiction, StictionLimit, stiction, stiction_limit
@@ -117,18 +126,22 @@ __all__ = [
     "EITHER",
     "FALLING",
     "GGL",
+    "GROUND",
     "NON_NEGATIVE",
     "POSITIVE",
     "RISING",
+    "Action",
     "Answer",
     "AssimuloCvode",
     "AssimuloIda",
     "AssimuloOdassl",
     "AssimuloRadau5",
+    "Body",
     "Case",
     "Comparison",
     "ConsistentState",
     "Contact",
+    "Contribution",
     "ControlSystem",
     "Cvodes",
     "DaesolveError",
@@ -150,7 +163,9 @@ __all__ = [
     "Invariant",
     "Lsoda",
     "LyapunovExponent",
+    "Measure",
     "MechanicalSystem",
+    "Mechanism",
     "NoSlipClosure",
     "Nonholonomic",
     "NullSpace",
@@ -158,6 +173,7 @@ __all__ = [
     "Overdetermined",
     "Pad",
     "PadNodes",
+    "PlanarBody",
     "Problem",
     "Projected",
     "QuasiHolonomic",
@@ -208,6 +224,7 @@ __all__ = [
     "parameters",
     "problem",
     "problems",
+    "quaternion",
     "reactions",
     "reduced_friction",
     "reference_run",
