@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import daesolve as ds
+from daesolve.errors import PosingError, UnknownNameError
+from daesolve.results import Peak
 
 
 def _oscillator(**further: object) -> ds.MechanicalSystem:
@@ -43,13 +45,13 @@ def test_a_step_that_lands_on_a_peak_of_no_width_tells_it() -> None:
     # Steps are 0.8e-4 m long there, the spike falls by the square of half of that over its width.
     assert run.peaks["spike"].value == pytest.approx(1.0, abs=0.04**2 * 1.1)
     assert np.sin(run.peaks["spike"].time) == pytest.approx(0.6, abs=1e-4)
-    assert run.peaks["still"] == ds.results.Peak(0.0, 0.0)
+    assert run.peaks["still"] == Peak(0.0, 0.0)
 
 
 def test_peaks_are_outputs() -> None:
-    with pytest.raises(ds.errors.UnknownNameError, match="spoke"):
+    with pytest.raises(UnknownNameError, match="spoke"):
         _oscillator(peaks=["spoke"])
-    with pytest.raises(ds.errors.PosingError, match="list of outputs"):
+    with pytest.raises(PosingError, match="list of outputs"):
         _oscillator(peaks="spike")
 
 

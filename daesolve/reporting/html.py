@@ -91,6 +91,7 @@ def page(
         ],
         digits=[facts.agreement(document) for document in documents],
         grips=[tables.grips(document) for document in documents],
+        peaks=[tables.peaks(document) for document in documents],
         changes=[facts.changes(document) for document in documents],
         events_shown=EVENTS_SHOWN,
         lines_shown=LINES,

@@ -123,6 +123,16 @@ def grips(run: Document) -> list[tuple[str, str, Markup]]:
     ]
 
 
+def peaks(document: Document) -> list[tuple[str, str, str]]:
+    """List the outputs that were watched, with their values of largest magnitude, and when."""
+    units = document.get("units", {})
+    return [
+        (name, f"{facts.short(peak['value'], 7)} {units.get(name, '')}".rstrip(),
+         f"{facts.short(peak['time'], 10)} s")
+        for name, peak in document.get("peaks", {}).items()
+    ]  # fmt: skip
+
+
 def _rows(documents: Sequence[Document], key: str) -> list[Row]:
     names = dict.fromkeys(name for document in documents for name in document[key])
     return [

@@ -26,6 +26,7 @@ from daesolve.reporting.facts import (
     short,
     title,
 )
+from daesolve.reporting.tables import peaks
 
 FIRST_EVENTS = 5
 FIRST_DIFFERENCES = 12
@@ -41,6 +42,7 @@ def _sections(document: Document) -> Iterator[RenderableType]:
     for heading, body in (
         ("Start made consistent", _changes(document)),
         ("Drift, over every accepted step", _drift(document)),
+        ("Peaks, over every accepted step", _peaks(document)),
         (f"Events: {document['event_count']}", _events(document)),
         ("Verification", _verification(document)),
         ("Notes", _notes(document)),
@@ -105,6 +107,10 @@ def _drift(document: Document) -> list[RenderableType]:
         if entry["note"]
     ]
     return [table, *remarks]
+
+
+def _peaks(document: Document) -> list[RenderableType]:
+    return [Text(f"{name} {value} at t = {time}") for name, value, time in peaks(document)]
 
 
 def _growth(exponent: float | None) -> str:
