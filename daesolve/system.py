@@ -35,7 +35,7 @@ from daesolve.goals import (
     as_scalar,
 )
 from daesolve.jams import watched_for_jams
-from daesolve.lagrange import Kinematics, Motion, lagrange, newton_euler
+from daesolve.lagrange import Kinematics, Motion, lagrange, newton_euler, vanishes
 from daesolve.posing import (
     check_degrees,
     check_goals,
@@ -95,8 +95,10 @@ class MechanicalSystem:
     kinetic, potential
         T(t, q, v) and V(t, q), in J.
     mass_matrix
-        (nv, nv). All inertial forces but its own are then in `force`; `kinetic` may be given
-        besides, as the energy to be watched.
+        (nv, nv). `kinetic` may be given besides, as the energy to be watched.
+    gyroscopic
+        Beside a mass matrix, inertial forces that do no work, such as -w x I w of a body in axes
+        of its own, given as `force` is.
     goals
         Constraints, implicit equations, relations between reactions, invariants.
     force
@@ -152,6 +154,7 @@ class MechanicalSystem:
     goals: Sequence[AnyGoal] = ()
     force: Forces = field(default_factory=dict)
     mass_matrix: ca.SX | None = None
+    gyroscopic: Forces = field(default_factory=dict)
     implicit: DifferentiableVector = _NO_UNKNOWNS
     reactions: SymbolVector = _NO_REACTIONS
     discrete: Parameters = _NO_DISCRETE
@@ -178,6 +181,10 @@ class MechanicalSystem:
             as_scalar("the kinetic energy", self.kinetic)
         if self.kinetic is None and self.mass_matrix is None:
             raise PosingError("give kinetic (Lagrange) or mass_matrix (Newton-Euler)")
+        if self.mass_matrix is None and not _is_empty(self.gyroscopic):
+            raise PosingError(
+                "gyroscopic forces stand beside a mass matrix: the kinetic energy has its own"
+            )
         if (self.velocities is None) != (self.kinematics is None):
             raise PosingError("quasi-velocities need both velocities= and kinematics=")
         if self.kinematics is not None and not isinstance(self.kinematics, ca.SX):
@@ -423,6 +430,10 @@ def _column(owner: str, given: Forces, names: tuple[str, ...], kind: str) -> ca.
     if column.shape != (len(names), 1):
         raise PosingError(f"{owner} must have {len(names)} entries, not {column.shape}")
     return column
+
+
+def _is_empty(given: Forces) -> bool:
+    return given.numel() == 0 if isinstance(given, ca.SX) else not len(given)
 
 
 def _outputs(
@@ -703,10 +714,30 @@ def _motion(posed: _Posed, flow: Flow) -> Motion:
     system = posed.system
     potential = flow.explicit(as_scalar("the potential", posed(system.potential)))
     if system.mass_matrix is not None:
-        return newton_euler(ca.SX(system.mass_matrix), potential, posed.kinematics)
+        motion = newton_euler(ca.SX(system.mass_matrix), potential, posed.kinematics)
+        return replace(motion, force=motion.force + _gyroscopic(posed))
     assert system.kinetic is not None
     kinetic = flow.explicit(as_scalar("the kinetic energy", posed(system.kinetic)))
     return lagrange(kinetic, potential, posed.kinematics)
+
+
+def _gyroscopic(posed: _Posed) -> ca.SX:
+    """Return the gyroscopic forces.
+
+    Raises
+    ------
+    PosingError
+        They do work, or contain reactions.
+    """
+    system = posed.system
+    given = _column("the gyroscopic force", system.gyroscopic, _force_names(system), "force")
+    forces = posed(given)
+    if ca.depends_on(forces, posed.u):
+        raise PosingError("gyroscopic forces do not depend on reactions: put them into force")
+    power = ca.dot(forces, posed.v)
+    if not vanishes(power, ca.vertcat(posed.q, posed.v)):
+        raise PosingError("the gyroscopic forces do work: put them into force")
+    return forces
 
 
 def _force_names(system: MechanicalSystem) -> tuple[str, ...]:

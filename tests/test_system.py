@@ -115,7 +115,8 @@ def test_a_coordinate_without_mass_is_named():
     ("more", "words"),
     [
         ({"kinetic": lambda q: q.dot.x**4 + q.dot.y**2}, "quadratic"),
-        ({"mass_matrix": ca.SX.eye(2)}, "either kinetic"),
+        ({"gyroscopic": [1.0, 0.0]}, "beside a mass matrix"),
+        ({"mass_matrix": ca.SX.eye(2), "gyroscopic": [1.0, 0.0]}, "do work"),
         ({"velocities": ds.velocities(u="m/s", v="m/s")}, "kinematics"),
         ({"force": [1.0]}, "must have 2 entries"),
     ],

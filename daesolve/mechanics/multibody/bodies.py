@@ -143,8 +143,8 @@ class Body:
         return ca.diagcat(ca.SX.eye(3) * self.mass, self.moments)
 
     @property
-    def inertial_force(self) -> ca.SX:
-        """What stands beside the mass matrix on the right: -w x I w for the turn, (6, 1)."""
+    def gyroscopic(self) -> ca.SX:
+        """The gyroscopic forces, -w x I w for the turn, (6, 1)."""
         turning = frame = self._turn
         if self.axisymmetric:
             frame = ca.vertcat(turning[:2], 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, Protocol, TypeVar
 
 import casadi as ca
 
@@ -70,7 +70,6 @@ class Contribution:
     start: Mapping[str, Expression] = field(default_factory=dict)
 
 
-@runtime_checkable
 class Part(Protocol):
     """What is put into a mechanism besides bodies: joints, springs, contacts, motors.
 
@@ -137,7 +136,7 @@ class Mechanism:
             if names.count(name) > 1:
                 raise PosingError(f"two bodies are called {name!r}")
         for part in self.parts:
-            if not isinstance(part, Part):
+            if "contribution" not in dir(part):
                 raise PosingError(
                     f"{part!r} is no part of a mechanism: parts are joints, springs, contacts, ... "
                     "with a `contribution`"
@@ -187,11 +186,9 @@ class Mechanism:
 
     @property
     def force(self) -> ca.SX:
-        """The generalised forces of bodies and parts, one for each velocity."""
+        """The generalised forces of the parts, one for each velocity."""
         v = self._velocities.vector
         total = ca.SX(v.numel(), 1)
-        if not self.planar:
-            total = total + ca.vertcat(*[body.inertial_force for body in self._in_space])
         for contribution in self.contributions:
             for action in contribution.actions:
                 total = total + ca.jtimes(action.velocity, v, action.force, True)
@@ -230,6 +227,7 @@ class Mechanism:
         if not self.planar:
             own["velocities"] = self._velocities
             own["kinematics"] = ca.vertcat(*[body.kinematics for body in self._in_space])
+            own["gyroscopic"] = ca.vertcat(*[body.gyroscopic for body in self._in_space])
         return MechanicalSystem(
             self._coordinates,
             self.parameters,

@@ -1,0 +1,184 @@
+"""What the vehicle looks like from above, and how it moves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from daesolve.drawing import (
+    Camera,
+    Circle,
+    Cosine,
+    Dot,
+    Drawing,
+    Line,
+    Linear,
+    Outline,
+    Point,
+    Polar,
+    Shape,
+    Trace,
+)
+from daesolve_problems.omni_inertialess.vehicle import Wheel, parameters, wheels_of
+from daesolve_problems.omni_vehicle.geometry import numbered
+
+Document = Mapping[str, Any]
+Array = NDArray[np.float64]
+
+CENTRE = ("x", "y")
+HALF_WIDTH, HALF_AXIS = 0.25, 0.7
+"""Half the width of a wheel as drawn, and half the length of a roller's axis, over h."""
+MARKS = 6
+"""Lines across the rim of a wheel, by which its turning is seen."""
+SIGHT = 2.8
+"""The width of what an animation looks at, in largest distances from the vehicle's centre."""
+NOTHING = 1e-12
+"""What no axis magnifies: the rounding of what is at rest."""
+
+
+def _values(document: Document) -> tuple[dict[str, float], int]:
+    """Return every parameter, and N; zero stands for what follows from the others."""
+    given = dict(document["parameters"])
+    wheels = sum(name.startswith("heading_") for name in given)
+    return dict.fromkeys(parameters(wheels).names, 0.0) | given, wheels
+
+
+def _column(document: Document, name: str) -> Array:
+    """Return the samples of a state, reaction or output, NaN where there is none."""
+    for kind in ("states", "reactions", "outputs"):
+        if name in document[kind]:
+            return np.array(document[kind][name], dtype=float)
+    raise KeyError(name)
+
+
+# -- the vehicle ---------------------------------------------------------------------------------
+
+
+def drawing(document: Document) -> Drawing:
+    """Draw the vehicle from above, the paths of its centre and, where it is another, of its mass.
+
+    Lines across a wheel turn with it; a line through its middle is the axis of the roller below.
+    """
+    p, count = _values(document)
+    wheels = wheels_of(p, count)
+    extent = max(math.hypot(wheel.x, wheel.y) for wheel in wheels) + p["wheel_radius"]
+    off_centre = math.hypot(p["centre_x"], p["centre_y"]) > 0.0
+    mass = _on_platform(p["centre_x"], p["centre_y"])
+    shapes: list[Shape] = [Trace(CENTRE, label="path of the centre")]
+    if off_centre:
+        shapes.append(Trace(mass, role="force", label="path of the mass centre"))
+    shapes += _platform(p["platform_radius"], wheels)
+    for number, wheel in enumerate(wheels, start=1):
+        shapes += _wheel(p["wheel_radius"], number, wheel)
+    shapes.append(Dot(CENTRE, role="path"))
+    if off_centre:
+        shapes.append(Dot(mass, role="force", label="mass centre"))
+    return Drawing(shapes, series=_rates(document), camera=Camera(CENTRE, SIGHT * extent))
+
+
+def _rates(document: Document) -> dict[str, Array]:
+    """Return the rates by which the platform's place is interpolated."""
+    v_1, v_2, theta = (_column(document, name) for name in ("v_1", "v_2", "theta"))
+    return {
+        "x_dot": v_1 * np.cos(theta) - v_2 * np.sin(theta),
+        "y_dot": v_1 * np.sin(theta) + v_2 * np.cos(theta),
+        "theta_dot": _column(document, "omega"),
+    }
+
+
+def _on_platform(x: float, y: float) -> Point:
+    """Return a point that is fixed to the platform, in its axes."""
+    return Polar(CENTRE, math.hypot(x, y), Linear({"theta": 1.0}, math.atan2(y, x)))
+
+
+def _platform(radius: float, wheels: list[Wheel]) -> list[Shape]:
+    """Return the platform, what holds the wheels, and a mark that points ahead."""
+    tip, back, side = 0.5 * radius, 0.34 * radius, 0.1 * radius
+    arms = [Line([CENTRE, _on_platform(w.x, w.y)], role="detail") for w in wheels]
+    mark = Outline([(tip, 0.0), (back, side), (back, -side)], CENTRE, "theta")
+    return [Circle(CENTRE, radius, label="platform"), *arms, mark]
+
+
+def _wheel(radius: float, number: int, wheel: Wheel) -> list[Shape]:
+    """Return a wheel; its own axes are its axle and what lies across it."""
+    at, heading = _on_platform(wheel.x, wheel.y), Linear({"theta": 1.0}, wheel.heading)
+    wide, first = HALF_WIDTH * radius, number == 1
+    corners = [(wide, radius), (-wide, radius), (-wide, -radius), (wide, -radius)]
+    shapes: list[Shape] = [Outline(corners, at, heading, label="wheel" if first else "")]
+    for k in range(MARKS):
+        turned = math.tau * k / MARKS
+        place = Cosine(radius, Linear({f"chi_{number}": 1.0}, turned - math.pi / 2))
+        above = Cosine(-1.0, Linear({f"chi_{number}": 1.0}, turned))
+        shapes.append(
+            Outline([(wide, place), (-wide, place)], at, heading, shown=above, role="detail")
+        )
+    ends = [
+        _on_platform(wheel.x + side * wheel.axis[0], wheel.y + side * wheel.axis[1])
+        for side in (-HALF_AXIS * radius, HALF_AXIS * radius)
+    ]
+    shapes.append(Line(ends, role="accent", label="axis of the roller below" if first else ""))
+    return shapes
+
+
+# -- its motion ----------------------------------------------------------------------------------
+
+
+def motion(document: Document) -> Figure:
+    """Draw the paths of the centre and of the mass centre, velocities, wheels and reactions."""
+    figure = Figure(figsize=(10.4, 7.2), layout="constrained")
+    grid = figure.add_gridspec(3, 2, width_ratios=(1.0, 1.1))
+    p, numbers = _values(document)
+    _paths(figure.add_subplot(grid[:2, 0]), document, p)
+    v = {name: _column(document, name) for name in ("v_1", "v_2", "speed")}
+    _over_time(figure.add_subplot(grid[0, 1]), document, v, "velocity of the centre (m/s)")
+    turning = {"omega": _column(document, "omega")}
+    _over_time(figure.add_subplot(grid[1, 1]), document, turning, "rate of turn (rad/s)")
+    rates = {f"wheel {i}": _column(document, f"chi_dot_{i}") for i in range(1, numbers + 1)}
+    _over_time(figure.add_subplot(grid[2, 0]), document, rates, "rates of the wheels (rad/s)")
+    forces = {
+        f"wheel {i}": _column(document, name)
+        for i, name in enumerate(numbered("lambda", numbers), start=1)
+    }
+    _over_time(figure.add_subplot(grid[2, 1]), document, forces, "reactions (N)")
+    return figure
+
+
+def _paths(axes: Axes, document: Document, p: Mapping[str, float]) -> None:
+    x, y, theta = (_column(document, name) for name in ("x", "y", "theta"))
+    axes.plot(x, y, linewidth=1.2, label="centre")
+    axes.plot(x[:1], y[:1], "o", markersize=4, color="C0")
+    if math.hypot(p["centre_x"], p["centre_y"]) > 0.0:
+        cosine, sine = np.cos(theta), np.sin(theta)
+        across = x + cosine * p["centre_x"] - sine * p["centre_y"]
+        up = y + sine * p["centre_x"] + cosine * p["centre_y"]
+        axes.plot(across, up, linewidth=1.2, label="mass centre")
+    if max(np.ptp(x), np.ptp(y)) < NOTHING:
+        axes.set_xlim(x[0] - NOTHING, x[0] + NOTHING)
+        axes.set_ylim(y[0] - NOTHING, y[0] + NOTHING)
+    axes.set_aspect("equal", adjustable="datalim")
+    axes.set_xlabel("x (m)")
+    axes.set_ylabel("y (m)")
+    axes.legend(loc="best")
+
+
+def _over_time(axes: Axes, document: Document, series: Mapping[str, Array], what: str) -> None:
+    for name, values in series.items():
+        axes.plot(document["times"], values, linewidth=1.2, label=name)
+    lowest, highest = np.min(list(series.values())), np.max(list(series.values()))
+    if highest - lowest < NOTHING:
+        axes.set_ylim(lowest - NOTHING, highest + NOTHING)
+    axes.set_title(what)
+    axes.set_xlabel("t (s)")
+    axes.margins(x=0.01)
+    if len(series) > 1:
+        axes.legend(loc="best")
+
+
+FIGURES = {"motion of the vehicle": motion}
+"""The problem's own figures, by title."""

@@ -1,0 +1,126 @@
+"""The symmetric vehicle in closed form, and the one that a vehicle with rollers comes near to.
+
+Wheels at equal angles, three or more, axles radial, rollers all alike, the mass centre in the
+middle: r_C = 0, R = 0 and Gamma = G E with
+
+    G = N I_w / (2 s^2 h^2),
+
+so that (m + G) v' = -m w J v and w' = 0. |v| and w are constant, v turns in the platform's axes at
+the rate -m w / (m + G), hence at the rate kappa = w G / (m + G) in space, and O moves on a circle
+of the radius |v / kappa|, on a straight line where w = 0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from daesolve.errors import OutOfRangeError
+from daesolve_problems.omni_inertialess.vehicle import STATES
+from daesolve_problems.spindle import Spindle, Wheel
+
+FEWEST_WHEELS = 3
+
+
+def closed_form(
+    times: ArrayLike,
+    start: Mapping[str, float],
+    parameters: Mapping[str, float],
+    wheels: int,
+) -> dict[str, NDArray[np.float64]]:
+    """Return the motion of the symmetric vehicle.
+
+    Parameters
+    ----------
+    times
+        (k,), s.
+    start
+        x, y, theta, v_1, v_2, omega at t = 0; zero where nothing is told.
+    parameters
+        mass, wheel_inertia, wheel_radius and roller_angle of the problem; the others do not
+        matter, but the mass centre must lie in the middle.
+    wheels
+        N.
+
+    Returns
+    -------
+    dict of str to numpy.ndarray
+        (k,) of each state.
+
+    Raises
+    ------
+    OutOfRangeError
+        There are fewer than three wheels, or the mass centre does not lie in the middle.
+    """
+    if wheels < FEWEST_WHEELS:
+        raise OutOfRangeError(
+            f"the closed form is that of {FEWEST_WHEELS} wheels or more, not of {wheels}"
+        )
+    if parameters.get("centre_x", 0.0) or parameters.get("centre_y", 0.0):
+        raise OutOfRangeError(
+            "the closed form is that of a vehicle with its mass centre in the middle: centre_x and "
+            "centre_y must be zero"
+        )
+    t = np.asarray(times, dtype=float)
+    x, y, theta, v_1, v_2, omega = (float(start.get(name, 0.0)) for name in STATES)
+    reach = parameters["wheel_radius"] * math.sin(parameters["roller_angle"])
+    added = wheels * parameters["wheel_inertia"] / (2.0 * reach**2)
+    share = added / (parameters["mass"] + added)
+    half = share * omega * t / 2.0
+    velocity = complex(v_1, v_2)
+    # The chord of the circle; sinc keeps its digits where it is nearly a straight line.
+    way = velocity * t * np.sinc(half / math.pi) * np.exp(1j * (theta + half))
+    turned = velocity * np.exp(1j * (share - 1.0) * omega * t)
+    return {
+        "x": x + way.real,
+        "y": y + way.imag,
+        "theta": theta + omega * t,
+        "v_1": turned.real,
+        "v_2": turned.imag,
+        "omega": np.full_like(t, omega),
+    }
+
+
+def matched(parameters: Mapping[str, float], structure: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what makes this problem the limit of the vehicle with rollers and friction.
+
+    The rollers keep the mass that they have, and what it does as a part of wheel and vehicle; what
+    they turn about their own axes is left out. The platform is a homogeneous disc about its own
+    mass centre.
+
+    Parameters
+    ----------
+    parameters
+        platform_mass, platform_radius, platform_centre_x, platform_centre_y, wheel_mass,
+        roller_share, wheel_radius and roller_end_radius, of the problem `omni-friction`.
+    structure
+        Its wheels and rollers.
+
+    Returns
+    -------
+    dict of str to float or int
+        mass, inertia, wheel_inertia, wheel_radius, platform_radius, centre_x, centre_y, and the
+        structure wheels.
+    """
+    p, count = parameters, structure["wheels"]
+    roller = Spindle(p["wheel_radius"], structure["rollers"], p["roller_end_radius"])
+    wheel = Wheel(p["wheel_mass"], p["roller_share"], roller)
+    platform, radius = p["platform_mass"], p["platform_radius"]
+    centre = (p["platform_centre_x"], p["platform_centre_y"])
+    mass = platform + count * p["wheel_mass"]
+    inertia = platform * (radius**2 / 2.0 + centre[0] ** 2 + centre[1] ** 2)
+    inertia += count * (wheel.upright + p["wheel_mass"] * radius**2)
+    return {
+        "mass": mass,
+        "inertia": inertia,
+        "wheel_inertia": wheel.axial,
+        "wheel_radius": p["wheel_radius"],
+        "platform_radius": radius,
+        "centre_x": platform * centre[0] / mass,
+        "centre_y": platform * centre[1] / mass,
+        "wheels": count,
+    }
