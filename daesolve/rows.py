@@ -68,11 +68,11 @@ class Feedbacks:
     floor: ca.SX
 
     @staticmethod
-    def of(name: str, values: Values) -> Feedbacks:
+    def of(name: str, values: Values, reference: float | None = None) -> Feedbacks:
         """Add the three to the values."""
         return Feedbacks(
             values.add(f"rate_{name}", 0.0),
-            values.add(f"reference_{name}", 0.0),
+            values.add(f"reference_{name}", reference or 0.0),
             values.add(f"floor_{name}", 1.0),
         )
 

@@ -509,7 +509,7 @@ def _mechanical(system: MechanicalSystem) -> Dynamics:
     invariants = [goal for goal in system.goals if isinstance(goal, Invariant)]
     implicit = implicit_goals(system.goals, system.implicit)
     tracking = [values.add(f"rate_{goal.name}", 0.0) for goal in implicit]
-    feedbacks = [Feedbacks.of(goal.name, values) for goal in invariants]
+    feedbacks = [Feedbacks.of(goal.name, values, goal.reference) for goal in invariants]
     flow = _flow(posed, implicit, tracking, list(zip(invariants, feedbacks, strict=True)))
     rows = _rows(posed, flow)
     motion = _motion(posed, flow)
