@@ -77,6 +77,7 @@ def test_exponents_of_damped_motion_are_its_eigenvalues_and_none_is_a_rate_of_fe
     assert found.time is None
 
 
+@pytest.mark.slow
 def test_energy_is_a_direction_of_its_own_though_it_is_driven():
     """x'' = x at rest has 1 and -1, whichever energy is held."""
     q = ds.coordinates(x="m")

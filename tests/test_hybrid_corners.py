@@ -31,6 +31,7 @@ def floor(q):
 
 
 @pytest.mark.parametrize("solver", SOLVERS, ids=lambda solver: solver.name)
+@pytest.mark.slow
 def test_a_wheel_of_spokes_that_rocks_comes_to_rest_and_not_over_the_top(solver):
     """Each rock keeps cos(pi / 4) of the rate, so that its energy falls by half."""
     q, half, slope = ds.coordinates(th="rad"), math.pi / 8, 0.08

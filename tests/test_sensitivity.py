@@ -142,6 +142,7 @@ def test_run_backwards_is_differentiated_too():
 
 @settings(derandomize=True, max_examples=5, deadline=None)
 @given(st.lists(st.floats(-1.0, 1.0), min_size=2, max_size=2))
+@pytest.mark.slow
 def test_chain_follows_its_own_differences(angles):
     system, start = chain(2), chain_state(angles)
     masses = [name for name in system.dynamics.ranges if "mass" in name][:1]

@@ -50,6 +50,7 @@ def test_two_masses_meet_in_their_centre_of_mass_and_keep_their_momentum():
     st.floats(-2.0, 2.0), st.floats(-2.0, 2.0), st.floats(0.1, 10.0), st.floats(0.3, 3.0),
     st.floats(0.3, 3.0),
 )  # fmt: skip
+@pytest.mark.slow
 def test_no_state_of_an_ellipse_is_nearer_in_the_metric_of_the_masses(x, y, heavy, a, b):
     system = pair(1.0, heavy, lambda q: [ds.Holonomic("ring", (q.x / a) ** 2 + (q.y / b) ** 2 - 1)])
     if np.hypot(x / a, y / b) < 0.2:

@@ -32,6 +32,7 @@ def test_a_disc_that_only_slides_stops_as_a_block():
     assert run["friction_work"][0] == pytest.approx(-GRIP * (0.1 - GRIP * 0.005), rel=1e-13)
 
 
+@pytest.mark.slow
 def test_a_disc_that_only_spins_is_not_at_rest():
     """The moment of even pressure is 2/3 f N r."""
     run = ds.solve(DISC(), 2.0, {"phi_dot": 5.0}, at=[0.1])

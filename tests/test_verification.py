@@ -211,6 +211,7 @@ def test_the_resets_of_both_runs_are_compared():
     assert max(run.verification.difference.values()) < 1e-4
 
 
+@pytest.mark.slow
 def test_motions_that_part_are_told_so_before_anything_else():
     """Errors of 1e-4 of a billiard are no longer small after a few hits."""
     coarse = ds.Dop853(rtol=1e-5, atol=1e-5)

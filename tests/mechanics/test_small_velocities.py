@@ -183,6 +183,7 @@ def check_orders(errors, eps):
     assert 1.85 < refined < 2.25
 
 
+@pytest.mark.slow
 def test_both_models_of_a_general_system_have_their_orders_from_a_start_far_off():
     start = {"r": 0.4, "a": 0.3, "b": -0.5, "r_dot": 0.7, "a_dot": 2.5, "b_dot": -3.0}
     names = ("r", "a", "b", "a_dot", "b_dot", "r_dot")

@@ -167,6 +167,7 @@ def told(answer, curve):
     return [f"{error:.1e}" for error in answer.values["errors"][curve]]
 
 
+@pytest.mark.slow
 def test_on_the_slow_motion_the_orders_are_one_and_two(measured):
     answer = measured["on-manifold"]
     assert answer.values["since"] == 0.0

@@ -341,6 +341,7 @@ def test_the_four_mecanum_wheels_switch_sixty_times_in_ten_seconds():
     assert run.event_count == 60
 
 
+@pytest.mark.slow
 def test_independent_velocities_give_the_same_motion():
     vehicle, run = run_of("few rollers")
     other = case_of("spinning", vehicle).solve(solver=SOLVER, at=[5.0], formulation=ds.NullSpace())

@@ -148,6 +148,7 @@ def test_a_run_without_an_impact_has_its_figure_too():
         motion(run).draw_without_rendering()
 
 
+@pytest.mark.slow
 def test_wheels_anywhere_are_drawn_where_they_stand():
     changes = {"wheels": 4, "heading_1": math.pi / 2, "wheel_x_1": 0.3, "roller_angle_1": 0.5}
     run = told("twist", "general", 0.5, changes=changes)

@@ -149,6 +149,7 @@ def test_feedback_moves_as_the_bodies_do(moving):
      *(pytest.param(shape, marks=pytest.mark.slow) for shape in SHAPES if shape[0] > 3)],
     indirect=True,
 )  # fmt: skip
+@pytest.mark.slow
 def test_independent_velocities_move_as_the_bodies_do(moving):
     assert rate_error(moving, ds.NullSpace()) <= 1e-11
 

@@ -118,6 +118,7 @@ def test_the_twist_follows_quadruple_precision_through_its_first_switches():
     np.testing.assert_allclose(times, stored.first_event_times, rtol=0, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_the_twist_ends_where_quadruple_precision_has_it():
     stored = truth.stored_motion("twist")
     times = [60.0, 300.0, 1000.0]

@@ -49,6 +49,7 @@ def test_residuals_stay_at_rounding_level(whole):
         assert drift.max_relative <= 10 * rounding, name
 
 
+@pytest.mark.slow
 def test_energy_is_kept_without_being_driven(whole):
     name, _ = whole
     drift = problem.case(name).solve(formulation=MEASURED_ONLY).drift["energy"]
@@ -129,6 +130,7 @@ def bowl(request):
     return problem.case("paraboloid").solve(at=HALF_SECONDS, formulation=request.param)
 
 
+@pytest.mark.slow
 def test_in_the_bowl_states_agree_with_the_reduced_equations_in_quadruple_precision(bowl, reduced):
     # Errors of the orientation add up from those of an angular velocity of about 15 rad/s.
     for name, error in largest_error(bowl, reduced).items():
@@ -309,6 +311,7 @@ def test_accelerations_and_reactions_are_those_of_newton_and_euler(posed, rollin
         assert np.linalg.norm(found - right) <= 1e-11 * max(np.linalg.norm(right), P.gravity)
 
 
+@pytest.mark.slow
 def test_with_a_pendulum_states_agree_with_newton_and_euler_integrated():
     case = problem.case("level-with-pendulum", slope=0.05)
     run = case.solve(until=3.0, at=np.linspace(0.0, 3.0, 31))

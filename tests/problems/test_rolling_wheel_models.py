@@ -80,6 +80,7 @@ def test_before_the_turning_point_the_printed_motion_is_the_one_that_its_goals_i
         assert np.max(error) < 1e-11 * max(1.0, np.max(np.abs(expected[state]))), state
 
 
+@pytest.mark.slow
 def test_a_fixed_step_passes_with_the_period_of_the_printed_goals_and_not_the_true_one():
     period = printed_hoop.printed_hoop_period(*START)
     run = PROBLEM.case("hoop", model="printed").solve(

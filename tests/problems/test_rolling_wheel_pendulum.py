@@ -38,6 +38,7 @@ def test_states_agree_with_quadruple_precision(name, inertia, bounds):
 
 
 @pytest.mark.parametrize("name", ["pendulum", "pendulum-from-rest"])
+@pytest.mark.slow
 def test_residuals_stay_at_rounding_level_for_half_an_hour(name):
     run = PROBLEM.case(name).solve()
     assert run.outcome is ds.Outcome.COMPLETED

@@ -65,6 +65,7 @@ def test_what_friction_took_is_the_energy(run):
     assert run["energy"] - run["friction_work"] == pytest.approx(first, rel=1e-14)
 
 
+@pytest.mark.slow
 def test_the_motion_is_that_of_the_moment_balance(run):
     found = truth.motion(truth.Body(), times=TIMES, scaled_from=0.75)
     for k, sample in enumerate(found.samples, start=1):

@@ -24,6 +24,7 @@ def test_spun_against_its_sense_it_turns_round_with_its_energy(reversal):
 
 
 @pytest.mark.parametrize("name", ["reversal", "sense"])
+@pytest.mark.slow
 def test_states_and_normal_force_agree_with_newton_and_euler(name):
     """To the error of the reference: 1e-12 in a step, grown by exp(2.1 * 3.2), in 2000 steps."""
     times = np.array([0.2, 1.0, 3.2])
