@@ -52,6 +52,11 @@ class Action:
         return next((part for part in self.parts if isinstance(part, Reset)), None)
 
     @property
+    def counts_past(self) -> bool:
+        """Whether it is done wherever the guard is past zero, and not only where it passes."""
+        return any(getattr(part, "whenever_past", False) for part in self.parts)
+
+    @property
     def interrupts(self) -> bool:
         """Whether the smooth motion ends there, for a reset or for good."""
         return self.stops or self.reset is not None
@@ -99,9 +104,13 @@ class Stop(Action):
     why
         Where the equations do not tell how the motion goes on: why, as the rest of a sentence that
         begins with the time. The outcome is then `degenerate`, and not `stopped_by_event`.
+    whenever_past
+        Whether the run ends wherever the guard is past zero, after a reset as well, and not only
+        where it passes; a start there is refused.
     """
 
     why: str = ""
+    whenever_past: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.why, str):
@@ -132,6 +141,10 @@ class Reset(Action):
     order
         "simultaneous" imposes what several guards ask for at one instant together, "sequential"
         one after the other, in the order of the guards. These are different models of an impact.
+    whenever_past
+        Whether the guard says that a mode does not agree with the state: it is then reset wherever
+        it is past zero, at the start and after other resets as well, and not only where it passes.
+        It counts in one direction, and discrete values alone change.
 
     Notes
     -----
@@ -143,6 +156,7 @@ class Reset(Action):
     impose: Sequence[str | Goal] = ()
     restitution: Expression = 0.0
     order: Order = "simultaneous"
+    whenever_past: bool = False
 
     def __post_init__(self) -> None:
         if not (callable(self.changes) or isinstance(self.changes, Mapping)):

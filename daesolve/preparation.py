@@ -36,6 +36,7 @@ from daesolve.errors import (
     RedundantConstraintsError,
     UndeterminedMotionError,
 )
+from daesolve.fitting import fitting_values, refuse_past
 from daesolve.formulations import Feedback, Formulation, OdeProblem, Projected, Regularised, Viscous
 from daesolve.friction.guides import SMOOTHING
 from daesolve.rank import (
@@ -166,6 +167,8 @@ def prepare(system: System, request: Request) -> Prepared:
     if begun is not None:
         start, values = replace(start, state=begun.state), {**values, **begun.values}
         notes.extend(begun.notes)
+    values = fitting_values(dynamics, values, start.state, request.start_time)
+    refuse_past(dynamics, values, start.state, request.start_time)
     parameters = {name: values[name] for name in dynamics.posed_ranges}
     samples = _samples(dynamics, values, start, request)
     system, surplus, proximal = _check_rank(

@@ -8,7 +8,7 @@ import casadi as ca
 
 from daesolve.dynamics import Dynamics, GoalRow, ResetRow
 from daesolve.errors import PosingError, unknown_name
-from daesolve.events import Event, Reset
+from daesolve.events import EITHER, Event, Reset
 from daesolve.goals import Expression, Goal, as_scalar
 from daesolve.symbols import Parameters
 
@@ -83,6 +83,13 @@ def check_resets(dynamics: Dynamics) -> None:
                     f"the event {name!r} imposes constraints, but {row.name!r} is not linear in "
                     "the velocities"
                 )
+        event = dynamics.events[index]
+        whenever = event.then.counts_past
+        if whenever and (reset.states or reset.imposed or event.direction is EITHER):
+            raise PosingError(
+                f"the event {name!r} is reset whenever its guard is past zero, so it counts in one "
+                "direction and changes discrete values alone"
+            )
         column = ca.vertcat(*reset.states.values(), *reset.values.values(), reset.restitution)
         if ca.depends_on(column, dynamics.reactions):
             raise PosingError(

@@ -41,6 +41,8 @@ from daesolve.translation import function_of
 
 TOGETHER = 1e-12
 """Guards nearer to zero than this part of the largest value met pass together."""
+PAST = 1e-6
+"""Of the largest value met, how far past zero a guard is reset whatever its rate, if it may be."""
 STARTS = 1e-9
 """Of its terms, how far beyond a barrier a start may lie by rounding."""
 MOST_AT_ONCE = 32
@@ -121,6 +123,8 @@ class Transitions:
         directions = np.array([event.direction.value for event in problem.guarded])
         self._ways = np.where(interrupting & own, directions, 0)
         self._either = interrupting & own & (directions == 0)
+        whenever = [event.then.counts_past for event in problem.guarded]
+        self._whenever = np.array(whenever, dtype=bool)
         self._directions, self._recorded = directions, own & ~interrupting
         t, x, p = (problem.guards.sx_in(k) for k in range(3))
         moving = ca.which_depends(problem.guards(t, x, p), ca.vertcat(t, x), 1, True)
@@ -179,6 +183,7 @@ class Transitions:
         past = self._ways * values > STARTS * slopes @ sizes
         resets = np.array([event.then.reset is not None for event in self.problem.guarded])
         past &= self._barriers | np.isin(np.arange(len(past)), self._closing)
+        past &= ~self._whenever
         for guard in np.flatnonzero(past & resets & slopes.any(axis=1)):
             raise InconsistentStateError(
                 f"the start lies beyond the barrier of the event "
@@ -217,6 +222,8 @@ class Transitions:
         # A reaction that pulls at the start or after a reset does so on its way back as well.
         if self._contacts is not None:
             outside[self._lost] |= -values[self._lost] > self.tolerances[self._lost]
+        far = PAST * self._largest[self._owners]
+        outside |= self._whenever & (self._ways * values > far)
         return np.flatnonzero(outside & self._armed).tolist()
 
     def counts(self, time: float, guard: int) -> bool:
