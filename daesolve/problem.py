@@ -19,7 +19,7 @@ from daesolve.drawing import Drawing
 from daesolve.errors import DaesolveError, OutOfRangeError, PosingError, unknown_name
 from daesolve.formulations import Formulation
 from daesolve.reference import ReferenceRun, reference_run
-from daesolve.request import DEFAULT_RATE, RankLoss, Request
+from daesolve.request import DEFAULT_RATE, RankLoss, Redundant, Request
 from daesolve.sensitivity import Sensitivity, nominal_values, sensitivity_of
 from daesolve.solvers import Solver
 from daesolve.solving import solve
@@ -115,6 +115,9 @@ class Case:
         The default rate of this case's goals, 1/s.
     times
         Sample times of interest, s; even samples where there are none.
+    redundant
+        What to do with constraints that depend on each other everywhere: "error", "drop" or
+        "minimum-norm".
     rank_loss
         What to do where constraints depend on each other at isolated positions: "stop" or "pass".
     note
@@ -130,6 +133,7 @@ class Case:
     start_time: float = 0.0
     rate: float = DEFAULT_RATE
     times: tuple[float, ...] = ()
+    redundant: Redundant = "error"
     rank_loss: RankLoss = "stop"
     note: str = ""
 
@@ -487,6 +491,7 @@ class BoundCase:
             "at": self.case.times or None if until is None else None,
             "default_rate": self.case.rate,
             "start_time": self.case.start_time,
+            "redundant": self.case.redundant,
             "rank_loss": self.case.rank_loss,
             "scales": self._follows(self.problem.scales),
             **options,

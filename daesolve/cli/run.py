@@ -27,7 +27,7 @@ from daesolve.cli.arguments import (
 )
 from daesolve.cli.progress import shown
 from daesolve.errors import DegenerateConstraintError, OutOfRangeError, VariantError
-from daesolve.request import RankLoss
+from daesolve.request import RankLoss, Redundant
 from daesolve.results import Outcome
 from daesolve.resuming import resume as go_on
 from daesolve.sampling import At, every, every_event
@@ -61,8 +61,12 @@ def run(
         typer.Option(metavar="[GOAL=]VALUE|off|auto", help="Feedback rates, 1/s."),
     ] = None,
     redundant: Annotated[
-        str, typer.Option(help="Constraints that depend on each other: error, drop, minimum-norm.")
-    ] = "error",
+        str | None,
+        typer.Option(
+            help="Constraints that depend on each other: error, drop, minimum-norm; else the "
+            "case's."
+        ),
+    ] = None,
     rank_loss: Annotated[
         str | None,
         typer.Option(
@@ -97,7 +101,7 @@ def run(
     quiet: Quiet = False,
 ) -> None:
     """Integrate a case of a problem and report how far the result can be trusted."""
-    _one_of("--redundant", redundant, ("error", "drop", "minimum-norm"))
+    _one_of("--redundant", redundant, get_args(Redundant))
     _one_of("--rank-loss", rank_loss, get_args(RankLoss))
     _one_of("--variant-policy", variant_policy, get_args(VariantPolicy))
     bound = options.case(problem, case, model, parameters, set_ or [], initial or [])
@@ -107,10 +111,10 @@ def run(
         "formulation": options.formulation(formulation, rate or []),
         "solver": options.solver(solver, rtol, atol, fixed_step),
         "verify": verify,
-        "redundant": redundant,
         "store": out,
     }
     chosen = {
+        "redundant": redundant,
         "rank_loss": rank_loss,
         "max_evaluations": max_evaluations,
         "variant_policy": variant_policy,

@@ -58,6 +58,7 @@ def description(problem: Problem) -> dict[str, Any]:
                 "start": dict(case.start),
                 "start_time": case.start_time,
                 "until": case.until,
+                "redundant": case.redundant,
                 "rank_loss": case.rank_loss,
                 "times": list(case.times),
                 "rate": case.rate,

@@ -1,0 +1,1 @@
+"""Mechanisms that are assembled from bodies, joints, springs and contacts of `daesolve`."""
