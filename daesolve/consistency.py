@@ -264,8 +264,11 @@ def sample_states(
     held = tuple(row.name for row in dynamics.invariants if row.on == "positions")
     both = levels(dynamics, held)
     samples: list[tuple[float, np.ndarray]] = []
+    failures = 0
     for attempt in range(4 * count):
-        x: np.ndarray | None = centre + spread * generator.normal(size=size)
+        # Far off, constraints of many bodies are not met.
+        near = np.where(np.arange(size) < split, 0.1 ** (failures // 4), 1.0)
+        x: np.ndarray | None = centre + near * spread * generator.normal(size=size)
         if split and len(samples) < at_rest:
             x[split:] = 0.0
         moment = time + 0.37 * len(samples)
@@ -273,7 +276,9 @@ def sample_states(
             if x is not None and level.columns.size:
                 unweighted = np.eye(level.columns.size)
                 x = Projection(level, unweighted, moment, x, values, level.columns).met(x)
-        if x is not None:
+        if x is None:
+            failures += 1
+        else:
             samples.append((moment, x))
         if len(samples) == count or (attempt >= 2 * count and len(samples) >= count // 2):
             break

@@ -39,6 +39,7 @@ from daesolve.errors import (
 from daesolve.fitting import fitting_values, refuse_past
 from daesolve.formulations import Feedback, Formulation, OdeProblem, Projected, Regularised, Viscous
 from daesolve.friction.guides import SMOOTHING
+from daesolve.linear import is_zero
 from daesolve.rank import (
     POWER_TOLERANCE,
     Rank,
@@ -63,10 +64,13 @@ from daesolve.sizes import (
 from daesolve.sliding import Sliding, VariantPolicy
 from daesolve.solvers import Compilation, Solver
 from daesolve.starting import check_system, parameter_values
+from daesolve.stiffness import Stiffness, stiffness
 from daesolve.system import System
 from daesolve.transitions import Transitions
 from daesolve.translation import evaluate_block
 
+TELLING = 3
+"""Sample states below which it is not told from them that reactions do no work."""
 WEAK_GRIP = 1e-4
 """Below this part of its usual size a grip costs digits, where the elimination is not refined."""
 
@@ -190,7 +194,15 @@ def prepare(system: System, request: Request) -> Prepared:
     problem = _problem(system, formulation, rates, plan, conserved)
     direction = 1.0 if request.until >= request.start_time else -1.0
     whole = problem if problem.chart is None else problem.chart.whole
-    probe = run_probe(whole, whole.value_vector(values), start, request.start_time, request.until)
+    stiff = _stiffness(whole, whole.value_vector(values), start, request, rates)
+    probe = run_probe(
+        whole,
+        whole.value_vector(values),
+        start,
+        request.start_time,
+        request.until,
+        stiff=stiff is not None and stiff.recognised,
+    )
     problem = _refined(system, formulation, rates, plan, conserved, problem, probe, notes)
     values = _charted(problem, start, request.start_time, values, probe.path)
     if _leaves_the_rate(formulation, request):
@@ -205,7 +217,7 @@ def prepare(system: System, request: Request) -> Prepared:
     steps = abs(request.until - request.start_time) / probe.mean_step
     if isinstance(formulation, Viscous):
         notes.append(_friction(formulation, dynamics))
-    solver = choose_solver(request.solver, formulation, problem, steps, notes)
+    solver = choose_solver(request.solver, formulation, problem, steps, notes, stiff)
     fastest = max((rate for rate in rates.values() if rate is not None), default=0.0)
     warning = stiffness_warning(solver, fastest, probe)
     if warning is not None:
@@ -257,6 +269,19 @@ def prepare(system: System, request: Request) -> Prepared:
         mean_step=probe.mean_step,
         notes=tuple(notes),
     )
+
+
+def _stiffness(
+    problem: OdeProblem,
+    values: np.ndarray,
+    start: Start,
+    request: Request,
+    rates: Mapping[str, float | None],
+) -> Stiffness | None:
+    """Look for what dies out far faster than the motion at the start."""
+    x = problem.enter(request.start_time, start.state, values)
+    fastest = max((rate for rate in rates.values() if rate is not None), default=0.0)
+    return stiffness(problem, values, request.start_time, x, request.until, fastest)
 
 
 def _formulation(dynamics: Dynamics, request: Request, notes: list[str]) -> Formulation:
@@ -458,11 +483,15 @@ def _conserved(
 ) -> dict[str, bool]:
     """Decide which invariants are, at consistent states, the power of reactions included."""
     conserved: dict[str, bool] = {}
+    few = len(samples) < TELLING and not _is_ideal(dynamics)
     for row in dynamics.invariants:
-        if row.doubt:
+        doubt = row.doubt
+        if row.automatic and few and not doubt:
+            doubt = "reactions may do work, and hardly a consistent state was found to see it at"
+        if doubt:
             conserved[row.name] = False
             notes.append(
-                f"{row.name} may not be conserved, for {row.doubt}: its power is metered as work, "
+                f"{row.name} may not be conserved, for {doubt}: its power is metered as work, "
                 "and it is not driven"
             )
             continue
@@ -485,6 +514,16 @@ def _conserved(
         else:
             notes.append(f"{row.name} is not conserved (relative rate {power:.2g})")
     return conserved
+
+
+def _is_ideal(dynamics: Dynamics) -> bool:
+    """Tell whether every reaction acts along the gradient of its goal."""
+    directed = dynamics.reactions.numel() - len(dynamics.rows)
+    return not directed and all(
+        row.reaction is not None
+        and is_zero(ca.SX(ca.sparsify(dynamics.influence[:, row.reaction] - row.jacobian.T)))
+        for row in dynamics.rows
+    )
 
 
 _problems: WeakKeyDictionary[System, dict[tuple[object, ...], OdeProblem]] = WeakKeyDictionary()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -18,6 +19,7 @@ from daesolve.friction.guides import QUICK
 from daesolve.passages import WEAK
 from daesolve.rank import Samples
 from daesolve.solvers import BufferedFunction
+from daesolve.solvers.jacobians import exact_jacobian
 from daesolve.translation import evaluate_block, function_of
 
 PROBE_STEPS = 300
@@ -39,6 +41,8 @@ STEPS_PER_SEGMENT = 5000
 STEPS_PER_PROJECTION = 40
 """Between projections of a multistep method, which restarts there; it takes smaller steps."""
 RADIANS_PER_SEGMENT = 50.0
+ANGLES_AT_ONCE = 16
+"""Angles that are turned in one evaluation: one each would cost their number squared."""
 SECONDS_PER_INSTRUCTION_STEP = 6e-8
 """What one instruction costs in one step of the slowest code, roughly."""
 
@@ -79,7 +83,13 @@ class Probe:
 
 
 def run_probe(
-    problem: OdeProblem, values: np.ndarray, start: Start, start_time: float, until: float
+    problem: OdeProblem,
+    values: np.ndarray,
+    start: Start,
+    start_time: float,
+    until: float,
+    *,
+    stiff: bool = False,
 ) -> Probe:
     """Integrate a few hundred steps without feedback, up to a reset, for typical sizes and steps.
 
@@ -99,8 +109,12 @@ def run_probe(
             "at the start the rate of the state is not finite; start beside this state"
         )
     with np.errstate(all="ignore"):
-        method = Radau if problem.stiff else DOP853
-        stepper = method(rate, start_time, state, until, rtol=PROBE_RTOL, atol=PROBE_RTOL)
+        tolerances: dict[str, Any] = {"rtol": PROBE_RTOL, "atol": PROBE_RTOL}
+        if stiff or problem.stiff:
+            jacobian = exact_jacobian(problem, values)
+            stepper = Radau(rate, start_time, state, until, jac=jacobian, **tolerances)
+        else:
+            stepper = DOP853(rate, start_time, state, until, **tolerances)
         while stepper.status == "running" and len(times) <= PROBE_STEPS:
             stepper.step()
             if stepper.status == "failed" or not np.all(np.isfinite(stepper.y)):
@@ -357,22 +371,20 @@ def periodic_angles(
     times, visible = time_states(samples)
     states = np.array([problem.enter(t, x, numbers) for t, x in zip(times, visible, strict=True)])
     functions = (problem.rhs, problem.recover, problem.residuals, problem.guards)
+    before = [table for f in functions for table in evaluate_block(f, times, states, numbers)]
     periodic: list[int] = []
-    for angle in problem.labels.angles:
-        turned = states.copy()
-        turned[:, angle] += 2.0 * math.pi
-        same = all(
-            _agree(before, after)
-            for function in functions
-            for before, after in zip(
-                evaluate_block(function, times, states, numbers),
-                evaluate_block(function, times, turned, numbers),
-                strict=True,
-            )
-        )
-        if same:
-            periodic.append(angle)
-        else:
+    for first in range(0, len(problem.labels.angles), ANGLES_AT_ONCE):
+        group = problem.labels.angles[first : first + ANGLES_AT_ONCE]
+        turned = np.tile(states, (len(group), 1))
+        for place, angle in enumerate(group):
+            turned[place * len(states) : (place + 1) * len(states), angle] += 2.0 * math.pi
+        moments = np.tile(times, len(group))
+        after = [table for f in functions for table in evaluate_block(f, moments, turned, numbers)]
+        for place, angle in enumerate(group):
+            own = slice(place * len(states), (place + 1) * len(states))
+            if all(_agree(one, other[own]) for one, other in zip(before, after, strict=True)):
+                periodic.append(angle)
+                continue
             notes.append(
                 f"the angle {problem.labels.states[angle]!r} is not wrapped: the equations "
                 "differ after a whole turn"

@@ -282,6 +282,8 @@ NUMPY_TABLE: Table = {
 }
 
 
+LONG = 5000
+"""Instructions beyond which a call of NumPy for each takes longer than CasADi for each state."""
 ROWS_AT_ONCE = 10_000
 """Whose intermediate values, a column an instruction, stay in the processor's cache."""
 
@@ -289,9 +291,10 @@ ROWS_AT_ONCE = 10_000
 def evaluate_block(
     function: ca.Function, times: np.ndarray, states: np.ndarray, values: np.ndarray
 ) -> list[np.ndarray]:
-    """Evaluate a CasADi function of (t, x, p) for many states at once, in NumPy.
+    """Evaluate a CasADi function of (t, x, p) for many states at once.
 
-    One vectorised NumPy call an instruction serves a whole block of steps.
+    One vectorised NumPy call an instruction serves a whole block of steps; a long function is
+    evaluated state by state, by CasADi itself.
 
     Parameters
     ----------
@@ -321,6 +324,8 @@ def evaluate_block(
             for first in parts
         ]
         return [np.concatenate(tables) for tables in zip(*pieces, strict=True)]
+    if function.n_instructions() > LONG:
+        return _one_by_one(function, times, states, values)
     inputs = [[times], list(np.ascontiguousarray(states.T)), list(values.T)]
     with np.errstate(all="ignore"):
         results = translate(function, inputs, NUMPY_TABLE, np.float64, "the evaluation of blocks")
@@ -330,6 +335,26 @@ def evaluate_block(
         for index, column in enumerate(columns):
             table[:, index] = column
         tables.append(table)
+    return tables
+
+
+def _one_by_one(
+    function: ca.Function, times: np.ndarray, states: np.ndarray, values: np.ndarray
+) -> list[np.ndarray]:
+    """Evaluate a function of (t, x, p) for one state after the other."""
+    buffer, evaluate = function.buffer()
+    inputs = [np.empty(1), np.empty(states.shape[1]), np.empty(values.shape[-1])]
+    for place, column in enumerate(inputs):
+        buffer.set_arg(place, memoryview(column))
+    tables = [np.zeros((len(times), function.nnz_out(k))) for k in range(function.n_out())]
+    inputs[2][:] = values if values.ndim == 1 else np.nan
+    for row, time in enumerate(times):
+        inputs[0][:], inputs[1][:] = time, states[row]
+        if values.ndim > 1:
+            inputs[2][:] = values[row]
+        for place, table in enumerate(tables):
+            buffer.set_res(place, memoryview(table[row]))
+        evaluate()
     return tables
 
 

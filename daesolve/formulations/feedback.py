@@ -25,6 +25,7 @@ from daesolve.formulations.rates import (
     invariant_rates,
     with_single,
 )
+from daesolve.formulations.semi_explicit import semi_explicit
 from daesolve.linear import solve_small
 from daesolve.symbols import Labels
 from daesolve.translation import function_of
@@ -74,7 +75,8 @@ class Feedback(Formulation):
         ]
         metered = metered_invariants(dynamics, conserved)
         saddle = Saddle(dynamics, plan)
-        accelerations, reactions = _accelerations(dynamics, saddle, driven)
+        targets = [target(row) for row in dynamics.rows]
+        accelerations, reactions = _accelerations(dynamics, saddle, driven, targets)
         works = {row: ca.SX.sym(f"work_{row.name}") for row in metered}  # pyright: ignore
         meters = {name: ca.SX.sym(name) for name in dynamics.meters}  # pyright: ignore
         state = ca.vertcat(dynamics.x, *works.values(), *meters.values())
@@ -131,14 +133,16 @@ class Feedback(Formulation):
             singular_goals=tuple(row.name for row in dynamics.rows if row.typical is not None),
             events=dynamics.events,
             plan=plan,
+            equations=semi_explicit(
+                dynamics, saddle, targets, driven, state, (metered, meter_powers(dynamics))
+            ),
         )
 
 
 def _accelerations(
-    dynamics: Dynamics, saddle: Saddle, driven: list[InvariantRow]
+    dynamics: Dynamics, saddle: Saddle, driven: list[InvariantRow], targets: list[ca.SX]
 ) -> tuple[ca.SX, ca.SX]:
     """Solve for v' and u with every residual's law built in."""
-    targets = [target(row) for row in dynamics.rows]
     offsets = [row.offset for row in dynamics.relations]
     energy = [row for row in driven if row.twice_kinetic is not None]
     if energy and len(driven) == 1:

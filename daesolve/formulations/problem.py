@@ -14,6 +14,7 @@ import numpy as np
 from daesolve.dynamics import Dynamics
 from daesolve.elimination import EliminationPlan
 from daesolve.events import Event
+from daesolve.formulations.semi_explicit import SemiExplicit
 from daesolve.symbols import Labels
 from daesolve.translation import evaluate_block
 
@@ -108,6 +109,9 @@ class OdeProblem:
         How x stands for the states; None where it begins with them.
     stiff
         Whether something in it is far faster than the motion, and dies out.
+    equations
+        The same equations before the elimination, which Jacobians of large systems are taken from;
+        None where there are none.
     """
 
     labels: Labels
@@ -125,6 +129,7 @@ class OdeProblem:
     project: ca.Function | None = None
     chart: Chart | None = None
     stiff: bool = False
+    equations: SemiExplicit | None = None
 
     @cached_property
     def guarded(self) -> tuple[Event, ...]:

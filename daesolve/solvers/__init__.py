@@ -16,7 +16,8 @@ from daesolve.solvers.base import (
 )
 from daesolve.solvers.cvodes import Cvodes
 from daesolve.solvers.idas import Idas
-from daesolve.solvers.scipy import Dop853, Lsoda, RadauIIA
+from daesolve.solvers.radau import RadauIIA
+from daesolve.solvers.scipy import Dop853, Lsoda
 from daesolve.solvers.sundae import SundaeCvode, SundaeIda
 from daesolve.solvers.taylor import Taylor
 

@@ -27,8 +27,8 @@ from daesolve.solvers.base import (
     Solver,
     State,
     positive,
-    rhs_jacobian,
 )
+from daesolve.solvers.jacobians import exact_jacobian
 
 SMALLEST_RTOL = 100 * float(np.finfo(float).eps)
 """SUNDIALS cannot do with less."""
@@ -282,7 +282,7 @@ class _ExplicitEquations(Equations):
     def __init__(self, problem: OdeProblem, p: np.ndarray, sign: float) -> None:
         super().__init__(sign)
         self._rate = BufferedFunction(problem.rhs, p)
-        self._jacobian = BufferedFunction(rhs_jacobian(problem), p)
+        self._jacobian = exact_jacobian(problem, p)
 
     @property
     def evaluations(self) -> int:
@@ -292,7 +292,7 @@ class _ExplicitEquations(Equations):
         return self.sign * finite(self._rate(self.sign * tau, x))
 
     def jacobian(self, tau: float, x: np.ndarray) -> np.ndarray:
-        return self.sign * finite(self._jacobian.matrix(self.sign * tau, x))
+        return self.sign * finite(self._jacobian(self.sign * tau, x))
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import ClassVar
-from weakref import WeakKeyDictionary
 
 import casadi as ca
 import numpy as np
@@ -254,7 +253,7 @@ class BufferedFunction:
 
     def __init__(self, function: ca.Function, p: np.ndarray) -> None:
         self._buffer, self._trigger = function.buffer()
-        self._time = np.zeros(1)
+        self._time = np.zeros(function.nnz_in(0))
         self._state = np.zeros(function.nnz_in(1))
         self._p = np.ascontiguousarray(p, dtype=float)
         self._result = np.zeros(function.nnz_out(0))
@@ -264,9 +263,9 @@ class BufferedFunction:
             self._buffer.set_arg(index, memoryview(array))  # pyright: ignore
         self._buffer.set_res(0, memoryview(self._result))  # pyright: ignore
 
-    def __call__(self, t: float, x: np.ndarray) -> np.ndarray:
+    def __call__(self, t: float | np.ndarray, x: np.ndarray) -> np.ndarray:
         """Evaluate; the result is a new array."""
-        self._time[0] = t
+        self._time[:] = t
         self._state[:] = x
         self._trigger()
         self.calls += 1
@@ -301,16 +300,3 @@ class Evaluator:
             place[:] = given
         self._trigger()
         return [result.copy() for result in self._results]
-
-
-_jacobians: WeakKeyDictionary[OdeProblem, ca.Function] = WeakKeyDictionary()
-
-
-def rhs_jacobian(problem: OdeProblem) -> ca.Function:
-    """Return the exact Jacobian of the right-hand side, (t, x, p) -> (size, size), dense."""
-    if problem not in _jacobians:
-        t, x, p = (problem.rhs.sx_in(k) for k in range(3))
-        rate = problem.rhs(t, x, p)
-        matrix = ca.densify(ca.jacobian(rate, x))
-        _jacobians[problem] = ca.Function("rate_jacobian", [t, x, p], [matrix], {"cse": True})
-    return _jacobians[problem]

@@ -147,15 +147,20 @@ def _may_hold_a_zero(
     inside = evaluate_block(problem.guards, moments, steps.dense(moments), p)[0]
     inside = np.moveaxis(inside.reshape(len(near), LOOKS - 1, -1), 0, 1)
     values = np.concatenate([ends[None, near], inside, ends[None, near + 1]])
+    with np.errstate(all="ignore"):
+        changes = values[:-1] * values[1:] <= 0.0
+    found = (changes, _appears(values), dips(values), *unresolved(values))
+    return np.any([np.any(table, axis=(0, 2)) for table in found], axis=0)
+
+
+def dips(values: np.ndarray) -> np.ndarray:
+    """Tell where a parabola through three even looks reaches zero, or nearly, between them."""
     left, middle, right = values[:-2], values[1:-1], values[2:]
     with np.errstate(all="ignore"):
         bend = left - 2.0 * middle + right
         top = middle - (left - right) ** 2 / (8.0 * bend)
         moves = np.maximum(np.abs(left - middle), np.abs(right - middle))
-        dips = (middle * bend > 0.0) & ((top * middle <= 0.0) | (np.abs(top) <= 0.5 * moves))
-        changes = values[:-1] * values[1:] <= 0.0
-    found = (changes, _appears(values), dips, *_unresolved(values))
-    return np.any([np.any(table, axis=(0, 2)) for table in found], axis=0)
+        return (middle * bend > 0.0) & ((top * middle <= 0.0) | (np.abs(top) <= 0.5 * moves))
 
 
 def _looked_into(
@@ -178,7 +183,7 @@ def _looked_into(
         inner, values = look(looks[1:-1])
         states = np.vstack([steps.states[step], inner, steps.states[step + 1]])
         values = np.vstack([ends[step], values, ends[step + 1]])
-        rough = any(np.any(table) for table in (_appears(values), *_unresolved(values)))
+        rough = any(np.any(table) for table in (_appears(values), *unresolved(values)))
         if parts >= MOST_LOOKS or not rough:
             break
         parts *= 2
@@ -240,7 +245,7 @@ def _around(slopes: np.ndarray) -> np.ndarray:
     return largest
 
 
-def _unresolved(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def unresolved(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Tell whether even looks show no smooth function.
 
     They may fall in step with an oscillation, but not at two distances.

@@ -1,4 +1,4 @@
-"""SciPy's adaptive methods with the right-hand side compiled by CasADi: dop853, radau, lsoda."""
+"""SciPy's adaptive methods with the right-hand side compiled by CasADi: dop853, lsoda."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.integrate import DOP853, LSODA, OdeSolution, OdeSolver, Radau
+from scipy.integrate import DOP853, LSODA, OdeSolution, OdeSolver
 
 from daesolve.errors import OutOfRangeError
 from daesolve.formulations import OdeProblem
 from daesolve.results import StepBlock
 from daesolve.solvers.base import (
-    NEWTON,
     BufferedFunction,
     EventHit,
     Observer,
@@ -25,9 +24,9 @@ from daesolve.solvers.base import (
     State,
     Status,
     positive,
-    rhs_jacobian,
 )
 from daesolve.solvers.guards import Steps, find_events, inner_states
+from daesolve.solvers.jacobians import exact_jacobian
 from daesolve.translation import evaluate_block
 
 BLOCK = 500
@@ -75,7 +74,7 @@ class _ScipySolver(Solver):
         if first:
             options["first_step"] = min(first, abs(until - state.time))
         if self.needs_jacobian:
-            options["jac"] = BufferedFunction(rhs_jacobian(problem), state.p).matrix
+            options["jac"] = exact_jacobian(problem, state.p)
         return self.method(rate, state.time, state.x, until, **options)
 
     def segment(
@@ -345,26 +344,6 @@ class Dop853(_ScipySolver):
             rtol=1e-3,
             atol=np.inf,
         )
-
-
-@dataclass(frozen=True)
-class RadauIIA(_ScipySolver):
-    """The implicit Runge-Kutta method Radau IIA, order 5, with the exact Jacobian.
-
-    Parameters
-    ----------
-    rtol, atol
-        Relative and absolute tolerance of the error of a step.
-    """
-
-    name = "radau"
-    projects_steps = True
-    method = Radau
-    needs_jacobian = True
-
-    def converges_to(self, problem: OdeProblem) -> float:
-        """Count with an iteration that goes far below the tolerance: to its root, times it."""
-        return NEWTON
 
 
 @dataclass(frozen=True)

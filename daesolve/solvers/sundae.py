@@ -23,7 +23,6 @@ from daesolve.solvers.base import (
     State,
     Status,
     positive,
-    rhs_jacobian,
 )
 from daesolve.solvers.guards import INNER, Steps, find_events
 from daesolve.solvers.ida_control import (
@@ -33,6 +32,7 @@ from daesolve.solvers.ida_control import (
     consistent_start,
     control,
 )
+from daesolve.solvers.jacobians import exact_jacobian
 
 try:
     import sksundae
@@ -109,7 +109,7 @@ class SundaeCvode(Solver):
     ) -> SegmentEnd:
         """Integrate one segment; see `Solver.segment`."""
         rate = _Called(problem.rhs, state.p)
-        jacobian = _Called(rhs_jacobian(problem), state.p)
+        jacobian = exact_jacobian(problem, state.p)
         sign = direction(state, until)
 
         def rhsfn(s: float, y: np.ndarray, ys: np.ndarray) -> None:

@@ -1,0 +1,303 @@
+"""Exact Jacobians of the right-hand side, written out or by a numeric factorisation.
+
+Written out, the code of the elimination is differentiated by each state: about 0.4 n N
+instructions of 4 ns for n states and N instructions of the right-hand side, and they must be
+made first. By the implicit function theorem (see `SemiExplicit`) the equations before the
+elimination are differentiated, as sparse as they are, and their matrix is factorised: by LAPACK, or
+by SuperLU where it is large. That costs some 0.15 ms at least. Measured (one core,
+chains of N pendulums in the plane in maximal coordinates; making the code, and one Jacobian):
+
+    N     states   written out            factorised
+    5         30   0.04 s     0.04 ms     0.01 s    0.12 ms
+    10        60   0.19 s     0.11 ms     0.02 s    0.18 ms
+    20       120   1.0 s      0.42 ms     0.04 s    0.40 ms
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from weakref import WeakKeyDictionary
+
+import casadi as ca
+import numpy as np
+from scipy.linalg import get_lapack_funcs
+from scipy.sparse import csc_array
+from scipy.sparse.linalg import splu
+
+from daesolve.formulations import OdeProblem
+from daesolve.formulations.semi_explicit import SemiExplicit
+from daesolve.solvers.base import BufferedFunction, Evaluator
+
+Jacobian = Callable[[float, np.ndarray], np.ndarray]
+"""(t, x) -> (size, size)"""
+Solve = Callable[[np.ndarray], np.ndarray]
+PER_STATE = 0.4
+"""Instructions of a Jacobian written out, over those of the rate times the number of states."""
+FIXED = 40_000
+"""What a numeric factorisation costs at least, in instructions."""
+FLOPS = 50.0
+"""Operations of LAPACK in the time of an instruction."""
+MAKING = 2.0
+"""Times what a Jacobian written out costs in a run, for it is to be made first."""
+LARGE = 120
+"""From so many unknowns on SuperLU takes less time than LAPACK."""
+
+_LAPACK = {kind: get_lapack_funcs(("getrf", "getrs"), dtype=kind) for kind in (float, complex)}
+_written: WeakKeyDictionary[OdeProblem, ca.Function] = WeakKeyDictionary()
+_factorises: WeakKeyDictionary[OdeProblem, bool] = WeakKeyDictionary()
+
+
+def exact_jacobian(problem: OdeProblem, p: np.ndarray) -> Jacobian:
+    """Return the exact Jacobian of the right-hand side, in the way that costs less.
+
+    Parameters
+    ----------
+    problem
+        Its functions.
+    p
+        The values.
+    """
+    if problem.equations is not None and factorises(problem):
+        return FactorisedJacobian(problem.equations, p)
+    return BufferedFunction(written_out(problem), p).matrix
+
+
+def written_out(problem: OdeProblem) -> ca.Function:
+    """Return the Jacobian of the right-hand side as code, (t, x, p) -> (size, size), dense."""
+    if problem not in _written:
+        t, x, p = (problem.rhs.sx_in(k) for k in range(3))
+        rate = problem.rhs(t, x, p)
+        matrix = ca.densify(ca.jacobian(rate, x))
+        _written[problem] = ca.Function("rate_jacobian", [t, x, p], [matrix], {"cse": True})
+    return _written[problem]
+
+
+def factorises(problem: OdeProblem) -> bool:
+    """Tell whether a numeric factorisation costs less than a Jacobian written out."""
+    if problem not in _factorises:
+        _factorises[problem] = _costs_less(problem)
+    return _factorises[problem]
+
+
+def _costs_less(problem: OdeProblem) -> bool:
+    written = MAKING * PER_STATE * problem.size * problem.rhs.n_instructions()
+    if problem.equations is None or written < FIXED:
+        return False
+    unknowns = problem.equations.z.numel()
+    work = unknowns**2 * (2.0 / 3.0 * unknowns + 2.0 * problem.size)
+    functions = (problem.equations.system, problem.equations.partials)
+    code = sum(function.n_instructions() for function in functions)
+    return FIXED + code + work / FLOPS < written
+
+
+class FactorisedJacobian:
+    """The Jacobian of a rate by the implicit function theorem, with a numeric factorisation.
+
+    Where the matrix is singular, it is not a number.
+
+    Parameters
+    ----------
+    equations
+        Before the elimination.
+    p
+        The values.
+    """
+
+    def __init__(self, equations: SemiExplicit, p: np.ndarray) -> None:
+        self.equations = equations
+        self._p = np.ascontiguousarray(p, dtype=float)
+        self._system = Evaluator(equations.system)
+        self._partials = Evaluator(equations.partials)
+        self._matrix = _Pattern(equations.system.sparsity_out(0))
+        self._shift = _Pattern(equations.system.sparsity_out(2))
+        outputs = range(equations.partials.n_out())
+        self._parts = [_Pattern(equations.partials.sparsity_out(k)) for k in outputs]
+
+    def __call__(self, t: float, x: np.ndarray) -> np.ndarray:
+        """Return dx'/dx, (size, size)."""
+        entries, right_side, shift = self._system(t, x, self._p)
+        matrix = self._matrix.sparse(entries)
+        shifted = matrix + self._shift.sparse(shift) if len(shift) else matrix
+        size = len(x)
+        factors = _Factors.of(shifted)
+        if factors is None:
+            return np.full((size, size), np.nan)
+        z = factors.refined(right_side)
+        rest, own, by_z = self._partials(t, x, z, self._p)
+        dz = factors.solve(self._parts[0].dense(rest))
+        for _ in range(self.equations.refinements):
+            z = z + factors.refined(right_side - matrix @ z)
+            rest, own, by_z = self._partials(t, x, z, self._p)
+            dz = dz + factors.solve(self._parts[0].dense(rest) - matrix @ dz)
+        return self._parts[1].dense(own) + self._parts[2].sparse(by_z) @ dz
+
+
+class _Pattern:
+    """Where the non-zeros of a matrix stand, columns first."""
+
+    def __init__(self, sparsity: ca.Sparsity) -> None:
+        self.shape = sparsity.shape
+        self.rows = np.array(sparsity.row(), dtype=np.int32)
+        self.starts = np.array(sparsity.colind(), dtype=np.int32)
+        self.columns = np.repeat(np.arange(self.shape[1]), np.diff(self.starts))
+        self._places = self.rows + self.shape[0] * self.columns
+
+    def sparse(self, entries: np.ndarray) -> csc_array:
+        return csc_array((entries, self.rows, self.starts), shape=self.shape)
+
+    def dense(self, entries: np.ndarray) -> np.ndarray:
+        matrix = np.zeros(self.shape[0] * self.shape[1])
+        matrix[self._places] = entries
+        return matrix.reshape(self.shape, order="F")
+
+
+class _Factors:
+    """A matrix scaled by powers of two and factorised.
+
+    Masses of small bodies stand beside the numbers of constraints: without scales the pivots would
+    be chosen by units.
+    """
+
+    def __init__(
+        self,
+        matrix: csc_array,
+        rows: np.ndarray,
+        columns: np.ndarray,
+        solve: Solve,
+    ) -> None:
+        self._matrix, self._rows, self._columns, self._solve = matrix, rows, columns, solve
+
+    @staticmethod
+    def of(matrix: csc_array) -> _Factors | None:
+        """Factorise; None where the matrix is singular or not finite."""
+        size = len(matrix.indptr) - 1
+        place = np.repeat(np.arange(size), np.diff(matrix.indptr))
+        sizes = np.abs(matrix.data)
+        if not np.all(np.isfinite(sizes)):
+            return None
+        rows = _scales(sizes, matrix.indices, size)
+        columns = _scales(sizes * rows[matrix.indices], place, size)
+        data = matrix.data * rows[matrix.indices] * columns[place]
+        if size < LARGE:
+            getrf, getrs = _LAPACK[float if data.dtype == float else complex]
+            dense = np.zeros((size, size), data.dtype, order="F")
+            dense[matrix.indices, place] = data
+            lu, pivots, info = getrf(dense, overwrite_a=True)
+            if info:
+                return None
+            return _Factors(matrix, rows, columns, lambda b: getrs(lu, pivots, b)[0])
+        try:
+            factors = splu(csc_array((data, matrix.indices, matrix.indptr), shape=matrix.shape))
+        except RuntimeError:  # exactly singular
+            return None
+        return _Factors(matrix, rows, columns, factors.solve)
+
+    def solve(self, right_side: np.ndarray) -> np.ndarray:
+        rows, columns = self._rows, self._columns
+        if right_side.ndim == 2:
+            rows, columns = rows[:, None], columns[:, None]
+        return columns * self._solve(rows * right_side)
+
+    def refined(self, right_side: np.ndarray) -> np.ndarray:
+        found = self.solve(right_side)
+        return found + self.solve(right_side - self._matrix @ found)
+
+
+def _scales(sizes: np.ndarray, places: np.ndarray, count: int) -> np.ndarray:
+    """Return powers of two that bring the largest entry of each row or column near to one."""
+    largest = np.zeros(count)
+    np.maximum.at(largest, places, sizes)
+    return 2.0 ** -np.round(np.log2(np.where(largest > 0.0, largest, 1.0)))
+
+
+class NewtonMatrix(ABC):
+    """The matrices sigma - J of Newton's iteration for one Jacobian J and several numbers sigma."""
+
+    @abstractmethod
+    def move(self, t: float, x: np.ndarray) -> bool:
+        """Take the Jacobian at another place; return whether it is finite."""
+
+    @abstractmethod
+    def factorise(self, sigma: complex) -> Solve | None:
+        """Return what solves (sigma - J) d = b, real where sigma is; None where it is singular."""
+
+
+def newton_matrix(problem: OdeProblem, p: np.ndarray) -> NewtonMatrix:
+    """Return the matrices of Newton's iteration in the way that costs less."""
+    equations = problem.equations
+    if equations is None or equations.shift is not None or not factorises(problem):
+        return _DenseNewton(exact_jacobian(problem, p))
+    return _BorderedNewton(equations, p)
+
+
+class _DenseNewton(NewtonMatrix):
+    def __init__(self, jacobian: Jacobian) -> None:
+        self._jacobian = jacobian
+        self._matrix = np.zeros((0, 0))
+
+    def move(self, t: float, x: np.ndarray) -> bool:
+        self._matrix = np.asfortranarray(-self._jacobian(t, x))
+        return bool(np.all(np.isfinite(self._matrix)))
+
+    def factorise(self, sigma: complex) -> Solve | None:
+        number = complex(sigma) if sigma.imag else float(sigma.real)
+        matrix = self._matrix.astype(type(number), order="F")
+        matrix.reshape(-1, order="F")[:: len(matrix) + 1] += number
+        getrf, getrs = _LAPACK[type(number)]
+        lu, pivots, info = getrf(matrix, overwrite_a=True)
+        return None if info else lambda b: getrs(lu, pivots, b)[0]
+
+
+class _BorderedNewton(NewtonMatrix):
+    """With the unknowns of the elimination kept, so that the matrix is sparse.
+
+    With J = f_x + f_z K^-1 g_x, where g_x = d(r - K z)/dx,
+
+        [ sigma - f_x   -f_z ] [ d ]   [ b ]
+        [    -g_x         K  ] [ e ] = [ 0 ].
+    """
+
+    def __init__(self, equations: SemiExplicit, p: np.ndarray) -> None:
+        self._p = np.ascontiguousarray(p, dtype=float)
+        self._system = Evaluator(equations.system)
+        self._partials = Evaluator(equations.partials)
+        self._block = _Pattern(equations.system.sparsity_out(0))
+        self._size, unknowns = equations.x.numel(), equations.z.numel()
+        patterns = [_Pattern(equations.partials.sparsity_out(k)) for k in (1, 2, 0)]
+        patterns.append(self._block)
+        self._whole = self._size + unknowns
+        offsets = [(0, 0), (0, self._size), (self._size, 0), (self._size, self._size)]
+        places = [
+            pattern.rows + down + self._whole * (pattern.columns + right)
+            for pattern, (down, right) in zip(patterns, offsets, strict=True)
+        ]
+        diagonal = np.arange(self._size) * (self._whole + 1)
+        joined, self._into = np.unique(np.concatenate([diagonal, *places]), return_inverse=True)
+        self._rows = (joined % self._whole).astype(np.int32)
+        self._starts = np.searchsorted(joined, self._whole * np.arange(self._whole + 1)).astype(
+            np.int32
+        )
+        self._entries = np.zeros(len(joined))
+        self._sizes = np.zeros(len(joined))
+
+    def move(self, t: float, x: np.ndarray) -> bool:
+        entries, right_side, _ = self._system(t, x, self._p)
+        factors = _Factors.of(self._block.sparse(entries))
+        if factors is None:
+            return False
+        rest, own, by_z = self._partials(t, x, factors.refined(right_side), self._p)
+        parts = np.concatenate([np.zeros(self._size), -own, -by_z, -rest, entries])
+        self._entries = np.bincount(self._into, parts, len(self._rows))
+        return bool(np.all(np.isfinite(self._entries)))
+
+    def factorise(self, sigma: complex) -> Solve | None:
+        number = complex(sigma) if sigma.imag else float(sigma.real)
+        data = self._entries.astype(type(number))
+        data[self._into[: self._size]] += number
+        shape = (self._whole, self._whole)
+        factors = _Factors.of(csc_array((data, self._rows, self._starts), shape=shape))
+        if factors is None:
+            return None
+        size, border = self._size, np.zeros(self._whole - self._size)
+        return lambda b: factors.solve(np.concatenate([b, border]))[:size]
