@@ -17,6 +17,9 @@ from daesolve.translation import evaluate_block
 class PeakWatch:
     """Keeps the largest magnitude of some outputs, and its time.
 
+    Steps at which an output is no finite number are left out. Where it never is one, neither is its
+    peak.
+
     Parameters
     ----------
     problem
@@ -31,7 +34,7 @@ class PeakWatch:
     def __post_init__(self) -> None:
         outputs = list(self.problem.labels.outputs)
         self._columns = [outputs.index(name) for name in self.names]
-        self._values = np.zeros(len(self.names))
+        self._values = np.full(len(self.names), np.nan)
         self._times = np.full(len(self.names), np.nan)
 
     def observe(self, block: StepBlock, values: np.ndarray) -> None:
@@ -45,11 +48,11 @@ class PeakWatch:
             p, (np,), or for each step, (k, np).
         """
         found = evaluate_block(self.problem.recover, block.times, block.states, values)[2]
-        table = np.where(np.isfinite(found), found, 0.0)[:, self._columns]
-        sizes = np.abs(table)
-        steps = sizes.argmax(axis=0)
-        for place, step in enumerate(steps):
-            if np.isnan(self._times[place]) or sizes[step, place] > abs(self._values[place]):
+        table = found[:, self._columns]
+        sizes = np.where(np.isfinite(table), np.abs(table), -1.0)
+        for place, step in enumerate(sizes.argmax(axis=0)):
+            size, known = sizes[step, place], abs(self._values[place])
+            if size > known or (size >= 0.0 and np.isnan(known)):
                 self._values[place] = table[step, place]
                 self._times[place] = block.times[step]
 

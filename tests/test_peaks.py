@@ -35,7 +35,7 @@ def test_a_peak_is_taken_at_a_step_and_not_at_a_sample(solver: ds.Solver) -> Non
     )
     run = ds.solve(system, until=10.0, initial={"x_dot": 1.0}, at=[10.0], solver=solver)
     peak = run.peaks["squared"]
-    assert peak.value == pytest.approx(-np.sin(peak.time) ** 2, abs=1e-11)
+    assert peak.value == pytest.approx(-(np.sin(peak.time) ** 2), abs=1e-11)
     assert abs(peak.value) > abs(run.outputs["squared"][-1])
 
 
@@ -46,6 +46,21 @@ def test_a_step_that_lands_on_a_peak_of_no_width_tells_it() -> None:
     assert run.peaks["spike"].value == pytest.approx(1.0, abs=0.04**2 * 1.1)
     assert np.sin(run.peaks["spike"].time) == pytest.approx(0.6, abs=1e-3)
     assert run.peaks["still"] == Peak(0.0, 0.0)
+
+
+def test_an_output_that_is_no_number_at_any_step_has_no_peak() -> None:
+    q = ds.coordinates(x="m")
+    system = ds.MechanicalSystem(
+        q,
+        kinetic=q.dot.x**2 / 2,
+        potential=q.x**2 / 2,
+        outputs={"never": ca.log(-1 - q.x**2), "at_times": ca.log(q.x)},
+        peaks=["never", "at_times"],
+    )
+    run = ds.solve(system, until=10.0, initial={"x": 1.0}, solver=ds.Dop853(fixed_step=0.1))
+    assert np.isnan(run.peaks["never"].value)
+    assert np.isnan(run.peaks["never"].time)
+    assert np.isfinite(run.peaks["at_times"].value)
 
 
 def test_peaks_are_outputs() -> None:

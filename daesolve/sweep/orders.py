@@ -134,4 +134,5 @@ def _is_size(value: Any) -> bool:
 def _unit(name: str, case: BoundCase, units: dict[str, str]) -> str:
     if name.startswith(PEAK):
         return units.get(name.removeprefix(PEAK), "")
-    return case.problem.measures[name.removeprefix(MEASURE)].unit
+    measure = case.problem.measures.get(name.removeprefix(MEASURE))
+    return "" if measure is None else measure.unit

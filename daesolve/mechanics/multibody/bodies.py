@@ -19,10 +19,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import casadi as ca
-import numpy as np
 
-from daesolve.errors import PosingError
+from daesolve.errors import OutOfRangeError, PosingError
 from daesolve.goals import Expression, Invariant, is_word
+from daesolve.mechanics.multibody.inertia import inertia_matrix, positive
 from daesolve.mechanics.multibody.places import (
     Frame,
     PlanarFrame,
@@ -31,6 +31,7 @@ from daesolve.mechanics.multibody.places import (
     Vector,
     column,
     orthogonal_axes,
+    vanishes,
 )
 from daesolve.mechanics.multibody.rotations import quaternion_rate, rotation
 from daesolve.symbols import ANGLE, DifferentiableVector, SymbolVector
@@ -39,7 +40,7 @@ IDENTITY = (1.0, 0.0, 0.0, 0.0)
 NOWHERE = (0.0, 0.0, 0.0)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Body:
     """A rigid body in space.
 
@@ -66,8 +67,11 @@ class Body:
     Raises
     ------
     PosingError
-        The name is no word, a part of the inertia is missing, or a body that is not symmetric is
-        said to be so.
+        The name is no word, a part of the inertia or of the start is missing, or a body that is
+        not symmetric is said to be so.
+    OutOfRangeError
+        The mass or the inertia is not above zero, a number of the start is not finite, or all four
+        of the rotation are zero.
     """
 
     name: str
@@ -81,6 +85,7 @@ class Body:
     coordinates: DifferentiableVector = field(init=False)
     velocities: SymbolVector = field(init=False)
     moments: ca.SX = field(init=False)
+    start: dict[str, ca.SX] = field(init=False)
 
     def __post_init__(self) -> None:
         check_name(self.name)
@@ -94,31 +99,13 @@ class Body:
         v = SymbolVector((*rates, *spins), (*rates.values(), *spins.values()), "velocity")
         object.__setattr__(self, "coordinates", q)
         object.__setattr__(self, "velocities", v)
-        object.__setattr__(self, "moments", self._moments())
+        moments = inertia_matrix(self.inertia, self.name, axisymmetric=self.axisymmetric)
+        object.__setattr__(self, "mass", positive(self.mass, f"the mass of {self.name!r}", "kg"))
+        object.__setattr__(self, "moments", moments)
+        object.__setattr__(self, "start", self._start())
 
-    def _moments(self) -> ca.SX:
-        given = self.inertia
-        rows = [given] if isinstance(given, ca.SX) else list(given)
-        if any(isinstance(row, list | tuple | np.ndarray) for row in rows):
-            moments = ca.vertcat(*[ca.horzcat(*row) for row in rows])  # pyright: ignore
-        elif isinstance(given, ca.SX) and given.numel() != 3:
-            moments = given
-        else:
-            moments = ca.diag(column(given, (3,), f"the inertia of {self.name!r}"))
-        moments = ca.SX(moments)
-        if moments.shape != (3, 3) or not ca.SX(ca.sparsify(moments - moments.T)).nnz() == 0:
-            raise PosingError(
-                f"the inertia of {self.name!r} is three moments or a symmetric matrix of three by "
-                f"three, not {given!r}"
-            )
-        skew = ca.vertcat(moments[0, 0] - moments[1, 1], moments[0, 1], moments[0, 2],
-                          moments[1, 2])  # fmt: skip
-        if self.axisymmetric and ca.SX(ca.sparsify(ca.simplify(skew))).nnz():
-            raise PosingError(
-                f"{self.name!r} is not symmetric about its third axis: its first two moments of "
-                "inertia must be the same expression, and no other entries than moments be there"
-            )
-        return moments
+    def __repr__(self) -> str:
+        return f"<body {self.name!r}>"
 
     @property
     def _turn(self) -> ca.SX:
@@ -231,13 +218,17 @@ class Body:
         moving = self.mass * ca.sumsqr(self.velocities.vector[:3])
         return (moving + ca.dot(turning, self.moments @ turning)) / 2
 
-    @property
-    def start(self) -> dict[str, Expression]:
-        """The start by state."""
+    def _start(self) -> dict[str, ca.SX]:
         what = f"of {self.name!r}"
+        turned = column(self.rotation, (4,), f"the rotation {what}")
+        if turned.is_constant() and vanishes(turned, 1.0):
+            raise OutOfRangeError(
+                f"the rotation {what} is a quaternion of length one, (1, 0, 0, 0) for none: not "
+                f"{self.rotation!r}"
+            )
         values = ca.vertcat(
             column(self.position, (3,), f"the position {what}"),
-            column(self.rotation, (4,), f"the rotation {what}"),
+            turned,
             column(self.velocity, (3,), f"the velocity {what}"),
             column(self.angular_velocity, (3,), f"the angular velocity {what}"),
         )
@@ -245,7 +236,7 @@ class Body:
         return dict(zip(names, ca.vertsplit(values), strict=True))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PlanarBody:
     """A rigid body in the plane.
 
@@ -264,7 +255,9 @@ class PlanarBody:
     Raises
     ------
     PosingError
-        The name is no word.
+        The name is no word, or a part of the start is missing.
+    OutOfRangeError
+        The mass or the inertia is not above zero, or a number of the start is not finite.
     """
 
     name: str
@@ -275,12 +268,20 @@ class PlanarBody:
     velocity: Vector = (0.0, 0.0)
     rate: Expression = 0.0
     coordinates: DifferentiableVector = field(init=False)
+    start: dict[str, ca.SX] = field(init=False)
 
     def __post_init__(self) -> None:
         check_name(self.name)
         names = tuple(f"{self.name}_{part}" for part in ("x", "y", "angle"))
         q = DifferentiableVector(names, ("m", "m", ANGLE), "coordinate")
+        inertia = positive(self.inertia, f"the inertia of {self.name!r}", "kg m^2")
+        object.__setattr__(self, "mass", positive(self.mass, f"the mass of {self.name!r}", "kg"))
+        object.__setattr__(self, "inertia", inertia)
         object.__setattr__(self, "coordinates", q)
+        object.__setattr__(self, "start", self._start())
+
+    def __repr__(self) -> str:
+        return f"<planar body {self.name!r}>"
 
     @property
     def mass_matrix(self) -> ca.SX:
@@ -324,18 +325,16 @@ class PlanarBody:
         rates = self.coordinates.dot.vector
         return (self.mass * ca.sumsqr(rates[:2]) + self.inertia * rates[2] ** 2) / 2
 
-    @property
-    def start(self) -> dict[str, Expression]:
-        """The start by state."""
+    def _start(self) -> dict[str, ca.SX]:
         what = f"of {self.name!r}"
         values = ca.vertcat(
             column(self.position, (2,), f"the position {what}"),
-            self.angle,
+            column([self.angle], (1,), f"the angle {what}"),
             column(self.velocity, (2,), f"the velocity {what}"),
-            self.rate,
+            column([self.rate], (1,), f"the rate {what}"),
         )
         names = (*self.coordinates.names, *self.coordinates.rates.names)
-        return dict(zip(names, ca.vertsplit(ca.SX(values)), strict=True))
+        return dict(zip(names, ca.vertsplit(values), strict=True))
 
 
 AnyBody = Body | PlanarBody
@@ -349,5 +348,5 @@ def check_name(name: object) -> None:
     PosingError
         It is none.
     """
-    if not isinstance(name, str) or not is_word(name):
+    if not is_word(name):
         raise PosingError(f"the name of a body is a word, not {name!r}")

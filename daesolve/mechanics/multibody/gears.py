@@ -56,22 +56,21 @@ class Gear:
             raise PosingError(f"the name of a gear is a word, not {self.name!r}")
         for joint in (self.first, self.second):
             if not isinstance(joint, Revolute | Prismatic):
-                raise PosingError(
-                    f"the gear {self.name!r} ties revolute or prismatic joints, not {joint!r}"
-                )
+                raise PosingError(f"{self} ties revolute or prismatic joints, not {joint!r}")
         if self.first is self.second:
-            raise PosingError(f"the gear {self.name!r} ties {self.first} to itself")
+            raise PosingError(f"{self} ties {self.first} to itself")
         if self.first.planar != self.second.planar:
             raise PosingError(
-                f"the gear {self.name!r} ties a joint in the plane to one in space: "
-                f"{self.first} and {self.second}"
+                f"{self} ties a joint in the plane to one in space: {self.first} and {self.second}"
             )
-        ratio = as_scalar(f"the ratio of the gear {self.name!r}", self.ratio)
+        ratio = as_scalar(f"the ratio of {self}", self.ratio)
         if ratio.is_constant() and not 0.0 < abs(float(ratio)) < float("inf"):
             raise OutOfRangeError(
-                f"the ratio of the gear {self.name!r} is {float(ratio):g}, but must be a number "
-                "other than 0"
+                f"the ratio of {self} is {float(ratio):g}, but must be a number other than 0"
             )
+
+    def __str__(self) -> str:
+        return f"the gear {self.name!r}"
 
     @cached_property
     def goal(self) -> Holonomic | Nonholonomic:

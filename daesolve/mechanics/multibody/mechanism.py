@@ -11,10 +11,11 @@ import casadi as ca
 
 from daesolve.errors import PosingError, UnknownNameError
 from daesolve.events import Event
-from daesolve.goals import AnyGoal, Expression
+from daesolve.goals import AnyGoal, Expression, Goal, Invariant, as_scalar
 from daesolve.mechanics.multibody.bodies import AnyBody, Body, PlanarBody
+from daesolve.mechanics.multibody.painleve import watched_for_jams
 from daesolve.mechanics.multibody.places import Vector, column
-from daesolve.symbols import DifferentiableVector, Parameters, SymbolVector
+from daesolve.symbols import DifferentiableVector, Parameters, SymbolVector, time
 from daesolve.system import MechanicalSystem, Output
 
 _Vector = TypeVar("_Vector", bound=SymbolVector)
@@ -35,10 +36,23 @@ class Action:
     force
         (k, 1): its power is force . velocity. It may contain time, states, parameters and reactions
         (linearly).
+
+    Raises
+    ------
+    PosingError
+        They are no columns of one size.
     """
 
     velocity: ca.SX
     force: ca.SX
+
+    def __post_init__(self) -> None:
+        sizes = [ca.SX(side).shape for side in (self.velocity, self.force)]
+        if sizes[0] != sizes[1] or sizes[0][1] != 1:
+            raise PosingError(
+                "the velocity and the force of an action are columns of one size, not of "
+                f"{sizes[0]} and {sizes[1]}"
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +82,16 @@ class Contribution:
     quadratures: SymbolVector = _NO_QUADRATURES
     integrands: Mapping[str, Expression] = field(default_factory=dict)
     start: Mapping[str, Expression] = field(default_factory=dict)
+
+    @property
+    def written(self) -> ca.SX:
+        """Its goals, actions, potential and integrands, one below the other."""
+        acting = [side for action in self.actions for side in (action.velocity, action.force)]
+        residuals = [
+            goal.value if isinstance(goal, Invariant) else goal.residual for goal in self.goals
+        ]
+        energy = as_scalar("the potential of a part", self.potential)
+        return ca.vertcat(energy, *residuals, *acting, *self.integrands.values())
 
 
 class Part(Protocol):
@@ -100,8 +124,8 @@ class Mechanism:
     Raises
     ------
     PosingError
-        There are no bodies, bodies in space and in the plane, or two of one name; or a part is
-        none.
+        There are no bodies, bodies in space and in the plane, or two of one name; a part is none,
+        or listed twice; or gravity has another number of coordinates.
 
     Examples
     --------
@@ -121,7 +145,21 @@ class Mechanism:
     gravity: Vector | None = None
 
     def __post_init__(self) -> None:
-        if not len(self.bodies):
+        for what, given in (("bodies", self.bodies), ("parts", self.parts)):
+            if not isinstance(given, Sequence):
+                raise PosingError(f"the {what} of a mechanism come in a list, not as {given!r}")
+        self._check_bodies()
+        if not isinstance(self.parameters, Parameters):
+            raise PosingError(
+                "the parameters of a mechanism are declared by parameters(), not given as "
+                f"{self.parameters!r}"
+            )
+        self._check_parts()
+        if self.gravity is not None:
+            column(self.gravity, (2,) if self.planar else (3,), "gravity")
+
+    def _check_bodies(self) -> None:
+        if not self.bodies:
             raise PosingError("a mechanism has at least one body")
         for body in self.bodies:
             if not isinstance(body, Body | PlanarBody):
@@ -135,12 +173,16 @@ class Mechanism:
         for name in names:
             if names.count(name) > 1:
                 raise PosingError(f"two bodies are called {name!r}")
-        for part in self.parts:
+
+    def _check_parts(self) -> None:
+        for place, part in enumerate(self.parts):
             if "contribution" not in dir(part):
                 raise PosingError(
                     f"{part!r} is no part of a mechanism: parts are joints, springs, contacts, ... "
                     "with a `contribution`"
                 )
+            if any(part is other for other in self.parts[:place]):
+                raise PosingError(f"{_title(part)} is listed twice")
 
     @property
     def planar(self) -> bool:
@@ -170,7 +212,11 @@ class Mechanism:
     @cached_property
     def contributions(self) -> tuple[Contribution, ...]:
         """What the parts add, in their order."""
-        return tuple(part.contribution for part in self.parts)
+        found = tuple(part.contribution for part in self.parts)
+        for part, contribution in zip(self.parts, found, strict=True):
+            if not isinstance(contribution, Contribution):
+                raise PosingError(f"{_title(part)} contributes {contribution!r}: no Contribution")
+        return found
 
     @property
     def potential(self) -> ca.SX:
@@ -189,8 +235,13 @@ class Mechanism:
         """The generalised forces of the parts, one for each velocity."""
         v = self._velocities.vector
         total = ca.SX(v.numel(), 1)
-        for contribution in self.contributions:
+        for part, contribution in zip(self.parts, self.contributions, strict=True):
             for action in contribution.actions:
+                if ca.depends_on(ca.jacobian(action.velocity, v), v):
+                    raise PosingError(
+                        f"{_title(part)} acts along a velocity that is not linear in those of the "
+                        "bodies"
+                    )
                 total = total + ca.jtimes(action.velocity, v, action.force, True)
         return total
 
@@ -207,9 +258,14 @@ class Mechanism:
         Raises
         ------
         PosingError
-            Names are used twice, or what is given has no meaning.
+            Names are used twice, what is given has no meaning, or a part is written in symbols of
+            a body or of parameters that the mechanism does not have.
         """
+        for name in ("kinetic", "mass_matrix", "gyroscopic", "velocities", "kinematics"):
+            if name in further:
+                raise PosingError(f"the bodies of a mechanism give {name!r}: leave it out")
         parts = [*self.contributions, _contribution_of(further)]
+        self._check_symbols(parts, further)
         own: dict[str, Any] = {
             "goals": (
                 *[body.norm for body in self._in_space],
@@ -228,7 +284,7 @@ class Mechanism:
             own["velocities"] = self._velocities
             own["kinematics"] = ca.vertcat(*[body.kinematics for body in self._in_space])
             own["gyroscopic"] = ca.vertcat(*[body.gyroscopic for body in self._in_space])
-        return MechanicalSystem(
+        posed = MechanicalSystem(
             self._coordinates,
             self.parameters,
             kinetic=sum((body.kinetic for body in self.bodies), start=ca.SX(0)),
@@ -238,6 +294,26 @@ class Mechanism:
             **own,
             **further,
         )
+        return watched_for_jams(posed)
+
+    def _check_symbols(self, parts: Sequence[Contribution], further: Mapping[str, Any]) -> None:
+        """Refuse parts that act on other bodies: the forces on these would be lost."""
+        goals = [goal for part in parts for goal in part.goals if isinstance(goal, Goal)]
+        own = [vector.vector for part in parts
+               for vector in (part.reactions, part.discrete, part.quadratures)]  # fmt: skip
+        given = [entry.vector for entry in further.values() if isinstance(entry, SymbolVector)]
+        rates = [self._coordinates.rates.vector, self._velocities.vector]
+        known = ca.vertcat(time, self._coordinates.vector, *rates, self.parameters.vector,
+                           *own, *given, *[goal.reaction for goal in goals])  # fmt: skip
+        hashes = {symbol.element_hash() for symbol in ca.vertsplit(known)}
+        for part, contribution in zip(self.parts, self.contributions, strict=True):
+            for symbol in ca.symvar(contribution.written):
+                if symbol.element_hash() not in hashes:
+                    raise PosingError(
+                        f"{_title(part)} contains the symbol {symbol.name()!r}, which belongs to "
+                        "none of the bodies, parts and parameters of the mechanism: list what it "
+                        "belongs to (another of the same name is none)"
+                    )
 
     def _column(self, given: Mapping[str, Expression] | Sequence[Expression] | ca.SX) -> ca.SX:
         names = self._velocities.names
@@ -267,7 +343,7 @@ class Mechanism:
         Raises
         ------
         PosingError
-            A start depends on more than parameters.
+            A start depends on more than the parameters of the mechanism.
         """
         given: dict[str, Expression] = {}
         for body in self.bodies:
@@ -275,12 +351,24 @@ class Mechanism:
         for contribution in self.contributions:
             given |= contribution.start
         entries = ca.vertcat(*[ca.SX(value) for value in given.values()])
-        if ca.depends_on(entries, self._coordinates.vector):
-            raise PosingError("the start of a body is written in numbers and parameters alone")
+        known = {symbol.element_hash() for symbol in ca.vertsplit(self.parameters.vector)}
+        for symbol in ca.symvar(entries):
+            if symbol.element_hash() not in known:
+                raise PosingError(
+                    "the start of a body is written in numbers and parameters of the mechanism "
+                    f"alone, not in {symbol.name()!r}"
+                )
         numbers = self.parameters.values(values)
         function = ca.Function("start", [self.parameters.vector], [ca.densify(entries)])
         found = ca.DM(function(list(numbers.values()))).full().ravel()
         return dict(zip(given, found.tolist(), strict=True))
+
+
+def _title(part: Part) -> str:
+    """Return what a part is called in messages."""
+    name = getattr(part, "name", "")
+    own = type(part).__str__ is not object.__str__
+    return str(part) if own else f"the part {name!r}" if name else f"a {type(part).__name__}"
 
 
 def _contribution_of(further: dict[str, Any]) -> Contribution:

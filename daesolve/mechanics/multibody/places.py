@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -9,11 +10,13 @@ from typing import Protocol
 import casadi as ca
 import numpy as np
 
-from daesolve.errors import PosingError
+from daesolve.errors import OutOfRangeError, PosingError
 from daesolve.goals import Expression
 from daesolve.mechanics.multibody.rotations import axes_with_third
 
 Vector = Sequence[Expression] | np.ndarray | ca.SX
+ROUNDING = 1e-12
+"""What counts as rounding, of something of size one."""
 
 
 class Owner(Protocol):
@@ -159,23 +162,57 @@ class Ground:
 GROUND = Ground()
 
 
-def column(given: Vector, sizes: tuple[int, ...], what: str) -> ca.SX:
+def array(given: object) -> ca.SX:
+    """Return numbers and expressions, in a row of rows or a list, as a matrix or a column.
+
+    What is no such thing comes out empty.
+    """
+    try:
+        if isinstance(given, ca.SX | ca.DM):
+            return ca.SX(given)
+        rows = [
+            ca.horzcat(*row) if isinstance(row, Sequence | np.ndarray) else row
+            for row in given  # pyright: ignore[reportGeneralTypeIssues]
+        ]
+        return ca.SX(ca.vertcat(*rows))
+    except (TypeError, NotImplementedError, RuntimeError):
+        return ca.SX(0, 1)
+
+
+def column(given: object, sizes: tuple[int, ...], what: str) -> ca.SX:
     """Return coordinates as a column.
 
     Raises
     ------
     PosingError
         There are not as many as there may be.
+    OutOfRangeError
+        One is infinite or no number.
     """
-    try:
-        found = ca.SX(given) if isinstance(given, ca.SX | np.ndarray) else ca.vertcat(*given)
-        found = ca.SX(found)
-    except (TypeError, NotImplementedError):
-        found = ca.SX(0, 1)
+    found = array(given)
     if found.shape not in {(size, 1) for size in sizes}:
         counts = " or ".join(str(size) for size in sizes)
         raise PosingError(f"{what} has {counts} coordinates, not {given!r}")
+    if not all(math.isfinite(float(entry)) for entry in found.nz if entry.is_constant()):
+        raise OutOfRangeError(f"{what} must be finite, not {given!r}")
     return found
+
+
+def vanishes(expression: ca.SX, size: float) -> bool:
+    """Tell whether an expression of parameters is zero but for rounding, at values near one.
+
+    Parameters
+    ----------
+    expression
+        Of any shape.
+    size
+        How large it could be.
+    """
+    symbols = ca.symvar(expression)
+    near_one = [1.0 + 0.37 * math.sin(1.0 + number) for number in range(len(symbols))]
+    symbols = ca.vertcat(ca.SX(0, 1), *symbols)
+    found = ca.Function("found", [symbols], [ca.densify(expression)])(near_one)
+    return bool(np.max(np.abs(ca.DM(found).full()), initial=0.0) <= ROUNDING * size)
 
 
 def orthogonal_axes(given: Vector | None) -> ca.SX:
@@ -184,19 +221,23 @@ def orthogonal_axes(given: Vector | None) -> ca.SX:
     Raises
     ------
     PosingError
-        The matrix is no rotation.
+        The matrix is no rotation, or the third axis is written in parameters.
     """
     if given is None:
         return ca.SX.eye(3)
-    if isinstance(given, ca.SX) and given.shape == (3, 3) and not given.is_constant():
-        return given
-    numbers = np.array(ca.DM(given) if isinstance(given, ca.SX) else given, dtype=float)
-    if numbers.size == 3:
-        return ca.SX(axes_with_third(numbers.ravel().tolist()))
-    proper = numbers.shape == (3, 3) and np.linalg.det(numbers) > 0
-    if not proper or np.max(np.abs(numbers.T @ numbers - np.eye(3))) > 1e-12:
+    found = array(given)
+    if found.shape == (3, 1):
+        if not found.is_constant():
+            raise PosingError(
+                "an axis that is written in parameters does not tell the other two: give three "
+                "columns"
+            )
+        return ca.SX(axes_with_third(ca.DM(found).full().ravel().tolist()))
+    if found.shape != (3, 3) or not (
+        vanishes(found.T @ found - ca.SX.eye(3), 1.0) and vanishes(ca.det(found) - 1.0, 1.0)
+    ):
         raise PosingError(
             f"the axes of a frame are a direction or three orthogonal columns of length one, "
             f"right-handed, not {given!r}"
         )
-    return ca.SX(numbers)
+    return found

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import casadi as ca
 import numpy as np
 
-from daesolve.errors import PosingError
+from daesolve.errors import OutOfRangeError, PosingError
+from daesolve.goals import Expression, as_scalar
 
 
 def rotation(quaternion: ca.SX) -> ca.SX:
@@ -35,7 +37,9 @@ def quaternion_rate(quaternion: ca.SX, turning: ca.SX) -> ca.SX:
     )
 
 
-def quaternion(axis: Sequence[float], angle: float) -> tuple[float, float, float, float]:
+def quaternion(
+    axis: Sequence[float], angle: Expression
+) -> tuple[Expression, Expression, Expression, Expression]:
     """Return the quaternion of a turn about an axis, for the start of a body.
 
     Parameters
@@ -43,21 +47,29 @@ def quaternion(axis: Sequence[float], angle: float) -> tuple[float, float, float
     axis
         Its direction, three numbers of any length.
     angle
-        rad.
+        rad, a number or an expression of parameters.
 
     Raises
     ------
     PosingError
-        The axis has no direction.
+        The axis has no direction, or the angle is no scalar.
+    OutOfRangeError
+        The angle is no finite number.
 
     Examples
     --------
     >>> quaternion((0, 0, 2), np.pi)
     (0.0, 0.0, 0.0, 1.0)
     """
-    w, *vector = np.concatenate([[np.cos(angle / 2)], np.sin(angle / 2) * _unit(axis)])
-    w = 0.0 if abs(w) < np.finfo(float).eps else w
-    return (float(w), float(vector[0]), float(vector[1]), float(vector[2]))
+    half = as_scalar("the angle of a turn", angle) / 2
+    x, y, z = _unit(axis).tolist()
+    if not half.is_constant():
+        return (ca.cos(half), x * ca.sin(half), y * ca.sin(half), z * ca.sin(half))
+    turned = float(half)
+    if not math.isfinite(turned):
+        raise OutOfRangeError(f"the angle of a turn is {angle!r}, but must be finite")
+    w, sine = math.cos(turned), math.sin(turned)
+    return (0.0 if abs(w) < np.finfo(float).eps else w, x * sine, y * sine, z * sine)
 
 
 def axes_with_third(direction: Sequence[float]) -> np.ndarray:

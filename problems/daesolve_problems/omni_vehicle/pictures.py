@@ -55,10 +55,10 @@ def drawing(document: Document) -> Drawing:
     angles, rates = turns(document)
     shapes: list[Shape] = [
         Trace(CENTRE, label="path of the centre"),
-        *_platform(car),
+        *platform_shapes(car),
     ]
     for number, wheel in enumerate(car.wheels, start=1):
-        shapes += _wheel(car, number, wheel)
+        shapes += wheel_shapes(car, number, wheel)
     shapes.append(Dot(CENTRE, role="path"))
     return Drawing(
         shapes,
@@ -78,7 +78,7 @@ def _platform_rates(document: Document, car: Sizes) -> dict[str, np.ndarray]:
     }
 
 
-def _platform(car: Sizes) -> list[Shape]:
+def platform_shapes(car: Sizes) -> list[Shape]:
     """Return the platform, the axles on it, and a mark that points ahead."""
     radius = car.platform_radius
     tip, back, side = 0.5 * radius, 0.34 * radius, 0.1 * radius
@@ -95,7 +95,7 @@ def _on_platform(x: float, y: float, turned: float = 0.0) -> Point:
     return Polar(CENTRE, math.hypot(x, y), Linear({"theta": 1.0}, math.atan2(y, x) + turned))
 
 
-def _wheel(car: Sizes, number: int, wheel: Wheel) -> list[Shape]:
+def wheel_shapes(car: Sizes, number: int, wheel: Wheel) -> list[Shape]:
     """Return a wheel with the rollers that are seen, and the one that touches the ground."""
     at, heading = _on_platform(wheel.x, wheel.y), Linear({"theta": 1.0}, wheel.heading)
     long, wide = car.wheel_radius, car.roller_radius

@@ -156,7 +156,7 @@ PLATE = ds.PlanarBody("plate", 1.0, 1.0)
 ROUND = ds.Body("round", 1.0, (1.0, 1.0, 2.0), axisymmetric=True)
 REFUSED: dict[str, tuple[str, Callable[[], object]]] = {
     "a name with a blank": ("is a word", lambda: ds.Body("a b", 1.0, MOMENTS)),
-    "two moments": ("3 coordinates", lambda: ds.Body("b", 1.0, (1.0, 2.0))),
+    "two moments": ("three moments", lambda: ds.Body("b", 1.0, (1.0, 2.0))),
     "a skew inertia": ("symmetric matrix", lambda: ds.Body("b", 1.0, np.triu(np.ones((3, 3))))),
     "no symmetry": ("not symmetric about", lambda: ds.Body("b", 1.0, MOMENTS, axisymmetric=True)),
     "a point beside the axis": ("third one", lambda: ROUND.point(0.1, 0, 0)),
@@ -175,7 +175,7 @@ REFUSED: dict[str, tuple[str, Callable[[], object]]] = {
         lambda: ds.Mechanism([PLATE], gravity=(0, 0, 1)).system(),
     ),
     "a start that moves": (
-        "numbers and parameters alone",
+        "numbers and parameters of the",
         lambda: (
             ds.Mechanism([ds.PlanarBody("b", 1, 1, angle=PLATE.coordinates.plate_x), PLATE]).start
         ),

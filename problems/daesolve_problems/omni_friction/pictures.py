@@ -1,0 +1,176 @@
+"""What the vehicle looks like from above, and the thesis' figures 3.7 to 3.12.
+
+The vehicle is drawn as the one whose rollers do not slip; `omni_vehicle` tells how wheels and
+rollers are seen from above.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+import daesolve as ds
+from daesolve.drawing import Camera, Dot, Drawing, Shape, Trace
+from daesolve.reporting.document import document
+from daesolve_problems.omni_friction.comparing import MEASURES, matched_motion, turned_back
+from daesolve_problems.omni_friction.geometry import (
+    axle_directions,
+    roller_directions,
+    vehicle,
+)
+from daesolve_problems.omni_vehicle.motion import Sizes, Wheel
+from daesolve_problems.omni_vehicle.pictures import platform_shapes, wheel_shapes
+
+if TYPE_CHECKING:
+    from daesolve.problem import BoundCase
+
+Document = Mapping[str, Any]
+
+CENTRE = ("x", "y")
+SIGHT = 2.6
+"""The width of what an animation looks at, in largest distances from the vehicle's centre."""
+NOTHING = 1e-12
+"""What no axis magnifies: the rounding of what is at rest."""
+
+
+def column(document: Document, name: str) -> np.ndarray:
+    """Return the samples of a state or an output, NaN where there is none."""
+    kind = "states" if name in document["states"] else "outputs"
+    return np.array(document[kind][name], dtype=float)
+
+
+# -- the vehicle ---------------------------------------------------------------------------------
+
+
+def drawing(document: Document) -> Drawing:
+    """Draw the vehicle from above, its rollers as its wheels turn, and the path of its centre."""
+    car = _sizes(document)
+    shapes: list[Shape] = [Trace(CENTRE, label="path of the centre"), *platform_shapes(car)]
+    for number, wheel in enumerate(car.wheels, start=1):
+        shapes += wheel_shapes(car, number, wheel)
+    shapes.append(Dot(CENTRE, role="path"))
+    series = {
+        "x_dot": column(document, "x_dot"),
+        "y_dot": column(document, "y_dot"),
+        "theta_dot": column(document, "omega"),
+    }
+    for i in range(1, len(car.wheels) + 1):
+        series[f"turn_{i}"] = np.unwrap(column(document, f"chi_{i}"))
+        series[f"turn_dot_{i}"] = column(document, f"chi_dot_{i}")
+    return Drawing(shapes, series=series, camera=Camera(CENTRE, SIGHT * car.extent))
+
+
+def _sizes(document: Document) -> Sizes:
+    structure = document["structure"]
+    car = vehicle(document["parameters"], structure["wheels"], structure["rollers"])
+    wheels = [
+        Wheel(car.reach * cosine, car.reach * sine, math.atan2(sine, cosine))
+        for cosine, sine in axle_directions(structure["wheels"])
+    ]
+    lengths = (car.reach, car.axis_distance, car.wheel_radius)
+    return Sizes(*lengths, 1.0, tuple(wheels), structure["rollers"], None)
+
+
+# -- its motion ----------------------------------------------------------------------------------
+
+
+def motion(document: Document) -> Figure:
+    """Draw path, angle and contact rollers, as figure 3.7 does, and the normal reactions."""
+    figure = Figure(figsize=(10.4, 6.4), layout="constrained")
+    grid = figure.subplots(2, 2)
+    _path(grid[0, 0], document)
+    theta = np.unwrap(column(document, "theta"))
+    _over_time(grid[0, 1], document, {"θ": theta}, "θ (rad)")
+    wheels = range(1, document["structure"]["wheels"] + 1)
+    for i in wheels:
+        grid[1, 0].step(
+            document["times"],
+            _contact_rollers(document, i) + 0.06 * (i - 1),
+            where="post",
+            linewidth=1.0,
+            label=f"wheel {i}",
+        )
+    grid[1, 0].set_yticks(range(1, document["structure"]["rollers"] + 1))
+    grid[1, 0].legend(loc="best")
+    _name(grid[1, 0], "number of the roller in contact")
+    normals = {f"wheel {i}": column(document, f"normal_{i}") for i in wheels}
+    _over_time(grid[1, 1], document, normals, "normal reactions (N)")
+    return figure
+
+
+def deviation(document: Document) -> Figure:
+    """Draw how far the motion is from the vehicle without inertia of its rollers, and the slip.
+
+    As in the figures 3.8 to 3.12; the other vehicle starts as this one does at the first sample.
+    """
+    figure = Figure(figsize=(10.4, 6.4), layout="constrained")
+    grid = figure.subplots(2, 2)
+    times = np.array(document["times"], dtype=float)
+    names = (*CENTRE, "theta", "x_dot", "y_dot", "omega")
+    start = {name: float(column(document, name)[0]) for name in names}
+    other = matched_motion(start, document["parameters"], document["structure"], times - times[0])
+    apart = {name: column(document, name) - other[name] for name in CENTRE}
+    _over_time(grid[0, 0], document, apart, "deviation of the centre (m)")
+    turned = turned_back(column(document, "theta") - other["theta"])
+    _over_time(grid[0, 1], document, {"θ": turned}, "deviation of θ (rad)")
+    wheels = range(1, document["structure"]["wheels"] + 1)
+    slips = {f"wheel {i}": column(document, f"slip_{i}") for i in wheels}
+    _over_time(grid[1, 0], document, slips, "slip |u| at the samples (m/s)")
+    taken = {"work": column(document, "friction_work"), "energy": column(document, "energy")}
+    _over_time(grid[1, 1], document, taken, "work of friction, energy (J)")
+    return figure
+
+
+def compared(case: BoundCase) -> ds.Answer:
+    """Run a case, and tell how far it gets from the vehicle without inertia of its rollers."""
+    run = case.solve()
+    values = {name: measure.rule(case, run) for name, measure in MEASURES.items()}
+    values |= {f"peak_{name}": abs(peak.value) for name, peak in run.peaks.items()}
+    told = document(run, case.identity())
+    return ds.Answer(values | {"end_time": run.end_time}, {"deviation": deviation(told)})
+
+
+FIGURES = {"motion of the vehicle": motion, "deviation without inertia of the rollers": deviation}
+"""The problem's own figures, by title."""
+
+
+def _contact_rollers(document: Document, i: int) -> np.ndarray:
+    """Return the number of the lowest roller of a wheel."""
+    chi = column(document, f"chi_{i}")
+    directions = roller_directions(document["structure"]["rollers"])
+    heights = [c * np.cos(chi) - s * np.sin(chi) for c, s in directions]
+    return np.argmax(heights, axis=0) + 1
+
+
+def _over_time(axes: Axes, document: Document, series: Mapping[str, np.ndarray], what: str) -> None:
+    for name, values in series.items():
+        axes.plot(document["times"], values, linewidth=1.0, label=name)
+    lowest, highest = (f(list(series.values())) for f in (np.nanmin, np.nanmax))
+    if highest - lowest < NOTHING:
+        axes.set_ylim(lowest - NOTHING, highest + NOTHING)
+    if len(series) > 1:
+        axes.legend(loc="best")
+    _name(axes, what)
+
+
+def _path(axes: Axes, document: Document) -> None:
+    x, y = (column(document, name) for name in CENTRE)
+    axes.plot(x, y, linewidth=1.2)
+    axes.plot(x[:1], y[:1], "o", markersize=4, color="C0")
+    if max(np.nanmax(x) - np.nanmin(x), np.nanmax(y) - np.nanmin(y)) < NOTHING:
+        axes.set_xlim(x[0] - NOTHING, x[0] + NOTHING)
+        axes.set_ylim(y[0] - NOTHING, y[0] + NOTHING)
+    axes.set_aspect("equal", adjustable="datalim")
+    _name(axes, "path of the centre", "x (m)")
+    axes.set_ylabel("y (m)")
+
+
+def _name(axes: Axes, what: str, across: str = "t (s)") -> None:
+    axes.set_title(what)
+    axes.set_xlabel(across)
+    axes.margins(x=0.01)
