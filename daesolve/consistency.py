@@ -8,6 +8,7 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
+from scipy.sparse import csc_array
 
 from daesolve.dynamics import Dynamics
 from daesolve.errors import (
@@ -17,6 +18,7 @@ from daesolve.errors import (
     unknown_name,
 )
 from daesolve.projection import TOLERANCE, Projection, levels, metrics, sizes
+from daesolve.sparse import SPARSE_FROM, solved_sparsely
 from daesolve.translation import function_of
 
 POLISH = 1e-6
@@ -259,7 +261,9 @@ def sample_states(
     centre = np.zeros(size) if around is None else around
     spread = np.ones(size)
     if around is not None:
-        spread[:split] = 0.3 * max(np.max(np.abs(around[:split]), initial=0.0), 1e-3)
+        reach = 0.3 * max(np.max(np.abs(around[:split]), initial=0.0), 1e-3)
+        # How far a large mechanism reaches says nothing of how far its joints may be pulled apart.
+        spread[:split] = reach if size < SPARSE_FROM else min(reach, 1.0)
         spread[split:] = max(np.max(np.abs(around[split:]), initial=0.0), 1.0)
     held = tuple(row.name for row in dynamics.invariants if row.on == "positions")
     both = levels(dynamics, held)
@@ -316,8 +320,17 @@ def instantaneous(
     matrix[:, nv:] /= columns[nv:]
     rows[nv:] = _lengths(matrix[nv:], 1)
     matrix[nv:] /= rows[nv:, None]
-    solution = np.linalg.lstsq(matrix, right / rows, rcond=1e-13)[0] / columns
+    solution = _solved(matrix, right / rows) / columns
     return solution[:nv], solution[nv:]
+
+
+def _solved(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Solve by least squares; a large system by sparse factors, if it has one solution."""
+    if len(matrix) >= SPARSE_FROM and matrix.shape[0] == matrix.shape[1]:
+        found = solved_sparsely(csc_array(matrix), right)
+        if found is not None:
+            return found
+    return np.linalg.lstsq(matrix, right, rcond=1e-13)[0]
 
 
 def _lengths(matrix: np.ndarray, axis: int) -> np.ndarray:

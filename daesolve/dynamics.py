@@ -18,11 +18,11 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 
+from daesolve.arrays import ArrayFunction
 from daesolve.errors import unknown_name
 from daesolve.events import Event
 from daesolve.friction.guides import OF_THEIR_OWN, Guides
 from daesolve.symbols import Interval, Labels, velocity_name
-from daesolve.translation import function_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,6 +258,8 @@ class Dynamics:
         The supports that can only push.
     peaks
         Outputs whose largest magnitude over every accepted step is told.
+    after
+        By goal, the velocities and goals after which the elimination may take its reaction.
     """
 
     labels: Labels
@@ -288,6 +290,7 @@ class Dynamics:
     guides: Guides | None = None
     contacts: tuple[ContactRow, ...] = ()
     peaks: tuple[str, ...] = ()
+    after: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def velocities(self) -> ca.SX:
@@ -376,12 +379,9 @@ class Dynamics:
             "offsets": offsets,
             "position_rates": self.position_rates,
         }
-        function = function_of(
-            "matrices", [self.t, self.x, self.p], list(parts.values()), (["t", "x", "p"], [*parts])
-        )
+        function = ArrayFunction("matrices", [self.t, self.x, self.p], list(parts.values()))
 
         def evaluate(t: float, x: np.ndarray, p: np.ndarray) -> dict[str, np.ndarray]:
-            results = function(t, x, p)
-            return {name: np.asarray(value) for name, value in zip(parts, results, strict=True)}
+            return dict(zip(parts, function(t, x, p), strict=True))
 
         return evaluate

@@ -5,9 +5,10 @@
 
 Ideal reactions have B = J^T: the matrix is symmetric, and L D L^T in a minimum-degree order, in
 which a multiplier comes after all coordinates that its constraint touches, needs no other
-pivoting: its pivot is what is left of -J M^-1 J^T. Forces that depend on reactions make it L U in
-the same order. Reactions without a goal of their own (directed by the forces) have no safe pivot;
-they are left to the end and solved by orthogonal rows.
+pivoting: its pivot is what is left of -J M^-1 J^T. Where it is known what a constraint has a grip
+on by itself (`Dynamics.after`), it comes after that alone. Forces that depend on reactions make it
+L U in the same order. Reactions without a goal of their own (directed by the forces) have no safe
+pivot; they are left to the end and solved by orthogonal rows.
 
 The row and the column of a goal that is let go of at times carry a factor of 1 or 0, and one minus
 this factor is an entry of its own: where it does not hold, the row says u = 0.
@@ -34,6 +35,7 @@ from daesolve.linear import (
     merge,
     minimum_degree_order,
 )
+from daesolve.sparse import SPARSE_FROM
 from daesolve.translation import function_of
 
 MOST_REFINEMENTS = 4
@@ -51,6 +53,9 @@ sqrt(epsilon). With two refinements the sum is least between 1e-10 and 1e-9.
 SHARING_EPSILON = 1e-6
 """Larger: the shares of dependent reactions are right to rounding over this."""
 BACKWARD_ERROR = 1e-13
+ROUNDING = 20.0 * float(np.finfo(float).eps)
+"""What the backward error of a large system may be, an unknown: rounding adds up along a chain, and
+a refinement would double the cost of a step for digits that the motion does not show."""
 
 
 @dataclass(frozen=True)
@@ -132,10 +137,8 @@ class Saddle:
         block_rows += list(self._tie_index.values())
         self.entries = self._assemble(influence, ties)
         self.symmetric = not block_rows and not replaced and self._is_symmetric(influence)
-        after = {
-            index: frozenset(column for column in self._touched(index) if column < self._count)
-            for index in paired
-        }
+        touched = self._touched(paired)
+        after = {index: frozenset(touched[index]) for index in paired} | self._chosen(touched)
         nodes = [*range(self._count), *sorted(paired)]
         self.factors = factorize(
             self.entries,
@@ -176,9 +179,30 @@ class Saddle:
                 return False
         return True
 
-    def _touched(self, index: int) -> set[int]:
-        own = set(self.entries.get(index, {}))
-        return own | {row for row, columns in self.entries.items() if index in columns}
+    def _touched(self, paired: set[int]) -> dict[int, set[int]]:
+        """Return the accelerations that each multiplier's row or column touches."""
+        touched: dict[int, set[int]] = {index: set() for index in paired}
+        for row, columns in self.entries.items():
+            if row in paired:
+                touched[row].update(column for column in columns if column < self._count)
+            elif row < self._count:
+                for column in paired.intersection(columns):
+                    touched[column].add(row)
+        return touched
+
+    def _chosen(self, touched: Mapping[int, set[int]]) -> dict[int, frozenset[int]]:
+        """Return what comes before the multipliers of which that is told (`Dynamics.after`)."""
+        velocities = self.dynamics.labels.states[-self._count :]
+        places = {name: index for index, name in enumerate(velocities)}
+        goals = {row.name: self._count + n for n, row in enumerate(self.dynamics.rows)}
+        found: dict[int, frozenset[int]] = {}
+        for goal, before in self.dynamics.after.items():
+            index = goals[goal]
+            first = {places[name] for name in before if name in places} & touched.get(index, set())
+            others = {goals[name] for name in before if name in goals} & touched.keys()
+            if index in touched and first:
+                found[index] = frozenset(first | others)
+        return found
 
     def _shifts(self, paired: set[int]) -> dict[int, ca.SX]:
         names = list(self.dynamics.values)
@@ -288,7 +312,7 @@ class Saddle:
                 grips.append(ca.fabs(self.factors.pivots[index]) / row.typical**2)
                 continue
             whole = ca.SX(0)
-            for column in range(self._count):
+            for column in row.jacobian.sparsity().get_col():
                 product = row.jacobian[0, column] * self._influence[column, row.reaction]
                 if not is_zero(product):
                     whole = whole + ca.fabs(product) / self.dynamics.mass[column, column]
@@ -347,7 +371,7 @@ def choose_plan(
     """Decide scales and refinements from sample states.
 
     Refinements are added until the componentwise backward error at every sample is at rounding
-    level; a proximal elimination always takes two.
+    level, which grows with a large system; a proximal elimination always takes two.
 
     Parameters
     ----------
@@ -363,9 +387,13 @@ def choose_plan(
     scales = _block_scales(dynamics, samples, values)
     if proximal:
         return EliminationPlan(PROXIMAL_REFINEMENTS, True, scales)
+    unknowns = dynamics.velocity_count + dynamics.reactions.numel()
+    allowed = BACKWARD_ERROR
+    if unknowns >= SPARSE_FROM:
+        allowed = max(allowed, ROUNDING * unknowns)
     for refinements in range(MOST_REFINEMENTS + 1):
         plan = EliminationPlan(refinements, False, scales)
-        if _backward_error(dynamics, plan, samples, values) <= BACKWARD_ERROR:
+        if _backward_error(dynamics, plan, samples, values) <= allowed:
             return plan
     return EliminationPlan(MOST_REFINEMENTS, False, scales)
 

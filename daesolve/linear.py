@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from typing import cast
 
 import casadi as ca
 import numpy as np
@@ -28,8 +30,9 @@ def is_zero(expression: ca.SX) -> bool:
 def entries_of(matrix: ca.SX, row_offset: int = 0, column_offset: int = 0) -> Entries:
     """Return the structural non-zeros of a matrix, its indices shifted by the offsets."""
     entries: Entries = {}
-    for row, column in zip(*matrix.sparsity().get_triplet(), strict=True):
-        value = matrix[row, column]
+    rows, columns = matrix.sparsity().get_triplet()
+    values = cast("list[ca.SX]", matrix.nonzeros())
+    for row, column, value in zip(rows, columns, values, strict=True):
         if not is_zero(value):
             entries.setdefault(row + row_offset, {})[column + column_offset] = value
     return entries
@@ -68,36 +71,75 @@ def minimum_degree_order(
     states
         The symbols of the state, None where numbers are not told apart.
     """
-    waiting = set(nodes)
-    neighbours: dict[int, set[int]] = {node: set() for node in waiting}
-    for row, columns in entries.items():
-        for column in columns:
-            if row != column:
-                neighbours.setdefault(row, set()).add(column)
-                neighbours.setdefault(column, set()).add(row)
-    required = {node: set(after.get(node, frozenset())) & waiting for node in waiting}
-    varying = _Varying(entries, states)
+    graph = _Graph(entries, nodes, after, states)
+    ranks = {node: graph.rank(node) for node in graph.waiting if graph.is_free(node)}
+    queue = sorted(ranks.values())
     order: list[int] = []
-    while waiting:
-        free = [node for node in waiting if not required[node]]
-        best = min(
-            free,
-            key=lambda node: (
-                0 if after.get(node) else len(varying.spoilt_by(node, neighbours[node] & waiting)),
-                len(neighbours[node]),
-                node,
-            ),
-        )
-        order.append(best)
-        waiting.remove(best)
-        clique = neighbours.pop(best)
-        varying.eliminate(best, clique)
-        for node in clique:
-            neighbours[node].discard(best)
-            neighbours[node] |= clique - {node}
-        for node in waiting:
-            required[node].discard(best)
+    while graph.waiting:
+        best = heappop(queue)
+        node = best[2]
+        if ranks.get(node) != best:
+            continue  # It was ranked anew since.
+        order.append(node)
+        del ranks[node]
+        for other in graph.eliminate(node):
+            if graph.is_free(other) and ranks.get(other) != (found := graph.rank(other)):
+                ranks[other] = found
+                heappush(queue, found)
     return order
+
+
+class _Graph:
+    """The pattern of a matrix under elimination: what is coupled, and what must wait."""
+
+    def __init__(
+        self,
+        entries: Entries,
+        nodes: Iterable[int],
+        after: Mapping[int, frozenset[int]],
+        states: ca.SX | None,
+    ) -> None:
+        self.waiting = set(nodes)
+        self._after = after
+        self._neighbours: dict[int, set[int]] = {node: set() for node in self.waiting}
+        for row, columns in entries.items():
+            for column in columns:
+                if row != column:
+                    self._neighbours.setdefault(row, set()).add(column)
+                    self._neighbours.setdefault(column, set()).add(row)
+        self._required = {
+            node: set(after.get(node, frozenset())) & self.waiting for node in self.waiting
+        }
+        self._delayed: dict[int, list[int]] = {}
+        for node, earlier in self._required.items():
+            for one in earlier:
+                self._delayed.setdefault(one, []).append(node)
+        self._varying = _Varying(entries, states)
+
+    def is_free(self, node: int) -> bool:
+        """Tell whether everything that must come before a node is eliminated."""
+        return not self._required[node]
+
+    def rank(self, node: int) -> tuple[int, int, int]:
+        """Return what the order goes by: least first."""
+        near = self._neighbours[node]
+        counts = not self._after.get(node)
+        spoilt = self._varying.count_spoilt_by(node, near & self.waiting) if counts else 0
+        return spoilt, len(near), node
+
+    def eliminate(self, node: int) -> set[int]:
+        """Take a node out; return those whose rank may be another now."""
+        self.waiting.remove(node)
+        clique = self._neighbours.pop(node)
+        touched = self._varying.eliminate(node, clique)
+        for other in clique:
+            self._neighbours[other].discard(node)
+            self._neighbours[other] |= clique - {other}
+        freed = self._delayed.get(node, ())
+        for other in freed:
+            self._required[other].discard(node)
+        beyond = [self._neighbours[other] for other in touched]
+        return clique.union(freed, *beyond) & self.waiting
 
 
 class _Varying:
@@ -108,28 +150,30 @@ class _Varying:
         self._numbers: set[int] = set()
         if states is None:
             return
-        for row, columns in entries.items():
-            for column, entry in columns.items():
-                if ca.depends_on(entry, states):
-                    self._pairs.add(frozenset((row, column)))
-                elif row == column:
-                    self._numbers.add(row)
+        places = [(row, column) for row, columns in entries.items() for column in columns]
+        every = ca.vertcat(ca.SX(0, 1), *[entries[row][column] for row, column in places])
+        depends = ca.which_depends(every, states, 1, True) if places else []
+        for (row, column), varies in zip(places, depends, strict=True):
+            if varies:
+                self._pairs.add(frozenset((row, column)))
+            elif row == column:
+                self._numbers.add(row)
 
-    def spoilt_by(self, node: int, neighbours: Iterable[int]) -> set[int]:
-        """Return the neighbours whose pivots are numbers, and would not be after the node's."""
-        return {
-            other for other in neighbours if other in self._numbers and self._varies(node, other)
-        }
+    def count_spoilt_by(self, node: int, neighbours: Iterable[int]) -> int:
+        """Count the neighbours whose pivots are numbers, and would not be after the node's."""
+        numbers = (other for other in neighbours if other in self._numbers)
+        return sum(self._varies(node, other) for other in numbers)
 
     def _varies(self, node: int, other: int) -> bool:
-        return frozenset((node, other)) in self._pairs or node not in self._numbers
+        return node not in self._numbers or frozenset((node, other)) in self._pairs
 
-    def eliminate(self, node: int, clique: set[int]) -> None:
-        """Let what is coupled to a node depend on the state where the coupling does."""
+    def eliminate(self, node: int, clique: set[int]) -> set[int]:
+        """Let what is coupled to a node depend on the state where the coupling does; return it."""
         touched = {other for other in clique if self._varies(node, other)}
         self._numbers -= touched
         for other in touched:
             self._pairs |= {frozenset((other, one)) for one in clique}
+        return touched
 
 
 @dataclass

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import casadi as ca
 import numpy as np
 from scipy.optimize import least_squares
+from scipy.sparse import block_array, csc_array, eye_array
 
+from daesolve.arrays import ArrayFunction
 from daesolve.dynamics import Dynamics, GoalRow
-from daesolve.translation import function_of
+from daesolve.sparse import SPARSE_FROM, solved_sparsely
 
 TOLERANCE = 1e-12
 """Relative to the size of the terms of a residual."""
@@ -85,17 +88,13 @@ def _level(
 ) -> Level:
     stack = ca.vertcat(ca.SX(0, 1), *[residual for _, residual in residuals])
     unknowns = ca.vertcat(ca.SX(0, 1), *[dynamics.x[int(c)] for c in columns])
-    function = function_of(
-        "level",
-        [dynamics.t, dynamics.x, dynamics.p],
-        [stack, ca.jacobian(stack, unknowns)],
-        (["t", "x", "p"], ["residual", "jacobian"]),
+    function = ArrayFunction(
+        "level", [dynamics.t, dynamics.x, dynamics.p], [stack, ca.jacobian(stack, unknowns)]
     )
 
     def evaluate(t: float, x: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         residual, jacobian = function(t, x, p)
-        shape = len(residuals), len(columns)
-        return np.asarray(residual).ravel(), np.asarray(jacobian).reshape(shape)
+        return residual.ravel(), jacobian
 
     names = tuple(name for name, _ in residuals)
     titles = tuple(
@@ -106,7 +105,10 @@ def _level(
 
 def sizes(level: Level, t: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
     """Return the size of each residual's terms: sum |d residual / d x_i| max(|x_i|, typical)."""
-    _, jacobian = level.evaluate(t, x, p)
+    return _sizes(level, x, level.evaluate(t, x, p)[1])
+
+
+def _sizes(level: Level, x: np.ndarray, jacobian: np.ndarray) -> np.ndarray:
     part = np.abs(x[level.columns])
     typical = np.max(part, initial=0.0) or 1.0
     size = np.abs(jacobian) @ np.maximum(part, typical)
@@ -136,15 +138,15 @@ def metrics(
     mass = np.nan_to_num(dynamics.matrices(t, x, p)["mass"], posinf=0.0, neginf=0.0)
     velocities = _positive(0.5 * (mass + mass.T))
     coordinates = dynamics.coordinate_count
-    function = function_of(
+    function = ArrayFunction(
         "kinematics",
         [dynamics.t, dynamics.x, dynamics.p],
         [ca.jacobian(dynamics.position_rates, dynamics.velocities)],
-        (["t", "x", "p"], ["directions"]),
     )
-    rates = np.asarray(function(t, x, p)).reshape(split, moving)[:coordinates]
+    rates = function(t, x, p)[0].reshape(split, moving)[:coordinates]
     directions = np.nan_to_num(rates, posinf=0.0, neginf=0.0)
-    inverse = np.linalg.pinv(directions)
+    plain = np.array_equal(directions, np.eye(coordinates))
+    inverse = directions if plain else np.linalg.pinv(directions)
     unreached = np.eye(coordinates) - directions @ inverse
     heaviest = np.max(np.diag(velocities), initial=0.0) or 1.0
     positions = np.zeros((split, split))
@@ -162,9 +164,10 @@ def _positive(metric: np.ndarray) -> np.ndarray:
     units = np.sqrt(diagonal)
     scaled = metric / units / units[:, None]
     scaled[~present, ~present] = 1.0
-    values, vectors = np.linalg.eigh(scaled)
+    values = np.linalg.eigvalsh(scaled)
     if values[0] >= MASSLESS * values[-1]:
         return scaled * units * units[:, None]
+    values, vectors = np.linalg.eigh(scaled)
     raised = np.maximum(values, MASSLESS * values[-1])
     return (vectors * raised) @ vectors.T * units * units[:, None]
 
@@ -197,7 +200,13 @@ class Projection:
         self.chosen = np.flatnonzero(np.isin(level.columns, free))
         self.moving = level.columns[self.chosen]
         self.root = np.linalg.cholesky(metric[np.ix_(self.chosen, self.chosen)]).T
-        self.inverse_root = np.linalg.inv(self.root)
+        diagonal = np.diag(self.root)
+        self._plain = len(diagonal) >= SPARSE_FROM and np.array_equal(self.root, np.diag(diagonal))
+
+    @cached_property
+    def inverse_root(self) -> np.ndarray:
+        """The inverse of the root of the metric."""
+        return np.diag(1.0 / np.diag(self.root)) if self._plain else np.linalg.inv(self.root)
 
     def nearest(self) -> np.ndarray | None:
         """Return the nearest state that meets the equations, None where none is found.
@@ -259,6 +268,8 @@ class Projection:
 
     def _slopes(self, jacobian: np.ndarray) -> np.ndarray:
         """Return the gradients of the residuals in coordinates in which the metric is one."""
+        if self._plain:
+            return jacobian[:, self.chosen] / np.diag(self.root)
         return jacobian[:, self.chosen] @ self.inverse_root
 
     def met(self, x: np.ndarray) -> np.ndarray | None:
@@ -271,7 +282,7 @@ class Projection:
             residual, jacobian = self.level.evaluate(self.t, x, self.p)
             if not (np.all(np.isfinite(residual)) and np.all(np.isfinite(jacobian))):
                 return None
-            size = self._sizes(x)
+            size = _sizes(self.level, x, jacobian)
             error = float(np.max(np.abs(residual) / size))
             if best is None or error < 0.5 * best[0]:
                 best, stalled = (error, x), 0
@@ -282,7 +293,7 @@ class Projection:
             if not self.moving.size:
                 break
             slopes = self._slopes(jacobian) / size[:, None]
-            cheapest = np.linalg.lstsq(slopes, -residual / size, rcond=1e-12)[0]
+            cheapest = _cheapest(slopes, -residual / size)
             x = self._moved(x, self._limited(self.inverse_root @ cheapest, x))
         assert best is not None
         return best[1] if best[0] <= TOLERANCE else None
@@ -314,7 +325,7 @@ class Projection:
     def _along(self, x: np.ndarray, weighted: np.ndarray) -> np.ndarray:
         """Return the part of a displacement that leaves the residuals as they are."""
         slopes = self._slopes(self.level.evaluate(self.t, x, self.p)[1])
-        return weighted - slopes.T @ np.linalg.lstsq(slopes.T, weighted, rcond=1e-12)[0]
+        return _along(slopes, weighted)
 
     def _slid(self, x: np.ndarray) -> np.ndarray:
         """Slide along the manifold while that brings the state nearer to the guess."""
@@ -343,3 +354,32 @@ class Projection:
             if change < 1e-12 and np.linalg.norm(left) < 0.9 * np.linalg.norm(along):
                 return there
         return None
+
+
+def _cheapest(slopes: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """Return the shortest d with slopes @ d = wanted, or the one that misses least."""
+    found = _bordered(slopes, np.zeros(slopes.shape[1]), wanted)
+    return np.linalg.lstsq(slopes, wanted, rcond=1e-12)[0] if found is None else found
+
+
+def _along(slopes: np.ndarray, displacement: np.ndarray) -> np.ndarray:
+    """Return the part of a displacement that the slopes do not see."""
+    found = _bordered(slopes, displacement, np.zeros(len(slopes)))
+    if found is None:
+        return displacement - slopes.T @ np.linalg.lstsq(slopes.T, displacement, rcond=1e-12)[0]
+    return found
+
+
+def _bordered(slopes: np.ndarray, free: np.ndarray, wanted: np.ndarray) -> np.ndarray | None:
+    """Solve d + slopes^T l = free, slopes d = wanted by sparse factors.
+
+    None for small systems, and where the slopes nearly depend on each other: dense least squares
+    are for those.
+    """
+    columns = slopes.shape[1]
+    if columns < SPARSE_FROM:
+        return None
+    border = csc_array(slopes)
+    matrix = csc_array(block_array([[eye_array(columns), border.T], [border, None]]))
+    found = solved_sparsely(matrix, np.concatenate([free, wanted]))
+    return None if found is None else found[:columns]

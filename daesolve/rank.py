@@ -144,12 +144,19 @@ def _dependent(matrix: np.ndarray) -> tuple[int, np.ndarray, float]:
     """Return the rank, the rows that take part in dependences, and the smallest singular value."""
     if not matrix.size:
         return 0, np.zeros(0, dtype=int), np.inf
-    left, singular, _ = np.linalg.svd(matrix)
-    full = np.zeros(matrix.shape[0])
-    full[: len(singular)] = singular
+    full = _singular_values(matrix)
+    if np.min(full) >= RANK_TOLERANCE:
+        return len(full), np.zeros(0, dtype=int), float(full.min())
+    left = np.linalg.svd(matrix)[0]
     null = left[:, full < RANK_TOLERANCE]
     taking_part = np.any(np.abs(null) > 1e-6, axis=1)
     return int(np.sum(full >= RANK_TOLERANCE)), np.flatnonzero(taking_part), float(full.min())
+
+
+def _singular_values(matrix: np.ndarray) -> np.ndarray:
+    """Return as many singular values as there are rows."""
+    singular = np.linalg.svd(matrix, compute_uv=False)
+    return np.pad(singular, (0, len(matrix) - len(singular)))
 
 
 def check_mass(dynamics: Dynamics, samples: Samples, values: np.ndarray) -> None:
@@ -173,9 +180,10 @@ def check_mass(dynamics: Dynamics, samples: Samples, values: np.ndarray) -> None
                 f"the mass matrix is not symmetric: its entries of {names[row]!r} with "
                 f"{names[column]!r} are {mass[row, column]:g} and {mass[column, row]:g}"
             )
-        sizes, directions = np.linalg.eigh(scaled)
+        sizes = np.linalg.eigvalsh(scaled)
         weak = sizes <= 1e-14 * max(np.max(np.abs(sizes)), 1e-300)
         if np.any(weak):
+            directions = np.linalg.eigh(scaled)[1]
             taking_part = np.any(np.abs(directions[:, weak]) > 1e-6, axis=1)
             missing = [name for name, part in zip(names, taking_part, strict=True) if part]
             negative = sizes[0] < -1e-14 * np.max(np.abs(sizes))

@@ -129,6 +129,10 @@ class MechanicalSystem:
         constraints, posed with `ideal=False`, are those that they keep.
     peaks
         Outputs by name whose largest magnitude over every accepted step is told with a run.
+    after
+        By the name of a goal, the velocities (of those that it touches) and goals after which the
+        elimination may take its reaction: it must have a grip on what these leave, wherever the
+        motion goes. All velocities that it touches, where nothing is told.
     recovered
         Reactions that are no unknowns, such as those of constraints that were eliminated, by name:
         an expression of time, states and reactions, or (expression, unit).
@@ -170,6 +174,7 @@ class MechanicalSystem:
     meters: Mapping[str, Output] = field(default_factory=dict)
     pairs: Sequence[VariantPair] = ()
     peaks: Sequence[str] = ()
+    after: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not isinstance(self.coordinates, DifferentiableVector) or not len(self.coordinates):
@@ -306,6 +311,11 @@ class MechanicalSystem:
             outputs=_of_outputs(freed, self.outputs),
             recovered=_of_outputs(freed, self.recovered),
             meters=_of_outputs(freed, self.meters),
+            after={
+                name: [other for other in before if other not in dropped]
+                for name, before in self.after.items()
+                if name not in dropped
+            },
         )
 
 
@@ -588,6 +598,7 @@ def _mechanical(system: MechanicalSystem) -> Dynamics:
         independent=_independent(posed, flow),
         meters={n: (explicit(posed(e)), meter_units[n]) for n, e in meters.items()},
         peaks=_peaks(system.peaks, (*outputs, *meters)),
+        after=_after(system),
     )
     contacts = contacts_of(system.goals)
     if not contacts:
@@ -614,6 +625,24 @@ def _peaks(names: Sequence[str], outputs: Collection[str]) -> tuple[str, ...]:
         if name not in outputs:
             raise unknown_name("output", name, outputs)
     return tuple(names)
+
+
+def _after(system: MechanicalSystem) -> dict[str, tuple[str, ...]]:
+    """Return what comes before the reactions of goals in the elimination.
+
+    Raises
+    ------
+    UnknownNameError
+        There is no such goal or velocity.
+    """
+    goals = [goal.name for goal in system.goals]
+    for goal, before in system.after.items():
+        if goal not in goals:
+            raise unknown_name("goal", goal, goals)
+        for name in before:
+            if name not in goals and name not in system.v:
+                raise unknown_name("velocity or goal", name, [*system.v.names, *goals])
+    return {goal: tuple(before) for goal, before in system.after.items()}
 
 
 def _independent(posed: _Posed, flow: Flow) -> dict[str, ca.SX]:

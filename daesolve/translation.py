@@ -286,6 +286,8 @@ LONG = 5000
 """Instructions beyond which a call of NumPy for each takes longer than CasADi for each state."""
 ROWS_AT_ONCE = 10_000
 """Whose intermediate values, a column an instruction, stay in the processor's cache."""
+NUMBERS_AT_ONCE = 20_000_000
+"""The most intermediate values: 160 MB."""
 
 
 def evaluate_block(
@@ -312,14 +314,15 @@ def evaluate_block(
     list of numpy.ndarray
         (k, size) for each output.
     """
-    if len(times) > ROWS_AT_ONCE:
-        parts = range(0, len(times), ROWS_AT_ONCE)
+    most = max(min(ROWS_AT_ONCE, NUMBERS_AT_ONCE // max(function.n_instructions(), 1)), 1)
+    if len(times) > most:
+        parts = range(0, len(times), most)
         pieces = [
             evaluate_block(
                 function,
-                times[first : first + ROWS_AT_ONCE],
-                states[first : first + ROWS_AT_ONCE],
-                values if values.ndim == 1 else values[first : first + ROWS_AT_ONCE],
+                times[first : first + most],
+                states[first : first + most],
+                values if values.ndim == 1 else values[first : first + most],
             )
             for first in parts
         ]
@@ -345,7 +348,7 @@ def _one_by_one(
     buffer, evaluate = function.buffer()
     inputs = [np.empty(1), np.empty(states.shape[1]), np.empty(values.shape[-1])]
     for place, column in enumerate(inputs):
-        buffer.set_arg(place, memoryview(column))
+        buffer.set_arg(place, memoryview(column))  # pyright: ignore
     tables = [np.zeros((len(times), function.nnz_out(k))) for k in range(function.n_out())]
     inputs[2][:] = values if values.ndim == 1 else np.nan
     for row, time in enumerate(times):
@@ -353,7 +356,7 @@ def _one_by_one(
         if values.ndim > 1:
             inputs[2][:] = values[row]
         for place, table in enumerate(tables):
-            buffer.set_res(place, memoryview(table[row]))
+            buffer.set_res(place, memoryview(table[row]))  # pyright: ignore
         evaluate()
     return tables
 

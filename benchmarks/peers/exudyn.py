@@ -42,7 +42,7 @@ EXPLICIT = {"RK44": (0.02, 0.005, 1e-3), "RK67": (0.1, 0.05, 0.02, 0.01, 0.005, 
 SAMPLES = 1000
 
 
-def _bodies(mbs: Any, tree: Tree) -> list[int]:
+def add_links(mbs: Any, tree: Tree) -> list[int]:
     """Add bars, sliders and joints; return their nodes."""
     ground = mbs.AddObject(ObjectGround())
     nodes: list[int] = []
@@ -141,7 +141,8 @@ def _kinematic_tree(mbs: Any, tree: Tree) -> list[int]:
     return [node]
 
 
-def _settings(method: str, step: float, until: float) -> Any:
+def settings_of(method: str, step: float, until: float) -> Any:
+    """Return the settings of a method with fixed steps."""
     settings = exudyn.SimulationSettings()
     integration = settings.timeIntegration
     integration.numberOfSteps = round(until / step)
@@ -159,12 +160,12 @@ def _settings(method: str, step: float, until: float) -> Any:
 def _by_steps(task: Task, method: str, step: float) -> Ready:
     tree = TREES[task.kind]
     jointed = method in IMPLICIT
-    settings = _settings(method, step, task.until)
+    settings = settings_of(method, step, task.until)
     solver = getattr(exudyn.DynamicSolverType, method)
 
     def build(watched: bool) -> tuple[Any, list[int]]:
         mbs = exudyn.SystemContainer().AddSystem()
-        nodes = (_bodies if jointed else _kinematic_tree)(mbs, tree)
+        nodes = (add_links if jointed else _kinematic_tree)(mbs, tree)
         sensors = []
         for node in nodes if watched else ():
             for kind in ("Coordinates", "Coordinates_t"):

@@ -86,6 +86,8 @@ def _costs_less(problem: OdeProblem) -> bool:
         return False
     unknowns = problem.equations.z.numel()
     work = unknowns**2 * (2.0 / 3.0 * unknowns + 2.0 * problem.size)
+    if unknowns >= LARGE:  # Of sparse factors, with three times the entries of the matrix.
+        work = 6.0 * problem.equations.system.nnz_out(0) * problem.size
     functions = (problem.equations.system, problem.equations.partials)
     code = sum(function.n_instructions() for function in functions)
     return FIXED + code + work / FLOPS < written

@@ -132,7 +132,7 @@ class Joint(ABC):
     @cached_property
     def contribution(self) -> Contribution:
         """What it adds to a mechanism."""
-        return Contribution(goals=self.goals)
+        return Contribution(goals=self.goals, joins=(self.first.body.name, self.second.body.name))
 
     @abstractmethod
     def _check(self) -> None:

@@ -15,6 +15,7 @@ from daesolve.goals import AnyGoal, Expression, Goal, Invariant, as_scalar
 from daesolve.mechanics.multibody.bodies import AnyBody, Body, PlanarBody
 from daesolve.mechanics.multibody.painleve import watched_for_jams
 from daesolve.mechanics.multibody.places import Vector, column
+from daesolve.mechanics.multibody.tree import outer_bodies
 from daesolve.symbols import DifferentiableVector, Parameters, SymbolVector, time
 from daesolve.system import MechanicalSystem, Output
 
@@ -69,6 +70,9 @@ class Contribution:
         Forces.
     start
         Start values of its own states.
+    joins
+        The names of the two bodies that its goals hold together, where these hold either of them
+        by itself wherever the other goes, as a joint does.
     """
 
     goals: Sequence[AnyGoal] = ()
@@ -82,6 +86,7 @@ class Contribution:
     quadratures: SymbolVector = _NO_QUADRATURES
     integrands: Mapping[str, Expression] = field(default_factory=dict)
     start: Mapping[str, Expression] = field(default_factory=dict)
+    joins: tuple[str, str] | None = None
 
     @property
     def written(self) -> ca.SX:
@@ -100,7 +105,7 @@ class Part(Protocol):
     `contribution` is made once, since goals make the symbols of their reactions.
     """
 
-    @property
+    @cached_property
     def contribution(self) -> Contribution:
         """What it adds."""
         ...
@@ -291,10 +296,41 @@ class Mechanism:
             potential=self.potential + parts[-1].potential,
             mass_matrix=ca.diagcat(*[body.mass_matrix for body in self.bodies]),
             force=force,
+            after=self._after(own["goals"]),
             **own,
             **further,
         )
         return watched_for_jams(posed)
+
+    def _after(self, goals: Iterable[AnyGoal]) -> dict[str, tuple[str, ...]]:
+        """Return what comes before the reaction of each goal in the elimination.
+
+        A joint of the tree has a grip on the body that it leads to, by itself. Any other goal,
+        which may spoil that grip, waits for all joints between the bodies that it touches and the
+        root of the tree.
+        """
+        named = {body.name: body for body in self.bodies}
+        joints = {
+            place: contribution.joins
+            for place, contribution in enumerate(self.contributions)
+            if contribution.joins is not None
+        }
+        inwards: dict[str, tuple[str, tuple[str, ...]]] = {}
+        found: dict[str, tuple[str, ...]] = {}
+        for place, name in outer_bodies(tuple(named), joints).items():
+            (before,) = {*joints[place]} - {name}
+            own = tuple(goal.name for goal in self.contributions[place].goals)
+            inwards[name] = (before, own)
+            found |= dict.fromkeys(own, _velocities_of(named[name]))
+        for goal in goals:
+            if not isinstance(goal, Goal) or goal.name in found:
+                continue
+            waits: dict[str, None] = {}
+            for name, body in named.items():
+                if ca.depends_on(ca.SX(goal.residual), _symbols_of(body)):
+                    waits |= dict.fromkeys(_path(name, named, inwards))
+            found[goal.name] = tuple(waits)
+        return found
 
     def _check_symbols(self, parts: Sequence[Contribution], further: Mapping[str, Any]) -> None:
         """Refuse parts that act on other bodies: the forces on these would be lost."""
@@ -369,6 +405,27 @@ def _title(part: Part) -> str:
     name = getattr(part, "name", "")
     own = type(part).__str__ is not object.__str__
     return str(part) if own else f"the part {name!r}" if name else f"a {type(part).__name__}"
+
+
+def _velocities_of(body: AnyBody) -> tuple[str, ...]:
+    return (body.velocities if isinstance(body, Body) else body.coordinates.rates).names
+
+
+def _symbols_of(body: AnyBody) -> ca.SX:
+    own = body.velocities if isinstance(body, Body) else body.coordinates.rates
+    return ca.vertcat(body.coordinates.vector, own.vector)
+
+
+def _path(
+    name: str, named: Mapping[str, AnyBody], inwards: Mapping[str, tuple[str, tuple[str, ...]]]
+) -> list[str]:
+    """Return the velocities of a body and those before it, and the joints between, to the root."""
+    found: list[str] = []
+    while name in named:
+        name_before, joint = inwards.get(name, ("", ()))
+        found += [*_velocities_of(named[name]), *joint]
+        name = name_before
+    return found
 
 
 def _contribution_of(further: dict[str, Any]) -> Contribution:

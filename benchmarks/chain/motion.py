@@ -1,0 +1,107 @@
+"""The chain that every package integrates, and how its motion is judged.
+
+N thin rods of 1 m and 1 kg hang from a fixed end, joined by hinges without friction. They lie
+horizontally at first, at rest. The truth is an integration in the rods' angles, with the dense mass
+matrix of Lagrange's equations.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from tests.reference.mechanisms_chain import chain_angles
+
+GRAVITY = 9.81
+INERTIA = 1.0 / 12.0
+
+
+class BrokeDownError(Exception):
+    """The package gave up; says why."""
+
+
+@dataclass(frozen=True)
+class Bodies:
+    """All rods at the end: mass centre x, y and angle from the x-axis, (n, 3), and their rates."""
+
+    places: np.ndarray
+    rates: np.ndarray
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A chain that can be integrated again and again.
+
+    Parameters
+    ----------
+    integrate
+        Goes from the start to the end, and returns whatever it returns.
+    end
+        Reads the rods at the end, and the number of steps.
+    """
+
+    integrate: Callable[[], Any]
+    end: Callable[[Any], tuple[Bodies, int]]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One method of a package at one accuracy; `prepare` takes the rods and the end in s.
+
+    Of several settings of a method the coarsest comes first. A rough one stands for the cost of a
+    step where `per_step` holds.
+    """
+
+    method: str
+    accuracy: str
+    prepare: Callable[[int, float], Ready]
+    per_step: bool = False
+
+
+def jointed(angles: np.ndarray, rates: np.ndarray) -> Bodies:
+    """Return the rods from their angles from the x-axis, (n,): no joint gapes."""
+    arms = 0.5 * np.column_stack([np.cos(angles), np.sin(angles)])
+    speeds = 0.5 * rates[:, None] * np.column_stack([-np.sin(angles), np.cos(angles)])
+    centres, velocities = (
+        2.0 * np.cumsum(part, axis=0) - part for part in (arms, speeds)
+    )  # both halves of all rods before, and one of its own
+    return Bodies(np.column_stack([centres, angles]), np.column_stack([velocities, rates]))
+
+
+@lru_cache
+def _true_centres(rods: int, until: float) -> np.ndarray:
+    hanging = chain_angles(rods, np.array([until]), np.pi / 2)[:, -1]
+    return jointed(hanging - np.pi / 2, np.zeros(rods)).places[:, :2]
+
+
+def judged(bodies: Bodies, until: float) -> dict[str, float]:
+    """Return the largest error of a mass centre and gap of a joint, m, and the energy error.
+
+    The energy is zero at first; its error is relative to the kinetic energy.
+    """
+    places, rates = bodies.places, bodies.rates
+    if not (np.all(np.isfinite(places)) and np.all(np.isfinite(rates))):
+        raise BrokeDownError("the state became infinite")
+    arms = 0.5 * np.column_stack([np.cos(places[:, 2]), np.sin(places[:, 2])])
+    feet, heads = places[:, :2] - arms, places[:, :2] + arms
+    bases = np.vstack([np.zeros((1, 2)), heads[:-1]])
+    kinetic = 0.5 * float(np.sum(rates[:, :2] ** 2) + INERTIA * np.sum(rates[:, 2] ** 2))
+    energy = kinetic + GRAVITY * float(np.sum(places[:, 1]))
+    apart = places[:, :2] - _true_centres(len(places), until)
+    return {
+        "error": float(np.max(np.linalg.norm(apart, axis=1))),
+        "gap": float(np.max(np.linalg.norm(feet - bases, axis=1))),
+        "energy": abs(energy) / kinetic,
+    }
+
+
+def seconds_of(run: Callable[[], Any]) -> tuple[float, Any]:
+    """Return the processor time that a function took, and its result."""
+    begin = time.process_time()
+    result = run()
+    return time.process_time() - begin, result
