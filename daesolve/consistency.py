@@ -271,7 +271,8 @@ def sample_states(
     failures = 0
     for attempt in range(4 * count):
         # Far off, constraints of many bodies are not met.
-        near = np.where(np.arange(size) < split, 0.1 ** (failures // 4), 1.0)
+        closer = 1.0 if around is None else 0.1 ** (failures // 4)
+        near = np.where(np.arange(size) < split, closer, 1.0)
         x: np.ndarray | None = centre + near * spread * generator.normal(size=size)
         if split and len(samples) < at_rest:
             x[split:] = 0.0

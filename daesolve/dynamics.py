@@ -315,8 +315,9 @@ class Dynamics:
 
     @property
     def hidden_events(self) -> frozenset[str]:
-        """The names of events that guides add for themselves, and that are not written down."""
-        return frozenset() if self.guides is None else OF_THEIR_OWN
+        """The names of events that only keep account of the motion, and are not written down."""
+        own = frozenset() if self.guides is None else OF_THEIR_OWN
+        return own | {event.name for event in self.events if not event.told}
 
     @property
     def goal_names(self) -> tuple[str, ...]:

@@ -213,12 +213,15 @@ class Event:
         `FALLING`, `RISING` or `EITHER`.
     then
         `Stop()`, `Record()`, `Reset(...)` or some of them by `|`.
+    told
+        Whether it is written down; one that only keeps account of the motion need not be.
     """
 
     name: str
     guard: Expression | Sequence[Expression]
     direction: Direction = EITHER
     then: Action = field(default_factory=Record)
+    told: bool = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "guard", _column(f"the guard of {self.name!r}", self.guard))

@@ -182,7 +182,7 @@ def settle_function(
         dynamics,
         rows=(*dynamics.rows, *own),
         reactions=ca.vertcat(dynamics.reactions, *symbols),
-        influence=ca.horzcat(dynamics.influence, *[row.jacobian.T for row in own]),
+        influence=ca.horzcat(_smooth(dynamics), *[row.jacobian.T for row in own]),
     )
     try:
         saddle = Saddle(whole, replace(plan, refinements=max(plan.refinements, 1)))
@@ -212,6 +212,18 @@ def settle_function(
         [ca.vertcat(positions, after), impulses, energies],
         (["t", "x", "p", "restitution"], ["state", "impulses", "energies"]),
     )
+
+
+def _smooth(dynamics: Dynamics) -> ca.SX:
+    """Return how impulses act: along the gradients.
+
+    Friction of mu times an impulse would turn slip round.
+    """
+    influence = ca.SX(dynamics.influence)
+    for row in dynamics.rows:
+        if row.reaction is not None:
+            influence[:, row.reaction] = row.jacobian.T
+    return influence
 
 
 def _carnot(

@@ -469,30 +469,30 @@ class _Run:
     ) -> tuple[int, float]:
         """Return which of some guards passed first, and when, by integrating again."""
 
-        def look(moment: float) -> tuple[float, np.ndarray]:
-            reached = self._solve(start, moment, np.empty(0), _ignore)
-            return reached.time, transitions.outside(reached.time, reached.state, start.p)[late]
+        def look(moment: float) -> tuple[State, np.ndarray]:
+            reached = self._solve(low, moment, np.empty(0), _ignore)
+            outside = transitions.outside(reached.time, reached.state, start.p)[late]
+            return State(reached.time, reached.state, start.p), outside
 
         # Guards that are at zero at the start may have been inside since then, or not at all.
         span = end.time - start.time
-        low, high = start.time, end.time
+        low, high = start, end.time
         outside = transitions.outside(end.time, end.state, start.p)[late]
         for part in 0.5 ** np.arange(1, HALVINGS):
-            moment, found = look(start.time + part * span)
+            reached, found = look(start.time + part * span)
             if np.all(found < 0.0):
-                low = moment
+                low = reached
                 break
-            high, outside = moment, found
-        while low > start.time:
-            middle = 0.5 * (low + high)
-            if middle in (low, high):
-                break
-            moment, found = look(middle)
-            if np.all(found < 0.0) and moment == middle:
-                low = middle
+            high, outside = reached.time, found
+        if low is start:
+            return late[int(np.argmax(outside))], start.time
+        while (middle := 0.5 * (low.time + high)) not in (low.time, high):
+            reached, found = look(middle)
+            if np.all(found < 0.0) and reached.time == middle:
+                low = reached
             else:
-                high, outside = moment, found
-        return late[int(np.argmax(outside))], high if low > start.time else start.time
+                high, outside = reached.time, found
+        return late[int(np.argmax(outside))], high
 
     def _watch(self, block: StepBlock) -> bool:
         """Let the monitors see some steps; return whether what follows is not to be trusted."""

@@ -14,6 +14,7 @@ from scipy.integrate import DOP853, Radau
 from daesolve.consistency import Start, time_states
 from daesolve.dynamics import Dynamics
 from daesolve.errors import DegenerateStartError
+from daesolve.events import Event
 from daesolve.formulations import OdeProblem
 from daesolve.friction.guides import QUICK
 from daesolve.passages import WEAK
@@ -102,8 +103,9 @@ def run_probe(
     state = problem.enter(start_time, start.state, values)
     times, states = [start_time], [state]
     between = _Between(problem, values, start_time)
-    # That a body has become quick changes nothing of its motion.
-    resets = np.array([e.then.reset is not None and e.name != QUICK for e in problem.guarded])
+    # That a body has become quick changes nothing of its motion; neither does what a mode that is
+    # put right takes down, as the direction of slip.
+    resets = np.array([_leads_away(event) for event in problem.guarded])
     if not np.all(np.isfinite(rate(start_time, state))):
         raise DegenerateStartError(
             "at the start the rate of the state is not finite; start beside this state"
@@ -147,6 +149,11 @@ def run_probe(
         weakest=_weakest(pivots, problem.singular_goals),
         turning=np.abs(table - table[0]).max(axis=0) / max(abs(moments[-1] - moments[0]), 1e-300),
     )
+
+
+def _leads_away(event: Event) -> bool:
+    """Tell whether no motion lies beyond a reset as it was before it."""
+    return event.then.reset is not None and event.name != QUICK and not event.then.counts_past
 
 
 def _beyond(problem: OdeProblem, resets: np.ndarray, stepper: Stepper, values: np.ndarray) -> bool:

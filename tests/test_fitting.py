@@ -95,7 +95,12 @@ def test_a_guard_of_reactions_is_read_from_the_start():
     sign = (1 - 2 * d.pulls) * -wall.reaction
     event = ds.Event("turns", sign, ds.RISING, ds.Reset({"pulls": 1 - d.pulls}, whenever_past=True))
     held = ds.MechanicalSystem(
-        q, kinetic=ca.sumsqr(q.dot.vector) / 2, goals=[wall], discrete=d, events=[event], force=[2.0, 0.0]
+        q,
+        kinetic=ca.sumsqr(q.dot.vector) / 2,
+        goals=[wall],
+        discrete=d,
+        events=[event],
+        force=[2.0, 0.0],
     )
     run = ds.solve(held, until=1.0)
     assert run.description["parameters"]["pulls"] == 1.0

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.integrate import solve_ivp
@@ -47,9 +48,9 @@ def regularised_block(
     def kink(t: float, y: np.ndarray) -> float:
         return abs(y[1]) - delta
 
-    kink.terminal = True
+    kink.terminal = True  # pyright: ignore[reportFunctionMemberAccess]
     while time < until:
-        kink.direction = -1 if saturated else 1
+        kink.direction = -1 if saturated else 1  # pyright: ignore[reportFunctionMemberAccess]
         found = solve_ivp(
             beyond if saturated else within,
             (time, until),
@@ -65,6 +66,39 @@ def regularised_block(
             times.append(time)
             saturated = not saturated
     return times, here
+
+
+@dataclass(frozen=True)
+class CrankAndSlider:
+    """A crank, a rod and a slider on a line through the axle of the crank, of 1 kg each.
+
+    Crank and rod have their mass centres in the middle.
+
+    Parameters
+    ----------
+    radius, length
+        Of the crank and of the rod, m.
+    inertias
+        Of the crank and of the rod about their mass centres, kg m^2.
+    """
+
+    radius: float
+    length: float
+    inertias: tuple[float, float]
+
+    def reach(self, angle: float) -> float:
+        """Return the place of the slider at an angle of the crank, m."""
+        across = self.radius * math.sin(angle)
+        return self.radius * math.cos(angle) + math.sqrt(self.length**2 - across**2)
+
+    def energy(self, angle: float, rate: float) -> float:
+        """Return the kinetic energy, J, from the velocities of the two ends of the rod."""
+        ahead, across = self.radius * math.cos(angle), self.radius * math.sin(angle)
+        turn = -ahead * rate / (self.reach(angle) - ahead)
+        slide = (turn - rate) * across
+        middle = (slide - across * rate) / 2, ahead * rate / 2
+        squares = (self.radius * rate / 2) ** 2 + middle[0] ** 2 + middle[1] ** 2 + slide**2
+        return (squares + self.inertias[0] * rate**2 + self.inertias[1] * turn**2) / 2
 
 
 def belt_period(stiffness: float, static: float, kinetic: float, speed: float) -> float:

@@ -24,7 +24,7 @@ from daesolve.errors import OutOfRangeError, PosingError, is_number
 from daesolve.events import FALLING, RISING, Event, Reset
 from daesolve.goals import Expression, Goal, Nonholonomic, as_scalar, is_word
 from daesolve.mechanics.multibody.loads import check_size
-from daesolve.symbols import Interval, Parameters
+from daesolve.symbols import Interval, Parameters, time
 
 SET_OUT = 10.0
 """Times `Coulomb.still`, the slip in the plane at which its direction is first taken down."""
@@ -35,6 +35,11 @@ LOST = 1e-9
 divided by it, and not by zero."""
 LEAST = 1e-150
 """m/s, in place of a slip that is divided by and may be none; its square is a number still."""
+DRIVEN = 1e-12
+"""Of the friction of slip, how far beyond it sticking bears at least: what begins to slip is then
+driven, and not by rounding alone."""
+LONG_AGO = -1e30
+"""s, before any start."""
 SWITCHED, SENSES = Interval(0.0, 1.0), Interval(-1.0, 1.0)
 _NO_DISCRETE = Parameters({}, {}, {}, "discrete value")
 
@@ -208,8 +213,11 @@ class Coulomb:
     slip turns round, or goes on.
 
     With one component, `sense_<contact>` is the sign of the slip, 0.0 as long as it is unknown; the
-    event `<contact>_sense` sets it at the start and after a blow. With two components the slip
-    ends where |u| falls to `still`; the rest of it is taken by the feedback of the goals. It begins
+    event `<contact>_sense` sets it at the start and after a blow. `ended_<contact>` is the time at
+    which the slip ended last: what begins to slip at that very instant has turned round, whatever
+    the reaction says. (At the dead centre of a crank no reaction holds the slider, and its sign is
+    that of rounding.) With two components the slip
+    ends where |u| falls to `still`; the rest of it is taken at once, by a blow. It begins
     in the direction of the forces: below `still` / 1000 the direction of slip fades, so that there
     is one at rest. `heading_<contact>_1` and `_2` are the direction that is taken down at
     `<contact>_turns`, when it has set out and each time it has turned by a right angle: a slip that
@@ -220,7 +228,7 @@ class Coulomb:
     coefficient
         mu, of slip: a number or an expression of parameters, time and positions.
     static
-        mu_s, of sticking, not below mu; mu where None.
+        mu_s, of sticking, not below mu; mu where None, and where an expression is smaller.
     still
         m/s (or rad/s): the slip that counts as none at the start and after a blow, and with two
         components where it ends.
@@ -271,7 +279,8 @@ class Coulomb:
             for k, part in enumerate(ca.vertsplit(slip), 1)
         )
         bears = normal if size is None else as_scalar(f"the normal reaction of {contact!r}", size)
-        limit = (self.coefficient if self.static is None else self.static) * bears
+        least = ca.SX((1 + DRIVEN) * self.coefficient)
+        limit = (least if self.static is None else ca.fmax(self.static, least)) * bears
         along = self._on_a_line if len(goals) == 1 else self._in_a_plane
         return along(contact, goals, (slip, self.coefficient * normal, limit), ca.SX(touching))
 
@@ -284,26 +293,31 @@ class Coulomb:
     ) -> Friction:
         slip, rubbing, limit = pressed
         stick, sense = f"sticks_{contact}", f"sense_{contact}"
-        values = _discrete({stick: (0.0, SWITCHED), sense: (0.0, SENSES)})
+        ended = f"ended_{contact}"
+        values = _discrete(
+            {stick: (0.0, SWITCHED), sense: (0.0, SENSES), ended: (LONG_AGO, Interval())}
+        )
         sticks, sign = values[stick], values[sense]
         reaction = goals[0].reaction
 
         def begins(fired: ca.SX) -> dict[str, ca.SX]:
-            turned = fired[1] - fired[0]
-            return {stick: ca.SX(0), sense: turned + (1 - fired[0] - fired[1]) * sign}
+            driven = fired[1] - fired[0]
+            along = ca.if_else(driven == 0, sign, driven)
+            return {stick: ca.SX(0), sense: ca.if_else(time <= values[ended], -sign, along)}
 
         found = {
             stick: touching * (ca.fabs(slip) <= self.still),
             sense: ca.if_else(slip < -self.still, -1, 1),
         }
         events = (
-            _ends(contact, sign * slip, (1 - sticks) * touching, {stick: 1.0}),
+            _ends(contact, sign * slip, (1 - sticks) * touching, Reset({stick: 1.0, ended: time})),
             _begins(contact, (sticks, touching), [reaction - limit, -reaction - limit], begins),
             Event(
                 f"{contact}_sense",
                 [1 - 2 * sign**2, (1 - sticks) * (-sign * slip - self.still) - sticks],
                 RISING,
                 Reset(found, whenever_past=True),
+                told=False,
             ),
         )
         return Friction(slip, -(1 - sticks) * sign * rubbing, goals, values, events)
@@ -333,15 +347,23 @@ class Coulomb:
             -counts * ca.dot(known, slip) - (1 - counts),
         ]
         found = {begun: 1.0, stick: still, **_directed(heading, slip, 1 - still)}
+        names = [goal.name for goal in goals]
+        caught = Reset({stick: 1.0, **no_heading}, impose=names)
         events = (
-            _ends(contact, _beyond(squared, self.still), counts, {stick: 1.0, **no_heading}),
+            _ends(contact, _beyond(squared, self.still), counts, caught),
             _begins(
                 contact,
                 (sticks, touching),
                 [ca.sumsqr(reaction) - limit**2],
                 lambda _: {stick: ca.SX(0), **no_heading},
             ),
-            Event(f"{contact}_turns", taken_down, RISING, Reset(found, whenever_past=True)),
+            Event(
+                f"{contact}_turns",
+                taken_down,
+                RISING,
+                Reset(found, whenever_past=True),
+                told=False,
+            ),
         )
         fading = ca.sqrt(squared + (SMALLER * self.still) ** 2)
         return Friction(slip, -(1 - sticks) * rubbing * slip / fading, goals, values, events)
@@ -362,9 +384,9 @@ def _directed(heading: Sequence[str], slip: ca.SX, counts: Expression = 1.0) -> 
     return {name: counts * slip[k] / size for k, name in enumerate(heading)}
 
 
-def _ends(contact: str, ahead: ca.SX, counts: ca.SX, changes: Mapping[str, Expression]) -> Event:
+def _ends(contact: str, ahead: ca.SX, counts: ca.SX, then: Reset) -> Event:
     """Return the event at which a slip ends; what does not count is one, far from zero."""
-    return Event(f"{contact}_sticks", counts * ahead + 1 - counts, FALLING, Reset(changes))
+    return Event(f"{contact}_sticks", counts * ahead + 1 - counts, FALLING, then)
 
 
 def _begins(

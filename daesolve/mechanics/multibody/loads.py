@@ -49,7 +49,8 @@ class Line(ABC):
     Its tension is k (d - l) + c d', d the distance. Outputs are `<name>_length` (m) and
     `<name>_tension` (N, negative where it pushes). A spring that is pressed together to a
     thousandth of its natural length has no direction to push in: there the event `<name>_met` ends
-    the run, and no run starts. One whose natural length is the number zero goes on.
+    the run, and no run starts. One whose natural length is the number zero goes on. A damper
+    without a spring needs ends that are apart at the start.
 
     Parameters
     ----------
@@ -98,9 +99,10 @@ class Line(ABC):
         unstretched = length.is_zero()
         potential = stiffness * (squared if unstretched else stretch**2) / 2
         events = []
-        if not unstretched:
+        if not (unstretched and damping.is_zero()):
             why = f"the ends of {self.name!r} meet, so that its force has no direction"
-            near, stop = squared / length**2 - MET**2, Stop(why, whenever_past=True)
+            near = squared - LEAST if unstretched else squared / length**2 - MET**2
+            stop = Stop(why, whenever_past=True)
             events.append(Event(f"{self.name}_met", near, FALLING, stop))
         actions = [] if damping.is_zero() else [Action(speed, -damping * speed)]
         return Contribution(potential=potential, actions=actions, events=events, outputs=outputs)

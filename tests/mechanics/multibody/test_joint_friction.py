@@ -16,6 +16,7 @@ from daesolve.mechanics.multibody.loads import PointForce, Torque
 from daesolve.mechanics.multibody.mechanism import Mechanism
 from daesolve.mechanics.multibody.painleve import friction_margin
 from daesolve.mechanics.multibody.places import GROUND
+from tests.reference.rubbing import CrankAndSlider
 
 MASS, INERTIA = 2.0, 0.5
 
@@ -86,7 +87,7 @@ def drawer(lever, law):
     return body, [rail, drawn, JointFriction("rub", rail, law, bush=0.4)]
 
 
-@pytest.mark.parametrize("lever", [0.3, -0.3])
+@pytest.mark.parametrize("lever", [0.3, pytest.param(-0.3, marks=pytest.mark.slow)])
 def test_a_drawer_that_is_drawn_beside_its_middle_rubs_at_both_ends(lever):
     run = moved(*drawer(lever, Coulomb(0.5)), until=1.0)
     # Forces of 10 * 0.3 / 0.4 N at both ends.
@@ -119,7 +120,9 @@ def test_a_bush_beside_the_mass_centre_jams_at_the_friction_of_the_closed_form()
     assert sorted(margins) == pytest.approx([amplified, math.inf], rel=1e-12)
 
 
-@pytest.mark.parametrize(("coefficient", "locks"), [(0.65, False), (0.68, True)])
+@pytest.mark.parametrize(
+    ("coefficient", "locks"), [pytest.param(0.65, False, marks=pytest.mark.slow), (0.68, True)]
+)
 def test_a_block_that_stops_locks_where_its_bush_bears_more_than_pushes_it(coefficient, locks):
     # 5 N at the mass centre ask for 5 N at the bush, which bears 2 * mu * 5 * 0.3 / 0.4 N.
     body = PlanarBody("block", MASS, INERTIA, position=(0.0, 0.3), velocity=(1.0, 0.0))
@@ -129,6 +132,38 @@ def test_a_block_that_stops_locks_where_its_bush_bears_more_than_pushes_it(coeff
     # While it slides nothing presses, so that nothing rubs: 2.5 m/s^2.
     assert run.events[0].time == pytest.approx(0.4, abs=1e-13)
     assert run["block_x_dot"][-1] == pytest.approx(0.0 if locks else -1.5, abs=1e-13)
+
+
+def test_a_crank_takes_its_slider_over_the_dead_centres_against_dry_friction():
+    rubs, begins, rate = 0.5, 0.5, 20.0
+    linkage = CrankAndSlider(radius=0.2, length=0.6, inertias=(0.01, 0.05))
+    radius, length, reach = linkage.radius, linkage.length, linkage.reach
+    pin = radius * math.cos(begins), radius * math.sin(begins)
+    end, tilt = reach(begins), -math.asin(pin[1] / length)
+    crank = PlanarBody("crank", 1.0, 0.01, position=(pin[0] / 2, pin[1] / 2), angle=begins)
+    rod = PlanarBody("rod", 1.0, 0.05, position=((pin[0] + end) / 2, pin[1] / 2), angle=tilt)
+    slider = PlanarBody("slider", 1.0, 1.0, position=(end, 0.0))
+    slide = Prismatic("slide", GROUND.frame((0, 0)), slider.frame((0, 0)))
+    parts = [
+        Revolute("axle", GROUND.frame((0, 0)), crank.frame((-radius / 2, 0))),
+        Revolute("pin", crank.frame((radius / 2, 0)), rod.frame((-length / 2, 0))),
+        Revolute("bolt", rod.frame((length / 2, 0)), slider.frame((0, 0))),
+        slide,
+        JointFriction("rub", slide, Coulomb(0.1), preload=rubs / 0.1),
+    ]
+    mechanism = Mechanism([crank, rod, slider], parts)
+    kept = {"crank_angle": begins, "crank_angle_dot": rate}
+    run = ds.solve(mechanism.system(), until=0.5, initial=kept, guess=mechanism.start)
+    angle, end = run.end_state["crank_angle"], run.end_state["crank_angle_dot"]
+    centres = int(angle // math.pi)
+    assert centres > 2
+    # Each dead centre turns the slip round.
+    assert [event.name for event in run.events] == ["rub_sticks", "rub_slips"] * centres
+    # What is lost is the friction times the way of the slider.
+    last = reach(centres * math.pi)
+    way = reach(begins) - reach(math.pi) + 2 * radius * (centres - 1) + abs(reach(angle) - last)
+    expected = linkage.energy(begins, rate) - rubs * way
+    assert linkage.energy(angle, end) == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize(

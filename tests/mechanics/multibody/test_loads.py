@@ -80,7 +80,7 @@ def test_a_run_ends_where_the_ends_of_a_spring_meet():
     assert "the ends of 'spring' meet" in run.message
 
 
-@pytest.mark.parametrize("place", ["plane", "space"])
+@pytest.mark.parametrize("place", ["plane", pytest.param("space", marks=pytest.mark.slow)])
 def test_a_torsion_spring_and_damper_swing_a_hinged_body(place):
     if place == "plane":
         body = free(angle=0.8)
@@ -104,6 +104,7 @@ def test_a_torsion_spring_and_damper_swing_a_hinged_body(place):
     assert run["coil_torque"] == pytest.approx(-8.0 * swing, abs=1e-8)
 
 
+@pytest.mark.slow
 def test_a_torsion_spring_in_space_ends_the_run_where_it_is_wound_by_half_a_turn():
     body = Body("body", MASS, (1, 1, INERTIA), angular_velocity=(0, 0, 4.0))
     hinge = Revolute("hinge", GROUND.frame(), body.frame())
@@ -117,6 +118,28 @@ def test_a_start_where_the_ends_of_a_spring_meet_is_refused():
     body = free()
     with pytest.raises(DegenerateStartError, match="at the start the ends of 'spring' meet"):
         moved([Spring("spring", GROUND.point(0, 0), body.centre, 1.0, 1.0)], [body])
+
+
+@pytest.mark.parametrize("stiffness", [0.0, 8.0])
+def test_a_damper_goes_through_its_own_end_but_does_not_start_there(stiffness):
+    """Its line turns round there, and its force is continuous."""
+    damping, start, speed = 1.0, 0.3, -2.0
+    ends = GROUND.point(0, 0), free(position=(start, 0.0), velocity=(speed, 0.0))
+    body = ends[1]
+    run = moved([SpringDamper("s", ends[0], body.centre, stiffness, damping, 0.0)], [body])
+    rate = damping / (2 * MASS)
+    if stiffness:
+        frequency = math.sqrt(stiffness / MASS - rate**2)
+        phase = frequency * run.times
+        share = (speed + rate * start) / frequency
+        expected = np.exp(-rate * run.times) * (start * np.cos(phase) + share * np.sin(phase))
+    else:
+        expected = start + speed / (2 * rate) * (1 - np.exp(-2 * rate * run.times))
+    assert run["body_x"] == pytest.approx(expected, abs=1e-12)
+    assert run.events == ()
+    there = free(velocity=(speed, 0.0))
+    with pytest.raises(DegenerateStartError, match="its force has no direction"):
+        moved([SpringDamper("s", ends[0], there.centre, stiffness, damping, 0.0)], [there])
 
 
 def test_a_force_and_a_torque_accelerate_a_body_by_newton_and_euler():

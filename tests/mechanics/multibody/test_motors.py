@@ -55,6 +55,7 @@ def test_the_reaction_of_a_prescribed_turn_is_the_torque(way):
     assert run["motor_work"] == pytest.approx(work, rel=1e-11, abs=1e-11)
 
 
+@pytest.mark.slow
 def test_a_prescribed_angle_in_space_goes_round():
     body = Body("rotor", MASS, (1.0, 1.0, INERTIA))
     axle = Revolute("axle", GROUND.frame(), body.frame())

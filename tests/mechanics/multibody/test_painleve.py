@@ -49,6 +49,41 @@ ROD = rod()
 WATCHED = watched_for_jams(ROD)
 
 
+def ladder():
+    """A homogeneous rod of 2 m between a wall and the ground, both of which rub."""
+    q = ds.coordinates(x="m", y="m", angle="rad")
+    p = ds.parameters(mu=(0.3, ""))
+    wall, floor = (
+        ds.Holonomic("wall", q.x - ca.cos(q.angle)),
+        ds.Holonomic("floor", q.y - ca.sin(q.angle)),
+    )
+    slips = (
+        q.dot.y + ca.cos(q.angle) * q.dot.angle,
+        q.dot.x - ca.sin(q.angle) * q.dot.angle,
+    )
+    law = RegularisedCoulomb(p.mu, 1e-6)
+    rubs = [
+        law.act(goal.name, slip, goal.reaction)
+        for goal, slip in zip((wall, floor), slips, strict=True)
+    ]
+    forces = [
+        ca.jtimes(slip, q.dot.vector, rub.force, True)
+        for slip, rub in zip(slips, rubs, strict=True)
+    ]
+    return ds.MechanicalSystem(
+        q,
+        p,
+        kinetic=(q.dot.x**2 + q.dot.y**2 + q.dot.angle**2 / 3) / 2,
+        goals=[wall, floor],
+        force=forces[0] + forces[1],
+        discrete=rubs[0].discrete.joined(rubs[1].discrete),
+        events=[*rubs[0].events, *rubs[1].events],
+    )
+
+
+LADDER = ladder()
+
+
 def standing(angle, speed=SLIPS_BACK):
     return {"angle": angle, "y": math.sin(angle), "x_dot": speed}
 
@@ -75,6 +110,23 @@ def test_no_homogeneous_rod_jams_below_four_thirds():
         friction_margin(ROD, standing(worst + d), parameters={"mu": 1.0}) for d in (-0.1, 0.1)
     ]
     assert min(beside) > least
+
+
+@settings(derandomize=True, max_examples=5, deadline=None)
+@given(angle=st.floats(0.1, 1.4), rate=st.floats(0.1, 2.0), mu=st.floats(0.1, 1.0))
+def test_the_margin_of_a_ladder_is_that_of_its_determinant_of_two_reactions(angle, rate, mu):
+    state = {"x": math.cos(angle), "y": math.sin(angle), "angle": angle, "angle_dot": -rate}
+    state |= {"x_dot": math.sin(angle) * rate, "y_dot": -math.cos(angle) * rate}
+    margin = friction_margin(LADDER, state, parameters={"mu": mu})
+    # det(J M^-1 (J^T + kappa F)) for the wall and the floor, while the ladder slides down.
+    sine, cosine = math.sin(angle), math.cos(angle)
+    rows, inverse = np.array([[1, 0, sine], [0, 1, -cosine]]), np.diag([1.0, 1.0, 3.0])
+    rubbing = mu * np.array([[0, 1, cosine], [-1, 0, sine]]).T
+    ideal, caused = rows @ inverse @ rows.T, rows @ inverse @ rubbing
+    mixed = np.linalg.det(ideal + caused) - np.linalg.det(ideal) - np.linalg.det(caused)
+    roots = np.roots([np.linalg.det(caused), mixed, np.linalg.det(ideal)])
+    least = min(roots.real[(np.abs(roots.imag) < 1e-12) & (roots.real > 0)], default=math.inf)
+    assert margin == pytest.approx(least, rel=1e-11)
 
 
 def test_the_watched_ratio_is_the_determinant_that_the_closed_form_has():

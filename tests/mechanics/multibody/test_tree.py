@@ -51,7 +51,9 @@ def _star(arms: int, closed: bool = False) -> ds.Mechanism:
         )
         bodies.append(arm)
     if closed:
-        parts.append(ds.Distance("rope", bodies[1].point(0, 0, 0.1), bodies[2].point(0, 0, 0.1), 1.5))
+        parts.append(
+            ds.Distance("rope", bodies[1].point(0, 0, 0.1), bodies[2].point(0, 0, 0.1), 1.5)
+        )
     return ds.Mechanism(bodies, parts, gravity=(0, 0, -9.81))
 
 
