@@ -262,6 +262,7 @@ def handover() -> ds.MechanicalSystem:
     ],
     ids=lambda option: getattr(option, "name", None),
 )
+@pytest.mark.slow
 def test_masses_that_are_latched_together_follow_their_differences(formulation, solver, within):
     system = handover()
     start = {"first": 0.2, "second": 1.0, "load": 0.2, "first_dot": 4.0, "second_dot": 0.0}

@@ -69,6 +69,7 @@ ROTOR = rotor()
 
 @settings(max_examples=50, deadline=None)
 @given(st.floats(-1e6, 1e6))
+@pytest.mark.slow
 def test_whole_turns_are_taken_out_exactly(theta):
     """The cosine of what is left equals that of the whole angle, as mpmath knows it."""
     run = ds.solve(ROTOR, 1.0, {"theta": theta, "theta_dot": 0.0}, at=[0.0])

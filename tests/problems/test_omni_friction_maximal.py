@@ -150,6 +150,7 @@ def test_the_states_of_the_reduced_model_are_outputs() -> None:
         assert abs(difference) < 1e-12, name
 
 
+@pytest.mark.slow
 def test_the_load_of_four_wheels_is_not_determined() -> None:
     rng = np.random.default_rng(4)
     dynamics = vehicle(4).dynamics

@@ -91,6 +91,7 @@ def test_rollers_are_seen_on_the_upper_side_alone(twist):
         assert 3 * 2 <= sum(body.shown for body in bodies) <= 3 * 3
 
 
+@pytest.mark.slow
 def test_the_drawing_is_kept_as_plain_numbers(twist):
     assert from_json(json.loads(json.dumps(twist["drawing"], allow_nan=False)))
     assert scene(twist) is not None
@@ -141,6 +142,7 @@ def test_each_case_has_its_figure(case):
     figure.draw_without_rendering()
 
 
+@pytest.mark.slow
 def test_a_run_without_an_impact_has_its_figure_too():
     run = told("twist", "thesis", 0.1)
     assert run["event_count"] == 0

@@ -38,6 +38,7 @@ def whole(request):
     return request.param, problem.case(request.param).solve()
 
 
+@pytest.mark.slow
 def test_residuals_stay_at_rounding_level(whole):
     """The contact is measured by the radius; a coordinate is no better known than to rounding."""
     _, run = whole
@@ -144,6 +145,7 @@ def test_in_the_bowl_routh_s_integrals_are_kept(bowl):
         assert series == pytest.approx(series[0], rel=1e-13)
 
 
+@pytest.mark.slow
 def test_the_reduced_equations_keep_routh_s_integrals_and_the_energy(reduced):
     """The references agree with each other: two derivations, one in polar coordinates."""
     for series in truth.routh_integrals(reduced):
@@ -155,6 +157,7 @@ def test_the_reduced_equations_keep_routh_s_integrals_and_the_energy(reduced):
     assert energy == pytest.approx(energy[0], rel=2e-14)
 
 
+@pytest.mark.slow
 def test_through_the_bottom_of_the_bowl():
     """There the azimuth of polar coordinates jumps; the contact point does not mind."""
     begin = {"contact_x": 0.5, "speed_x": 0.0, "speed_y": 0.0, "spin": 0.0}
