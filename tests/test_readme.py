@@ -5,8 +5,12 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+LONG = {"coming-to-rest", "friction-laws", "mechanisms", "omni-friction", "rolling-wheel", "sweeps"}
+"""Pages whose blocks take long together."""
 BLOCKS = [
-    pytest.param(block, id=f"{page.name}-{number}")
+    pytest.param(
+        block, id=f"{page.name}-{number}", marks=pytest.mark.slow if page.stem in LONG else ()
+    )
     for page in PAGES
     for number, block in enumerate(
         re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
