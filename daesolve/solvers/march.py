@@ -95,7 +95,9 @@ class Method:
         times, weights = t + h * tableau.nodes, (tableau.eigenvalues / h)[:, None]
         z, w = guess, tableau.into @ guess
         moves, before = np.empty_like(w), 0.0
-        expected, theta = max(contraction, 1e-16) ** 0.8, 0.0
+        # What is known grows old: as long as one iteration is enough, nothing new is learnt.
+        known = max(contraction, 1e-16) ** 0.8
+        expected, theta = known, 0.0
         for number in range(1, most + 1):
             f = self._stages(times, (x + z).ravel()).reshape(z.shape)
             defect = tableau.into @ f - weights * w
@@ -116,7 +118,7 @@ class Method:
             w = w + moves
             z = np.real(tableau.out_of @ w)
             if move == 0.0 or expected * move < self.converged:
-                return Iteration(True, number, z, theta if number > 1 else contraction)
+                return Iteration(True, number, z, theta if number > 1 else known)
             before = move
         return Iteration(False, most, z, theta)
 
