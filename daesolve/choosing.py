@@ -4,14 +4,14 @@ Taylor's method is chosen where nothing is stiff, and `radau` with the exact Jac
 equations (see `stiffness`): BDF is unstable for oscillations from order 3 on, begins at order 1
 again after each event, and finds events by polynomials. Measured with the reduced omni vehicle with
 dry friction in straight motion for 1 s, 30 to 80 events, by the share of mass of the rollers
-(processor time on a loaded machine, preparation of about 0.2 s included):
+(processor time on a loaded machine, with that of preparation):
 
     share  rate     rtol    solver              steps    s      x (1 s)
-    1e-1   9.8e5    1e-6    radau, 5 stages       594    0.7    0.94407475
-    1e-1   9.8e5    1e-10   radau, 5 stages      1887    1.5    0.944074760145
-    1e-3   9.8e7    1e-6    radau, 5 stages       934    1.2    0.98808088
+    1e-1   9.8e5    1e-6    radau, 3 stages      1011    0.8    0.94407475
+    1e-1   9.8e5    1e-10   radau, 5 stages      2233    2.5    0.94407476014
+    1e-3   9.8e7    1e-6    radau, 3 stages      1572    1.3    0.98808087
     1e-3   9.8e7    1e-6    sundae-cvode, bdf    9011    14     0.98800809
-    1e-6   9.8e10   1e-6    radau, 5 stages      1311    2.2    0.99881390
+    1e-6   9.8e10   1e-6    radau, 3 stages      2235    2.1    0.99881389
 
 An explicit method would take 1.5e5 steps in the first row, and 1.5e10 in the last.
 """

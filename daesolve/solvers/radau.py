@@ -73,8 +73,9 @@ class RadauIIA(Solver):
         return None
 
     def tolerances(self) -> dict[str, float]:
-        """Return rtol and atol."""
-        return {"rtol": self.rtol, "atol": self.atol}
+        """Return rtol and atol, and the stages where they were chosen."""
+        stages = {} if self.stages is None else {"stages": self.stages}
+        return {"rtol": self.rtol, "atol": self.atol, **stages}
 
     def tightened(self) -> Solver:
         """Return the method with a tenth of the tolerances."""
