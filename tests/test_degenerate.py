@@ -77,8 +77,8 @@ def test_a_collapse_ends_the_run_with_every_solver(solver):
     ids=lambda solver: solver.name,
 )
 def test_a_collapse_ends_the_run_in_other_formulations(formulation, solver):
-    # Radau takes 4900 without stopping, and a projection costs more
-    judged(collapse(formulation, solver), most=6000)
+    # A projection costs more; with five stages the last step before the end may be 1e-2 s long.
+    judged(collapse(formulation, solver), most=6000, near=1e-2)
 
 
 @pytest.mark.parametrize(
