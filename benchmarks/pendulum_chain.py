@@ -8,7 +8,7 @@ setting whose error is no larger. Packages that are not installed are told and l
 `pip install -e ".[benchmarks]"`.
 
     python -m benchmarks.pendulum_chain [--rods N]... [--package NAME]... [--until SECONDS]
-        [--patience SECONDS] [--update docs/benchmarks-chain.md]
+        [--patience SECONDS] [--update docs/benchmarks/chains.md]
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LONG = {"coming-to-rest", "friction-laws", "mechanisms", "omni-friction", "rolling-wheel", "sweeps"}
 """Pages whose blocks take long together."""
 BLOCKS = [

@@ -7,7 +7,7 @@ Packages that are not installed are told and left out: `pip install -e ".[benchm
 
     python -m benchmarks.peers [--quick] [--task NAME]... [--peer NAME]... [--repeats N]
         [--rounds N] [--patience SECONDS] [--read FILE] [--json FILE] [--markdown FILE]
-        [--update docs/benchmarks.md]
+        [--update docs/benchmarks/index.md]
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ for which friction changes no determinant's sign, so that each load has one answ
 Milliseconds are those of the processor (one thread works at a time), medians over the members.
 
     python -m benchmarks.variants [--pairs M]... [--members N] [--method NAME]... [--json FILE]
-        [--read FILE] [--update docs/variants-algorithms.md]
+        [--read FILE] [--update docs/theory/variants-algorithms.md]
 """
 
 from __future__ import annotations

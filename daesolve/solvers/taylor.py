@@ -36,7 +36,7 @@ QUICK_BELOW = 5_000
 UNROLLED_TO = 1_200
 """Instructions above which unrolled code is no faster than compact code."""
 OPTIMISED_FROM = {"compact": 10_000, "unrolled": 400_000}
-"""Expected steps from which LLVM's optimisation pays for itself (see docs/solvers.md)."""
+"""Expected steps from which LLVM's optimisation pays (docs/how-to/choose-a-solver.md)."""
 OPTIMISED_TO = {"compact": 1_000_000, "unrolled": 600}
 """Instructions above which it takes minutes."""
 
