@@ -83,7 +83,7 @@ def run_batch(
     _check(case, members, solver, lanes, options)
     batch = Batch(lanes or hy.recommended_simd_size())
     together = BatchedTaylor(solver.tolerance, solver.code, solver.optimisation, batch=batch)
-    initial = options.pop("initial", None) or {}
+    initial: Mapping[str, float] = options.pop("initial", None) or {}
 
     def run(number: int) -> Trajectory:
         member = case.starting(initial)._with(members[number])

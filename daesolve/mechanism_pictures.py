@@ -49,7 +49,7 @@ def drawing_of(
     def rule(document: Mapping[str, Any]) -> Drawing:
         parameters = [document["parameters"][name] for name in mechanism.parameters.names]
         rows = np.array([document["states"][name] for name in states], dtype=float)
-        table = [np.array(seen(row, parameters)) for row in rows.T]
+        table = [np.array(seen(row, parameters), dtype=float) for row in rows.T]
         series = {
             f"{_title(number)}_{letter}": [found[side, number] for found in table]
             for number in range(positions.shape[1])

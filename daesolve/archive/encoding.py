@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from daesolve.archive.failures import ArchiveError
+from daesolve.kinds import is_array, is_list, is_mapping, is_sequence, native
 
 # JSON has no word for these, so they are written as strings.
 SPECIAL = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
@@ -43,21 +44,18 @@ def encode(value: object) -> Any:
         return value
     if isinstance(value, str):
         return "\\" + value if value.lstrip("\\") in SPECIAL else str(value)
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, int):
-        return int(value)
-    if isinstance(value, float):
-        return float(value) if math.isfinite(value) else str(float(value))
-    if isinstance(value, np.ndarray):
+    if is_array(value):
         plain = value.dtype.char in "?bhilqBHILQefd" and bool(np.isfinite(value).all())
         return value.tolist() if plain else encode(value.tolist())
-    if isinstance(value, Mapping):
+    if is_mapping(value):
         return {_key(name): encode(entry) for name, entry in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray, memoryview)):
+    if is_sequence(value):
         return [encode(entry) for entry in value]
+    number = native(value)
+    if isinstance(number, int):
+        return number if isinstance(number, bool) else int(number)
+    if isinstance(number, float):
+        return float(number) if math.isfinite(number) else str(float(number))
     raise ArchiveError(
         f"{type(value).__name__} cannot be stored: a run's files hold numbers, strings, truth "
         "values, None, and arrays, sequences and mappings of such"
@@ -77,9 +75,9 @@ def decode(value: Any) -> Any:
             return SPECIAL[value]
         escaped = value.startswith("\\") and value.lstrip("\\") in SPECIAL
         return value[1:] if escaped else value
-    if isinstance(value, list):
+    if is_list(value):
         return [decode(entry) for entry in value]
-    if isinstance(value, dict):
+    if is_mapping(value):
         return {name: decode(entry) for name, entry in value.items()}
     return value
 
@@ -103,9 +101,9 @@ def from_json(content: bytes) -> dict[str, Any]:
         value = decode(json.loads(content))
     except RecursionError:
         raise ValueError("nested too deeply") from None
-    if not isinstance(value, dict):
+    if not is_mapping(value):
         raise ValueError("not a mapping")
-    return value
+    return dict(value)
 
 
 def _key(name: object) -> str:

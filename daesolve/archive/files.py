@@ -24,7 +24,7 @@ def located(directory: object) -> Path:
         It is no path.
     """
     if isinstance(directory, str | os.PathLike):
-        name = os.fspath(directory)
+        name: str | bytes = os.fspath(directory)
         if isinstance(name, str) and name and "\0" not in name:
             return Path(name).absolute()
     raise ArchiveError(f"a run's directory is {directory!r}, but must be a path like 'runs/disc'")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -23,10 +23,12 @@ def samples_table(samples: Mapping[str, np.ndarray]) -> pa.Table:
     """Return samples as a table of doubles: name -> (k,)."""
     import pyarrow as pa
 
-    def column(values: np.ndarray) -> pa.Array:
+    def column(values: np.ndarray) -> pa.Array[Any]:
         # pa.array would import pandas, where it is installed, to look whether they are its.
         plain = np.ascontiguousarray(values, dtype=np.float64)
-        return pa.Array.from_buffers(pa.float64(), len(plain), [None, pa.py_buffer(plain)])
+        return pa.Array.from_buffers(
+            pa.float64(), len(plain), [None, pa.py_buffer(cast(Any, plain))]
+        )
 
     return pa.table({name: column(values) for name, values in samples.items()})
 
@@ -48,10 +50,12 @@ def to_parquet(table: pa.Table) -> bytes:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    doubles = [field.name for field in table.schema if pa.types.is_float64(field.type)]
+    names: list[str] = table.column_names
+    schema: Any = table.schema
+    doubles = [name for name in names if pa.types.is_float64(schema.field(name).type)]
     # pyarrow's own types tell of truth values alone where it takes lists of names too.
     options: dict[str, Any] = {
-        "use_dictionary": [name for name in table.column_names if name not in doubles],
+        "use_dictionary": [name for name in names if name not in doubles],
         "use_byte_stream_split": doubles,
     }
     sink = pa.BufferOutputStream()

@@ -300,7 +300,9 @@ def refuse_full(directory: Path) -> None:
     try:
         if directory.exists() and not directory.is_dir():
             raise OutputExistsError(f"{str(directory)!r} is a file: name a directory for the run")
-        present = {path.name for path in directory.iterdir()} if directory.exists() else set()
+        present: set[str] = set()
+        if directory.exists():
+            present = {path.name for path in directory.iterdir()}
     except OutputExistsError:
         raise
     except OSError as error:

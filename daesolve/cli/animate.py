@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
@@ -68,7 +68,7 @@ def _size(count: int) -> str:
 
 
 @contextmanager
-def _progress(what: str, *, quiet: bool) -> Iterator[Told | None]:
+def _progress(what: str, *, quiet: bool) -> Generator[Told | None]:
     """Show a bar on standard error while pictures are drawn, where that is a terminal."""
     if quiet or not sys.stderr.isatty():
         yield None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
@@ -81,7 +81,7 @@ def compare(
 
 
 @contextmanager
-def _progress(bound: BoundCase, *, quiet: bool) -> Iterator[Told | None]:
+def _progress(bound: BoundCase, *, quiet: bool) -> Generator[Told | None]:
     if quiet or not sys.stderr.isatty():
         yield None
         return

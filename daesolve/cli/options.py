@@ -19,6 +19,7 @@ from daesolve.formulations import (
     Regularised,
     Viscous,
 )
+from daesolve.kinds import is_mapping
 from daesolve.problem import BoundCase
 from daesolve.solvers import SOLVERS, Dop853, Solver, Taylor
 
@@ -101,9 +102,9 @@ def parameters_of(path: Path) -> dict[str, Any]:
         table = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, json.JSONDecodeError) as error:
         raise OutOfRangeError(f"--parameters: {path} cannot be read: {error}") from None
-    if not isinstance(table, dict):
+    if not is_mapping(table):
         raise OutOfRangeError(f"--parameters: {path} must hold names and values")
-    return table
+    return dict(table)
 
 
 def formulation(name: str | None, words: Sequence[str]) -> Formulation | None:

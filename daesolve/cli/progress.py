@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -18,7 +18,7 @@ LOOKED_AT_EVERY = 0.1
 
 
 @contextmanager
-def shown(label: str, begin: float, end: float, *, quiet: bool) -> Iterator[Told | None]:
+def shown(label: str, begin: float, end: float, *, quiet: bool) -> Generator[Told | None]:
     """Show a bar on standard error while a run goes on, where that is a terminal.
 
     Parameters

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, cast, get_args
@@ -35,6 +35,7 @@ from daesolve.sliding import VariantPolicy
 from daesolve.trajectory import Trajectory, stored_run
 
 
+# Long: an option of the command line is a parameter.
 def run(
     problem: ProblemName,
     case: CaseName = None,
@@ -227,7 +228,7 @@ def _reported(out: Path) -> Path | None:
 
 
 @contextmanager
-def _stoppable(directory: Path | None) -> Iterator[None]:
+def _stoppable(directory: Path | None) -> Generator[None]:
     """End a run that is stopped at once with a sentence that says how to go on."""
     try:
         yield

@@ -7,7 +7,7 @@ import re
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -55,6 +55,7 @@ SPREAD = {"linspace": np.linspace, "logspace": np.logspace, "geomspace": np.geom
 """As in NumPy: logspace takes exponents of ten, geomspace the bounds themselves."""
 
 
+# Long: an option of the command line is a parameter.
 def command(
     problem: ProblemName,
     over: Annotated[
@@ -230,7 +231,7 @@ def _orders(measured: Dependence) -> Table:
 
 def _tell(found: Sweep, measured: Dependence | None, *, as_json: bool, quiet: bool) -> None:
     if as_json:
-        document = {
+        document: dict[str, Any] = {
             "directory": str(found.directory),
             "count": found.count,
             "done": found.done,
@@ -258,7 +259,7 @@ def _tell(found: Sweep, measured: Dependence | None, *, as_json: bool, quiet: bo
 
 
 @contextmanager
-def _progress(label: str, *, quiet: bool) -> Iterator[Progress | None]:
+def _progress(label: str, *, quiet: bool) -> Generator[Progress | None]:
     """Show a bar on standard error while members run, where that is a terminal."""
     if quiet or not sys.stderr.isatty():
         yield None

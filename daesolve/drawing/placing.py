@@ -28,6 +28,7 @@ from daesolve.drawing.shapes import (
     title,
 )
 from daesolve.errors import OutOfRangeError, PosingError, UnknownNameError, unknown_name
+from daesolve.kinds import is_tuple
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,13 +140,13 @@ def moves(shape: Shape, series: Iterable[str]) -> bool:
 
 
 def angles(value: object) -> list[Quantity]:
-    """Return each angle on which a part of a drawing, or all of it, depends, once."""
+    """Return each angle on which a value, a drawing or a part of one, depends, once."""
     found: list[Quantity] = []
     if isinstance(value, Drawing | Shape | Polar | Cosine):
         for entry in fields(value):
             part = getattr(value, entry.name)
             found += [part] if entry.name == "angle" and part is not None else angles(part)
-    elif isinstance(value, tuple):
+    elif is_tuple(value):
         found = [angle for part in value for angle in angles(part)]
     return [angle for place, angle in enumerate(found) if angle not in found[:place]]
 
@@ -199,16 +200,16 @@ def _vertices(points: Points, values: Mapping[str, float]) -> np.ndarray:
 
 
 def names(value: object) -> set[str]:
-    """Return the names of series and parameters that a part of a drawing, or all of it, uses."""
+    """Return the names of series and parameters that a value, a drawing or a part of one, uses."""
     if isinstance(value, Drawing):
         return names(tuple(value.shapes)) | names(value.camera)
     if isinstance(value, str):
         return {value}
     if isinstance(value, Linear):
         return set(value.terms)
-    if isinstance(value, tuple):
-        return set().union(*map(names, value))
+    if is_tuple(value):
+        return {name for part in value for name in names(part)}
     if isinstance(value, Shape | Polar | Cosine | Camera):
         parts = (entry.name for entry in fields(value) if entry.name not in ("role", "label"))
-        return set().union(*(names(getattr(value, part)) for part in parts))
+        return {name for part in parts for name in names(getattr(value, part))}
     return set()

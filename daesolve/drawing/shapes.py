@@ -6,11 +6,12 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from numbers import Real
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeGuard, get_args
 
 import numpy as np
 
 from daesolve.errors import PosingError
+from daesolve.kinds import is_mapping
 
 Role = Literal["body", "accent", "ground", "path", "force", "detail"]
 """What a shape stands for, from which its colour and stroke follow: a body, a part of it to be told
@@ -32,7 +33,15 @@ class _Declared:
 
 @dataclass(frozen=True)
 class Linear(_Declared):
-    """A linear form of series and parameters: constant + sum of coefficient * name."""
+    """A linear form of series and parameters: constant + sum of coefficient * name.
+
+    Parameters
+    ----------
+    terms
+        Name -> its coefficient.
+    constant
+        What is added.
+    """
 
     terms: Mapping[str, float]
     constant: float = 0.0
@@ -40,7 +49,15 @@ class Linear(_Declared):
 
 @dataclass(frozen=True)
 class Cosine(_Declared):
-    """constant + amplitude * cos(angle): where a point that goes round is, seen edge-on."""
+    """constant + amplitude * cos(angle): where a point that goes round is, seen edge-on.
+
+    Parameters
+    ----------
+    amplitude, constant
+        Numbers.
+    angle
+        In rad.
+    """
 
     amplitude: float
     angle: Quantity
@@ -53,6 +70,15 @@ class Polar(_Declared):
 
     The angle turns from the first axis of the plane to the second. A point that is fixed to a
     body is a chain of two: along the body's axis, then across it.
+
+    Parameters
+    ----------
+    origin
+        The other point.
+    length
+        The distance from it.
+    angle
+        The direction, rad.
     """
 
     origin: Point
@@ -89,7 +115,17 @@ class Shape(_Declared):
 
 @dataclass(frozen=True)
 class Circle(Shape):
-    """A circle. Spokes show its angle, the first in its direction, the others evenly spaced."""
+    """A circle, with or without spokes.
+
+    Parameters
+    ----------
+    centre, radius
+        Where it is, and how large.
+    angle
+        The direction of the first spoke, rad.
+    spokes
+        How many show the angle, evenly spaced; none without one.
+    """
 
     centre: Point
     radius: Quantity
@@ -106,7 +142,13 @@ class Circle(Shape):
 
 @dataclass(frozen=True)
 class Line(Shape):
-    """A line through points: a rod, or, where all of them are numbers, a curve of the ground."""
+    """A line: a rod, or, where all of its points are numbers, a curve of the ground.
+
+    Parameters
+    ----------
+    points
+        Those that it goes through, two at least.
+    """
 
     points: Points
 
@@ -130,14 +172,26 @@ class Outline(Shape):
 
 @dataclass(frozen=True)
 class Dot(Shape):
-    """A point, shown as large as a reader can see."""
+    """A point, shown as large as a reader can see.
+
+    Parameters
+    ----------
+    at
+        Where it is.
+    """
 
     at: Point
 
 
 @dataclass(frozen=True)
 class Trace(Shape):
-    """The path that a point has left behind since the first sample."""
+    """The path that a point has left behind since the first sample.
+
+    Parameters
+    ----------
+    at
+        Where the point is.
+    """
 
     at: Point
     role: Role = field(default="path", kw_only=True)
@@ -145,7 +199,17 @@ class Trace(Shape):
 
 @dataclass(frozen=True)
 class Arrow(Shape):
-    """A vector that acts at a point; `scale` is the length at which its unit is drawn."""
+    """A vector that acts at a point.
+
+    Parameters
+    ----------
+    at
+        Where it acts.
+    vector
+        Its two components.
+    scale
+        The length at which its unit is drawn.
+    """
 
     at: Point
     vector: Pair
@@ -155,7 +219,15 @@ class Arrow(Shape):
 
 @dataclass(frozen=True)
 class Camera(_Declared):
-    """A square about a point, which an animation looks at where the whole way is much larger."""
+    """A square about a point, which an animation looks at where the whole way is much larger.
+
+    Parameters
+    ----------
+    at
+        Its middle.
+    width
+        Its side.
+    """
 
     at: Point
     width: Quantity
@@ -188,7 +260,7 @@ class Drawing(_Declared):
     shapes: Sequence[Shape]
     x_label: str = "x (m)"
     y_label: str = "y (m)"
-    series: Mapping[str, Column] = field(default_factory=dict)
+    series: Mapping[str, Column] = field(default_factory=dict[str, Column])
     camera: Camera | None = None
 
 
@@ -232,14 +304,18 @@ def _quantity(value: Any) -> Quantity:
     return _number(value, "a finite number, a name, a Linear or a Cosine")
 
 
+def _is_row(value: object) -> TypeGuard[Sequence[Any]]:
+    return isinstance(value, list | tuple | np.ndarray)
+
+
 def _terms(value: Any) -> dict[str, float]:
-    right = isinstance(value, Mapping) and all(isinstance(name, str) for name in value)
+    right = is_mapping(value) and all(isinstance(name, str) for name in value)
     _require(right, "names with their coefficients", value)
     return {name: _number(factor) for name, factor in value.items()}
 
 
 def _pair(value: Any) -> Pair:
-    _require(isinstance(value, _SEQUENCES) and len(value) == 2, "a pair of coordinates", value)
+    _require(_is_row(value) and len(value) == 2, "a pair of coordinates", value)
     return _quantity(value[0]), _quantity(value[1])
 
 
@@ -248,24 +324,24 @@ def _point(value: Any) -> Point:
 
 
 def _points(value: Any) -> tuple[Point, ...]:
-    _require(isinstance(value, _SEQUENCES) and len(value) >= 2, "two points or more", value)
+    _require(_is_row(value) and len(value) >= 2, "two points or more", value)
     return tuple(_point(entry) for entry in value)
 
 
 def _shapes(value: Any) -> tuple[Shape, ...]:
-    right = isinstance(value, _SEQUENCES) and len(value) > 0
+    right = _is_row(value) and len(value) > 0
     _require(right and all(isinstance(entry, Shape) for entry in value), "shapes", value)
     return tuple(value)
 
 
 def _columns(value: Any) -> dict[str, tuple[float | None, ...]]:
-    right = isinstance(value, Mapping) and all(isinstance(name, str) for name in value)
+    right = is_mapping(value) and all(isinstance(name, str) for name in value)
     _require(right, "names with their values", value)
     return {name: _column(column) for name, column in value.items()}
 
 
 def _column(value: Any) -> tuple[float | None, ...]:
-    _require(isinstance(value, _SEQUENCES), "a value for each time", value)
+    _require(_is_row(value), "a value for each time", value)
     return tuple(None if _is_gap(entry) else _number(entry) for entry in value)
 
 
@@ -278,7 +354,6 @@ def _camera(value: Any) -> Camera | None:
     return value
 
 
-_SEQUENCES = (list, tuple, np.ndarray)
 _READERS: Mapping[str, Callable[[Any], Any]] = {
     "Camera | None": _camera,
     "Mapping[str, Column]": _columns,

@@ -20,6 +20,7 @@ from daesolve.drawing.shapes import (
     Trace,
 )
 from daesolve.errors import PosingError, unknown_name
+from daesolve.kinds import is_list, is_mapping, is_tuple
 
 
 def to_json(drawing: Drawing) -> dict[str, Any]:
@@ -46,18 +47,18 @@ def _encoded(value: Any) -> Any:
         parts = {entry.name: getattr(value, entry.name) for entry in fields(value)}
         stored = {name: _encoded(part) for name, part in parts.items() if part is not None}
         return {"kind": type(value).__name__.lower(), **stored}
-    if isinstance(value, tuple):
+    if is_tuple(value):
         return [_encoded(entry) for entry in value]
-    if isinstance(value, Mapping):
+    if is_mapping(value):
         return {name: _encoded(entry) for name, entry in value.items()}
     return value
 
 
 def _decoded(value: Any) -> Any:
-    if isinstance(value, list):
+    if is_list(value):
         return tuple(_decoded(entry) for entry in value)
     # A term or a series may be called "kind": what stands there is no text.
-    if not isinstance(value, Mapping) or not isinstance(kind := value.get("kind"), str):
+    if not is_mapping(value) or not isinstance(kind := value.get("kind"), str):
         return value
     if kind not in _KINDS:
         raise unknown_name("kind of a drawing's part", kind, _KINDS)

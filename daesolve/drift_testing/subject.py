@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from daesolve import registry
@@ -69,7 +70,7 @@ def subject(of: str | Problem | BoundCase | System, options: Mapping[str, Any]) 
             identity={},
             rank_loss=options.get("rank_loss", "stop"),
             until=None,
-            solve=lambda until, **rest: solve(of, until, **rest),
+            solve=partial(solve, of),
             command=(),
         )
     name = of if isinstance(of, str) else None
@@ -168,7 +169,7 @@ def command(
     if not subject.command:
         return ""
     inner = formulation.inner if isinstance(formulation, Projected) else formulation
-    off = inner.rates if isinstance(inner, Feedback) else {}
+    off = list(inner.rates) if isinstance(inner, Feedback) else []
     words = [
         *subject.command,
         *([] if until is None else ["--until", f"{until:.15g}"]),

@@ -47,7 +47,7 @@ class DriftTest:
     test: str
     fail: Callable[[str], NoReturn] = field(repr=False)
     baseline: Baseline | None = field(default=None, repr=False)
-    entries: list[dict[str, Any]] = field(default_factory=list, repr=False)
+    entries: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]], repr=False)
 
     def __call__(
         self,
@@ -88,7 +88,7 @@ class DriftTest:
             The run, for further assertions.
         """
         __tracebackhide__ = True
-        asked = {} if limits is None else limits
+        asked: Limits = {} if limits is None else limits
         run, message = None, ""
         try:
             run, entry = self._measure(of, until, asked, accuracy, driven, formulation, options)
@@ -144,8 +144,8 @@ class DriftTest:
         drift, verification = told["drift"], told["verification"]
         repeats = told["accuracy"] is not None
         limits: dict[str, Any] = {n: e["limit"] for n, e in drift.items() if e["limit"] is not None}
-        states = verification["relative"] if repeats and verification else {}
-        exceeded = {
+        states: dict[str, float] = verification["relative"] if repeats and verification else {}
+        exceeded: dict[str, list[str]] = {
             "limits": [
                 n for n, limit in limits.items() if exceeds(drift[n]["max_relative"], limit)
             ],

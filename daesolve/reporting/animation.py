@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import matplotlib as mpl
 import numpy as np
@@ -109,7 +110,7 @@ def animate(
     known = Trajectory.from_run(run) if isinstance(run, Path | str) else run
     target = Path(file)
     write = _writer(target, width, rate)
-    chosen = {"seconds": seconds, "rate": rate, "begin": begin, "end": end}
+    chosen: dict[str, Any] = {"seconds": seconds, "rate": rate, "begin": begin, "end": end}
     if isinstance(known, Trajectory):
         shown = film(_drawn(known, drawing, **chosen))
     else:
@@ -128,8 +129,10 @@ def animate(
 def _drawn(run: Trajectory, rule: DrawingRule | None, **chosen: Any) -> Excerpt:
     """Return what is needed of a run, with its drawing."""
     kept = run.samples
-    identity = kept.stored.manifest["identity"] if isinstance(kept, StoredSamples) else {}
-    problem = identity.get("path") or identity.get("problem")
+    identity: Mapping[str, Any] = {}
+    if isinstance(kept, StoredSamples):
+        identity = kept.stored.manifest["identity"]
+    problem: str | None = identity.get("path") or identity.get("problem")
     if rule is None and problem is not None:
         rule = registry.problem(problem).drawing
     part = from_run(run, identity, **chosen)
@@ -183,7 +186,7 @@ def _write_gif(shown: Film, partial: Path, width: int, progress: Progress) -> No
         for artist in scene.changing:
             artist.set_animated(True)
         canvas.draw()
-        same = canvas.copy_from_bbox(scene.figure.bbox)
+        same = cast(Any, canvas).copy_from_bbox(scene.figure.bbox)
 
         def pixels(place: int) -> Image.Image:
             canvas.restore_region(same)
@@ -247,9 +250,7 @@ def _ffmpeg() -> str:
     if FFMpegWriter.isAvailable():
         return FFMpegWriter.bin_path()
     if find_spec("imageio_ffmpeg") is not None:
-        from imageio_ffmpeg import get_ffmpeg_exe  # pyright: ignore[reportMissingImports]
-
-        return get_ffmpeg_exe()
+        return import_module("imageio_ffmpeg").get_ffmpeg_exe()
     raise MissingFfmpegError(
         "an .mp4 needs the program ffmpeg, which is not installed: add it by `pip install "
         "imageio-ffmpeg` or your system's packages, or write an .html or a .gif"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from matplotlib.figure import Figure
 from rich.console import Group, RenderableType
@@ -13,6 +13,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from daesolve.errors import PosingError
+from daesolve.kinds import is_list, is_mapping
 from daesolve.reporting.document import Document, dump, plain, replace_file
 from daesolve.reporting.facts import short
 
@@ -76,7 +77,7 @@ def answer_text(document: Document) -> RenderableType:
 
 def _entries(values: Mapping[str, Any], depth: int) -> Iterator[RenderableType]:
     for name, value in values.items():
-        if isinstance(value, Mapping):
+        if is_mapping(value):
             yield Padding(Text(f"{name}:"), (0, 0, 0, 2 * depth))
             yield from _entries(value, depth + 1)
         elif _is_listing(value):
@@ -89,14 +90,14 @@ def _entries(values: Mapping[str, Any], depth: int) -> Iterator[RenderableType]:
             yield Padding(Text(f"{name}: {_shown(value)}"), (0, 0, 0, 2 * depth))
 
 
-def _is_listing(value: Any) -> bool:
-    return isinstance(value, list) and any(isinstance(entry, Mapping) for entry in value)
+def _is_listing(value: Any) -> TypeGuard[list[Any]]:
+    return is_list(value) and any(is_mapping(entry) for entry in value)
 
 
 def _shown(value: Any) -> str:
-    if isinstance(value, Mapping):
+    if is_mapping(value):
         return "(" + ", ".join(f"{name}: {_shown(entry)}" for name, entry in value.items()) + ")"
-    if isinstance(value, list):
+    if is_list(value):
         words = ", ".join(_shown(entry) for entry in value[:MOST_SHOWN])
         return (
             words + f", ... ({len(value)} in all)" if len(value) > MOST_SHOWN else words or "none"

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from daesolve.errors import DaesolveError
+from daesolve.kinds import is_array, is_list, is_mapping, is_tuple
 from daesolve.results import Drift, EventRecord, Outcome, Verification
 from daesolve.trajectory import Trajectory
 from daesolve.versions import versions
@@ -155,7 +156,8 @@ def event_document(event: EventRecord) -> dict[str, Any]:
 
 def _brief(event: Mapping[str, Any]) -> dict[str, Any]:
     """Return an event without states and impulses."""
-    told = {key: value for key, value in event.items() if key != "after"} | {"detail": {}}
+    told: dict[str, Any] = {key: value for key, value in event.items() if key != "after"}
+    told["detail"] = {}
     if "impact" in event:
         kept = {key: value for key, value in event["impact"].items() if key != "impulses"}
         told["impact"] = kept
@@ -195,15 +197,15 @@ def _verification(verification: Verification | None) -> dict[str, Any] | None:
 
 def plain(value: Any) -> Any:
     """Return the same with Python's own types, and None for what is not finite."""
-    if isinstance(value, np.ndarray):
+    if is_array(value):
         return plain(value.tolist())
     if isinstance(value, np.generic):
         return plain(value.item())
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else None
-    if isinstance(value, Mapping):
+    if is_mapping(value):
         return {str(key): plain(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
+    if is_list(value) or is_tuple(value):
         return [plain(entry) for entry in value]
     if isinstance(value, bool | int | type(None)):
         return value

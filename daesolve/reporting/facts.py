@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from daesolve.kinds import is_mapping
 from daesolve.reporting.document import Document
 
 NOTHING = "—"
@@ -243,11 +244,11 @@ def labels(documents: Sequence[Document]) -> list[str]:
 def _distinction(key: str, value: Any, values: Sequence[Any]) -> list[str]:
     if value is None:
         return []
-    if not isinstance(value, Mapping):
+    if not is_mapping(value):
         return [f"until {short(value)} s" if key == "until" else str(value)]
     if key == "rates":
         return _rates(value)
-    others = [other for other in values if isinstance(other, Mapping)]
+    others = [other for other in values if is_mapping(other)]
     parts: list[str] = []
     for name in dict.fromkeys(name for other in others for name in other):
         present = [other.get(name) for other in others]

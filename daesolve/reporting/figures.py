@@ -178,7 +178,7 @@ def _names(documents: Sequence[Document], kind: str) -> list[str]:
 
 
 def _is_velocity(documents: Sequence[Document], name: str) -> bool:
-    units = {}
+    units: dict[str, str] = {}
     for document in documents:
         units = {**document.get("units", {}), **units}
     return units.get(name, "").endswith("/s") or "_dot" in name

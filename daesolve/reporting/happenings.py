@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -67,7 +68,12 @@ def _count(axes: Axes, document: Document, entry: Occurrences, label: str, shade
 
 
 def _dots(axes: Axes, times: np.ndarray, values: np.ndarray, label: str, shade: str) -> None:
-    style = {"markersize": 2.4, "markeredgewidth": 0.0, "color": shade, "label": label}
+    style: dict[str, Any] = {
+        "markersize": 2.4,
+        "markeredgewidth": 0.0,
+        "color": shade,
+        "label": label,
+    }
     axes.plot(times, values, "o", **style)
 
 

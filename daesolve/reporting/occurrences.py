@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+Row = tuple[int, float, float, float]
+
 MOST = 2000
 """So many events of a name are kept at most, evenly chosen."""
 
@@ -29,7 +31,9 @@ class Occurrences:
 
     count: int = 0
     every: int = 1
-    rows: list[tuple[int, float, float, float]] = field(default_factory=list)
+    rows: list[tuple[int, float, float, float]] = field(
+        default_factory=list[tuple[int, float, float, float]]
+    )
     _last: float = np.nan
 
     def take(self, time: float, lost: float) -> None:
@@ -66,7 +70,7 @@ class Impacts:
     count: int = 0
     taken: float = 0.0
     carnot: float = 0.0
-    losses: list[float] = field(default_factory=list)
+    losses: list[float] = field(default_factory=list[float])
 
 
 @dataclass(frozen=True)

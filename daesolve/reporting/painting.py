@@ -63,8 +63,9 @@ def paint(axes: Axes, entry: Placed, *, strength: float = 1.0, size: float = 1.0
         case Circle():
             disc = Disc((entry.points[0, 0], entry.points[0, 1]), entry.radius)
             _fill(axes, disc, stroke, solid=solid)
+            finer: dict[str, Any] = {**stroke, "linewidth": 0.8 * size}
             for spoke in entry.spokes:
-                axes.plot(*spoke.T, **{**stroke, "linewidth": 0.8 * size})
+                axes.plot(*spoke.T, **finer)
         case Outline():
             _fill(axes, Polygon(entry.points), stroke, solid=solid)
         case Dot():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,13 @@ TURN = 1000
 """Units of an angle, 1/rad."""
 CLOCK = 1000
 """Units of the time from one picture to the next."""
-KINDS = {Circle: "circle", Line: "line", Outline: "outline", Dot: "dot", Arrow: "arrow"}
+KINDS: Mapping[type[Shape], str] = {
+    Circle: "circle",
+    Line: "line",
+    Outline: "outline",
+    Dot: "dot",
+    Arrow: "arrow",
+}
 
 
 def player(film: Film, progress: Callable[[int, int], None]) -> str:
@@ -103,7 +109,11 @@ def _data(film: Film, progress: Callable[[int, int], None]) -> dict[str, Any]:
 
 
 def _look(shape: Shape) -> dict[str, Any]:
-    look = {"kind": KINDS.get(type(shape), "trace"), "role": shape.role, "label": shape.label}
+    look: dict[str, Any] = {
+        "kind": KINDS.get(type(shape), "trace"),
+        "role": shape.role,
+        "label": shape.label,
+    }
     return look | {"spokes": shape.spokes} if isinstance(shape, Circle) else look
 
 

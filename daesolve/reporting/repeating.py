@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from daesolve.formulations import FORMULATIONS, Projected, Regularised, Viscous
+from daesolve.kinds import is_mapping
 from daesolve.reporting.document import Document
 from daesolve.reporting.reading import USUAL
 from daesolve.sampling import DEFAULT_SAMPLES
@@ -37,7 +38,7 @@ def command(document: Document, *more: str) -> str | None:
     problem = document.get("path") or document["problem"]
     if problem is None:
         return None
-    asked = document.get("asked") or {}
+    asked: Mapping[str, Any] = document.get("asked") or {}
     options: list[tuple[str, ...]] = [("--case", str(document["case"]))] if document["case"] else []
     if document["model"]:
         options.append(("--model", str(document["model"])))
@@ -63,7 +64,7 @@ def command(document: Document, *more: str) -> str | None:
 
 def python(document: Document) -> str:
     """Return the lines of Python that repeat a run."""
-    asked = document.get("asked") or {}
+    asked: Mapping[str, Any] = document.get("asked") or {}
     settings = [
         f"until={_literal(_until(document))}",
         f"formulation={_formulation(document)}",
@@ -93,7 +94,7 @@ def python(document: Document) -> str:
 
 def _sampling(document: Document) -> Mapping[str, Any]:
     """Return when samples were taken; nothing where that was left open or is not known."""
-    asked = document.get("sampling") or {}
+    asked: Mapping[str, Any] = document.get("sampling") or {}
     if asked.get("kind") == "every":
         span = abs(_until(document) - document.get("start_time", 0.0))
         if math.isclose(asked["interval"] * (DEFAULT_SAMPLES - 1), span, rel_tol=1e-9):
@@ -137,10 +138,12 @@ def _rates(document: Document) -> tuple[float | str | None, Mapping[str, float |
 
     Where it is not known what was asked for, it is what most goals had in the end.
     """
-    asked = document.get("asked") or {}
+    asked: Mapping[str, Any] = document.get("asked") or {}
     if "formulation" in asked:
-        settings = (asked["formulation"] or {}).get("settings", {})
-        settings = (settings.get("inner") or {}).get("settings", settings)
+        outer: Mapping[str, Any] = asked["formulation"] or {}
+        settings: Mapping[str, Any] = outer.get("settings", {})
+        inner: Mapping[str, Any] = settings.get("inner") or {}
+        settings = inner.get("settings", settings)
         return settings.get("rate"), settings.get("rates") or {}
     rates: Mapping[str, float | None] = document["rates"]
     given = [rate for rate in rates.values() if rate is not None]
@@ -202,7 +205,7 @@ def _literal(value: Any) -> str:
     """Return a value as Python reads it back."""
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
-    if isinstance(value, Mapping):
+    if is_mapping(value):
         return f"{{{', '.join(f'{_literal(k)}: {_literal(v)}' for k, v in value.items())}}}"
     return repr(value)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -115,25 +116,25 @@ def _settle_drift(axes: Axes) -> None:
 
 def _guides(axes: Axes, document: Document) -> None:
     """Draw one rounding error, and how one a step would add up."""
-    span = abs((document["end_time"] or 0.0) - document.get("start_time", 0.0))
+    span: float = abs((document["end_time"] or 0.0) - document.get("start_time", 0.0))
     steps = max(float(document["statistics"]["steps"]), 1.0)
     low, high = axes.get_ylim()
     if not span or not axes.lines:
         return
     beginning = min(axes.get_xlim()[0], span)
-    times = np.geomspace(max(beginning, span / steps), span, 60)
+    times: np.ndarray = np.geomspace(max(beginning, span / steps), span, 60)
     axes.axhline(ROUNDING, color=QUIET, linewidth=0.8, linestyle=":")
     _at_the_edge(axes, "rounding", ROUNDING)
     for power, name in LAWS:
-        sizes = ROUNDING * (times * steps / span) ** power
+        sizes: np.ndarray = ROUNDING * (times * steps / span) ** power
         axes.plot(times, sizes, color=QUIET, linewidth=0.7, linestyle=(0, (1, 2)), zorder=1.5)
         if sizes[-1] < high / 2.0:
             _at_the_edge(axes, name, sizes[-1])
         else:
             inside = int(np.searchsorted(sizes, high / 3.0))
             place = (times[inside], sizes[inside])
-            near = {"xytext": (-5, 2), "textcoords": "offset points", "ha": "right"}
-            axes.annotate(name, place, **near, color=QUIET, fontsize=8)
+            near: dict[str, Any] = {"xytext": (-5, 2), "textcoords": "offset points"}
+            axes.annotate(name, place, **near, ha="right", color=QUIET, fontsize=8)
     axes.set_ylim(low, high)
 
 

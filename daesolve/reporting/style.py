@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
@@ -80,7 +80,7 @@ _SETTINGS: Any = {
 
 
 @contextmanager
-def style() -> Iterator[None]:
+def style() -> Generator[None]:
     """Let figures that are made inside look like the report's own."""
     with mpl.rc_context(_SETTINGS):
         yield

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from markupsafe import Markup
 
@@ -102,7 +103,7 @@ class Agreement:
 
 def agreements(run: Document) -> list[Agreement]:
     """List the states of a verified run with their largest differences."""
-    verification = run["verification"] or {"difference": {}}
+    verification: Mapping[str, Any] = run["verification"] or {"difference": {}}
     units, sizes = run.get("units", {}), facts.magnitudes(run)
     found: list[Agreement] = []
     for name, value in verification["difference"].items():

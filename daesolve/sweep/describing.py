@@ -7,11 +7,10 @@ from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from daesolve import registry
 from daesolve.errors import NotResumableError, PluginError
 from daesolve.formulations import FORMULATIONS
+from daesolve.kinds import is_array, is_list, is_mapping, is_tuple, native
 from daesolve.problem import BoundCase
 from daesolve.sampling import Every, EveryEvent
 from daesolve.solvers import SOLVERS
@@ -82,13 +81,14 @@ def case_from(directory: Path, manifest: Mapping[str, Any]) -> BoundCase:
 
 def saved(value: Any) -> Any:
     """Return a value of an option as JSON can hold it; what it cannot hold, in words."""
+    value = native(value)
     if value is None or isinstance(value, bool | int | float | str):
         return value
-    if isinstance(value, np.generic | np.ndarray):
+    if is_array(value):
         return value.tolist()
-    if isinstance(value, Mapping):
+    if is_mapping(value):
         return {name: saved(entry) for name, entry in value.items()}
-    if isinstance(value, list | tuple):
+    if is_list(value) or is_tuple(value):
         return [saved(entry) for entry in value]
     if is_dataclass(value) and KINDS.get(type(value).__name__) is type(value):
         settings = {entry.name: saved(getattr(value, entry.name)) for entry in fields(value)}
@@ -104,9 +104,9 @@ def restored(value: Any) -> Any:
     NotResumableError
         The manifest holds it in words only.
     """
-    if isinstance(value, list):
+    if is_list(value):
         return [restored(entry) for entry in value]
-    if not isinstance(value, Mapping):
+    if not is_mapping(value):
         return value
     if WORDS_KEY in value:
         raise NotResumableError(

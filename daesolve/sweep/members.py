@@ -13,6 +13,7 @@ from scipy.special import ndtri
 
 from daesolve.consistency import start_value
 from daesolve.errors import OutOfRangeError, is_number, unknown_name
+from daesolve.kinds import is_list, native
 from daesolve.problem import BoundCase
 
 MOST_MEMBERS = 10_000_000
@@ -88,17 +89,17 @@ class Normal(Distribution):
 
 
 def uniform(low: float, high: float) -> Uniform:
-    """Draw evenly between two bounds."""
+    """Draw evenly between two bounds, from `low` to `high`."""
     return Uniform(low, high)
 
 
 def log_uniform(low: float, high: float) -> LogUniform:
-    """Draw evenly in the logarithm, between two bounds above zero."""
+    """Draw evenly in the logarithm, from `low` > 0 to `high`."""
     return LogUniform(low, high)
 
 
 def normal(mean: float, deviation: float) -> Normal:
-    """Draw from the normal distribution."""
+    """Draw from the normal distribution of a mean and a standard deviation."""
     return Normal(mean, deviation)
 
 
@@ -208,7 +209,7 @@ def _check_count(count: int) -> None:
 
 def _plain(name: str, value: Any) -> Any:
     """Return a value as a manifest can hold it; a NumPy number as one of Python's own."""
-    plain = value.item() if isinstance(value, np.generic) else value
+    plain = native(value)
     if not isinstance(plain, bool | int | float | str):
         raise OutOfRangeError(
             f"a value of {name!r} is {value!r}, but must be a number, true, false or a name"
@@ -240,12 +241,9 @@ def told(over: Over) -> Any:
 
 def untold(over: Any) -> Over:
     """Return what is varied from what stands in a manifest."""
-    if isinstance(over, list):
+    if is_list(over):
         return over
-    return {
-        name: given if isinstance(given, list) else _distribution(given)
-        for name, given in over.items()
-    }
+    return {name: given if is_list(given) else _distribution(given) for name, given in over.items()}
 
 
 def _distribution(given: Mapping[str, Sequence[float]]) -> Distribution:
@@ -316,6 +314,6 @@ def _alike(table: Table, structural: Sequence[str]) -> list[list[int]]:
     groups: dict[tuple[Any, ...], list[int]] = {}
     columns = [table[name] for name in structural]
     for number in range(count_of(table)):
-        key = tuple((type(column[number]), column[number]) for column in columns)
+        key: tuple[Any, ...] = tuple((type(column[number]), column[number]) for column in columns)
         groups.setdefault(key, []).append(number)
     return list(groups.values())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -81,7 +82,7 @@ class Sweep:
 
     def _frame(self, kind: str) -> pd.DataFrame:
         try:
-            import pandas  # noqa: F401  # Arrow asks for it.
+            import_module("pandas")  # Arrow asks for it.
         except ImportError:
             raise MissingPackageError("pandas", "tables") from None
         return results_table(self.directory, kind).to_pandas()
@@ -92,7 +93,8 @@ def outcomes(directory: Path) -> dict[int, str]:
     found: dict[int, str] = {}
     for path in parts(directory, "members"):
         table = read_parquet(path, ["member", "outcome"])
-        numbers, words = (table.column(name).to_pylist() for name in ("member", "outcome"))
+        numbers: list[Any] = table.column("member").to_pylist()
+        words: list[Any] = table.column("outcome").to_pylist()
         found.update(zip(numbers, words, strict=True))
     return found
 
@@ -117,8 +119,8 @@ def results_table(directory: Path, kind: str) -> pa.Table:
     if not tables:
         return arrow({"member": []}, {})
     joined = pa.concat_tables(tables, promote_options="default")
-    keys = [("member", "ascending")]
-    return joined.sort_by([*keys, ("t", "ascending")] if kind == "samples" else keys)
+    columns = ["member", "t"] if kind == "samples" else ["member"]
+    return joined.sort_by([(name, "ascending") for name in columns])
 
 
 def has_failed(outcome: str) -> bool:

@@ -22,6 +22,7 @@ from daesolve.archive.encoding import from_json, to_json
 from daesolve.archive.files import FORMAT, read_manifest, store
 from daesolve.archive.tables import read_parquet, to_parquet
 from daesolve.errors import NotResumableError, OutputExistsError
+from daesolve.kinds import is_mapping
 from daesolve.sweep.members import Table, count_of
 from daesolve.sweep.running import FIXED, Result, over_column
 
@@ -117,7 +118,7 @@ class Store:
         import pyarrow.parquet as pq
 
         over = pq.read_schema(self.directory / "values.parquet")
-        self._types = {name: over.field(name).type for name in over.names}
+        self._types: dict[str, Any] = {name: over.field(name).type for name in over.names}
         for kind in ("members", "samples"):
             folder = self.directory / kind
             folder.mkdir(exist_ok=True)
@@ -163,8 +164,9 @@ class Store:
         if kind not in self._schemas:
             self._schemas[kind] = _schema(parts(self.directory, kind))
         table = arrow(columns, self._types)
+        added: Any = table.schema
         before = self._schemas[kind]
-        schema = pa.unify_schemas([before, table.schema])
+        schema = pa.unify_schemas([before, added])
         if schema != before:
             self._schemas[kind] = schema
             for path in parts(self.directory, kind):
@@ -184,14 +186,7 @@ def check_same(directory: Path, known: Mapping[str, Any], asked: Mapping[str, An
         raise OutputExistsError(
             f"the directory {str(directory)!r} holds a run, not a sweep: name another"
         )
-    found = _difference(
-        {name: known.get(name) for name in known if name not in MAY_DIFFER},
-        {
-            name: value
-            for name, value in from_json(to_json(asked)).items()
-            if name not in MAY_DIFFER
-        },
-    )
+    found = _difference(_compared(known), _compared(from_json(to_json(asked))))
     if found is not None:
         where, there, here = found
         raise NotResumableError(
@@ -206,13 +201,14 @@ def _compared(manifest: Mapping[str, Any]) -> dict[str, Any]:
 
 def _difference(there: Any, here: Any) -> tuple[tuple[str, ...], Any, Any] | None:
     """Return where two manifests differ first, and how."""
-    if isinstance(there, Mapping) and isinstance(here, Mapping):
+    if is_mapping(there) and is_mapping(here):
         for name in dict.fromkeys([*there, *here]):
             found = _difference(there.get(name), here.get(name))
             if found is not None:
                 return ((name, *found[0]), *found[1:])
         # The order of names is that of the members.
-        there, here = list(there), list(here)
+        names, others = list(there), list(here)
+        return None if names == others else ((), names, others)
     return None if there == here else ((), there, here)
 
 
@@ -266,11 +262,12 @@ def arrow(columns: Mapping[str, Sequence[Any]], types: Mapping[str, Any]) -> pa.
     """Return columns as a table; what is no fixed column and has no type given is a double."""
     import pyarrow as pa
 
-    fixed = {name: pa.type_for_alias(word) for name, word in FIXED.items()}
+    arrows: Any = pa
+    fixed = {name: arrows.type_for_alias(word) for name, word in FIXED.items()}
 
-    def column(name: str, values: Sequence[Any]) -> pa.Array:
+    def column(name: str, values: Sequence[Any]) -> pa.Array[Any]:
         if name in fixed or name in types:
-            return pa.array(values, fixed.get(name) or types[name])
+            return arrows.array(values, fixed.get(name) or types[name])
         first = next((value for value in values if value is not None), 0.0)
         return pa.array(values, None if isinstance(first, bool | int | str) else pa.float64())
 
@@ -312,15 +309,13 @@ def _widened(table: pa.Table, schema: pa.Schema) -> pa.Table:
     """Return a table with all columns of a schema, in its order, null where it has none."""
     import pyarrow as pa
 
-    return pa.table(
-        [
-            table.column(field.name)
-            if field.name in table.column_names
-            else pa.nulls(len(table), field.type)
-            for field in schema
-        ],
-        schema=schema,
-    )
+    names: list[str] = schema.names
+    types: list[Any] = schema.types
+    columns: list[Any] = [
+        table.column(name) if name in table.column_names else pa.nulls(len(table), kind)
+        for name, kind in zip(names, types, strict=True)
+    ]
+    return pa.table(columns, schema=schema)
 
 
 def _make(directory: Path) -> None:

@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 import types
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
@@ -231,7 +231,7 @@ def _end_with_parent() -> None:
 
 
 @contextmanager
-def _without_main() -> Iterator[None]:
+def _without_main() -> Generator[None]:
     """Keep a new process from running the script that started the sweep: it needs none of it."""
     main = sys.modules["__main__"]
     sys.modules["__main__"] = types.ModuleType("__main__")
@@ -242,7 +242,7 @@ def _without_main() -> Iterator[None]:
 
 
 @contextmanager
-def _undisturbed() -> Iterator[None]:
+def _undisturbed() -> Generator[None]:
     """Let a new process not hear Ctrl-C, which a terminal tells everyone: the sweep ends it."""
     if not hasattr(signal, "pthread_sigmask"):
         yield

@@ -30,6 +30,7 @@ from daesolve.mechanics.multibody.loads import SpringDamper
 from daesolve.mechanics.multibody.mechanism import Mechanism
 from daesolve.mechanics.multibody.places import GROUND
 from daesolve.mechanics.multibody.rotations import quaternion
+from daesolve.symbols import Parameters
 
 SIDES = {"right": 1.0, "left": -1.0}
 
@@ -50,10 +51,7 @@ def governor(turning: float = 0.0, angle: float = 0.0) -> tuple[Mechanism, dict[
     )
     bar, cube = p.density * p.width**2 * p.length, p.density * p.cube**3
     across, along = bar * (p.length**2 + p.width**2) / 12, bar * p.width**2 / 6
-    beyond = p.ball / (bar + p.ball) * p.length / 2  # from a rod's middle to its mass centre
-    swing = across + bar * beyond**2 + p.ball * (p.length / 2 - beyond) ** 2
-    cosine, sine = np.cos(angle), np.sin(angle)
-    outward, down = p.length / 2 * cosine, p.length / 2 * sine
+    outward, down = p.length / 2 * np.cos(angle), p.length / 2 * np.sin(angle)
     drop = ca.sqrt(p.spring_length**2 - outward**2)
     spin = (0.0, 0.0, turning)
     shaft = Body(
@@ -76,17 +74,7 @@ def governor(turning: float = 0.0, angle: float = 0.0) -> tuple[Mechanism, dict[
         Prismatic("sleeve", shaft.frame(), slider.frame(), axis=2),
     ]
     for name, side in SIDES.items():
-        reach = p.arm + (p.length / 2 + beyond) * cosine
-        rod = Body(
-            name,
-            bar + p.ball,
-            (along, swing, swing),
-            position=(side * reach, 0, p.length - (p.length / 2 + beyond) * sine),
-            # Axis 1 points from the hinge to the ball.
-            rotation=quaternion((0, 1, 0), angle if side > 0 else np.pi - angle),
-            velocity=(0, side * reach * turning, 0),
-            angular_velocity=(-turning * sine, 0, side * turning * cosine),
-        )
+        rod, beyond = _rod(name, side, p, bar, turning, angle)
         hinge = rod.frame((-p.length / 2 - beyond, 0, 0))
         on_shaft = shaft.frame((side * p.arm, 0, p.length / 2))
         on_slider, middle = slider.point(side * p.arm, 0, 0), rod.point(-beyond, 0, 0)
@@ -104,6 +92,28 @@ def governor(turning: float = 0.0, angle: float = 0.0) -> tuple[Mechanism, dict[
         ]
     named = {body.name: body for body in bodies}
     return Mechanism(bodies, parts, p, gravity=(0, 0, -p.gravity)), named
+
+
+def _rod(
+    name: str, side: float, p: Parameters, bar: ca.SX, turning: float, angle: float
+) -> tuple[Body, ca.SX]:
+    """Return a rod with its ball, and how far its mass centre is from its middle."""
+    beyond = p.ball / (bar + p.ball) * p.length / 2
+    across, along = bar * (p.length**2 + p.width**2) / 12, bar * p.width**2 / 6
+    swing = across + bar * beyond**2 + p.ball * (p.length / 2 - beyond) ** 2
+    cosine, sine = np.cos(angle), np.sin(angle)
+    reach = p.arm + (p.length / 2 + beyond) * cosine
+    rod = Body(
+        name,
+        bar + p.ball,
+        (along, swing, swing),
+        position=(side * reach, 0, p.length - (p.length / 2 + beyond) * sine),
+        # Axis 1 points from the hinge to the ball.
+        rotation=quaternion((0, 1, 0), angle if side > 0 else np.pi - angle),
+        velocity=(0, side * reach * turning, 0),
+        angular_velocity=(-turning * sine, 0, side * turning * cosine),
+    )
+    return rod, beyond
 
 
 def posed() -> ds.MechanicalSystem:
