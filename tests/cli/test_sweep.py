@@ -8,7 +8,7 @@ from daesolve.cli import sweep as sweeping
 from daesolve.cli.app import app
 from daesolve.errors import DaesolveError
 from daesolve.sweep import Sweep, uniform
-from tests.test_sweep import PLUGIN
+from tests.sweep.problem_file import PLUGIN
 
 
 @pytest.fixture(scope="module")

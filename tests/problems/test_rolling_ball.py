@@ -10,6 +10,7 @@ import daesolve as ds
 from daesolve.errors import InconsistentStateError, OutOfRangeError, PosingError, UnknownNameError
 from daesolve.reporting.document import document
 from tests.reference import rolling_ball as truth
+from tests.reference import rolling_ball_pendulum as bodies
 
 MEASURED_ONLY = ds.Feedback(rates={"energy": None})
 CASES = ("incline", "paraboloid", "level-with-pendulum", "paraboloid-with-pendulum")
@@ -302,7 +303,7 @@ def test_accelerations_and_reactions_are_those_of_newton_and_euler(posed, rollin
         phi_dot=20.0 * arm[1],
     )
     accelerations, reactions = solved(state)
-    expected = truth.newton_euler(state, place)
+    expected = bodies.newton_euler(state, place)
     turning = [*expected.angular_acceleration, expected.phi_ddot]
     torque = -P.radius * np.cross(place.normal, expected.reaction)
     for found, right in (
@@ -324,7 +325,7 @@ def test_with_a_pendulum_states_agree_with_newton_and_euler_integrated():
     def rate(_time, x):
         state = dict(zip(names, x, strict=True))
         place = truth.on_incline(state["contact_x"], state["contact_y"], slope)
-        solved = truth.newton_euler(state, place, slope)
+        solved = bodies.newton_euler(state, place, slope)
         velocity, omega = truth.vector(state, "{}_dot"), truth.vector(state, "omega_{}")
         scalar, axis = state["orientation_w"], truth.vector(state, "orientation_{}")
         quaternion = [-omega @ axis, *(scalar * omega + np.cross(omega, axis))]
@@ -392,7 +393,7 @@ def test_the_start_values_are_those_of_the_case():
     assert truth.tangents(place.normal) @ velocity == pytest.approx([0.2, -0.5], abs=1e-14)
     assert run["speed"][0] == pytest.approx(np.hypot(0.2, 0.5), rel=1e-14)
     assert run["spin"][0] == pytest.approx(3.0, rel=1e-14)
-    axle, arm = truth.arm_directions(state)
+    axle, arm = bodies.arm_directions(state)
     raised = [-np.sin(0.7) * np.cos(0.2), np.cos(0.7) * np.cos(0.2), np.sin(0.2)]
     assert axle == pytest.approx(raised, abs=1e-15)
     bob = truth.vector(state, "{}") + P.pendulum_length * arm
