@@ -4,12 +4,21 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-LONG = {"coming-to-rest", "friction-laws", "mechanisms", "omni-friction", "rolling-wheel", "sweeps"}
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*/*.md"))]
+LONG = {
+    "coming-to-rest",
+    "ensembles",
+    "friction-laws",
+    "mechanisms",
+    "omni-friction",
+    "rolling-wheel",
+}
 """Pages whose blocks take long together."""
 BLOCKS = [
     pytest.param(
-        block, id=f"{page.name}-{number}", marks=pytest.mark.slow if page.stem in LONG else ()
+        block,
+        id=f"{page.relative_to(ROOT)}-{number}",
+        marks=pytest.mark.slow if page.stem in LONG else (),
     )
     for page in PAGES
     for number, block in enumerate(

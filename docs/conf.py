@@ -1,0 +1,81 @@
+"""How Sphinx builds the documentation: `sphinx-build -W --keep-going docs docs/_build/html`."""
+
+import sys
+from hashlib import sha256
+from importlib import metadata
+from pathlib import Path
+from re import sub
+
+import daesolve_problems
+from sphinx.application import Sphinx
+
+import daesolve
+
+DOCS = Path(__file__).parent
+sys.path.insert(0, str(DOCS))  # where gallery_pages lies
+
+project = "daesolve"
+author = "the authors of daesolve"
+copyright = "2026, the authors of daesolve"  # noqa: A001  the name that Sphinx reads
+release = version = metadata.version("daesolve")
+
+extensions = [
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.mathjax",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.viewcode",
+    "sphinx_copybutton",
+]
+exclude_patterns = ["_build"]
+
+myst_enable_extensions = ["attrs_block", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 3
+
+# A page is executed again where its cells, the library or the problems have changed since.
+_sources = [
+    source.read_bytes()
+    for package in (daesolve, daesolve_problems)
+    for source in sorted(Path(str(package.__file__)).parent.rglob("*.py"))
+]
+_digest = sha256(b"".join(_sources)).hexdigest()
+nb_execution_mode = "cache"
+nb_execution_cache_path = str(DOCS / "_build" / "cells" / _digest[:16])
+nb_execution_raise_on_error = True
+nb_execution_timeout = 120
+nb_merge_streams = True
+
+default_role = "py:obj"  # a name in backticks is a link where it is documented
+autodoc_typehints = "description"
+autodoc_typehints_description_target = "documented"
+autodoc_member_order = "bysource"
+napoleon_google_docstring = False
+napoleon_use_rtype = False
+
+html_theme = "furo"
+html_title = "daesolve"
+html_logo = "_static/logo.svg"
+html_favicon = "_static/logo.svg"
+html_static_path = ["_static"]
+html_css_files = ["daesolve.css"]
+html_copy_source = False
+html_show_sourcelink = False
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
+
+def _marked_up(
+    _app: Sphinx, _kind: str, _name: str, _of: object, _options: object, lines: list[str]
+) -> None:
+    """Escape what docstrings write plainly and reStructuredText takes for markup: |x|, `Body`s."""
+    for number, line in enumerate(lines):
+        if not line.lstrip().startswith((">>>", "...")):
+            lines[number] = sub(r"`(?=\w)(?<=\w`)", r"`\\ ", line.replace("|", r"\|"))
+
+
+def setup(app: Sphinx) -> None:
+    """Have docstrings made ready, and the gallery written before the sources are read."""
+    app.connect("autodoc-process-docstring", _marked_up, priority=400)  # before napoleon's 500
+    from gallery_pages import write_pages
+
+    app.connect("builder-inited", write_pages)
