@@ -1,0 +1,105 @@
+"""What tests are spared on a machine without heyoka, whose wheels are for Linux alone.
+
+- What asks for Taylor's method by name meets the library's refusal, and what asks heyoka for
+  ground truth that of the stand-in below; both are skipped for that, not failed.
+- What leaves the solver to the library runs with CVODES. Where its bounds hold at the accuracy of
+  Taylor's method alone, it is listed in `needs_taylor.txt` and skipped.
+
+With ``DAESOLVE_REQUIRE_HEYOKA=1`` none of these is skipped. On Windows, tests that send signals
+which it does not have are skipped.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Generator, Iterator, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+# This imports daesolve, which finds out by itself that heyoka is missing, before the stand-in is.
+from daesolve.errors import MissingBackendError
+
+WITHOUT_HEYOKA = find_spec("heyoka") is None and "DAESOLVE_REQUIRE_HEYOKA" not in os.environ
+WINDOWS = sys.platform == "win32"
+REASON = "heyoka is not installed"
+NEEDS_TAYLOR = Path(__file__).with_name("needs_taylor.txt")
+
+
+class _Absent(ModuleType):
+    """Stands for heyoka, so that a module which needs it in some of its functions is imported."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise ModuleNotFoundError(REASON, name="heyoka")
+
+
+if WITHOUT_HEYOKA:
+    sys.modules["heyoka"] = _Absent("heyoka")
+
+
+def needs_taylor() -> tuple[str, ...]:
+    """Return the tests that are skipped without heyoka, as `cli/test_x.py::test_y`."""
+    lines = NEEDS_TAYLOR.read_text(encoding="utf-8").splitlines()
+    return tuple(line for line in lines if line and not line.startswith("#"))
+
+
+def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
+    """Skip what is listed: a test with all its parameters, or with one, as in `test_x[a]`."""
+    if not WITHOUT_HEYOKA:
+        return
+    listed = set(needs_taylor())
+    for item in items:
+        path = item.path.relative_to(NEEDS_TAYLOR.parent).as_posix()
+        if listed & {f"{path}::{item.name}", f"{path}::{item.name.partition('[')[0]}"}:
+            item.add_marker(pytest.mark.skip(reason=f"needs Taylor's method: {REASON}"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, Any, pytest.CollectReport]:
+    """Skip a module that asks for what is missing when it is imported."""
+    report = yield
+    if report.failed and (reason := _missing(report.call.excinfo)):
+        report.outcome, report.longrepr = "skipped", (str(collector.path), 0, reason)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Skip a test that asks for what is missing, itself or by a fixture."""
+    report = yield
+    if report.failed and (reason := _missing(call.excinfo)):
+        report.outcome = "skipped"
+        report.longrepr = (str(item.path), item.location[1] or 0, reason)
+    return report
+
+
+def _missing(excinfo: pytest.ExceptionInfo[BaseException] | None) -> str:
+    """Return why a test or a module could not go on here; nothing where it failed."""
+    for error in _chain(None if excinfo is None else excinfo.value):
+        match error:
+            case ModuleNotFoundError(name="heyoka") if WITHOUT_HEYOKA:
+                return f"Skipped: {REASON}"
+            case MissingBackendError() if WITHOUT_HEYOKA and "needs heyoka" in str(error):
+                return f"Skipped: {REASON}"
+            case AttributeError(obj=module, name=name) if module is signal and WINDOWS:
+                return f"Skipped: there is no signal.{name} here"
+            case _:
+                pass
+    return ""
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__
