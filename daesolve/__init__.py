@@ -20,6 +20,7 @@ Examples
 True
 """
 
+from daesolve.citation import citation
 from daesolve.comparison import Comparison, compare
 from daesolve.contacts import Contact
 from daesolve.errors import DaesolveError
@@ -39,6 +40,7 @@ from daesolve.formulations import (
     Viscous,
 )
 from daesolve.friction import Pad, PadNodes, Support, VariantPair, pad_nodes, reduced_friction
+from daesolve.gallery import write_page
 from daesolve.goals import (
     Goal,
     Holonomic,
@@ -272,6 +274,7 @@ __all__ = [
     "Viscous",
     "auxiliaries",
     "choice",
+    "citation",
     "compare",
     "consistent_state",
     "coordinates",
@@ -315,4 +318,5 @@ __all__ = [
     "uniform",
     "variant_problem",
     "velocities",
+    "write_page",
 ]

@@ -8,6 +8,16 @@ import casadi as ca
 import numpy as np
 
 
+def shortest_solution(
+    matrix: np.ndarray, right: np.ndarray, rcond: float | None = None
+) -> np.ndarray:
+    """Return the shortest x for which matrix @ x misses the right side least.
+
+    Singular values below `rcond` of the largest count as none; rounding alone without it.
+    """
+    return np.linalg.lstsq(matrix, right, rcond)[0]
+
+
 class ArrayFunction:
     """A function from numbers to dense arrays, of which it computes the non-zeros alone.
 

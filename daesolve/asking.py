@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from daesolve.bound_case import BoundCase
 from daesolve.errors import OutOfRangeError
-from daesolve.problem import BoundCase
 from daesolve.request import Request
 from daesolve.sampling import At
 from daesolve.starting import check_system
@@ -45,7 +45,7 @@ def asked(
     """
     if isinstance(source, BoundCase):
         case = source.starting(initial or {})
-        wanted = case.solve_options(until, options)
+        wanted: dict[str, Any] = case.solve_options(until, options)
         system = case.system
     else:
         check_system(source)

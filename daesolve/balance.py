@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from daesolve.arrays import shortest_solution
 from daesolve.complementarity.answers import Answer
 from daesolve.complementarity.horizontal import HorizontalComplementarity
 from daesolve.dynamics import Dynamics
@@ -127,7 +128,7 @@ def _pushing(guides: Guides, jacobian: np.ndarray, columns: list[np.ndarray]) ->
         One does; its pair is named.
     """
     for normals in (columns[0], columns[2]):
-        shares = np.linalg.lstsq(jacobian.T, normals, rcond=None)[0]
+        shares = shortest_solution(jacobian.T, normals)
         left = np.linalg.norm(normals - jacobian.T @ shares, axis=0)
         for pair, missed, size in zip(
             guides.pairs, left, np.linalg.norm(normals, axis=0), strict=True

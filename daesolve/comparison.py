@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any, Literal, TypedDict, Unpack
+from typing import Literal, TypedDict, Unpack
 
 import numpy as np
 
@@ -297,7 +297,7 @@ def compare(
     )
 
 
-def _check_reference(reference: Any, system: System) -> None:
+def _check_reference(reference: Mapping[str, float] | Sampled | str | None, system: System) -> None:
     if isinstance(reference, str):
         if reference != "quad":
             raise OutOfRangeError(
@@ -306,7 +306,8 @@ def _check_reference(reference: Any, system: System) -> None:
             )
     elif reference is not None:
         states = system.dynamics.labels.states
-        for name in reference if isinstance(reference, Mapping) else reference.states:
+        named: Iterable[str] = reference if isinstance(reference, Mapping) else reference.states
+        for name in named:
             if name not in states:
                 raise unknown_name("state in the reference", name, states)
 

@@ -10,6 +10,7 @@ import casadi as ca
 import numpy as np
 from scipy.sparse import csc_array
 
+from daesolve.arrays import shortest_solution
 from daesolve.dynamics import Dynamics
 from daesolve.errors import (
     ContradictoryGoalsError,
@@ -331,7 +332,7 @@ def _solved(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
         found = solved_sparsely(csc_array(matrix), right)
         if found is not None:
             return found
-    return np.linalg.lstsq(matrix, right, rcond=1e-13)[0]
+    return shortest_solution(matrix, right, 1e-13)
 
 
 def _lengths(matrix: np.ndarray, axis: int) -> np.ndarray:

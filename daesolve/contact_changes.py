@@ -105,7 +105,7 @@ class ContactChanges:
         self._rows = np.array([row.row for row in dynamics.contacts], dtype=int)
         self._count = dynamics.x.numel()
         t, x, p = dynamics.t, dynamics.x, dynamics.p
-        chains = [dynamics.rows[row].chain for row in self._rows]
+        chains = [dynamics.rows[row.row].chain for row in dynamics.contacts]
         speeds = ca.vertcat(*[chain[1] for chain in chains])
         slopes = ca.jacobian(speeds, dynamics.velocities)
         measured = [
@@ -117,7 +117,7 @@ class ContactChanges:
             ca.Function("contacts", [t, x, p], [ca.densify(part) for part in measured])
         )
         self._settle = Evaluator(settle_function(dynamics, plan, ()))
-        works = ca.SX.sym("works", size - self._count)  # pyright: ignore
+        works = ca.SX.sym("works", size - self._count)  # pyright: ignore[reportArgumentType]
         values = with_references(dynamics, t, x, p, works)
         self._references = Evaluator(ca.Function("references", [t, x, works, p], [values]))
 
@@ -273,7 +273,8 @@ class ContactChanges:
         kept = [k for k, row in enumerate(dynamics.rows) if row.name in held and k not in own]
         gone = {row.reaction for k, row in enumerate(dynamics.rows) if k not in kept}
         columns = [r for r in range(dynamics.reactions.numel()) if r not in gone]
-        pushes = [dynamics.rows[k].reaction for k in own]
+        reactions = [dynamics.rows[int(k)].reaction for k in own]
+        pushes = [reaction for reaction in reactions if reaction is not None]
         gaps, count = parts["jacobian"][own], dynamics.velocity_count
         matrix = np.zeros((count + len(columns),) * 2)
         matrix[:count, :count] = parts["mass"]

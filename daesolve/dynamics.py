@@ -281,16 +281,16 @@ class Dynamics:
     outputs: Mapping[str, ca.SX]
     events: tuple[Event, ...]
     kinetic: ca.SX | None
-    independent: Mapping[str, ca.SX] = field(default_factory=dict)
-    recovered: Mapping[str, ca.SX] = field(default_factory=dict)
+    independent: Mapping[str, ca.SX] = field(default_factory=dict[str, ca.SX])
+    recovered: Mapping[str, ca.SX] = field(default_factory=dict[str, ca.SX])
     quadrature_count: int = 0
-    resets: Mapping[int, ResetRow] = field(default_factory=dict)
+    resets: Mapping[int, ResetRow] = field(default_factory=dict[int, ResetRow])
     discrete: tuple[str, ...] = ()
-    meters: Mapping[str, tuple[ca.SX, str]] = field(default_factory=dict)
+    meters: Mapping[str, tuple[ca.SX, str]] = field(default_factory=dict[str, tuple[ca.SX, str]])
     guides: Guides | None = None
     contacts: tuple[ContactRow, ...] = ()
     peaks: tuple[str, ...] = ()
-    after: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    after: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
 
     @property
     def velocities(self) -> ca.SX:
@@ -316,7 +316,7 @@ class Dynamics:
     @property
     def hidden_events(self) -> frozenset[str]:
         """The names of events that only keep account of the motion, and are not written down."""
-        own = frozenset() if self.guides is None else OF_THEIR_OWN
+        own = frozenset[str]() if self.guides is None else OF_THEIR_OWN
         return own | {event.name for event in self.events if not event.told}
 
     @property

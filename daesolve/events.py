@@ -90,6 +90,14 @@ class Joined(Action):
         return self.actions
 
 
+def joined(actions: Sequence[Action]) -> Action:
+    """Return several actions as one, in their order."""
+    first, *others = actions
+    for other in others:
+        first = first | other
+    return first
+
+
 @dataclass(frozen=True, eq=False)
 class Record(Action):
     """Write the event down and go on."""
@@ -152,7 +160,7 @@ class Reset(Action):
     the smooth pieces.
     """
 
-    changes: Changes | Callable[[ca.SX], Changes] = field(default_factory=dict)
+    changes: Changes | Callable[[ca.SX], Changes] = field(default_factory=dict[str, Expression])
     impose: Sequence[str | Goal] = ()
     restitution: Expression = 0.0
     order: Order = "simultaneous"

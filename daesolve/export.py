@@ -10,7 +10,8 @@ import numpy as np
 
 from daesolve.consistency import sample_states
 from daesolve.dynamics import Dynamics
-from daesolve.elimination import Saddle, choose_plan
+from daesolve.elimination import Saddle
+from daesolve.elimination_plan import choose_plan
 from daesolve.errors import OutOfRangeError, unknown_name
 from daesolve.translation import function_of
 

@@ -13,6 +13,7 @@ from typing import Literal
 import casadi as ca
 
 from daesolve.errors import OutOfRangeError, PosingError, is_number
+from daesolve.symbols import symbol
 
 Expression = ca.SX | float | int
 
@@ -126,11 +127,7 @@ class Goal:
                 f"the goal {self.name!r} cannot be held by {self.held_by!r}: that is for ideal "
                 "constraints, linear in the velocities"
             )
-        object.__setattr__(
-            self,
-            "reaction",
-            ca.SX.sym(self.name),  # pyright: ignore[reportArgumentType]
-        )
+        object.__setattr__(self, "reaction", symbol(self.name))
 
     @property
     def reaction_label(self) -> str:
@@ -248,11 +245,12 @@ class Invariant:
                     "positions is moved to one"
                 )
         object.__setattr__(self, "value", as_scalar(f"invariant {self.name!r}", self.value))
-        object.__setattr__(
-            self,
-            "correction",
-            ca.SX.sym(f"correction_{self.name}"),  # pyright: ignore[reportArgumentType]
-        )
+        object.__setattr__(self, "correction", symbol(f"correction_{self.name}"))
 
 
 AnyGoal = Goal | Implicit | Relation | Invariant
+
+
+def expression_of(goal: AnyGoal) -> ca.SX:
+    """Return what a goal is about: its residual, or the value of an invariant."""
+    return ca.SX(goal.value if isinstance(goal, Invariant) else goal.residual)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from types import FrameType
 
 
 @contextmanager
-def interruptible(*, by_termination: bool = False) -> Iterator[Callable[[], bool]]:
+def interruptible(*, by_termination: bool = False) -> Generator[Callable[[], bool]]:
     """Turn the first Ctrl-C into a flag, so that the segment under way is finished and kept.
 
     A second one interrupts at once. In a thread of its own nothing is caught.

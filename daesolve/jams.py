@@ -52,7 +52,8 @@ def determinant_ratio(dynamics: Dynamics, guides: Guides) -> ca.SX:
     """Return det Phi M^-1 (n + f tau) over det Phi M^-1 n for the loaded supports."""
     ideal = [row.jacobian for row in dynamics.rows if row.reaction is not None]
     kept = ca.vertcat(*[row.jacobian for row in dynamics.rows if row.reaction is None])
-    normals, frictions = [], []
+    normals: list[ca.SX] = []
+    frictions: list[ca.SX] = []
     for k, (first, second) in enumerate(guides.supports):
         share = (1 + guides.variants[k]) / 2
         normal, friction = share * second.normal, share * second.friction

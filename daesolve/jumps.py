@@ -53,7 +53,7 @@ class JumpFunction:
         self.imposes = any(reset.imposed for reset in rows)
         self.reactions = (*dynamics.labels.reactions, *momentary)
         self.goals = [name for row in dynamics.rows for name in row.links]
-        works = ca.SX.sym("works", _work_count(dynamics, problem))  # pyright: ignore
+        works = ca.SX.sym("works", _work_count(dynamics, problem))  # pyright: ignore[reportArgumentType]
         self.function = _jump_function(dynamics, plan, rows, list(momentary.values()), works)
         self._evaluate = Evaluator(self.function)
 
@@ -122,7 +122,8 @@ def _jump_function(
     t, x, p = dynamics.t, dynamics.x, dynamics.p
     links = ca.vertcat(ca.SX(0, 1), *[link for row in dynamics.rows for link in row.chain])
     residuals = function_of("links", [t, x, p], [links], (["t", "x", "p"], ["links"]))
-    after, values, thrown = x, p, {}
+    after, values = x, p
+    thrown: dict[str, ca.SX] = {}
     for reset in resets:
         changed_x, changed_p, restitution = _changed(dynamics, reset, after, values)
         after, values = changed_x, changed_p
@@ -177,7 +178,7 @@ def settle_function(
     """(t, x, p, restitution of each constraint) -> (x, impulses, energies): the projection."""
     count = dynamics.reactions.numel()
     own = [replace(row, reaction=count + k) for k, row in enumerate(momentary)]
-    symbols = [ca.SX.sym(f"impulse_{row.name}") for row in own]  # pyright: ignore
+    symbols = [ca.SX.sym(f"impulse_{row.name}") for row in own]  # pyright: ignore[reportArgumentType]
     whole = replace(
         dynamics,
         rows=(*dynamics.rows, *own),
@@ -192,7 +193,7 @@ def settle_function(
             f"constraints that are imposed at once repeat others: of {names} some depend on each "
             "other; impose each motion once"
         ) from None
-    restitution = ca.SX.sym("restitution", len(whole.rows))  # pyright: ignore
+    restitution = ca.SX.sym("restitution", len(whole.rows))  # pyright: ignore[reportArgumentType]
     before = dynamics.velocities
     targets = [
         row.jacobian @ before - (1.0 + restitution[k]) * row.chain[-1]

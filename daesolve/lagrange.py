@@ -171,7 +171,7 @@ def _with_whole_numbers(structure: ca.SX, v: ca.SX) -> ca.SX:
     found = np.array(
         [np.asarray(function(generator.uniform(0.5, 1.5, size=free.numel()))) for _ in range(4)]
     )
-    whole = np.round(found[0])
+    whole = np.rint(found[0])
     error = np.abs(found - whole).max(axis=(0, 2), initial=0.0)
     rows = [
         ca.dot(ca.sparsify(ca.DM(whole[index])), v) if miss < WHOLE else ca.vec(structure)[index]
@@ -186,7 +186,8 @@ def vanishes(expression: ca.SX, arguments: ca.SX) -> bool:
     function = ca.Function("vanishes", free, [expression])
     generator = np.random.default_rng(2)
     for _ in range(4):
-        value = np.asarray(function(*generator.uniform(0.5, 1.5, size=len(free))))
+        numbers = generator.uniform(0.5, 1.5, size=len(free))
+        value = np.asarray(function.call([ca.DM(number) for number in numbers])[0])
         if np.all(np.isfinite(value)) and np.max(np.abs(value), initial=0.0) > 1e-12:
             return False
     return True

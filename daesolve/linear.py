@@ -186,7 +186,7 @@ class Factorization:
     upper: dict[int, dict[int, ca.SX]]
     block_rows: Sequence[int] = ()
     block_columns: Sequence[int] = ()
-    block_scales: Mapping[int, float] = field(default_factory=dict)
+    block_scales: Mapping[int, float] = field(default_factory=dict[int, float])
     block_basis: OrthogonalBasis | None = None
 
     def solve(self, right_side: Mapping[int, ca.SX]) -> dict[int, ca.SX]:
@@ -424,7 +424,7 @@ def _uncoupled(matrix: ca.SX) -> list[tuple[list[int], list[int]]]:
     size = matrix.shape[0]
     rows, columns = ca.SX(ca.sparsify(matrix)).sparsity().get_triplet()
     ones = np.ones(len(rows))
-    couplings = coo_array((ones, (rows, size + np.array(columns, dtype=int))), [2 * size] * 2)
+    couplings = coo_array((ones, (rows, size + np.array(columns, dtype=int))), (2 * size, 2 * size))
     count, labels = connected_components(couplings, directed=False)
     blocks = [
         ([*map(int, np.flatnonzero(labels[:size] == k))],

@@ -357,7 +357,8 @@ def _modes(
     """
     among = unseen.T @ gradient @ unseen
     modes = np.zeros(seen.shape, dtype=complex)
-    for index, value in enumerate(eigenvalues):
+    for index in range(len(eigenvalues)):
+        value = complex(eigenvalues[index])
         missing = unseen.T @ (gradient @ seen[:, index] - value * seen[:, index])
         matrix = value * np.eye(len(among)) - among
         added = np.linalg.lstsq(matrix, missing, rcond=INFLUENCE_TOLERANCE)[0]

@@ -441,7 +441,7 @@ class Monitor:
 
     def weakest(self) -> tuple[str, ...]:
         """Name the goals whose grip fell furthest, weakest first."""
-        order = np.argsort(self.smallest_pivots)
+        order: list[int] = np.argsort(self.smallest_pivots).tolist()
         return tuple(self.problem.pivot_goals[i] for i in order if self.smallest_pivots[i] < 1e-3)
 
     def drift(self) -> Mapping[str, Drift]:

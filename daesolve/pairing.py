@@ -136,7 +136,8 @@ def with_tolerance(solver: Solver, tolerance: float) -> Solver:
     changed = {name: tolerance}
     if "atol" in present:
         changed["atol"] = tolerance * (present["atol"] / present[name])
-    return replace(solver, **changed)  # pyright: ignore[reportArgumentType]
+    settings: Any = solver  # every solver is a dataclass, each with settings of its own
+    return replace(settings, **changed)
 
 
 def distinct_names(entries: Sequence[Formulation] | Sequence[Solver]) -> list[str]:

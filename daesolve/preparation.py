@@ -5,53 +5,28 @@ Everything that is chosen automatically is chosen here, once, and told in `Prepa
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from weakref import WeakKeyDictionary
 
-import casadi as ca
 import numpy as np
 
 from daesolve.choosing import check_pair, choose_solver
-from daesolve.consistency import (
-    Start,
-    check_named,
-    consistent_state,
-    sample_states,
-    time_states,
-)
-from daesolve.contact_changes import check_held_goals, check_held_reactions
+from daesolve.consistency import Start, sample_states, time_states
+from daesolve.departure import Departure, departure
 from daesolve.dynamics import Dynamics
 from daesolve.elimination import (
     PROXIMAL_EPSILON,
     REFINED,
     SHARING_EPSILON,
     EliminationPlan,
-    choose_plan,
-    regularisations,
 )
-from daesolve.errors import (
-    DegenerateStartError,
-    PosingError,
-    RedundantConstraintsError,
-    UndeterminedMotionError,
-)
-from daesolve.fitting import fitting_values, refuse_past
-from daesolve.formulations import Feedback, Formulation, OdeProblem, Projected, Regularised, Viscous
-from daesolve.friction.guides import SMOOTHING
-from daesolve.linear import is_zero
-from daesolve.rank import (
-    POWER_TOLERANCE,
-    Rank,
-    Samples,
-    check_mass,
-    constraint_rank,
-    relative_power,
-)
+from daesolve.elimination_plan import choose_plan, regularisations
+from daesolve.examination import examined, restricted
+from daesolve.formulations import Feedback, Formulation, OdeProblem, Projected, Viscous
+from daesolve.rank import Rank, Samples
 from daesolve.rates import automatic_rate, stiffness_warning
-from daesolve.redundancy import check_weights, friction_on_redundant
-from daesolve.request import DEFAULT_RATE, RankLoss, Redundant, Request, check_request
-from daesolve.setting_out import SettingOut, set_out
+from daesolve.request import DEFAULT_RATE, RankLoss, Request, check_request
 from daesolve.sizes import (
     Probe,
     floors,
@@ -63,14 +38,12 @@ from daesolve.sizes import (
 )
 from daesolve.sliding import Sliding, VariantPolicy
 from daesolve.solvers import Compilation, Solver
-from daesolve.starting import check_system, parameter_values
+from daesolve.starting import check_system
 from daesolve.stiffness import Stiffness, stiffness
 from daesolve.system import System
 from daesolve.transitions import Transitions
 from daesolve.translation import evaluate_block
 
-TELLING = 3
-"""Sample states below which it is not told from them that reactions do no work."""
 WEAK_GRIP = 1e-4
 """Below this part of its usual size a grip costs digits, where the elimination is not refined."""
 
@@ -158,130 +131,143 @@ def prepare(system: System, request: Request) -> Prepared:
         no freedom, a solver that lacks an operation.
     """
     check_system(system)
-    dynamics = system.dynamics
-    check_request(dynamics, request)
+    check_request(system.dynamics, request)
     request = replace(request, until=float(request.until), start_time=float(request.start_time))
     notes: list[str] = []
-    formulation = _formulation(dynamics, request, notes)
-    if request.solver is not None:
-        check_pair(formulation, request.solver)
-    rates = formulation.chosen_rates(dynamics, request.default_rate)
-    start, values = starting_point(dynamics, request)
-    begun = _begun(dynamics, formulation, start, values, request)
-    if begun is not None:
-        start, values = replace(start, state=begun.state), {**values, **begun.values}
-        notes.extend(begun.notes)
-    values = fitting_values(dynamics, values, start.state, request.start_time)
-    refuse_past(dynamics, values, start.state, request.start_time)
-    parameters = {name: values[name] for name in dynamics.posed_ranges}
-    samples = _samples(dynamics, values, start, request)
-    system, surplus, proximal = _check_rank(
-        system, dynamics, values, samples, request, notes, formulation
-    )
-    if system.dynamics is not dynamics:
-        dynamics = system.dynamics
-        values = {name: values.get(name, default) for name, default in dynamics.values.items()}
-    numbers = dynamics.value_vector(values)
-    conserved = _conserved(dynamics, samples, numbers, notes)
-    rates = {goal: rate for goal, rate in rates.items() if f"rate_{goal}" in dynamics.values}
-    plan = choose_plan(dynamics, samples, numbers, proximal=proximal)
-    if plan.refinements:
-        notes.append(f"elimination refined {plan.refinements} times")
-    if proximal:
-        shift = PROXIMAL_EPSILON if request.rank_loss == "pass" else SHARING_EPSILON
-        weights = request.redundant_weights
-        values |= regularisations(dynamics, samples, numbers, shift, weights)
-    problem = _problem(system, formulation, rates, plan, conserved)
-    direction = 1.0 if request.until >= request.start_time else -1.0
-    whole = problem if problem.chart is None else problem.chart.whole
-    stiff = _stiffness(whole, whole.value_vector(values), start, request, rates)
-    probe = run_probe(
-        whole,
-        whole.value_vector(values),
-        start,
-        request.start_time,
-        request.until,
-        stiff=stiff is not None and stiff.recognised,
-    )
-    problem = _refined(system, formulation, rates, plan, conserved, problem, probe, notes)
-    values = _charted(problem, start, request.start_time, values, probe.path)
-    if _leaves_the_rate(formulation, request):
-        automatic, reason = automatic_rate(probe, passes=request.rank_loss == "pass")
-        automatic_rates = formulation.chosen_rates(dynamics, automatic)
-        rates = {goal: automatic_rates[goal] for goal in rates}
-        notes.append(f"rate {automatic:.4g} 1/s, for {reason}")
-    values |= {f"rate_{goal}": direction * (rate or 0.0) for goal, rate in rates.items()}
-    numbers = dynamics.value_vector({name: values[name] for name in dynamics.values})
-    values |= floors(dynamics, numbers, samples, probe, request.scales)
-    values |= typical_influences(probe)
-    steps = abs(request.until - request.start_time) / probe.mean_step
-    if isinstance(formulation, Viscous):
-        notes.append(_friction(formulation, dynamics))
-    solver = choose_solver(request.solver, formulation, problem, steps, notes, stiff)
-    fastest = max((rate for rate in rates.values() if rate is not None), default=0.0)
-    warning = stiffness_warning(solver, fastest, probe)
-    if warning is not None:
-        notes.append(warning)
-    compilation = solver.compile(problem)
-    notes.extend(compilation.notes)
-    numbers = problem.value_vector(values)
-    wrapped = periodic_angles(problem, samples, numbers, notes)
+    posed = _posed(system, request, notes)
+    stiff, probe = _short_run(posed, request)
+    posed = _refined(posed, probe, notes)
+    posed = _with_numbers(posed, request, probe, notes)
+    solver, compilation = _compiled(posed, request, stiff, probe, notes)
+    dynamics, problem, start = posed.dynamics, posed.problem, posed.departure.start
+    numbers = problem.value_vector(posed.values)
+    wrapped = periodic_angles(problem, posed.samples, numbers, notes)
+    projects = problem.project is not None and not solver.projects_steps
     scaling = scales(
         dynamics,
         problem,
-        dynamics.value_vector({n: values[n] for n in dynamics.values}),
+        _of(dynamics, posed.values),
         start,
         probe,
         request.start_time,
-        _own_scales(dynamics, begun, request.scales),
+        _own_scales(dynamics, posed.departure, request.scales),
     )
-    transitions = _transitions(dynamics, plan, problem, scaling, request.variant_policy)
+    transitions = _transitions(dynamics, posed.plan, problem, scaling, request.variant_policy)
     if transitions is not None:
         initial = problem.enter(request.start_time, start.state, numbers)
         transitions.check_start(request.start_time, initial, numbers)
     return Prepared(
         dynamics=dynamics,
         problem=problem,
-        formulation=formulation,
+        formulation=posed.formulation,
         solver=solver,
         start=start,
         start_time=request.start_time,
         until=request.until,
         values=numbers,
-        parameters=parameters,
-        rates=rates,
+        parameters={name: posed.departure.values[name] for name in system.dynamics.posed_ranges},
+        rates=posed.rates,
         scales=scaling,
-        segment=segment_length(
-            problem,
-            probe,
-            wrapped,
-            projects=problem.project is not None and not solver.projects_steps,
-        ),
+        segment=segment_length(problem, probe, wrapped, projects=projects),
         wrapped=wrapped,
         rank_loss=request.rank_loss,
         max_evaluations=request.max_evaluations,
-        samples=samples,
-        surplus=_without_grip(problem, samples, numbers, surplus),
+        samples=posed.samples,
+        surplus=_without_grip(problem, posed.samples, numbers, posed.rank),
         compilation=compilation,
         transitions=transitions,
-        resting=begun is not None and begun.resting,
+        resting=posed.departure.resting,
         path=probe.path,
         mean_step=probe.mean_step,
         notes=tuple(notes),
     )
 
 
-def _stiffness(
-    problem: OdeProblem,
-    values: np.ndarray,
-    start: Start,
-    request: Request,
-    rates: Mapping[str, float | None],
-) -> Stiffness | None:
-    """Look for what dies out far faster than the motion at the start."""
-    x = problem.enter(request.start_time, start.state, values)
-    fastest = max((rate for rate in rates.values() if rate is not None), default=0.0)
-    return stiffness(problem, values, request.start_time, x, request.until, fastest)
+# -- what is integrated ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Posed:
+    """What is integrated, and the numbers that are known of it so far.
+
+    Parameters
+    ----------
+    system
+        Without the goals that were dropped.
+    formulation
+        As asked for or chosen.
+    departure, samples
+        Where it starts, and consistent states near there.
+    rank, conserved
+        What its constraints are worth, and which invariants are conserved.
+    rates
+        By goal; None where it is only measured.
+    plan, problem
+        How the reactions are eliminated, and what that makes.
+    values
+        p by name.
+    """
+
+    system: System
+    formulation: Formulation
+    departure: Departure
+    samples: Samples
+    rank: Rank
+    conserved: Mapping[str, bool]
+    rates: Mapping[str, float | None]
+    plan: EliminationPlan
+    problem: OdeProblem
+    values: Mapping[str, float]
+
+    @property
+    def dynamics(self) -> Dynamics:
+        """The equations."""
+        return self.system.dynamics
+
+    @property
+    def fastest(self) -> float:
+        """The highest rate, 1/s."""
+        return max((rate for rate in self.rates.values() if rate is not None), default=0.0)
+
+
+def _posed(system: System, request: Request, notes: list[str]) -> _Posed:
+    """Choose the formulation, examine the system at its start, and build the problem."""
+    dynamics = system.dynamics
+    formulation = _formulation(dynamics, request, notes)
+    if request.solver is not None:
+        check_pair(formulation, request.solver)
+    rates = formulation.chosen_rates(dynamics, request.default_rate)
+    begin = departure(dynamics, formulation, request)
+    if begin.setting_out is not None:
+        notes.extend(begin.setting_out.notes)
+    numbers, state = dynamics.value_vector(begin.values), begin.start.state
+    samples = sample_states(dynamics, numbers, around=state, time=request.start_time)
+    found = examined(system, begin.values, samples, request, formulation, notes)
+    values = begin.values
+    if found.system is not system:
+        dynamics = found.system.dynamics
+        values = restricted(dynamics, values)
+    numbers = dynamics.value_vector(values)
+    rates = {goal: rate for goal, rate in rates.items() if f"rate_{goal}" in dynamics.values}
+    plan = choose_plan(dynamics, samples, numbers, proximal=found.proximal)
+    if plan.refinements:
+        notes.append(f"elimination refined {plan.refinements} times")
+    if found.proximal:
+        shift = PROXIMAL_EPSILON if request.rank_loss == "pass" else SHARING_EPSILON
+        weights = request.redundant_weights
+        values = values | regularisations(dynamics, samples, numbers, shift, weights)
+    return _Posed(
+        system=found.system,
+        formulation=formulation,
+        departure=begin,
+        samples=samples,
+        rank=found.rank,
+        conserved=found.conserved,
+        rates=rates,
+        plan=plan,
+        problem=_problem(found.system, formulation, rates, plan, found.conserved),
+        values=values,
+    )
 
 
 def _formulation(dynamics: Dynamics, request: Request, notes: list[str]) -> Formulation:
@@ -300,230 +286,6 @@ def _formulation(dynamics: Dynamics, request: Request, notes: list[str]) -> Form
     if request.rank_loss == "viscous":
         return Viscous()
     return Feedback()
-
-
-def _begun(
-    dynamics: Dynamics,
-    formulation: Formulation,
-    start: Start,
-    values: dict[str, float],
-    request: Request,
-) -> SettingOut | None:
-    """Choose the loaded supports of guides at the start; tell whether friction holds the body."""
-    if dynamics.guides is None:
-        return None
-    if isinstance(formulation, Regularised):
-        values |= {SMOOTHING: float(formulation.speed)}
-    return set_out(dynamics, values, start.state, request)
-
-
-def _own_scales(
-    dynamics: Dynamics, begun: SettingOut | None, scales: Mapping[str, float]
-) -> dict[str, float]:
-    """Return the scales asked for, and that of the energy of a body that stays at rest."""
-    if begun is None or not begun.resting:
-        return dict(scales)
-    energies = [row.name for row in dynamics.invariants if row.automatic]
-    return {**dict.fromkeys(energies, begun.energy or 1.0), **scales}
-
-
-def _leaves_the_rate(formulation: Formulation, request: Request) -> bool:
-    """Tell whether the rate is automatic: asked for, or nobody chose one for passing."""
-    rate = getattr(formulation, "rate", request.default_rate)
-    unchosen = rate is None and request.default_rate == DEFAULT_RATE
-    return rate == "auto" or (unchosen and request.rank_loss == "pass")
-
-
-def starting_point(dynamics: Dynamics, request: Request) -> tuple[Start, dict[str, float]]:
-    """Return the consistent start, and the values of p by name, the references there included.
-
-    Raises
-    ------
-    DaesolveError
-        A parameter cannot be, or no consistent state agrees with the start values.
-    """
-    values = dict(dynamics.values)
-    values |= parameter_values(dynamics, check_named("parameters", request.parameters))
-    start = consistent_state(
-        dynamics,
-        dynamics.value_vector(values),
-        request.initial,
-        guess=request.guess,
-        time=request.start_time,
-    )
-    return start, values | _references(dynamics, start.state, request.start_time, values)
-
-
-def _references(
-    dynamics: Dynamics, state: np.ndarray, time: float, values: Mapping[str, float]
-) -> dict[str, float]:
-    held = {row.name: row.held for row in dynamics.invariants}
-    held |= {row.name: row.chain[0] for row in dynamics.rows if row.from_start}
-    if not held:
-        return {}
-    function = ca.Function(
-        "held", [dynamics.t, dynamics.x, dynamics.p], [ca.vertcat(*held.values())]
-    )
-    numbers = dynamics.value_vector({**values, **{f"reference_{name}": 0.0 for name in held}})
-    found = np.asarray(function(time, state, numbers)).ravel()
-    return {f"reference_{name}": float(v) for name, v in zip(held, found, strict=True)}
-
-
-def _samples(
-    dynamics: Dynamics, values: Mapping[str, float], start: Start, request: Request
-) -> Samples:
-    return sample_states(
-        dynamics,
-        dynamics.value_vector(values),
-        around=start.state,
-        time=request.start_time,
-    )
-
-
-def _check_rank(
-    system: System,
-    dynamics: Dynamics,
-    values: Mapping[str, float],
-    samples: Samples,
-    request: Request,
-    notes: list[str],
-    formulation: Formulation,
-) -> tuple[System, Rank, bool]:
-    """Apply the rules for dependent constraints.
-
-    Returns
-    -------
-    system, rank, proximal
-        The system without what was dropped; what its constraints are worth, and whether to be
-        proximal.
-    """
-    numbers = dynamics.value_vector(values)
-    check_mass(dynamics, samples, numbers)
-    check_weights(dynamics, request.redundant_weights)
-    check_held_goals(dynamics, formulation, values)
-    rank = constraint_rank(dynamics.in_mode(numbers), samples, numbers)
-    proximal = request.rank_loss == "pass"
-    if rank.groups:
-        check_held_reactions(dynamics, rank)
-        moving = friction_on_redundant(dynamics, samples, numbers)
-        notes.append(_selection(rank, moving, request.redundant))
-        if request.redundant == "drop":
-            return system.without(rank.droppable), replace(rank, groups=(), droppable=()), proximal
-        proximal = True
-    if rank.degenerate_at_start and not proximal and not isinstance(formulation, Viscous):
-        names = ", ".join(map(repr, rank.degenerate_at_start))
-        singular = {row.name for row in dynamics.rows if row.typical is not None}
-        if set(rank.degenerate_at_start) <= singular:
-            raise DegenerateStartError(
-                f"at the start no reaction influences the goals {names} (rank {rank.at_start} of "
-                f"{len(dynamics.rows)}), since it is at rest; start in motion, or pose them "
-                "linear in the velocities"
-            )
-        raise DegenerateStartError(
-            f"at the start the goals {names} depend on each other, though not elsewhere; start "
-            "beside this position, or ask for rank_loss = 'pass'"
-        )
-    return system, rank, proximal
-
-
-def _selection(rank: Rank, moving: Sequence[str], redundant: Redundant) -> str:
-    """Say by which rule undetermined reactions are chosen, or why none may be.
-
-    Raises
-    ------
-    RedundantConstraintsError
-        No rule was asked for.
-    UndeterminedMotionError
-        The reactions enter a force, and no rule for sharing them was asked for.
-    """
-    first, *others = [", ".join(map(repr, group)) for group in rank.groups]
-    depend = f"the goals {first} depend on each other everywhere" + "".join(
-        f", and so do {other}" for other in others
-    )
-    surplus = ", ".join(map(repr, rank.droppable))
-    if moving and redundant != "minimum-norm":
-        raise UndeterminedMotionError(
-            f"{depend}, and the reactions {', '.join(map(repr, moving))}, which they do not "
-            f"determine, enter a force: neither is the motion; leave out {surplus}, or ask for "
-            "redundant = 'minimum-norm', which shares them by redundant_weights"
-        )
-    if redundant == "error":
-        raise RedundantConstraintsError(
-            f"{depend}, so their reactions are not determined; leave out {surplus}, or ask for "
-            "redundant = 'drop' or 'minimum-norm'"
-        )
-    if redundant == "drop":
-        return f"dropped as redundant: {', '.join(rank.droppable)}; the motion is the same"
-    chosen = f"{depend}: their reactions are not unique, shown are those of minimum norm"
-    if moving:
-        return f"{chosen}; they enter a force, so the motion is one of many, that of this choice"
-    return f"{chosen}; the motion is unique"
-
-
-def _without_grip(
-    problem: OdeProblem, samples: Samples, numbers: np.ndarray, rank: Rank
-) -> tuple[str, ...]:
-    """Name the dependent goals whose pivots are the proximal shift alone, in elimination's order.
-
-    These pivots say nothing of the rank along the run.
-    """
-    if not rank.groups:
-        return ()
-    times, visible = time_states(samples)
-    states = np.hstack([visible, np.zeros((len(visible), problem.size - visible.shape[1]))])
-    table, _ = evaluate_block(problem.residuals, times, states, numbers)
-    typical = np.nanmedian(table[:, len(problem.watched) + 1 :], axis=0)
-    pivots = dict(zip(problem.pivot_goals, typical, strict=True))
-    redundant = [name for name in rank.redundant if name in pivots]
-    return tuple(sorted(redundant, key=lambda name: pivots[name])[: len(rank.droppable)])
-
-
-def _conserved(
-    dynamics: Dynamics, samples: Samples, values: np.ndarray, notes: list[str]
-) -> dict[str, bool]:
-    """Decide which invariants are, at consistent states, the power of reactions included."""
-    conserved: dict[str, bool] = {}
-    few = len(samples) < TELLING and not _is_ideal(dynamics)
-    for row in dynamics.invariants:
-        doubt = row.doubt
-        if row.automatic and few and not doubt:
-            doubt = "reactions may do work, and hardly a consistent state was found to see it at"
-        if doubt:
-            conserved[row.name] = False
-            notes.append(
-                f"{row.name} may not be conserved, for {doubt}: its power is metered as work, "
-                "and it is not driven"
-            )
-            continue
-        power = relative_power(dynamics, row, samples, values)
-        conserved[row.name] = power <= POWER_TOLERANCE
-        if conserved[row.name]:
-            if row.automatic and row.note:
-                notes.append(f"{row.name} is conserved: {row.note}")
-            continue
-        if row.automatic:
-            notes.append(
-                f"{row.name} is not conserved (relative power {power:.2g} at sample states): its "
-                "power is metered as work, and it is not driven"
-            )
-        elif row.drive:
-            raise PosingError(
-                f"the invariant {row.name!r} is to be driven, but is not conserved: its rate is "
-                f"{power:.2g} of its terms at a sample state; set drive=False"
-            )
-        else:
-            notes.append(f"{row.name} is not conserved (relative rate {power:.2g})")
-    return conserved
-
-
-def _is_ideal(dynamics: Dynamics) -> bool:
-    """Tell whether every reaction acts along the gradient of its goal."""
-    directed = dynamics.reactions.numel() - len(dynamics.rows)
-    return not directed and all(
-        row.reaction is not None
-        and is_zero(ca.SX(ca.sparsify(dynamics.influence[:, row.reaction] - row.jacobian.T)))
-        for row in dynamics.rows
-    )
 
 
 _problems: WeakKeyDictionary[System, dict[tuple[object, ...], OdeProblem]] = WeakKeyDictionary()
@@ -551,6 +313,104 @@ def _problem(
     return built[key]
 
 
+# -- numbers that a short run tells ----------------------------------------------------------------
+
+
+def _short_run(posed: _Posed, request: Request) -> tuple[Stiffness | None, Probe]:
+    """Look for what dies out far faster than the motion, and integrate a few hundred steps."""
+    problem, start, time = posed.problem, posed.departure.start, request.start_time
+    whole = problem if problem.chart is None else problem.chart.whole
+    values = whole.value_vector(posed.values)
+    x = whole.enter(time, start.state, values)
+    stiff = stiffness(whole, values, time, x, request.until, posed.fastest)
+    recognised = stiff is not None and stiff.recognised
+    return stiff, run_probe(whole, values, start, time, request.until, stiff=recognised)
+
+
+def _refined(posed: _Posed, probe: Probe, notes: list[str]) -> _Posed:
+    """Refine the elimination where a short run comes near to a place at which reactions fail."""
+    plan = posed.plan
+    if plan.proximal or plan.refinements >= REFINED or posed.formulation.form != "ode":
+        return posed
+    if probe.weakest >= WEAK_GRIP:
+        return posed
+    notes.append(
+        f"elimination refined {REFINED} times, since a grip falls to {probe.weakest:.2g} of its "
+        "usual size"
+    )
+    refined = replace(plan, refinements=REFINED)
+    problem = _problem(posed.system, posed.formulation, posed.rates, refined, posed.conserved)
+    return replace(posed, problem=problem)
+
+
+def _with_numbers(posed: _Posed, request: Request, probe: Probe, notes: list[str]) -> _Posed:
+    """Choose the chart, the rates, and the sizes that bound the corrections."""
+    dynamics, rates = posed.dynamics, posed.rates
+    values = _charted(posed, request.start_time, probe.path)
+    if _leaves_the_rate(posed.formulation, request):
+        automatic, reason = automatic_rate(probe, passes=request.rank_loss == "pass")
+        chosen = posed.formulation.chosen_rates(dynamics, automatic)
+        rates = {goal: chosen[goal] for goal in rates}
+        notes.append(f"rate {automatic:.4g} 1/s, for {reason}")
+    direction = 1.0 if request.until >= request.start_time else -1.0
+    values |= {f"rate_{goal}": direction * (rate or 0.0) for goal, rate in rates.items()}
+    values |= floors(dynamics, _of(dynamics, values), posed.samples, probe, request.scales)
+    values |= typical_influences(probe)
+    return replace(posed, rates=rates, values=values)
+
+
+def _charted(posed: _Posed, time: float, path: np.ndarray) -> dict[str, float]:
+    """Return the values, with the discrete ones of the chart in which the run starts."""
+    problem = posed.problem
+    if problem.chart is None or problem.chart.choose is None:
+        return dict(posed.values)
+    numbers = problem.value_vector(posed.values)
+    numbers = problem.chart.choose(time, posed.departure.start.state, numbers, path)
+    return dict(zip(problem.values, map(float, numbers), strict=True))
+
+
+def _of(dynamics: Dynamics, values: Mapping[str, float]) -> np.ndarray:
+    """Return p of the equations alone, without what a chart adds."""
+    return dynamics.value_vector({name: values[name] for name in dynamics.values})
+
+
+def _leaves_the_rate(formulation: Formulation, request: Request) -> bool:
+    """Tell whether the rate is automatic: asked for, or nobody chose one for passing."""
+    rate = getattr(formulation, "rate", request.default_rate)
+    unchosen = rate is None and request.default_rate == DEFAULT_RATE
+    return rate == "auto" or (unchosen and request.rank_loss == "pass")
+
+
+def _own_scales(
+    dynamics: Dynamics, departure: Departure, scales: Mapping[str, float]
+) -> dict[str, float]:
+    """Return the scales asked for, and that of the energy of a body that stays at rest."""
+    if departure.setting_out is None or not departure.resting:
+        return dict(scales)
+    energies = [row.name for row in dynamics.invariants if row.automatic]
+    return {**dict.fromkeys(energies, departure.setting_out.energy or 1.0), **scales}
+
+
+# -- what integrates it ----------------------------------------------------------------------------
+
+
+def _compiled(
+    posed: _Posed, request: Request, stiff: Stiffness | None, probe: Probe, notes: list[str]
+) -> tuple[Solver, Compilation]:
+    """Choose the solver, and compile the problem for it."""
+    formulation, problem = posed.formulation, posed.problem
+    steps = abs(request.until - request.start_time) / probe.mean_step
+    if isinstance(formulation, Viscous):
+        notes.append(_friction(formulation, posed.dynamics))
+    solver = choose_solver(request.solver, formulation, problem, steps, notes, stiff)
+    warning = stiffness_warning(solver, posed.fastest, probe)
+    if warning is not None:
+        notes.append(warning)
+    compilation = solver.compile(problem)
+    notes.extend(compilation.notes)
+    return solver, compilation
+
+
 def _friction(formulation: Viscous, dynamics: Dynamics) -> str:
     """Say what stands in place of which constraints."""
     names = ", ".join(row.name for row in dynamics.rows if row.degree == 1)
@@ -558,28 +418,6 @@ def _friction(formulation: Viscous, dynamics: Dynamics) -> str:
         f"friction of mobility {formulation.mobility:g} in place of {names}: what comes after they "
         "come to depend on each other depends on it"
     )
-
-
-def _refined(
-    system: System,
-    formulation: Formulation,
-    rates: Mapping[str, float | None],
-    plan: EliminationPlan,
-    conserved: Mapping[str, bool],
-    problem: OdeProblem,
-    probe: Probe,
-    notes: list[str],
-) -> OdeProblem:
-    """Refine the elimination where a short run comes near to a place at which reactions fail."""
-    if plan.proximal or plan.refinements >= REFINED or formulation.form != "ode":
-        return problem
-    if probe.weakest >= WEAK_GRIP:
-        return problem
-    notes.append(
-        f"elimination refined {REFINED} times, since a grip falls to {probe.weakest:.2g} of its "
-        "usual size"
-    )
-    return _problem(system, formulation, rates, replace(plan, refinements=REFINED), conserved)
 
 
 def _transitions(
@@ -597,15 +435,19 @@ def _transitions(
     return Transitions(dynamics, plan, problem, sizes, sliding)
 
 
-def _charted(
-    problem: OdeProblem,
-    start: Start,
-    time: float,
-    values: Mapping[str, float],
-    path: np.ndarray,
-) -> dict[str, float]:
-    """Add the discrete values of the chart in which the run starts."""
-    if problem.chart is None or problem.chart.choose is None:
-        return dict(values)
-    numbers = problem.chart.choose(time, start.state, problem.value_vector(values), path)
-    return dict(zip(problem.values, map(float, numbers), strict=True))
+def _without_grip(
+    problem: OdeProblem, samples: Samples, numbers: np.ndarray, rank: Rank
+) -> tuple[str, ...]:
+    """Name the dependent goals whose pivots are the proximal shift alone, in elimination's order.
+
+    These pivots say nothing of the rank along the run.
+    """
+    if not rank.groups:
+        return ()
+    times, visible = time_states(samples)
+    states = np.hstack([visible, np.zeros((len(visible), problem.size - visible.shape[1]))])
+    table, _ = evaluate_block(problem.residuals, times, states, numbers)
+    typical = np.nanmedian(table[:, len(problem.watched) + 1 :], axis=0)
+    pivots = dict(zip(problem.pivot_goals, typical, strict=True))
+    redundant = [name for name in rank.redundant if name in pivots]
+    return tuple(sorted(redundant, key=lambda name: pivots[name])[: len(rank.droppable)])

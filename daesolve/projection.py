@@ -16,7 +16,7 @@ import numpy as np
 from scipy.optimize import least_squares
 from scipy.sparse import block_array, csc_array, eye_array
 
-from daesolve.arrays import ArrayFunction
+from daesolve.arrays import ArrayFunction, shortest_solution
 from daesolve.dynamics import Dynamics, GoalRow
 from daesolve.sparse import SPARSE_FROM, solved_sparsely
 
@@ -358,15 +358,15 @@ class Projection:
 
 def _cheapest(slopes: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     """Return the shortest d with slopes @ d = wanted, or the one that misses least."""
-    found = _bordered(slopes, np.zeros(slopes.shape[1]), wanted)
-    return np.linalg.lstsq(slopes, wanted, rcond=1e-12)[0] if found is None else found
+    found = _bordered(slopes, np.zeros(int(slopes.shape[1])), wanted)
+    return shortest_solution(slopes, wanted, 1e-12) if found is None else found
 
 
 def _along(slopes: np.ndarray, displacement: np.ndarray) -> np.ndarray:
     """Return the part of a displacement that the slopes do not see."""
     found = _bordered(slopes, displacement, np.zeros(len(slopes)))
     if found is None:
-        return displacement - slopes.T @ np.linalg.lstsq(slopes.T, displacement, rcond=1e-12)[0]
+        return displacement - slopes.T @ shortest_solution(slopes.T, displacement, 1e-12)
     return found
 
 

@@ -77,7 +77,7 @@ class Propagation:
         visible = len(slopes) - len(self.problem.values)
         works = np.zeros((self.problem.size - visible, slopes.shape[1]))
         self.state = np.vstack([slopes[:visible], works])
-        self.values = slopes[visible:]
+        self.values: np.ndarray = slopes[visible:]
         self.nominal = tuple(nominal)
         self.sizes = np.array([abs(value) or 1.0 for value in nominal.values()])
         self.event_times: list[np.ndarray] = []

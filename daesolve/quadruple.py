@@ -14,7 +14,7 @@ from daesolve.elimination import EliminationPlan
 from daesolve.formulations import OdeProblem
 from daesolve.preparation import Prepared
 from daesolve.solvers import Evaluator
-from daesolve.solvers.heyoka_code import hy
+from daesolve.solvers.heyoka_code import ARITHMETIC, hy
 from daesolve.transitions import JumpFunction, Transitions, guard_rates
 from daesolve.translation import Table, integer_power, translate
 
@@ -62,7 +62,7 @@ class Moment(float):
         return super().__hash__()
 
 
-def evaluate(function: ca.Function, *arguments: Any) -> list[Any]:
+def evaluate(function: ca.Function, *arguments: float | np.ndarray) -> list[Any]:
     """Evaluate a function of dense columns; return an array for each output.
 
     Parameters
@@ -82,7 +82,7 @@ def evaluate(function: ca.Function, *arguments: Any) -> list[Any]:
     return [array_of(column) for column in outputs]
 
 
-def _numbers(argument: Any) -> list[Any]:
+def _numbers(argument: float | np.ndarray) -> list[Any]:
     if isinstance(argument, Moment):
         return [argument.exact]
     if isinstance(argument, np.ndarray):
@@ -177,16 +177,67 @@ def _truth(a: Any) -> Any:
     return quad(1.0 if a else 0.0)
 
 
-_TABLE: Table = {
-    ca.OP_ASSIGN: lambda a: a,
-    ca.OP_ADD: lambda a, b: a + b,
-    ca.OP_SUB: lambda a, b: a - b,
-    ca.OP_MUL: lambda a, b: a * b,
-    ca.OP_DIV: lambda a, b: a / b,
-    ca.OP_NEG: lambda a: -a,
-    ca.OP_INV: lambda a: 1.0 / a,
-    ca.OP_SQ: lambda a: a * a,
-    ca.OP_TWICE: lambda a: 2.0 * a,
+def _less(a: Any, b: Any) -> Any:
+    return _truth(a < b)
+
+
+def _at_most(a: Any, b: Any) -> Any:
+    return _truth(a <= b)
+
+
+def _equal(a: Any, b: Any) -> Any:
+    return _truth(a == b)
+
+
+def _unequal(a: Any, b: Any) -> Any:
+    return _truth(a != b)
+
+
+def _not(a: Any) -> Any:
+    return _truth(a == 0.0)
+
+
+def _and(a: Any, b: Any) -> Any:
+    return _truth(a != 0.0 and b != 0.0)
+
+
+def _or(a: Any, b: Any) -> Any:
+    return _truth(a != 0.0 or b != 0.0)
+
+
+def _if_else_zero(a: Any, b: Any) -> Any:
+    return b if a != 0.0 else quad(0.0)
+
+
+def _hypot(a: Any, b: Any) -> Any:
+    return np.sqrt(a * a + b * b)
+
+
+def _copysign(a: Any, b: Any) -> Any:
+    return abs(a) if math.copysign(1.0, float(b)) > 0.0 else -abs(a)
+
+
+def _least(a: Any, b: Any) -> Any:
+    return a if a <= b or np.isnan(b) else b
+
+
+def _greatest(a: Any, b: Any) -> Any:
+    return a if a >= b or np.isnan(b) else b
+
+
+def _ceiling(a: Any) -> Any:
+    return -_floor(-a)
+
+
+def _fmod(a: Any, b: Any) -> Any:
+    return a - b * _truncated(a / b)
+
+
+def _remainder(a: Any, b: Any) -> Any:
+    return a - b * _nearest_even(a / b)
+
+
+_TABLE: Table = ARITHMETIC | {
     ca.OP_POW: _power,
     ca.OP_CONSTPOW: _power,
     ca.OP_SQRT: np.sqrt,
@@ -207,22 +258,22 @@ _TABLE: Table = {
     ca.OP_ASINH: np.arcsinh,
     ca.OP_ACOSH: np.arccosh,
     ca.OP_ATANH: np.arctanh,
-    ca.OP_HYPOT: lambda a, b: np.sqrt(a * a + b * b),
-    ca.OP_LT: lambda a, b: _truth(a < b),
-    ca.OP_LE: lambda a, b: _truth(a <= b),
-    ca.OP_EQ: lambda a, b: _truth(a == b),
-    ca.OP_NE: lambda a, b: _truth(a != b),
-    ca.OP_NOT: lambda a: _truth(a == 0.0),
-    ca.OP_AND: lambda a, b: _truth(a != 0.0 and b != 0.0),
-    ca.OP_OR: lambda a, b: _truth(a != 0.0 or b != 0.0),
-    ca.OP_IF_ELSE_ZERO: lambda a, b: b if a != 0.0 else quad(0.0),
+    ca.OP_HYPOT: _hypot,
+    ca.OP_LT: _less,
+    ca.OP_LE: _at_most,
+    ca.OP_EQ: _equal,
+    ca.OP_NE: _unequal,
+    ca.OP_NOT: _not,
+    ca.OP_AND: _and,
+    ca.OP_OR: _or,
+    ca.OP_IF_ELSE_ZERO: _if_else_zero,
     ca.OP_FABS: abs,
     ca.OP_SIGN: np.sign,
-    ca.OP_COPYSIGN: lambda a, b: abs(a) if math.copysign(1.0, float(b)) > 0.0 else -abs(a),
-    ca.OP_FMIN: lambda a, b: a if a <= b or np.isnan(b) else b,
-    ca.OP_FMAX: lambda a, b: a if a >= b or np.isnan(b) else b,
+    ca.OP_COPYSIGN: _copysign,
+    ca.OP_FMIN: _least,
+    ca.OP_FMAX: _greatest,
     ca.OP_FLOOR: _floor,
-    ca.OP_CEIL: lambda a: -_floor(-a),
-    ca.OP_FMOD: lambda a, b: a - b * _truncated(a / b),
-    ca.OP_REMAINDER: lambda a, b: a - b * _nearest_even(a / b),
+    ca.OP_CEIL: _ceiling,
+    ca.OP_FMOD: _fmod,
+    ca.OP_REMAINDER: _remainder,
 }

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
+from daesolve.arrays import shortest_solution
 from daesolve.consistency import instantaneous, listed, misses
 from daesolve.dynamics import Dynamics, InvariantRow
 from daesolve.errors import (
@@ -140,17 +141,17 @@ def decoupling(dynamics: Dynamics, t: float, x: np.ndarray, p: np.ndarray) -> De
     )
 
 
-def _dependent(matrix: np.ndarray) -> tuple[int, np.ndarray, float]:
+def _dependent(matrix: np.ndarray) -> tuple[int, list[int], float]:
     """Return the rank, the rows that take part in dependences, and the smallest singular value."""
     if not matrix.size:
-        return 0, np.zeros(0, dtype=int), np.inf
+        return 0, [], np.inf
     full = _singular_values(matrix)
     if np.min(full) >= RANK_TOLERANCE:
-        return len(full), np.zeros(0, dtype=int), float(full.min())
+        return len(full), [], float(full.min())
     left = np.linalg.svd(matrix)[0]
     null = left[:, full < RANK_TOLERANCE]
-    taking_part = np.any(np.abs(null) > 1e-6, axis=1)
-    return int(np.sum(full >= RANK_TOLERANCE)), np.flatnonzero(taking_part), float(full.min())
+    taking_part: list[int] = np.flatnonzero(np.any(np.abs(null) > 1e-6, axis=1)).tolist()
+    return int(np.sum(full >= RANK_TOLERANCE)), taking_part, float(full.min())
 
 
 def _singular_values(matrix: np.ndarray) -> np.ndarray:
@@ -257,7 +258,7 @@ def _groups(matrices: Sequence[np.ndarray]) -> tuple[list[list[int]], list[int]]
     for index in surplus:
         joined = {index}
         for matrix in matrices:
-            shares = np.linalg.lstsq(matrix[kept].T, matrix[index], rcond=None)[0]
+            shares = shortest_solution(matrix[kept].T, matrix[index])
             joined |= {row for row, share in zip(kept, shares, strict=True) if abs(share) > 1e-6}
         apart = [group for group in groups if not group & joined]
         groups = [*apart, joined.union(*[group for group in groups if group & joined])]

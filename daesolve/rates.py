@@ -61,7 +61,7 @@ def passing_rate(probe: Probe) -> float:
     def digits(decay: float) -> float:
         return float(np.log1p(decay)) - decay - float(np.log(PROXIMAL_EPSILON))
 
-    return brentq(digits, 1.0, 100.0) / probe.between  # pyright: ignore
+    return brentq(digits, 1.0, 100.0) / probe.between
 
 
 def stiffness_warning(solver: Solver, rate: float, probe: Probe) -> str | None:

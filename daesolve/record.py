@@ -67,7 +67,8 @@ class Tally:
     def after(self, events: Sequence[Happening], charts: int) -> Tally:
         """Return the tally with more events and charts."""
         impacts = [event.impact for event in events if event.impact is not None]
-        lost, rises = self.lost, []
+        lost = self.lost
+        rises: list[float] = []
         for impact in impacts:
             lost += impact.kinetic_before - impact.kinetic_after
             if impact.kinetic_after > impact.kinetic_before > 0.0:
@@ -93,18 +94,20 @@ class Record:
     """
 
     modes: list[np.ndarray]
-    sample_times: list[float] = field(default_factory=list)
-    samples: list[np.ndarray] = field(default_factory=list)
-    sampled_at: list[Boundary] = field(default_factory=list)
-    events: list[Happening] = field(default_factory=list)
-    boundaries: list[Boundary] = field(default_factory=list)
+    sample_times: list[float] = field(default_factory=list[float])
+    samples: list[np.ndarray] = field(default_factory=list[np.ndarray])
+    sampled_at: list[Boundary] = field(default_factory=list[Boundary])
+    events: list[Happening] = field(default_factory=list[Happening])
+    boundaries: list[Boundary] = field(default_factory=list[Boundary])
     taken: int = 0
     steps: int = 0
     rhs_evaluations: int = 0
     wall_seconds: float = 0.0
     carried: int = 1
     tally: Tally = field(default_factory=Tally)
-    recent: list[tuple[str, float, tuple[int, ...]]] = field(default_factory=list)
+    recent: list[tuple[str, float, tuple[int, ...]]] = field(
+        default_factory=list[tuple[str, float, tuple[int, ...]]]
+    )
 
     @property
     def event_count(self) -> int:
@@ -326,7 +329,8 @@ class Assembly:
         sign = 1.0 if prepared.until >= prepared.start_time else -1.0
         times = np.array(record.sample_times)
         order = np.argsort(sign * times, kind="stable")
-        places = [record.sampled_at[index] for index in order]
+        indices: list[int] = order.tolist()
+        places = [record.sampled_at[index] for index in indices]
         table = np.array(record.samples).reshape(len(places), problem.size)[order]
         times, values = times[order], record.mode_table(places)
         angles = list(prepared.wrapped)

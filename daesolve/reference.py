@@ -27,16 +27,10 @@ import numpy as np
 from daesolve.dynamics import Dynamics
 from daesolve.errors import MissingBackendError, OutOfRangeError, UnsupportedError
 from daesolve.formulations import Feedback
-from daesolve.preparation import (
-    DEFAULT_RATE,
-    Prepared,
-    RankLoss,
-    Redundant,
-    Request,
-    prepare,
-)
+from daesolve.preparation import Prepared, prepare
 from daesolve.quadruple import Moment, array_of, available, evaluate, quad, quads
-from daesolve.reference_motion import Course, Motion, Passed, Place, Told
+from daesolve.reference_motion import Motion, MotionRecord, Passed, Place, Told
+from daesolve.request import DEFAULT_RATE, RankLoss, Redundant, Request
 from daesolve.results import EventRecord
 from daesolve.sampling import At, sample_times
 from daesolve.solvers import Dop853, Taylor
@@ -196,12 +190,12 @@ class _Run:
         compiled = time.perf_counter()
         backwards = self.prepared.until < self.prepared.start_time
         ordered = np.unique(times)[:: -1 if backwards else 1]
-        course = motion.through(ordered, progress)
+        record = motion.through(ordered, progress)
         ended = time.perf_counter()
-        reached = ordered[: len(course.samples)]
+        reached = ordered[: len(record.samples)]
         kept = np.isin(times, reached)
         place = {moment: index for index, moment in enumerate(reached)}
-        samples = [course.samples[place[moment]] for moment in times[kept]]
+        samples = [record.samples[place[moment]] for moment in times[kept]]
         labels = self.prepared.problem.labels
         columns = {
             name: array_of([sample.x[index] for sample in samples])
@@ -212,20 +206,20 @@ class _Run:
             states={name: column.astype(float) for name, column in columns.items()},
             decimals={name: tuple(map(str, column)) for name, column in columns.items()},
             units={name: labels.units()[name] for name in labels.states},
-            events=tuple(self._event(course, event) for event in course.events),
-            event_count=len(course.events),
-            event_decimals=tuple(str(event.at.time) for event in course.events),
-            residuals=self._residuals(course),
+            events=tuple(self._event(record, event) for event in record.events),
+            event_count=len(record.events),
+            event_decimals=tuple(str(event.at.time) for event in record.events),
+            residuals=self._residuals(record),
             start_moved=float(np.max(np.abs(self.start - quads(self.prepared.initial)))),
             tolerance=self.tolerance,
             end_time=float(motion.here.time),
-            message=course.message,
-            steps=course.steps,
+            message=record.message,
+            steps=record.steps,
             compile_seconds=compiled - begin,
             wall_seconds=ended - compiled,
         )
 
-    def _event(self, course: Course, event: Passed) -> EventRecord:
+    def _event(self, record: MotionRecord, event: Passed) -> EventRecord:
         """Return an event with doubles for all its numbers."""
         labels, values = self.prepared.problem.labels, list(self.prepared.problem.values)
 
@@ -234,7 +228,7 @@ class _Run:
 
         after = None
         if event.after is not None:
-            p = course.modes[event.after.mode]
+            p = record.modes[event.after.mode]
             discrete = self.prepared.dynamics.discrete
             after = named(event.after) | {n: float(p[values.index(n)]) for n in discrete}
         impact = None if event.jump is None else event.jump.impact
@@ -254,7 +248,7 @@ class _Run:
         size = dynamics.x.numel()
         slopes = ca.jacobian(residuals, dynamics.x)[:, columns.tolist()]
         function = ca.Function("slopes", [dynamics.t, dynamics.x, dynamics.p], [slopes])
-        point = self.start[:size].astype(float)
+        point: np.ndarray = self.start[:size].astype(float)
         inverse = np.linalg.pinv(
             np.asarray(function(moment, point, self.prepared.values)), rcond=1e-12
         )
@@ -287,18 +281,18 @@ class _Run:
         dynamics = self.prepared.dynamics
         return ca.Function("f", [dynamics.t, dynamics.x, dynamics.p], [ca.densify(expression)])
 
-    def _residuals(self, course: Course) -> dict[str, float]:
+    def _residuals(self, record: MotionRecord) -> dict[str, float]:
         """Return the largest of each residual over its scale."""
         problem, prepared = self.prepared.problem, self.prepared
-        if not course.samples:
+        if not record.samples:
             return {}
         count = len(problem.watched)
         t, x, p = (problem.residuals.sx_in(k) for k in range(3))
         watched = problem.residuals(t, x, p)[0][: count + 1]
         function = function_of("watched", [t, x, p], [watched], (["t", "x", "p"], ["watched"]))
         found = [
-            evaluate(function, Moment(sample.time), sample.x, course.modes[sample.mode])[0]
-            for sample in course.samples
+            evaluate(function, Moment(sample.time), sample.x, record.modes[sample.mode])[0]
+            for sample in record.samples
         ]
         largest = np.max(np.abs(np.array([entry.astype(float) for entry in found])), axis=0)
         # An energy without a scale of its own takes the largest kinetic energy, if there is any.

@@ -51,12 +51,12 @@ class Passed:
 
 
 @dataclass
-class Course:
+class MotionRecord:
     """What a motion went through; `modes` are the values of p, `message` says why it ended."""
 
     modes: list[Any]
-    samples: list[Place] = field(default_factory=list)
-    events: list[Passed] = field(default_factory=list)
+    samples: list[Place] = field(default_factory=list[Place])
+    events: list[Passed] = field(default_factory=list[Passed])
     steps: int = 0
     message: str = ""
 
@@ -94,7 +94,7 @@ class Motion:
                 f"{', '.join(repr(row.name) for row in prepared.dynamics.contacts)}"
             )
         self.here = Place(quad(prepared.start_time), start, 0)
-        self.course = Course([p])
+        self.record = MotionRecord([p])
         self.transitions = QuadTransitions(prepared) if problem.events else None
         self.instant = Instant(INSTANT * prepared.segment)
         self.sign = 1.0 if prepared.until >= prepared.start_time else -1.0
@@ -137,35 +137,35 @@ class Motion:
             t_events=ending,
             nt_events=passing,
         )
-        self._set_parameters(self.course.modes[0])
+        self._set_parameters(self.record.modes[0])
 
     def _set_parameters(self, p: Any) -> None:
         hoisted = [evaluate(function, p)[0] for function in self._hoisted]
         numbers = np.concatenate([p, *hoisted])
         self.integrator.pars[:] = numbers[: len(self.integrator.pars)]
 
-    # -- the course ---------------------------------------------------------------------------
+    # -- the motion ---------------------------------------------------------------------------
 
-    def through(self, times: np.ndarray, progress: Told | None) -> Course:
+    def through(self, times: np.ndarray, progress: Told | None) -> MotionRecord:
         """Integrate to the last of some times, which are in the order of the run."""
-        course, until = self.course, quad(times[-1])
+        record, until = self.record, quad(times[-1])
         count = int(np.sum(times == self.prepared.start_time))
-        course.samples += [self.here] * count
-        course.message = self._held_at_start() or self._happen(())
+        record.samples += [self.here] * count
+        record.message = self._held_at_start() or self._happen(())
         span = abs(self.prepared.until - self.prepared.start_time)
         began = self.here.time
-        while not course.message and self.here.time != until:
-            course.message = self._step(until, times)
-            course.steps += 1
-            if course.steps % PIECE == 0:
-                if not course.message and abs(float(self.here.time - began)) < STUCK * span:
-                    course.message = self._ended("the steps have become too small to go on")
+        while not record.message and self.here.time != until:
+            record.message = self._step(until, times)
+            record.steps += 1
+            if record.steps % PIECE == 0:
+                if not record.message and abs(float(self.here.time - began)) < STUCK * span:
+                    record.message = self._ended("the steps have become too small to go on")
                 began = self.here.time
                 if progress is not None:
                     progress(float(self.here.time))
         if progress is not None:
             progress(float(self.here.time))
-        return course
+        return record
 
     def _step(self, until: Any, times: np.ndarray) -> str:
         """Take a step, to the first event that interrupts; return why the motion ends there."""
@@ -188,7 +188,7 @@ class Motion:
         self._sample(reached, times)
         for index, moment in self._met:
             if self.sign * float(moment - reached.time) <= 0.0:
-                self._record(index, self._inside(moment))
+                self._take_down(index, self._inside(moment))
         if missed:
             integrator.time, integrator.state[:] = reached.time, reached.x
         self.here = reached
@@ -212,7 +212,7 @@ class Motion:
         return Place(moment, array_of(self.integrator.d_output), self.here.mode)
 
     def _sample(self, reached: Place, times: np.ndarray) -> None:
-        samples = self.course.samples
+        samples = self.record.samples
         while len(samples) < len(times):
             moment = times[len(samples)]
             if self.sign * float(quad(moment) - reached.time) > 0.0:
@@ -222,7 +222,7 @@ class Motion:
     # -- events -------------------------------------------------------------------------------
 
     def _told(self, place: Place) -> tuple[Moment, Any, Any]:
-        return Moment(place.time), place.x, self.course.modes[place.mode]
+        return Moment(place.time), place.x, self.record.modes[place.mode]
 
     def _late(self, place: Place) -> list[int]:
         return [] if self.transitions is None else self.transitions.late(*self._told(place))
@@ -250,7 +250,7 @@ class Motion:
         outside = self.transitions.outside(*self._told(self.here))
         for index, event in enumerate(self.prepared.problem.guarded):
             if event.then.stops and outside[index] > 0.0:
-                self._record(index, self.here)
+                self._take_down(index, self.here)
                 return f"the event {event.name!r} holds at the start already"
         return ""
 
@@ -269,8 +269,8 @@ class Motion:
             resets = [k for k in due if guarded[k].then.reset is not None]
             for index in stops:
                 if index not in resets:
-                    self._record(index, self.here)
-            ends = {AT_REST, SLOW} if transitions.sliding is not None else set()
+                    self._take_down(index, self.here)
+            ends = {AT_REST, SLOW} if transitions.sliding is not None else set[str]()
             if any(guarded[index].name in ends for index in resets):
                 return (
                     f"at t = {told[0]:.10g} s dry friction ends the slip, or has slowed it down so "
@@ -315,21 +315,21 @@ class Motion:
 
     def _jump(self, jump: Jump) -> None:
         before = self.here
-        self.course.modes.append(jump.p)
-        self.here = replace(before, x=jump.x, mode=len(self.course.modes) - 1)
+        self.record.modes.append(jump.p)
+        self.here = replace(before, x=jump.x, mode=len(self.record.modes) - 1)
         self.integrator.state[:] = jump.x
         self._set_parameters(jump.p)
         for index, fired in jump.events.items():
             name = self.prepared.problem.events[index].name
             if name in self.prepared.dynamics.hidden_events:
                 continue
-            self.course.events.append(Passed(name, before, fired, self.here, jump))
+            self.record.events.append(Passed(name, before, fired, self.here, jump))
             jump = replace(jump, impact=None)
 
-    def _record(self, index: int, place: Place) -> None:
+    def _take_down(self, index: int, place: Place) -> None:
         guarded = self.prepared.problem.guarded
         fired = (index - guarded.index(guarded[index]),)
-        self.course.events.append(Passed(guarded[index].name, place, fired))
+        self.record.events.append(Passed(guarded[index].name, place, fired))
 
     def _ended(self, why: str) -> str:
         return f"at t = {float(self.integrator.time):.10g} s {why}"

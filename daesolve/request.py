@@ -57,15 +57,15 @@ class Request:
 
     until: float
     start_time: float = 0.0
-    parameters: Mapping[str, object] = field(default_factory=dict)
-    initial: Mapping[str, float] = field(default_factory=dict)
-    guess: Mapping[str, float] = field(default_factory=dict)
+    parameters: Mapping[str, object] = field(default_factory=dict[str, object])
+    initial: Mapping[str, float] = field(default_factory=dict[str, float])
+    guess: Mapping[str, float] = field(default_factory=dict[str, float])
     formulation: Formulation | None = None
     solver: Solver | None = None
     default_rate: float = DEFAULT_RATE
-    scales: Mapping[str, float] = field(default_factory=dict)
+    scales: Mapping[str, float] = field(default_factory=dict[str, float])
     redundant: Redundant = "error"
-    redundant_weights: Mapping[str, float] = field(default_factory=dict)
+    redundant_weights: Mapping[str, float] = field(default_factory=dict[str, float])
     rank_loss: RankLoss = "stop"
     max_evaluations: int | None = None
     variant_policy: VariantPolicy = "continuity"

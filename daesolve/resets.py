@@ -10,7 +10,7 @@ from daesolve.dynamics import Dynamics, GoalRow, ResetRow
 from daesolve.errors import PosingError, unknown_name
 from daesolve.events import EITHER, Event, Reset
 from daesolve.goals import Expression, Goal, as_scalar
-from daesolve.symbols import Parameters
+from daesolve.symbols import Parameters, symbol
 
 ELSEWHERE = "the constraint {!r}, which is imposed for an instant, "
 
@@ -107,7 +107,7 @@ def _row(
     written: Callable[[Expression], ca.SX],
 ) -> ResetRow:
     states, discrete = names
-    fired = ca.SX.sym(f"fired_{event.name}", event.count)  # pyright: ignore
+    fired = symbol(f"fired_{event.name}", event.count)
     new_states: dict[int, ca.SX] = {}
     new_values: dict[str, ca.SX] = {}
     for name, expression in reset.changes_where(event.name, fired).items():

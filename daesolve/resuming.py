@@ -9,6 +9,7 @@ from typing import Any
 from daesolve import registry
 from daesolve.archive import Stored
 from daesolve.errors import DaesolveError, NotResumableError
+from daesolve.latest import remembered
 from daesolve.preparation import prepare
 from daesolve.problem import BoundCase
 from daesolve.simulation import Progress
@@ -77,7 +78,7 @@ def resume(
     remark = f"begun with {', '.join(others)}, and gone on with in spite of it" if others else None
     system = _system(stored, source)
     prepared = prepare(system, restored_request(stored.manifest["request"]))
-    return go_on(directory, prepared, until, progress, tell, remark)
+    return remembered(go_on(directory, prepared, until, progress, tell, remark))
 
 
 def _other_versions(stored: Stored) -> list[str]:

@@ -13,7 +13,7 @@ from daesolve.errors import NoInfluenceError, PosingError
 from daesolve.flow import Flow
 from daesolve.goals import AnyGoal, Goal, Holonomic, Invariant, Relation, as_scalar
 from daesolve.lagrange import vanishes
-from daesolve.symbols import Parameters, time
+from daesolve.symbols import Parameters, symbol, time
 
 AUTOMATIC_NAMES = frozenset({"energy", "jacobi_integral"})
 """Names of the invariant that the library adds; a goal of the user's by such a name replaces it."""
@@ -31,8 +31,8 @@ class Values:
         Columns of symbols.
     """
 
-    defaults: dict[str, float] = field(default_factory=dict)
-    symbols: list[ca.SX] = field(default_factory=list)
+    defaults: dict[str, float] = field(default_factory=dict[str, float])
+    symbols: list[ca.SX] = field(default_factory=list[ca.SX])
 
     def take(self, parameters: Parameters) -> None:
         """Add parameters or discrete values as they are."""
@@ -49,10 +49,10 @@ class Values:
         """
         if name in self.defaults:
             raise PosingError(f"the name {name!r} is the library's own; rename the parameter")
-        symbol = ca.SX.sym(name)  # pyright: ignore[reportArgumentType]
+        added = symbol(name)
         self.defaults[name] = default
-        self.symbols.append(symbol)
-        return symbol
+        self.symbols.append(added)
+        return added
 
     def vector(self) -> ca.SX:
         """Return p."""

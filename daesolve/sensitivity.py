@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from daesolve.consistency import check_named, start_value
+from daesolve.departure import starting_point
 from daesolve.errors import NoDerivativeError, OutOfRangeError, unknown_name
 from daesolve.formulations import Formulation
-from daesolve.preparation import prepare, starting_point
+from daesolve.preparation import prepare
 from daesolve.propagation import Propagation
 from daesolve.request import DEFAULT_RATE, RankLoss, Redundant, Request
 from daesolve.sampling import At

@@ -21,6 +21,7 @@ from daesolve.passages import WEAK
 from daesolve.rank import Samples
 from daesolve.solvers import BufferedFunction
 from daesolve.solvers.jacobians import exact_jacobian
+from daesolve.solvers.scipy import has_failed
 from daesolve.translation import evaluate_block, function_of
 
 PROBE_STEPS = 300
@@ -119,7 +120,7 @@ def run_probe(
             stepper = DOP853(rate, start_time, state, until, **tolerances)
         while stepper.status == "running" and len(times) <= PROBE_STEPS:
             stepper.step()
-            if stepper.status == "failed" or not np.all(np.isfinite(stepper.y)):
+            if has_failed(stepper) or not np.all(np.isfinite(stepper.y)):
                 break
             if resets.any() and _beyond(problem, resets, stepper, values):
                 break

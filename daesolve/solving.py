@@ -9,6 +9,7 @@ from pathlib import Path
 from daesolve.archive import located, refuse_full
 from daesolve.errors import VARIANT_ERRORS, DegenerateConstraintError, OutOfRangeError
 from daesolve.formulations import Formulation
+from daesolve.latest import remembered
 from daesolve.preparation import prepare
 from daesolve.request import DEFAULT_RATE, RankLoss, Redundant, Request
 from daesolve.results import Outcome
@@ -147,12 +148,13 @@ def solve(
     elif not isinstance(verify, bool):
         raise OutOfRangeError(f"verify is {verify!r}, but must be True, False or a solver")
     if destination is not None:
-        return _told(begin(prepared, request, at, verify, progress, destination), rank_loss)
+        kept = begin(prepared, request, at, verify, progress, destination)
+        return remembered(_told(kept, rank_loss))
     run = _told(simulate(prepared, at, progress), rank_loss)
     if verify and run.outcome.good:
         other = verify if isinstance(verify, Solver) else None
         run = replace(run, verification=verify_run(prepared, run, run.times, other))
-    return run
+    return remembered(run)
 
 
 def _told(run: Trajectory, rank_loss: RankLoss) -> Trajectory:

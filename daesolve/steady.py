@@ -77,7 +77,7 @@ class Field:
 def _function(dynamics: Dynamics) -> ca.Function:
     """(t, x, p, y) -> F, F_y, F_x, the rates of the positions and their gradient, C_x."""
     x, u = dynamics.x, dynamics.reactions
-    accelerations: ca.SX = ca.SX.sym("a", dynamics.velocity_count)  # pyright: ignore
+    accelerations: ca.SX = ca.SX.sym("a", dynamics.velocity_count)  # pyright: ignore[reportArgumentType]
     y = ca.vertcat(accelerations, u)
     balance = ca.vertcat(
         dynamics.mass @ accelerations - dynamics.force - dynamics.influence @ u,
@@ -108,9 +108,9 @@ def _manifold(dynamics: Dynamics) -> list[ca.SX]:
 
 def _inverse(matrix: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
     """Return how to solve by least squares, refined once; dependent rows are allowed."""
-    rows = np.linalg.norm(matrix, axis=1, keepdims=True)
+    rows: np.ndarray = np.linalg.norm(matrix, axis=1, keepdims=True)
     rows[rows == 0.0] = 1.0
-    columns = np.linalg.norm(matrix / rows, axis=0)
+    columns: np.ndarray = np.linalg.norm(matrix / rows, axis=0)
     columns[columns == 0.0] = 1.0
     inverse = np.linalg.pinv(matrix / rows / columns, rcond=1e-13)
 

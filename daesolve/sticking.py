@@ -70,7 +70,7 @@ class Sticking:
             return False
         lengths = np.linalg.norm(slopes, axis=1)
         mass = self.dynamics.matrices(time, x, p)["mass"]
-        scaled = slopes[lengths > 0.0] / lengths[lengths > 0.0, None]
+        scaled: np.ndarray = slopes[lengths > 0.0] / lengths[lengths > 0.0, None]
         scaled = np.linalg.solve(np.linalg.cholesky(mass), scaled.T).T
         scaled /= np.linalg.norm(scaled, axis=1)[:, None]
         values = np.linalg.svd(scaled, compute_uv=False)

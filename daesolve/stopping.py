@@ -1,24 +1,77 @@
-"""The end of a run that slides in space: from where it is slow to its stop, in scaled time."""
+"""The end of a run that slides in guides: from where it is slow to its stop, in scaled time."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
+from daesolve import endings
+from daesolve.course import Course
 from daesolve.dynamics import Dynamics
+from daesolve.endings import Verdict
+from daesolve.errors import VariantError
 from daesolve.formulations import OdeProblem
 from daesolve.friction.guides import AT_REST, SLOW_ENERGY, SLOW_PART, SWITCH
 from daesolve.record import Boundary, Happening, Record
-from daesolve.resting.coming_to_rest import Rest, RestStatus, come_to_rest
+from daesolve.resting.coming_to_rest import Rest, RestStatus
+from daesolve.resting.coming_to_rest import come_to_rest as slow_motion
 from daesolve.resting.scaled_time import Rate, SlidingMotion
 from daesolve.resting.stiction import stiction_at
-from daesolve.results import StepBlock
+from daesolve.results import Outcome, StepBlock
 from daesolve.setting_out import first_speed
 from daesolve.sliding import Sliding, refuse_open
 from daesolve.solvers import Evaluator
 from daesolve.variants import with_variant
+
+
+def come_to_rest(
+    course: Course, sliding: Sliding, here: Boundary
+) -> tuple[Boundary, Verdict | None]:
+    """Follow a slow motion to its stop; return where that is, and how the run ends if it does.
+
+    Parameters
+    ----------
+    course
+        The run.
+    sliding
+        What chooses the loaded supports.
+    here
+        Where the motion has become slow.
+    """
+    prepared, record, until = course.prepared, course.record, course.prepared.until
+    values = course.values(here)
+    follow = partial(
+        follow_to_rest, sliding, prepared.problem, here.time, here.state, values, until
+    )
+    rest = follow()
+    times = course.schedule.up_to(record.taken, rest.time)
+    if len(times):
+        rest = follow(times)
+    events = len(record.events)
+    end, blocks = written_down(record, rest, here, times)
+    for event in record.events[events:]:
+        course.sample_event(event.at)
+    course.unwatched.extend(blocks)
+    if rest.error is not None:
+        return end, without_variant(course, end, rest.error)
+    if rest.status is RestStatus.AT_REST and rest.time < until:
+        try:
+            again = set_out_again(sliding, rest, until)
+        except VariantError as error:
+            return end, without_variant(course, end, error)
+        if again is not None:
+            return course.in_mode(end, *again), None
+    return end, endings.slow(rest, timed=course.timed())
+
+
+def without_variant(course: Course, here: Boundary, error: VariantError) -> Verdict:
+    """Write down where no choice of loaded supports goes on; say how the run ends."""
+    course.record.events.append(Happening(here.time, error.event, here))
+    course.sample_event(here)
+    return Outcome.DEGENERATE, str(error)
 
 
 def follow_to_rest(
@@ -68,7 +121,7 @@ def follow_to_rest(
         metric=dynamics.matrices(time, state[:count], values[:own])["mass"],
         project=_projection(dynamics),
     )
-    return come_to_rest(motion, time, state, values, until=until, times=times)
+    return slow_motion(motion, time, state, values, until=until, times=times)
 
 
 def set_out_again(
@@ -167,7 +220,7 @@ def written_down(
     def place_at(moment: float) -> Boundary:
         return next(place for place in reversed(places) if place.time <= moment)
 
-    blocks = []
+    blocks: list[tuple[StepBlock, int]] = []
     for piece in rest.pieces:
         record.steps += len(piece.steps.times)
         blocks.append((piece.steps, place_at(float(piece.steps.times[0])).mode))

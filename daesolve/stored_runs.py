@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import casadi as ca
 import numpy as np
@@ -66,7 +66,7 @@ class Destination:
     """
 
     directory: Path
-    identity: Mapping[str, Any] = field(default_factory=dict)
+    identity: Mapping[str, Any] = field(default_factory=dict[str, Any])
     source: Mapping[str, Any] | None = None
     derived: tuple[str, ...] = ()
 
@@ -249,19 +249,30 @@ def _described(given: Solver | Formulation | None) -> dict[str, Any] | None:
             f"{type(given).__name__} is none of the library's own, so a run with it cannot be "
             "stored: how it is made again is not known"
         )
-    settings = {
-        entry.name: _described(value) if isinstance(value, Formulation | Solver) else value
-        for entry in fields(given)  # pyright: ignore[reportArgumentType]
-        for value in (getattr(given, entry.name),)
+    return {"name": given.name, "settings": _settings(given)}
+
+
+def _settings(made: Any) -> dict[str, Any]:
+    """Return what one of the library's own was made with: all of them are dataclasses."""
+    values = {entry.name: getattr(made, entry.name) for entry in fields(made)}
+    return {
+        name: _described(value) if isinstance(value, Formulation | Solver) else value
+        for name, value in values.items()
     }
-    return {"name": given.name, "settings": settings}
+
+
+def _is_described(value: Any) -> bool:
+    if not isinstance(value, dict):
+        return False
+    entries = cast("dict[str, Any]", value)  # it comes from a manifest
+    return {*entries} == MADE_OF
 
 
 def _restored(kinds: Mapping[str, type], saved: Mapping[str, Any] | None) -> Any:
     if saved is None:
         return None
     settings = {
-        name: _restored(kinds, value) if isinstance(value, dict) and {*value} == MADE_OF else value
+        name: _restored(kinds, value) if _is_described(value) else value
         for name, value in saved["settings"].items()
     }
     return kinds[saved["name"]](**settings)
@@ -364,7 +375,7 @@ def _finished(run: Trajectory, prepared: Prepared, writer: Writer) -> Trajectory
         return run
     stored = Stored(writer.directory)
     if stored.result is not None:
-        return replace(Trajectory.from_run(writer.directory), _evaluate=run._evaluate)
+        return replace(Trajectory.from_run(writer.directory), _evaluate=run.at)
     asked = writer.manifest["verify"]
     if asked and run.outcome.good:
         solver = None if asked is True else _restored(SOLVERS, asked)
@@ -375,7 +386,7 @@ def _finished(run: Trajectory, prepared: Prepared, writer: Writer) -> Trajectory
             return replace(run, outcome=Outcome.INTERRUPTED, message=message)
         run = replace(run, verification=found)
     writer.write_result(summary_of(run))
-    return replace(Trajectory.from_run(writer.directory), _evaluate=run._evaluate)
+    return replace(Trajectory.from_run(writer.directory), _evaluate=run.at)
 
 
 def split_derived(description: Mapping[str, Any], derived: Sequence[str]) -> dict[str, Any]:

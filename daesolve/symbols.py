@@ -17,7 +17,14 @@ import casadi as ca
 
 from daesolve.errors import OutOfRangeError, PosingError, unknown_name
 
-time = ca.SX.sym("t")  # pyright: ignore[reportArgumentType]
+
+def symbol(name: str, count: int = 1) -> ca.SX:
+    """Return a new symbol, or a column of several, by CasADi's own name."""
+    # The stubs of CasADi know `SX.sym` by another signature.
+    return ca.SX.sym(name, count)  # pyright: ignore[reportArgumentType]
+
+
+time = symbol("t")
 """The symbol of time, in s, for forces, goals and events that depend on it."""
 
 
@@ -100,10 +107,7 @@ class SymbolVector:
         self.names = names
         self.units = units
         self.kind = kind
-        self._symbols: dict[str, ca.SX] = {
-            name: ca.SX.sym(name)  # pyright: ignore[reportArgumentType]
-            for name in names
-        }
+        self._symbols: dict[str, ca.SX] = {name: symbol(name) for name in names}
         self.vector: ca.SX = ca.vertcat(ca.SX(0, 1), *self._symbols.values())
         self.angles = frozenset(
             n for n, u in zip(names, units, strict=True) if isinstance(u, Angle)

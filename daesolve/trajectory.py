@@ -75,6 +75,8 @@ class Trajectory:
         Where constraints came to depend on each other, if that ended the run.
     peaks
         By output that the system names, its value of largest magnitude over every accepted step.
+    sources
+        The papers and books of the problem that was run.
 
     Examples
     --------
@@ -93,9 +95,10 @@ class Trajectory:
     description: Mapping[str, Any]
     statistics: Statistics
     verification: Verification | None = None
-    conditioning: Mapping[str, float] = field(default_factory=dict)
+    conditioning: Mapping[str, float] = field(default_factory=dict[str, float])
     degeneracy: Degeneracy | None = None
-    peaks: Mapping[str, Peak] = field(default_factory=dict)
+    peaks: Mapping[str, Peak] = field(default_factory=dict[str, Peak])
+    sources: Sequence[str] = ()
     _evaluate: Callable[[float], Point] | None = field(default=None, repr=False)
 
     @classmethod
@@ -314,8 +317,8 @@ def _unfinished(stored: Stored) -> Mapping[str, Any]:
             f"the run in {directory!r} has not come to the end of its first part yet: nothing can "
             "be read of it so far"
         )
-    so_far = stored.checkpoint(stored.last)["so_far"]
-    told = {**stored.manifest["told"], **so_far, "verification": None}
+    so_far: Mapping[str, Any] = stored.checkpoint(stored.last)["so_far"]
+    told: dict[str, Any] = {**stored.manifest["told"], **so_far, "verification": None}
     told["description"] = {
         **told["description"],
         "notes": told["description"]["notes"] + so_far["notes"],
@@ -332,9 +335,13 @@ def _unfinished(stored: Stored) -> Mapping[str, Any]:
 
 def _degeneracy(told: Mapping[str, Any] | None) -> Degeneracy | None:
     """Return where a run became degenerate; runs of earlier versions do not tell."""
-    return None if told is None else Degeneracy(**{**told, "goals": tuple(told["goals"])})
+    if told is None:
+        return None
+    settings: dict[str, Any] = {**told, "goals": tuple(told["goals"])}
+    return Degeneracy(**settings)
 
 
 def _drift(entry: Mapping[str, Any]) -> Drift:
     history = tuple((float(time), float(value)) for time, value in entry["history"])
-    return Drift(**{**entry, "history": history})
+    settings: dict[str, Any] = {**entry, "history": history}
+    return Drift(**settings)

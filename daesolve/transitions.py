@@ -52,6 +52,9 @@ INSTANT = 1e-13
 ANSWERED = 1e-6
 """Of a guard's rate, what is left at least where a reset sends it back or lets it go on."""
 
+_Measured = tuple[float, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+"""Time, state, values, guards, rates of guards."""
+
 
 @dataclass(frozen=True)
 class Jump:
@@ -136,7 +139,8 @@ class Transitions:
         self._barriers = self._moved | np.array(blows, dtype=bool)[self._owners]
         self._contacts = self._prepared_contacts()
         self._armed = np.ones(len(self._owners), dtype=bool)
-        self._measured = (np.nan, np.empty(0), np.empty(0), np.empty(0), np.empty(0))
+        nothing = np.empty(0)
+        self._measured: _Measured = (math.nan, nothing, nothing, nothing, nothing)
         self._passed = np.full(len(self._owners), -np.inf)
 
     def _prepared_contacts(self) -> ContactChanges | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import Any
 
 import casadi as ca
@@ -88,9 +88,10 @@ def constants_of(function: ca.Function, source: int) -> tuple[int, ...]:
         if operation in _STRUCTURE:
             fixed.append(operation == ca.OP_CONST or operands[0] == source)
             continue
-        fixed.append(all(fixed[index] for index in operands))
+        values: tuple[int, ...] = operands
+        fixed.append(all(fixed[value] for value in values))
         if not fixed[-1]:
-            used.update(operands)
+            used.update(values)
     used.update(value for pairs in program(function).outputs for _, value in pairs)
     return tuple(
         number for number in sorted(used) if fixed[number] and steps[number][0] not in _STRUCTURE
@@ -230,8 +231,29 @@ def integer_power(base: Any, exponent: int) -> Any:
     return 1.0 if result is None else result
 
 
+def _unchanged(a: Any) -> Any:
+    return a
+
+
+def _remainder(a: Any, b: Any) -> Any:
+    return a - b * np.rint(a / b)
+
+
+def _if_else_zero(a: Any, b: Any) -> Any:
+    return np.where(np.not_equal(a, 0.0), b, 0.0)
+
+
+def _as_number(test: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a test that says 1.0 or 0.0, as CasADi's do."""
+
+    def number(*operands: Any) -> Any:
+        return test(*operands).astype(float)
+
+    return number
+
+
 NUMPY_TABLE: Table = {
-    ca.OP_ASSIGN: lambda a: a,
+    ca.OP_ASSIGN: _unchanged,
     ca.OP_ADD: np.add,
     ca.OP_SUB: np.subtract,
     ca.OP_MUL: np.multiply,
@@ -243,32 +265,32 @@ NUMPY_TABLE: Table = {
     ca.OP_CONSTPOW: np.power,
     ca.OP_SQRT: np.sqrt,
     ca.OP_SQ: np.square,
-    ca.OP_TWICE: lambda a: 2.0 * a,
+    ca.OP_TWICE: partial(np.multiply, 2.0),
     ca.OP_SIN: np.sin,
     ca.OP_COS: np.cos,
     ca.OP_TAN: np.tan,
     ca.OP_ASIN: np.arcsin,
     ca.OP_ACOS: np.arccos,
     ca.OP_ATAN: np.arctan,
-    ca.OP_LT: lambda a, b: np.less(a, b).astype(float),
-    ca.OP_LE: lambda a, b: np.less_equal(a, b).astype(float),
-    ca.OP_EQ: lambda a, b: np.equal(a, b).astype(float),
-    ca.OP_NE: lambda a, b: np.not_equal(a, b).astype(float),
-    ca.OP_NOT: lambda a: np.equal(a, 0.0).astype(float),
-    ca.OP_AND: lambda a, b: np.logical_and(a, b).astype(float),
-    ca.OP_OR: lambda a, b: np.logical_or(a, b).astype(float),
+    ca.OP_LT: _as_number(np.less),
+    ca.OP_LE: _as_number(np.less_equal),
+    ca.OP_EQ: _as_number(np.equal),
+    ca.OP_NE: _as_number(np.not_equal),
+    ca.OP_NOT: _as_number(np.logical_not),
+    ca.OP_AND: _as_number(np.logical_and),
+    ca.OP_OR: _as_number(np.logical_or),
     ca.OP_FLOOR: np.floor,
     ca.OP_CEIL: np.ceil,
     ca.OP_FMOD: np.fmod,
-    ca.OP_REMAINDER: lambda a, b: a - b * np.round(a / b),
+    ca.OP_REMAINDER: _remainder,
     ca.OP_FABS: np.abs,
     ca.OP_SIGN: np.sign,
     ca.OP_COPYSIGN: np.copysign,
-    ca.OP_IF_ELSE_ZERO: lambda a, b: np.where(np.not_equal(a, 0.0), b, 0.0),
+    ca.OP_IF_ELSE_ZERO: _if_else_zero,
     ca.OP_ERF: erf,
     ca.OP_FMIN: np.fmin,
     ca.OP_FMAX: np.fmax,
-    ca.OP_INV: lambda a: 1.0 / a,
+    ca.OP_INV: partial(np.divide, 1.0),
     ca.OP_SINH: np.sinh,
     ca.OP_COSH: np.cosh,
     ca.OP_TANH: np.tanh,

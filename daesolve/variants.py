@@ -295,9 +295,9 @@ class VariantProblem:
         firsts = [first or nothing for first, _ in self.guides.supports]
         seconds = [second for _, second in self.guides.supports]
         columns = [
-            ca.densify(ca.horzcat(*[getattr(support, part) for support in supports]))
+            ca.densify(ca.horzcat(*parts))
             for supports in (firsts, seconds)
-            for part in ("normal", "friction")
+            for parts in ([s.normal for s in supports], [s.friction for s in supports])
         ]
         names = ["first_normal", "first_friction", "second_normal", "second_friction"]
         return self._function("columns", columns, names)

@@ -55,8 +55,8 @@ def variational_problem(problem: OdeProblem, changing: Sequence[int]) -> OdeProb
     """
     if problem not in _variational:
         t, x, p = (problem.rhs.sx_in(k) for k in range(3))
-        change = ca.SX.sym("change", x.numel())  # pyright: ignore
-        moved = ca.SX.sym("moved", len(changing))  # pyright: ignore
+        change = ca.SX.sym("change", x.numel())  # pyright: ignore[reportArgumentType]
+        moved = ca.SX.sym("moved", len(changing))  # pyright: ignore[reportArgumentType]
         along = ca.SX.zeros(p.numel())
         along[list(changing)] = moved
         rate = problem.rhs(t, x, p)
@@ -117,7 +117,7 @@ def jump_slopes(jump: JumpFunction) -> Evaluator:
 
 def _seeds(t: ca.SX, x: ca.SX, p: ca.SX) -> tuple[ca.SX, list[ca.SX]]:
     sizes = (1, x.numel(), p.numel())
-    return ca.vertcat(t, x, p), [ca.SX.sym(f"d{k}", n) for k, n in enumerate(sizes)]  # pyright: ignore
+    return ca.vertcat(t, x, p), [ca.SX.sym(f"d{k}", n) for k, n in enumerate(sizes)]  # pyright: ignore[reportArgumentType]
 
 
 def _evaluator(name: str, inputs: Sequence[ca.SX], outputs: Sequence[ca.SX]) -> Evaluator:

@@ -16,15 +16,10 @@ from daesolve.complementarity.answers import VariantSolution
 from daesolve.complementarity.horizontal import HorizontalComplementarity
 from daesolve.complementarity.policies import solve
 from daesolve.errors import (
-    InconsistentStateError,
-    NoDerivativeError,
     NoValidVariant,
-    OutOfRangeError,
-    PosingError,
-    RedundantConstraintsError,
-    UnsupportedError,
 )
 
+from .contact_systems import ball, beam
 from .reference import contacts as reference
 from .systems import numbers, prepared_run
 
@@ -227,24 +222,6 @@ def test_a_load_that_is_switched_on_lifts_at_once():
 # -- several contacts ------------------------------------------------------------------------------
 
 
-def beam() -> ds.MechanicalSystem:
-    """A thin rod of 1 m and 1 kg on two supports at its ends, loaded in its middle."""
-    q = ds.coordinates(y="m", angle="rad")
-    p = ds.parameters(force=(0.0, "N"), moment=(0.0, "N m"), fading=(0.0, "1/s"))
-    ends = [
-        ds.Contact(name, q.y + side * ca.sin(q.angle))
-        for name, side in (("left", -0.5), ("right", 0.5))
-    ]
-    fading = 1.0 - p.fading * ds.time
-    return ds.MechanicalSystem(
-        q,
-        p,
-        kinetic=q.dot.y**2 / 2 + q.dot.angle**2 / 24,
-        goals=ends,
-        force={"y": p.force * fading, "angle": p.moment},
-    )
-
-
 BEAM = beam()
 RESTING = prepared_run(BEAM, 1.0, {"y": 0.0, "angle": 0.0})
 
@@ -368,12 +345,6 @@ def test_a_block_that_rocks_comes_to_rest_on_both_corners():
     assert run.drift["energy"].max_relative < 1e-12
 
 
-def ball(**more: Any) -> ds.MechanicalSystem:
-    q = ds.coordinates(y="m")
-    floor = ds.Contact("floor", q.y, restitution=0.5, **more)
-    return ds.MechanicalSystem(q, kinetic=q.dot.y**2 / 2, potential=10.0 * q.y, goals=[floor])
-
-
 def test_a_bouncing_ball_comes_to_rest():
     """The last bounce is that from which it would not rise by what counts as a gap of zero."""
     run = ds.solve(ball(closed=False), until=2.0, initial={"y": 1.25})
@@ -454,72 +425,3 @@ def test_a_run_into_painleves_paradox_ends_with_its_name():
     run = ds.solve(rod, until=1.0, initial=start)
     assert run.outcome is ds.Outcome.FAILED
     assert "nothing tells which of the contacts 'end' open" in run.message
-
-
-# -- what is refused -------------------------------------------------------------------------------
-
-
-def test_formulations_that_cannot_let_go_say_so():
-    for formulation in (ds.NullSpace(), ds.Projected(), ds.Index1()):
-        with pytest.raises(UnsupportedError, match="cannot let go of constraints, as of 'floor'"):
-            ds.solve(ball(), until=1.0, initial={"y": 0.0}, formulation=formulation)
-
-
-def test_a_start_below_the_floor_is_refused():
-    with pytest.raises(InconsistentStateError, match="beyond the barrier of the event 'floor_clo"):
-        ds.solve(ball(closed=False), until=1.0, initial={"y": -0.1})
-
-
-def test_a_contact_is_open_or_closed():
-    with pytest.raises(OutOfRangeError, match="must be 1"):
-        ds.solve(ball(), until=1.0, initial={"y": 0.0}, parameters={"contact_floor": 0.5})
-
-
-def test_contacts_that_depend_on_each_other_are_refused():
-    q = ds.coordinates(x="m", y="m")
-    twice = [ds.Contact("one", q.y), ds.Contact("other", q.y)]
-    kinetic = (q.dot.x**2 + q.dot.y**2) / 2
-    system = ds.MechanicalSystem(q, kinetic=kinetic, potential=q.y, goals=twice)
-    with pytest.raises(RedundantConstraintsError, match="do not tell which of them opens"):
-        ds.solve(system, until=1.0, initial={"y": 0.0}, redundant="drop")
-    falling = {"contact_one": 0.0, "contact_other": 0.0}
-    run = ds.solve(system, until=2.0, initial={"y": 1.0}, parameters=falling)
-    assert run.outcome is ds.Outcome.FAILED
-    assert "depend on each other" in run.message
-
-
-def test_rolling_on_one_of_several_contacts_is_refused():
-    q = ds.coordinates(x="m", y="m")
-    goals = [
-        ds.Contact("floor", q.y),
-        ds.Contact("wall", q.x),
-        ds.Nonholonomic("sticking", q.dot.x, held_by="contact_floor"),
-    ]
-    with pytest.raises(UnsupportedError, match="the only contact"):
-        ds.MechanicalSystem(q, kinetic=(q.dot.x**2 + q.dot.y**2) / 2, goals=goals)
-
-
-def test_what_asks_for_constraints_that_always_hold_refuses_contacts():
-    with pytest.raises(PosingError, match="is let go of at times"):
-        ds.growth_vector(BEAM, {"y": 0.0, "angle": 0.0})
-    with pytest.raises(PosingError, match="is let go of at times"):
-        ds.eliminate(BEAM, ["y"])
-
-
-def test_a_name_that_a_contact_takes_is_taken():
-    q, d = ds.coordinates(y="m"), ds.discrete(contact_floor=0.0)
-    with pytest.raises(PosingError, match="'contact_floor' is used twice"):
-        ds.MechanicalSystem(q, kinetic=q.dot.y**2 / 2, goals=[ds.Contact("floor", q.y)], discrete=d)
-
-
-def test_a_contact_brings_its_own_reaction():
-    q = ds.coordinates(y="m")
-    with pytest.raises(PosingError, match="must be ideal"):
-        ds.Contact("floor", q.y, ideal=False)
-    with pytest.raises(PosingError, match="cannot be held by"):
-        ds.Holonomic("floor", q.y, ideal=False, held_by="on")
-
-
-def test_what_contacts_do_has_no_derivative():
-    with pytest.raises(NoDerivativeError, match="'floor_closed'"):
-        ds.sensitivity(ball(closed=False), 1.0, {"y": 1.25, "y_dot": 0.0}, by=["y"])

@@ -7,11 +7,11 @@ import pytest
 
 import daesolve as ds
 from daesolve.archive import Stored
+from daesolve.course import LEAST_TOLERANCE
 from daesolve.degeneracy import ROUNDING_UNIT, STOP, RankWatch
 from daesolve.effort import CRAWL, MANY, Effort
 from daesolve.errors import DegenerateConstraintError, OutOfRangeError
 from daesolve.results import StepBlock
-from daesolve.simulation import LEAST_TOLERANCE
 from daesolve.stored_runs import Destination
 
 from .bogie_cart import LIMIT, cart, collapsing, farthest, near_miss

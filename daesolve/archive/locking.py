@@ -148,7 +148,7 @@ def _user() -> str:
     try:
         return getpass.getuser()
     except (KeyError, OSError, ImportError):  # a container's user may have no name
-        return f"user {os.getuid()}"
+        return f"user {os.getuid()}" if hasattr(os, "getuid") else "unknown"
 
 
 def _iso(moment: datetime) -> str:

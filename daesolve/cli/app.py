@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
@@ -17,7 +17,9 @@ from daesolve import registry, reporting
 from daesolve.cli import animate as animating
 from daesolve.cli import compare as comparing
 from daesolve.cli import doctor as backends
+from daesolve.cli import new as making
 from daesolve.cli import options
+from daesolve.cli import page as paging
 from daesolve.cli import run as running
 from daesolve.cli import sweep as sweeping
 from daesolve.cli.arguments import (
@@ -48,7 +50,7 @@ def main() -> None:
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _told() -> Generator[None]:
     """Turn a wrong request into its sentence and exit status 2."""
     try:
         yield
@@ -198,6 +200,8 @@ def report(
 
 
 app.command("animate")(_told()(animating.command))
+app.command("new")(_told()(making.command))
+app.command("page")(_told()(paging.command))
 
 
 @app.command()

@@ -93,6 +93,7 @@ def linear_programme(problem: HorizontalComplementarity) -> Programme | None:
         return None
     if found.status != 0:
         raise VariantError(f"the linear programme has no result: {found.message}")
+    assert found.x is not None
     first, second = np.split(found.x, 2)
     both = np.minimum(first, second) > ZERO * np.max(found.x)
     reactions = np.split(found.x * size * factors, 2)
@@ -173,6 +174,7 @@ def _relaxed(problem: HorizontalComplementarity, node: NDArray[np.int_]) -> _Rel
     shares = np.zeros(2 * count)
     if found.status != 0:
         return _Relaxed(False, *np.split(shares, 2))
+    assert found.x is not None
     multipliers = found.eqlin.marginals
     gained, slack = multipliers @ load, np.max(multipliers @ columns, initial=0.0)
     empty = gained > ZERO and gained > PROVED * slack

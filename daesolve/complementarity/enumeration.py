@@ -90,7 +90,7 @@ def all_signs(count: int) -> NDArray[np.int_]:
             f' {MOST_PAIRS} pairs, method="branch-and-bound" finds all answers of more'
         )
     shifts = np.arange(count - 1, -1, -1)
-    return 2 * ((np.arange(2**count)[:, None] >> shifts) & 1) - 1
+    return 2 * ((np.arange(1 << count)[:, None] >> shifts) & 1) - 1
 
 
 def promising_orthants(problem: HorizontalComplementarity) -> Iterator[SolvedOrthants]:

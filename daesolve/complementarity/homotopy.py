@@ -116,7 +116,7 @@ class _Orthant:
 
     def zeros(self) -> NDArray[np.float64]:
         """Return the shares of friction at which one of the reactions vanishes."""
-        found = []
+        found: list[NDArray[np.float64]] = []
         for pair in range(len(self.load)):
             normal, friction = self.normal.copy(), self.friction.copy()
             normal[:, pair], friction[:, pair] = self.load, 0.0
@@ -197,7 +197,8 @@ def _followed(
     """Follow the branch of a load from orthant to orthant."""
     orthant = _Orthant.of(problem, load, np.where(reactions < 0.0, -1, 1))
     kappa, target = 0.0, 1.0
-    variants, kinks = [variant_of(orthant.signs)], []
+    variants = [variant_of(orthant.signs)]
+    kinks: list[float] = []
 
     def branch(end: str) -> _Branch:
         return _Branch(orthant.signs, kappa, end, tuple(variants), tuple(kinks))

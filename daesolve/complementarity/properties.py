@@ -46,7 +46,7 @@ def w_property(problem: HorizontalComplementarity) -> bool | None:
 def _determinant_signs(problem: HorizontalComplementarity) -> set[int]:
     """Return the signs that occur among the determinants of all variants; 0 is singular."""
     scaled = problem.scaling.problem
-    found = {0} if len(singular_orthants(problem)) else set()
+    found = {0} if len(singular_orthants(problem)) else set[int]()
     values = np.linalg.slogdet(scaled.orthant(all_signs(problem.count)))[0]
     return found | {int(value) for value in np.unique(values)}
 

@@ -93,7 +93,7 @@ class IndependentVelocities:
             )  # fmt: skip
         names = dynamics.labels.states[dynamics.position_count :]
         entries = [f"independent_{k + 1}_{name}" for k in range(count) for name in names]
-        chosen = ca.vertcat(*[ca.SX.sym(n) for n in (*entries, VOLUME)])  # pyright: ignore
+        chosen = ca.vertcat(*[ca.SX.sym(n) for n in (*entries, VOLUME)])  # pyright: ignore[reportArgumentType]
         matrix = ca.reshape(chosen[:-1], len(names), count).T
         directions, gram = _directions(dynamics, saddle, matrix)
         volume = _determinant(gram) / chosen[-1]

@@ -30,6 +30,9 @@ from daesolve.linear import solve_small
 from daesolve.symbols import Labels
 from daesolve.translation import function_of
 
+NOTHING = ca.SX(0, 1)
+"""A column without entries, on which others are stacked."""
+
 
 @dataclass(frozen=True)
 class Feedback(Formulation):
@@ -45,7 +48,7 @@ class Feedback(Formulation):
     """
 
     rate: Rate = None
-    rates: Rates = field(default_factory=dict)
+    rates: Rates = field(default_factory=dict[str, float | None])
     name = "feedback"
 
     def __post_init__(self) -> None:
@@ -65,78 +68,140 @@ class Feedback(Formulation):
         rates: Mapping[str, float | None],
     ) -> OdeProblem:
         """Eliminate the reactions and build the functions; see `Formulation.problem`."""
-        driven = [
-            row
-            for row in dynamics.invariants
-            if row.on == "velocities"
-            and rates[row.name] is not None
-            and conserved[row.name]
-            and not row.by_relation
-        ]
-        metered = metered_invariants(dynamics, conserved)
-        saddle = Saddle(dynamics, plan)
-        targets = [target(row) for row in dynamics.rows]
-        accelerations, reactions = _accelerations(dynamics, saddle, driven, targets)
-        works = {row: ca.SX.sym(f"work_{row.name}") for row in metered}  # pyright: ignore
-        meters = {name: ca.SX.sym(name) for name in dynamics.meters}  # pyright: ignore
-        state = ca.vertcat(dynamics.x, *works.values(), *meters.values())
-        powered = ca.vertcat(
-            powers(metered, accelerations),
-            ca.substitute(meter_powers(dynamics), dynamics.reactions, reactions),
-        )
-        rhs = ca.vertcat(dynamics.position_rates, accelerations, powered)
-        watched, residuals = _watched(dynamics, reactions, rates, conserved, works)
-        kinetic = ca.SX(0) if dynamics.kinetic is None else dynamics.kinetic
-        arguments = [dynamics.t, state, dynamics.p]
-        names = ["t", "x", "p"]
-        outputs = {
-            n: ca.substitute(e, dynamics.reactions, reactions) for n, e in dynamics.outputs.items()
-        }
-        for row, work in works.items():
-            free = "work" not in outputs
-            outputs["work" if free else f"work_{row.name}"] = work
-        outputs |= meters
-        recovered = [
-            ca.substitute(e, dynamics.reactions, reactions) for e in dynamics.recovered.values()
-        ]
-        guards = [
-            ca.substitute(event.guards, dynamics.reactions, reactions) for event in dynamics.events
-        ]
-        empty = ca.SX(0, 1)
+        closed = _closed_loop(dynamics, plan, conserved, rates)
+        recovered = closed.recovered()
+        watched, residuals, influences = closed.watched(rates, conserved)
+        outputs = closed.outputs()
+        guards = ca.vertcat(NOTHING, *[closed.of_state(event.guards) for event in dynamics.events])
+        arguments, names = [dynamics.t, closed.state, dynamics.p], ["t", "x", "p"]
         return OdeProblem(
             labels=_labels(dynamics, outputs),
-            size=state.numel(),
+            size=closed.state.numel(),
             values=dynamics.values,
-            rhs=function_of("rhs", arguments, [rhs], (names, ["rate"])),
+            rhs=function_of("rhs", arguments, [closed.rhs()], (names, ["rate"])),
             recover=function_of(
                 "recover",
                 arguments,
-                [
-                    accelerations,
-                    ca.vertcat(reactions, *recovered),
-                    ca.vertcat(empty, *outputs.values()),
-                ],
+                [closed.accelerations, recovered, ca.vertcat(NOTHING, *outputs.values())],
                 (names, ["accelerations", "reactions", "outputs"]),
             ),
             residuals=function_of(
                 "residuals",
                 arguments,
-                [
-                    ca.vertcat(*residuals, kinetic, *saddle.relative_pivots()),
-                    saddle.singular_influences(),
-                ],
+                [residuals, influences],
                 (names, ["residuals", "influences"]),
             ),
-            guards=function_of("guards", arguments, [ca.vertcat(empty, *guards)], (names, ["g"])),
+            guards=function_of("guards", arguments, [guards], (names, ["g"])),
             watched=watched,
             pivot_goals=tuple(row.name for row in dynamics.rows),
             singular_goals=tuple(row.name for row in dynamics.rows if row.typical is not None),
             events=dynamics.events,
             plan=plan,
             equations=semi_explicit(
-                dynamics, saddle, targets, driven, state, (metered, meter_powers(dynamics))
+                dynamics,
+                closed.saddle,
+                closed.targets,
+                closed.driven,
+                closed.state,
+                (list(closed.works), meter_powers(dynamics)),
             ),
         )
+
+
+@dataclass(frozen=True, eq=False)
+class _ClosedLoop:
+    """The system with its reactions as functions of the state.
+
+    Parameters
+    ----------
+    dynamics, saddle, targets
+        The equations, what solves them, and what J v' is to be for each goal.
+    driven
+        The invariants that are driven.
+    accelerations, reactions
+        v' and u.
+    works, meters
+        What is integrated besides: the work done on each metered invariant, and meters by name.
+    """
+
+    dynamics: Dynamics
+    saddle: Saddle
+    targets: list[ca.SX]
+    driven: list[InvariantRow]
+    accelerations: ca.SX
+    reactions: ca.SX
+    works: Mapping[InvariantRow, ca.SX]
+    meters: Mapping[str, ca.SX]
+
+    @property
+    def state(self) -> ca.SX:
+        return ca.vertcat(self.dynamics.x, *self.works.values(), *self.meters.values())
+
+    def of_state(self, expression: ca.SX) -> ca.SX:
+        """Put the reactions into an expression."""
+        return ca.substitute(expression, self.dynamics.reactions, self.reactions)
+
+    def rhs(self) -> ca.SX:
+        powered = powers(self.works, self.accelerations)
+        metered = self.of_state(meter_powers(self.dynamics))
+        return ca.vertcat(self.dynamics.position_rates, self.accelerations, powered, metered)
+
+    def recovered(self) -> ca.SX:
+        """Return the reactions, and those that are recovered from them."""
+        others = [self.of_state(expression) for expression in self.dynamics.recovered.values()]
+        return ca.vertcat(self.reactions, *others)
+
+    def outputs(self) -> dict[str, ca.SX]:
+        """Return the outputs by name, work and meters among them."""
+        outputs = {name: self.of_state(e) for name, e in self.dynamics.outputs.items()}
+        for row, work in self.works.items():
+            free = "work" not in outputs
+            outputs["work" if free else f"work_{row.name}"] = work
+        return outputs | dict(self.meters)
+
+    def watched(
+        self, rates: Mapping[str, float | None], conserved: Mapping[str, bool]
+    ) -> tuple[tuple[Watched, ...], ca.SX, ca.SX]:
+        """Return what is watched; its residuals, T and the pivots; the singular influences."""
+        watched, residuals = _watched(self.dynamics, self.reactions, rates, conserved, self.works)
+        kinetic = ca.SX(0) if self.dynamics.kinetic is None else self.dynamics.kinetic
+        pivots = self.saddle.relative_pivots()
+        return (
+            watched,
+            ca.vertcat(*residuals, kinetic, *pivots),
+            self.saddle.singular_influences(),
+        )
+
+
+def _closed_loop(
+    dynamics: Dynamics,
+    plan: EliminationPlan,
+    conserved: Mapping[str, bool],
+    rates: Mapping[str, float | None],
+) -> _ClosedLoop:
+    """Eliminate the reactions with every residual's law built in."""
+    driven = [
+        row
+        for row in dynamics.invariants
+        if row.on == "velocities"
+        and rates[row.name] is not None
+        and conserved[row.name]
+        and not row.by_relation
+    ]
+    saddle = Saddle(dynamics, plan)
+    targets = [target(row) for row in dynamics.rows]
+    accelerations, reactions = _accelerations(dynamics, saddle, driven, targets)
+    metered = metered_invariants(dynamics, conserved)
+    return _ClosedLoop(
+        dynamics=dynamics,
+        saddle=saddle,
+        targets=targets,
+        driven=driven,
+        accelerations=accelerations,
+        reactions=reactions,
+        works={row: ca.SX.sym(f"work_{row.name}") for row in metered},  # pyright: ignore[reportArgumentType]
+        meters={name: ca.SX.sym(name) for name in dynamics.meters},  # pyright: ignore[reportArgumentType]
+    )
 
 
 def _accelerations(

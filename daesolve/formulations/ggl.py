@@ -52,7 +52,7 @@ class GGL(Formulation):
                 "on none; take feedback, index-1, index-2 or index-3"
             )
         stabilisers = [
-            (f"stabiliser_{row.name}", ca.SX.sym(f"mu_{row.name}"))  # pyright: ignore
+            (f"stabiliser_{row.name}", ca.SX.sym(f"mu_{row.name}"))  # pyright: ignore[reportArgumentType]
             for row in held
         ]
         push = sum(

@@ -44,9 +44,9 @@ def implicit(problem: DaeProblem) -> Implicit:
 def _implicit(problem: DaeProblem) -> Implicit:
     size, unknowns = problem.size, len(problem.unknowns)
     t, p = problem.rhs.sx_in(0), problem.rhs.sx_in(2)
-    y = ca.SX.sym("y", size + unknowns)  # pyright: ignore
-    yd = ca.SX.sym("yd", size + unknowns)  # pyright: ignore
-    c = ca.SX.sym("c")  # pyright: ignore
+    y = ca.SX.sym("y", size + unknowns)  # pyright: ignore[reportArgumentType]
+    yd = ca.SX.sym("yd", size + unknowns)  # pyright: ignore[reportArgumentType]
+    c = ca.SX.sym("c")  # pyright: ignore[reportArgumentType]
     x, z = y[:size], y[size:]
     residual = ca.vertcat(
         yd[:size] - problem.differential(t, x, z, p),

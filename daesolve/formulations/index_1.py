@@ -36,7 +36,7 @@ class Index1(Formulation):
     """
 
     rate: Rate = None
-    rates: Rates = field(default_factory=dict)
+    rates: Rates = field(default_factory=dict[str, float | None])
     name = "index-1"
     makes = "index-1"
 

@@ -102,7 +102,7 @@ class FreeMotion:
         """
         dynamics, base = self.dynamics, self.base
         rates = dynamics.position_rates if position_rates is None else position_rates
-        works = ca.SX.sym("work", self.metered.numel())  # pyright: ignore
+        works = ca.SX.sym("work", self.metered.numel())  # pyright: ignore[reportArgumentType]
         x = ca.vertcat(dynamics.x, works)
         z = ca.vertcat(dynamics.reactions, *[symbol for _, symbol in stabilisers])
         arguments = [dynamics.t, x, z, dynamics.p]

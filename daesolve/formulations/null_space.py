@@ -48,7 +48,7 @@ class NullSpace(Formulation):
     """
 
     rate: Rate = None
-    rates: Rates = field(default_factory=dict)
+    rates: Rates = field(default_factory=dict[str, float | None])
     name = "null-space"
 
     def __post_init__(self) -> None:
@@ -91,14 +91,14 @@ class NullSpace(Formulation):
         base = Feedback().problem(dynamics, plan, conserved, rates)
         independent = IndependentVelocities.of(dynamics, saddle)
         split = dynamics.position_count
-        w = ca.SX.sym("w", independent.count)  # pyright: ignore
+        w = ca.SX.sym("w", independent.count)  # pyright: ignore[reportArgumentType]
         still = ca.SX.zeros(dynamics.velocity_count)
         velocities = independent.solve(
             [-ca.substitute(row.chain[-1], dynamics.velocities, still) for row in dynamics.rows],
             w - independent.offset,
         )
         metered = metered_invariants(dynamics, conserved)
-        works = ca.SX.sym("work", len(metered) + len(dynamics.meters))  # pyright: ignore
+        works = ca.SX.sym("work", len(metered) + len(dynamics.meters))  # pyright: ignore[reportArgumentType]
         x = ca.vertcat(dynamics.x[:split], w, works)
         states = ca.vertcat(dynamics.x[:split], velocities)
         arguments = [dynamics.t, x, independent.p]

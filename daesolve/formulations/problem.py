@@ -158,7 +158,7 @@ class OdeProblem:
             return table[:, : len(self.labels.states)].copy()
         if len(times) == 1:
             x = table[0, : self.chart.embed.nnz_in(1)]
-            return np.asarray(self.chart.embed(times[0], x, np.ravel(p))).T
+            return np.asarray(self.chart.embed(float(times[0]), x, np.ravel(p))).T
         return evaluate_block(self.chart.embed, times, table, p)[0]
 
 

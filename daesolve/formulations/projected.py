@@ -123,7 +123,7 @@ def _ideal(dynamics: Dynamics) -> Dynamics:
         dynamics,
         rows=rows,
         relations=(),
-        reactions=ca.SX.sym("push", len(rows)),  # pyright: ignore
+        reactions=ca.SX.sym("push", len(rows)),  # pyright: ignore[reportArgumentType]
         influence=ca.horzcat(ca.SX(dynamics.velocity_count, 0), *gradients),
     )
 
@@ -150,7 +150,7 @@ def _projection(
     if fast:
         moves.append(_moved_along(dynamics, saddle, fast))
     steps = [function_of("move", arguments, [moved], names) for moved in moves]
-    x = ca.SX.sym("x", size)  # pyright: ignore
+    x = ca.SX.sym("x", size)  # pyright: ignore[reportArgumentType]
     visible = dynamics.x.numel()
     states = x[:visible]
     for step in steps:

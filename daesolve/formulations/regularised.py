@@ -36,7 +36,7 @@ class Regularised(Formulation):
 
     speed: float = 1e-3
     rate: Rate = None
-    rates: Rates = field(default_factory=dict)
+    rates: Rates = field(default_factory=dict[str, float | None])
     name = "regularised"
 
     def __post_init__(self) -> None:

@@ -173,7 +173,7 @@ def _freed(dynamics: Dynamics, saddle: Saddle, targets: Sequence[ca.SX]) -> _Lin
     )
     offsets = [-row.offset for row in dynamics.relations]
     return _Linear(
-        ca.vertcat(ca.SX.sym("acceleration", count), reactions),  # pyright: ignore
+        ca.vertcat(ca.SX.sym("acceleration", count), reactions),  # pyright: ignore[reportArgumentType]
         matrix,
         ca.vertcat(dynamics.force, *targets, *offsets),
         _shift(dynamics, saddle),
@@ -191,7 +191,7 @@ def _pushed_along_momentum(dynamics: Dynamics, freed: _Linear, row: InvariantRow
     column = ca.vertcat(momentum, ca.SX(size - dynamics.velocity_count, 1))
     push = row.rate * (row.value - row.reference) / (row.twice_kinetic + row.floor)
     return _Linear(
-        ca.vertcat(freed.z, ca.SX.sym("push")),  # pyright: ignore
+        ca.vertcat(freed.z, ca.SX.sym("push")),  # pyright: ignore[reportArgumentType]
         ca.blockcat([[freed.matrix, column], [ca.SX(1, size), ca.SX(1)]]),
         ca.vertcat(freed.right_side, push),
         ca.diagcat(freed.shift, ca.SX(1, 1)),
@@ -216,7 +216,7 @@ def _corrected(freed: _Linear, driven: Sequence[InvariantRow], count: int) -> _L
             [ca.SX(shares, size), ca.horzcat(gradients, rest.T), floors],
         ]
     )
-    unknowns = ca.SX.sym("correction", size + shares)  # pyright: ignore
+    unknowns = ca.SX.sym("correction", size + shares)  # pyright: ignore[reportArgumentType]
     return _Linear(
         ca.vertcat(freed.z, unknowns),
         matrix,

@@ -50,7 +50,7 @@ class Viscous(Formulation):
 
     mobility: float = 1e-6
     rate: Rate = None
-    rates: Rates = field(default_factory=dict)
+    rates: Rates = field(default_factory=dict[str, float | None])
     name = "viscous"
 
     def __post_init__(self) -> None:
@@ -107,7 +107,7 @@ class Viscous(Formulation):
         quantities = {row.name: row.on == "positions" for row in dynamics.invariants}
         kept = {name: found and quantities[name] for name, found in conserved.items()}
         base = Feedback().problem(_freed(dynamics, rows, self.mobility), plan, kept, rates)
-        works = ca.SX.sym("work", base.size - dynamics.x.numel())  # pyright: ignore
+        works = ca.SX.sym("work", base.size - dynamics.x.numel())  # pyright: ignore[reportArgumentType]
         arguments = [dynamics.t, ca.vertcat(dynamics.x, works), dynamics.p]
         table, influences = base.residuals.call(arguments)
         known = {entry.name: table[place] for place, entry in enumerate(base.watched)}

@@ -185,7 +185,7 @@ def guides(
         elif support.pad is None or freedom > SLIDES_AND_SPINS or not still:
             defaults |= {f"{name}_{axis}": float(axis == "x") for axis in "xyz"}
     values = discrete(**defaults, **{SMOOTHING: SHARP, SLOW_ENERGY: 1.0})
-    rubbing = []
+    rubbing: list[Rubbing] = []
     for pair, name, support, velocity in supports:
         if pair.planar:
             rubbing.append(_in_plane(support, velocity, velocities, values[name], written))

@@ -201,8 +201,9 @@ class PadNodes:
 
         The product and the sum are those of the speeds of the node and of its image across.
         """
-        found = []
-        for (along, across), weight in zip(self.points, self.weights, strict=True):
+        found: list[tuple[float, float, float, ca.SX, ca.SX]] = []
+        nodes: list[list[float]] = np.column_stack([self.points, self.weights]).tolist()
+        for along, across, weight in nodes:
             distance = along**2 + across**2
             turning = spin**2 * distance
             product = ca.sqrt(

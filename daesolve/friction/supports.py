@@ -10,6 +10,7 @@ import casadi as ca
 
 from daesolve.errors import PosingError
 from daesolve.goals import Expression, as_scalar, is_word
+from daesolve.symbols import symbol
 
 Kind = Literal["two-sided", "unilateral"]
 Vector = Sequence[Expression] | ca.SX
@@ -141,7 +142,7 @@ class VariantPair:
                 f"the supports of {self.name!r} lie in the plane or in space, not both"
             )
         object.__setattr__(self, "count", wanted)
-        object.__setattr__(self, "reaction", ca.SX.sym(self.name))  # pyright: ignore
+        object.__setattr__(self, "reaction", symbol(self.name))
 
     @property
     def planar(self) -> bool:

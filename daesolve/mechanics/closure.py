@@ -324,7 +324,7 @@ class _Closure:
         level = Level(titles, titles, places, at)
         generator = np.random.default_rng(SEED)
         unweighted = np.eye(len(places))
-        starts = []
+        starts: list[Projection] = []
         for _ in range(count):
             start = self.centre.copy()
             start[places] += generator.normal(size=len(places))

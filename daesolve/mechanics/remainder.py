@@ -11,6 +11,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from daesolve.arrays import shortest_solution
 from daesolve.consistency import consistent_state, instantaneous, sample_states
 from daesolve.errors import InconsistentStateError, PosingError
 from daesolve.mechanics.forms import with_references
@@ -115,7 +116,7 @@ def nearest_combination(
             "at the state that is told: tell another"
         )
     extra = (parts["hamel"] @ parts["momenta"]).ravel()
-    found = np.linalg.lstsq(parts["gradients"].T, extra, rcond=RANK_TOLERANCE)[0]
+    found = shortest_solution(parts["gradients"].T, extra, RANK_TOLERANCE)
     shares = np.abs(found) * np.linalg.norm(parts["gradients"], axis=1)
     found[shares <= ROUNDING * np.max(shares, initial=0.0)] = 0.0
     return {name: float(value) for name, value in zip(held.remaining, found, strict=True)}
@@ -140,8 +141,8 @@ def _remainders(
     parts = held.at(t, x, p, np.zeros(held.velocities.numel()))
     gradients, drift = parts["gradients"], parts["drift"].ravel()
     free = _null_space(gradients)
-    falling = np.linalg.lstsq(gradients, -drift, rcond=RANK_TOLERANCE)[0]
-    parts = held.at(t, x, p, falling + free @ generator.normal(size=free.shape[1]))
+    falling = shortest_solution(gradients, -drift, RANK_TOLERANCE)
+    parts = held.at(t, x, p, falling + free @ generator.normal(size=int(free.shape[1])))
     columns, momenta = parts["hamel"], parts["momenta"].ravel()
     # |[g_i]| and |p_i|; where the terms cancel, so much of theirs that rounding is small beside.
     sizes = np.linalg.norm(columns, axis=0)

@@ -243,6 +243,29 @@ class DiracModel:
         samples = sample_states(self.full.dynamics, p, around=x, time=t)
         return strength(self._matrices(samples, p))
 
+    def check_solvable(self, samples: Iterable[tuple[float, np.ndarray]], p: np.ndarray) -> None:
+        """Refuse a matrix M that is singular at every sample, unless it may be regular elsewhere.
+
+        Where M depends on the small velocities, random ones may lie where creep forces are
+        saturated: then the state decides.
+
+        Raises
+        ------
+        SecondaryConstraintsError
+            It is singular everywhere.
+        """
+        matrices = self._matrices(samples, p)
+        scale = strength(matrices)
+        smallest = [grips(*pair)[0][-1] for pair in matrices if np.all(np.isfinite(pair[1]))]
+        if not self._quantities.linear or max(smallest, default=np.inf) > RANK_TOLERANCE * scale:
+            return
+        listed = ", ".join(map(repr, self.multipliers))
+        raise SecondaryConstraintsError(
+            f"the rates of the primary constraints never determine {listed}: their matrix "
+            "is singular in every state, as it is where an odd number of velocities is coupled by "
+            "gyroscopic forces alone; take other velocities for small ones"
+        )
+
     def _matrices(
         self, samples: Iterable[tuple[float, np.ndarray]], p: np.ndarray
     ) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -323,7 +346,7 @@ def small_velocities(
         equations=equations,
         states=states,
     )
-    _check_solvable(model, model._matrices(samples, p))
+    model.check_solvable(samples, p)
     return model
 
 
@@ -335,29 +358,6 @@ def _states(system: MechanicalSystem, momenta: SymbolVector, small: Sequence[str
         (*labels.states[:count], *momenta.names, *moving.names),
         (*labels.state_units[:count], *momenta.units, *moving.units),
         "state",
-    )
-
-
-def _check_solvable(model: DiracModel, matrices: list[tuple[np.ndarray, np.ndarray]]) -> None:
-    """Refuse a matrix M that is singular at every sample, unless it may be regular elsewhere.
-
-    Where M depends on the small velocities, random ones may lie where creep forces are saturated:
-    then the state decides.
-
-    Raises
-    ------
-    SecondaryConstraintsError
-        It is singular everywhere.
-    """
-    scale = strength(matrices)
-    smallest = [grips(*pair)[0][-1] for pair in matrices if np.all(np.isfinite(pair[1]))]
-    if not model._quantities.linear or max(smallest, default=np.inf) > RANK_TOLERANCE * scale:
-        return
-    listed = ", ".join(map(repr, model.multipliers))
-    raise SecondaryConstraintsError(
-        f"the rates of the primary constraints never determine {listed}: their matrix "
-        "is singular in every state, as it is where an odd number of velocities is coupled by "
-        "gyroscopic forces alone; take other velocities for small ones"
     )
 
 

@@ -14,6 +14,7 @@ from daesolve.errors import PosingError, unknown_name
 from daesolve.goals import Goal, Holonomic
 from daesolve.lagrange import Kinematics, hamel
 from daesolve.linear import solve_small
+from daesolve.symbols import symbol
 from daesolve.system import MechanicalSystem
 from daesolve.translation import function_of
 
@@ -181,7 +182,7 @@ def substitution(system: MechanicalSystem, eliminate: Sequence[str]) -> Substitu
     def put(expression: ca.SX) -> ca.SX:
         return ca.substitute(expression, rates, g)
 
-    accelerations = ca.SX.sym("accelerations", w.numel())  # pyright: ignore
+    accelerations = symbol("accelerations", w.numel())
     positions, position_rates = _positions(system, dynamics, names)
     own = len(system.coordinates) - len(names)
     kinematics = Kinematics(

@@ -18,8 +18,6 @@ vehicles, Regular and Chaotic Dynamics 20 (2015) 752-766.
 
 from __future__ import annotations
 
-import functools
-import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
@@ -27,7 +25,7 @@ from typing import Literal, get_args
 import casadi as ca
 
 from daesolve.errors import NotQuasiHolonomicError, PosingError
-from daesolve.events import Event, Reset
+from daesolve.events import Event, Reset, joined
 from daesolve.goals import AnyGoal, Expression, Goal, Holonomic, Implicit, Invariant, Relation
 from daesolve.linear import orthogonal_rows, solve_definite, solve_small
 from daesolve.mechanics.quasi_holonomic import (
@@ -40,6 +38,7 @@ from daesolve.mechanics.solved_rates import (
     independent_rows,
     somewhere,
 )
+from daesolve.symbols import symbol
 from daesolve.system import MechanicalSystem, Output
 
 Gyroscopic = Literal["refuse", "keep"]
@@ -149,7 +148,7 @@ class _Meaning:
     system: MechanicalSystem
     rates: ca.SX
     rate_values: ca.SX
-    reactions: Mapping[str, ca.SX] = field(default_factory=dict)
+    reactions: Mapping[str, ca.SX] = field(default_factory=dict[str, ca.SX])
     corrections: Sequence[tuple[ca.SX, ca.SX]] = ()
 
     def __call__(self, expression: Expression) -> ca.SX:
@@ -236,7 +235,7 @@ def _check_reset(held: Substitution, event: Event) -> None:
                 f"the event {event.name!r} imposes the goal {entry!r}, which is eliminated and "
                 "holds always: leave it out of impose"
             )
-    fired = ca.SX.sym("fired", event.count)  # pyright: ignore
+    fired = symbol("fired", event.count)
     symbols = dict(zip(held.dynamics.labels.states, ca.vertsplit(held.dynamics.x), strict=True))
     symbols |= {name: held.system.discrete[name] for name in held.system.discrete.names}
     for name in reset.changes_where(event.name, fired):
@@ -383,8 +382,7 @@ def _event(event: Event, meaning: _Meaning) -> Event:
         _reset(event.name, part, meaning) if isinstance(part, Reset) else part
         for part in event.then.parts
     ]
-    joined = functools.reduce(operator.or_, parts)
-    return replace(event, guard=meaning(event.guards), then=joined)
+    return replace(event, guard=meaning(event.guards), then=joined(parts))
 
 
 def _reset(owner: str, reset: Reset, meaning: _Meaning) -> Reset:

@@ -274,7 +274,7 @@ class _Phase:
         if not negative.any():
             return span, None
         row = int(np.flatnonzero(negative.any(axis=1))[0])
-        found = []
+        found: list[tuple[float, int]] = []
         for guard in map(int, np.flatnonzero(negative[row])):
             if table[row, guard] <= 0.0:
                 found.append((float(looks[row]), guard))

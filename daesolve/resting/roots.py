@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import cast
 
 import numpy as np
 from scipy.optimize import brentq
@@ -25,5 +24,4 @@ def root(
     """
     epsilon = np.finfo(float).eps
     least = float(epsilon * max(abs(left), abs(right)))
-    found = brentq(function, left, right, xtol=max(error, least), rtol=4 * epsilon)
-    return cast(float, found)
+    return brentq(function, left, right, xtol=max(error, least), rtol=4 * epsilon)

@@ -12,7 +12,7 @@ import itertools
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,10 +24,9 @@ from daesolve.solvers.base import (
     BufferedFunction,
     Observer,
     SegmentEnd,
-    Solver,
     State,
-    positive,
 )
+from daesolve.solvers.error_control import ErrorControlled
 from daesolve.solvers.jacobians import exact_jacobian
 
 SMALLEST_RTOL = 100 * float(np.finfo(float).eps)
@@ -103,7 +102,7 @@ def finite(values: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class AssimuloSolver(Solver):
+class AssimuloSolver(ErrorControlled):
     """What Assimulo's solvers share.
 
     Parameters
@@ -122,28 +121,14 @@ class AssimuloSolver(Solver):
     """Whether the start is reported like the end of a step."""
 
     def __post_init__(self) -> None:
-        positive(self.name, rtol=self.rtol, atol=self.atol)
-        if self.rtol < self._smallest:
-            raise OutOfRangeError(
-                f"{self.name}: rtol is {self.rtol:g}, but must be at least {self._smallest:.3g}"
-            )
+        super().__post_init__()
+        self.refuse_below_smallest()
         backend("solvers")
 
     @property
-    def _smallest(self) -> float:
+    def smallest_rtol(self) -> float:
+        """What gives the method no smaller one than it can do with."""
         return SMALLEST_RTOL / self.share
-
-    def refusal(self, problem: OdeProblem) -> str | None:
-        """Take every problem of its forms."""
-        return None
-
-    def tolerances(self) -> dict[str, float]:
-        """Return rtol and atol."""
-        return {"rtol": self.rtol, "atol": self.atol}
-
-    def tightened(self) -> Solver:
-        """Return the method with a tenth of the tolerances."""
-        return replace(self, rtol=max(self.rtol / 10, self._smallest), atol=self.atol / 10)
 
     @property
     def step_tolerance(self) -> float:
@@ -262,14 +247,22 @@ def _told(error: Exception) -> str:
 def problem_of(kind: str, *arguments: Any, **functions: Callable[..., Any]) -> Any:
     """Make a problem of Assimulo's with functions of its own; it stores no results."""
     made = getattr(backend("problem"), kind)(*arguments)
-    made.handle_result = lambda *result: None
+    made.handle_result = _keep_nothing
     # A solver asks at once whether there is this, to call it after each step.
-    made.step_events = lambda solver: False
+    made.step_events = _pass_on
     # What it answers True to, is an event; the simulation is to end there.
     made.handle_event = _terminate
     for name, function in functions.items():
         setattr(made, name, function)
     return made
+
+
+def _keep_nothing(*result: Any) -> None:
+    pass
+
+
+def _pass_on(solver: Any) -> bool:
+    return False
 
 
 def _terminate(*event: Any) -> None:

@@ -58,8 +58,8 @@ def _integrated(problem: DaeProblem) -> _Integrated:
         form = implicit(problem)
         size, count = problem.size, problem.size + len(problem.unknowns)
         t, p = problem.rhs.sx_in(0), problem.rhs.sx_in(2)
-        y, yd = ca.SX.sym("y", count), ca.SX.sym("yd", count)  # pyright: ignore
-        c = ca.SX.sym("c")  # pyright: ignore
+        y, yd = ca.SX.sym("y", count), ca.SX.sym("yd", count)  # pyright: ignore[reportArgumentType]
+        c = ca.SX.sym("c")  # pyright: ignore[reportArgumentType]
         known = ca.vertcat(y[:size], yd[size:])
         residual = form.residual(t, known, yd, p)
         jacobian = form.jacobian(t, known, yd, c, p)

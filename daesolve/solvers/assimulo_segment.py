@@ -62,8 +62,8 @@ class Segment:
     interpolates: bool
     observe: Observer
     evaluations: Callable[[], int]
-    samples: list[np.ndarray] = field(default_factory=list)
-    hits: list[EventHit] = field(default_factory=list)
+    samples: list[np.ndarray] = field(default_factory=list[np.ndarray])
+    hits: list[EventHit] = field(default_factory=list[EventHit])
     failure: str = ""
     halted: bool = False
 

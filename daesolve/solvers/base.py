@@ -260,8 +260,8 @@ class BufferedFunction:
         self._shape = function.size_out(0)
         self.calls = 0
         for index, array in enumerate((self._time, self._state, self._p)):
-            self._buffer.set_arg(index, memoryview(array))  # pyright: ignore
-        self._buffer.set_res(0, memoryview(self._result))  # pyright: ignore
+            self._buffer.set_arg(index, memoryview(array))  # pyright: ignore[reportArgumentType, reportCallIssue]
+        self._buffer.set_res(0, memoryview(self._result))  # pyright: ignore[reportArgumentType, reportCallIssue]
 
     def __call__(self, t: float | np.ndarray, x: np.ndarray) -> np.ndarray:
         """Evaluate; the result is a new array."""
@@ -290,9 +290,9 @@ class Evaluator:
         self._arguments = [np.zeros(function.nnz_in(k)) for k in range(function.n_in())]
         self._results = [np.zeros(function.nnz_out(k)) for k in range(function.n_out())]
         for index, array in enumerate(self._arguments):
-            self._buffer.set_arg(index, memoryview(array))  # pyright: ignore
+            self._buffer.set_arg(index, memoryview(array))  # pyright: ignore[reportArgumentType, reportCallIssue]
         for index, array in enumerate(self._results):
-            self._buffer.set_res(index, memoryview(array))  # pyright: ignore
+            self._buffer.set_res(index, memoryview(array))  # pyright: ignore[reportArgumentType, reportCallIssue]
 
     def __call__(self, *arguments: np.ndarray | float) -> list[np.ndarray]:
         """Evaluate; the results are new arrays."""

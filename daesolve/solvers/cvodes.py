@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import casadi as ca
 import numpy as np
 
-from daesolve.errors import OutOfRangeError
 from daesolve.formulations import OdeProblem
-from daesolve.solvers.base import Observer, SegmentEnd, Solver, State, positive
+from daesolve.solvers.base import Observer, SegmentEnd, State
 from daesolve.solvers.casadi_grid import UNITS, Grid, Parts, engine_of, run
+from daesolve.solvers.error_control import Multistep
 
 
 @dataclass(frozen=True)
-class Cvodes(Solver):
+class Cvodes(Multistep):
     """Variable-order, variable-step multistep method.
 
     CasADi hides the accepted steps; what watches them sees a grid that is at least twice as dense.
@@ -29,29 +29,7 @@ class Cvodes(Solver):
         "adams" for smooth motion, "bdf" for stiff.
     """
 
-    rtol: float = 1e-10
-    atol: float = 1e-12
-    method: str = "adams"
     name = "cvodes"
-
-    def __post_init__(self) -> None:
-        positive(self.name, rtol=self.rtol, atol=self.atol)
-        if self.method not in ("adams", "bdf"):
-            raise OutOfRangeError(
-                f"{self.name}: method is {self.method!r}, but must be 'adams' or 'bdf'"
-            )
-
-    def refusal(self, problem: OdeProblem) -> str | None:
-        """Take every explicit problem."""
-        return None
-
-    def tolerances(self) -> dict[str, float]:
-        """Return rtol and atol."""
-        return {"rtol": self.rtol, "atol": self.atol}
-
-    def tightened(self) -> Solver:
-        """Return the method with a tenth of the tolerances."""
-        return replace(self, rtol=max(self.rtol / 10, 1e-15), atol=self.atol / 10)
 
     def segment(
         self,
@@ -77,7 +55,7 @@ class Cvodes(Solver):
         if isinstance(parts, int) and (self, parts) in known:
             return known[self, parts]
         tau, x, p = (problem.rhs.sx_in(k) for k in range(3))
-        start, pace = ca.SX.sym("start"), ca.SX.sym("pace")  # pyright: ignore
+        start, pace = ca.SX.sym("start"), ca.SX.sym("pace")  # pyright: ignore[reportArgumentType]
         dae = {
             "t": tau,
             "x": x,

@@ -171,7 +171,7 @@ def _looked_into(
     At the ends they are those of the steps: what one step takes for negative there, the next
     does not take for positive.
     """
-    start, end = steps.times[step], steps.times[step + 1]
+    start, end = float(steps.times[step]), float(steps.times[step + 1])
 
     def look(times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         states = steps.dense(times)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -58,48 +60,81 @@ def is_entire(function: ca.Function) -> bool:
         if operation in (ca.OP_CONST, ca.OP_INPUT):
             known.append(operation == ca.OP_CONST or operands[0] == 2)
             continue
-        known.append(all(known[index] for index in operands))
-        over_a_number = operation == ca.OP_DIV and known[operands[1]]
+        known.append(all(known[int(index)] for index in operands))
+        over_a_number = operation == ca.OP_DIV and known[int(operands[1])]
         if not (known[-1] or operation in ENTIRE or over_a_number):
             return False
     return True
 
 
+def _same(a: Any) -> Any:
+    return a
+
+
+def _inverse(a: Any) -> Any:
+    return 1.0 / a
+
+
+def _square(a: Any) -> Any:
+    return a * a
+
+
+def _twice(a: Any) -> Any:
+    return 2.0 * a
+
+
+ARITHMETIC: dict[int, Callable[..., Any]] = {
+    ca.OP_ASSIGN: _same,
+    ca.OP_ADD: operator.add,
+    ca.OP_SUB: operator.sub,
+    ca.OP_MUL: operator.mul,
+    ca.OP_DIV: operator.truediv,
+    ca.OP_NEG: operator.neg,
+    ca.OP_INV: _inverse,
+    ca.OP_SQ: _square,
+    ca.OP_TWICE: _twice,
+}
+"""What any numbers can do that have Python's operators."""
+
+
 def heyoka_table() -> Table:
     """Every operation that has a Taylor series, in heyoka's expressions."""
-    return {
-        ca.OP_ASSIGN: lambda a: a,
-        ca.OP_ADD: lambda a, b: a + b,
-        ca.OP_SUB: lambda a, b: a - b,
-        ca.OP_MUL: lambda a, b: a * b,
-        ca.OP_DIV: lambda a, b: a / b,
-        ca.OP_NEG: lambda a: -a,
-        ca.OP_INV: lambda a: 1.0 / a,
-        ca.OP_SQ: lambda a: a * a,
-        ca.OP_TWICE: lambda a: 2.0 * a,
-        ca.OP_SQRT: lambda a: hy.sqrt(a),
-        ca.OP_EXP: lambda a: hy.exp(a),
-        ca.OP_LOG: lambda a: hy.log(a),
+    return ARITHMETIC | {
+        ca.OP_SQRT: hy.sqrt,
+        ca.OP_EXP: hy.exp,
+        ca.OP_LOG: hy.log,
         ca.OP_POW: _power,
         ca.OP_CONSTPOW: _power,
-        ca.OP_SIN: lambda a: hy.sin(a),
-        ca.OP_COS: lambda a: hy.cos(a),
-        ca.OP_TAN: lambda a: hy.tan(a),
-        ca.OP_ASIN: lambda a: hy.asin(a),
-        ca.OP_ACOS: lambda a: hy.acos(a),
-        ca.OP_ATAN: lambda a: hy.atan(a),
-        ca.OP_ATAN2: lambda a, b: hy.atan2(a, b),
-        ca.OP_SINH: lambda a: hy.sinh(a),
-        ca.OP_COSH: lambda a: hy.cosh(a),
-        ca.OP_TANH: lambda a: hy.tanh(a),
-        ca.OP_ASINH: lambda a: hy.asinh(a),
-        ca.OP_ACOSH: lambda a: hy.acosh(a),
-        ca.OP_ATANH: lambda a: hy.atanh(a),
-        ca.OP_ERF: lambda a: hy.erf(a),
-        ca.OP_LOG1P: lambda a: hy.log(1.0 + a),
-        ca.OP_EXPM1: lambda a: hy.exp(a) - 1.0,
-        ca.OP_HYPOT: lambda a, b: hy.sqrt(a * a + b * b),
+        ca.OP_SIN: hy.sin,
+        ca.OP_COS: hy.cos,
+        ca.OP_TAN: hy.tan,
+        ca.OP_ASIN: hy.asin,
+        ca.OP_ACOS: hy.acos,
+        ca.OP_ATAN: hy.atan,
+        ca.OP_ATAN2: hy.atan2,
+        ca.OP_SINH: hy.sinh,
+        ca.OP_COSH: hy.cosh,
+        ca.OP_TANH: hy.tanh,
+        ca.OP_ASINH: hy.asinh,
+        ca.OP_ACOSH: hy.acosh,
+        ca.OP_ATANH: hy.atanh,
+        ca.OP_ERF: hy.erf,
+        ca.OP_LOG1P: _log1p,
+        ca.OP_EXPM1: _expm1,
+        ca.OP_HYPOT: _hypot,
     }
+
+
+def _log1p(a: Any) -> Any:
+    return hy.log(1.0 + a)
+
+
+def _expm1(a: Any) -> Any:
+    return hy.exp(a) - 1.0
+
+
+def _hypot(a: Any, b: Any) -> Any:
+    return hy.sqrt(a * a + b * b)
 
 
 def _power(base: Any, exponent: Any) -> Any:

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from daesolve.errors import OutOfRangeError
 from daesolve.formulations import DaeProblem
-from daesolve.solvers.base import State, positive
+from daesolve.solvers.base import State
+from daesolve.solvers.error_control import ErrorControlled
 
 SHARE = {1: 3e-3, 2: 3e-3, 3: 1e-4}
 """Of the tolerance, what the test of a step gets, by the highest index: errors of BDF have one sign
@@ -48,17 +48,32 @@ class Control:
     highest_order: int
 
 
-def check_tolerances(owner: str, rtol: float, atol: float) -> None:
-    """Refuse tolerances that are no positive numbers, or that rounding does not allow.
+@dataclass(frozen=True)
+class IdaControlled(ErrorControlled):
+    """What the interfaces to IDA share.
 
-    Raises
-    ------
-    OutOfRangeError
-        One is not; it is named.
+    Parameters
+    ----------
+    rtol, atol
+        Relative and absolute tolerance; the test of a step gets a part of them, `SHARE`.
     """
-    positive(owner, rtol=rtol, atol=atol)
-    if rtol < SMALLEST:
-        raise OutOfRangeError(f"{owner}: rtol is {rtol:g}, but must be at least {SMALLEST:g}")
+
+    rtol: float = 1e-8
+    atol: float = 1e-10
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.refuse_below_smallest()
+
+    @property
+    def smallest_rtol(self) -> float:
+        """What rounding allows."""
+        return SMALLEST
+
+    @property
+    def step_tolerance(self) -> float:
+        """What the test of a step gets in index 1 and 2."""
+        return SHARE[1] * self.rtol
 
 
 def control(problem: DaeProblem, rtol: float, atol: float, x: np.ndarray) -> Control:

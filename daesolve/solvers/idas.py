@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from daesolve.formulations import DaeProblem, OdeProblem
-from daesolve.solvers.base import Observer, SegmentEnd, Solver, State
+from daesolve.solvers.base import Observer, SegmentEnd, State
 from daesolve.solvers.casadi_grid import (
     UNITS,
     Grid,
@@ -18,9 +18,7 @@ from daesolve.solvers.casadi_grid import (
     run,
 )
 from daesolve.solvers.ida_control import (
-    SHARE,
-    SMALLEST,
-    check_tolerances,
+    IdaControlled,
     consistent_start,
     control,
 )
@@ -31,7 +29,7 @@ iteration pass for errors of the step: nearly twice the steps in index 2."""
 
 
 @dataclass(frozen=True)
-class Idas(Solver):
+class Idas(IdaControlled):
     """Backward differentiation formulas of variable order and step for index 1 and 2.
 
     CasADi hides the accepted steps; what watches them sees a grid that is at least twice as dense.
@@ -43,30 +41,8 @@ class Idas(Solver):
         `ida_control`.
     """
 
-    rtol: float = 1e-8
-    atol: float = 1e-10
     name = "idas"
     forms = frozenset({"index-1", "index-2"})
-
-    def __post_init__(self) -> None:
-        check_tolerances(self.name, self.rtol, self.atol)
-
-    def refusal(self, problem: OdeProblem) -> str | None:
-        """Take every problem of its forms."""
-        return None
-
-    def tolerances(self) -> dict[str, float]:
-        """Return rtol and atol."""
-        return {"rtol": self.rtol, "atol": self.atol}
-
-    @property
-    def step_tolerance(self) -> float:
-        """What the test of a step gets in index 1 and 2."""
-        return SHARE[1] * self.rtol
-
-    def tightened(self) -> Solver:
-        """Return the method with a tenth of the tolerances."""
-        return replace(self, rtol=max(self.rtol / 10, SMALLEST), atol=self.atol / 10)
 
     def segment(
         self,

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from typing import cast
 from weakref import WeakKeyDictionary
 
 import casadi as ca
@@ -32,6 +33,10 @@ from daesolve.solvers.base import BufferedFunction, Evaluator
 Jacobian = Callable[[float, np.ndarray], np.ndarray]
 """(t, x) -> (size, size)"""
 Solve = Callable[[np.ndarray], np.ndarray]
+_Factorise = Callable[..., tuple[np.ndarray, np.ndarray, int]]
+"""matrix -> factors, pivots, where it is singular"""
+_Substitute = Callable[..., tuple[np.ndarray, int]]
+"""factors, pivots, right side -> solution, whether an argument cannot be"""
 PER_STATE = 0.4
 """Instructions of a Jacobian written out, over those of the rate times the number of states."""
 FIXED = 40_000
@@ -43,7 +48,6 @@ MAKING = 2.0
 LARGE = 120
 """From so many unknowns on SuperLU takes less time than LAPACK."""
 
-_LAPACK = {kind: get_lapack_funcs(("getrf", "getrs"), dtype=kind) for kind in (float, complex)}
 _written: WeakKeyDictionary[OdeProblem, ca.Function] = WeakKeyDictionary()
 _factorises: WeakKeyDictionary[OdeProblem, bool] = WeakKeyDictionary()
 
@@ -182,13 +186,10 @@ class _Factors:
         columns = _scales(sizes * rows[matrix.indices], place, size)
         data = matrix.data * rows[matrix.indices] * columns[place]
         if size < LARGE:
-            getrf, getrs = _LAPACK[float if data.dtype == float else complex]
             dense = np.zeros((size, size), data.dtype, order="F")
             dense[matrix.indices, place] = data
-            lu, pivots, info = getrf(dense, overwrite_a=True)
-            if info:
-                return None
-            return _Factors(matrix, rows, columns, lambda b: getrs(lu, pivots, b)[0])
+            solve = _solving(dense)
+            return None if solve is None else _Factors(matrix, rows, columns, solve)
         try:
             factors = splu(csc_array((data, matrix.indices, matrix.indptr), shape=matrix.shape))
         except RuntimeError:  # exactly singular
@@ -204,6 +205,23 @@ class _Factors:
     def refined(self, right_side: np.ndarray) -> np.ndarray:
         found = self.solve(right_side)
         return found + self.solve(right_side - self._matrix @ found)
+
+
+def _lapack(kind: type) -> tuple[_Factorise, _Substitute]:
+    """Return LAPACK's LU factorisation and what solves with it."""
+    factorise = cast("_Factorise", get_lapack_funcs("getrf", dtype=kind))
+    substitute = cast("_Substitute", get_lapack_funcs("getrs", dtype=kind))
+    return factorise, substitute
+
+
+_LAPACK = {kind: _lapack(kind) for kind in (float, complex)}
+
+
+def _solving(matrix: np.ndarray) -> Solve | None:
+    """Return what solves with a matrix, which is overwritten; None where it is singular."""
+    factorise, substitute = _LAPACK[float if matrix.dtype == float else complex]
+    lu, pivots, info = factorise(matrix, overwrite_a=True)
+    return None if info else lambda b: substitute(lu, pivots, b)[0]
 
 
 def _scales(sizes: np.ndarray, places: np.ndarray, count: int) -> np.ndarray:
@@ -246,9 +264,7 @@ class _DenseNewton(NewtonMatrix):
         number = complex(sigma) if sigma.imag else float(sigma.real)
         matrix = self._matrix.astype(type(number), order="F")
         matrix.reshape(-1, order="F")[:: len(matrix) + 1] += number
-        getrf, getrs = _LAPACK[type(number)]
-        lu, pivots, info = getrf(matrix, overwrite_a=True)
-        return None if info else lambda b: getrs(lu, pivots, b)[0]
+        return _solving(matrix)
 
 
 class _BorderedNewton(NewtonMatrix):

@@ -64,7 +64,8 @@ class Method:
     def factorise(self, h: float) -> list[Solve] | None:
         """Return what solves with lambda / h - J for each lambda; None where one is singular."""
         solves = [self.matrix.factorise(number / h) for number in self.tableau.eigenvalues]
-        return None if any(solve is None for solve in solves) else solves  # pyright: ignore
+        found = [solve for solve in solves if solve is not None]
+        return found if len(found) == len(solves) else None
 
     def collocate(
         self,

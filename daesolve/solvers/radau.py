@@ -6,7 +6,7 @@ as the whole one: samples and events are found by such steps, not by a polynomia
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -20,12 +20,11 @@ from daesolve.solvers.base import (
     Observer,
     Pace,
     SegmentEnd,
-    Solver,
     State,
     Status,
-    positive,
 )
 from daesolve.solvers.collocation import radau
+from daesolve.solvers.error_control import ErrorControlled
 from daesolve.solvers.march import ITERATIONS, March, Method
 from daesolve.solvers.step_watch import StepWatch
 
@@ -42,7 +41,7 @@ REPEATED_BY = 1000
 
 
 @dataclass(frozen=True)
-class RadauIIA(Solver):
+class RadauIIA(ErrorControlled):
     """The implicit Runge-Kutta method Radau IIA, with the exact Jacobian.
 
     Parameters
@@ -53,33 +52,25 @@ class RadauIIA(Solver):
         3 (order 5) or 5 (order 9); None takes 3 for tolerances above 1e-7, else 5.
     """
 
-    rtol: float = 1e-10
-    atol: float = 1e-12
     stages: int | None = None
     name: ClassVar[str] = "radau"
     projects_steps: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        positive(self.name, rtol=self.rtol, atol=self.atol)
-        if self.rtol < SMALLEST_RTOL:
-            raise OutOfRangeError(
-                f"{self.name}: rtol is {self.rtol:g}, but must be at least {SMALLEST_RTOL:.3g}"
-            )
+        super().__post_init__()
+        self.refuse_below_smallest()
         if self.stages not in (None, *ITERATIONS):
             raise OutOfRangeError(f"{self.name}: stages is {self.stages!r}, but must be 3 or 5")
 
-    def refusal(self, problem: OdeProblem) -> str | None:
-        """Take every explicit problem."""
-        return None
+    @property
+    def smallest_rtol(self) -> float:
+        """What rounding allows."""
+        return SMALLEST_RTOL
 
     def tolerances(self) -> dict[str, float]:
         """Return rtol and atol, and the stages where they were chosen."""
         stages = {} if self.stages is None else {"stages": self.stages}
-        return {"rtol": self.rtol, "atol": self.atol, **stages}
-
-    def tightened(self) -> Solver:
-        """Return the method with a tenth of the tolerances."""
-        return replace(self, rtol=max(self.rtol / 10, SMALLEST_RTOL), atol=self.atol / 10)
+        return super().tolerances() | stages
 
     def converges_to(self, problem: OdeProblem) -> float:
         """Count with an iteration that goes far below the tolerance: to its root, times it."""

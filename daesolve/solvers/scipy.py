@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.integrate import DOP853, LSODA, OdeSolution, OdeSolver
 
-from daesolve.errors import OutOfRangeError
 from daesolve.formulations import OdeProblem
 from daesolve.results import StepBlock
 from daesolve.solvers.base import (
@@ -25,6 +24,7 @@ from daesolve.solvers.base import (
     Status,
     positive,
 )
+from daesolve.solvers.error_control import ErrorControlled
 from daesolve.solvers.guards import Steps, find_events, inner_states
 from daesolve.solvers.jacobians import exact_jacobian
 from daesolve.translation import evaluate_block
@@ -39,34 +39,27 @@ SMALLEST_RTOL = 100 * np.finfo(float).eps
 """SciPy's methods cannot do with less."""
 
 
+def has_failed(stepper: OdeSolver) -> bool:
+    """Tell whether a method could not take its last step."""
+    return stepper.status == "failed"
+
+
 @dataclass(frozen=True)
-class _ScipySolver(Solver):
-    rtol: float = 1e-10
-    atol: float = 1e-12
+class _ScipySolver(ErrorControlled):
     method: ClassVar[type[OdeSolver]]
     dense_is_exact: ClassVar[bool] = False
     needs_jacobian: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        positive(self.name, rtol=self.rtol, atol=self.atol)
-        if self.rtol < SMALLEST_RTOL:
-            raise OutOfRangeError(
-                f"{self.name}: rtol is {self.rtol:g}, but must be at least {SMALLEST_RTOL:.3g}"
-            )
+        super().__post_init__()
+        self.refuse_below_smallest()
 
-    def refusal(self, problem: OdeProblem) -> str | None:
-        """Take every explicit problem."""
-        return None
+    @property
+    def smallest_rtol(self) -> float:
+        """What SciPy's methods can do with."""
+        return SMALLEST_RTOL
 
-    def tolerances(self) -> dict[str, float]:
-        """Return rtol and atol."""
-        return {"rtol": self.rtol, "atol": self.atol}
-
-    def tightened(self) -> Solver:
-        """Return the same method with a tenth of the tolerances."""
-        return replace(self, rtol=max(self.rtol / 10, SMALLEST_RTOL), atol=self.atol / 10)
-
-    def _start(
+    def stepper(
         self, problem: OdeProblem, rate: BufferedFunction, state: State, until: float, first: float
     ) -> OdeSolver:
         """Make SciPy's stepper."""
@@ -135,7 +128,7 @@ class _Stepping:
     def _steps(self, observe: Observer) -> tuple[Status, str]:
         if not np.all(np.isfinite(self.rate(self.start.time, self.start.x))):
             return Status.FAILED, "the rate of the state is not finite"
-        stepper = self.solver._start(self.problem, self.rate, self.start, self.until, 0.0)
+        stepper = self.solver.stepper(self.problem, self.rate, self.start, self.until, 0.0)
         outcome = Status.REACHED, ""
         while outcome[0] is Status.REACHED and stepper.status == "running":
             first = len(self.times) - 1
@@ -159,7 +152,7 @@ class _Stepping:
             time, state = float(stepper.t), stepper.y.copy()
             if self._stuck(time):
                 return Status.FAILED, "the steps have become too small to go on"
-            if stepper.status == "failed" or not np.all(np.isfinite(state)):
+            if has_failed(stepper) or not np.all(np.isfinite(state)):
                 return Status.FAILED, message or "the state is no longer finite"
             if self.solver.dense_is_exact:
                 self._sample(stepper, time)
@@ -182,7 +175,7 @@ class _Stepping:
     def _beside(self, before: tuple[float, np.ndarray], time: float) -> OdeSolver:
         """Start from the start of a step to a time within it, beside the main sequence."""
         side = State(before[0], before[1], self.start.p)
-        return self.solver._start(self.problem, self.rate, side, time, abs(time - before[0]))
+        return self.solver.stepper(self.problem, self.rate, side, time, abs(time - before[0]))
 
     def _advance(self, before: tuple[float, np.ndarray], time: float) -> np.ndarray | None:
         """Integrate from the start of a step to a time within it; None where it takes too long."""
@@ -327,11 +320,12 @@ class Dop853(_ScipySolver):
             return replace(self, fixed_step=self.fixed_step / 2)
         return super().tightened()
 
-    def _start(
+    def stepper(
         self, problem: OdeProblem, rate: BufferedFunction, state: State, until: float, first: float
     ) -> OdeSolver:
+        """Make SciPy's stepper, with steps of one length if that was asked for."""
         if self.fixed_step is None:
-            return super()._start(problem, rate, state, until, first)
+            return super().stepper(problem, rate, state, until, first)
         # An infinite tolerance makes every error zero, so that each step grows to the largest.
         step = min(self.fixed_step, abs(until - state.time))
         return DOP853(

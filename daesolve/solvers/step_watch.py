@@ -147,7 +147,7 @@ class StepWatch:
             low, high = bracket
             ends = [on_polynomial(low), on_polynomial(high)]
             if ends[0] * ends[1] < 0.0:
-                near = float(brentq(on_polynomial, low, high, rtol=1e-12))  # pyright: ignore
+                near = float(brentq(on_polynomial, low, high, rtol=1e-12))
                 low, high = self._around(near, AROUND * span, bracket, guard, state_at)
             time, state = locate(guard, state_at, (low, state_at(low)), (high, state_at(high)))
         except _CannotBeRepeatedError:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import io
 import threading
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
-from daesolve.errors import MissingBackendError, OutOfRangeError
+from daesolve.errors import MissingBackendError
 from daesolve.formulations import DaeProblem, OdeProblem, implicit
 from daesolve.results import StepBlock
 from daesolve.solvers.base import (
@@ -19,16 +19,13 @@ from daesolve.solvers.base import (
     Observer,
     Pace,
     SegmentEnd,
-    Solver,
     State,
     Status,
-    positive,
 )
+from daesolve.solvers.error_control import Multistep
 from daesolve.solvers.guards import INNER, Steps, find_events
 from daesolve.solvers.ida_control import (
-    SHARE,
-    SMALLEST,
-    check_tolerances,
+    IdaControlled,
     consistent_start,
     control,
 )
@@ -63,7 +60,7 @@ def _require(name: str) -> None:
 
 
 @dataclass(frozen=True)
-class SundaeCvode(Solver):
+class SundaeCvode(Multistep):
     """Variable-order, variable-step multistep method that shows its steps.
 
     Parameters
@@ -74,30 +71,11 @@ class SundaeCvode(Solver):
         "adams" for smooth motion, "bdf" for stiff.
     """
 
-    rtol: float = 1e-10
-    atol: float = 1e-12
-    method: str = "adams"
     name = "sundae-cvode"
 
     def __post_init__(self) -> None:
-        positive(self.name, rtol=self.rtol, atol=self.atol)
-        if self.method not in ("adams", "bdf"):
-            raise OutOfRangeError(
-                f"{self.name}: method is {self.method!r}, but must be 'adams' or 'bdf'"
-            )
+        super().__post_init__()
         _require(self.name)
-
-    def refusal(self, problem: OdeProblem) -> str | None:
-        """Take every explicit problem."""
-        return None
-
-    def tolerances(self) -> dict[str, float]:
-        """Return rtol and atol."""
-        return {"rtol": self.rtol, "atol": self.atol}
-
-    def tightened(self) -> Solver:
-        """Return the method with a tenth of the tolerances."""
-        return replace(self, rtol=max(self.rtol / 10, 1e-15), atol=self.atol / 10)
 
     def segment(
         self,
@@ -134,7 +112,7 @@ class SundaeCvode(Solver):
 
 
 @dataclass(frozen=True)
-class SundaeIda(Solver):
+class SundaeIda(IdaControlled):
     """Backward differentiation formulas of variable order and step for index 1, 2 and 3.
 
     Parameters
@@ -144,31 +122,12 @@ class SundaeIda(Solver):
         `ida_control`.
     """
 
-    rtol: float = 1e-8
-    atol: float = 1e-10
     name = "sundae-ida"
     forms = frozenset({"index-1", "index-2", "index-3"})
 
     def __post_init__(self) -> None:
-        check_tolerances(self.name, self.rtol, self.atol)
+        super().__post_init__()
         _require(self.name)
-
-    def refusal(self, problem: OdeProblem) -> str | None:
-        """Take every problem of its forms."""
-        return None
-
-    def tolerances(self) -> dict[str, float]:
-        """Return rtol and atol."""
-        return {"rtol": self.rtol, "atol": self.atol}
-
-    @property
-    def step_tolerance(self) -> float:
-        """What the test of a step gets in index 1 and 2."""
-        return SHARE[1] * self.rtol
-
-    def tightened(self) -> Solver:
-        """Return the method with a tenth of the tolerances."""
-        return replace(self, rtol=max(self.rtol / 10, SMALLEST), atol=self.atol / 10)
 
     def segment(
         self,
@@ -236,8 +195,8 @@ class _Called:
         self._result = np.zeros((rows, columns), order="F")
         self._shown = self._result[:, 0] if columns == 1 else self._result
         for index, array in enumerate([*self._arguments, self._p]):
-            self._buffer.set_arg(index, memoryview(array))  # pyright: ignore
-        self._buffer.set_res(0, memoryview(self._result.ravel(order="K")))  # pyright: ignore
+            self._buffer.set_arg(index, memoryview(array))  # pyright: ignore[reportArgumentType, reportCallIssue]
+        self._buffer.set_res(0, memoryview(self._result.ravel(order="K")))  # pyright: ignore[reportArgumentType, reportCallIssue]
 
     def __call__(self, *arguments: float | np.ndarray) -> np.ndarray:
         """Evaluate; the result, a vector or a matrix, is overwritten by the next call."""

@@ -208,7 +208,7 @@ class PiecewiseIntegrator:
                 total += count
             pending = at[len(samples) :]
             reached = pending[sign * (pending - end) <= 0.0]
-            samples.extend(np.array(dense(reached)))
+            samples += [sample.copy() for sample in dense(reached)]
             if abs(end - begin) < STUCK * abs(until - state.time):
                 break
         status, message = _status(outcome, stopped=stop is not None)

@@ -141,7 +141,8 @@ class StepEquations:
     @cached_property
     def _pairs(self) -> tuple[list[tuple[Rubbing, Support]], list[tuple[Rubbing, Support]]]:
         """First and second supports."""
-        firsts, seconds = [], []
+        firsts: list[tuple[Rubbing, Support]] = []
+        seconds: list[tuple[Rubbing, Support]] = []
         for (first, second), pair in zip(self.guides.supports, self.guides.pairs, strict=True):
             assert first is not None
             firsts.append((first, pair.supports[0]))
@@ -175,7 +176,7 @@ class StepEquations:
             ca.horzcat(*[self._friction(rubbing) for rubbing, _ in supports])
             for supports in self._pairs
         )
-        loads = [ca.SX.sym(name, len(self.names)) for name in ("t1", "t2")]  # pyright: ignore
+        loads = [ca.SX.sym(name, len(self.names)) for name in ("t1", "t2")]  # pyright: ignore[reportArgumentType]
         total = firsts @ loads[0] + seconds @ loads[1]
         slope = ca.jacobian(total, self.dynamics.velocities)
         return self._function("rubs", {"f1": firsts, "f2": seconds, "slope": slope}, loads)

@@ -136,7 +136,8 @@ def moreau(
 
 def _march(equations: StepEquations, x: np.ndarray, times: np.ndarray) -> TimeStepping:
     split = equations.dynamics.position_count
-    states, steps, works = [x], [], [0.0]
+    states, works = [x], [0.0]
+    steps: list[Stepped] = []
     missed, last, before = equations.missed(times[0], x), None, None
     step = (times[-1] - times[0]) / (len(times) - 1)
     half = step / 2.0
@@ -173,8 +174,10 @@ def _result(
     impulses = np.array([taken.impulses for taken in steps])
     loaded = np.where(impulses > 0.0, 2, np.where(impulses < 0.0, 1, 0))
     slipping = np.array([taken.slipping for taken in steps])
-    rubbing = equations.speeds(times[0], states[0]) > 1e3 * SHARP
-    sliding = [np.any(np.where(loaded[0] == 2, *rubbing[::-1])), *np.any(slipping, axis=1)]
+    rubbing = equations.speeds(float(times[0]), states[0]) > 1e3 * SHARP
+    first: np.ndarray = rubbing[0]
+    second: np.ndarray = rubbing[1]
+    sliding = [np.any(np.where(loaded[0] == 2, second, first)), *np.any(slipping, axis=1)]
     ended = int(np.max(np.flatnonzero(sliding), initial=-1)) + 1
     names, labels = equations.names, equations.dynamics.labels
     return TimeStepping(

@@ -290,4 +290,6 @@ def _lost(smoothing: float) -> BranchLost:
 
 def _loaded(of_supports: np.ndarray, impulses: np.ndarray) -> np.ndarray:
     """Return what belongs to the loaded support of each pair, of (2, m)."""
-    return np.where(impulses > 0.0, of_supports[1], of_supports[0])
+    first: np.ndarray = of_supports[0]
+    second: np.ndarray = of_supports[1]
+    return np.where(impulses > 0.0, second, first)

@@ -24,7 +24,7 @@ from scipy.optimize import brentq
 
 import daesolve as ds
 from daesolve.errors import OutOfRangeError, PosingError, UnknownNameError
-from daesolve.symbols import Parameters
+from daesolve.typing import Parameters
 
 Array: TypeAlias = NDArray[np.float64]
 Entry: TypeAlias = tuple[float, str] | tuple[float, str, ds.Interval]
@@ -51,7 +51,7 @@ class Curve:
     """
 
     residual: Callable[[Any, Any, Any], Any]
-    parameters: Mapping[str, Entry] = field(default_factory=dict)
+    parameters: Mapping[str, Entry] = field(default_factory=dict[str, Entry])
     height: Callable[[Any, Any], Any] | None = None
     label: str = "curve"
 
@@ -248,7 +248,7 @@ def _outward_crossings(
         return curve.evaluate(values, origin + np.multiply.outer(distance, direction))[0]
 
     f = residual(distances)
-    found = []
+    found: list[Array] = []
     for k in np.flatnonzero((f[:-1] < 0.0) & (f[1:] >= 0.0)):
         root: Any = brentq(
             lambda d: float(residual(np.array([d]))[0]), distances[k], distances[k + 1], xtol=1e-15

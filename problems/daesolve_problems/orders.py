@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 import daesolve as ds
 from daesolve.errors import OutOfRangeError
-from daesolve.problem import BoundCase
+from daesolve.typing import BoundCase
 
 FULL = "full"
 """The model that the others are compared with."""
@@ -167,7 +167,9 @@ def measured_orders(
 
 def of_model(case: BoundCase, model: str, changes: Mapping[str, Any] | None = None) -> BoundCase:
     """Return a case with another model of its problem, and with changes."""
-    named = case.problem.case(case.case.name, model=model, **case.structure, **case.parameters)
+    problem = case.problem
+    assert isinstance(problem, ds.Problem)
+    named = problem.case(case.case.name, model=model, **case.structure, **case.parameters)
     return named.starting({**case.start, **case.initial}).changed(changes or {})
 
 

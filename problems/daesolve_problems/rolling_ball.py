@@ -44,10 +44,12 @@ from matplotlib.figure import Figure
 
 import daesolve as ds
 from daesolve.errors import InconsistentStateError, OutOfRangeError, PosingError
-from daesolve.symbols import DifferentiableVector, Parameters, SymbolVector
+from daesolve.typing import DifferentiableVector, Parameters, SymbolVector
 
 AXES = ("x", "y", "z")
 NEWTON_STEPS = 50
+alike: Any = ca
+"""CasADi's functions: they treat numbers and symbols alike, which its stub does not tell."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +74,7 @@ class Surface:
     """
 
     level: Callable[[Any, Any, Any, Any], Any]
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Mapping[str, Any] = field(default_factory=dict[str, Any])
     label: str = "surface"
 
     def __str__(self) -> str:
@@ -80,7 +82,7 @@ class Surface:
 
 
 INCLINE = Surface(
-    lambda x, y, z, p: -(ca.sin(p["slope"]) * x + ca.cos(p["slope"]) * z),
+    lambda x, y, z, p: -(alike.sin(p["slope"]) * x + alike.cos(p["slope"]) * z),
     {"slope": (0.3, "rad")},
 )
 """A plane that falls towards +x."""
@@ -132,7 +134,7 @@ def ball_on_surface(surface: Surface, pendulum: bool, one_sided: bool) -> ds.Mec
             *_rolling(state, p.radius * nu, nu),
             *_torque_balance(_vector(u, "torque_{}") - p.radius * ca.cross(nu, reaction)),
             ds.Invariant(
-                "orientation_norm", ca.sumsqr(_orientation(state)), drive=True, on="positions"
+                "orientation_norm", alike.sumsqr(_orientation(state)), drive=True, on="positions"
             ),
         ],
         outputs=outputs,
@@ -175,20 +177,20 @@ def _symbols(
 
 
 def _vector(names: Any, pattern: str) -> Any:
-    return ca.vertcat(*[names[pattern.format(axis)] for axis in AXES])
+    return alike.vertcat(*[names[pattern.format(axis)] for axis in AXES])
 
 
 def _orientation(state: Mapping[str, Any]) -> Any:
-    return ca.vertcat(state["orientation_w"], _vector(state, "orientation_{}"))
+    return alike.vertcat(state["orientation_w"], _vector(state, "orientation_{}"))
 
 
 def _kinematics(state: Mapping[str, Any], pendulum: bool) -> ca.SX:
     """Return q' = S(q) v; the quaternion's rate is (0, omega) times it, over two."""
     omega, axis = _vector(state, "omega_{}"), _vector(state, "orientation_{}")
-    scalar = -ca.dot(omega, axis) / 2
-    turning = (state["orientation_w"] * omega + ca.cross(omega, axis)) / 2
+    scalar = -alike.dot(omega, axis) / 2
+    turning = (state["orientation_w"] * omega + alike.cross(omega, axis)) / 2
     swinging = [state["phi_dot"]] if pendulum else []
-    return ca.vertcat(_vector(state, "{}_dot"), scalar, turning, *swinging)
+    return alike.vertcat(_vector(state, "{}_dot"), scalar, turning, *swinging)
 
 
 def _contact_point(miss: ca.SX, unknowns: DifferentiableVector) -> list[ds.Implicit]:
@@ -217,23 +219,23 @@ def axle_and_arm(state: Mapping[str, Any]) -> tuple[Any, Any]:
     -x sin(phi) - z cos(phi) of its own x and z.
     """
     w, x, y, z = (state[f"orientation_{n}"] for n in ("w", *AXES))
-    own_x = ca.vertcat(1 - 2 * (y * y + z * z), 2 * (x * y + w * z), 2 * (x * z - w * y))
-    own_y = ca.vertcat(2 * (x * y - w * z), 1 - 2 * (x * x + z * z), 2 * (y * z + w * x))
-    own_z = ca.vertcat(2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x * x + y * y))
-    return own_y, -ca.sin(state["phi"]) * own_x - ca.cos(state["phi"]) * own_z
+    own_x = alike.vertcat(1 - 2 * (y * y + z * z), 2 * (x * y + w * z), 2 * (x * z - w * y))
+    own_y = alike.vertcat(2 * (x * y - w * z), 1 - 2 * (x * x + z * z), 2 * (y * z + w * x))
+    own_z = alike.vertcat(2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x * x + y * y))
+    return own_y, -alike.sin(state["phi"]) * own_x - alike.cos(state["phi"]) * own_z
 
 
 def energies(state: Mapping[str, Any], p: Any, pendulum: bool) -> tuple[Any, Any]:
     """Return the kinetic and the potential energy, J, of symbols as of numbers."""
     velocity, omega = _vector(state, "{}_dot"), _vector(state, "omega_{}")
     inertia = p["inertia_ratio"] * p["ball_mass"] * p["radius"] ** 2
-    kinetic = (p["ball_mass"] * ca.sumsqr(velocity) + inertia * ca.sumsqr(omega)) / 2
+    kinetic = (p["ball_mass"] * alike.sumsqr(velocity) + inertia * alike.sumsqr(omega)) / 2
     potential = p["ball_mass"] * p["gravity"] * state["z"]
     if pendulum:
         axle, arm = axle_and_arm(state)
         turning = omega + state["phi_dot"] * axle
-        bob_velocity = velocity + p["pendulum_length"] * ca.cross(turning, arm)
-        kinetic += p["bob_mass"] * ca.sumsqr(bob_velocity) / 2
+        bob_velocity = velocity + p["pendulum_length"] * alike.cross(turning, arm)
+        kinetic += p["bob_mass"] * alike.sumsqr(bob_velocity) / 2
         height = state["z"] + p["pendulum_length"] * arm[2]
         potential += p["bob_mass"] * p["gravity"] * height
     return kinetic, potential
@@ -244,12 +246,12 @@ def _outputs(
 ) -> dict[str, tuple[ca.SX, str]]:
     normal = -ca.dot(reaction, nu)
     friction = ca.norm_2(reaction + normal * nu)
-    outputs = {
+    outputs: dict[str, tuple[ca.SX, str]] = {
         "normal": (normal, "N"),
         "friction": (friction, "N"),
         "required_friction": (ca.fabs(friction / normal), ""),
-        "speed": (ca.norm_2(_vector(state, "{}_dot")), "m/s"),
-        "spin": (-ca.dot(_vector(state, "omega_{}"), nu), "rad/s"),
+        "speed": (alike.norm_2(_vector(state, "{}_dot")), "m/s"),
+        "spin": (-alike.dot(_vector(state, "omega_{}"), nu), "rad/s"),
     }
     if pendulum:
         bob = _vector(state, "{}") + p["pendulum_length"] * axle_and_arm(state)[1]

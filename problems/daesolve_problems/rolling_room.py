@@ -284,7 +284,7 @@ def _with_peaks(s: Array, required: Array, peaks: list[tuple[float, float]]) -> 
 
 def _bends(track: Track, rolled: Contacts) -> list[tuple[float, float]]:
     """Return (kappa, s) in the sharpest bends towards the wheel, ends of the stretch included."""
-    bends = []
+    bends: list[tuple[float, float]] = []
     for k in _peaks(rolled.curvature):
         bends.append((float(rolled.curvature[k]), float(rolled.s[k])))
         bounds = _between(rolled.s, k)
@@ -405,13 +405,14 @@ def _polished(
     track: Track, piece: Track, radius: float, found: tuple[float, float], tolerance: float
 ) -> tuple[float, float]:
     """Improve a second contact by Newton's method on C(s_1) = C(s_2), where that is regular."""
-    pair, limits = np.array(found), np.array([_limits(track), _limits(piece)]).T
+    pair: Array = np.array(found)
+    low, high = zip(_limits(track), _limits(piece), strict=True)
     for _ in range(3):
         at, through = track.at(pair[0]), piece.at(pair[1])
         gap = (at.centres(radius) - through.centres(radius))[0]
         along = at.tangents[0] * (1.0 - radius * at.curvature)
         across = through.tangents[0] * (1.0 - radius * through.curvature)
         step = np.linalg.lstsq(np.column_stack((along, -across)), -gap, rcond=None)[0]
-        pair = np.clip(pair + step, *limits)
+        pair = np.clip(pair + step, low, high)
     near = np.abs(pair - found).max() <= tolerance
     return (float(pair[0]), float(pair[1])) if near else found

@@ -193,7 +193,7 @@ def trace(curve: Curve, values: Mapping[str, float], start: ArrayLike, length: f
     if not met:
         whole = forth[-1] == length
         backward, back, met = _integrate(
-            slope, begin, -length, forward(forth[-1]) if whole else begin
+            slope, begin, -length, forward(float(forth[-1])) if whole else begin
         )
         parts, low = [(backward, back), (forward, forth)], back[-1]
         stops = (not met and low > -length, not whole)
@@ -209,9 +209,10 @@ def trace(curve: Curve, values: Mapping[str, float], start: ArrayLike, length: f
         return near
 
     knots = np.unique(np.concatenate([ends for _, ends in parts]))
+    between: list[float] = knots.tolist()
     s = np.concatenate(
-        [np.linspace(a, b, SAMPLES, endpoint=False) for a, b in pairwise(knots)]
-        + [knots[-1:] if perimeter is None else []]
+        [np.linspace(a, b, SAMPLES, endpoint=False) for a, b in pairwise(between)]
+        + [knots[-1:] if perimeter is None else knots[:0]]
     )
     if perimeter is not None:
         s = np.concatenate((s - perimeter, s, s + perimeter))
@@ -250,7 +251,7 @@ class _UnitTangent:
 
 def _integrate(
     slope: _UnitTangent, begin: Array, length: float, target: Array
-) -> tuple[OdeSolution, Array, bool]:
+) -> tuple[OdeSolution[Any], Array, bool]:
     """Integrate P' = t up to a signed length, a point on the curve or the end of its smooth piece.
 
     Returns the path, the arc lengths between steps, and whether the point was met.
@@ -264,11 +265,13 @@ def _integrate(
 
     # seen a little before it is met: a length that ends on it may miss it by rounding
     early = 1e-9 * size
-    knots, parts, met = [0.0], [], False
-    while solver.status == "running" and not met:
+    knots, going, met = [0.0], True, False
+    parts: list[Any] = []
+    while going and not met:
         before = offset(solver.y)
         solver.step()
-        stalls = solver.status == "running" and abs(solver.t - knots[-1]) < 1e-8 * size
+        going = solver.status == "running"
+        stalls = going and abs(solver.t - knots[-1]) < 1e-8 * size
         if solver.status == "failed" or stalls or slope.misses(solver.y, 1e-8 * size):
             break
         piece = solver.dense_output()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from contextlib import contextmanager
 from dataclasses import replace
+from importlib.util import find_spec
 
 import casadi as ca
 import numpy as np
@@ -16,8 +17,7 @@ from daesolve.solvers import SOLVERS, State, Status
 
 from ..systems import EPSILON, WITHOUT_ASSIMULO, oscillator, pendulum, prepared_run, projectile
 
-PRECISE = {
-    "taylor": ds.Taylor(),
+PRECISE: dict[str, ds.Solver] = {
     "dop853": ds.Dop853(rtol=1e-12, atol=1e-14),
     "cvodes": ds.Cvodes(rtol=1e-12, atol=1e-14),
     "radau": ds.RadauIIA(rtol=1e-10, atol=1e-12),
@@ -28,6 +28,8 @@ ACCURACY = {"taylor": 1e-14, "dop853": 1e-11, "radau": 1e-8}
 ACCURACY |= dict.fromkeys(("cvodes", "lsoda", "sundae-cvode", "assimulo-cvode"), 1e-9)
 """Global error of sin t after 20 s: some hundred steps of the tolerance; Taylor's is rounding."""
 
+if find_spec("heyoka"):
+    PRECISE = {"taylor": ds.Taylor(), **PRECISE}
 if not WITHOUT_ASSIMULO:
     PRECISE["assimulo-cvode"] = ds.AssimuloCvode(rtol=1e-12, atol=1e-14)
 

@@ -98,7 +98,7 @@ class Line(ABC):
         }
         unstretched = length.is_zero()
         potential = stiffness * (squared if unstretched else stretch**2) / 2
-        events = []
+        events: list[Event] = []
         if not (unstretched and damping.is_zero()):
             why = f"the ends of {self.name!r} meet, so that its force has no direction"
             near = squared - LEAST if unstretched else squared / length**2 - MET**2
@@ -216,7 +216,7 @@ class TorsionSpring:
         angle = self.joint.angle
         wound = angle - self.rest
         outputs: dict[str, Output] = {f"{self.name}_torque": (-self.stiffness * wound, "N m")}
-        events = []
+        events: list[Event] = []
         if not self.joint.planar:
             why = (
                 f"the spring {self.name!r} is wound by half a turn, and no angle in space tells "

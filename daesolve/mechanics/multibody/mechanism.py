@@ -79,13 +79,13 @@ class Contribution:
     potential: Expression = 0.0
     actions: Sequence[Action] = ()
     events: Sequence[Event] = ()
-    outputs: Mapping[str, Output] = field(default_factory=dict)
-    meters: Mapping[str, Output] = field(default_factory=dict)
+    outputs: Mapping[str, Output] = field(default_factory=dict[str, Output])
+    meters: Mapping[str, Output] = field(default_factory=dict[str, Output])
     reactions: SymbolVector = _NO_REACTIONS
     discrete: Parameters = _NO_DISCRETE
     quadratures: SymbolVector = _NO_QUADRATURES
-    integrands: Mapping[str, Expression] = field(default_factory=dict)
-    start: Mapping[str, Expression] = field(default_factory=dict)
+    integrands: Mapping[str, Expression] = field(default_factory=dict[str, Expression])
+    start: Mapping[str, Expression] = field(default_factory=dict[str, Expression])
     joins: tuple[str, str] | None = None
 
     @property

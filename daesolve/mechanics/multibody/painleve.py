@@ -22,6 +22,7 @@ from dataclasses import replace
 import casadi as ca
 import numpy as np
 
+from daesolve.arrays import shortest_solution
 from daesolve.dynamics import Dynamics
 from daesolve.errors import FrictionlessIllPosed, UnsupportedError
 from daesolve.events import FALLING, Event, Stop
@@ -148,7 +149,7 @@ def margin_at(dynamics: Dynamics, x: np.ndarray, p: np.ndarray, time: float = 0.
             "the constraints that hold depend on each other at this state, whatever rubs: there is "
             "no friction margin; move beside it"
         )
-    values = np.linalg.eigvals(np.linalg.lstsq(normal, rubbing)[0])
+    values = np.linalg.eigvals(shortest_solution(normal, rubbing))
     real = -values.real[np.abs(values.imag) <= REAL * np.abs(values)]
     largest = real.max(initial=0.0)
     rounding = 10 * len(held) * np.finfo(float).eps * np.linalg.norm(rubbing)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import casadi as ca
 import numpy as np
@@ -162,7 +162,7 @@ class Ground:
 GROUND = Ground()
 
 
-def array(given: object) -> ca.SX:
+def array(given: Any) -> ca.SX:
     """Return numbers and expressions, in a row of rows or a list, as a matrix or a column.
 
     What is no such thing comes out empty.
@@ -170,13 +170,19 @@ def array(given: object) -> ca.SX:
     try:
         if isinstance(given, ca.SX | ca.DM):
             return ca.SX(given)
-        rows = [
-            ca.horzcat(*row) if isinstance(row, Sequence | np.ndarray) else row
-            for row in given  # pyright: ignore[reportGeneralTypeIssues]
-        ]
-        return ca.SX(ca.vertcat(*rows))
+        return ca.vertcat(*[_row(entry) for entry in given])
     except (TypeError, NotImplementedError, RuntimeError):
         return ca.SX(0, 1)
+
+
+def _row(entry: Any) -> ca.SX:
+    if not _is_sequence(entry):
+        return ca.SX(entry)
+    return ca.horzcat(*[ca.SX(part) for part in entry])
+
+
+def _is_sequence(entry: object) -> bool:
+    return isinstance(entry, Sequence | np.ndarray)
 
 
 def column(given: object, sizes: tuple[int, ...], what: str) -> ca.SX:
@@ -193,7 +199,7 @@ def column(given: object, sizes: tuple[int, ...], what: str) -> ca.SX:
     if found.shape not in {(size, 1) for size in sizes}:
         counts = " or ".join(str(size) for size in sizes)
         raise PosingError(f"{what} has {counts} coordinates, not {given!r}")
-    if not all(math.isfinite(float(entry)) for entry in found.nz if entry.is_constant()):
+    if not all(math.isfinite(float(entry)) for entry in ca.vertsplit(found) if entry.is_constant()):
         raise OutOfRangeError(f"{what} must be finite, not {given!r}")
     return found
 

@@ -23,6 +23,7 @@ import casadi as ca
 
 from daesolve.errors import OutOfRangeError
 from daesolve.goals import Expression, as_scalar
+from daesolve.symbols import symbol
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +93,7 @@ def lowest_point(
     tuple
         h, m, and r from the centre, (3, 1), m.
     """
-    cosine = ca.SX.sym("cosine")  # pyright: ignore[reportArgumentType]
+    cosine = symbol("cosine")
     ends = surface.ends
     if end is None or ends is None:
         height = surface.support(cosine)

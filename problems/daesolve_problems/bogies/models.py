@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import casadi as ca
 
 import daesolve as ds
-from daesolve.symbols import DifferentiableVector, Parameters, SymbolVector
+from daesolve.typing import DifferentiableVector, Parameters, SymbolVector
 from daesolve_problems.bogies.reduction import Turned, square_of_speed
 
 Named = Mapping[str, ca.SX] | SymbolVector

@@ -6,7 +6,7 @@ import numpy as np
 
 import daesolve as ds
 from daesolve.errors import OutOfRangeError
-from daesolve.problem import BoundCase
+from daesolve.typing import BoundCase
 from daesolve_problems.bogies.pictures import passing, sides
 from daesolve_problems.bogies.reduction import check
 from daesolve_problems.bogies.theory import NEAR, LocalTheory, Root
@@ -66,7 +66,7 @@ def passage(case: BoundCase) -> ds.Answer:
     if case.model != "full":
         raise OutOfRangeError("'passage' tells the forces of the skates: take the model 'full'")
     guess, _ = case.guess()
-    distance = max(abs(np.cos(guess[f"theta_{k}"])) for k in (1, 2))
+    distance = max(abs(float(np.cos(guess[f"theta_{k}"]))) for k in (1, 2))
     if distance > NEAR:
         raise OutOfRangeError(
             "'passage' runs to either side of a start near a degenerate point, but here the "

@@ -20,6 +20,8 @@ import casadi as ca
 from daesolve.errors import OutOfRangeError
 
 INTEGRALS = ("integral_1", "integral_2")
+alike: Any = ca
+"""CasADi's functions: they treat numbers and symbols alike, which its stub does not tell."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,15 +46,15 @@ class Turned:
     def of(angles: Any, parameters: Any) -> Turned:
         """Take the angles by the names `theta_1` and `theta_2`."""
         first, second = angles["theta_1"], angles["theta_2"]
-        s_1, c_1, s_2, c_2 = ca.sin(first), ca.cos(first), ca.sin(second), ca.cos(second)
+        s_1, c_1, s_2, c_2 = (f(a) for a in (first, second) for f in (alike.sin, alike.cos))
         front, rear = parameters["front"], parameters["rear"]
         direction = (
             rear * s_1 * c_2 + front * c_1 * s_2,
             -(front + rear) * c_1 * c_2,
-            ca.sin(second - first),
+            alike.sin(second - first),
         )
         square = square_of_speed(parameters, _named(direction))
-        return Turned(parameters, direction, ca.sqrt(square))
+        return Turned(parameters, direction, alike.sqrt(square))
 
     def momentum(self, v: Any) -> Any:
         """Return the product of N and the velocities in the metric G, which is |N|_G V for them."""

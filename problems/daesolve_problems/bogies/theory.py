@@ -134,7 +134,7 @@ class LocalTheory:
         """
         reach = abs(self.drift) + self.wheelbase * self.level / math.sqrt(self.square) + 1.0
         ends = [-reach, *sorted(self._turns(side) or ()), reach]
-        found = []
+        found: list[Root] = []
         for low, high in pairwise(ends):
             if self.value(low, side) * self.value(high, side) < 0.0:
                 x = float(brentq(self.value, low, high, args=(side,), xtol=1e-15))  # pyright: ignore

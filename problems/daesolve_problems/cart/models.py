@@ -34,9 +34,7 @@ from dataclasses import dataclass
 import casadi as ca
 
 import daesolve as ds
-from daesolve.symbols import DifferentiableVector as Coordinates
-from daesolve.symbols import Interval, Parameters
-from daesolve.symbols import SymbolVector as Velocities
+from daesolve.typing import DifferentiableVector, Parameters, SymbolVector
 
 PAIRS = (1, 2)
 SIDES = {1: 1.0, 2: -1.0}
@@ -155,7 +153,7 @@ def skates() -> ds.MechanicalSystem:
 
 def parameters() -> Parameters:
     """Declare the parameters: of the frame in its axes, of a pair in its own."""
-    entries: dict[str, tuple[float, str, Interval]] = {
+    entries: dict[str, tuple[float, str, ds.Interval]] = {
         "frame_mass": (3.0, *MASS),
         "frame_inertia": (1.7, *INERTIA),
         "frame_centre_x": (0.2, *PLACE),
@@ -194,7 +192,7 @@ def _plane_energy(
     )
 
 
-def _pair(q: Coordinates, v: Velocities, p: Parameters, k: int) -> Pair:
+def _pair(q: DifferentiableVector, v: SymbolVector, p: Parameters, k: int) -> Pair:
     sine, cosine = ca.sin(q[f"theta_{k}"]), ca.cos(q[f"theta_{k}"])
     pivot_1 = v.v_1 - v.psi_dot * p[f"pivot_y_{k}"]
     pivot_2 = v.v_2 + v.psi_dot * p[f"pivot_x_{k}"]

@@ -29,7 +29,7 @@ import casadi as ca
 
 import daesolve as ds
 from daesolve.drawing import Dot, Drawing, Line, Linear, Polar, Trace
-from daesolve.symbols import DifferentiableVector, Parameters
+from daesolve.typing import DifferentiableVector, Parameters
 
 POINTS = {"xa": -0.06934, "ya": -0.00227, "xb": -0.03635, "yb": 0.03273, "xc": 0.014, "yc": 0.072}
 LENGTHS = {

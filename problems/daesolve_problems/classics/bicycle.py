@@ -28,9 +28,7 @@ from dataclasses import dataclass
 import casadi as ca
 
 import daesolve as ds
-from daesolve.symbols import DifferentiableVector as Coordinates
-from daesolve.symbols import Parameters
-from daesolve.symbols import SymbolVector as Velocities
+from daesolve.typing import DifferentiableVector, Parameters, SymbolVector
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,17 +131,17 @@ def parameters() -> Parameters:
     )
 
 
-def _rear_frame(q: Coordinates) -> ca.SX:
+def _rear_frame(q: DifferentiableVector) -> ca.SX:
     """Return the axes of the rear frame, seen along the heading, as columns."""
     return _about_x(q.lean) @ _about_y(q.pitch)
 
 
-def _steering(q: Coordinates, p: Parameters) -> ca.SX:
+def _steering(q: DifferentiableVector, p: Parameters) -> ca.SX:
     """Return the axes of the front frame, seen in the rear one: turned about the steering axis."""
     return _about_y(p.tilt) @ _about_z(q.steer) @ _about_y(-p.tilt)
 
 
-def _bodies(q: Coordinates, v: Velocities, p: Parameters) -> dict[str, Body]:
+def _bodies(q: DifferentiableVector, v: SymbolVector, p: Parameters) -> dict[str, Body]:
     """Return the bodies; the wheels in the axes of the frames in which they turn."""
     rear, steering = _rear_frame(q), _steering(q, p)
     front = rear @ steering

@@ -34,7 +34,7 @@ import casadi as ca
 import numpy as np
 
 import daesolve as ds
-from daesolve.symbols import DifferentiableVector, Parameters
+from daesolve.typing import DifferentiableVector, Parameters
 
 PRINTED_PI = 3.1415927
 START = {

@@ -11,7 +11,7 @@ import casadi as ca
 
 import daesolve as ds
 from daesolve.errors import SecondaryConstraintsError
-from daesolve.symbols import DifferentiableVector, Parameters
+from daesolve.typing import DifferentiableVector, Parameters
 
 ANGLES = ("alpha", "beta")
 SMALL = ("alpha_dot", "beta_dot")

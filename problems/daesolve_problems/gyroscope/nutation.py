@@ -24,7 +24,7 @@ from matplotlib.figure import Figure
 
 import daesolve as ds
 from daesolve.errors import OutOfRangeError
-from daesolve.problem import BoundCase
+from daesolve.typing import BoundCase
 from daesolve_problems.gyroscope.models import (
     ANGLES,
     SMALL,
@@ -111,7 +111,8 @@ def _followed(case: BoundCase, at: np.ndarray) -> tuple[ds.Trajectory, dict[str,
     start = full_start(case.full_start, parameters, case.full_structure)
     until = float(at[-1])
     centre = ds.solve(watched(), until, start, parameters=parameters, at=at)
-    model, runs = guided(), {}
+    model = guided()
+    runs: dict[str, ds.Trajectory] = {}
     for name, action in (("refined", 0.0), ("refined, with drift", centre["action"][0])):
         begun = model.start({**start, "action": float(action)}, parameters, order=1)
         runs[name] = ds.solve(model.refined, until, begun, parameters=parameters, at=at)

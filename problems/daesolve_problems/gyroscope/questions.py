@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import daesolve as ds
-from daesolve.problem import BoundCase
+from daesolve.typing import BoundCase
 from daesolve_problems.gyroscope.models import ANGLES, SMALL, full_start, reduction
 from daesolve_problems.gyroscope.pictures import angles, nutation
 from daesolve_problems.orders import judged, measured_orders, of_model

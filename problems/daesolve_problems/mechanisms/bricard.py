@@ -28,10 +28,7 @@ import numpy as np
 
 import daesolve as ds
 from daesolve.drawing import Dot, Drawing, Line, Linear, Trace
-from daesolve.mechanics.multibody.bodies import Body
-from daesolve.mechanics.multibody.joints import Revolute, Universal
-from daesolve.mechanics.multibody.mechanism import Mechanism
-from daesolve.mechanics.multibody.places import GROUND
+from daesolve.typing import Output
 
 CORNERS = ((0, 0, 0), (1, 0, 0), (1, -1, 0), (1, -1, 1), (0, -1, 1), (0, 0, 1))
 TURNS = (
@@ -45,7 +42,7 @@ TURNS = (
 behind it about its third."""
 
 
-def ring(closed: bool) -> Mechanism:
+def ring(closed: bool) -> ds.Mechanism:
     """Assemble the rods, closed by a sixth hinge or by Hooke's joint."""
     p = ds.parameters(
         mass=(1.0, "kg", ds.POSITIVE),
@@ -56,7 +53,7 @@ def ring(closed: bool) -> Mechanism:
     half = p.length / 2
     across = p.mass * (p.length**2 + p.width**2) / 12
     rods = [
-        Body(
+        ds.Body(
             f"rod_{i + 1}",
             p.mass,
             (p.mass * p.width**2 / 6, across, across),
@@ -65,26 +62,26 @@ def ring(closed: bool) -> Mechanism:
         )
         for i, turn in enumerate(TURNS)
     ]
-    ends = [GROUND.frame(axes=(0, 1, 0)), *[rod.frame((half, 0, 0), (0, 0, 1)) for rod in rods]]
+    ends = [ds.GROUND.frame(axes=(0, 1, 0)), *[rod.frame((half, 0, 0), (0, 0, 1)) for rod in rods]]
     hinges = [
-        Revolute(f"hinge_{i + 1}", ends[i], rod.frame((-half, 0, 0), (0, 1, 0)))
+        ds.Revolute(f"hinge_{i + 1}", ends[i], rod.frame((-half, 0, 0), (0, 1, 0)))
         for i, rod in enumerate(rods)
     ]
     if closed:
-        last = Revolute("hinge_6", GROUND.frame((0, 0, p.length), (1, 0, 0)), ends[-1])
+        last = ds.Revolute("hinge_6", ds.GROUND.frame((0, 0, p.length), (1, 0, 0)), ends[-1])
     else:
         # Its arms lie along z on the ground, and along the axis of the hinge on the rod.
-        ground = GROUND.frame((0, 0, p.length), np.array([[0, 1, 0], [0, 0, 1], [1, 0, 0]]))
+        ground = ds.GROUND.frame((0, 0, p.length), np.array([[0, 1, 0], [0, 0, 1], [1, 0, 0]]))
         rod = rods[-1].frame((half, 0, 0), np.array([[0, 0, 1], [1, 0, 0], [0, 1, 0]]))
-        last = Universal("cross", ground, rod)
-    return Mechanism(rods, [*hinges, last], p, gravity=(0, -p.gravity, 0))
+        last = ds.Universal("cross", ground, rod)
+    return ds.Mechanism(rods, [*hinges, last], p, gravity=(0, -p.gravity, 0))
 
 
 def posed(closed: bool) -> ds.MechanicalSystem:
     """Pose the ring, and tell where its moving corners are."""
     mechanism = ring(closed)
     half = mechanism.parameters.length / 2
-    outputs = {}
+    outputs: dict[str, Output] = {}
     for number, rod in enumerate(mechanism.bodies[:-1], start=2):
         place = rod.point(half, 0, 0).position
         outputs |= {f"p{number}_{axis}": (place[k], "m") for k, axis in enumerate("xyz")}

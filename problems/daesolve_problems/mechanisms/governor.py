@@ -24,18 +24,12 @@ from matplotlib.figure import Figure
 
 import daesolve as ds
 from daesolve.drawing import Dot, Drawing, Line, Linear, Outline, Polar, Shape
-from daesolve.mechanics.multibody.bodies import Body
-from daesolve.mechanics.multibody.joints import Prismatic, Revolute
-from daesolve.mechanics.multibody.loads import SpringDamper
-from daesolve.mechanics.multibody.mechanism import Mechanism
-from daesolve.mechanics.multibody.places import GROUND
-from daesolve.mechanics.multibody.rotations import quaternion
-from daesolve.symbols import Parameters
+from daesolve.typing import Parameters
 
 SIDES = {"right": 1.0, "left": -1.0}
 
 
-def governor(turning: float = 0.0, angle: float = 0.0) -> tuple[Mechanism, dict[str, Body]]:
+def governor(turning: float = 0.0, angle: float = 0.0) -> tuple[ds.Mechanism, dict[str, ds.Body]]:
     """Assemble the governor, and place it, turning as one body."""
     p = ds.parameters(
         density=(3000.0, "kg/m^3", ds.POSITIVE),
@@ -51,17 +45,18 @@ def governor(turning: float = 0.0, angle: float = 0.0) -> tuple[Mechanism, dict[
     )
     bar, cube = p.density * p.width**2 * p.length, p.density * p.cube**3
     across, along = bar * (p.length**2 + p.width**2) / 12, bar * p.width**2 / 6
-    outward, down = p.length / 2 * np.cos(angle), p.length / 2 * np.sin(angle)
+    cosine, sine = float(np.cos(angle)), float(np.sin(angle))
+    outward, down = p.length / 2 * cosine, p.length / 2 * sine
     drop = ca.sqrt(p.spring_length**2 - outward**2)
     spin = (0.0, 0.0, turning)
-    shaft = Body(
+    shaft = ds.Body(
         "shaft",
         bar,
         (across, across, along),
         position=(0, 0, p.length / 2),
         angular_velocity=spin,
     )
-    slider = Body(
+    slider = ds.Body(
         "slider",
         cube,
         [cube * p.cube**2 / 6] * 3,
@@ -70,8 +65,8 @@ def governor(turning: float = 0.0, angle: float = 0.0) -> tuple[Mechanism, dict[
     )
     bodies = [shaft, slider]
     parts = [
-        Revolute("bearing", GROUND.frame(), shaft.frame((0, 0, -p.length / 2))),
-        Prismatic("sleeve", shaft.frame(), slider.frame(), axis=2),
+        ds.Revolute("bearing", ds.GROUND.frame(), shaft.frame((0, 0, -p.length / 2))),
+        ds.Prismatic("sleeve", shaft.frame(), slider.frame(), axis=2),
     ]
     for name, side in SIDES.items():
         rod, beyond = _rod(name, side, p, bar, turning, angle)
@@ -80,8 +75,8 @@ def governor(turning: float = 0.0, angle: float = 0.0) -> tuple[Mechanism, dict[
         on_slider, middle = slider.point(side * p.arm, 0, 0), rod.point(-beyond, 0, 0)
         bodies += [rod]
         parts += [
-            Revolute(f"{name}_hinge", on_shaft, hinge, axis=1),
-            SpringDamper(
+            ds.Revolute(f"{name}_hinge", on_shaft, hinge, axis=1),
+            ds.SpringDamper(
                 f"{name}_spring",
                 on_slider,
                 middle,
@@ -91,25 +86,25 @@ def governor(turning: float = 0.0, angle: float = 0.0) -> tuple[Mechanism, dict[
             ),
         ]
     named = {body.name: body for body in bodies}
-    return Mechanism(bodies, parts, p, gravity=(0, 0, -p.gravity)), named
+    return ds.Mechanism(bodies, parts, p, gravity=(0, 0, -p.gravity)), named
 
 
 def _rod(
     name: str, side: float, p: Parameters, bar: ca.SX, turning: float, angle: float
-) -> tuple[Body, ca.SX]:
+) -> tuple[ds.Body, ca.SX]:
     """Return a rod with its ball, and how far its mass centre is from its middle."""
     beyond = p.ball / (bar + p.ball) * p.length / 2
     across, along = bar * (p.length**2 + p.width**2) / 12, bar * p.width**2 / 6
     swing = across + bar * beyond**2 + p.ball * (p.length / 2 - beyond) ** 2
     cosine, sine = np.cos(angle), np.sin(angle)
     reach = p.arm + (p.length / 2 + beyond) * cosine
-    rod = Body(
+    rod = ds.Body(
         name,
         bar + p.ball,
         (along, swing, swing),
         position=(side * reach, 0, p.length - (p.length / 2 + beyond) * sine),
         # Axis 1 points from the hinge to the ball.
-        rotation=quaternion((0, 1, 0), angle if side > 0 else np.pi - angle),
+        rotation=ds.quaternion((0, 1, 0), angle if side > 0 else np.pi - angle),
         velocity=(0, side * reach * turning, 0),
         angular_velocity=(-turning * sine, 0, side * turning * cosine),
     )

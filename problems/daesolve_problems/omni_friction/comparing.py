@@ -9,17 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 import daesolve as ds
+from daesolve.typing import BoundCase
 from daesolve_problems import omni_inertialess
 from daesolve_problems.omni_friction import starting
-
-if TYPE_CHECKING:
-    from daesolve.problem import BoundCase
-    from daesolve.trajectory import Trajectory
 
 Values = Mapping[str, float]
 PLACE = ("x", "y", "theta")
@@ -60,19 +57,19 @@ def matched_motion(
     return {name: run[name] for name in PLACE}
 
 
-def _matched(case: BoundCase, run: Trajectory) -> dict[str, np.ndarray]:
+def _matched(case: BoundCase, run: ds.Trajectory) -> dict[str, np.ndarray]:
     structure = case.problem.meaning(case.full_structure)
     begun = starting.start(case.full_start, case.full_parameters, structure) | dict(case.initial)
     return matched_motion(begun, case.full_parameters, structure, run.times)
 
 
-def position_deviation(case: BoundCase, run: Trajectory) -> float:
+def position_deviation(case: BoundCase, run: ds.Trajectory) -> float:
     """Return the largest distance of O from that of the matched vehicle at a sample, m."""
     other = _matched(case, run)
     return float(np.max(np.hypot(run["x"] - other["x"], run["y"] - other["y"])))
 
 
-def angle_deviation(case: BoundCase, run: Trajectory) -> float:
+def angle_deviation(case: BoundCase, run: ds.Trajectory) -> float:
     """Return the largest deviation of theta from that of the matched vehicle at a sample, rad."""
     return float(np.max(np.abs(turned_back(run["theta"] - _matched(case, run)["theta"]))))
 
@@ -82,7 +79,7 @@ def turned_back(angle: np.ndarray) -> np.ndarray:
     return angle - 2.0 * np.pi * np.round(angle / (2.0 * np.pi))
 
 
-def dissipated_share(case: BoundCase, run: Trajectory) -> float:
+def dissipated_share(case: BoundCase, run: ds.Trajectory) -> float:
     """Return what friction took of the energy that there was at the first sample."""
     return float((run["friction_work"][0] - run["friction_work"][-1]) / run["energy"][0])
 

@@ -18,7 +18,7 @@ from scipy.special import cosdg, sindg
 
 import daesolve as ds
 from daesolve.errors import OutOfRangeError
-from daesolve.symbols import Parameters
+from daesolve.typing import Parameters
 from daesolve_problems.spindle import Spindle, Wheel
 
 FEWEST_WHEELS = 3

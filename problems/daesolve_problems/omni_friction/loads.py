@@ -10,12 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 import daesolve as ds
 from daesolve.errors import OutOfRangeError
+from daesolve.typing import BoundCase
 from daesolve_problems.omni_friction import starting
 from daesolve_problems.omni_friction.geometry import (
     SOLVABLE,
@@ -24,9 +25,6 @@ from daesolve_problems.omni_friction.geometry import (
     harmonics,
     vehicle,
 )
-
-if TYPE_CHECKING:
-    from daesolve.problem import BoundCase
 
 
 @dataclass(frozen=True)

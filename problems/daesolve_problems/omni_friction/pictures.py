@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 import daesolve as ds
 from daesolve.drawing import Camera, Dot, Drawing, Shape, Trace
 from daesolve.reporting.document import document
+from daesolve.typing import BoundCase
 from daesolve_problems.omni_friction.comparing import MEASURES, matched_motion, turned_back
 from daesolve_problems.omni_friction.geometry import (
     axle_directions,
@@ -25,9 +26,6 @@ from daesolve_problems.omni_friction.geometry import (
 )
 from daesolve_problems.omni_vehicle.motion import Sizes, Wheel
 from daesolve_problems.omni_vehicle.pictures import platform_shapes, wheel_shapes
-
-if TYPE_CHECKING:
-    from daesolve.problem import BoundCase
 
 Document = Mapping[str, Any]
 

@@ -94,7 +94,8 @@ def _mass(model: Bodies) -> ca.SX:
     whole = model.turned(*car.centre) * car.mass
     wheels = [car.wheel.axial] * model.wheels
     rollers = [car.wheel.roller_along] * (model.wheels * model.rollers)
-    matrix = ca.diag(ca.vertcat(car.mass, car.mass, car.inertia, *wheels, *rollers))
+    diagonal: list[ca.SX] = [car.mass, car.mass, car.inertia, *wheels, *rollers]
+    matrix = ca.diag(ca.vertcat(*diagonal))
     matrix[0, 2] = matrix[2, 0] = -whole[1]
     matrix[1, 2] = matrix[2, 1] = whole[0]
     return matrix
@@ -120,9 +121,10 @@ def _forces(model: Bodies, stands: list[Stand]) -> dict[str, ca.SX]:
 def _balances(model: Bodies, stands: list[Stand]) -> list[ds.Relation]:
     """Return what determines the normal reactions: no rise, no tilt."""
     car = model.vehicle
-    weight = car.mass * model.p.gravity
+    weight: ca.SX = car.mass * model.p.gravity
+    across: tuple[ca.SX, ca.SX] = (car.centre[1], -car.centre[0])
     # The moments are counted in axes of the platform and over R.
-    tilt = ca.vertcat(car.centre[1], -car.centre[0]) * weight
+    tilt = ca.vertcat(*across) * weight
     for stand, (cosine, sine) in zip(stands, axle_directions(model.wheels), strict=True):
         tilt += ca.vertcat(-sine, cosine) * (stand.leverage * stand.normal + stand.gyroscopic)
     vertical = sum((stand.normal for stand in stands), ca.SX(0)) - weight

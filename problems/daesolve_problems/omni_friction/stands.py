@@ -12,7 +12,7 @@ from functools import cached_property
 import casadi as ca
 
 import daesolve as ds
-from daesolve.symbols import DifferentiableVector, Parameters, SymbolVector
+from daesolve.typing import DifferentiableVector, Parameters, SymbolVector
 from daesolve_problems.omni_friction.geometry import (
     Vehicle,
     axle_directions,

@@ -36,7 +36,7 @@ import casadi as ca
 
 import daesolve as ds
 from daesolve.linear import solve_definite
-from daesolve.symbols import DifferentiableVector, Parameters, SymbolVector
+from daesolve.typing import DifferentiableVector, Parameters, SymbolVector
 from daesolve_problems.omni_inertialess.vehicle import STATES, Wheel, parameters, wheels_of
 from daesolve_problems.omni_vehicle.geometry import numbered
 
@@ -77,11 +77,17 @@ class _Vehicle:
 
     def slip(self, wheel: Wheel) -> ca.SX:
         """Return a_i . u, the velocity along al_i that the wheel's turning takes away, m/s."""
-        return ca.dot(ca.vertcat(*wheel.row), self.u)
+        return ca.dot(_row(wheel), self.u)
 
     def turning(self, wheel: Wheel, u: ca.SX) -> ca.SX:
         """Return -a_i . u / (s_i h): chi_i' of velocities u, chi_i'' of accelerations."""
-        return -ca.dot(ca.vertcat(*wheel.row), u) / (wheel.sine * self.p.wheel_radius)
+        return -ca.dot(_row(wheel), u) / (wheel.sine * self.p.wheel_radius)
+
+
+def _row(wheel: Wheel) -> ca.SX:
+    """Return a_i as a column of symbols."""
+    entries: tuple[ca.SX, ca.SX, ca.SX] = wheel.row
+    return ca.vertcat(*entries)
 
 
 def corrected(wheels: int) -> ds.MechanicalSystem:
@@ -163,7 +169,7 @@ def _equations(car: _Vehicle, turn: float) -> tuple[ca.SX, ca.SX]:
         ca.horzcat(-moment_y, moment_x, p.inertia),
     )
     for wheel in car.wheels:
-        row = ca.vertcat(*wheel.row)
+        row = _row(wheel)
         matrix += p.wheel_inertia / (wheel.sine * p.wheel_radius) ** 2 * (row @ row.T)
     signs = ca.diag(ca.SX([1, 1, turn]))
     force = omega * ca.vertcat(

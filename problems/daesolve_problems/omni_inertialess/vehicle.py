@@ -29,13 +29,15 @@ import casadi as ca
 
 import daesolve as ds
 from daesolve.errors import OutOfRangeError
-from daesolve.symbols import Parameters
+from daesolve.typing import Parameters
 from daesolve_problems.omni_vehicle.geometry import axle_directions
 
 STATES: Final = ("x", "y", "theta", "v_1", "v_2", "omega")
 """The states of the equations of motion."""
 LEAST_SINE: Final = 1e-6
 """How small sin(delta_i) may be."""
+alike: Any = ca
+"""CasADi's functions: they treat numbers and symbols alike, which its stub does not tell."""
 
 
 def parameters(wheels: int) -> Parameters:
@@ -117,8 +119,8 @@ def _wheel(p: Any, i: int, place: tuple[float, float]) -> Wheel:
     own = p[f"roller_angle_{i}"]
     # A right angle leaves no rounding: sine and cosine are those of the axis to the wheel's plane.
     angle = own + (own == 0) * p["roller_angle"]
-    lying, across = ca.cos(angle - math.pi / 2), ca.sin(angle - math.pi / 2)
-    n_x, n_y = ca.cos(heading), ca.sin(heading)
+    lying, across = alike.cos(angle - math.pi / 2), alike.sin(angle - math.pi / 2)
+    n_x, n_y = alike.cos(heading), alike.sin(heading)
     axis = (across * n_x - lying * n_y, across * n_y + lying * n_x)
     return Wheel(x + unset * place[0], y + unset * place[1], heading, axis, lying)
 

@@ -19,8 +19,7 @@ from dataclasses import dataclass
 import casadi as ca
 
 import daesolve as ds
-from daesolve.events import Order
-from daesolve.symbols import DifferentiableVector, Parameters, SymbolVector
+from daesolve.typing import DifferentiableVector, Order, Parameters, SymbolVector
 from daesolve_problems.omni_vehicle.geometry import (
     check_counts,
     next_roller,

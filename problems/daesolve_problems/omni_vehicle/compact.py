@@ -35,9 +35,8 @@ from dataclasses import dataclass
 import casadi as ca
 
 import daesolve as ds
-from daesolve.events import Order
 from daesolve.linear import solve_definite
-from daesolve.symbols import DifferentiableVector, Parameters, SymbolVector
+from daesolve.typing import DifferentiableVector, Order, Parameters, SymbolVector
 from daesolve_problems.omni_vehicle.geometry import (
     Vehicle,
     axle_directions,
@@ -100,7 +99,8 @@ class _Compact:
     @property
     def root(self) -> ca.SX:
         """sqrt(B)."""
-        return ca.sqrt(self.car.roller_inertia)
+        inertia: ca.SX = self.car.roller_inertia
+        return ca.sqrt(inertia)
 
     @property
     def turn(self) -> ca.SX:
@@ -115,9 +115,10 @@ class _Compact:
         """
         car = self.car
         turned = self.wheels * car.wheel_inertia * (car.platform_radius / car.wheel_radius) ** 2
-        along = car.platform_radius**2 * car.total_mass + turned / 2
+        along: ca.SX = car.platform_radius**2 * car.total_mass + turned / 2
         about = car.vehicle_inertia - self.wheels * self.rollers * car.roller_inertia / 2 + turned
-        return ca.vertcat(along, along, about / car.velocity_scale**2)
+        last: ca.SX = about / car.velocity_scale**2
+        return ca.vertcat(along, along, last)
 
     def contacts(self, angles: list[ca.SX]) -> list[_Contact]:
         """Return the wheels on rollers at these angles."""
@@ -241,7 +242,7 @@ def _equations(model: _Compact) -> _Equations:
         rates.append(rate)
         force -= contact.spread(rate)
     inertia = car.platform_radius**2 * car.total_mass / car.velocity_scale
-    gyroscopic = [
+    gyroscopic: list[ca.SX] = [
         inertia * nu[1 - axis]
         + model.turn
         * _sum([k.direction[1 - axis] * s for k, s in zip(contacts, couples, strict=True)])

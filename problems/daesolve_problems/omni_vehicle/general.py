@@ -33,8 +33,7 @@ from typing import Any
 import casadi as ca
 
 import daesolve as ds
-from daesolve.events import Order
-from daesolve.symbols import Parameters
+from daesolve.typing import Order, Parameters
 from daesolve_problems.omni_vehicle.bodies import Bodies, bodies, system
 from daesolve_problems.omni_vehicle.geometry import numbered
 from daesolve_problems.omni_vehicle.starting import Values, contact_angles, contact_rollers
@@ -84,8 +83,8 @@ def _frame(model: Bodies, p: Parameters, car: Vehicle) -> ca.SX:
         upright = p.hub_mass * p.hub_width**2 / 12 + hub / 4
         upright += model.rollers * (ring + (2 - lying) * car.across + lying * car.along) / 2
         about_axle = hub / 2 + model.rollers * (ring + lying * car.across + inclined * car.along)
-        middle = ca.vertcat(*wheel.middle((u_x, u_y), turning))
-        twice += (p.hub_mass + model.rollers * p.roller_mass) * ca.sumsqr(middle)
+        middle: tuple[ca.SX, ca.SX] = wheel.middle((u_x, u_y), turning)
+        twice += (p.hub_mass + model.rollers * p.roller_mass) * ca.sumsqr(ca.vertcat(*middle))
         twice += upright * turning**2 + about_axle * model.v[f"chi_dot_{i}"] ** 2
     return twice / 2
 

@@ -19,7 +19,7 @@ from scipy.special import cosdg, sindg
 
 import daesolve as ds
 from daesolve.errors import OutOfRangeError
-from daesolve.symbols import Parameters
+from daesolve.typing import Parameters
 
 FEWEST_WHEELS = 3
 FEWEST_ROLLERS = 3

@@ -18,7 +18,7 @@ from __future__ import annotations
 import casadi as ca
 
 import daesolve as ds
-from daesolve.events import Order
+from daesolve.typing import Order
 from daesolve_problems.omni_vehicle.bodies import Bodies, bodies, system
 from daesolve_problems.omni_vehicle.geometry import (
     Vehicle,

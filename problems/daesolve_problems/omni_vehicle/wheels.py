@@ -32,7 +32,7 @@ import numpy as np
 
 import daesolve as ds
 from daesolve.errors import OutOfRangeError
-from daesolve.symbols import Parameters
+from daesolve.typing import Parameters
 from daesolve_problems.omni_vehicle import geometry
 from daesolve_problems.omni_vehicle.geometry import numbered
 
@@ -42,6 +42,8 @@ LEAST_TURN = 1e-6
 """How near to a right angle, rad, roller angles may come."""
 LEAST_SHARE = 1e-9
 """The least singular value, over the largest, at which wheels determine where the vehicle goes."""
+alike: Any = ca
+"""CasADi's functions: they treat numbers and symbols alike, which its stub does not tell."""
 
 
 def parameters(wheels: int) -> Parameters:
@@ -182,8 +184,8 @@ def _wheel(p: Any, i: int, place: tuple[float, float]) -> Wheel:
     return Wheel(
         x + unset * place[0],
         y + unset * place[1],
-        (ca.cos(heading), ca.sin(heading)),
-        (ca.cos(tilt), ca.sin(tilt)),
+        (alike.cos(heading), alike.sin(heading)),
+        (alike.cos(tilt), alike.sin(tilt)),
     )
 
 
@@ -204,9 +206,9 @@ def contact(car: Vehicle, i: int, chi: Any, velocity: tuple[Any, Any], turning: 
     wheel = car.wheels[i - 1]
     cosine, sine = wheel.tilt
     along, across = wheel.middle(velocity, turning)
-    rho = car.wheel_radius * ca.cos(chi) - car.roller_axis_radius
-    aside = -car.roller_axis_radius * ca.tan(chi) * sine / cosine
-    by_spin = (-rho * cosine, rho * sine / ca.cos(chi))
+    rho = car.wheel_radius * alike.cos(chi) - car.roller_axis_radius
+    aside = -car.roller_axis_radius * alike.tan(chi) * sine / cosine
+    by_spin = (-rho * cosine, rho * sine / alike.cos(chi))
     return Contact(along, across + aside * turning, by_spin, car.wheel_radius)
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise, product
 
 from daesolve.errors import OutOfRangeError
-from daesolve.problem import BoundCase
+from daesolve.typing import BoundCase
 from daesolve_problems.prism.models import PAIRS, SIDES, UP
 
 Variant = tuple[int, int]
@@ -150,7 +150,7 @@ class Guide:
     def sectors(self) -> list[Sector]:
         """Cut all directions of the load along the rays, from the least angle round to it again."""
         angles = sorted(self.rays().values())
-        found = []
+        found: list[Sector] = []
         for start, end in pairwise([*angles, angles[0] + math.tau]):
             if end - start > SMALLEST:
                 middle = (start + end) / 2.0

@@ -15,7 +15,7 @@ from daesolve.complementarity.answers import VariantSolution
 from daesolve.complementarity.horizontal import HorizontalComplementarity, signs_of
 from daesolve.complementarity.policies import solve
 from daesolve.errors import VariantError
-from daesolve.problem import BoundCase
+from daesolve.typing import BoundCase
 from daesolve_problems.prism import pictures
 from daesolve_problems.prism.guide import Guide, Variant, sliding
 from daesolve_problems.prism.loads import Loads, loads

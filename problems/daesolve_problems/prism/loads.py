@@ -10,7 +10,7 @@ import daesolve as ds
 from daesolve.balance import VariantState
 from daesolve.complementarity.horizontal import HorizontalComplementarity
 from daesolve.complementarity.properties import frictionless_sign
-from daesolve.problem import BoundCase
+from daesolve.typing import BoundCase
 from daesolve_problems.prism.guide import sliding, start_states
 
 

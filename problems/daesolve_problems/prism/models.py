@@ -8,7 +8,7 @@ from typing import Any
 import casadi as ca
 
 import daesolve as ds
-from daesolve.symbols import DifferentiableVector, Parameters
+from daesolve.typing import DifferentiableVector, Parameters
 
 PAIRS = (1, 2)
 SIDES = {1: "upper", 2: "lower"}

@@ -195,11 +195,12 @@ def hysteresis(branches: Sequence[Branch], sweeps: Mapping[str, Sweep]) -> Figur
     for branch, tint in zip(branches, TINTS, strict=False):
         words = ", ".join(f"{SIDES[p]} {k}" for k, p in zip(PAIRS, branch.variant, strict=True))
         if branch.physical:
-            look, label = {"color": tint, "linewidth": 6.0}, words
+            style, colour, width, label = "-", tint, 6.0, words
         else:
-            look = {"color": "0.4", "linewidth": 2.0, "linestyle": ":"}
-            label = f"{words} (unphysical)"
-        axes.plot(branch.moments, branch.accelerations, label=label, **look)
+            style, colour, width, label = ":", "0.4", 2.0, f"{words} (unphysical)"
+        axes.plot(
+            branch.moments, branch.accelerations, style, color=colour, linewidth=width, label=label
+        )
     for name, sweep in sweeps.items():
         _draw_sweep(axes, name, sweep)
         axes.set_xlim(np.min(sweep.moments), np.max(sweep.moments))

@@ -11,7 +11,7 @@ import numpy as np
 
 import daesolve as ds
 from daesolve.complementarity.enumeration import enumerate_variants
-from daesolve.problem import BoundCase
+from daesolve.typing import BoundCase
 from daesolve_problems.prism import pictures
 from daesolve_problems.prism.guide import Guide, Sector, kind, sliding
 from daesolve_problems.prism.loads import Loads, loads

@@ -35,15 +35,19 @@ Morozov, Matrosov, Pesterev: Using control theory for the numerical integration 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import casadi as ca
 
 import daesolve as ds
 from daesolve.errors import PosingError
-from daesolve.goals import AnyGoal
-from daesolve.symbols import Auxiliaries, DifferentiableVector, Parameters, SymbolVector
-from daesolve.system import Output
+from daesolve.typing import (
+    AnyGoal,
+    Auxiliaries,
+    DifferentiableVector,
+    Output,
+    Parameters,
+    SymbolVector,
+)
 from daesolve_problems.curves import Curve, Entry
 
 
@@ -87,7 +91,7 @@ class _Wheel:
 
     @property
     def speed(self) -> ca.SX:
-        """V . t, in m/s."""
+        """The velocity of the centre along t, in m/s."""
         return ca.dot(self.velocity, self.tangent)
 
     @property
@@ -206,7 +210,8 @@ def _system(
     one_sided: bool,
     *,
     outputs: dict[str, Output] | None = None,
-    **more: Any,
+    kinetic: ca.SX | None = None,
+    force: dict[str, ca.SX] | None = None,
 ) -> ds.MechanicalSystem:
     """Put a model together: what is shown and watched is the same for all."""
     lost = (ds.FALLING, ds.Stop()) if one_sided else (ds.EITHER, ds.Record())
@@ -222,7 +227,9 @@ def _system(
     return ds.MechanicalSystem(
         wheel.q,
         wheel.p,
+        kinetic=wheel.kinetic if kinetic is None else kinetic,
         potential=wheel.potential,
+        force=wheel.force if force is None else force,
         implicit=wheel.w,
         auxiliaries=wheel.at,
         reactions=wheel.u,
@@ -233,7 +240,6 @@ def _system(
             ds.Event("contact_lost", wheel.pressure, *lost),
             ds.Event("not_admissible", _room(wheel), ds.FALLING, ds.Stop()),
         ],
-        **{"kinetic": wheel.kinetic, "force": wheel.force, **more},
     )
 
 

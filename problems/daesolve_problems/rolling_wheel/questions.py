@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import daesolve as ds
-from daesolve.problem import BoundCase
+from daesolve.typing import BoundCase
 from daesolve_problems.rolling_wheel.starting import room
 
 

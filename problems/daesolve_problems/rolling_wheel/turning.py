@@ -12,8 +12,8 @@ from scipy.interpolate import CubicSpline
 
 import daesolve as ds
 from daesolve.errors import OutOfRangeError
-from daesolve.problem import BoundCase
 from daesolve.rank import decoupling
+from daesolve.typing import BoundCase
 
 HORIZON, INTERVAL = 60.0, 0.02
 """How long the models run, and how often they are sampled, s."""
@@ -121,8 +121,9 @@ def _closely(
     moments = np.linspace(turn - WINDOW, turn + WINDOW, 201)
     figure = Figure(figsize=(8.0, 8.0), layout="constrained")
     panels = figure.subplots(4, 1, sharex=True)
-    looks = ({"linewidth": 4.0, "alpha": 0.4}, {}, {"linewidth": 4.0, "alpha": 0.4}, {})
-    for attempt, look in zip(chosen[:-1], looks, strict=True):
+    wide: dict[str, float] = {"linewidth": 4.0, "alpha": 0.4}
+    thin: dict[str, float] = {}
+    for attempt, look in zip(chosen[:-1], (wide, thin, wide, thin), strict=True):
         if attempt.name not in runs:
             continue
         run = attempt.run(case, float(moments[-1]), moments)

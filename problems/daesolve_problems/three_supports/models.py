@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import casadi as ca
 
 import daesolve as ds
-from daesolve.symbols import DifferentiableVector, Parameters
+from daesolve.typing import DifferentiableVector, Parameters
 
 PAIRS = (1, 2, 3)
 SIDES = {1: "upper", 2: "lower"}

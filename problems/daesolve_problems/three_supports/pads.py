@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from daesolve.friction import reduced_friction
+import daesolve as ds
 from daesolve_problems.three_supports.models import NORMALS, PAIRS, PRESSURES, SIDES, UP
 from daesolve_problems.vehicles import Document, series
 
@@ -42,7 +42,7 @@ def pad_motions(document: Document) -> dict[tuple[int, int], PadMotion]:
     given = {name: series(document, "states", name) for name in document["states"]}
     numbers = document["parameters"]
     exponent = pressure_of(document["structure"])
-    found = {}
+    found: dict[tuple[int, int], PadMotion] = {}
     for pair in PAIRS:
         reaction = series(document, "outputs", NORMALS[pair])
         for side, name in SIDES.items():
@@ -72,5 +72,5 @@ def _motion(
         ratio, direction = speed / rim, slip / speed
     known = ~np.isnan(ratio)
     along = np.full_like(ratio, np.nan)
-    along[known] = reduced_friction(ratio[known], exponent)[0]
+    along[known] = ds.reduced_friction(ratio[known], exponent)[0]
     return PadMotion(slip, ratio, -push * along * direction)

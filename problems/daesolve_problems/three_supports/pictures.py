@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -22,9 +23,11 @@ MARGIN = 1.45
 """How far the corners of the body lie, in distances of the pads."""
 FAR = 4.0
 """Sizes of the body beyond which the velocity centre is not drawn."""
+STYLES = {1: "--", 2: "-"}
+"""Of upper and lower pads."""
 LONGEST = 0.5
 """The largest friction in the drawing, in sizes of the body."""
-SMALL = {"frameon": False, "fontsize": "x-small"}
+SMALL: dict[str, Any] = {"frameon": False, "fontsize": "x-small"}
 
 
 # -- over time -----------------------------------------------------------------------------------
@@ -38,8 +41,8 @@ def trajectory(document: Document) -> Figure:
     axes.plot(x, y, color="C0", linewidth=1.2, label="mass centre")
     corners = np.array([complex(*corner) for corner in _corners(document["parameters"])])
     way = np.concatenate([[0.0], np.cumsum(np.hypot(np.diff(x), np.diff(y)))])
-    for place in np.linspace(0.0, way[-1], SHOWN):
-        index = int(np.searchsorted(way, place).clip(0, len(x) - 1))
+    shown = np.searchsorted(way, np.linspace(0.0, float(way[-1]), SHOWN)).clip(0, len(x) - 1)
+    for index in shown:
         _draw_body(axes, corners, (x[index], y[index], phi[index]), stopped=False)
     for event in _switches(document):
         at = event["detail"]
@@ -86,10 +89,9 @@ def stopping(document: Document) -> Figure:
     for (pair, side), pad in pad_motions(document).items():
         if np.isnan(pad.ratio).all():
             continue
-        look = {"color": f"C{pair - 1}", "linestyle": "-" if side == 2 else "--", "linewidth": 1.2}
-        label = f"{SIDES[side]} {pair}"
-        speeds.plot(times, pad.speed, label=label, **look)
-        ratios.plot(times, pad.ratio, label=label, **look)
+        style, label = f"C{pair - 1}{STYLES[side]}", f"{SIDES[side]} {pair}"
+        speeds.plot(times, pad.speed, style, linewidth=1.2, label=label)
+        ratios.plot(times, pad.ratio, style, linewidth=1.2, label=label)
     speeds.set_ylabel("speed of the pad (m/s)")
     ratios.set_ylabel("from the velocity centre (radii)")
     ratios.set_yscale("log")
@@ -124,11 +126,11 @@ FIGURES = {
 """The problem's own figures, by title."""
 
 
-def _switches(document: Document) -> list[Mapping]:
+def _switches(document: Document) -> list[Mapping[str, Any]]:
     return [event for event in document["events"] if event["name"] == "support_switch"]
 
 
-def _switched_pair(event: Mapping) -> str:
+def _switched_pair(event: Mapping[str, Any]) -> str:
     return " ".join(f" {PAIRS[number]}" for number in event["fired"])
 
 
@@ -213,7 +215,7 @@ def _pads(numbers: Mapping[str, float], *, loaded: bool) -> list[Shape]:
                 shapes.append(Circle(place, radius, role="detail"))
                 continue
             label = f"loaded {name} pad" if pair == PAIRS[0] else ""
-            spokes = {"angle": "phi", "spokes": 4} if name == "upper" else {}
+            spokes: dict[str, Any] = {"angle": "phi", "spokes": 4} if name == "upper" else {}
             shown = Linear({NORMALS[pair]: UP[side]})
             shapes.append(Circle(place, radius, role="accent", label=label, shown=shown, **spokes))
     return shapes

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import daesolve as ds
-from daesolve.problem import BoundCase
-from daesolve.system import MechanicalSystem
+from daesolve.typing import BoundCase
 from daesolve_problems.three_supports.models import PAIRS, SIDES
 
 PLACE = ("x", "y", "phi")
@@ -32,7 +31,7 @@ def held(case: BoundCase) -> ds.Answer:
         loaded pads; None where friction grows with the load, so that no such load moves the body.
     """
     system = case.system
-    assert isinstance(system, MechanicalSystem)
+    assert isinstance(system, ds.MechanicalSystem)
     values, guess = case.values, case.full_start | dict(case.initial)
     place = {name: guess.get(name, 0.0) for name in PLACE}
     found = ds.stiction(system, place, values)
@@ -56,7 +55,7 @@ def held(case: BoundCase) -> ds.Answer:
 
 
 def _limit(
-    system: MechanicalSystem,
+    system: ds.MechanicalSystem,
     place: dict[str, float],
     values: dict[str, float],
     load: str,

@@ -19,7 +19,6 @@ import casadi as ca
 import numpy as np
 
 import daesolve as ds
-from daesolve.mechanics.small_velocities import DiracModel, small_velocities
 from daesolve_problems.wheelset.vehicles import Creep, Vehicle
 
 Rule = Callable[[], Vehicle]
@@ -88,9 +87,9 @@ def no_slip(units: Rule, creep: Creep) -> ds.ControlSystem:
 
 
 @lru_cache(maxsize=8)
-def reduced(units: Rule, creep: Creep) -> DiracModel:
+def reduced(units: Rule, creep: Creep) -> ds.DiracModel:
     """Reduce the full model by its small velocities."""
-    return small_velocities(full(units, creep), SMALL)
+    return ds.small_velocities(full(units, creep), SMALL)
 
 
 def dirac(units: Rule, creep: Creep) -> ds.ControlSystem:

@@ -12,7 +12,6 @@ from matplotlib.figure import Figure
 
 import daesolve as ds
 from daesolve.drawing import Camera, Drawing, Line, Linear, Outline, Polar, Shape, Trace
-from daesolve.root_locus import RootLocus
 from daesolve_problems.orders import FULL
 from daesolve_problems.wheelset.vehicles import kinematic_frequency
 
@@ -84,7 +83,7 @@ def slips_against(told: Mapping[str, Sequence[float]]) -> Figure:
     return figure
 
 
-def root_locus(found: Mapping[str, RootLocus]) -> Figure:
+def root_locus(found: Mapping[str, ds.RootLocus]) -> Figure:
     """Draw the two slowest eigenvalues in the plane, and growth rates over the speed.
 
     The fast ones are left out, for their real parts are many times as large; and so is what reduced
@@ -113,7 +112,7 @@ def root_locus(found: Mapping[str, RootLocus]) -> Figure:
     return figure
 
 
-def _slowest(locus: RootLocus) -> np.ndarray:
+def _slowest(locus: ds.RootLocus) -> np.ndarray:
     """Return the two eigenvalues with the largest real parts, (m, 2)."""
     order = np.argsort(np.real(locus.eigenvalues), axis=1)
     return np.take_along_axis(locus.eigenvalues, order[:, -2:], axis=1)

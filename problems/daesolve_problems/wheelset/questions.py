@@ -9,8 +9,7 @@ import numpy as np
 
 import daesolve as ds
 from daesolve.errors import OutOfRangeError
-from daesolve.problem import BoundCase
-from daesolve.root_locus import RootLocus, root_locus
+from daesolve.typing import BoundCase
 from daesolve_problems.orders import judged, largest_difference, measured_orders, of_model
 from daesolve_problems.wheelset import pictures
 from daesolve_problems.wheelset.models import POSITIONS, SMALL, reduced
@@ -104,7 +103,9 @@ def locus(case: BoundCase) -> ds.Answer:
                 f"normalised parameters have no speed, and {names} would not count: ask for "
                 "units=dimensional, or for another case"
             )
-        case = case.problem.case("suspended", model=case.model, creep=case.full_structure["creep"])
+        problem = case.problem
+        assert isinstance(problem, ds.Problem)
+        case = problem.case("suspended", model=case.model, creep=case.full_structure["creep"])
     quiet = {**case.full_parameters, **STRAIGHT}
     given = {name: value for name, value in quiet.items() if name not in case.derived}
     found = {
@@ -115,12 +116,12 @@ def locus(case: BoundCase) -> ds.Answer:
     return ds.Answer(told, {"root-locus": pictures.root_locus(found)})
 
 
-def _over_speed(case: BoundCase, parameters: Mapping[str, float]) -> RootLocus:
+def _over_speed(case: BoundCase, parameters: Mapping[str, float]) -> ds.RootLocus:
     rest = dict.fromkeys(case.system.dynamics.labels.states, 0.0)
-    return root_locus(case.system, {"speed": SPEEDS}, rest, parameters=parameters)
+    return ds.root_locus(case.system, {"speed": SPEEDS}, rest, parameters=parameters)
 
 
-def _told(locus: RootLocus) -> dict[str, Any]:
+def _told(locus: ds.RootLocus) -> dict[str, Any]:
     return {
         "growth": locus.growth.tolist(),
         "real": np.real(locus.eigenvalues).T.tolist(),

@@ -24,8 +24,7 @@ from typing import Any
 import casadi as ca
 
 import daesolve as ds
-from daesolve.symbols import DifferentiableVector as Coordinates
-from daesolve.symbols import Parameters
+from daesolve.typing import DifferentiableVector, Parameters
 
 Axles = Mapping[str, int]
 """Name of an axle, to which names of its slips are added -> whether it is ahead, +1, or behind."""
@@ -63,7 +62,7 @@ class Vehicle:
         y and psi in normalised numbers.
     """
 
-    coordinates: Coordinates
+    coordinates: DifferentiableVector
     parameters: Parameters
     mass: ca.SX
     inertia: ca.SX

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any
 
 import casadi as ca
@@ -23,7 +22,7 @@ def check_names(
     events: Sequence[Event],
     outputs: Iterable[str],
     recovered: Iterable[str],
-    meters: Iterable[str] = MappingProxyType({}),
+    meters: Iterable[str],
 ) -> None:
     """Refuse what is no list of goals, events or outputs, and names that are used twice.
 
@@ -254,7 +253,7 @@ def _check_mechanical(dynamics: Dynamics) -> None:
             gradients = dynamics.matrices(0.3, place, values)["jacobian"]
             sizes.append(np.linalg.norm(gradients, axis=1))
     for row, going, still in zip(
-        dynamics.rows, np.transpose(moving), np.transpose(resting), strict=True
+        dynamics.rows, np.stack(moving, axis=1), np.stack(resting, axis=1), strict=True
     ):
         if row.typical is None:
             _check_gradient(row, going[np.isfinite(going)], still[np.isfinite(still)])

@@ -1,0 +1,401 @@
+"""What a system consists of, as Markdown: energies, kinematics, forces, goals, events."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import casadi as ca
+
+from daesolve.contacts import Contact
+from daesolve.events import Action, Direction, Event, Record, Reset, Stop
+from daesolve.friction.supports import Support, VariantPair
+from daesolve.gallery.latex import Writer, aligned
+from daesolve.gallery.letters import letters, symbol
+from daesolve.goals import AnyGoal, Expression, Goal, Implicit, Invariant, Relation
+from daesolve.symbols import velocity_name
+from daesolve.system import ControlSystem, MechanicalSystem, System
+
+MOST_FORMULAS = 12
+"""Goals and events whose formulas are printed."""
+MOST_ROWS = 18
+"""Equations of one kind that are printed."""
+LARGEST_MATRIX = 6
+LAGRANGE = (
+    "The motion obeys Lagrange's equations, each reaction λ along the gradient of its goal, a row "
+    "of J:\n\n$$\n"
+    r"\frac{\mathrm{d}}{\mathrm{d} t} \frac{\partial T}{\partial \dot{q}}"
+    r" - \frac{\partial (T - V)}{\partial q} = Q + J^{\mathsf{T}} \lambda"
+    "\n$$"
+)
+HAMEL = (
+    "The motion obeys Hamel's equations, which are Lagrange's in quasi-velocities, each reaction λ "
+    "along the gradient of its goal."
+)
+NEWTON_EULER = (
+    "The motion obeys the equations of Newton and Euler, each reaction λ along the gradient of its "
+    "goal, a row of J:\n\n$$\n"
+    r"M \dot{v} = \Gamma + Q - S^{\mathsf{T}} \frac{\partial V}{\partial q}"
+    r" + J^{\mathsf{T}} \lambda"
+    "\n$$"
+)
+DIRECTIONS = {
+    Direction.FALLING: "falls through zero",
+    Direction.RISING: "rises through zero",
+    Direction.EITHER: "passes through zero",
+}
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the equations: its title and its Markdown."""
+
+    title: str
+    text: str
+
+
+@dataclass(frozen=True)
+class GoalLine:
+    """A goal: its name, what it is, its relative degree, and the reaction that fulfils it."""
+
+    name: str
+    kind: str
+    degree: str
+    reaction: str
+
+
+def symbols_of(system: System) -> dict[str, str]:
+    """Return the LaTeX of every name of a system, that of a goal for the goal's reaction."""
+    own = [*system.parameters.names, *system.discrete.names]
+    if isinstance(system, ControlSystem):
+        return letters(own, ["t", *system.states.names, *system.controls.names])
+    vectors = [
+        system.coordinates,
+        system.coordinates.rates,
+        system.implicit,
+        system.implicit.rates,
+        system.auxiliaries,
+        system.auxiliaries.rates,
+        system.quadratures,
+        system.v,
+        system.reactions,
+    ]
+    names = dict.fromkeys(["t", *(name for vector in vectors for name in vector.names)])
+    found = letters(own, names)
+    multipliers = {
+        goal.name: symbol(f"lambda_{goal.reaction_label}")
+        for goal in system.goals
+        if isinstance(goal, Goal) and goal.ideal
+    }
+    supports = {pair.name: symbol(f"N_{pair.name}") for pair in system.pairs}
+    return {**multipliers, **supports, **found}
+
+
+def sections(system: System) -> list[Section]:
+    """Return what a system consists of, in the order in which it is posed."""
+    told = symbols_of(system)
+    writer = Writer(told, [*system.parameters.names, *system.discrete.names])
+    page = _Page(system, told, writer)
+    if isinstance(system, ControlSystem):
+        found = [page.rates(system)]
+    else:
+        found = [
+            page.coordinates(system),
+            page.named(system),
+            page.energies(system),
+            page.masses(system),
+            page.kinematics(system),
+            page.forces(system),
+            page.supports(system),
+        ]
+    found += [page.goals(system), page.events(system)]
+    return [section for section in found if section is not None and section.text]
+
+
+def goal_lines(system: System) -> list[GoalLine]:
+    """Return a line for each goal."""
+    rows = {row.name: row for row in system.dynamics.rows}
+    lines: list[GoalLine] = []
+    directed = "the controls" if isinstance(system, ControlSystem) else "those in the forces"
+    for goal in system.goals:
+        if isinstance(goal, Goal):
+            row = rows[goal.name]
+            kind = f"contact ({row.kind})" if isinstance(goal, Contact) else row.kind
+            own = directed if row.reaction is None else f"`{goal.reaction_label}`"
+            lines.append(GoalLine(goal.name, kind, str(row.degree), own))
+        else:
+            lines.append(_other_line(goal))
+    known = {goal.name for goal in system.goals}
+    for row in system.dynamics.invariants:
+        if row.name not in known:
+            lines.append(
+                GoalLine(row.name, "invariant, automatic", "1", "none; along v where it is driven")
+            )
+    return lines
+
+
+def _other_line(goal: AnyGoal) -> GoalLine:
+    if isinstance(goal, Implicit):
+        return GoalLine(goal.name, "implicit equation", "tracked", f"the unknown `{goal.unknown}`")
+    if isinstance(goal, Relation):
+        return GoalLine(goal.name, "relation between reactions", "0", "those in it")
+    assert isinstance(goal, Invariant)
+    kind = "invariant, driven" if goal.drive else "invariant, measured"
+    return GoalLine(goal.name, kind, "1", f"none; it acts on {goal.on}")
+
+
+def displayed(maths: str) -> str:
+    """Return a formula that stands by itself."""
+    return f"$$\n{maths}\n$$"
+
+
+class _Page:
+    """Writes the sections of one system; what is named in one is known in the next."""
+
+    def __init__(self, system: System, told: Mapping[str, str], writer: Writer) -> None:
+        self._system, self._told, self._writer = system, told, writer
+
+    def equations(self, entries: Sequence[tuple[str, Expression]], end: str = "") -> str:
+        """Return equations with left-hand sides and what is named in them."""
+        shown = entries[:MOST_ROWS]
+        written = self._writer.write([ca.SX(expression) for _, expression in shown])
+        if not written.printed:
+            return f"{_listed(shown)}{written.operations} operations; not printed."
+        rows = zip([left for left, _ in shown], written.formulas, strict=True)
+        text = displayed(aligned(rows, end))
+        if len(entries) > len(shown):
+            text += f"\n\nand {len(entries) - len(shown)} more, which are not printed"
+        if written.parts:
+            text += f"\n\nwith\n\n{displayed(aligned(written.parts))}"
+        elif len(entries) > len(shown):
+            text += "."
+        return text
+
+    def coordinates(self, system: MechanicalSystem) -> Section:
+        groups = [
+            ("Coordinates", system.coordinates.names),
+            ("Quasi-velocities", system.velocities.names if system.velocities else ()),
+            ("Massless unknowns", system.implicit.names),
+            ("Quadratures", system.quadratures.names),
+            ("Reactions that the forces direct", system.reactions.names),
+            ("Discrete values", system.discrete.names),
+        ]
+        lines = [f"- {title}: {self._all(names)}." for title, names in groups if names]
+        return Section("Coordinates", "\n".join(lines))
+
+    def _all(self, names: Sequence[str]) -> str:
+        """Return names as symbols, of many the first and how many there are."""
+        told = ", ".join(f"${self._told[name]}$" for name in names[:MOST_ROWS])
+        return told if len(names) <= MOST_ROWS else f"{told} and so on, {len(names)} in all"
+
+    def named(self, system: MechanicalSystem) -> Section | None:
+        meanings = ca.vertsplit(system.auxiliaries.meanings) if len(system.auxiliaries) else []
+        entries = [
+            (self._told[name], meaning)
+            for name, meaning in zip(system.auxiliaries.names, meanings, strict=True)
+        ]
+        if not entries:
+            return None
+        return Section("Names for expressions", self.equations(entries))
+
+    def energies(self, system: MechanicalSystem) -> Section:
+        parts: list[str] = []
+        if system.kinetic is not None:
+            parts.append(f"Kinetic energy:\n\n{self.equations([('T', system.kinetic)])}")
+        if not ca.SX(system.potential).is_zero():
+            parts.append(f"Potential energy:\n\n{self.equations([('V', system.potential)])}")
+        if system.mass_matrix is None:
+            parts.append(LAGRANGE if system.velocities is None else HAMEL)
+        return Section("Energies", "\n\n".join(parts))
+
+    def masses(self, system: MechanicalSystem) -> Section | None:
+        if system.mass_matrix is None:
+            return None
+        matrix = ca.sparsify(ca.SX(system.mass_matrix))
+        size = matrix.shape[0]
+        parts = [NEWTON_EULER]
+        if size > LARGEST_MATRIX:
+            parts.append(
+                f"The mass matrix M is {size} by {size}, with {matrix.nnz()} entries that are not "
+                "zero."
+            )
+        else:
+            parts.append(self._matrix(matrix, size))
+        gyroscopic = _not_zero(self._column(system.gyroscopic, r"\Gamma", _force_names(system)))
+        if gyroscopic:
+            parts.append(f"Inertial forces that do no work:\n\n{self.equations(gyroscopic)}")
+        return Section("Masses", "\n\n".join(parts))
+
+    def _matrix(self, matrix: ca.SX, size: int) -> str:
+        dense = ca.densify(matrix)
+        written = self._writer.write([dense[i, j] for i in range(size) for j in range(size)])
+        if not written.printed:
+            return f"The mass matrix M: {written.operations} operations; not printed."
+        told = [" ".join(terms) for terms in written.formulas]
+        rows = [" & ".join(told[size * i : size * (i + 1)]) for i in range(size)]
+        body = " \\\\\n".join(rows)
+        text = displayed(f"M = \\begin{{pmatrix}}\n{body}\n\\end{{pmatrix}}")
+        if written.parts:
+            text += f"\n\nwith\n\n{displayed(aligned(written.parts))}"
+        return text
+
+    def kinematics(self, system: MechanicalSystem) -> Section | None:
+        parts: list[str] = []
+        if system.kinematics is not None:
+            rates = ca.vertsplit(ca.densify(ca.SX(system.kinematics)))
+            pairs = zip(system.coordinates.rates.names, rates, strict=True)
+            own = [(self._told[n], e) for n, e in pairs if str(e) != n]
+            if own:
+                parts.append(self.equations(own))
+        integrated = self._column(system.integrands, "", system.quadratures.names)
+        if integrated:
+            named = zip(system.quadratures.names, integrated, strict=True)
+            entries = [(symbol(velocity_name(name)), rate) for name, (_, rate) in named]
+            parts.append(f"Integrated along the motion:\n\n{self.equations(entries)}")
+        return Section("Kinematics", "\n\n".join(parts)) if parts else None
+
+    def forces(self, system: MechanicalSystem) -> Section | None:
+        entries = _not_zero(self._column(system.force, "Q", _force_names(system)))
+        if not entries:
+            return None
+        return Section("Forces", self.equations(entries))
+
+    def _column(
+        self, given: Mapping[str, Expression] | Sequence[Expression] | ca.SX, left: str,
+        names: Sequence[str],
+    ) -> list[tuple[str, Expression]]:  # fmt: skip
+        """Return the entries of a column that is given by names or in order."""
+        if isinstance(given, Mapping):
+            pairs = [(name, given.get(name, 0.0)) for name in names] if given else []
+        else:
+            dense = ca.vertsplit(ca.densify(given)) if isinstance(given, ca.SX) else [*given]
+            pairs = [*zip(names, dense, strict=False)] if len(dense) == len(names) else []
+        return [(f"{left}_{{{self._told[name]}}}", force) for name, force in pairs]
+
+    def supports(self, system: MechanicalSystem) -> Section | None:
+        if not len(system.pairs):
+            return None
+        parts = [
+            "Of each pair of supports at most one is loaded; which one is found out. The reaction "
+            "of a pair is that of its second support less that of its first."
+        ]
+        parts += [self._pair(pair) for pair in system.pairs]
+        return Section("Pairs of supports", "\n\n".join(parts))
+
+    def _pair(self, pair: VariantPair) -> str:
+        texts = [f"`{pair.name}` ({pair.kind}), r its place, n its normal, μ its friction:"]
+        entries: list[tuple[str, Expression]] = []
+        for place, support in enumerate(pair.supports, start=1):
+            entries += self._support(support, place)
+        return "\n\n".join([*texts, self.equations(entries)])
+
+    def _support(self, support: Support, place: int) -> list[tuple[str, Expression]]:
+        found: list[tuple[str, Expression]] = []
+        for letter, vector in (
+            ("r", support.point),
+            (r"\dot{r}", support.velocity),
+            ("n", support.normal),
+        ):
+            if vector is not None:
+                given = ca.vertsplit(vector) if isinstance(vector, ca.SX) else vector
+                axes = zip("xyz", given, strict=False)
+                found += [(f"{letter}_{{{place},{axis}}}", entry) for axis, entry in axes]
+        return [*found, (f"\\mu_{{{place}}}", support.friction)]
+
+    def rates(self, system: ControlSystem) -> Section:
+        column = self._column(system.rate, "", system.states.names)
+        entries = [
+            (symbol(velocity_name(name)), rate)
+            for name, (_, rate) in zip(system.states.names, column, strict=True)
+            if str(rate) != velocity_name(name)
+        ]
+        lines = [f"States: {self._all(system.states.names)}."]
+        if len(system.controls):
+            lines.append(f"Controls: {self._all(system.controls.names)}.")
+        return Section("Equations of motion", "\n\n".join([*lines, self.equations(entries)]))
+
+    def goals(self, system: System) -> Section | None:
+        lines = goal_lines(system)
+        if not lines:
+            return None
+        table = [
+            "| goal | kind | relative degree | reaction |",
+            "|---|---|---|---|",
+            *(f"| `{one.name}` | {one.kind} | {one.degree} | {one.reaction} |" for one in lines),
+        ]
+        formulas = _each(system.goals, self._goal, "goals", "system.goals")
+        return Section("Goals", "\n\n".join(["\n".join(table), *formulas]))
+
+    def _goal(self, goal: AnyGoal) -> str:
+        if isinstance(goal, Invariant):
+            return f"`{goal.name}` is constant:\n\n{self.equations([('', goal.value)])}"
+        if isinstance(goal, Goal) and goal.from_start:
+            kept = self.equations([("", goal.residual)])
+            return f"`{goal.name}` keeps its value at the start:\n\n{kept}"
+        return f"`{goal.name}`:\n\n{self.equations([('', goal.residual)], '= 0')}"
+
+    def events(self, system: System) -> Section | None:
+        told = [event for event in system.events if event.told]
+        formulas = _each(told, self._event, "events", "system.events")
+        return Section("Events", "\n\n".join(formulas)) if formulas else None
+
+    def _event(self, event: Event) -> str:
+        guards = [("", guard) for guard in ca.vertsplit(event.guards)]
+        shown = guards[:MOST_FORMULAS]
+        more = f" (the first of {len(guards)})" if len(guards) > len(shown) else ""
+        which = "one of" if len(guards) > 1 else "this"
+        return (
+            f"`{event.name}`, where {which} {DIRECTIONS[event.direction]}{more}: "
+            f"{_done(event.then)}.\n\n{self.equations(shown)}"
+        )
+
+
+def _not_zero(entries: Iterable[tuple[str, Expression]]) -> list[tuple[str, Expression]]:
+    return [(left, entry) for left, entry in entries if not ca.SX(entry).is_zero()]
+
+
+def _force_names(system: MechanicalSystem) -> tuple[str, ...]:
+    given = system.coordinates if system.velocities is None else system.velocities
+    return given.names
+
+
+def _listed(entries: Sequence[tuple[str, Expression]]) -> str:
+    lefts = [f"${left}$" for left, _ in entries if left][:MOST_FORMULAS]
+    more = ", …" if len(entries) > len(lefts) and lefts else ""
+    return f"{', '.join(lefts)}{more}: " if lefts else ""
+
+
+def _each(
+    given: Sequence[AnyGoal] | Sequence[Event], tell: Callable[..., str], what: str, where: str
+) -> list[str]:
+    """Return the first of many formulas, and how many others there are."""
+    texts = [tell(entry) for entry in given[:MOST_FORMULAS]]
+    rest = len(given) - len(texts)
+    if rest:
+        texts.append(f"The formulas of {rest} more {what} are not printed; they are in `{where}`.")
+    return texts
+
+
+def _done(action: Action) -> str:
+    """Tell what an event does."""
+    told: list[str] = []
+    for part in action.parts:
+        if isinstance(part, Stop):
+            told.append("the motion cannot be continued" if part.why else "the run ends")
+        elif isinstance(part, Reset):
+            told.append(_reset(part))
+        elif isinstance(part, Record):
+            told.append("it is written down")
+    return ", ".join(told)
+
+
+def _reset(reset: Reset) -> str:
+    told: list[str] = []
+    if callable(reset.changes):
+        told.append("values change with the guards that passed")
+    elif reset.changes:
+        told.append(f"{', '.join(f'`{name}`' for name in reset.changes)} change")
+    if reset.impose:
+        names = [goal if isinstance(goal, str) else goal.name for goal in reset.impose]
+        told.append(f"an impact imposes {', '.join(f'`{name}`' for name in names)}")
+    return " and ".join(told) or "the state is made consistent"

@@ -1,0 +1,303 @@
+"""Expressions as a graph, whose operations are gathered as they are printed.
+
+Chains of additions become one sum, chains of products and quotients one product of powers; what is
+long and stands in several places is to have a name of its own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import casadi as ca
+
+REPEATED = 5
+"""Operations from which what stands in several places is named."""
+LONG = 14
+"""Operations beyond which a part of a formula is named wherever it stands."""
+LARGEST_DENOMINATOR = 360
+LARGEST_POWER = 12
+PI = r"\pi"
+
+COMMUTATIVE = frozenset({ca.OP_ADD, ca.OP_MUL})
+LEAVES = frozenset({ca.OP_CONST, ca.OP_PARAMETER})
+
+Node = tuple[int, tuple[int | float | str, ...]]
+"""An operation and the nodes that it works on, or its number or name."""
+
+
+@dataclass(frozen=True)
+class Sum:
+    """Terms, each with how often it is added; less than zero where it is taken away."""
+
+    terms: tuple[tuple[Fraction, int], ...]
+
+
+@dataclass(frozen=True)
+class Product:
+    """A number and powers of nodes."""
+
+    number: Fraction
+    powers: Mapping[int, int]
+
+
+@dataclass(frozen=True)
+class Cases:
+    """Values with their conditions, and the value where none holds."""
+
+    rows: tuple[tuple[int, int], ...]
+    otherwise: int
+
+
+@dataclass(frozen=True)
+class Call:
+    """Any other operation, or a leaf."""
+
+    operands: tuple[int, ...]
+
+
+Form = Sum | Product | Cases | Call
+
+
+class Graph:
+    """Expressions that share what is equal in them; a node is told by its number.
+
+    Attributes
+    ----------
+    nodes
+        The operation of each node, and what it works on.
+    forms
+        How nodes are printed.
+    sizes
+        How many operations are printed of each.
+    named
+        The nodes that are printed by a name.
+    """
+
+    def __init__(self) -> None:
+        self.nodes: list[Node] = []
+        self.forms: dict[int, Form] = {}
+        self.sizes: dict[int, int] = {}
+        self.named: set[int] = set()
+        self._places: dict[Node, int] = {}
+
+    def operation(self, node: int) -> int:
+        """Return the code of a node's operation."""
+        return self.nodes[node][0]
+
+    def settle(self, roots: Sequence[int], order: Sequence[int]) -> None:
+        """Find the forms of nodes, each after those that it is made of, and which are named."""
+        uses = Counter(child for node in order for child in self.operands(node))
+        uses.update(roots)
+        for node in order:
+            if node not in self.forms:
+                self.forms[node] = self._form(node)
+                self.sizes[node] = self._size(self.forms[node], node)
+            if uses[node] > 1 and self.sizes[node] >= REPEATED:
+                self.named.add(node)
+
+    def enter(self, expression: ca.SX) -> int:
+        """Return the node of an expression; equal ones are one."""
+        known: dict[int, int] = {}
+        pending = [ca.SX(expression)]
+        while True:
+            element = pending[-1]
+            children = [element.dep(k) for k in range(element.n_dep())]
+            missing = [child for child in children if child.element_hash() not in known]
+            if missing:
+                pending += reversed(missing)
+                continue
+            pending.pop()
+            node = self._node(element, [known[child.element_hash()] for child in children])
+            known[element.element_hash()] = node
+            if not pending:
+                return node
+
+    def _node(self, element: ca.SX, children: Sequence[int]) -> int:
+        if element.is_constant():
+            node: Node = (ca.OP_CONST, (float(element),))
+        elif element.is_symbolic():
+            node = (ca.OP_PARAMETER, (element.name(),))
+        else:
+            node = (element.op(), tuple(children))
+        key = (node[0], tuple(sorted(children))) if node[0] in COMMUTATIVE else node
+        if key not in self._places:
+            self._places[key] = len(self.nodes)
+            self.nodes.append(node)
+        return self._places[key]
+
+    def operands(self, node: int) -> tuple[int, ...]:
+        """Return what a node is made of."""
+        operation, operands = self.nodes[node]
+        return () if operation in LEAVES else operands  # pyright: ignore[reportReturnType]
+
+    def below(self, roots: Iterable[int], of: Callable[[int], Sequence[int]]) -> list[int]:
+        """Return the nodes that are reached, each after those that it is made of."""
+        seen: set[int] = set()
+        pending = [*roots]
+        while pending:
+            node = pending.pop()
+            if node not in seen:
+                seen.add(node)
+                pending += of(node)
+        return sorted(seen)
+
+    def _form(self, node: int) -> Form:
+        operation, operands = self.nodes[node][0], self.operands(node)
+        if operation in (ca.OP_ADD, ca.OP_SUB):
+            cases = self._as_cases(operands) if operation == ca.OP_ADD else None
+            if cases is not None:
+                return cases
+            sign = 1 if operation == ca.OP_ADD else -1
+            return self._gathered([*self._added(operands[0], 1), *self._added(operands[1], sign)])
+        if operation == ca.OP_NEG and isinstance(self.opened(operands[0]), Sum):
+            return self._gathered(self._added(operands[0], -1))
+        if operation == ca.OP_IF_ELSE_ZERO:
+            zero = self._node(ca.SX(0), [])
+            self.forms.setdefault(zero, Call(()))
+            self.sizes.setdefault(zero, 0)
+            return Cases(((operands[1], operands[0]),), zero)
+        product = self._as_product(operation, operands)
+        if product is None:
+            for child in operands:
+                self._name_if_long(child)
+            return Call(operands)
+        return product
+
+    def opened(self, node: int) -> Form | None:
+        """Return the form of a node; None where it is a name."""
+        return None if node in self.named else self.forms[node]
+
+    def _added(self, node: int, sign: int) -> list[tuple[Fraction, int]]:
+        form = self.opened(node)
+        if isinstance(form, Sum):
+            return [(sign * count, term) for count, term in form.terms]
+        return [(Fraction(sign), node)]
+
+    def _gathered(self, terms: Iterable[tuple[Fraction, int]]) -> Sum:
+        """Return a sum in which terms that differ by a number alone stand once."""
+        first: dict[object, int] = {}
+        counts: dict[int, Fraction] = {}
+        for count, node in terms:
+            form = self.opened(node)
+            key: object = node
+            if isinstance(form, Product) and form.number:
+                key = frozenset(form.powers.items())
+            leader = first.setdefault(key, node)
+            share = Fraction(1)
+            if leader != node:
+                share = self._factor_of(node) / self._factor_of(leader)
+            counts[leader] = counts.get(leader, Fraction(0)) + count * share
+        return Sum(tuple((count, node) for node, count in counts.items() if count))
+
+    def _factor_of(self, node: int) -> Fraction:
+        form = self.opened(node)
+        return form.number if isinstance(form, Product) else Fraction(1)
+
+    def _as_product(self, operation: int, operands: tuple[int, ...]) -> Product | None:
+        first = operands[0] if operands else 0
+        if operation in (ca.OP_MUL, ca.OP_DIV):
+            power = 1 if operation == ca.OP_MUL else -1
+            return times(self.raised(first, 1), self.raised(operands[1], power))
+        if operation == ca.OP_NEG:
+            return times(Product(Fraction(-1), {}), self.raised(first, 1))
+        if operation == ca.OP_TWICE:
+            return times(Product(Fraction(2), {}), self.raised(first, 1))
+        if operation == ca.OP_SQ:
+            return self.raised(first, 2)
+        if operation == ca.OP_INV:
+            return self.raised(first, -1)
+        if operation in (ca.OP_POW, ca.OP_CONSTPOW):
+            exponent = self.constant(operands[1])
+            if exponent and exponent.is_integer() and abs(exponent) <= LARGEST_POWER:
+                return self.raised(first, int(exponent))
+        return None
+
+    def raised(self, node: int, power: int) -> Product:
+        """Return a power of a node as a product."""
+        form = self.opened(node)
+        if isinstance(form, Sum) and self.nodes[node][0] == ca.OP_NEG:
+            sign = Product(Fraction((-1) ** abs(power)), {})
+            return times(sign, self.raised(self.operands(node)[0], power))
+        if isinstance(form, Product):
+            simple = power in (1, -1) or form.number.denominator == 1
+            if simple and (form.number or power > 0):
+                powers = {factor: own * power for factor, own in form.powers.items()}
+                return Product(form.number**power, powers)
+        number = self.constant(node)
+        if number is not None and math.isfinite(number) and (number or power > 0):
+            multiple = rational(number / math.pi)
+            if number and float(multiple) * math.pi == number and multiple.denominator < 100:
+                return Product(multiple**power, {self._node_of(PI): power})
+            if power in (1, -1):
+                return Product(rational(number) ** power, {})
+        self._name_if_long(node)
+        return Product(Fraction(1), {node: power})
+
+    def _node_of(self, name: str) -> int:
+        """Return the node of a symbol that no expression brought."""
+        node: Node = (ca.OP_PARAMETER, (name,))
+        place = self._places.setdefault(node, len(self.nodes))
+        if place == len(self.nodes):
+            self.nodes.append(node)
+        self.forms.setdefault(place, Call(()))
+        self.sizes.setdefault(place, 0)
+        return place
+
+    def _as_cases(self, operands: tuple[int, ...]) -> Cases | None:
+        """Return what `if_else` makes: (c ? a : 0) + (not c ? b : 0)."""
+        if any(self.nodes[one][0] != ca.OP_IF_ELSE_ZERO or one in self.named for one in operands):
+            return None
+        (condition, value), (opposite, other) = map(self.operands, operands)
+        if self.nodes[opposite] == (ca.OP_NOT, (condition,)):
+            further = self.opened(other)
+            if isinstance(further, Cases):
+                return Cases(((value, condition), *further.rows), further.otherwise)
+            return Cases(((value, condition),), other)
+        return None
+
+    def constant(self, node: int) -> float | None:
+        """Return the number that a node is; None where it is no number."""
+        operation, operands = self.nodes[node]
+        return float(operands[0]) if operation == ca.OP_CONST else None
+
+    def _name_if_long(self, node: int) -> None:
+        if self.sizes[node] > LONG:
+            self.named.add(node)
+
+    def _size(self, form: Form, node: int) -> int:
+        """Return how many operations are printed."""
+        inside = [part for part in constituents(form) if part not in self.named]
+        own = max(len(constituents(form)) - 1, int(self.operation(node) not in LEAVES))
+        if isinstance(form, Product):
+            own += sum(power != 1 for power in form.powers.values())
+        return own + sum(self.sizes[part] for part in inside)
+
+
+def constituents(form: Form) -> tuple[int, ...]:
+    """Return the nodes that a form is printed from."""
+    if isinstance(form, Sum):
+        return tuple(term for _, term in form.terms)
+    if isinstance(form, Product):
+        return tuple(form.powers)
+    if isinstance(form, Cases):
+        return (*(node for row in form.rows for node in row), form.otherwise)
+    return form.operands
+
+
+def times(first: Product, second: Product) -> Product:
+    """Return the product of two products."""
+    powers = dict(first.powers)
+    for node, power in second.powers.items():
+        powers[node] = powers.get(node, 0) + power
+    kept = {node: power for node, power in powers.items() if power}
+    return Product(first.number * second.number, kept)
+
+
+def rational(number: float) -> Fraction:
+    """Return a number as the fraction that it seems to be meant as."""
+    near = Fraction(number).limit_denominator(LARGEST_DENOMINATOR)
+    return near if float(near) == number else Fraction(repr(number))

@@ -1,0 +1,360 @@
+"""CasADi expressions as LaTeX, as a textbook writes them."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import casadi as ca
+
+from daesolve.gallery.forms import (
+    LARGEST_DENOMINATOR,
+    LEAVES,
+    PI,
+    Cases,
+    Form,
+    Graph,
+    Product,
+    Sum,
+    constituents,
+    times,
+)
+from daesolve.gallery.letters import symbol
+from daesolve.translation import OPERATION_NAMES
+
+MOST = 400
+"""Operations beyond which expressions are not printed."""
+WIDTH = 64
+"""Where a line of a formula is broken, in characters as they are seen."""
+
+FUNCTIONS = {
+    ca.OP_SIN: r"\sin",
+    ca.OP_COS: r"\cos",
+    ca.OP_TAN: r"\tan",
+    ca.OP_SINH: r"\sinh",
+    ca.OP_COSH: r"\cosh",
+    ca.OP_TANH: r"\tanh",
+    ca.OP_ASIN: r"\arcsin",
+    ca.OP_ACOS: r"\arccos",
+    ca.OP_ATAN: r"\arctan",
+    ca.OP_LOG: r"\ln",
+    ca.OP_EXP: r"\exp",
+    ca.OP_FMIN: r"\min",
+    ca.OP_FMAX: r"\max",
+}
+COMPARED = {ca.OP_LT: "<", ca.OP_LE: r"\le", ca.OP_EQ: "=", ca.OP_NE: r"\ne"}
+OPPOSITE = {ca.OP_LT: r"\ge", ca.OP_LE: ">", ca.OP_EQ: r"\ne", ca.OP_NE: "="}
+JOINED = {ca.OP_AND: r"\land", ca.OP_OR: r"\lor"}
+LOGICAL = frozenset({*COMPARED, *JOINED, ca.OP_NOT})
+
+
+@dataclass(frozen=True)
+class Written:
+    """Expressions as LaTeX.
+
+    Parameters
+    ----------
+    operations
+        How many there are, each value that stands in several places counted once.
+    formulas
+        For each expression its terms, with their signs; none where there are too many operations.
+    parts
+        (name, terms) of what is named in the formulas, each after those that it needs.
+    """
+
+    operations: int
+    formulas: tuple[tuple[str, ...], ...] = ()
+    parts: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+    @property
+    def printed(self) -> bool:
+        """Whether there are formulas."""
+        return bool(self.formulas)
+
+
+def aligned(equations: Iterable[tuple[str, Sequence[str]]], end: str = "") -> str:
+    """Return equations below each other, long ones broken before a term.
+
+    Parameters
+    ----------
+    equations
+        A left-hand side and the terms of the right-hand side; a left-hand side that is empty
+        leaves the terms alone.
+    end
+        What follows each of them, such as `= 0`.
+    """
+    rows: list[str] = []
+    for left, terms in equations:
+        lines, width = [""], 0
+        for term in terms:
+            size = _seen(term)
+            if width and width + size > WIDTH:
+                lines.append("")
+                width = 0
+            lines[-1] += f" {term}" if lines[-1] else term
+            width += size + 1
+        lines[-1] += f" {end}" if end else ""
+        first = f"{left} &= {lines[0]}" if left else f"& {lines[0]}"
+        rows += [first, *(f"&\\quad {line}" for line in lines[1:])]
+    if len(rows) == 1:
+        return rows[0].replace("&= ", "= ", 1).removeprefix("& ")
+    return "\\begin{aligned}\n" + " \\\\\n".join(rows) + "\n\\end{aligned}"
+
+
+def _seen(text: str) -> int:
+    """Return about how many characters of LaTeX are seen."""
+    plain = re.sub(r"\\(left|right|d+ot|mathrm|operatorname|begin|end|quad|,)", "", text)
+    return len(re.sub(r"\\frac|[{}^_ \\]", "", re.sub(r"\\(?!frac)[A-Za-z]+", "x", plain)))
+
+
+class Writer:
+    """Writes the expressions of one page; what it named before, it does not define again.
+
+    Parameters
+    ----------
+    letters
+        LaTeX by the name of a symbol; `symbol` makes that of others.
+    constants
+        The names of symbols that stand first in products.
+    """
+
+    def __init__(self, letters: Mapping[str, str], constants: Collection[str] = ()) -> None:
+        self._letters = {PI: PI, **letters}
+        self._constants = frozenset(constants)
+        self._graph = Graph()
+        self._names: dict[int, str] = {}
+        self._stem = _free_stem(self._letters.values())
+
+    def write(self, expressions: Sequence[ca.SX]) -> Written:
+        """Return scalar expressions as LaTeX."""
+        graph = self._graph
+        roots = [graph.enter(expression) for expression in expressions]
+        order = graph.below(roots, graph.operands)
+        count = sum(self._graph.operation(node) not in LEAVES for node in order)
+        if count > MOST:
+            return Written(count)
+        graph.settle(roots, order)
+        shown = graph.below(roots, lambda node: constituents(graph.forms[node]))
+        fresh = [node for node in shown if node in graph.named and node not in self._names]
+        for node in fresh:
+            self._names[node] = f"{self._stem}_{{{len(self._names) + 1}}}"
+        parts = [(self._names[node], self._terms(node)) for node in fresh]
+        formulas = [
+            (self._names[node],) if node in self._names else self._terms(node) for node in roots
+        ]
+        return Written(count, tuple(formulas), tuple(parts))
+
+    def _terms(self, node: int) -> tuple[str, ...]:
+        """Return the signed terms of what a node stands for."""
+        form = self._graph.forms[node]
+        pairs = form.terms if isinstance(form, Sum) else ((Fraction(1), node),)
+        if not pairs:
+            return ("0",)
+        told: list[str] = []
+        for place, (count, term) in enumerate(pairs):
+            alone = len(pairs) == 1
+            if abs(count) == 1:
+                negative, text = self._signed(term, opened=term == node, alone=alone)
+            else:
+                product = times(Product(abs(count), {}), self._graph.raised(term, 1))
+                negative, text = product.number < 0, self._product(product)
+            minus = negative != (count < 0)
+            mark = "-" if minus else "+" if place else ""
+            told.append(f"{mark} {text}" if mark and place else f"{mark}{text}")
+        return tuple(told)
+
+    def _signed(self, node: int, *, opened: bool = False, alone: bool = False) -> tuple[bool, str]:
+        """Return whether a term is negative, and its text without the sign."""
+        if node in self._names and not opened:
+            return False, self._names[node]
+        form, number = self._graph.forms[node], self._graph.constant(node)
+        if number is not None:
+            return number < 0.0, _number(abs(number))
+        if isinstance(form, Product):
+            return form.number < 0, self._product(form)
+        if isinstance(form, Cases):
+            return False, self._cases(form) if alone else _bracketed(self._cases(form))
+        if isinstance(form, Sum):
+            return False, _bracketed(" ".join(self._terms(node)))
+        return False, self._call(node)
+
+    def _text(self, node: int) -> str:
+        """Return a node that stands alone: in brackets already, or the part of a fraction."""
+        if node in self._names:
+            return self._names[node]
+        return " ".join(self._terms(node))
+
+    def _product(self, form: Product) -> str:
+        number = abs(form.number)
+        if not number:
+            return "0"
+        above = [(node, power) for node, power in form.powers.items() if power > 0]
+        below = [(node, -power) for node, power in form.powers.items() if power < 0]
+        if not below:
+            if number == 1 and above:
+                return self._factors(above)
+            return _beside([_rational_text(number), self._factors(above)])
+        short = _is_fraction(number)
+        top = self._side(Fraction(number.numerator) if short else number, above)
+        bottom = self._side(Fraction(number.denominator if short else 1), below)
+        return f"\\frac{{{top}}}{{{bottom}}}"
+
+    def _side(self, number: Fraction, powers: Sequence[tuple[int, int]]) -> str:
+        """Return what stands above or below the line of a fraction."""
+        if number == 1 and len(powers) == 1 and powers[0][1] == 1:
+            return self._text(powers[0][0])
+        if number == 1 and powers:
+            return self._factors(powers)
+        return _beside([_rational_text(number), self._factors(powers)])
+
+    def _factors(self, powers: Sequence[tuple[int, int]]) -> str:
+        ranked = sorted(powers, key=lambda entry: self._rank(entry[0]))
+        return _beside([self._power(node, power) for node, power in ranked])
+
+    def _rank(self, node: int) -> int:
+        """Return where a factor stands: constants, symbols, brackets, functions."""
+        operation, operands = self._graph.nodes[node]
+        if node in self._names:
+            return 1
+        if operation == ca.OP_PARAMETER:
+            return int(operands[0] not in self._constants and operands[0] != PI)
+        return 3 if operation in FUNCTIONS else 2
+
+    def _power(self, node: int, power: int) -> str:
+        operation = self._graph.operation(node)
+        if power == 1:
+            return self._factor(node)
+        if operation in FUNCTIONS and node not in self._names:
+            return self._function(node, f"^{{{power}}}")
+        return f"{self._base(node)}^{{{power}}}"
+
+    def _factor(self, node: int) -> str:
+        """Return a node as one of several factors."""
+        negative, text = self._signed(node)
+        if isinstance(self._open_text(node), Product) or negative:
+            return _bracketed(self._text(node))
+        return text
+
+    def _base(self, node: int) -> str:
+        """Return a node to which an exponent may be set."""
+        if node in self._names or self._graph.operation(node) == ca.OP_PARAMETER:
+            return self._factor(node)
+        number = self._graph.constant(node)
+        if number is not None and number >= 0 and number.is_integer() and number < 1e6:
+            return _number(number)
+        text = self._text(node)
+        closed = self._graph.operation(node) == ca.OP_FABS
+        return text if closed else _bracketed(text)
+
+    def _open_text(self, node: int) -> Form | None:
+        return None if node in self._names else self._graph.forms[node]
+
+    def _cases(self, form: Cases) -> str:
+        rows = [f"{self._text(value)} & {self._condition(test)}" for value, test in form.rows]
+        rows.append(f"{self._text(form.otherwise)} & \\text{{else}}")
+        return "\\begin{cases} " + " \\\\ ".join(rows) + " \\end{cases}"
+
+    def _condition(self, node: int) -> str:
+        operation, operands = self._graph.operation(node), self._graph.operands(node)
+        if operation in COMPARED:
+            return f"{self._text(operands[0])} {COMPARED[operation]} {self._text(operands[1])}"
+        if operation in JOINED:
+            told = [_bracketed(self._condition(one)) for one in operands]
+            return f" {JOINED[operation]} ".join(told)
+        if operation == ca.OP_NOT:
+            inner, of = self._graph.operation(operands[0]), self._graph.operands(operands[0])
+            if inner in OPPOSITE:
+                return f"{self._text(of[0])} {OPPOSITE[inner]} {self._text(of[1])}"
+            return f"\\lnot {_bracketed(self._condition(operands[0]))}"
+        return f"{self._text(node)} \\ne 0"
+
+    def _call(self, node: int) -> str:
+        operation, operands = self._graph.nodes[node]
+        if operation == ca.OP_PARAMETER:
+            name = str(operands[0])
+            return self._letters.get(name) or symbol(name)
+        if operation in LOGICAL:
+            return f"\\left[ {self._condition(node)} \\right]"
+        if operation in FUNCTIONS:
+            return self._function(node, "")
+        told = [self._text(child) for child in self._graph.operands(node)]
+        if operation == ca.OP_SQRT:
+            return f"\\sqrt{{{told[0]}}}"
+        if operation == ca.OP_FABS:
+            return f"\\left| {told[0]} \\right|"
+        if operation == ca.OP_FLOOR:
+            return f"\\left\\lfloor {told[0]} \\right\\rfloor"
+        if operation in (ca.OP_POW, ca.OP_CONSTPOW):
+            return f"{self._base(self._graph.operands(node)[0])}^{{{told[1]}}}"
+        name = OPERATION_NAMES[operation].replace("_", " ")
+        return f"\\operatorname{{{name}}}{_bracketed(', '.join(told))}"
+
+    def _function(self, node: int, power: str) -> str:
+        operation, operands = self._graph.operation(node), self._graph.operands(node)
+        simple = len(operands) == 1 and (
+            operands[0] in self._names or self._graph.operation(operands[0]) == ca.OP_PARAMETER
+        )
+        inside = ", ".join(self._text(child) for child in operands)
+        return f"{FUNCTIONS[operation]}{power}{f' {inside}' if simple else _bracketed(inside)}"
+
+
+def _bracketed(text: str) -> str:
+    return f"\\left( {text} \\right)"
+
+
+def _beside(factors: Sequence[str]) -> str:
+    """Return factors beside each other; words and numbers are kept apart."""
+    told, last = "", ""
+    for factor in filter(None, factors):
+        if not told:
+            told = factor
+        elif factor[0].isdigit():
+            told += f" \\cdot {factor}"
+        elif "\\mathrm" in factor or "\\mathrm" in last:
+            told += f" \\, {factor}"
+        else:
+            told += f" {factor}"
+        last = factor
+    return told
+
+
+def _is_fraction(number: Fraction) -> bool:
+    """Tell whether a number is printed with a line rather than as a decimal."""
+    short = len(repr(float(number))) <= 8
+    if number.denominator in (1, 2, 4, 8) and abs(number.numerator) < 1000:
+        return number.denominator > 1
+    return number.denominator <= LARGEST_DENOMINATOR and not (short and _is_decimal(number))
+
+
+def _is_decimal(number: Fraction) -> bool:
+    rest = number.denominator
+    for prime in (2, 5):
+        while rest % prime == 0:
+            rest //= prime
+    return rest == 1
+
+
+def _rational_text(number: Fraction) -> str:
+    if _is_fraction(number):
+        return f"\\frac{{{number.numerator}}}{{{number.denominator}}}"
+    return _number(float(number))
+
+
+def _number(value: float) -> str:
+    """Return a number that is not negative, such that it reads back to the same."""
+    if not math.isfinite(value):
+        return r"\infty" if value > 0 else r"\mathrm{nan}"
+    if value.is_integer() and value < 1e6:
+        return str(int(value))
+    mantissa, _, exponent = repr(value).partition("e")
+    mantissa = mantissa.removesuffix(".0")
+    return f"{mantissa} \\cdot 10^{{{int(exponent)}}}" if exponent else mantissa
+
+
+def _free_stem(taken: Iterable[str]) -> str:
+    """Return a letter that no symbol begins with, for what is named."""
+    used = {re.sub(r"\\d+ot\{(.*?)\}", r"\1", text)[:1] for text in taken}
+    return next((letter for letter in "abcdefhnuw" if letter not in used), r"\mathcal{A}")

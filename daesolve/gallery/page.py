@@ -1,0 +1,262 @@
+"""The page of a problem as Markdown, with its figures and its animation in files beside it."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, cast
+
+from jinja2 import Environment, StrictUndefined, Template
+
+from daesolve.errors import DegenerateConstraintError, VariantError
+from daesolve.gallery.equations import sections, symbols_of
+from daesolve.gallery.figures import write_animation, write_figures
+from daesolve.problem import BoundCase, Case, Choice, Problem
+from daesolve.reporting import facts, repeating
+from daesolve.reporting.document import ReportError, document, never_begun, replace_file
+from daesolve.reporting.scene import with_drawing
+from daesolve.trajectory import Trajectory
+
+EVENTS_SHOWN = 8
+NOTES_SHOWN = 8
+
+
+@dataclass(frozen=True)
+class ParameterLine:
+    """A parameter: its default, what the case gives it, and what it may be."""
+
+    name: str
+    symbol: str
+    default: str
+    here: str
+    unit: str
+    range: str
+
+
+@dataclass(frozen=True)
+class StateLine:
+    """A state: its symbol, unit and value at the start."""
+
+    name: str
+    symbol: str
+    unit: str
+    start: str
+
+
+def write_page(
+    problem: Problem,
+    directory: Path | str,
+    case: str | None = None,
+    until: float | None = None,
+) -> Path:
+    """Run a case of a problem, verify it and write its page: equations, drift, figures.
+
+    Parameters
+    ----------
+    problem
+        The problem; `daesolve.problem(NAME)` returns an installed one.
+    directory
+        Where to: `NAME.md` and the directory `NAME` with the figures and `animation.html`. It is
+        made if it is not there; files of an earlier page are replaced.
+    case
+        The case that is run; None takes the first.
+    until
+        In place of the case's horizon, s.
+
+    Returns
+    -------
+    pathlib.Path
+        The page.
+
+    Raises
+    ------
+    UnknownNameError, PosingError, InconsistentStateError
+        There is no such case, or it cannot be posed or started.
+    ReportError
+        The problem's drawing cannot be made of the run.
+
+    Notes
+    -----
+    The page has no times of the clock and no versions: the same run makes the same text. A run
+    that ends early is told as it is.
+    """
+    bound = problem.case(case)
+    horizon = bound.case.until if until is None else until
+    run = _with_drawing(problem, _run(bound, horizon))
+    target = Path(directory)
+    beside = target / problem.name
+    figures = write_figures(problem, run, beside)
+    animation = write_animation(run, beside)
+    text = _template().render(
+        problem=problem,
+        case=bound.case,
+        model=bound.model,
+        until=horizon,
+        lead=_lead(problem)[0],
+        mechanics=_lead(problem)[1],
+        models=[(name, _first_line(builder)) for name, builder in problem.models.items()],
+        structure=_structure(problem, bound),
+        sections=sections(bound.system),
+        parameters=_parameters(bound),
+        states=_states(bound, run),
+        outputs=bound.system.dynamics.labels,
+        cases=[(entry, _start(entry)) for entry in problem.cases],
+        run=run | {"message": run["message"].removesuffix(".")},
+        outcome=_outcome(run),
+        digits=facts.agreement(run),
+        separation=facts.separation(run) if run["verification"] else "",
+        changes=facts.changes(run),
+        remarks=_remarks(run),
+        events=run["events"][:EVENTS_SHOWN],
+        notes=_distinct(run.get("notes", [])),
+        figures=figures,
+        animation=animation,
+        command=None if not run["times"] else repeating.command(run),
+        python=None if not run["times"] else repeating.python(run),
+    )
+    return replace_file(target / f"{problem.name}.md", re.sub(r"\n{3,}", "\n\n", text))
+
+
+def _run(bound: BoundCase, until: float) -> dict[str, Any]:
+    """Return the document of the run, however it ended; of a Python file by its name alone."""
+    try:
+        run = bound.solve(until, verify=True)
+    except DegenerateConstraintError as error:
+        run = cast(Trajectory, error.run)
+    except VariantError as error:
+        found = cast(Trajectory | None, error.run)
+        if found is None:
+            return never_begun(bound.identity(), bound.case.start_time, error)
+        run = found
+    path = bound.problem.path
+    told = document(run, bound.identity())
+    return told | {"path": None if path is None else path.name}
+
+
+def _with_drawing(problem: Problem, run: dict[str, Any]) -> dict[str, Any]:
+    """Return the document with its drawing.
+
+    Raises
+    ------
+    ReportError
+        The problem's rule for it fails.
+    """
+    drawn = with_drawing(run, problem.drawing)
+    if problem.drawing is not None and run["times"] and "drawing" not in drawn:
+        raise ReportError(f"the problem {problem.name!r}: {drawn['notes'][-1]}")
+    return drawn
+
+
+def _lead(problem: Problem) -> tuple[str, str]:
+    """Return the first paragraph of what the problem's module says of itself, and the rest."""
+    builder = _plain(next(iter(problem.models.values())))
+    module = inspect.getmodule(builder)
+    told = inspect.cleandoc((module.__doc__ if module else None) or "")
+    first, _, rest = told.partition("\n\n")
+    return " ".join(first.split()), rest.strip("\n")
+
+
+def _first_line(builder: Any) -> str:
+    """Return the first paragraph of a model's docstring."""
+    told = inspect.getdoc(_plain(builder)) or ""
+    return " ".join(told.partition("\n\n")[0].split())
+
+
+def _plain(builder: Any) -> Any:
+    while isinstance(builder, functools.partial):
+        builder = cast(Any, builder).func
+    return builder
+
+
+def _structure(problem: Problem, bound: BoundCase) -> list[tuple[str, str, str]]:
+    """Return for each structural choice what there is, and what the case takes."""
+    taken = bound.full_structure
+    lines: list[tuple[str, str, str]] = []
+    for name, entry in problem.structure.items():
+        if isinstance(entry, Choice):
+            options = ", ".join(entry.options)
+        else:
+            options = "yes, no" if isinstance(entry, bool) else "a whole number"
+        lines.append((name, options, facts.exact(taken[name])))
+    return lines
+
+
+def _parameters(bound: BoundCase) -> list[ParameterLine]:
+    """Return a line for each parameter that does not follow from others."""
+    system = bound.system
+    told, dynamics = symbols_of(system), system.dynamics
+    units = dict(zip(system.parameters.names, system.parameters.units, strict=True))
+    values, derived = bound.full_parameters, bound.derived
+    return [
+        ParameterLine(
+            name,
+            told.get(name, ""),
+            facts.exact(dynamics.values[name]),
+            facts.exact(values[name]),
+            str(units.get(name, "")),
+            str(interval),
+        )
+        for name, interval in dynamics.posed_ranges.items()
+        if name not in derived
+    ]
+
+
+def _states(bound: BoundCase, run: Mapping[str, Any]) -> list[StateLine]:
+    told, labels = symbols_of(bound.system), bound.system.dynamics.labels
+    start = facts.start_state(run) if run["times"] else {}
+    units = zip(labels.states, labels.state_units, strict=True)
+    return [
+        StateLine(name, told.get(name, ""), str(unit), _value(start.get(name)))
+        for name, unit in units
+    ]
+
+
+def _value(value: float | None) -> str:
+    """Return a number for reading, without the sign of a zero."""
+    return facts.NOTHING if value is None else facts.short(value + 0.0, 6)
+
+
+def _start(case: Case) -> str:
+    return ", ".join(f"{name} = {value:g}" for name, value in case.start.items())
+
+
+def _outcome(run: Mapping[str, Any]) -> str:
+    """Tell how the run ended, and why where it did not reach its end."""
+    words = facts.OUTCOMES.get(run["outcome"]) or run["outcome"]
+    return f"{words[:1].upper()}{words[1:]} at t = {facts.short(run['end_time'], 10)} s"
+
+
+def _remarks(run: Mapping[str, Any]) -> list[str]:
+    """Return the notes of the goals, those that several share with all their names."""
+    shared: dict[str, list[str]] = {}
+    for name, entry in run["drift"].items():
+        if entry["note"]:
+            shared.setdefault(entry["note"], []).append(name)
+    return [f"{', '.join(names)}: {note}" for note, names in shared.items()]
+
+
+def _distinct(notes: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(notes))[:NOTES_SHOWN]
+
+
+def prose(text: Any) -> str:
+    """Return words such that Markdown shows them as they are, on one line."""
+    return re.sub(r"([\\`*_<>\[\]|$])", r"\\\1", " ".join(str(text).split()))
+
+
+@cache
+def _template() -> Template:
+    environment = Environment(
+        autoescape=False, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined
+    )
+    environment.filters.update(
+        prose=prose, short=facts.short, bounded=facts.bounded, correction=facts.correction
+    )
+    source = files("daesolve.gallery").joinpath("page.md.jinja").read_text("utf-8")
+    return environment.from_string(source)

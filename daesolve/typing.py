@@ -1,0 +1,19 @@
+"""Types for the annotations of a plugin: of what it is handed, and of what it hands back."""
+
+from daesolve.bound_case import BoundCase
+from daesolve.events import Order
+from daesolve.goals import AnyGoal
+from daesolve.symbols import Auxiliaries, DifferentiableVector, Parameters, SymbolVector
+from daesolve.system import Output, System
+
+__all__ = [
+    "AnyGoal",
+    "Auxiliaries",
+    "BoundCase",
+    "DifferentiableVector",
+    "Order",
+    "Output",
+    "Parameters",
+    "SymbolVector",
+    "System",
+]
