@@ -76,7 +76,13 @@ class Choice:
 
 
 def choice(**options: object) -> Choice:
-    """Offer named values for a structural choice."""
+    """Offer named values for a structural choice.
+
+    Parameters
+    ----------
+    **options
+        The values by name; the first is the default.
+    """
     return Choice(options)
 
 

@@ -281,17 +281,34 @@ def coordinates(**units: str) -> DifferentiableVector:
     """Declare coordinates by name and unit: `coordinates(x="m", theta=ANGLE)`.
 
     The velocity of `x` is the symbol `q.dot.x` and the state `x_dot`.
+
+    Parameters
+    ----------
+    **units
+        The unit of each by its name; `ANGLE` for angles, which are wrapped inside.
     """
     return DifferentiableVector(tuple(units), tuple(units.values()), "coordinate")
 
 
 def implicit(**units: str) -> DifferentiableVector:
-    """Declare massless unknowns, each of which tracks an `Implicit` equation."""
+    """Declare massless unknowns, each of which tracks an `Implicit` equation.
+
+    Parameters
+    ----------
+    **units
+        The unit of each by its name.
+    """
     return DifferentiableVector(tuple(units), tuple(units.values()), "implicit unknown")
 
 
 def auxiliaries(**entries: ca.SX | tuple[ca.SX, str]) -> Auxiliaries:
-    """Name expressions of time and positions: `auxiliaries(contact_x=(q.x + r * n, "m"))`."""
+    """Name expressions of time and positions: `auxiliaries(contact_x=(q.x + r * n, "m"))`.
+
+    Parameters
+    ----------
+    **entries
+        The expression of each by its name, with its unit where it has one.
+    """
     pairs = {n: entry if isinstance(entry, tuple) else (entry, "") for n, entry in entries.items()}
     for name, (meaning, _) in pairs.items():
         if not isinstance(meaning, ca.SX | float | int):
@@ -305,24 +322,48 @@ def auxiliaries(**entries: ca.SX | tuple[ca.SX, str]) -> Auxiliaries:
 
 
 def states(**units: str) -> SymbolVector:
-    """Declare the states of a `ControlSystem`."""
+    """Declare the states of a `ControlSystem`.
+
+    Parameters
+    ----------
+    **units
+        The unit of each by its name.
+    """
     return SymbolVector(tuple(units), tuple(units.values()), "state")
 
 
 def velocities(**units: str) -> SymbolVector:
-    """Declare quasi-velocities v, where q' = S(q) v."""
+    """Declare quasi-velocities v, where q' = S(q) v.
+
+    Parameters
+    ----------
+    **units
+        The unit of each by its name.
+    """
     return SymbolVector(tuple(units), tuple(units.values()), "velocity")
 
 
 def reactions(**units: str) -> SymbolVector:
-    """Declare reactions whose directions are given by where they enter the forces."""
+    """Declare reactions whose directions are given by where they enter the forces.
+
+    Parameters
+    ----------
+    **units
+        The unit of each by its name.
+    """
     return SymbolVector(tuple(units), tuple(units.values()), "reaction")
 
 
 def parameters(
     **entries: float | tuple[float, str] | tuple[float, str, Interval],
 ) -> Parameters:
-    """Declare parameters: `parameters(mass=(1.0, "kg", POSITIVE), offset=(0.0, "m"))`."""
+    """Declare parameters: `parameters(mass=(1.0, "kg", POSITIVE), offset=(0.0, "m"))`.
+
+    Parameters
+    ----------
+    **entries
+        By its name, the default of each; with a unit, and with a range (an `Interval`).
+    """
     defaults: dict[str, float] = {}
     units: dict[str, str] = {}
     ranges: dict[str, Interval] = {}
@@ -339,7 +380,13 @@ def parameters(
 
 
 def discrete(**defaults: float) -> Parameters:
-    """Declare discrete values: numbers that only a reset changes."""
+    """Declare discrete values: numbers that only a reset changes.
+
+    Parameters
+    ----------
+    **defaults
+        The value at the start of each by its name.
+    """
     return Parameters(
         defaults, dict.fromkeys(defaults, ""), dict.fromkeys(defaults, ANY), "discrete value"
     )

@@ -45,7 +45,7 @@ def symbol(name: str) -> str:
     Examples
     --------
     >>> symbol("theta_dot_1"), symbol("speed"), symbol("contact_x_dot")
-    ('\\\\dot{\\\\theta}_{1}', '\\\\mathrm{speed}', '\\\\dot{x}_{\\\\mathrm{contact}}')
+    ('\\dot{\\theta}_{1}', '\\mathrm{speed}', '\\dot{x}_{\\mathrm{contact}}')
     """
     words = [word for word in name.split("_") if word]
     dots = words.count("dot")
@@ -72,7 +72,7 @@ def parameter_symbol(name: str) -> str:
     Examples
     --------
     >>> parameter_symbol("wheel_mass"), parameter_symbol("mass_1"), parameter_symbol("curve_a")
-    ('m_{\\\\mathrm{wheel}}', 'm_{1}', 'a_{\\\\mathrm{curve}}')
+    ('m_{\\mathrm{wheel}}', 'm_{1}', 'a_{\\mathrm{curve}}')
     """
     words = [word for word in name.split("_") if word]
     for place in reversed(range(len(words))):
