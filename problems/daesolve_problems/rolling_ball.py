@@ -26,9 +26,6 @@ On an incline the bare ball has the acceleration g sin(slope) / (1 + 2/5) and ke
 the normal; on a surface of revolution it has Routh's two integrals, linear in the velocities. With
 the pendulum these are gone, and the energy is left. Where all of it moves in a plane down an
 incline, the momentum (1 + 2/5) M v + m v_bob along the slope grows by (M + m) g sin(slope) t.
-
-E. J. Routh, Advanced Dynamics of a System of Rigid Bodies (1905). A. V. Borisov, I. S. Mamaev,
-A. A. Kilin: Rolling of a ball on a surface. New integrals and hierarchy of dynamics (2002).
 """
 
 from __future__ import annotations
@@ -404,11 +401,12 @@ problem = ds.Problem(
     title="A heavy ball on a surface",
     models={"physical": ball_on_surface},
     sources=[
-        "E. J. Routh, Advanced Dynamics of a System of Rigid Bodies (1905)",
-        "A. V. Borisov, I. S. Mamaev, A. A. Kilin: Rolling of a ball on a surface. New integrals "
-        "and hierarchy of dynamics, Regular and Chaotic Dynamics 7 (2002)",
-        "Yu. V. Morozov, I. V. Matrosov, A. V. Pesterev: the use of control theory for the "
-        "numerical integration of the equations of rolling of robotic systems",
+        "E. J. Routh, The Advanced Part of a Treatise on the Dynamics of a System of Rigid Bodies, "
+        "6th ed. (1905)",
+        "A. V. Borisov, I. S. Mamaev, A. A. Kilin, Rolling of a ball on a surface. New integrals "
+        "and hierarchy of dynamics, Regular and Chaotic Dynamics 7 (2002) 201-219",
+        "Yu. V. Morozov, I. V. Matrosov, A. V. Pesterev, The use of control theory for the "
+        "numerical integration of the equations of rolling of robotic systems (in Russian)",
     ],
     structure={"surface": ds.choice(**SURFACES), "pendulum": False, "one_sided": True},
     start=start,

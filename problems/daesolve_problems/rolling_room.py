@@ -408,11 +408,14 @@ def _polished(
     pair: Array = np.array(found)
     low, high = zip(_limits(track), _limits(piece), strict=True)
     for _ in range(3):
-        at, through = track.at(pair[0]), piece.at(pair[1])
-        gap = (at.centres(radius) - through.centres(radius))[0]
-        along = at.tangents[0] * (1.0 - radius * at.curvature)
-        across = through.tangents[0] * (1.0 - radius * through.curvature)
-        step = np.linalg.lstsq(np.column_stack((along, -across)), -gap, rcond=None)[0]
-        pair = np.clip(pair + step, low, high)
+        pair = np.clip(pair + _newton_step(track, piece, radius, pair), low, high)
     near = np.abs(pair - found).max() <= tolerance
     return (float(pair[0]), float(pair[1])) if near else found
+
+
+def _newton_step(track: Track, piece: Track, radius: float, pair: Array) -> np.ndarray:
+    at, through = track.at(pair[0]), piece.at(pair[1])
+    gap: Array = (at.centres(radius) - through.centres(radius))[0]
+    along: Array = at.tangents[0] * (1.0 - radius * at.curvature)
+    across: Array = through.tangents[0] * (1.0 - radius * through.curvature)
+    return np.linalg.lstsq(np.column_stack((along, -across)), -gap, rcond=None)[0]

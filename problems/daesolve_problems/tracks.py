@@ -265,6 +265,10 @@ def _integrate(
 
     # seen a little before it is met: a length that ends on it may miss it by rounding
     early = 1e-9 * size
+
+    def passed(s: float, path: Callable[[float], Array]) -> float:
+        return offset(path(s)) + early
+
     knots, going, met = [0.0], True, False
     parts: list[Any] = []
     while going and not met:
@@ -277,7 +281,7 @@ def _integrate(
         piece = solver.dense_output()
         end = solver.t
         if before < -early <= offset(solver.y):
-            sight: Any = brentq(lambda s, at=piece: offset(at(s)) + early, solver.t_old, solver.t)
+            sight: Any = brentq(passed, solver.t_old, solver.t, args=(piece,))
             met = float(np.linalg.norm(piece(sight) - target)) < 2.0 * early
             end = sight + solver.direction * early if met else end
         parts.append(piece)

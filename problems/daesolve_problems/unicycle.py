@@ -38,15 +38,8 @@ from matplotlib.figure import Figure
 
 import daesolve as ds
 from daesolve.drawing import Camera, Dot, Drawing, Line, Linear, Trace
-from daesolve_problems.vehicles import (
-    Document,
-    draw_paths,
-    fixed,
-    panels_over_time,
-    series,
-    states,
-    wheel_above,
-)
+from daesolve_problems.figures import Document, draw_paths, panels_over_time, series, states
+from daesolve_problems.vehicles import fixed, wheel_above
 
 Values = Mapping[str, float]
 

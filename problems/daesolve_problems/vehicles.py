@@ -1,18 +1,10 @@
-"""What vehicles on wheels that stand upright look like from above, and figures of their motion."""
+"""What vehicles on wheels that stand upright look like from above."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
-
-import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from daesolve.drawing import Cosine, Linear, Outline, Point, Polar, Shape
-
-Document = Mapping[str, Any]
 
 TREADS = 5
 """How many marks there are round a wheel."""
@@ -55,50 +47,3 @@ def wheel_above(
         mark = [(half, front), (-half, front), (-half, rear), (half, rear)]
         shapes.append(Outline(mark, centre, axle, shown=Cosine(1.0, above), role="detail"))
     return shapes
-
-
-# -- figures -------------------------------------------------------------------------------------
-
-
-def series(document: Document, *keys: str) -> np.ndarray:
-    """Return the numbers of a run's document, such as those of `"reactions", "skate"`."""
-    entries: Any = document
-    for key in keys:
-        entries = entries[key]
-    return np.array(entries, dtype=float)
-
-
-def states(document: Document) -> dict[str, np.ndarray]:
-    """Return the series of the states by name."""
-    return {name: series(document, "states", name) for name in document["states"]}
-
-
-def draw_paths(places: Mapping[str, np.ndarray]) -> Figure:
-    """Draw paths in the plane, with a dot where each begins.
-
-    Parameters
-    ----------
-    places
-        x + i y in m, by the label of the path.
-    """
-    figure = Figure(figsize=(6.0, 5.0), layout="constrained")
-    axes = figure.add_subplot()
-    for label, place in places.items():
-        x, y = np.real(place), np.imag(place)
-        (line,) = axes.plot(x, y, linewidth=1.2, label=label)
-        axes.plot(x[:1], y[:1], "o", markersize=4, color=line.get_color())
-    axes.set_aspect("equal", adjustable="datalim")
-    axes.set_xlabel("x (m)")
-    axes.set_ylabel("y (m)")
-    axes.legend()
-    return figure
-
-
-def panels_over_time(count: int, height: float = 3.0) -> tuple[Figure, list[Axes]]:
-    """Return a figure with so many panels over time, side by side, its height in inches."""
-    figure = Figure(figsize=(8.0, height), layout="constrained")
-    panels = list(figure.subplots(1, count, squeeze=False).ravel())
-    for axes in panels:
-        axes.set_xlabel("t (s)")
-        axes.margins(x=0.01)
-    return figure, panels

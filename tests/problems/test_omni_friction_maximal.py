@@ -8,10 +8,10 @@ import casadi as ca
 import numpy as np
 import pytest
 from daesolve_problems.omni_friction import starting
-from daesolve_problems.omni_friction.geometry import numbered
 from daesolve_problems.omni_friction.maximal import bodies, maximal
-from daesolve_problems.omni_friction.placing import places, start
+from daesolve_problems.omni_friction.placing import places
 from daesolve_problems.omni_friction.reduced import reduced
+from daesolve_problems.omni_wheels import numbered
 
 import daesolve as ds
 from daesolve.dynamics import Dynamics
@@ -179,7 +179,7 @@ def test_bodies_move_as_the_reduced_equations_say(
     whole = ds.solve(
         vehicle(),
         until=until,
-        initial=start(given, numbers, structure),
+        initial=places(starting.start(given, numbers, structure), numbers, structure),
         parameters=values,
         at=[until],
         solver=ds.RadauIIA(rtol=1e-8, atol=1e-10),

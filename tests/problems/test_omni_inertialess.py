@@ -5,7 +5,8 @@ from functools import cache
 
 import numpy as np
 import pytest
-from daesolve_problems.omni_inertialess import closed_form, matched, problem
+from daesolve_problems.omni_friction.comparing import matched
+from daesolve_problems.omni_inertialess import closed_form, problem
 from daesolve_problems.omni_inertialess.models import constrained, corrected
 from daesolve_problems.omni_inertialess.pictures import drawing, motion
 from daesolve_problems.omni_inertialess.vehicle import STATES

@@ -7,8 +7,9 @@ import math
 
 import numpy as np
 import pytest
+from daesolve_problems.figures import column
 from daesolve_problems.omni_vehicle import problem
-from daesolve_problems.omni_vehicle.motion import column, pieces, sizes, turns
+from daesolve_problems.omni_vehicle.motion import pieces, sizes, turns
 from daesolve_problems.omni_vehicle.pictures import drawing, motion
 
 from daesolve.drawing import Outline, evaluate, from_json

@@ -33,8 +33,8 @@ problem = ds.Problem(
     title="A vehicle on two symmetric bogies",
     models={"full": full, "reduced": reduced},
     sources=[
-        "A. V. Borisov, A. A. Kilin, I. S. Mamaev, On the Hadamard-Hamel Problem and the Dynamics "
-        "of Wheeled Vehicles, Regular and Chaotic Dynamics 20 (2015) 6, 752-766, section 4.2",
+        "A. V. Borisov, A. A. Kilin, I. S. Mamaev, On the Hadamard-Hamel problem and the dynamics "
+        "of wheeled vehicles, Regular and Chaotic Dynamics 20 (2015) 752-766, section 4.2",
     ],
     start={"full": full_start, "reduced": reduced_start},
     scales=scales,

@@ -12,8 +12,8 @@ from matplotlib.figure import Figure
 import daesolve as ds
 from daesolve.drawing import Dot, Drawing, Line, Linear, Point, Polar, Shape, Trace
 from daesolve_problems.bogies.theory import NEAR, LocalTheory
+from daesolve_problems.figures import Document, column
 
-Document = Mapping[str, Any]
 ANGLES = ("theta_1", "theta_2")
 FORCES = {"skate_1": "C0-", "skate_2": "C1--", "resultant": "C3-"}
 QUARTER = math.pi / 2
@@ -29,18 +29,18 @@ def motion_and_integrals(document: Document) -> Figure:
     path, rates = figure.add_subplot(grid[:, 0]), figure.add_subplot(grid[0, 1])
     kept = figure.add_subplot(grid[1, 1], sharex=rates)
     times = np.array(document["times"], dtype=float)
-    x, y, turning = (_series(document, name) for name in ("x", "y", "psi_dot"))
+    x, y, turning = (column(document, name) for name in ("x", "y", "psi_dot"))
     path.plot(x, y, linewidth=1.0)
     path.plot(x[:1], y[:1], "o", color="C3", markersize=5, label="start")
     path.set_aspect("equal", adjustable="datalim")
     path.set_xlabel("x (m)")
     path.set_ylabel("y (m)")
     path.legend(frameon=False)
-    energy = _series(document, "energy")
+    energy = column(document, "energy")
     changes = {"energy (relative)": energy / energy[0] - 1.0}
     rates.plot(times, turning, linewidth=1.0, label="psi_dot")
     for k in (1, 2):
-        own = _series(document, f"theta_dot_{k}")
+        own = column(document, f"theta_dot_{k}")
         rates.plot(times, own, linewidth=1.0, label=f"theta_dot_{k}")
         changes[f"integral_{k} (rad/s)"] = own + turning - own[0] - turning[0]
     for name, change in changes.items():
@@ -57,7 +57,7 @@ def reactions(document: Document) -> Figure:
     """Draw the forces of the skates and their resultant about the sample nearest to degeneracy."""
     known = {**document["reactions"], **document["outputs"]}
     forces = {name: np.array(known[name], dtype=float) for name in FORCES if name in known}
-    angles = [_series(document, name) for name in ANGLES]
+    angles = [column(document, name) for name in ANGLES]
     return _forces(np.array(document["times"], dtype=float), angles, forces)
 
 
@@ -137,9 +137,3 @@ def drawing(document: Document) -> Drawing:
     mass_centre = Polar(centre, "centre", "psi")
     shapes += [Line([centre, mass_centre], role="detail"), Dot(mass_centre, label="mass centre")]
     return Drawing(shapes, x_label="x (m)", y_label="y (m)")
-
-
-def _series(document: Document, name: str) -> np.ndarray:
-    """Return a state or an output."""
-    known = {**document["outputs"], **document["states"]}
-    return np.array(known[name], dtype=float)

@@ -21,6 +21,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 from scipy.optimize import brentq
 
@@ -137,7 +138,8 @@ class LocalTheory:
         found: list[Root] = []
         for low, high in pairwise(ends):
             if self.value(low, side) * self.value(high, side) < 0.0:
-                x = float(brentq(self.value, low, high, args=(side,), xtol=1e-15))  # pyright: ignore
+                root: Any = brentq(self.value, low, high, args=(side,), xtol=1e-15)
+                x = float(root)
                 found.append(Root(x, self.slope(x, side), (self.drift - x) / self.wheelbase))
         return found
 
@@ -155,8 +157,8 @@ class LocalTheory:
         reach = math.sqrt(self.wheelbase * self.level * abs(self.difference))
         if self.slope(towards * steepest, side) <= 0.0:
             return None
-        near, far = (
-            towards * float(brentq(lambda x: self.slope(towards * x, side), *ends))  # pyright: ignore
+        sizes: list[Any] = [
+            brentq(lambda x: self.slope(towards * x, side), *ends)
             for ends in ((0.0, steepest), (steepest, reach))
-        )
-        return near, far
+        ]
+        return towards * float(sizes[0]), towards * float(sizes[1])

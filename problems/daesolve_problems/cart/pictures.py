@@ -10,15 +10,8 @@ from matplotlib.figure import Figure
 from daesolve.drawing import Camera, Dot, Drawing, Line, Linear, Point, Shape, Trace
 from daesolve_problems.cart.models import PAIRS, SIDES, WHEELS
 from daesolve_problems.cart.starting import rolling
-from daesolve_problems.vehicles import (
-    Document,
-    draw_paths,
-    fixed,
-    panels_over_time,
-    series,
-    states,
-    wheel_above,
-)
+from daesolve_problems.figures import Document, draw_paths, panels_over_time, series, states
+from daesolve_problems.vehicles import fixed, wheel_above
 
 ORIGIN = ("x", "y")
 FRAME = Linear({"psi": 1.0})

@@ -31,6 +31,7 @@ import daesolve as ds
 from daesolve.drawing import Dot, Drawing, Line, Linear, Polar, Trace
 from daesolve.typing import DifferentiableVector, Parameters
 
+ANGLES = ("beta", "theta", "gamma", "phi", "delta", "omega", "epsilon")
 POINTS = {"xa": -0.06934, "ya": -0.00227, "xb": -0.03635, "yb": 0.03273, "xc": 0.014, "yc": 0.072}
 LENGTHS = {
     "rr": 7e-3, "ra": 92e-5, "d": 28e-3, "da": 115e-4, "e": 2e-2, "ea": 1421e-5,
@@ -44,8 +45,7 @@ INERTIAS = [2.194e-6, 4.410e-7, 5.255e-6, 5.667e-7, 1.169e-5, 5.667e-7, 1.912e-5
 
 def bodies() -> ds.MechanicalSystem:
     """Pose the seven bodies by their relative angles."""
-    names = ("beta", "theta", "gamma", "phi", "delta", "omega", "epsilon")
-    q = ds.coordinates(**dict.fromkeys(names, ds.ANGLE))
+    q = ds.coordinates(**dict.fromkeys(ANGLES, ds.ANGLE))
     p = ds.parameters(
         **{name: (value, "m") for name, value in POINTS.items()},
         **{name: (value, "m", ds.POSITIVE) for name, value in LENGTHS.items()},
@@ -145,9 +145,13 @@ problem = ds.Problem(
     title="Andrews' squeezing mechanism",
     models={"angles": bodies},
     sources=[
-        "G. C. Andrews, M. K. Ormrod, ADVENT, 1986; W. Schiehlen, Multibody Systems Handbook, 1990",
-        "E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, section VII.7",
-        "F. Mazzia, C. Magherini, Test Set for Initial Value Problem Solvers, 2008",
+        "G. C. Andrews, M. K. Ormrod, ADVENT: a simulation program for constrained planar "
+        "kinematic and dynamic systems, Design Engineering Technical Conference, Columbus (1986)",
+        "W. Schiehlen (ed.), Multibody Systems Handbook (1990)",
+        "E. Hairer, G. Wanner, Solving Ordinary Differential Equations II: Stiff and "
+        "Differential-Algebraic Problems, 2nd ed. (1996), section VII.7",
+        "F. Mazzia, C. Magherini, Test Set for Initial Value Problem Solvers, release 2.4, "
+        "University of Bari (2008)",
     ],
     drawing=drawing,
     cases=[
@@ -161,10 +165,7 @@ problem = ds.Problem(
                 "delta": 0.487364979543842550225598953530,
                 "omega": -0.222668390165885884674473185609,
                 "epsilon": 1.23054744454982119249735015568,
-                **{
-                    f"{name}_dot": 0.0
-                    for name in ("beta", "theta", "gamma", "phi", "delta", "omega", "epsilon")
-                },
+                **{f"{name}_dot": 0.0 for name in ANGLES},
             },
             until=0.03,
             rate=1000.0,

@@ -252,7 +252,8 @@ problem = ds.Problem(
     sources=[
         "J. P. Meijaard, J. M. Papadopoulos, A. Ruina, A. L. Schwab, Linearized dynamics equations "
         "for the balance and steer of a bicycle, Proc. R. Soc. A 463 (2007) 1955-1982",
-        "IFToMM Technical Committee for Multibody Dynamics, benchmark Uncontrolled Bicycle",
+        "IFToMM Technical Committee for Multibody Dynamics, Library of Computational "
+        "Benchmark Problems, Uncontrolled bicycle",
     ],
     cases=[
         _ride("steady", 5.0, 0.0, 5.0, "straight ahead, self-stable"),

@@ -51,9 +51,11 @@ problem = ds.Problem(
     title="A car axis on a bumpy road",
     models={"axis": axis},
     sources=[
-        "S. Schneider, Integration de systemes d'equations differentielles raides et "
-        "differentielles-algebriques, thesis, Geneva 1994",
-        "F. Mazzia, C. Magherini, Test Set for Initial Value Problem Solvers, 2008",
+        "S. Schneider, Intégration de systèmes d'équations différentielles raides et "
+        "différentielles-algébriques par des méthodes de collocations et méthodes générales "
+        "linéaires, thesis, University of Geneva (1994)",
+        "F. Mazzia, C. Magherini, Test Set for Initial Value Problem Solvers, release 2.4, "
+        "University of Bari (2008)",
     ],
     cases=[
         ds.Case(

@@ -58,7 +58,7 @@ problem = ds.Problem(
     "chaplygin-sleigh",
     title="The sleigh of Chaplygin",
     models={"blade": sleigh},
-    sources=["A. M. Bloch, Nonholonomic Mechanics and Control, 2nd ed., section 1.7"],
+    sources=["A. M. Bloch, Nonholonomic Mechanics and Control, 2nd ed. (2015), section 1.7"],
     start=start,
     cases=[
         ds.Case(

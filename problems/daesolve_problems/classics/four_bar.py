@@ -97,7 +97,10 @@ problem = ds.Problem(
     "four-bar",
     title="The four-bar linkage with N windows",
     models={"points": linkage},
-    sources=["IFToMM Technical Committee for Multibody Dynamics, benchmark A02"],
+    sources=[
+        "IFToMM Technical Committee for Multibody Dynamics, Library of Computational "
+        "Benchmark Problems, A02",
+    ],
     structure={"windows": 2},
     start=start,
     drawing=drawing,

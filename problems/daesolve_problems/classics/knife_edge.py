@@ -42,7 +42,7 @@ problem = ds.Problem(
     "knife-edge",
     title="A knife edge on an incline",
     models={"blade": blade_on_an_incline},
-    sources=["A. M. Bloch, Nonholonomic Mechanics and Control, 2nd ed., section 1.6"],
+    sources=["A. M. Bloch, Nonholonomic Mechanics and Control, 2nd ed. (2015), section 1.6"],
     cases=[
         ds.Case(
             "release",

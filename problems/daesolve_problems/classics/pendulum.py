@@ -43,7 +43,10 @@ problem = ds.Problem(
     "pendulum",
     title="A point on a rigid rod",
     models={"cartesian": point_on_a_rod},
-    sources=["IFToMM Technical Committee for Multibody Dynamics, benchmark A01"],
+    sources=[
+        "IFToMM Technical Committee for Multibody Dynamics, Library of Computational "
+        "Benchmark Problems, A01",
+    ],
     drawing=drawing,
     cases=[
         ds.Case(

@@ -116,7 +116,10 @@ problem = ds.Problem(
     "slider-crank",
     title="A slider-crank of rigid bodies",
     models={"bodies": bodies},
-    sources=["E. J. Haug, Computer Aided Kinematics and Dynamics of Mechanical Systems, 1989"],
+    sources=[
+        "E. J. Haug, Computer Aided Kinematics and Dynamics of Mechanical Systems, volume I: "
+        "Basic Methods (1989)",
+    ],
     start=start,
     drawing=drawing,
     cases=[

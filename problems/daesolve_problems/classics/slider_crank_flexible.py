@@ -153,7 +153,8 @@ problem = ds.Problem(
     sources=[
         "B. Simeon, Modelling a flexible slider crank mechanism by a mixed system of DAEs and "
         "PDEs, Mathematical Modelling of Systems 2 (1996) 1-18",
-        "F. Mazzia, C. Magherini, Test Set for Initial Value Problem Solvers, 2008",
+        "F. Mazzia, C. Magherini, Test Set for Initial Value Problem Solvers, release 2.4, "
+        "University of Bari (2008)",
     ],
     start=start,
     cases=[

@@ -22,9 +22,6 @@ in which alpha' and beta' follow from the angles as in non-holonomic constraints
 `refined` are generated from the full model by `daesolve.small_velocities`; nothing here tells them
 these equations.
 
-A. V. Vlakhova: On "non-holonomic motions" of gyroscopic and wheeled systems. A. Yu. Ishlinskii:
-Mechanics of gyroscopic systems (1963).
-
 `models` has the systems and their starts, `questions` and `nutation` what can be asked besides
 their motion, `pictures` the figures and the drawing.
 """
@@ -52,8 +49,9 @@ problem = ds.Problem(
     title="A gyroscope in gimbals, and its precession",
     models={"full": full, "dirac": dirac, "refined": refined},
     sources=[
-        'A. V. Vlakhova, On "non-holonomic motions" of gyroscopic and wheeled systems',
-        "A. Yu. Ishlinskii, Mechanics of gyroscopic systems (1963)",
+        "A. V. Vlakhova, On 'non-holonomic motions' of gyroscopic and wheeled systems, Vestnik "
+        "Moskov. Univ., Ser. 1, Mat. Mekh. (2013) 5, 67-73 (in Russian)",
+        "A. Yu. Ishlinskii, Mechanics of Gyroscopic Systems, Moscow (1963, in Russian)",
     ],
     start={"full": full_start, "dirac": dirac_start, "refined": refined_start},
     analyses={

@@ -122,9 +122,11 @@ problem = ds.Problem(
     title="Bricard's mechanism of six hinges",
     models={"hinges": lambda: posed(closed=True), "cross": lambda: posed(closed=False)},
     sources=[
-        "IFToMM Technical Committee for Multibody Dynamics, benchmark A04",
+        "IFToMM Technical Committee for Multibody Dynamics, Library of Computational "
+        "Benchmark Problems, A04",
         "M. González, D. Dopico, U. Lugrís, J. Cuadrado, A benchmarking system for MBS simulation "
-        "software, Multibody Syst. Dyn. 16 (2006) 179-190",
+        "software: problem standardization and performance measurement, Multibody Syst. Dyn. 16 "
+        "(2006) 179-190",
         "T. Arponen, S. Piipponen, J. Tuomela, Kinematic analysis of Bricard's mechanism, "
         "Nonlinear Dyn. 56 (2009) 85-99",
     ],

@@ -176,9 +176,11 @@ problem = ds.Problem(
     title="A flyball governor with springs",
     models={"bodies": posed},
     sources=[
-        "IFToMM Technical Committee for Multibody Dynamics, benchmark A05",
+        "IFToMM Technical Committee for Multibody Dynamics, Library of Computational "
+        "Benchmark Problems, A05",
         "M. González, D. Dopico, U. Lugrís, J. Cuadrado, A benchmarking system for MBS simulation "
-        "software, Multibody Syst. Dyn. 16 (2006) 179-190",
+        "software: problem standardization and performance measurement, Multibody Syst. Dyn. 16 "
+        "(2006) 179-190",
     ],
     start=start,
     figures={"slider and turning": slider_and_turning},

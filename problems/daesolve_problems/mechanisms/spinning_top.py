@@ -140,7 +140,7 @@ problem = ds.Problem(
     "spinning-top",
     title="The heavy symmetric top",
     models={"body": posed},
-    sources=["H. Goldstein, Classical mechanics (1980), 5.7"],
+    sources=["H. Goldstein, Classical Mechanics, 2nd ed. (1980), section 5.7"],
     start=start,
     start_values=lambda structure: ("nutation",),
     drawing=drawing,

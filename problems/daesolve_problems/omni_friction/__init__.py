@@ -46,7 +46,7 @@ problem = ds.Problem(
     models={"reduced": reduced, "maximal": maximal},
     sources=[
         "K. V. Gerasimov, Dynamics of an omni-wheel vehicle with the inertia of its rollers and "
-        "with friction, Moscow State University (2018), chapter 3",
+        "with friction, Moscow State University (2018, in Russian), chapter 3",
     ],
     structure={"wheels": 3, "rollers": 4, "compliant": False},
     start={"reduced": _reduced, "maximal": _maximal},

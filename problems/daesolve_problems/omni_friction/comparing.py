@@ -17,9 +17,40 @@ import daesolve as ds
 from daesolve.typing import BoundCase
 from daesolve_problems import omni_inertialess
 from daesolve_problems.omni_friction import starting
+from daesolve_problems.omni_friction.geometry import vehicle
 
 Values = Mapping[str, float]
 PLACE = ("x", "y", "theta")
+
+
+def matched(parameters: Values, structure: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what makes `omni-inertialess` the limit of the vehicle with rollers and friction.
+
+    The rollers keep the mass that they have, and what it does as a part of wheel and vehicle; what
+    they turn about their own axes is left out.
+
+    Parameters
+    ----------
+    parameters, structure
+        Of the problem `omni-friction`.
+
+    Returns
+    -------
+    dict of str to float or int
+        mass, inertia, wheel_inertia, wheel_radius, platform_radius, centre_x, centre_y, and the
+        structure wheels.
+    """
+    car = vehicle(parameters, structure["wheels"], structure["rollers"])
+    return {
+        "mass": car.mass,
+        "inertia": car.inertia,
+        "wheel_inertia": car.wheel.axial,
+        "wheel_radius": car.wheel_radius,
+        "platform_radius": car.reach,
+        "centre_x": car.centre[0],
+        "centre_y": car.centre[1],
+        "wheels": structure["wheels"],
+    }
 
 
 def matched_motion(
@@ -43,7 +74,7 @@ def matched_motion(
     OutOfRangeError
         As in the problem `omni-inertialess`.
     """
-    same = omni_inertialess.matched(parameters, structure)
+    same = matched(parameters, structure)
     begun = {name: start[name] for name in (*PLACE, "omega")}
     cosine, sine = math.cos(start["theta"]), math.sin(start["theta"])
     begun["v_1"] = cosine * start["x_dot"] + sine * start["y_dot"]

@@ -14,15 +14,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from scipy.special import cosdg, sindg
-
 import daesolve as ds
 from daesolve.errors import OutOfRangeError
 from daesolve.typing import Parameters
+from daesolve_problems.omni_wheels import FEWEST_WHEELS, check_counts, equal_directions
 from daesolve_problems.spindle import Spindle, Wheel
 
-FEWEST_WHEELS = 3
-FEWEST_ROLLERS = 3
 SOLVABLE = 1e-3
 """The part of R to which D_i may fall before the normal reactions count as undetermined."""
 
@@ -113,25 +110,6 @@ def vehicle(p: Any, wheels: int, rollers: int) -> Vehicle:
     )
 
 
-def check_counts(wheels: int, rollers: int) -> None:
-    """Refuse too few wheels or rollers.
-
-    Raises
-    ------
-    OutOfRangeError
-        There are fewer than three wheels, or than three rollers a wheel.
-    """
-    if wheels < FEWEST_WHEELS:
-        raise OutOfRangeError(
-            f"wheels is {wheels}, but must be at least {FEWEST_WHEELS}: the platform would tip over"
-        )
-    if rollers < FEWEST_ROLLERS:
-        raise OutOfRangeError(
-            f"rollers is {rollers}, but must be at least {FEWEST_ROLLERS}: fewer leave gaps in "
-            "which the wheel touches nothing"
-        )
-
-
 def check_sizes(p: Mapping[str, float], rollers: int) -> None:
     """Refuse rollers that are so thick at their ends that the axle goes through them.
 
@@ -148,37 +126,15 @@ def check_sizes(p: Mapping[str, float], rollers: int) -> None:
         )
 
 
-def axle_directions(wheels: int) -> list[tuple[float, float]]:
-    """Return n_i = (cos, sin) of each wheel's axle in axes of the platform.
-
-    Taken in degrees, so that what is symmetric is so to the last digit.
-    """
-    degrees = [360.0 * index / wheels for index in range(wheels)]
-    return [(float(cosdg(angle)), float(sindg(angle))) for angle in degrees]
-
-
 def harmonics(wheels: int) -> list[list[float]]:
     """Return the waves around the platform that a plane has no part of, (N - 3) of N numbers.
 
     Wheels that share their load as equal springs under a stiff platform carry a + b . n_i, which
     is orthogonal to each of them.
     """
-    directions = axle_directions(wheels)
+    axles = equal_directions(wheels)
     found: list[list[float]] = []
     for number in range(FEWEST_WHEELS + 1, wheels + 1):
         order, side = divmod(number, 2)
-        found.append([directions[order * index % wheels][side] for index in range(wheels)])
+        found.append([axles[order * index % wheels][side] for index in range(wheels)])
     return found
-
-
-def roller_directions(rollers: int) -> list[tuple[float, float]]:
-    """Return (cos, sin) of kappa_j of each roller."""
-    return axle_directions(rollers)
-
-
-def numbered(name: str, *counts: int) -> list[str]:
-    """Return `name_1`, `name_2`, ... or `name_1_1`, `name_1_2`, ..."""
-    names = [name]
-    for count in counts:
-        names = [f"{start}_{index}" for start in names for index in range(1, count + 1)]
-    return names

@@ -18,13 +18,8 @@ import daesolve as ds
 from daesolve.errors import OutOfRangeError
 from daesolve.typing import BoundCase
 from daesolve_problems.omni_friction import starting
-from daesolve_problems.omni_friction.geometry import (
-    SOLVABLE,
-    Vehicle,
-    axle_directions,
-    harmonics,
-    vehicle,
-)
+from daesolve_problems.omni_friction.geometry import SOLVABLE, Vehicle, harmonics, vehicle
+from daesolve_problems.omni_wheels import equal_directions
 
 
 @dataclass(frozen=True)
@@ -62,8 +57,8 @@ def loads(
     omega = float(given.get("omega", 0.0))
     levers = np.array([_lever(car, parameters, stand) for stand in stands])
     turning = np.array([_gyroscopic(car, stand, omega) for stand in stands])
-    directions = np.array(axle_directions(wheels))
-    ahead = np.stack([-directions[:, 1], directions[:, 0]])
+    axles = np.array(equal_directions(wheels))
+    ahead = np.stack([-axles[:, 1], axles[:, 0]])
     weight = car.mass * parameters["gravity"]
     moments = weight * np.array([-car.centre[1], car.centre[0]]) - ahead @ turning
     shares = np.reshape(harmonics(wheels), (-1, wheels))

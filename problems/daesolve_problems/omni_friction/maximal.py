@@ -28,16 +28,9 @@ import casadi as ca
 import daesolve as ds
 from daesolve.mechanics.multibody.plane_contact import Touch
 from daesolve.typing import Parameters, SymbolVector
-from daesolve_problems.omni_friction.geometry import (
-    Vehicle,
-    axle_directions,
-    harmonics,
-    numbered,
-    parameters,
-    roller_directions,
-    vehicle,
-)
+from daesolve_problems.omni_friction.geometry import Vehicle, harmonics, parameters, vehicle
 from daesolve_problems.omni_friction.placing import axle_axes, roller_axes
+from daesolve_problems.omni_wheels import equal_directions, numbered
 
 INDEPENDENT = 3
 """Contacts with a plane that do not depend on each other."""
@@ -116,7 +109,7 @@ class Bodies:
                 disc.frame(),
             )
             for i, (disc, axle) in enumerate(
-                zip(self.discs, axle_directions(self.wheels), strict=True), start=1
+                zip(self.discs, equal_directions(self.wheels), strict=True), start=1
             )
         ]
 
@@ -132,7 +125,7 @@ class Bodies:
             )
             for i, (disc, rollers) in enumerate(zip(self.discs, self.spindles, strict=True), 1)
             for j, (roller, ahead) in enumerate(
-                zip(rollers, roller_directions(self.rollers), strict=True), start=1
+                zip(rollers, equal_directions(self.rollers), strict=True), start=1
             )
         ]
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -18,28 +17,18 @@ import daesolve as ds
 from daesolve.drawing import Camera, Dot, Drawing, Shape, Trace
 from daesolve.reporting.document import document
 from daesolve.typing import BoundCase
+from daesolve_problems.figures import Document, column
 from daesolve_problems.omni_friction.comparing import MEASURES, matched_motion, turned_back
-from daesolve_problems.omni_friction.geometry import (
-    axle_directions,
-    roller_directions,
-    vehicle,
-)
+from daesolve_problems.omni_friction.geometry import vehicle
 from daesolve_problems.omni_vehicle.motion import Sizes, Wheel
 from daesolve_problems.omni_vehicle.pictures import platform_shapes, wheel_shapes
-
-Document = Mapping[str, Any]
+from daesolve_problems.omni_wheels import equal_directions
 
 CENTRE = ("x", "y")
 SIGHT = 2.6
 """The width of what an animation looks at, in largest distances from the vehicle's centre."""
 NOTHING = 1e-12
 """What no axis magnifies: the rounding of what is at rest."""
-
-
-def column(document: Document, name: str) -> np.ndarray:
-    """Return the samples of a state or an output, NaN where there is none."""
-    kind = "states" if name in document["states"] else "outputs"
-    return np.array(document[kind][name], dtype=float)
 
 
 # -- the vehicle ---------------------------------------------------------------------------------
@@ -68,7 +57,7 @@ def _sizes(document: Document) -> Sizes:
     car = vehicle(document["parameters"], structure["wheels"], structure["rollers"])
     wheels = [
         Wheel(car.reach * cosine, car.reach * sine, math.atan2(sine, cosine))
-        for cosine, sine in axle_directions(structure["wheels"])
+        for cosine, sine in equal_directions(structure["wheels"])
     ]
     lengths = (car.reach, car.axis_distance, car.wheel_radius)
     return Sizes(*lengths, 1.0, tuple(wheels), structure["rollers"], None)
@@ -140,8 +129,8 @@ FIGURES = {"motion of the vehicle": motion, "deviation without inertia of the ro
 def _contact_rollers(document: Document, i: int) -> np.ndarray:
     """Return the number of the lowest roller of a wheel."""
     chi = column(document, f"chi_{i}")
-    directions = roller_directions(document["structure"]["rollers"])
-    heights = [c * np.cos(chi) - s * np.sin(chi) for c, s in directions]
+    ahead = equal_directions(document["structure"]["rollers"])
+    heights = [c * np.cos(chi) - s * np.sin(chi) for c, s in ahead]
     return np.argmax(heights, axis=0) + 1
 
 

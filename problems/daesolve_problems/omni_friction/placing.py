@@ -8,12 +8,8 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from daesolve_problems.omni_friction import starting
-from daesolve_problems.omni_friction.geometry import (
-    axle_directions,
-    roller_directions,
-    vehicle,
-)
+from daesolve_problems.omni_friction.geometry import vehicle
+from daesolve_problems.omni_wheels import equal_directions
 
 UPWARDS = (0.0, 0.0, 1.0)
 
@@ -28,19 +24,6 @@ def roller_axes(direction: tuple[float, float]) -> np.ndarray:
     """Return outwards, across and along a roller as columns, by kappa_j, in axes of its disc."""
     cosine, sine = direction
     return np.array([[sine, 0.0, cosine], [-cosine, 0.0, sine], [0.0, -1.0, 0.0]])
-
-
-def start(
-    given: Mapping[str, float], parameters: Mapping[str, float], structure: Mapping[str, Any]
-) -> dict[str, float]:
-    """Return every state at the start, from those of the reduced model.
-
-    Raises
-    ------
-    OutOfRangeError
-        As in `starting.start`.
-    """
-    return places(starting.start(given, parameters, structure), parameters, structure)
 
 
 def places(
@@ -58,14 +41,14 @@ def places(
 
     centre = [parameters["platform_centre_x"], parameters["platform_centre_y"], 0.0]
     found = _placed("platform", *moved(platform @ centre), platform, turning, "w3")
-    for i, axle in enumerate(axle_directions(structure["wheels"]), start=1):
+    for i, axle in enumerate(equal_directions(structure["wheels"]), start=1):
         chi, rate = state[f"chi_{i}"], state[f"chi_dot_{i}"]
         turn = Rotation.from_rotvec([0.0, 0.0, chi]).as_matrix()
         axes = platform @ axle_axes(axle) @ turn
         omega = turning + rate * axes[:, 2]
         hub, hub_velocity = moved(platform @ (car.reach * axle_axes(axle)[:, 2]))
         found |= _placed(f"disc_{i}", hub, hub_velocity, axes, omega, "w3")
-        for j, ahead in enumerate(roller_directions(structure["rollers"]), start=1):
+        for j, ahead in enumerate(equal_directions(structure["rollers"]), start=1):
             own = axes @ roller_axes(ahead)
             arm = car.axis_distance * own[:, 0]
             across = omega - (omega @ own[:, 2]) * own[:, 2]

@@ -37,13 +37,9 @@ import casadi as ca
 
 import daesolve as ds
 from daesolve.errors import UndeterminedMotionError
-from daesolve_problems.omni_friction.geometry import (
-    SOLVABLE,
-    axle_directions,
-    harmonics,
-    numbered,
-)
-from daesolve_problems.omni_friction.stands import Bodies, Stand, bodies
+from daesolve_problems.omni_friction.geometry import SOLVABLE, harmonics
+from daesolve_problems.omni_friction.stands import Stand, Symbols, symbols
+from daesolve_problems.omni_wheels import equal_directions, numbered
 
 OVERSHOT = 1e-5
 """The part of delta by which the slip passes it before friction changes its branch; what friction
@@ -62,7 +58,7 @@ def reduced(wheels: int, rollers: int, compliant: bool) -> ds.MechanicalSystem:
     UndeterminedMotionError
         There are more than three wheels, and no rule of how they share the load.
     """
-    model = bodies(wheels, rollers)
+    model = symbols(wheels, rollers)
     stands = [model.stand(i) for i in range(1, wheels + 1)]
     mass = _mass(model)
     return ds.MechanicalSystem(
@@ -88,7 +84,7 @@ def reduced(wheels: int, rollers: int, compliant: bool) -> ds.MechanicalSystem:
     )
 
 
-def _mass(model: Bodies) -> ca.SX:
+def _mass(model: Symbols) -> ca.SX:
     """Return the matrix of the kinetic energy in the velocities."""
     car = model.vehicle
     whole = model.turned(*car.centre) * car.mass
@@ -101,7 +97,7 @@ def _mass(model: Bodies) -> ca.SX:
     return matrix
 
 
-def _forces(model: Bodies, stands: list[Stand]) -> dict[str, ca.SX]:
+def _forces(model: Symbols, stands: list[Stand]) -> dict[str, ca.SX]:
     car, omega = model.vehicle, model.v.omega
     own = car.wheel.roller_along
     push = car.mass * omega**2 * model.turned(*car.centre)
@@ -118,14 +114,14 @@ def _forces(model: Bodies, stands: list[Stand]) -> dict[str, ca.SX]:
     return {"x_dot": push[0], "y_dot": push[1], "omega": moment, **force}
 
 
-def _balances(model: Bodies, stands: list[Stand]) -> list[ds.Relation]:
+def _balances(model: Symbols, stands: list[Stand]) -> list[ds.Relation]:
     """Return what determines the normal reactions: no rise, no tilt."""
     car = model.vehicle
     weight: ca.SX = car.mass * model.p.gravity
     across: tuple[ca.SX, ca.SX] = (car.centre[1], -car.centre[0])
     # The moments are counted in axes of the platform and over R.
     tilt = ca.vertcat(*across) * weight
-    for stand, (cosine, sine) in zip(stands, axle_directions(model.wheels), strict=True):
+    for stand, (cosine, sine) in zip(stands, equal_directions(model.wheels), strict=True):
         tilt += ca.vertcat(-sine, cosine) * (stand.leverage * stand.normal + stand.gyroscopic)
     vertical = sum((stand.normal for stand in stands), ca.SX(0)) - weight
     return [
@@ -161,7 +157,7 @@ def _shares(stands: list[Stand], compliant: bool) -> list[ds.Relation]:
     ]
 
 
-def _events(model: Bodies, stands: list[Stand]) -> list[ds.Event]:
+def _events(model: Symbols, stands: list[Stand]) -> list[ds.Event]:
     edge = math.cos(math.pi / model.rollers)
     return [
         ds.Event(
@@ -191,7 +187,7 @@ def _events(model: Bodies, stands: list[Stand]) -> list[ds.Event]:
     ]
 
 
-def _rolled_on(model: Bodies, stands: list[Stand], fired: ca.SX) -> dict[str, ca.SX]:
+def _rolled_on(model: Symbols, stands: list[Stand], fired: ca.SX) -> dict[str, ca.SX]:
     """Let wheels stand on their next rollers; the slip jumps where these end in a radius."""
     changed: dict[str, ca.SX] = {}
     for index, stand in enumerate(stands):
@@ -207,7 +203,7 @@ def _rolled_on(model: Bodies, stands: list[Stand], fired: ca.SX) -> dict[str, ca
     return changed
 
 
-def _within_branch(model: Bodies, stand: Stand) -> ca.SX:
+def _within_branch(model: Symbols, stand: Stand) -> ca.SX:
     """Return a guard, positive as long as the slip is on the side of delta that counts.
 
     It passes through zero a little beyond delta: rounding of the time, at a rate of 1e9 to 1e11
@@ -218,7 +214,7 @@ def _within_branch(model: Bodies, stand: Stand) -> ca.SX:
     return side * (least - speed) / (least + speed) + OVERSHOT
 
 
-def _other_branch(model: Bodies, fired: ca.SX) -> dict[str, ca.SX]:
+def _other_branch(model: Symbols, fired: ca.SX) -> dict[str, ca.SX]:
     names = numbered("saturated", model.wheels)
     return {
         name: model.d[name] + fired[index] * (1.0 - 2.0 * model.d[name])

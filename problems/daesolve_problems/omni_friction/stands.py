@@ -13,18 +13,12 @@ import casadi as ca
 
 import daesolve as ds
 from daesolve.typing import DifferentiableVector, Parameters, SymbolVector
-from daesolve_problems.omni_friction.geometry import (
-    Vehicle,
-    axle_directions,
-    numbered,
-    parameters,
-    roller_directions,
-    vehicle,
-)
+from daesolve_problems.omni_friction.geometry import Vehicle, parameters, vehicle
+from daesolve_problems.omni_wheels import equal_directions, numbered
 
 
 @dataclass(frozen=True, eq=False)
-class Bodies:
+class Symbols:
     """The symbols of the model.
 
     Parameters
@@ -74,7 +68,7 @@ class Stand:
         The number of its contact roller; None takes the one it stands on.
     """
 
-    model: Bodies
+    model: Symbols
     i: int
     contact: ca.SX | None = None
 
@@ -87,7 +81,7 @@ class Stand:
     @cached_property
     def angle(self) -> tuple[ca.SX, ca.SX]:
         """Cosine and sine of psi_i; what depends on discrete values alone is a factor."""
-        ahead = roller_directions(self.model.rollers)
+        ahead = equal_directions(self.model.rollers)
         cosine = sum(
             (is_it * c for is_it, (c, _) in zip(self.chosen, ahead, strict=True)), ca.SX(0)
         )
@@ -109,7 +103,7 @@ class Stand:
     @cached_property
     def carried(self) -> tuple[ca.SX, ca.SX]:
         """The sums of Om_ij cos(psi_ij) and of Om_ij sin(psi_ij)."""
-        ahead = roller_directions(self.model.rollers)
+        ahead = equal_directions(self.model.rollers)
         along = sum((s * c for s, (c, _) in zip(self.spins, ahead, strict=True)), ca.SX(0))
         across = sum((s * k for s, (_, k) in zip(self.spins, ahead, strict=True)), ca.SX(0))
         return self._ahead(along, across)
@@ -128,7 +122,7 @@ class Stand:
     @cached_property
     def directions(self) -> tuple[ca.SX, ca.SX]:
         """The directions n and tau in fixed axes."""
-        cosine, sine = axle_directions(self.model.wheels)[self.i - 1]
+        cosine, sine = equal_directions(self.model.wheels)[self.i - 1]
         return self.model.turned(cosine, sine), self.model.turned(-sine, cosine)
 
     @cached_property
@@ -176,7 +170,7 @@ class Stand:
         return self.rate * (turning - car.wheel.roller_along * self.carried[1])
 
 
-def bodies(wheels: int, rollers: int) -> Bodies:
+def symbols(wheels: int, rollers: int) -> Symbols:
     """Name the coordinates, velocities and discrete values.
 
     Raises
@@ -186,7 +180,7 @@ def bodies(wheels: int, rollers: int) -> Bodies:
     """
     p = parameters()
     vehicle(p, wheels, rollers)
-    return Bodies(
+    return Symbols(
         wheels,
         rollers,
         p,

@@ -13,13 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from daesolve.errors import OutOfRangeError
-from daesolve_problems.omni_friction.geometry import (
-    Vehicle,
-    axle_directions,
-    check_sizes,
-    numbered,
-    vehicle,
-)
+from daesolve_problems.omni_friction.geometry import Vehicle, check_sizes, vehicle
+from daesolve_problems.omni_wheels import equal_directions, numbered
 
 Values = Mapping[str, float]
 THINNEST = 1e-6
@@ -105,8 +100,8 @@ def stands(given: Values, parameters: Values, structure: Mapping[str, Any]) -> l
     """
     check_sizes(parameters, structure["rollers"])
     car = vehicle(parameters, structure["wheels"], structure["rollers"])
-    directions = axle_directions(structure["wheels"])
-    return [_stand(given, car, i, n) for i, n in enumerate(directions, start=1)]
+    axles = equal_directions(structure["wheels"])
+    return [_stand(given, car, i, n) for i, n in enumerate(axles, start=1)]
 
 
 def _stand(given: Values, car: Vehicle, i: int, direction: tuple[float, float]) -> Stand:

@@ -1,7 +1,7 @@
 """The vehicle on omni-wheels whose rollers have no inertia.
 
 `vehicle` has the wheels and their constraints, `models` the equations of motion, `symmetric` the
-closed form and what relates it to a vehicle with massive rollers, `pictures` shows it.
+closed form, `pictures` shows it.
 """
 
 from __future__ import annotations
@@ -11,26 +11,17 @@ import math
 import daesolve as ds
 from daesolve_problems.omni_inertialess.models import constrained, corrected, printed
 from daesolve_problems.omni_inertialess.pictures import FIGURES, drawing
-from daesolve_problems.omni_inertialess.symmetric import closed_form, matched
+from daesolve_problems.omni_inertialess.symmetric import closed_form
 from daesolve_problems.omni_inertialess.vehicle import derived
+from daesolve_problems.omni_wheels import mecanum
 
-__all__ = ["closed_form", "matched", "problem"]
+__all__ = ["closed_form", "problem"]
 
 OFF_CENTRE = {"centre_x": 0.02, "centre_y": 0.01}
 MOTIONS = {
     "spin": ({"v_1": 0.0, "v_2": 0.0, "omega": 1.0}, "it turns on the spot"),
     "straight": ({"v_1": 1.0, "v_2": 0.0, "omega": 0.0}, "along the axle of the first wheel"),
     "mixed": ({"v_1": 1.0, "v_2": 0.0, "omega": 1.0}, "its centre moves on a circle"),
-}
-MECANUM = {
-    f"{name}_{i}": value
-    for i, (ahead, left) in enumerate([(1, 1), (1, -1), (-1, 1), (-1, -1)], start=1)
-    for name, value in {
-        "wheel_x": 0.2 * ahead,
-        "wheel_y": 0.15 * left,
-        "heading": math.pi / 2,
-        "roller_angle": math.pi / 2 + ahead * left * math.pi / 4,
-    }.items()
 }
 
 problem = ds.Problem(
@@ -39,7 +30,7 @@ problem = ds.Problem(
     models={"corrected": corrected, "constrained": constrained, "printed": printed},
     sources=[
         "K. V. Gerasimov, Dynamics of an omni-wheel vehicle with the inertia of its rollers and "
-        "with friction, Moscow State University (2018), section 3.1",
+        "with friction, Moscow State University (2018, in Russian), section 3.1",
         "A. V. Borisov, A. A. Kilin, I. S. Mamaev, An omni-wheel vehicle on a plane and a sphere, "
         "Nelin. Dinam. 7 (2011) 785-801 (in Russian)",
     ],
@@ -59,7 +50,7 @@ problem = ds.Problem(
         ds.Case(
             "mecanum",
             structure={"wheels": 4},
-            parameters=MECANUM,
+            parameters=mecanum(in_the_plane=math.pi / 2),
             start=MOTIONS["mixed"][0],
             until=10.0,
             note="four wheels with rollers at 45 degrees to their axles",

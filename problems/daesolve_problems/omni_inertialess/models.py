@@ -38,7 +38,7 @@ import daesolve as ds
 from daesolve.linear import solve_definite
 from daesolve.typing import DifferentiableVector, Parameters, SymbolVector
 from daesolve_problems.omni_inertialess.vehicle import STATES, Wheel, parameters, wheels_of
-from daesolve_problems.omni_vehicle.geometry import numbered
+from daesolve_problems.omni_wheels import numbered
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -25,10 +24,10 @@ from daesolve.drawing import (
     Shape,
     Trace,
 )
+from daesolve_problems.figures import Document, column
 from daesolve_problems.omni_inertialess.vehicle import Wheel, parameters, wheels_of
-from daesolve_problems.omni_vehicle.geometry import numbered
+from daesolve_problems.omni_wheels import numbered
 
-Document = Mapping[str, Any]
 Array = NDArray[np.float64]
 
 CENTRE = ("x", "y")
@@ -47,14 +46,6 @@ def _values(document: Document) -> tuple[dict[str, float], int]:
     given = dict(document["parameters"])
     wheels = sum(name.startswith("heading_") for name in given)
     return dict.fromkeys(parameters(wheels).names, 0.0) | given, wheels
-
-
-def _column(document: Document, name: str) -> Array:
-    """Return the samples of a state, reaction or output, NaN where there is none."""
-    for kind in ("states", "reactions", "outputs"):
-        if name in document[kind]:
-            return np.array(document[kind][name], dtype=float)
-    raise KeyError(name)
 
 
 # -- the vehicle ---------------------------------------------------------------------------------
@@ -84,11 +75,11 @@ def drawing(document: Document) -> Drawing:
 
 def _rates(document: Document) -> dict[str, Array]:
     """Return the rates by which the platform's place is interpolated."""
-    v_1, v_2, theta = (_column(document, name) for name in ("v_1", "v_2", "theta"))
+    v_1, v_2, theta = (column(document, name) for name in ("v_1", "v_2", "theta"))
     return {
         "x_dot": v_1 * np.cos(theta) - v_2 * np.sin(theta),
         "y_dot": v_1 * np.sin(theta) + v_2 * np.cos(theta),
-        "theta_dot": _column(document, "omega"),
+        "theta_dot": column(document, "omega"),
     }
 
 
@@ -135,14 +126,14 @@ def motion(document: Document) -> Figure:
     grid = figure.add_gridspec(3, 2, width_ratios=(1.0, 1.1))
     p, numbers = _values(document)
     _paths(figure.add_subplot(grid[:2, 0]), document, p)
-    v = {name: _column(document, name) for name in ("v_1", "v_2", "speed")}
+    v = {name: column(document, name) for name in ("v_1", "v_2", "speed")}
     _over_time(figure.add_subplot(grid[0, 1]), document, v, "velocity of the centre (m/s)")
-    turning = {"omega": _column(document, "omega")}
+    turning = {"omega": column(document, "omega")}
     _over_time(figure.add_subplot(grid[1, 1]), document, turning, "rate of turn (rad/s)")
-    rates = {f"wheel {i}": _column(document, f"chi_dot_{i}") for i in range(1, numbers + 1)}
+    rates = {f"wheel {i}": column(document, f"chi_dot_{i}") for i in range(1, numbers + 1)}
     _over_time(figure.add_subplot(grid[2, 0]), document, rates, "rates of the wheels (rad/s)")
     forces = {
-        f"wheel {i}": _column(document, name)
+        f"wheel {i}": column(document, name)
         for i, name in enumerate(numbered("lambda", numbers), start=1)
     }
     _over_time(figure.add_subplot(grid[2, 1]), document, forces, "reactions (N)")
@@ -150,7 +141,7 @@ def motion(document: Document) -> Figure:
 
 
 def _paths(axes: Axes, document: Document, p: Mapping[str, float]) -> None:
-    x, y, theta = (_column(document, name) for name in ("x", "y", "theta"))
+    x, y, theta = (column(document, name) for name in ("x", "y", "theta"))
     axes.plot(x, y, linewidth=1.2, label="centre")
     axes.plot(x[:1], y[:1], "o", markersize=4, color="C0")
     if math.hypot(p["centre_x"], p["centre_y"]) > 0.0:

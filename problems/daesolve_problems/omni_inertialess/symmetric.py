@@ -1,4 +1,4 @@
-"""The symmetric vehicle in closed form, and the one that a vehicle with rollers comes near to.
+"""The symmetric vehicle in closed form.
 
 Wheels at equal angles, three or more, axles radial, rollers all alike, the mass centre in the
 middle: r_C = 0, R = 0 and Gamma = G E with
@@ -14,16 +14,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from daesolve.errors import OutOfRangeError
 from daesolve_problems.omni_inertialess.vehicle import STATES
-from daesolve_problems.spindle import Spindle, Wheel
-
-FEWEST_WHEELS = 3
+from daesolve_problems.omni_wheels import FEWEST_WHEELS
 
 
 def closed_form(
@@ -82,45 +79,4 @@ def closed_form(
         "v_1": turned.real,
         "v_2": turned.imag,
         "omega": np.full_like(t, omega),
-    }
-
-
-def matched(parameters: Mapping[str, float], structure: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what makes this problem the limit of the vehicle with rollers and friction.
-
-    The rollers keep the mass that they have, and what it does as a part of wheel and vehicle; what
-    they turn about their own axes is left out. The platform is a homogeneous disc about its own
-    mass centre.
-
-    Parameters
-    ----------
-    parameters
-        platform_mass, platform_radius, platform_centre_x, platform_centre_y, wheel_mass,
-        roller_share, wheel_radius and roller_end_radius, of the problem `omni-friction`.
-    structure
-        Its wheels and rollers.
-
-    Returns
-    -------
-    dict of str to float or int
-        mass, inertia, wheel_inertia, wheel_radius, platform_radius, centre_x, centre_y, and the
-        structure wheels.
-    """
-    p, count = parameters, structure["wheels"]
-    roller = Spindle(p["wheel_radius"], structure["rollers"], p["roller_end_radius"])
-    wheel = Wheel(p["wheel_mass"], p["roller_share"], roller)
-    platform, radius = p["platform_mass"], p["platform_radius"]
-    centre = (p["platform_centre_x"], p["platform_centre_y"])
-    mass = platform + count * p["wheel_mass"]
-    inertia = platform * (radius**2 / 2.0 + centre[0] ** 2 + centre[1] ** 2)
-    inertia += count * (wheel.upright + p["wheel_mass"] * radius**2)
-    return {
-        "mass": mass,
-        "inertia": inertia,
-        "wheel_inertia": wheel.axial,
-        "wheel_radius": p["wheel_radius"],
-        "platform_radius": radius,
-        "centre_x": platform * centre[0] / mass,
-        "centre_y": platform * centre[1] / mass,
-        "wheels": count,
     }

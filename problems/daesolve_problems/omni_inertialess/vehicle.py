@@ -30,7 +30,7 @@ import casadi as ca
 import daesolve as ds
 from daesolve.errors import OutOfRangeError
 from daesolve.typing import Parameters
-from daesolve_problems.omni_vehicle.geometry import axle_directions
+from daesolve_problems.omni_wheels import equal_directions, wheel_parameters, wheel_place
 
 STATES: Final = ("x", "y", "theta", "v_1", "v_2", "omega")
 """The states of the equations of motion."""
@@ -63,11 +63,7 @@ def parameters(wheels: int) -> Parameters:
         "centre_y": (0.0, "m", ds.Interval()),
         "roller_angle": (math.pi / 2, "rad", ds.Interval()),
     }
-    for i in range(1, wheels + 1):
-        entries |= {f"wheel_{axis}_{i}": (0.0, "m", ds.Interval()) for axis in "xy"}
-        entries[f"heading_{i}"] = (math.tau * (i - 1) / wheels, "rad", ds.Interval())
-        entries[f"roller_angle_{i}"] = (0.0, "rad", ds.Interval())
-    return ds.parameters(**entries)
+    return ds.parameters(**entries, **wheel_parameters(wheels))
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,21 +104,18 @@ def wheels_of(p: Any, wheels: int) -> list[Wheel]:
     wheels
         N.
     """
-    places = enumerate(axle_directions(wheels), start=1)
-    return [_wheel(p, i, place) for i, place in places]
+    return [_wheel(p, i, n) for i, n in enumerate(equal_directions(wheels), start=1)]
 
 
-def _wheel(p: Any, i: int, place: tuple[float, float]) -> Wheel:
-    """Return a wheel; `place` is its place in the symmetric vehicle, over R."""
-    x, y, heading = p[f"wheel_x_{i}"], p[f"wheel_y_{i}"], p[f"heading_{i}"]
-    unset = (x == 0) * (y == 0) * p["platform_radius"]
-    own = p[f"roller_angle_{i}"]
+def _wheel(p: Any, i: int, direction: tuple[float, float]) -> Wheel:
+    """Return a wheel, by the direction of its axle in the symmetric vehicle."""
+    heading, own = p[f"heading_{i}"], p[f"roller_angle_{i}"]
     # A right angle leaves no rounding: sine and cosine are those of the axis to the wheel's plane.
     angle = own + (own == 0) * p["roller_angle"]
     lying, across = alike.cos(angle - math.pi / 2), alike.sin(angle - math.pi / 2)
     n_x, n_y = alike.cos(heading), alike.sin(heading)
     axis = (across * n_x - lying * n_y, across * n_y + lying * n_x)
-    return Wheel(x + unset * place[0], y + unset * place[1], heading, axis, lying)
+    return Wheel(*wheel_place(p, i, direction), heading, axis, lying)
 
 
 def derived(

@@ -8,7 +8,6 @@ have wheels anywhere, with rollers at an angle; `bodies` has what `thesis` and `
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,17 +18,8 @@ from daesolve_problems.omni_vehicle.compact import compact
 from daesolve_problems.omni_vehicle.general import general
 from daesolve_problems.omni_vehicle.pictures import FIGURES, drawing
 from daesolve_problems.omni_vehicle.thesis import thesis
+from daesolve_problems.omni_wheels import mecanum
 
-MECANUM = {
-    f"{name}_{i}": value
-    for i, (ahead, left) in enumerate([(1, 1), (1, -1), (-1, 1), (-1, -1)], start=1)
-    for name, value in {
-        "wheel_x": 0.2 * ahead,
-        "wheel_y": 0.15 * left,
-        "heading": math.pi / 2,
-        "roller_angle": ahead * left * math.pi / 4,
-    }.items()
-}
 REST = {"x": 0.0, "y": 0.0, "theta": 0.0, "nu_1": 0.0, "nu_2": 0.0, "nu_3": 0.0}
 
 
@@ -47,7 +37,7 @@ problem = ds.Problem(
     models={"thesis": thesis, "compact": compact, "general": general},
     sources=[
         "K. V. Gerasimov, Dynamics of an omni-wheel vehicle with the inertia of its rollers and "
-        "with friction, Moscow State University (2018), chapters 1 and 2",
+        "with friction, Moscow State University (2018, in Russian), chapters 1 and 2",
         "Ya. V. Tatarinov, Equations of classical mechanics in a new form, Moscow Univ. Mech. "
         "Bull. 58 (2003) 3",
     ],
@@ -89,7 +79,7 @@ problem = ds.Problem(
             "mecanum",
             model="general",
             structure={"wheels": 4},
-            parameters=MECANUM,
+            parameters=mecanum(in_the_plane=0.0),
             start=REST | {"nu_1": 1.0, "nu_3": 1.0},
             until=10.0,
             note="four wheels with rollers at 45 degrees to their axles",

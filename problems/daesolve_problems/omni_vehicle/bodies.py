@@ -20,14 +20,8 @@ import casadi as ca
 
 import daesolve as ds
 from daesolve.typing import DifferentiableVector, Order, Parameters, SymbolVector
-from daesolve_problems.omni_vehicle.geometry import (
-    check_counts,
-    next_roller,
-    numbered,
-    pitch,
-    rolled_on,
-    within_sector,
-)
+from daesolve_problems.omni_vehicle.geometry import next_roller, pitch, rolled_on, within_sector
+from daesolve_problems.omni_wheels import check_counts, numbered
 
 
 @dataclass(frozen=True, eq=False)

@@ -39,14 +39,13 @@ from daesolve.linear import solve_definite
 from daesolve.typing import DifferentiableVector, Order, Parameters, SymbolVector
 from daesolve_problems.omni_vehicle.geometry import (
     Vehicle,
-    axle_directions,
-    numbered,
     parameters,
     pitch,
     rolled_on,
     vehicle,
     within_sector,
 )
+from daesolve_problems.omni_wheels import equal_directions, numbered
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +123,7 @@ class _Compact:
         """Return the wheels on rollers at these angles."""
         car = self.car
         found: list[_Contact] = []
-        for direction, chi in zip(axle_directions(self.wheels), angles, strict=True):
+        for direction, chi in zip(equal_directions(self.wheels), angles, strict=True):
             cosine, sine = ca.cos(chi), ca.sin(chi)
             inverse = 1 / (cosine - car.roller_axis_radius / car.wheel_radius)
             size = self.root * (car.platform_radius / car.wheel_radius)
@@ -137,7 +136,7 @@ class _Compact:
         ratio = self.car.platform_radius / self.car.wheel_radius
         return [
             (ratio * s) * nu[0] - (ratio * c) * nu[1] - self.turn * nu[2]
-            for c, s in axle_directions(self.wheels)
+            for c, s in equal_directions(self.wheels)
         ]
 
     def ahead(self, i: int, j: int) -> ca.SX:

@@ -35,7 +35,6 @@ import casadi as ca
 import daesolve as ds
 from daesolve.typing import Order, Parameters
 from daesolve_problems.omni_vehicle.bodies import Bodies, bodies, system
-from daesolve_problems.omni_vehicle.geometry import numbered
 from daesolve_problems.omni_vehicle.starting import Values, contact_angles, contact_rollers
 from daesolve_problems.omni_vehicle.wheels import (
     Vehicle,
@@ -44,6 +43,7 @@ from daesolve_problems.omni_vehicle.wheels import (
     parameters,
     vehicle,
 )
+from daesolve_problems.omni_wheels import numbered
 
 
 def general(wheels: int, rollers: int, imposition: Order) -> ds.MechanicalSystem:

@@ -15,14 +15,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
-from scipy.special import cosdg, sindg
 
 import daesolve as ds
 from daesolve.errors import OutOfRangeError
 from daesolve.typing import Parameters
-
-FEWEST_WHEELS = 3
-FEWEST_ROLLERS = 3
+from daesolve_problems.omni_wheels import FEWEST_ROLLERS, check_counts
 
 
 def parameters() -> Parameters:
@@ -161,34 +158,6 @@ def derived_values(p: Mapping[str, float], wheels: int, rollers: int) -> dict[st
     return {name: getattr(found, name) for name in DERIVED if p[name] == 0.0}
 
 
-def check_counts(wheels: int, rollers: int) -> None:
-    """Refuse too few wheels or rollers.
-
-    Raises
-    ------
-    OutOfRangeError
-        There are fewer than three wheels, or than three rollers a wheel.
-    """
-    if wheels < FEWEST_WHEELS:
-        raise OutOfRangeError(
-            f"wheels is {wheels}, but must be at least {FEWEST_WHEELS}: the platform would tip over"
-        )
-    if rollers < FEWEST_ROLLERS:
-        raise OutOfRangeError(
-            f"rollers is {rollers}, but must be at least {FEWEST_ROLLERS}: fewer leave gaps in "
-            "which the wheel touches nothing"
-        )
-
-
-def axle_directions(wheels: int) -> list[tuple[float, float]]:
-    """Return the direction n_i = (cos, sin) of each wheel's axle in the platform's own axes.
-
-    Taken in degrees, so that what is symmetric is so to the last digit.
-    """
-    degrees = [360.0 * index / wheels for index in range(wheels)]
-    return [(float(cosdg(angle)), float(sindg(angle))) for angle in degrees]
-
-
 def pitch(rollers: int) -> float:
     """Return the angle from one roller to the next, rad."""
     return 2.0 * math.pi / rollers
@@ -212,11 +181,3 @@ def rolled_on(chi: ca.SX, contact: ca.SX, fired: ca.SX, rollers: int) -> tuple[c
 def within_sector(chi: ca.SX, rollers: int) -> ca.SX:
     """Return the guard of a wheel: positive while its contact roller is within its sector."""
     return (math.pi / rollers) ** 2 - chi**2
-
-
-def numbered(name: str, *counts: int) -> list[str]:
-    """Return `name_1`, `name_2`, ... or `name_1_1`, `name_1_2`, ..."""
-    names = [name]
-    for count in counts:
-        names = [f"{start}_{index}" for start in names for index in range(1, count + 1)]
-    return names

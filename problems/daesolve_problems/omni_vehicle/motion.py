@@ -8,24 +8,18 @@ angles of the wheels and the velocities of the platform are.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.interpolate import CubicHermiteSpline
 
+from daesolve_problems.figures import Document, column
 from daesolve_problems.omni_vehicle import wheels as anywhere
-from daesolve_problems.omni_vehicle.geometry import (
-    Vehicle,
-    axle_directions,
-    numbered,
-    parameters,
-    pitch,
-    vehicle,
-)
+from daesolve_problems.omni_vehicle.geometry import Vehicle, parameters, pitch, vehicle
+from daesolve_problems.omni_wheels import equal_directions, numbered
 
-Document = Mapping[str, Any]
 Values = dict[str, Any]
 
 PARTS = 20
@@ -92,7 +86,7 @@ def sizes(document: Document) -> Sizes:
         turned = [(known[f"heading_{i}"], known[f"roller_angle_{i}"]) for i in range(1, count + 1)]
     else:
         car = vehicle(dict.fromkeys(parameters().names, 0.0) | given, count, rollers)
-        directions = axle_directions(count)
+        directions = equal_directions(count)
         places = [(car.platform_radius * c, car.platform_radius * s) for c, s in directions]
         turned = [(math.atan2(s, c), 0.0) for c, s in directions]
         inertia = car
@@ -105,12 +99,6 @@ def sizes(document: Document) -> Sizes:
         rollers,
         inertia,
     )
-
-
-def column(document: Document, name: str) -> np.ndarray:
-    """Return the samples of a state or an output, NaN where there is none."""
-    kind = "states" if name in document["states"] else "outputs"
-    return np.array(document[kind][name], dtype=float)
 
 
 def contact_speed(

@@ -30,17 +30,17 @@ from daesolve.drawing import (
     Shape,
     Trace,
 )
-from daesolve_problems.omni_vehicle.geometry import numbered, pitch
+from daesolve_problems.figures import Document, column
+from daesolve_problems.omni_vehicle.geometry import pitch
 from daesolve_problems.omni_vehicle.motion import (
-    Document,
     Piece,
     Sizes,
     Wheel,
-    column,
     pieces,
     sizes,
     turns,
 )
+from daesolve_problems.omni_wheels import numbered
 
 CENTRE = ("x", "y")
 HALF = 3

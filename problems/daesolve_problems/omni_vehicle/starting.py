@@ -12,13 +12,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from daesolve.errors import OutOfRangeError
-from daesolve_problems.omni_vehicle.geometry import (
-    axle_directions,
-    derived_values,
-    numbered,
-    pitch,
-    vehicle,
-)
+from daesolve_problems.omni_vehicle.geometry import derived_values, pitch, vehicle
+from daesolve_problems.omni_wheels import equal_directions, numbered
 
 Values = Mapping[str, float]
 
@@ -123,7 +118,7 @@ def start(given: Values, parameters: Values, structure: Mapping[str, Any]) -> di
     nu_1, nu_2 = guess["nu_1"], guess["nu_2"]
     theta_dot = guess["nu_3"] / car.velocity_scale
     for i, ((c, s), chi, contact) in enumerate(
-        zip(axle_directions(wheels), angles, contacts, strict=True), start=1
+        zip(equal_directions(wheels), angles, contacts, strict=True), start=1
     ):
         along = car.platform_radius * (c * nu_1 + s * nu_2)
         across = car.platform_radius * (c * nu_2 - s * nu_1 + theta_dot)

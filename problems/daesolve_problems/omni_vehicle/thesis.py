@@ -20,13 +20,8 @@ import casadi as ca
 import daesolve as ds
 from daesolve.typing import Order
 from daesolve_problems.omni_vehicle.bodies import Bodies, bodies, system
-from daesolve_problems.omni_vehicle.geometry import (
-    Vehicle,
-    axle_directions,
-    numbered,
-    parameters,
-    vehicle,
-)
+from daesolve_problems.omni_vehicle.geometry import Vehicle, parameters, vehicle
+from daesolve_problems.omni_wheels import equal_directions, numbered
 
 
 def thesis(wheels: int, rollers: int, imposition: Order) -> ds.MechanicalSystem:
@@ -57,7 +52,7 @@ def _slip(model: Bodies, car: Vehicle) -> list[tuple[ca.SX, ca.SX]]:
     """Return the velocity of each contact along n_i and tau_i, m/s."""
     slip: list[tuple[ca.SX, ca.SX]] = []
     (v_x, v_y), arm = model.velocity, car.platform_radius
-    for i, (cosine, sine) in enumerate(axle_directions(model.wheels), start=1):
+    for i, (cosine, sine) in enumerate(equal_directions(model.wheels), start=1):
         rho = car.wheel_radius * ca.cos(model.q[f"chi_{i}"]) - car.roller_axis_radius
         along = cosine * v_x + sine * v_y
         across = cosine * v_y - sine * v_x + arm * model.turning

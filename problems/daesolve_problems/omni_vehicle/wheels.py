@@ -34,7 +34,7 @@ import daesolve as ds
 from daesolve.errors import OutOfRangeError
 from daesolve.typing import Parameters
 from daesolve_problems.omni_vehicle import geometry
-from daesolve_problems.omni_vehicle.geometry import numbered
+from daesolve_problems.omni_wheels import equal_directions, numbered, wheel_parameters, wheel_place
 
 LUMPED = ("total_mass", "vehicle_inertia", "wheel_inertia")
 """Parameters of the symmetric vehicle that have no meaning here: they follow from the bodies."""
@@ -61,11 +61,7 @@ def parameters(wheels: int) -> Parameters:
     }
     entries["roller_transverse_inertia"] = (0.0, "kg m^2", ds.NON_NEGATIVE)
     entries |= {f"platform_centre_{axis}": (0.0, "m", ds.Interval()) for axis in "xy"}
-    for i in range(1, wheels + 1):
-        entries |= {f"wheel_{axis}_{i}": (0.0, "m", ds.Interval()) for axis in "xy"}
-        entries[f"heading_{i}"] = (math.tau * (i - 1) / wheels, "rad", ds.Interval())
-        entries[f"roller_angle_{i}"] = (0.0, "rad", ds.Interval())
-    return ds.parameters(**entries)
+    return ds.parameters(**entries, **wheel_parameters(wheels))
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,18 +168,15 @@ def vehicle(p: Any, wheels: int, rollers: int) -> Vehicle:
         symmetric.roller_inertia,
         across,
         symmetric.velocity_scale,
-        tuple(_wheel(p, i, place) for i, place in enumerate(geometry.axle_directions(wheels), 1)),
+        tuple(_wheel(p, i, n) for i, n in enumerate(equal_directions(wheels), start=1)),
     )
 
 
-def _wheel(p: Any, i: int, place: tuple[float, float]) -> Wheel:
-    """Return a wheel; `place` is its place in the symmetric vehicle, over R."""
-    x, y = p[f"wheel_x_{i}"], p[f"wheel_y_{i}"]
-    unset = (x == 0) * (y == 0) * p["platform_radius"]
+def _wheel(p: Any, i: int, direction: tuple[float, float]) -> Wheel:
+    """Return a wheel, by the direction of its axle in the symmetric vehicle."""
     heading, tilt = p[f"heading_{i}"], p[f"roller_angle_{i}"]
     return Wheel(
-        x + unset * place[0],
-        y + unset * place[1],
+        *wheel_place(p, i, direction),
         (alike.cos(heading), alike.sin(heading)),
         (alike.cos(tilt), alike.sin(tilt)),
     )

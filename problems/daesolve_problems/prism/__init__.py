@@ -13,11 +13,9 @@ and is an answer where (-1)^i N_1 >= 0 and (-1)^j N_2 >= 0. There may be one ans
 three or none, and an answer may be unphysical: its determinant c_2^j - c_1^i has another sign than
 without friction. All this depends on the direction of the load in the plane of P_y and M alone.
 
-V. V. Nikolskii, Yu. P. Smirnov: On the forms of the equations of dynamics of a system with dry
-friction, example in section 3.
-
-`models` has the system and its start, `loads` what is an answer to which load, `questions` what can
-be asked besides the motion, `pictures` the figures and the drawing.
+`models` has the system and its start, `guide` what answers to which load, `loads` the same as
+complementarity problems; `regions` and `hysteresis` can be asked besides the motion, `pictures` has
+the figures and the drawing.
 """
 
 from __future__ import annotations
@@ -44,7 +42,7 @@ problem = ds.Problem(
     models={"prism": prism},
     sources=[
         "V. V. Nikolskii, Yu. P. Smirnov, On the forms of the equations of dynamics of a "
-        "system with dry friction",
+        "system with dry friction (in Russian, received in 1985), section 3",
     ],
     start=start,
     start_values=lambda structure: ("x", "x_dot"),

@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Polygon
 
 from daesolve.drawing import Arrow, Dot, Drawing, Line, Linear, Outline, Point, Shape
+from daesolve_problems.figures import Document, panels_over_time, series
 from daesolve_problems.prism.models import PAIRS, REACTIONS, SIDES, UP
-from daesolve_problems.vehicles import Document, panels_over_time, series
 
 if TYPE_CHECKING:
     from daesolve_problems.prism.guide import Sector, Support

@@ -28,8 +28,8 @@ problem = ds.Problem(
     title="A heavy wheel on a curve",
     models={"physical": physical, "printed": printed, "blend": blend},
     sources=[
-        "Yu. V. Morozov, I. V. Matrosov, A. V. Pesterev: the use of control theory for the "
-        "numerical integration of the equations of rolling of robotic systems"
+        "Yu. V. Morozov, I. V. Matrosov, A. V. Pesterev, The use of control theory for the "
+        "numerical integration of the equations of rolling of robotic systems (in Russian)",
     ],
     structure={"pendulum": True, "one_sided": True, "curve": ds.choice(**CURVES)},
     start={"physical": start, "printed": printed_start, "blend": start},

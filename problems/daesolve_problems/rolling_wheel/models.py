@@ -28,8 +28,6 @@ The reaction R = (reaction_x, reaction_z) and the torque are free unknowns, as i
 
 The paper counts m l^2 phi'^2 / 2 beside the bob's whole kinetic energy; `bob_inertia` = m l^2
 reproduces that.
-
-Morozov, Matrosov, Pesterev: Using control theory for the numerical integration of rolling (2014).
 """
 
 from __future__ import annotations

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -12,14 +11,13 @@ from matplotlib.figure import Figure
 
 from daesolve.drawing import Arrow, Circle, Dot, Drawing, Line, Linear, Polar, Shape, Trace
 from daesolve_problems.curves import Curve
+from daesolve_problems.figures import Document, column, series
 from daesolve_problems.tracks import trace
-
-Document = Mapping[str, Any]
 
 
 def energy_error(document: Document) -> Figure:
     """Draw E - E0 over time (figure 2): spikes die at once where the energy is driven."""
-    times, energy = _series(document["times"]), _series(document["outputs"]["energy"])
+    times, energy = series(document, "times"), column(document, "energy")
     figure, axes = _axes(2.6)
     axes.plot(times, energy - energy[0], linewidth=0.8)
     axes.set_xlabel("t (s)")
@@ -29,10 +27,10 @@ def energy_error(document: Document) -> Figure:
 
 def reactions_along_the_curve(document: Document) -> Figure:
     """Draw the reaction over the place (figure 3): a hoop's is one closed curve, run after run."""
-    place = _series(document["outputs"]["contact_x"])
+    place = column(document, "contact_x")
     figure, axes = _axes(3.6)
     for name, label in (("reaction_x", "Rx"), ("reaction_z", "Rz")):
-        reaction = _series(document["reactions"][name])
+        reaction = column(document, name)
         axes.plot(place, reaction, ".", markersize=2, label=label)
     axes.set_xlabel("contact_x (m)")
     axes.set_ylabel("reaction (N)")
@@ -42,8 +40,8 @@ def reactions_along_the_curve(document: Document) -> Figure:
 
 def drawing(curves: Mapping[str, Curve], document: Document) -> Drawing:
     """Draw the curve, the wheel with its spokes, the pendulum and the reaction at the contact."""
-    parameters, reactions = document["parameters"], document["reactions"]
-    size = np.hypot(_series(reactions["reaction_x"]), _series(reactions["reaction_z"]))
+    parameters = document["parameters"]
+    size = np.hypot(column(document, "reaction_x"), column(document, "reaction_z"))
     centre = ("x", "z")
     shapes: list[Shape] = [
         _ground(curves, document),
@@ -69,7 +67,7 @@ def drawing(curves: Mapping[str, Curve], document: Document) -> Drawing:
 
 def _ground(curves: Mapping[str, Curve], document: Document) -> Shape:
     """Return the curve about where the wheel was; of a nameless curve, where it was."""
-    contact = np.column_stack([_series(document["outputs"][f"contact_{axis}"]) for axis in "xz"])
+    contact = np.column_stack([column(document, f"contact_{axis}") for axis in "xz"])
     curve = curves.get(document["structure"]["curve"])
     if curve is None:
         return Trace(("contact_x", "contact_z"), role="ground", label="rolled over")
@@ -93,7 +91,3 @@ def _around_the_start(near: np.ndarray, start: int) -> slice:
 def _axes(height: float) -> tuple[Figure, Axes]:
     figure = Figure(figsize=(8.0, height), layout="constrained")
     return figure, figure.add_subplot()
-
-
-def _series(entries: Any) -> np.ndarray:
-    return np.array(entries, dtype=float)

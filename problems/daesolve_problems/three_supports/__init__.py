@@ -17,9 +17,6 @@ and agrees with the signs of N_k that it assumes. The products of inertia turn w
 of radius r_s presses with cos^n(pi r / 2 r_s), n the `pressure_exponent`; f' and f'' are its
 friction against sliding and against turning, functions of |V_k| / (r_s |phi'|).
 
-V. V. Nikolskii, Yu. P. Smirnov: On the forms of the equations of dynamics of a system with dry
-friction, section 4.
-
 Here the body is posed with all six coordinates and is kept level by the pads' reactions; no
 equation above is written down. `models` has the system, `pads` what the pads do in a run,
 `questions` what can be asked besides the motion, `pictures` the figures and the drawing.
@@ -41,7 +38,7 @@ problem = ds.Problem(
     structure={"pressure_exponent": ds.choice(**PRESSURES)},
     sources=[
         "V. V. Nikolskii, Yu. P. Smirnov, On the forms of the equations of dynamics of a "
-        "system with dry friction, section 4",
+        "system with dry friction (in Russian, received in 1985), section 4",
     ],
     analyses={"stiction": held},
     figures=FIGURES,

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 import daesolve as ds
+from daesolve_problems.figures import Document, series
 from daesolve_problems.three_supports.models import NORMALS, PAIRS, PRESSURES, SIDES, UP
-from daesolve_problems.vehicles import Document, series
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,9 +11,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from daesolve.drawing import Arrow, Circle, Dot, Drawing, Linear, Outline, Point, Shape, Trace
+from daesolve_problems.figures import Document, panels_over_time, series
 from daesolve_problems.three_supports.models import NORMALS, PAIRS, SIDES, UP
 from daesolve_problems.three_supports.pads import pad_motions
-from daesolve_problems.vehicles import Document, fixed, panels_over_time, series
+from daesolve_problems.vehicles import fixed
 
 Place = tuple[float, float]
 
@@ -42,8 +43,10 @@ def trajectory(document: Document) -> Figure:
     corners = np.array([complex(*corner) for corner in _corners(document["parameters"])])
     way = np.concatenate([[0.0], np.cumsum(np.hypot(np.diff(x), np.diff(y)))])
     shown = np.searchsorted(way, np.linspace(0.0, float(way[-1]), SHOWN)).clip(0, len(x) - 1)
-    for index in shown:
-        _draw_body(axes, corners, (x[index], y[index], phi[index]), stopped=False)
+    for index in shown.tolist():
+        _draw_body(
+            axes, corners, (float(x[index]), float(y[index]), float(phi[index])), stopped=False
+        )
     for event in _switches(document):
         at = event["detail"]
         axes.plot(at["x"], at["y"], "o", color="C1", markersize=5)

@@ -33,7 +33,7 @@ problem = ds.Problem(
     },
     sources=[
         "A. V. Vlakhova, On 'non-holonomic motions' of gyroscopic and wheeled systems, Vestnik "
-        "Moskov. Univ., Ser. 1, Mat. Mekh. (2013) 5, 67-73"
+        "Moskov. Univ., Ser. 1, Mat. Mekh. (2013) 5, 67-73 (in Russian)",
     ],
     structure={
         "units": ds.choice(

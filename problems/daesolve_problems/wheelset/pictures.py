@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -12,10 +11,9 @@ from matplotlib.figure import Figure
 
 import daesolve as ds
 from daesolve.drawing import Camera, Drawing, Line, Linear, Outline, Polar, Shape, Trace
+from daesolve_problems.figures import Document, series
 from daesolve_problems.orders import FULL
 from daesolve_problems.wheelset.vehicles import kinematic_frequency
-
-Document = Mapping[str, Any]
 
 HALF_TRACK = 1.5
 """In the drawing, where om0 T runs along the track, so that a wave is 2 pi long."""
@@ -28,9 +26,10 @@ LABELS = {"y": "y", "psi": "ψ"}
 def slips(document: Document) -> Figure:
     """Draw the slips of each axle's left wheel over time."""
     figure, axes = _axes(2)
-    for name, series in document["outputs"].items():
+    for name in document["outputs"]:
         if name.startswith("slip_"):
-            axes[name.startswith("slip_y")].plot(document["times"], _series(series), label=name)
+            slip = series(document, "outputs", name)
+            axes[name.startswith("slip_y")].plot(document["times"], slip, label=name)
     for axis, label in zip(axes, ("along (eps V)", "across (eps V)"), strict=True):
         axis.set_ylabel(f"slip {label}")
         axis.legend()
@@ -42,8 +41,8 @@ def path(document: Document) -> Figure:
     """Draw the angle of yaw over the lateral place."""
     figure = Figure(figsize=(5.0, 4.6), layout="constrained")
     axes = figure.add_subplot()
-    outputs = document["outputs"]
-    axes.plot(_series(outputs["scaled_y"]), _series(outputs["scaled_psi"]), linewidth=1.0)
+    y, psi = (series(document, "outputs", f"scaled_{name}") for name in LABELS)
+    axes.plot(y, psi, linewidth=1.0)
     axes.set_xlabel("y, normalised")
     axes.set_ylabel("ψ, normalised")
     return figure
@@ -132,12 +131,12 @@ def drawing(document: Document) -> Drawing:
     parameters = document["parameters"]
     dimensional = "speed" in parameters
     om0 = kinematic_frequency(parameters) if dimensional else 1.0
-    y, psi = (_series(document["states"][name]) for name in ("y", "psi"))
+    y, psi = (series(document, "states", name) for name in LABELS)
     farthest = float(np.nanmax(np.abs(y)))
     factor = SWAY / farthest if farthest > 0.0 else 1.0
     slope = factor * psi * (parameters["speed"] / om0 if dimensional else 1.0)
-    along = om0 * _series(document["times"])
-    series = {"along": along, "across": factor * y, "heading": np.arctan(slope)}
+    along = om0 * series(document, "times")
+    moved = {"along": along, "across": factor * y, "heading": np.arctan(slope)}
     base = _wheelbase(parameters, om0)
     first, last = float(along[0]) - 2.0, float(along[-1]) + 2.0
     shapes: list[Shape] = [
@@ -155,7 +154,7 @@ def drawing(document: Document) -> Drawing:
         shapes,
         x_label="way along the track · ω₀/V",
         y_label=f"lateral motion · {factor:.3g}",
-        series=series,
+        series=moved,
         camera=Camera(centre, 4 * HALF_TRACK),
     )
 
@@ -182,7 +181,3 @@ def _axes(rows: int) -> tuple[Figure, list[Axes]]:
 
 def _time(document: Document) -> str:
     return "t (s)" if "speed" in document["parameters"] else "t"
-
-
-def _series(entries: Any) -> np.ndarray:
-    return np.array(entries, dtype=float)
