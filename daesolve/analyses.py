@@ -58,7 +58,7 @@ class Subject:
 
     @property
     def numbers(self) -> np.ndarray:
-        """P as numbers."""
+        """The values of everything that may vary from run to run, in the order of the symbols."""
         return self.system.dynamics.value_vector(self.values)
 
     @property

@@ -86,7 +86,7 @@ def run_batch(
     initial: Mapping[str, float] = options.pop("initial", None) or {}
 
     def run(number: int) -> Trajectory:
-        member = case.starting(initial)._with(members[number])
+        member = case.starting(initial).with_values(members[number])
         return member.solve(until, solver=together, **options)
 
     return batch.run([partial(run, number) for number in range(len(members))])

@@ -233,7 +233,7 @@ class BoundCase:
         at = case.solve_options(until, options)["at"]
 
         def request(values: Mapping[str, float]) -> Request:
-            asked = case._with(values).solve_options(until, options)
+            asked = case.with_values(values).solve_options(until, options)
             return Request(**{name: value for name, value in asked.items() if name != "at"})
 
         return sensitivity_of(case.system, request, case._differentiable(by), at)
@@ -260,8 +260,14 @@ class BoundCase:
         open_names = [*self.system.dynamics.labels.states, *own]
         return nominal_values(by, self.full_parameters, starts, open_names)
 
-    def _with(self, values: Mapping[str, float]) -> BoundCase:
-        """Return the case with other parameters and start values."""
+    def with_values(self, values: Mapping[str, float]) -> BoundCase:
+        """Return the case with other parameters and start values, told by their names alone.
+
+        Raises
+        ------
+        UnknownNameError, OutOfRangeError
+            A name that nothing carries, or a value that cannot be.
+        """
         known = self.system.dynamics.posed_ranges
         starts = {name: value for name, value in values.items() if name not in known}
         return self.changed({n: v for n, v in values.items() if n in known}).starting(starts)
@@ -284,6 +290,8 @@ class BoundCase:
         ------
         UnknownNameError, OutOfRangeError
             There is no such analysis, or it takes no names or no horizon.
+        PosingError
+            One of the problem's own returns no `Answer`.
         """
         own = self.problem.analyses
         if name not in {**ANALYSES, **own}:
@@ -325,7 +333,13 @@ class BoundCase:
         return consistent_state(dynamics, numbers, initial, guess=guess, time=self.case.start_time)
 
     def guess(self) -> tuple[dict[str, float], dict[str, float]]:
-        """Return the guess of the states, and what is to be kept of it."""
+        """Return the guess of the states, and what is to be kept of it.
+
+        Raises
+        ------
+        OutOfRangeError
+            A start value is no finite number.
+        """
         start = self.full_start
         rule = self.problem.start_rule(self.model)
         if rule is None:

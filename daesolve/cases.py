@@ -82,6 +82,11 @@ def choice(**options: object) -> Choice:
     ----------
     **options
         The values by name; the first is the default.
+
+    Examples
+    --------
+    `Problem(structure={"curve": choice(circle=circle, parabola=parabola)}, ...)`: the function of a
+    model then takes `curve`, one of these two, and `problem.case(curve="parabola")` chooses.
     """
     return Choice(options)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import casadi as ca
@@ -16,6 +16,18 @@ from daesolve.symbols import DifferentiableVector, SymbolVector
 from daesolve.translation import function_of
 
 
+def check_entries(goals: Sequence[AnyGoal], events: Sequence[Event]) -> None:
+    """Refuse what is no list of goals or of events, and two of one name.
+
+    Raises
+    ------
+    PosingError
+        The entry at fault is named, or what was given in place of a list.
+    """
+    _check_entries("goal", goals, AnyGoal)
+    _check_entries("event", events, Event)
+
+
 def check_names(
     vectors: Iterable[SymbolVector],
     goals: Sequence[AnyGoal],
@@ -24,13 +36,23 @@ def check_names(
     recovered: Iterable[str],
     meters: Iterable[str],
 ) -> None:
-    """Refuse what is no list of goals, events or outputs, and names that are used twice.
+    """Refuse vectors and outputs of the wrong kind, and names that are used twice.
+
+    Parameters
+    ----------
+    vectors
+        Of symbols.
+    goals
+        Each of them is a goal.
+    events
+        Those that parts of the system add among them.
+    outputs, recovered, meters
+        By name.
 
     Raises
     ------
     PosingError
-        An entry is of the wrong kind, a name is no word, or two symbols, goals or events
-        have one name.
+        An entry is of the wrong kind, a name is no word, or two symbols or events have one name.
     """
     vectors = list(vectors)
     for vector in vectors:
@@ -39,7 +61,6 @@ def check_names(
                 f"{vector!r} holds no symbols: declare them by coordinates(), parameters(), "
                 "states(), reactions(), ..."
             )
-    _check_entries("goal", goals, AnyGoal)
     _check_entries("event", events, Event)
     told = (("output", outputs), ("recovered reaction", recovered), ("meter", meters))
     for what, entries in told:
@@ -62,8 +83,11 @@ def check_names(
 
 
 def _check_entries(what: str, entries: Sequence[AnyGoal] | Sequence[Event], kind: Any) -> None:
-    """Refuse what is no sequence of goals or events, and two of one name."""
-    if isinstance(entries, str | kind) or not isinstance(entries, Iterable):
+    """Refuse what is no list of goals or events, and two of one name.
+
+    An iterator is none: its entries would be gone after the first look at them.
+    """
+    if isinstance(entries, str | kind) or not isinstance(entries, Collection):
         raise PosingError(f"{what}s must be a list of {what}s, not {type(entries).__name__}")
     seen: set[str] = set()
     for entry in entries:

@@ -36,6 +36,7 @@ from daesolve.jumps import joined, settle_function, with_references
 from daesolve.rank import Rank
 from daesolve.results import Impact
 from daesolve.solvers import Evaluator
+from daesolve.symbols import symbol
 
 STILL = 1e-10
 """Of its terms, the rate of a gap below which it does not change.
@@ -117,7 +118,7 @@ class ContactChanges:
             ca.Function("contacts", [t, x, p], [ca.densify(part) for part in measured])
         )
         self._settle = Evaluator(settle_function(dynamics, plan, ()))
-        works = ca.SX.sym("works", size - self._count)  # pyright: ignore[reportArgumentType]
+        works = symbol("works", size - self._count)
         values = with_references(dynamics, t, x, p, works)
         self._references = Evaluator(ca.Function("references", [t, x, works, p], [values]))
 

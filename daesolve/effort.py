@@ -68,7 +68,7 @@ class Effort:
         """
         if self._mark is None or not len(block.times):
             return bool(self.reason)
-        self._steps += len(block.times)
+        self._steps += len(block.times) if block.taken is None else block.taken
         if self._steps >= MANY[weak]:
             reached = float(block.times[-1])
             if abs(reached - self._mark) < CRAWL * self.mean_step * self._steps:

@@ -158,6 +158,26 @@ class Reset(Action):
     -----
     The references of invariants are taken anew after each reset, so that their drift is that of
     the smooth pieces.
+
+    Examples
+    --------
+    A ball leaves the floor with half the speed with which it meets it; a lamp is switched:
+
+    >>> import daesolve as ds
+    >>> q, lamp = ds.coordinates(height="m"), ds.discrete(lit=0.0)
+    >>> floor = ds.Holonomic("floor", q.height)  # no goal of the system
+    >>> strike = ds.Reset({"lit": 1 - lamp.lit}, impose=[floor], restitution=0.5)
+    >>> ball = ds.MechanicalSystem(
+    ...     q,
+    ...     kinetic=q.dot.height**2 / 2,
+    ...     potential=10 * q.height,
+    ...     discrete=lamp,
+    ...     events=[ds.Event("strike", q.height, ds.FALLING, strike)],
+    ... )
+    >>> run = ds.solve(ball, until=1.2, initial={"height": 5.0})
+    >>> after = run.events[0].after
+    >>> round(after["height_dot"], 6), after["lit"]
+    (5.0, 1.0)
     """
 
     changes: Changes | Callable[[ca.SX], Changes] = field(default_factory=dict[str, Expression])
@@ -220,9 +240,25 @@ class Event:
     direction
         `FALLING`, `RISING` or `EITHER`.
     then
-        `Stop()`, `Record()`, `Reset(...)` or some of them by `|`.
+        `Stop()`, `Record()`, `Reset(...)` or some of them by `|`; it is recorded where nothing is
+        told.
     told
         Whether it is written down; one that only keeps account of the motion need not be.
+
+    Examples
+    --------
+    >>> import daesolve as ds
+    >>> q = ds.coordinates(x="m", height="m")
+    >>> lands = ds.Event("lands", q.height, ds.FALLING, ds.Stop())
+    >>> stone = ds.MechanicalSystem(
+    ...     q,
+    ...     kinetic=(q.dot.x**2 + q.dot.height**2) / 2,
+    ...     potential=10 * q.height,
+    ...     events=[lands],
+    ... )
+    >>> run = ds.solve(stone, until=100.0, initial={"height": 5.0, "x_dot": 3.0})
+    >>> run.outcome.value, round(run.end_time, 6), round(run.end_state["x"], 6)
+    ('stopped_by_event', 1.0, 3.0)
     """
 
     name: str

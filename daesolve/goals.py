@@ -136,11 +136,33 @@ class Goal:
 
 
 class Holonomic(Goal):
-    """A constraint on positions and time, of relative degree 2."""
+    """A constraint on positions and time, of relative degree 2.
+
+    Its parameters are those of a `Goal`. Its reaction acts along the gradient of the residual,
+    and stands in outputs as `reaction`.
+
+    Examples
+    --------
+    >>> import daesolve as ds
+    >>> q, p = ds.coordinates(x="m", y="m"), ds.parameters(length=(1.0, "m"))
+    >>> rod = ds.Holonomic("rod", q.x**2 + q.y**2 - p.length**2, unit="N/m")
+    >>> outputs = {"tension": (-2 * p.length * rod.reaction, "N")}  # |gradient| = 2 length
+    """
 
 
 class Nonholonomic(Goal):
-    """A constraint on velocities, of relative degree 1."""
+    """A constraint on velocities, of relative degree 1.
+
+    Its parameters are those of a `Goal`.
+
+    Examples
+    --------
+    >>> import casadi as ca
+    >>> import daesolve as ds
+    >>> q = ds.coordinates(x="m", y="m", phi=ds.ANGLE)
+    >>> across = q.dot.y * ca.cos(q.phi) - q.dot.x * ca.sin(q.phi)
+    >>> blade = ds.Nonholonomic("blade", across, unit="N")  # a skate does not move sideways
+    """
 
 
 @dataclass(frozen=True, eq=False)

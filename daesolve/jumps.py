@@ -15,6 +15,7 @@ from daesolve.errors import PosingError, ResetError
 from daesolve.formulations import OdeProblem
 from daesolve.results import Impact
 from daesolve.solvers import Evaluator
+from daesolve.symbols import symbol
 from daesolve.translation import function_of
 
 LEFT_OVER = 1e-6
@@ -53,7 +54,7 @@ class JumpFunction:
         self.imposes = any(reset.imposed for reset in rows)
         self.reactions = (*dynamics.labels.reactions, *momentary)
         self.goals = [name for row in dynamics.rows for name in row.links]
-        works = ca.SX.sym("works", _work_count(dynamics, problem))  # pyright: ignore[reportArgumentType]
+        works = symbol("works", _work_count(dynamics, problem))
         self.function = _jump_function(dynamics, plan, rows, list(momentary.values()), works)
         self._evaluate = Evaluator(self.function)
 
@@ -178,7 +179,7 @@ def settle_function(
     """(t, x, p, restitution of each constraint) -> (x, impulses, energies): the projection."""
     count = dynamics.reactions.numel()
     own = [replace(row, reaction=count + k) for k, row in enumerate(momentary)]
-    symbols = [ca.SX.sym(f"impulse_{row.name}") for row in own]  # pyright: ignore[reportArgumentType]
+    symbols = [symbol(f"impulse_{row.name}") for row in own]
     whole = replace(
         dynamics,
         rows=(*dynamics.rows, *own),
@@ -193,7 +194,7 @@ def settle_function(
             f"constraints that are imposed at once repeat others: of {names} some depend on each "
             "other; impose each motion once"
         ) from None
-    restitution = ca.SX.sym("restitution", len(whole.rows))  # pyright: ignore[reportArgumentType]
+    restitution = symbol("restitution", len(whole.rows))
     before = dynamics.velocities
     targets = [
         row.jacobian @ before - (1.0 + restitution[k]) * row.chain[-1]

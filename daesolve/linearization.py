@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from daesolve.arrays import shortest_solution
 from daesolve.consistency import consistent_state, sample_states
 from daesolve.dynamics import Dynamics
 from daesolve.errors import DegenerateStartError, PosingError, UnsupportedError, unknown_name
@@ -361,7 +362,7 @@ def _modes(
         value = complex(eigenvalues[index])
         missing = unseen.T @ (gradient @ seen[:, index] - value * seen[:, index])
         matrix = value * np.eye(len(among)) - among
-        added = np.linalg.lstsq(matrix, missing, rcond=INFLUENCE_TOLERANCE)[0]
+        added = shortest_solution(matrix, missing, INFLUENCE_TOLERANCE)
         mode = seen[:, index] + unseen @ added
         modes[:, index] = mode / mode[np.argmax(np.abs(mode))]
     return modes

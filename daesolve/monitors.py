@@ -14,13 +14,12 @@ import numpy as np
 from daesolve.degeneracy import Dependence, RankWatch, restored_dependence
 from daesolve.formulations import OdeProblem
 from daesolve.passages import Breach, PassageWatch
-from daesolve.peaks import PeakWatch
+from daesolve.peaks import PeakWatch, restored_peaks
+from daesolve.residual_sizes import nothing_seen
 from daesolve.results import Drift, Peak, StepBlock
 from daesolve.translation import evaluate_block
+from daesolve.unsettled import UnsettledSteps, restored_steps
 
-BINS_PER_DECADE = 10
-ROUNDING = 3e-16
-"""A residual below this part of its scale has no growth exponent."""
 TAIL = 6
 """Steps in a row that show a pivot that passed through zero."""
 STRAIGHT = 0.2
@@ -139,10 +138,15 @@ class Monitor:
         Goals that depend on the others everywhere, so that they have no grip to lose.
     passes
         Whether the run goes on where constraints lose rank; then it is watched there.
+    steps_over
+        Whether the solver steps over an instant of rest, where goals that are singular there have
+        no grip.
     ranks
         What judges the rank of the constraints where it ends the run; None where nothing does.
     peaks
         Outputs whose largest magnitudes are told.
+    least_kinetic
+        The kinetic energy that is no more than rounding, J.
     """
 
     def __init__(
@@ -154,31 +158,28 @@ class Monitor:
         *,
         surplus: Sequence[str] = (),
         passes: bool = False,
+        steps_over: bool = False,
         ranks: RankWatch | None = None,
         peaks: Sequence[str] = (),
+        least_kinetic: float = 0.0,
     ) -> None:
         self.problem, self.values, self.scales = problem, values, scales
         self.start_time = start_time
-        count = len(problem.watched)
         names = list(problem.values)
-        self._rates = np.array(
-            [abs(values[names.index(w.rate)]) if w.rate else 0.0 for w in problem.watched]
-        )
-        self.largest = np.zeros(count)
-        self.last = np.zeros(count)
-        self.correction = np.zeros(count)
-        self.largest_kinetic = 0.0
+        rates = [abs(values[names.index(w.rate)]) if w.rate else 0.0 for w in problem.watched]
+        self._sizes = nothing_seen(start_time, np.array(rates))
         self.smallest_pivots = np.full(len(problem.pivot_goals), np.inf)
         self.lost_grip: LostGrip | None = None
         self.breach: Breach | None = None
+        self._passes, self._steps_over = passes, steps_over
+        self._least_kinetic = least_kinetic
         self._passages = PassageWatch(problem) if passes and problem.pivot_goals else None
         self._ranks = ranks
-        self._peaks = PeakWatch(problem, peaks) if peaks else None
+        self._peak_watch = PeakWatch(problem, peaks)
+        self._peaks = self._peak_watch.nothing_seen()
         self._surplus = [problem.pivot_goals.index(name) for name in surplus]
         self._tail: _Grip | None = None
-        self._squares: dict[int, np.ndarray] = {}
-        self._counts: dict[int, int] = {}
-        self._last_time = start_time
+        self._unsettled: list[UnsettledSteps] = []
 
     def start(self, state: np.ndarray) -> None:
         """Take in the start of the run."""
@@ -199,6 +200,16 @@ class Monitor:
         return None if self._ranks is None else self._ranks.warned
 
     @property
+    def over(self) -> bool:
+        """Whether something was seen that the run does not go on from."""
+        if self.breach is not None:
+            return True
+        if self.lost_grip is None or self._passes:
+            return False
+        at_rest = set(self.lost_grip.goals) <= set(self.problem.singular_goals)
+        return not (at_rest and self._steps_over)
+
+    @property
     def passages(self) -> int:
         """How often the grip of a goal became weak and the run went on."""
         return 0 if self._passages is None else self._passages.count
@@ -209,7 +220,7 @@ class Monitor:
         modes: np.ndarray | None = None,
         values: Sequence[np.ndarray] = (),
     ) -> None:
-        """Take in a block of accepted steps; nothing counts after a breach.
+        """Take in a block of accepted steps; nothing counts of what the run does not keep.
 
         Parameters
         ----------
@@ -218,52 +229,80 @@ class Monitor:
         modes, values
             Where p differs from step to step, (k,) which of the values each step has.
         """
-        if not len(block.times) or self.breach is not None:
+        if not len(block.times) or self.over:
             return
         table = self.values if modes is None else np.array([values[int(mode)] for mode in modes])
-        if self._peaks is not None:
-            self._peaks.observe(block, table)
         with np.errstate(all="ignore"):
-            found = evaluate_block(self.problem.residuals, block.times, block.states, table)
+            outputs = self._peak_watch.outputs(block, table)
+            sizes, influences = evaluate_block(
+                self.problem.residuals, block.times, block.states, table
+            )
             if modes is None:
-                self._observe(block, *found)
-            elif self._passages is None and self._grip_is_firm(found[0]):
+                self._observe(block, sizes, influences, outputs)
+            elif self._passages is None and self._grip_is_firm(sizes):
                 self._tail = None
-                self._observe(block, *found)
+                self._observe(block, sizes, influences, outputs)
             else:
                 for part in np.split(np.arange(len(modes)), np.flatnonzero(np.diff(modes)) + 1):
+                    if self.over:
+                        return
                     self.change_values(values[int(modes[part[0]])])
                     steps = StepBlock(block.times[part], block.states[part])
-                    self._observe(steps, *(each[part] for each in found))
+                    self._observe(steps, sizes[part], influences[part], outputs[part])
 
     def _grip_is_firm(self, table: np.ndarray) -> bool:
         """Tell whether no step comes near to a loss of grip."""
         grips = table[:, len(self.problem.watched) + 1 :]
         return not self.problem.singular_goals and bool(np.all(grips > FIRM))
 
-    def _observe(self, block: StepBlock, table: np.ndarray, influences: np.ndarray) -> None:
+    def _observe(
+        self, block: StepBlock, table: np.ndarray, influences: np.ndarray, outputs: np.ndarray
+    ) -> None:
         count = len(self.problem.watched)
         sizes, pivots = np.abs(table[:, :count]), table[:, count + 1 :]
         grips = np.where(np.isnan(pivots), 0.0, pivots)
         grips[:, self._surplus] = 1.0
-        kinetic = np.fmax.accumulate(np.fmax(table[:, count], self.largest_kinetic))
+        kinetic = np.fmax.accumulate(np.fmax(table[:, count], self._sizes.kinetic))
         kept = self._judge_passages(block, sizes, grips, kinetic)
         if kept:
             steps = StepBlock(block.times[:kept], block.states[:kept])
-            self.largest_kinetic = float(kinetic[kept - 1])
-            self._accumulate(steps.times, sizes[:kept])
             self._watch_grip(steps, grips[:kept], influences[:kept])
+        seen = UnsettledSteps(block.times, sizes, outputs, kinetic, self._sizes, self._peaks)
+        self._unsettled.append(seen)
+        self._take(seen, len(seen.times))
+        lost = self.breach or self.lost_grip
+        if lost is not None and self.over:
+            self._take_back(lost.last_time)
+        else:
+            self._settle()
 
-    def _accumulate(self, times: np.ndarray, sizes: np.ndarray) -> None:
-        worst = np.where(np.isnan(sizes), np.inf, sizes)
-        self.largest = np.maximum(self.largest, worst.max(axis=0, initial=0.0))
-        steps = np.abs(np.diff(times, prepend=self._last_time))
-        before = np.vstack([self.last, sizes[:-1]])
-        mean = (0.5 * before + 0.5 * sizes) * steps[:, None]
-        self.correction += np.where(self._rates > 0.0, self._rates * mean.sum(axis=0), 0.0)
-        self.last = sizes[-1]
-        self._last_time = float(times[-1])
-        self._bin(times, sizes)
+    def _take(self, steps: UnsettledSteps, count: int) -> None:
+        """Take in the first of some steps, in place of all that was seen since before them."""
+        self._sizes, self._peaks = steps.with_first(count)
+
+    def _beyond(self, steps: UnsettledSteps, time: float) -> int:
+        """Return the first step that ends beyond a time, in the direction of the run."""
+        inside = np.abs(steps.times - self.start_time) <= abs(time - self.start_time)
+        return int(np.sum(np.logical_and.accumulate(inside)))
+
+    def _take_back(self, last_time: float) -> None:
+        """Forget the steps beyond the last that the run keeps."""
+        for steps in self._unsettled:
+            kept = self._beyond(steps, last_time)
+            if kept < len(steps.times):
+                self._take(steps, kept)
+                return
+
+    def _settle(self) -> None:
+        """Let go of the steps that nothing to come can take back."""
+        if self._passages is not None:
+            # What a passage takes back, it takes back to where it began.
+            since, most = self._passages.entered, 1
+        else:
+            since = float(self._tail.times[0]) if self._tail and self.lost_grip is None else None
+            most = TAIL
+        later = [] if since is None else [s.after(self._beyond(s, since)) for s in self._unsettled]
+        self._unsettled = [steps for steps in later if len(steps.times)][:most]
 
     def _judge_passages(
         self, block: StepBlock, sizes: np.ndarray, grips: np.ndarray, kinetic: np.ndarray
@@ -282,20 +321,8 @@ class Monitor:
 
     def _scales(self, kinetic: float) -> np.ndarray:
         """Return the scales; the energy's is the largest kinetic energy, unless one is given."""
-        return np.where(np.isnan(self.scales), kinetic if kinetic > 0.0 else 1.0, self.scales)
-
-    def _bin(self, times: np.ndarray, sizes: np.ndarray) -> None:
-        elapsed = np.abs(times - self.start_time)
-        later = elapsed > 0.0
-        if not np.any(later):
-            return
-        bins = np.floor(BINS_PER_DECADE * np.log10(elapsed[later])).astype(int)
-        squares = sizes[later] ** 2
-        for number in np.unique(bins):
-            chosen = bins == number
-            total = squares[chosen].sum(axis=0)
-            self._squares[number] = self._squares.get(number, 0.0) + total
-            self._counts[number] = self._counts.get(number, 0) + int(chosen.sum())
+        largest = kinetic if kinetic > self._least_kinetic else 1.0
+        return np.where(np.isnan(self.scales), largest, self.scales)
 
     def _watch_grip(self, block: StepBlock, grips: np.ndarray, influences: np.ndarray) -> None:
         if not grips.size or self.lost_grip is not None:
@@ -386,41 +413,28 @@ class Monitor:
 
     def peaks(self) -> dict[str, Peak]:
         """Return the largest magnitudes of the outputs that are watched."""
-        return {} if self._peaks is None else self._peaks.peaks()
+        return self._peak_watch.named(self._peaks)
 
     def saved(self) -> dict[str, Any]:
         """Return all that is known, to go on from in another process."""
-        bins = sorted(self._counts)
         return {
+            **self._sizes.saved(),
             "values": self.values,
-            "largest": self.largest,
-            "last": self.last,
-            "correction": self.correction,
-            "largest_kinetic": self.largest_kinetic,
             "smallest_pivots": self.smallest_pivots,
-            "last_time": self._last_time,
-            "bins": bins,
-            "squares": [self._squares[number] for number in bins],
-            "counts": [self._counts[number] for number in bins],
             "tail": None if self._tail is None else asdict(self._tail),
             "lost_grip": None if self.lost_grip is None else asdict(self.lost_grip),
             "passages": None if self._passages is None else self._passages.saved(),
             "ranks": None if self._ranks is None else self._ranks.saved(),
-            "peaks": None if self._peaks is None else self._peaks.saved(),
+            "peaks": self._peaks.saved(),
+            "unsettled": [steps.saved() for steps in self._unsettled],
         }
 
     def restore(self, saved: Mapping[str, Any]) -> None:
         """Go on from what `saved` returned."""
-        self.values, self.largest, self.last, self.correction, self.smallest_pivots = (
-            np.array(saved[name], dtype=float)
-            for name in ("values", "largest", "last", "correction", "smallest_pivots")
+        self._sizes = self._sizes.restored(saved)
+        self.values, self.smallest_pivots = (
+            np.array(saved[name], dtype=float) for name in ("values", "smallest_pivots")
         )
-        self.largest_kinetic = float(saved["largest_kinetic"])
-        self._last_time = float(saved["last_time"])
-        rows = zip(saved["bins"], saved["squares"], saved["counts"], strict=True)
-        for number, squares, count in rows:
-            self._squares[int(number)] = np.array(squares, dtype=float)
-            self._counts[int(number)] = int(count)
         tail, lost = saved["tail"], saved["lost_grip"]
         if tail is not None:
             count = len(tail["times"])
@@ -436,8 +450,8 @@ class Monitor:
             self._passages.restore(saved["passages"])
         if self._ranks is not None:
             self._ranks.restore(saved["ranks"])
-        if self._peaks is not None:
-            self._peaks.restore(saved["peaks"])
+        self._peaks = restored_peaks(saved["peaks"])
+        self._unsettled = [restored_steps(steps, self._sizes) for steps in saved["unsettled"]]
 
     def weakest(self) -> tuple[str, ...]:
         """Name the goals whose grip fell furthest, weakest first."""
@@ -446,38 +460,4 @@ class Monitor:
 
     def drift(self) -> Mapping[str, Drift]:
         """Return the drift of everything that is watched."""
-        result: dict[str, Drift] = {}
-        scales = self._scales(self.largest_kinetic)
-        times, sizes = self._histories(scales)
-        for index, watched in enumerate(self.problem.watched):
-            scale = float(scales[index])
-            result[watched.name] = Drift(
-                driven=watched.driven,
-                max_abs=float(self.largest[index]),
-                max_relative=float(self.largest[index]) / scale,
-                final_relative=float(self.last[index]) / scale,
-                scale=scale,
-                correction=float(self.correction[index]) / scale,
-                growth_exponent=_growth(times, sizes[:, index]),
-                note=watched.note,
-                history=tuple(zip(times.tolist(), sizes[:, index].tolist(), strict=True)),
-            )
-        return result
-
-    def _histories(self, scales: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the middles of the bins, (k,) s, and what was in them over the scales, (k, n)."""
-        numbers = np.array(sorted(self._counts), dtype=float)
-        rows = [np.sqrt(self._squares[n] / self._counts[n]) / scales for n in sorted(self._counts)]
-        table = np.array(rows).reshape(len(rows), len(scales))
-        return 10.0 ** ((numbers + 0.5) / BINS_PER_DECADE), table
-
-
-def _growth(times: np.ndarray, size: np.ndarray) -> float | None:
-    """Return the slope of a history, in log-log, over the last two decades of time."""
-    recent = times > times[-1] / 100.0 if times.size else np.zeros(0, dtype=bool)
-    times, size = times[recent], size[recent]
-    if len(times) < BINS_PER_DECADE or not np.all(np.isfinite(size)):
-        return None
-    if size[-1] < ROUNDING or np.any(size == 0.0):
-        return None
-    return float(np.polyfit(np.log10(times), np.log10(size), 1)[0])
+        return self._sizes.drift(self.problem.watched, self._scales(self._sizes.kinetic))

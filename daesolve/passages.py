@@ -174,6 +174,11 @@ class PassageWatch:
         """Whether a passage is under way: its end may yet show that it was never made."""
         return self._weak
 
+    @property
+    def entered(self) -> float | None:
+        """The last step before the passage that is under way, s."""
+        return self._entry.time if self._weak and self._entry is not None else None
+
     def saved(self) -> dict[str, Any]:
         """Return all that is known, to go on from in another process."""
         return {

@@ -30,6 +30,7 @@ from daesolve.request import DEFAULT_RATE, RankLoss, Request, check_request
 from daesolve.sizes import (
     Probe,
     floors,
+    least_kinetic,
     periodic_angles,
     run_probe,
     scales,
@@ -66,6 +67,8 @@ class Prepared:
         For the report; a rate is None where a goal is only measured.
     scales
         Of `problem.watched`; NaN for an energy that takes the largest kinetic energy.
+    least_kinetic
+        The kinetic energy that is no more than rounding, J.
     segment
         The length of a segment, s; boundaries lie at whole multiples of it from the start.
     wrapped
@@ -101,6 +104,7 @@ class Prepared:
     parameters: Mapping[str, float]
     rates: Mapping[str, float | None]
     scales: np.ndarray
+    least_kinetic: float
     segment: float
     wrapped: tuple[int, ...]
     rank_loss: RankLoss
@@ -168,6 +172,7 @@ def prepare(system: System, request: Request) -> Prepared:
         parameters={name: posed.departure.values[name] for name in system.dynamics.posed_ranges},
         rates=posed.rates,
         scales=scaling,
+        least_kinetic=posed.least_kinetic,
         segment=segment_length(problem, probe, wrapped, projects=projects),
         wrapped=wrapped,
         rank_loss=request.rank_loss,
@@ -206,6 +211,8 @@ class _Posed:
         How the reactions are eliminated, and what that makes.
     values
         p by name.
+    least_kinetic
+        The kinetic energy that is no more than rounding, J.
     """
 
     system: System
@@ -218,6 +225,7 @@ class _Posed:
     plan: EliminationPlan
     problem: OdeProblem
     values: Mapping[str, float]
+    least_kinetic: float = 0.0
 
     @property
     def dynamics(self) -> Dynamics:
@@ -354,9 +362,11 @@ def _with_numbers(posed: _Posed, request: Request, probe: Probe, notes: list[str
         notes.append(f"rate {automatic:.4g} 1/s, for {reason}")
     direction = 1.0 if request.until >= request.start_time else -1.0
     values |= {f"rate_{goal}": direction * (rate or 0.0) for goal, rate in rates.items()}
-    values |= floors(dynamics, _of(dynamics, values), posed.samples, probe, request.scales)
+    numbers = _of(dynamics, values)
+    least = least_kinetic(dynamics, numbers, posed.samples, probe)
+    values |= floors(dynamics, numbers, posed.samples, probe, least, request.scales)
     values |= typical_influences(probe)
-    return replace(posed, rates=rates, values=values)
+    return replace(posed, rates=rates, values=values, least_kinetic=least)
 
 
 def _charted(posed: _Posed, time: float, path: np.ndarray) -> dict[str, float]:

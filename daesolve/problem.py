@@ -66,7 +66,29 @@ class Problem(Family):
     ------
     PosingError
         There is no model or no case, or two cases have one name.
+
+    Examples
+    --------
+    >>> import daesolve as ds
+    >>> def oscillator():
+    ...     q, p = ds.coordinates(x="m"), ds.parameters(stiffness=(4.0, "N/m"))
+    ...     return ds.MechanicalSystem(
+    ...         q, p, kinetic=q.dot.x**2 / 2, potential=p.stiffness * q.x**2 / 2
+    ...     )
+    >>> problem = ds.Problem(
+    ...     name="oscillator",
+    ...     title="A mass on a spring",
+    ...     models={"cartesian": oscillator},
+    ...     cases=[ds.Case("release", until=10.0, start={"x": 1.0})],
+    ... )
+    >>> run = problem.case("release", stiffness=9.0).solve(until=1.0)
+    >>> round(run.end_state["x"], 6)  # cos 3
+    -0.989992
     """
+
+    def __repr__(self) -> str:
+        models, cases = list(self.models), [case.name for case in self.cases]
+        return f"Problem({self.name!r}, {self.title!r}, models={models}, cases={cases})"
 
     def case(
         self, name: str | None = None, *, model: str | None = None, **overrides: Any

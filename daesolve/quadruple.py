@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import casadi as ca
@@ -11,6 +12,7 @@ import numpy as np
 
 from daesolve.dynamics import Dynamics
 from daesolve.elimination import EliminationPlan
+from daesolve.errors import MissingBackendError
 from daesolve.formulations import OdeProblem
 from daesolve.preparation import Prepared
 from daesolve.solvers import Evaluator
@@ -27,9 +29,26 @@ def available() -> bool:
     return hy is not None and hasattr(hy, "real")
 
 
+@cache
+def real() -> Any:
+    """Return the type of numbers of any precision.
+
+    Raises
+    ------
+    MissingBackendError
+        heyoka is not installed, or was built without it.
+    """
+    if not available():
+        raise MissingBackendError(
+            "quadruple precision needs heyoka with its type `real`; install it from conda-forge "
+            "(conda install heyoka.py)"
+        )
+    return hy.real
+
+
 def quad(value: float) -> Any:
     """Return a double as a number of 113 bits."""
-    return hy.real(float(value), PRECISION)
+    return real()(float(value), PRECISION)
 
 
 def quads(values: Sequence[float] | np.ndarray) -> Any:
@@ -39,7 +58,7 @@ def quads(values: Sequence[float] | np.ndarray) -> Any:
 
 def array_of(numbers: Sequence[Any]) -> Any:
     """Return numbers of 113 bits as an array."""
-    return np.array(list(numbers), dtype=hy.real)
+    return np.array(list(numbers), dtype=real())
 
 
 class Moment(float):
@@ -86,7 +105,7 @@ def _numbers(argument: float | np.ndarray) -> list[Any]:
     if isinstance(argument, Moment):
         return [argument.exact]
     if isinstance(argument, np.ndarray):
-        return list(argument if argument.dtype == hy.real else quads(argument))
+        return list(argument if argument.dtype == real() else quads(argument))
     return [quad(argument)]
 
 

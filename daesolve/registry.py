@@ -24,7 +24,15 @@ class BrokenPlugin:
 
 
 def problems() -> tuple[tuple[Problem, ...], tuple[BrokenPlugin, ...]]:
-    """Load every installed problem; a broken one is named and does not take the others down."""
+    """Load every installed problem; a broken one is named and does not take the others down.
+
+    Returns
+    -------
+    problems
+        Those that could be loaded, in the order of their names.
+    broken
+        The name of each other one, and why.
+    """
     found: list[Problem] = []
     broken: list[BrokenPlugin] = []
     for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):

@@ -45,8 +45,7 @@ class Request:
     redundant
         What to do with constraints that depend on each other everywhere.
     redundant_weights
-        How much of a shared load a goal's reaction takes with "minimum-norm", beside the others'
-        one, by the goal's name.
+        How a shared load is divided with "minimum-norm", by the goal's name; one for the others.
     rank_loss
         What to do where constraints lose rank at isolated positions.
     max_evaluations

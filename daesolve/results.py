@@ -39,11 +39,14 @@ class StepBlock:
         (k, size)
     evaluations
         Right-hand sides since the block before, as far as the solver tells.
+    taken
+        How many steps the method took, where the times are those of a grid.
     """
 
     times: np.ndarray
     states: np.ndarray
     evaluations: int = 0
+    taken: int | None = None
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from daesolve.record import Boundary
 from daesolve.results import StepBlock
 from daesolve.solvers import EventHit, Observer, SegmentEnd, State, Status
 from daesolve.transitions import Transitions
-from daesolve.verdicts import lost_for_good, taken_back, verdict
+from daesolve.verdicts import taken_back, verdict
 
 LONGER = 1.2
 """Times the time from one interruption to the next, to be gone at once."""
@@ -67,7 +67,7 @@ def to_boundary(
         if transitions is not None:
             past = transitions.late(here.time, here.state, course.values(here))
         end = _segment(course, here, _reach(course, here, boundary))
-        if lost_for_good(course):
+        if course.monitor.over:
             return taken_back(course, end, keeper), verdict(course, end)
         ended = None if _left_chart(course, end) else verdict(course, end)
         arrived = course.after(here, end)
@@ -82,7 +82,7 @@ def to_boundary(
             arrived, ended = through(course, transitions, arrived, end.hits, past)
         if ended is not None or end.time == boundary:
             course.watch_the_rest()
-            if lost_for_good(course):
+            if course.monitor.over:
                 return taken_back(course, end, keeper), verdict(course, end)
             return arrived, ended
         here = arrived
@@ -160,7 +160,7 @@ def _watching(course: Course) -> Observer:
 
     def watch(block: StepBlock) -> bool:
         course.monitor.observe(block)
-        return lost_for_good(course)
+        return course.monitor.over
 
     return watch
 

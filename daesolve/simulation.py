@@ -31,7 +31,6 @@ from daesolve.segments import next_boundary, to_boundary
 from daesolve.solvers import State
 from daesolve.trajectory import Trajectory
 from daesolve.translation import evaluate_block
-from daesolve.verdicts import lost_for_good
 
 Progress = Callable[[float, Monitor, int], None]
 """Called after each segment with the time reached, the monitor and the number of events."""
@@ -140,7 +139,7 @@ class _Run:
 
     def trajectory(self, outcome: Outcome, message: str, samples: Recorded) -> Trajectory:
         """Return the trajectory with its samples."""
-        lost = lost_for_good(self.course)
+        lost = self.course.monitor.over
         trajectory = self.course.assembly.trajectory(outcome, message, samples, lost_for_good=lost)
         return replace(trajectory, _evaluate=self._point)
 

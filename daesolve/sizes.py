@@ -39,6 +39,8 @@ SMALLEST = 1e-3
 """The least size of a state, beside the largest of the same unit: one may be zero by rounding."""
 NOTHING = 1e-12
 """What is below this in the units of the system is taken for rounding."""
+ROUNDING = float(np.finfo(float).eps)
+"""Of the terms of a value, what is lost in it."""
 STEPS_PER_SEGMENT = 5000
 STEPS_PER_PROJECTION = 40
 """Between projections of a multistep method, which restarts there; it takes smaller steps."""
@@ -249,6 +251,7 @@ def floors(
     numbers: np.ndarray,
     samples: Samples,
     probe: Probe,
+    least_kinetic: float,
     given: Mapping[str, float],
 ) -> dict[str, float]:
     """Return what keeps each invariant's correction bounded where its gradient vanishes.
@@ -257,8 +260,8 @@ def floors(
     ----------
     dynamics, numbers, samples
         The equations, p, and consistent states.
-    probe
-        Typical sizes.
+    probe, least_kinetic
+        Typical sizes, and from where on a kinetic energy is more than rounding, J.
     given
         Scales of invariants that are known, by name.
     """
@@ -267,7 +270,8 @@ def floors(
         if row.on == "positions":
             continue
         if row.twice_kinetic is not None:
-            largest = 2.0 * max(given.get(row.name, 0.0), probe.kinetic)
+            kinetic = probe.kinetic if probe.kinetic > least_kinetic else 0.0
+            largest = 2.0 * max(given.get(row.name, 0.0), kinetic)
         else:
             gradient = function_of(
                 "gradient",
@@ -281,6 +285,35 @@ def floors(
                 mass = dynamics.matrices(t, x, numbers)["mass"]
                 largest = max(largest, float(slope @ np.linalg.solve(mass, slope)))
         found[f"floor_{row.name}"] = FLOOR * largest if largest > 0 else 1.0
+    return found
+
+
+def least_kinetic(dynamics: Dynamics, numbers: np.ndarray, samples: Samples, probe: Probe) -> float:
+    """Return the kinetic energy that is no more than the energy's rounding, J.
+
+    That of a body at rest is no scale: the energy is driven by its residual over twice the kinetic
+    energy, and where that is below the residual's own rounding, it would be without bound.
+
+    Parameters
+    ----------
+    dynamics, numbers, samples
+        The equations, p, and consistent states.
+    probe
+        Typical sizes.
+    """
+    found = 0.0
+    for row in dynamics.invariants:
+        if row.twice_kinetic is None:
+            continue
+        slopes = function_of(
+            "slopes",
+            [dynamics.t, dynamics.x, dynamics.p],
+            [ca.jacobian(row.value, dynamics.x)],
+            (["t", "x", "p"], ["slopes"]),
+        )
+        sizes, held = _typical(dynamics, probe.states), dynamics.all_held(numbers)
+        terms = [float(np.abs(np.asarray(slopes(t, x, held))).ravel() @ sizes) for t, x in samples]
+        found = max([found, *(ROUNDING * term for term in terms if math.isfinite(term))])
     return found
 
 
@@ -364,8 +397,8 @@ def segment_length(
         for column in function.jac_sparsity(0, 1).get_triplet()[1]
     }
     growth = max((probe.turning[index] for index in angles if index in acting), default=0.0)
-    if growth > 0.0:
-        wanted = min(wanted, RADIANS_PER_SEGMENT / growth)
+    if growth * wanted > RADIANS_PER_SEGMENT:
+        wanted = RADIANS_PER_SEGMENT / growth
     power = 10.0 ** math.floor(math.log10(wanted))
     # The logarithm of a number just below a power of ten may round to that power.
     fitting = [factor * power for factor in (1.0, 2.0, 5.0) if factor * power <= wanted]

@@ -82,8 +82,8 @@ def solve(
         whatever is asked for; where their reactions enter a force (friction), only "minimum-norm"
         tells which motion is meant.
     redundant_weights
-        How much of a shared load a goal's reaction takes with "minimum-norm", by the goal's name:
-        2 takes twice as much as 1, which holds for the others.
+        How a shared load is divided with "minimum-norm", by the goal's name: of goals on which the
+        body yields alike, 2 takes twice as much as 1, which holds for the others.
     rank_loss
         What to do where constraints come to depend on each other: "stop" ends the run as
         `degenerate`, with everything up to there; "raise" does so and raises; "pass" goes through

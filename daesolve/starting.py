@@ -114,11 +114,10 @@ def consistent_state(
     Examples
     --------
     >>> import daesolve as ds
-    >>> from daesolve.starting import consistent_state
     >>> q = ds.coordinates(x="m", y="m")
     >>> link = ds.Holonomic("link", q.x - q.y)
     >>> pair = ds.MechanicalSystem(q, kinetic=(q.dot.x**2 + 3 * q.dot.y**2) / 2, goals=[link])
-    >>> found = consistent_state(pair, {"y": 1.0, "x_dot": 4.0})
+    >>> found = ds.consistent_state(pair, {"y": 1.0, "x_dot": 4.0})
     >>> round(found.state["x"], 12), round(found.state["x_dot"], 12)
     (0.75, 1.0)
     """

@@ -20,6 +20,7 @@ import numpy as np
 
 from daesolve.dynamics import Dynamics
 from daesolve.errors import NotStationaryError
+from daesolve.symbols import symbol
 from daesolve.translation import function_of
 
 RANK_TOLERANCE = 1e-10
@@ -77,7 +78,7 @@ class Field:
 def _function(dynamics: Dynamics) -> ca.Function:
     """(t, x, p, y) -> F, F_y, F_x, the rates of the positions and their gradient, C_x."""
     x, u = dynamics.x, dynamics.reactions
-    accelerations: ca.SX = ca.SX.sym("a", dynamics.velocity_count)  # pyright: ignore[reportArgumentType]
+    accelerations: ca.SX = symbol("a", dynamics.velocity_count)
     y = ca.vertcat(accelerations, u)
     balance = ca.vertcat(
         dynamics.mass @ accelerations - dynamics.force - dynamics.influence @ u,

@@ -286,6 +286,13 @@ def coordinates(**units: str) -> DifferentiableVector:
     ----------
     **units
         The unit of each by its name; `ANGLE` for angles, which are wrapped inside.
+
+    Examples
+    --------
+    >>> import daesolve as ds
+    >>> q = ds.coordinates(x="m", theta=ds.ANGLE)
+    >>> q.x**2 + q.dot.x  # CasADi expressions, of q["x"] as well
+    SX((sq(x)+x_dot))
     """
     return DifferentiableVector(tuple(units), tuple(units.values()), "coordinate")
 
@@ -308,6 +315,11 @@ def auxiliaries(**entries: ca.SX | tuple[ca.SX, str]) -> Auxiliaries:
     ----------
     **entries
         The expression of each by its name, with its unit where it has one.
+
+    Raises
+    ------
+    PosingError
+        One is no expression.
     """
     pairs = {n: entry if isinstance(entry, tuple) else (entry, "") for n, entry in entries.items()}
     for name, (meaning, _) in pairs.items():
@@ -363,6 +375,18 @@ def parameters(
     ----------
     **entries
         By its name, the default of each; with a unit, and with a range (an `Interval`).
+
+    Raises
+    ------
+    PosingError
+        An entry is something else, or a name is no identifier.
+
+    Examples
+    --------
+    >>> import daesolve as ds
+    >>> p = ds.parameters(mass=(2.0, "kg", ds.POSITIVE), drag=(0.1, "kg/s", ds.Interval(0, 5)))
+    >>> p.mass / 2
+    SX((mass/2))
     """
     defaults: dict[str, float] = {}
     units: dict[str, str] = {}
@@ -386,6 +410,11 @@ def discrete(**defaults: float) -> Parameters:
     ----------
     **defaults
         The value at the start of each by its name.
+
+    Examples
+    --------
+    `driving = daesolve.discrete(motor=1.0)` is given to the system as `discrete=driving`; its force
+    has `driving.motor` as a factor, and `Reset({"motor": 0.0})` switches it off.
     """
     return Parameters(
         defaults, dict.fromkeys(defaults, ""), dict.fromkeys(defaults, ANY), "discrete value"

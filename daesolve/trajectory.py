@@ -41,6 +41,8 @@ IN_MANIFEST = (
 )
 IN_RESULT = ("outcome", "message", "end_time", "end_state", "drift", "statistics", "verification")
 """By which the files of a run are known."""
+MOST_RESIDUALS = 30
+"""How many rows `str` of a trajectory has."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +102,25 @@ class Trajectory:
     peaks: Mapping[str, Peak] = field(default_factory=dict[str, Peak])
     sources: Sequence[str] = ()
     _evaluate: Callable[[float], Point] | None = field(default=None, repr=False)
+
+    def __repr__(self) -> str:
+        told = self.description
+        return (
+            f"Trajectory({told['formulation']} with {told['solver']}, {self.outcome.value} at "
+            f"t = {self.end_time:g} s)"
+        )
+
+    def __str__(self) -> str:
+        told = self.description
+        ending = f"{told['formulation']} with {told['solver']}: {self.outcome.value}"
+        lines = [f"{ending} at t = {self.end_time:g} s", *_drift_lines(self.drift)]
+        if self.message:
+            lines.insert(1, self.message)
+        if self.event_count:
+            lines.append(f"events: {self.event_count}")
+        if self.verification is not None:
+            lines.append(_verification_line(self.verification, self.units))
+        return "\n".join(lines)
 
     @classmethod
     def from_run(cls, directory: Path | str) -> Trajectory:
@@ -237,6 +258,40 @@ class Trajectory:
         """Return the column of each series in tables by its name, by kind."""
         named = column_names(self.states, self.outputs, self.reactions)
         return {kind: named[kind] for kind in ("states", "outputs", "reactions")}
+
+
+# -- in words -------------------------------------------------------------------------------------
+
+
+def _drift_lines(drift: Mapping[str, Drift]) -> list[str]:
+    """Return a table of the residuals that came farthest from zero, these first."""
+
+    def farthest(name: str) -> float:
+        size = drift[name].max_relative
+        return np.inf if np.isnan(size) else size
+
+    names = sorted(drift, key=farthest, reverse=True)
+    shown, rest = names[:MOST_RESIDUALS], len(names) - MOST_RESIDUALS
+    width = max((len(name) for name in shown), default=0)
+    lines = [
+        f"{name:{width}}  {drift[name].max_relative:7.1e}  {drift[name].final_relative:7.1e}  "
+        f"{'driven' if drift[name].driven else 'measured'}"
+        for name in shown
+    ]
+    if lines:
+        lines.insert(0, f"{'':{width}}  {'largest':>7}  {'last':>7}  residual over its scale")
+    return [*lines, f"and {rest} more"] if rest > 0 else lines
+
+
+def _verification_line(found: Verification, units: Mapping[str, str]) -> str:
+    if found.interrupted:
+        return f"against {found.against}: interrupted"
+    largest: dict[str, float] = {}
+    for name, value in found.difference.items():
+        unit = units.get(name, "")
+        largest[unit] = float(np.maximum(value, largest.get(unit, value)))
+    told = ", ".join(f"{value:.1e} {unit}".rstrip() for unit, value in largest.items())
+    return f"against {found.against}: largest difference {told}"
 
 
 # -- on disk --------------------------------------------------------------------------------------

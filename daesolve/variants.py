@@ -239,7 +239,15 @@ class VariantProblem:
         return Variants(solution, named, here.values)
 
     def state(self, given: Mapping[str, float] | np.ndarray, time: float = 0.0) -> np.ndarray:
-        """Return a state (nx,) from values by name, made consistent, or as it is."""
+        """Return a state (nx,) from values by name, made consistent, or as it is.
+
+        Raises
+        ------
+        OutOfRangeError
+            It is an array of another size, or not finite.
+        UnknownNameError, InconsistentStateError
+            No state has such a name, or none that is consistent is near.
+        """
         if isinstance(given, Mapping):
             start = check_named("state", given)
             return consistent_state(self.dynamics, self.numbers, start, time=time).state

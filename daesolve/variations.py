@@ -21,6 +21,7 @@ from daesolve.errors import DaesolveError, InconsistentStateError
 from daesolve.formulations import OdeProblem
 from daesolve.jumps import JumpFunction
 from daesolve.solvers import Evaluator
+from daesolve.symbols import symbol
 from daesolve.translation import function_of
 
 FIRST_STEP = 0.1
@@ -55,8 +56,8 @@ def variational_problem(problem: OdeProblem, changing: Sequence[int]) -> OdeProb
     """
     if problem not in _variational:
         t, x, p = (problem.rhs.sx_in(k) for k in range(3))
-        change = ca.SX.sym("change", x.numel())  # pyright: ignore[reportArgumentType]
-        moved = ca.SX.sym("moved", len(changing))  # pyright: ignore[reportArgumentType]
+        change = symbol("change", x.numel())
+        moved = symbol("moved", len(changing))
         along = ca.SX.zeros(p.numel())
         along[list(changing)] = moved
         rate = problem.rhs(t, x, p)
@@ -117,7 +118,7 @@ def jump_slopes(jump: JumpFunction) -> Evaluator:
 
 def _seeds(t: ca.SX, x: ca.SX, p: ca.SX) -> tuple[ca.SX, list[ca.SX]]:
     sizes = (1, x.numel(), p.numel())
-    return ca.vertcat(t, x, p), [ca.SX.sym(f"d{k}", n) for k, n in enumerate(sizes)]  # pyright: ignore[reportArgumentType]
+    return ca.vertcat(t, x, p), [symbol(f"d{k}", n) for k, n in enumerate(sizes)]
 
 
 def _evaluator(name: str, inputs: Sequence[ca.SX], outputs: Sequence[ca.SX]) -> Evaluator:

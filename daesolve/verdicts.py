@@ -18,17 +18,6 @@ DEGENERATE = "degenerate"
 """The event where constraints come to depend on each other."""
 
 
-def lost_for_good(course: Course) -> bool:
-    """Tell whether the monitor saw what the run does not go on from."""
-    prepared, monitor = course.prepared, course.monitor
-    if monitor.breach is not None:
-        return True
-    lost = monitor.lost_grip
-    if lost is None or prepared.rank_loss == "pass":
-        return False
-    return not (_singular(course, lost.goals) and prepared.solver.steps_over)
-
-
 def verdict(course: Course, end: SegmentEnd) -> Verdict | None:
     """Return how the run ends with a segment; None where it goes on."""
     monitor, effort = course.monitor, course.effort
@@ -37,7 +26,7 @@ def verdict(course: Course, end: SegmentEnd) -> Verdict | None:
     breach, lost = monitor.breach, monitor.lost_grip
     if breach is not None:
         return Outcome.DEGENERATE, breach.sentence
-    if lost is not None and lost_for_good(course):
+    if lost is not None and monitor.over:
         if lost.dependence is not None and lost.dependence.sharp:
             return endings.dependent(lost.dependence)
         if effort.reason:

@@ -11,6 +11,7 @@ import shutil
 from concurrent.futures import ProcessPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
+from re import MULTILINE, search
 
 from sphinx.application import Sphinx
 
@@ -97,6 +98,17 @@ IN_DEPTH = {
     ],
 }
 """The pages of `docs/problems`, and the problems that they treat."""
+PAPERS = {
+    "gerasimov-rolling": ["omni-rolling"],
+    "gerasimov-sliding": ["omni-friction", "omni-inertialess"],
+    "morozov-matrosov-pesterev": ["rolling-wheel"],
+    "borisov-kilin-mamaev": ["unicycle", "cart", "bogies"],
+    "vlakhova": ["gyroscope", "wheelset", "wheelset-bogie"],
+    "nikolskii-smirnov": ["prism", "three-supports"],
+}
+"""The pages of `docs/papers`, and the problems that come from these papers."""
+AFTER = "[how to repeat it](#repeat-it).\n"
+"""What the links to these pages follow, near the top of a page."""
 
 
 def write_pages(app: Sphinx) -> None:
@@ -134,34 +146,52 @@ def copy_animations(app: Sphinx, error: Exception | None) -> None:
 
 
 def _write(name: str) -> None:
-    """Write one page, and where its problem is treated in depth."""
-    problem = ds.problem(name)
-    page = write_page(problem, GALLERY, until=HORIZONS.get(name))
-    deep = [page for page, treated in IN_DEPTH.items() if name in treated]
-    if deep:
-        links = ", ".join(f"[{_title(other)}](../problems/{other}.md)" for other in deep)
-        with page.open("a", encoding="utf-8") as stream:
-            stream.write(f"\n## In depth\n\n{links}.\n")
+    """Write one page, with links to where its problem and its paper are treated in depth."""
+    page = write_page(ds.problem(name), GALLERY, until=HORIZONS.get(name))
+    lines = [
+        f"{told}: {', '.join(links)}."
+        for told, links in (
+            ("In depth", _links("problems", IN_DEPTH, name)),
+            ("The paper", _links("papers", PAPERS, name)),
+        )
+        if links
+    ]
+    if lines:
+        before, after, rest = page.read_text(encoding="utf-8").partition(AFTER)
+        if not after:
+            raise RuntimeError(f"the page of {name} has no place for links")
+        page.write_text("\n".join([before + after, *lines, rest]), encoding="utf-8")
 
 
-def _title(page: str) -> str:
-    text = (GALLERY.parent / "problems" / f"{page}.md").read_text(encoding="utf-8")
-    return text.partition("\n")[0].removeprefix("# ")
+def _links(folder: str, pages: dict[str, list[str]], name: str) -> list[str]:
+    """Return links to the pages of a folder that treat a problem."""
+    treating = [page for page, treated in pages.items() if name in treated]
+    return [f"[{_title(folder, page)}](../{folder}/{page}.md)" for page in treating]
+
+
+def _title(folder: str, page: str) -> str:
+    text = (GALLERY.parent / folder / f"{page}.md").read_text(encoding="utf-8")
+    found = search(r"^# (.+)$", text, MULTILINE)
+    if found is None:
+        raise RuntimeError(f"{folder}/{page}.md has no title")
+    return found[1]
 
 
 def _list(titles: dict[str, str]) -> str:
     """Return the problems in groups, each with its scene or its first figure, and the toctree."""
     grouped = {name for names in GROUPS.values() for name in names}
     groups = {**GROUPS, "Others": [name for name in titles if name not in grouped]}
-    parts: list[str] = []
+    parts, order = list[str](), list[str]()
     for title, names in groups.items():
         here = [name for name in names if name in titles]
         if here:
-            rows = [
-                f"| {_picture(name)} | [{titles[name]}]({name}.md)<br>`{name}` |" for name in here
+            cards = [
+                f"- [{_picture(name)}]({name}.md)\n\n  [{titles[name]}]({name}.md)<br>`{name}`"
+                for name in here
             ]
-            parts.append("\n".join([f"## {title}", "", "| | |", "|---|---|", *rows]))
-    parts.append("\n".join(["```{toctree}", ":hidden:", "", *sorted(titles), "```"]))
+            parts.append("\n".join([f"## {title}", "", ":::{container} pictures", *cards, ":::"]))
+            order += here
+    parts.append("\n".join(["```{toctree}", ":hidden:", "", *order, "```"]))
     return "\n\n".join(parts) + "\n"
 
 
@@ -172,7 +202,7 @@ def _picture(name: str) -> str:
     own = [file for file in files if file not in usual and not file.startswith("positions")]
     motion = [file for file in files if file.startswith("positions")]
     chosen = "scene.svg" if "scene.svg" in files else [*own, *motion, *files][0]
-    return f"![{name}]({name}/{chosen}){{width=280px}}"
+    return f"![{name}]({name}/{chosen})"
 
 
 def _stamp() -> str:

@@ -197,6 +197,12 @@ def directed(way):
     )
 
 
+def controlled(goals):
+    """A control system of one state and one control."""
+    x, u = ds.states(a="m"), ds.reactions(push="N")
+    return ds.ControlSystem(x, {"a": u.push}, controls=u, goals=goals(x))
+
+
 SYSTEMS = {
     "two goals of one name": (
         PosingError, "two goals are called 'c'",
@@ -214,6 +220,23 @@ SYSTEMS = {
     "None for goals": (PosingError, "goals must be a list", lambda: posed(goals=lambda q, p: None)),
     "one event for a list": (PosingError, "events must be a list",
                              lambda: posed(events=lambda q, p: ds.Event("e", q.x))),
+    "one event beside a contact": (
+        PosingError, "events must be a list of events, not Event",
+        lambda: posed(goals=lambda q, p: [ds.Contact("c", q.x)],
+                      events=lambda q, p: ds.Event("e", q.x))),
+    "goals that one look uses up": (
+        PosingError, "goals must be a list of goals, not generator",
+        lambda: posed(goals=lambda q, p: (ds.Holonomic(name, q[name]) for name in "xy"))),
+    "events that one look uses up": (
+        PosingError, "events must be a list of events, not generator",
+        lambda: posed(events=lambda q, p: (ds.Event(name, q[name]) for name in "xy"))),
+    "one goal of a control system": (PosingError, "goals must be a list of goals, not Goal",
+                                     lambda: controlled(lambda x: ds.Goal("g", x.a))),
+    "None among goals of a control system": (PosingError, "goals contain None",
+                                             lambda: controlled(lambda x: [None])),
+    "two invariants of one name": (
+        PosingError, "two goals are called 'i'",
+        lambda: controlled(lambda x: [ds.Invariant("i", x.a), ds.Invariant("i", x.a)])),
     "None among events": (PosingError, "events contain None", lambda: posed(events=[None])),
     "an event's direction": (PosingError, "'e': direction must be FALLING",
                              lambda: ds.Event("e", ds.time, "falling")),

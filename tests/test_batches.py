@@ -74,7 +74,7 @@ def runs() -> list:
 @pytest.mark.parametrize("number", range(len(MEMBERS)))
 def test_a_member_is_to_rounding_what_it_is_by_itself(runs, number):
     member = MEMBERS[number]
-    alone = SWINGING.case()._with(member).solve()
+    alone = SWINGING.case().with_values(member).solve()
     run = runs[number]
     # Rounding shifts a motion whose energy is held by a few roundings of the time.
     limit = 8.0 * EPS * UNTIL * FASTEST

@@ -15,6 +15,7 @@ from daesolve.results import StepBlock
 from daesolve.stored_runs import Destination
 
 from .bogie_cart import LIMIT, cart, collapsing, farthest, near_miss
+from .contact_systems import ball
 from .systems import WITHOUT_ASSIMULO, pendulum, prepared_run
 
 ASSIMULO = pytest.mark.skipif(WITHOUT_ASSIMULO, reason="Assimulo is not installed")
@@ -160,6 +161,16 @@ def test_what_came_before_is_kept():
     assert list(run.times) == [-0.5, -0.1, -0.01]
     assert run["psi_dot"][-1] == pytest.approx(-1.0769481416989677, abs=1e-9)
     assert np.all(np.isfinite(run.reactions["skate_1"]))
+
+
+@pytest.mark.parametrize("solver", [ds.Taylor(), ds.Cvodes()])
+def test_the_drift_is_that_of_the_run_which_ends_there_by_itself(solver):
+    """The steps are the same but for the last; that which led beyond the end is taken back."""
+    run = collapse(solver=solver)
+    other = collapse(solver=solver, until=run.end_time)
+    assert other.outcome is ds.Outcome.COMPLETED
+    for name, drift in run.drift.items():
+        assert drift.max_relative <= 1.5 * other.drift[name].max_relative
 
 
 def test_the_rank_loss_raises_where_that_is_asked_for():
@@ -352,3 +363,18 @@ def test_steps_that_are_merely_short_do_not():
     effort.begin(0.0)
     times = 2.0 * CRAWL * 0.1 * np.arange(1, 10 * MANY[False])
     assert not effort.take(StepBlock(times, np.zeros((len(times), 1))), 0, weak=False)
+
+
+def test_points_of_a_grid_are_not_steps_that_lead_nowhere():
+    effort = Effort(None, mean_step=0.1)
+    effort.begin(0.0)
+    times = 0.5 * CRAWL * 0.1 * np.arange(1, 10 * MANY[False])
+    block = StepBlock(times, np.zeros((len(times), 1)), evaluations=12, taken=6)
+    assert not effort.take(block, 12, weak=False)
+
+
+def test_a_ball_that_is_held_from_the_start_runs_on_a_grid():
+    """After the reset at once it goes on by stretches of 1e-9 s, each on 512 points."""
+    run = ds.solve(ball(closed=False), 1.0, {"y": 0.0, "y_dot": 0.0}, solver=ds.Cvodes())
+    assert run.outcome is ds.Outcome.COMPLETED
+    assert run["floor"][-1] == pytest.approx(10.0, rel=1e-12)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import daesolve as ds
-from daesolve.monitors import BINS_PER_DECADE, Monitor
+from daesolve.monitors import Monitor
+from daesolve.residual_sizes import BINS_PER_DECADE
 from daesolve.results import StepBlock
 
 from .systems import EPSILON, pendulum, prepared_run
@@ -139,6 +140,43 @@ def test_a_lost_grip_names_its_goals_and_the_first_time():
     assert monitor.lost_grip.last_time == 0.1
     assert list(monitor.lost_grip.last_state) == [0.0, -1.0, 0.0, 0.0]
     assert monitor.weakest() == ("rod",)
+
+
+@pytest.mark.parametrize("block", [1, 2, 3, 10])
+def test_drift_and_peaks_are_those_of_the_steps_before_the_grip_was_lost(block):
+    """At y = 0, with speed beyond it: that the grip is zero between steps is seen three later."""
+    x = np.zeros((10, 6))
+    x[:, 1] = np.linspace(-0.65, 0.25, 10)
+    x[7:, 3] = 1e4
+    times = np.linspace(0.1, 1.0, 10)
+    q = ds.coordinates(x="m", y="m", z="m")
+    system = ds.MechanicalSystem(
+        q,
+        kinetic=(q.dot.x**2 + q.dot.y**2 + q.dot.z**2) / 2,
+        potential=q.z,
+        goals=[ds.Holonomic("level", q.z), ds.Holonomic("bowl", q.z + (q.y**2 - 1) / 2)],
+        outputs={"speed": q.dot.x},
+        peaks=["speed"],
+    )
+    prepared = prepared_run(system, 1.0, {"y": -1.0, "x_dot": 1.0})
+    found = []
+    for kept in (7, 10):
+        scales = prepared.scales
+        monitor = Monitor(prepared.problem, prepared.values, scales, 0.0, peaks=("speed",))
+        for first in range(0, kept, block):
+            part = slice(first, min(first + block, kept))
+            monitor.observe(StepBlock(times[part], x[part]))
+        found.append(monitor)
+    kept, whole = found
+    assert (kept.over, whole.over) == (False, True)
+    assert whole.lost_grip.last_time == times[6]
+    assert whole.peaks() == kept.peaks()
+    for name, drift in whole.drift().items():
+        other = kept.drift()[name]
+        assert (drift.max_abs, drift.scale) == (other.max_abs, other.scale)
+        assert drift.final_relative == other.final_relative
+        assert drift.correction == pytest.approx(other.correction, rel=1e-12)
+        assert np.array(drift.history) == pytest.approx(np.array(other.history), rel=1e-12)
 
 
 def test_an_empty_block_changes_nothing(prepared):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import casadi as ca
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from daesolve.errors import (
     UnknownNameError,
     UnsupportedError,
 )
+from daesolve.sizes import segment_length
 
 from .systems import pendulum, prepared_run, sleigh, wheel, wheel_state
 
@@ -156,3 +159,29 @@ def test_dissipation_is_metered_and_never_driven_however_weak():
     right = decay * (np.cos(frequency * 100) + 1e-7 * np.sin(frequency * 100))
     assert run["x"][-1] == pytest.approx(right, abs=1e-13)
     assert run.drift["energy"].max_relative <= 1e-14
+
+
+@pytest.mark.parametrize("solver", [ds.Taylor(), ds.Dop853(), ds.Cvodes()])
+def test_the_energy_of_a_body_at_rest_pushes_nothing(solver):
+    """What rounding leaves of its kinetic energy is no scale: a table of 12 N on two legs."""
+    q = ds.coordinates(x="m", y="m", turn="rad")
+    table = ds.MechanicalSystem(
+        q,
+        kinetic=(q.dot.x**2 + q.dot.y**2) / 2 + q.dot.turn**2 / 6,
+        potential=12.0 * q.y,
+        goals=[ds.Holonomic(name, q.y + side * q.turn) for name, side in (("l", -1), ("r", 0.3))]
+        + [ds.Holonomic("m", q.y)],
+    )
+    run = ds.solve(table, 1.0, {}, redundant="minimum-norm", solver=solver)
+    assert run["l"] + run["m"] + run["r"] == pytest.approx(np.full(1001, 12.0), rel=1e-8)
+    assert run.drift["energy"].scale == 1.0
+    assert not [note for note in run.description["notes"] if "not to be trusted" in note]
+
+
+def test_an_angle_that_hardly_turns_shortens_no_segment():
+    """A rate of 1e-310 per s: 50 radians take longer than a double tells."""
+    prepared = prepared_run(pendulum(), 1.0, {"x": -1.0})
+    still = SimpleNamespace(mean_step=0.01, turning=np.full(prepared.problem.size, 1e-310))
+    turning = SimpleNamespace(mean_step=0.01, turning=np.full(prepared.problem.size, 1e3))
+    found = [segment_length(prepared.problem, s, (0, 1), projects=False) for s in (still, turning)]
+    assert found == [50.0, 0.05]

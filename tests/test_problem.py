@@ -15,6 +15,19 @@ def test_a_parameter_changes_the_run_but_not_the_system():
     assert runs[0]["x"][0] != runs[1]["x"][0]
 
 
+def test_in_a_terminal_problems_and_systems_are_told_in_a_line():
+    pendulum = ds.problem("pendulum")
+    assert repr(pendulum) == (
+        "Problem('pendulum', 'A point on a rigid rod', models=['cartesian'], cases=['release'])"
+    )
+    assert repr(pendulum.case().system) == "MechanicalSystem(('x', 'y'), goals=('rod',))"
+    chain = ds.problem("pendulum-chain").case("long").system
+    assert "hinge_1_1" in repr(chain)
+    assert len(repr(chain)) < 300
+    x = ds.states(a="m")
+    assert repr(ds.ControlSystem(x, {"a": 1.0})) == "ControlSystem(('a',), goals=())"
+
+
 def test_structure_rebuilds_the_system():
     assert "phi" in WHEEL.case("hoop", pendulum=True).system.dynamics.labels.states
     assert "phi" not in WHEEL.case("hoop").system.dynamics.labels.states

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import daesolve as ds
-from daesolve.errors import UnsupportedError
+from daesolve import quadruple
+from daesolve.errors import MissingBackendError, UnsupportedError
 from daesolve.quadruple import PRECISION, evaluate, quads
 from daesolve.solvers.heyoka_code import hy
 
@@ -264,3 +265,10 @@ def test_a_vehicle_that_rolls_from_roller_to_roller_agrees_with_an_independent_p
             assert abs(reference[name][place] - exact) < near
             assert abs(run[name][place] - exact) < 10.0 * near
     assert max(reference.residuals.values()) < 1e-19
+
+
+def test_without_heyoka_quadruple_precision_says_what_it_needs(monkeypatch):
+    monkeypatch.setattr(quadruple, "hy", None)
+    quadruple.real.cache_clear()
+    with pytest.raises(MissingBackendError, match="needs heyoka"):
+        quads([1.0])

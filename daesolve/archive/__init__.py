@@ -35,7 +35,7 @@ from daesolve.archive.failures import (
     TornPartError,
     resuming,
 )
-from daesolve.archive.files import FORMAT, located
+from daesolve.archive.files import FORMAT, located, make_directory
 from daesolve.archive.reading import Stored
 from daesolve.archive.writing import Writer, refuse_full
 
@@ -53,6 +53,7 @@ __all__ = [
     "decode",
     "encode",
     "located",
+    "make_directory",
     "refuse_full",
     "resuming",
 ]

@@ -10,6 +10,7 @@ from typing import Any
 
 from daesolve.archive.encoding import from_json
 from daesolve.archive.failures import ArchiveError, FormatError, NotARunError, not_stored
+from daesolve.errors import OutputExistsError
 
 FORMAT = 1
 FOLDERS = ("samples", "events", "checkpoints")
@@ -28,6 +29,22 @@ def located(directory: object) -> Path:
         if isinstance(name, str) and name and "\0" not in name:
             return Path(name).absolute()
     raise ArchiveError(f"a run's directory is {directory!r}, but must be a path like 'runs/disc'")
+
+
+def make_directory(directory: Path) -> None:
+    """Make a directory for results, unless it is there.
+
+    Raises
+    ------
+    OutputExistsError
+        It cannot be made.
+    """
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputExistsError(
+            f"the directory {str(directory)!r} cannot be made: {error.strerror}"
+        ) from None
 
 
 def samples_file(directory: Path, number: int) -> Path:

@@ -25,6 +25,7 @@ from daesolve.archive.files import (
     committed,
     events_file,
     located,
+    make_directory,
     partial,
     read_manifest,
     remove,
@@ -86,12 +87,7 @@ class Writer:
         """
         directory = located(directory)
         refuse_full(directory)
-        try:
-            directory.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise OutputExistsError(
-                f"the directory {str(directory)!r} cannot be made: {error.strerror}"
-            ) from None
+        make_directory(directory)
         writer = cls(directory, *locking.acquire(directory))
         try:
             refuse_full(directory)  # another process may have been faster

@@ -1,20 +1,74 @@
-"""The body of `daesolve compare`."""
+"""The command `daesolve compare`."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any
 
+import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from daesolve import reporting
+from daesolve.cli import options
+from daesolve.cli.arguments import (
+    COULD_NOT_GO_ON,
+    REQUEST_IS_WRONG,
+    AsJson,
+    CaseName,
+    Changes,
+    ModelName,
+    ParameterFile,
+    ProblemName,
+    StartValues,
+)
 from daesolve.comparison import Comparison
 from daesolve.comparison import Progress as Told
 from daesolve.errors import OutOfRangeError
 from daesolve.problem import BoundCase
-from daesolve.reporting.comparison import comparison_document
+
+
+# Long: an option of the command line is a parameter.
+def command(
+    problem: ProblemName,
+    formulations: Annotated[str, typer.Option(metavar="A,B,...", help="Formulations by name.")],
+    solvers: Annotated[str, typer.Option(metavar="X,Y,...", help="Solvers by name.")],
+    case: CaseName = None,
+    model: ModelName = None,
+    set_: Changes = None,
+    parameters: ParameterFile = None,
+    initial: StartValues = None,
+    tolerances: Annotated[
+        str | None, typer.Option(metavar="R1,R2,...", help="In place of the solvers' own.")
+    ] = None,
+    until: Annotated[float | None, typer.Option(help="The end of the runs, s.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="A directory for comparison.json and the figure.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run formulations with solvers: error, cost, drift, and whether they agree."""
+    bound = options.case(problem, case, model, parameters, set_ or [], initial or [])
+    if out is not None:
+        reporting.make_empty(out)
+    found, document = compare(bound, formulations, solvers, tolerances, until, quiet=as_json)
+    written = [] if out is None else reporting.write_comparison(out, document)
+    if as_json:
+        typer.echo(reporting.dump(document))
+    else:
+        Console().print(reporting.comparison_text(document))
+        if written:
+            typer.echo(f"written: {', '.join(map(str, written))}")
+    if not found.runs and not found.interrupted:
+        typer.echo("daesolve: no formulation meets a solver: every pair was refused", err=True)
+        raise typer.Exit(REQUEST_IS_WRONG)
+    if found.interrupted or not any(run.outcome.good for run in found.runs):
+        why = "interrupted" if found.interrupted else "no run was completed"
+        typer.echo(f"daesolve: {why}", err=True)
+        raise typer.Exit(COULD_NOT_GO_ON)
 
 
 def names(option: str, text: str) -> list[str]:
@@ -77,7 +131,7 @@ def compare(
         "start_time": bound.case.start_time,
         "until": bound.case.until if until is None else until,
     }
-    return found, comparison_document(found, identity)
+    return found, reporting.comparison_document(found, identity)
 
 
 @contextmanager

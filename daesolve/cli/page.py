@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from daesolve import registry
+from daesolve.archive import make_directory
 from daesolve.cli.arguments import CaseName, ProblemName
-from daesolve.errors import OutputExistsError
 from daesolve.gallery import write_page
 
 
@@ -30,10 +30,5 @@ def command(
     figures, and the animation where the problem has a drawing.
     """
     found = registry.problem(problem)
-    try:
-        to.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputExistsError(
-            f"the directory {str(to)!r} cannot be made: {error.strerror}"
-        ) from None
+    make_directory(to)
     typer.echo(f"page: {write_page(found, to, case, until)}")

@@ -1,17 +1,30 @@
-"""What `daesolve show` tells of a problem."""
+"""The command `daesolve show`."""
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
-from rich.console import Group, RenderableType
+import typer
+from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from daesolve import registry
 from daesolve.analyses import ANALYSES
+from daesolve.cli.arguments import AsJson, ProblemName
 from daesolve.dynamics import Dynamics
 from daesolve.friction.guides import AT_REST
 from daesolve.problem import Choice, Problem
+
+
+def command(problem: ProblemName, as_json: AsJson = False) -> None:
+    """Show a problem: models, structure, parameters, states, goals, cases."""
+    document = description(registry.problem(problem))
+    if as_json:
+        typer.echo(json.dumps(document, indent=1))
+    else:
+        Console().print(description_tables(document))
 
 
 def description(problem: Problem) -> dict[str, Any]:
@@ -40,6 +53,11 @@ def description(problem: Problem) -> dict[str, Any]:
             for name, interval in dynamics.posed_ranges.items()
             if name not in derived
         },
+        "discrete": [
+            name
+            for name in dynamics.posed_ranges
+            if name in system.discrete and name not in derived
+        ],
         "start": list(problem.start_names()),
         "states": dict(zip(labels.states, map(str, labels.state_units), strict=True)),
         "reactions": dict(zip(labels.shown_reactions, labels.shown_reaction_units, strict=True)),
@@ -88,9 +106,14 @@ def description_tables(document: dict[str, Any]) -> RenderableType:
     line("models", document["models"])
     line("structure", [f"{name} = {value}" for name, value in document["structure"].items()])
     parameters = Table("parameter", "default", "unit", "range", box=None, pad_edge=False)
+    discrete: list[str] = []
     for name, entry in document["parameters"].items():
-        parameters.add_row(name, f"{entry['default']:g}", entry["unit"], entry["range"])
+        if name in document["discrete"]:
+            discrete.append(f"{name} = {entry['default']:g}")
+        else:
+            parameters.add_row(name, f"{entry['default']:g}", entry["unit"], entry["range"])
     parts += [Text(), parameters, Text()]
+    line("discrete values", discrete)
     for kind in ("states", "reactions", "outputs"):
         line(
             kind,

@@ -33,6 +33,7 @@ from daesolve.errors import PosingError
 from daesolve.events import FALLING, Event, Stop
 from daesolve.formulations.problem import Chart, OdeProblem
 from daesolve.linear import entries_of, factorize, minimum_degree_order, solve_definite
+from daesolve.symbols import symbol
 from daesolve.translation import evaluate_block, function_of
 
 DEGRADED = 0.1
@@ -93,7 +94,7 @@ class IndependentVelocities:
             )  # fmt: skip
         names = dynamics.labels.states[dynamics.position_count :]
         entries = [f"independent_{k + 1}_{name}" for k in range(count) for name in names]
-        chosen = ca.vertcat(*[ca.SX.sym(n) for n in (*entries, VOLUME)])  # pyright: ignore[reportArgumentType]
+        chosen = ca.vertcat(*[symbol(n) for n in (*entries, VOLUME)])
         matrix = ca.reshape(chosen[:-1], len(names), count).T
         directions, gram = _directions(dynamics, saddle, matrix)
         volume = _determinant(gram) / chosen[-1]

@@ -27,7 +27,7 @@ from daesolve.formulations.rates import (
 )
 from daesolve.formulations.semi_explicit import semi_explicit
 from daesolve.linear import solve_small
-from daesolve.symbols import Labels
+from daesolve.symbols import Labels, symbol
 from daesolve.translation import function_of
 
 NOTHING = ca.SX(0, 1)
@@ -199,8 +199,8 @@ def _closed_loop(
         driven=driven,
         accelerations=accelerations,
         reactions=reactions,
-        works={row: ca.SX.sym(f"work_{row.name}") for row in metered},  # pyright: ignore[reportArgumentType]
-        meters={name: ca.SX.sym(name) for name in dynamics.meters},  # pyright: ignore[reportArgumentType]
+        works={row: symbol(f"work_{row.name}") for row in metered},
+        meters={name: symbol(name) for name in dynamics.meters},
     )
 
 

@@ -18,6 +18,7 @@ from daesolve.formulations.multipliers import FreeMotion
 from daesolve.formulations.problem import DaeProblem, Formulation
 from daesolve.formulations.rates import measured
 from daesolve.linear import solve_definite
+from daesolve.symbols import symbol
 
 
 @dataclass(frozen=True)
@@ -51,10 +52,7 @@ class GGL(Formulation):
                 f"ggl stabilises positions, and the goal {held[0].name!r} of a control system is "
                 "on none; take feedback, index-1, index-2 or index-3"
             )
-        stabilisers = [
-            (f"stabiliser_{row.name}", ca.SX.sym(f"mu_{row.name}"))  # pyright: ignore[reportArgumentType]
-            for row in held
-        ]
+        stabilisers = [(f"stabiliser_{row.name}", symbol(f"mu_{row.name}")) for row in held]
         push = sum(
             (row.jacobian.T * mu for row, (_, mu) in zip(held, stabilisers, strict=True)),
             ca.SX(dynamics.velocity_count, 1),

@@ -9,6 +9,7 @@ import casadi as ca
 import numpy as np
 
 from daesolve.formulations.problem import DaeProblem
+from daesolve.symbols import symbol
 from daesolve.translation import function_of
 
 
@@ -44,9 +45,9 @@ def implicit(problem: DaeProblem) -> Implicit:
 def _implicit(problem: DaeProblem) -> Implicit:
     size, unknowns = problem.size, len(problem.unknowns)
     t, p = problem.rhs.sx_in(0), problem.rhs.sx_in(2)
-    y = ca.SX.sym("y", size + unknowns)  # pyright: ignore[reportArgumentType]
-    yd = ca.SX.sym("yd", size + unknowns)  # pyright: ignore[reportArgumentType]
-    c = ca.SX.sym("c")  # pyright: ignore[reportArgumentType]
+    y = symbol("y", size + unknowns)
+    yd = symbol("yd", size + unknowns)
+    c = symbol("c")
     x, z = y[:size], y[size:]
     residual = ca.vertcat(
         yd[:size] - problem.differential(t, x, z, p),

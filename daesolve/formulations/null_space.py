@@ -31,6 +31,7 @@ from daesolve.formulations.rates import (
     with_single,
 )
 from daesolve.linear import solve_definite, solve_small
+from daesolve.symbols import symbol
 from daesolve.translation import function_of
 
 
@@ -91,14 +92,14 @@ class NullSpace(Formulation):
         base = Feedback().problem(dynamics, plan, conserved, rates)
         independent = IndependentVelocities.of(dynamics, saddle)
         split = dynamics.position_count
-        w = ca.SX.sym("w", independent.count)  # pyright: ignore[reportArgumentType]
+        w = symbol("w", independent.count)
         still = ca.SX.zeros(dynamics.velocity_count)
         velocities = independent.solve(
             [-ca.substitute(row.chain[-1], dynamics.velocities, still) for row in dynamics.rows],
             w - independent.offset,
         )
         metered = metered_invariants(dynamics, conserved)
-        works = ca.SX.sym("work", len(metered) + len(dynamics.meters))  # pyright: ignore[reportArgumentType]
+        works = symbol("work", len(metered) + len(dynamics.meters))
         x = ca.vertcat(dynamics.x[:split], w, works)
         states = ca.vertcat(dynamics.x[:split], velocities)
         arguments = [dynamics.t, x, independent.p]

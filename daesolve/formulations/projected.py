@@ -21,6 +21,7 @@ from daesolve.errors import UnsupportedError
 from daesolve.formulations.feedback import Feedback
 from daesolve.formulations.problem import Formulation, OdeProblem, Watched
 from daesolve.linear import solve_small
+from daesolve.symbols import symbol
 from daesolve.translation import function_of
 
 SWEEPS = 2
@@ -123,7 +124,7 @@ def _ideal(dynamics: Dynamics) -> Dynamics:
         dynamics,
         rows=rows,
         relations=(),
-        reactions=ca.SX.sym("push", len(rows)),  # pyright: ignore[reportArgumentType]
+        reactions=symbol("push", len(rows)),
         influence=ca.horzcat(ca.SX(dynamics.velocity_count, 0), *gradients),
     )
 
@@ -150,7 +151,7 @@ def _projection(
     if fast:
         moves.append(_moved_along(dynamics, saddle, fast))
     steps = [function_of("move", arguments, [moved], names) for moved in moves]
-    x = ca.SX.sym("x", size)  # pyright: ignore[reportArgumentType]
+    x = symbol("x", size)
     visible = dynamics.x.numel()
     states = x[:visible]
     for step in steps:

@@ -21,6 +21,7 @@ import numpy as np
 
 from daesolve.dynamics import Dynamics, InvariantRow
 from daesolve.elimination import Saddle
+from daesolve.symbols import symbol
 
 CROWDED = 16
 """A row with more derivatives than this is differentiated backwards, apart from the others."""
@@ -173,7 +174,7 @@ def _freed(dynamics: Dynamics, saddle: Saddle, targets: Sequence[ca.SX]) -> _Lin
     )
     offsets = [-row.offset for row in dynamics.relations]
     return _Linear(
-        ca.vertcat(ca.SX.sym("acceleration", count), reactions),  # pyright: ignore[reportArgumentType]
+        ca.vertcat(symbol("acceleration", count), reactions),
         matrix,
         ca.vertcat(dynamics.force, *targets, *offsets),
         _shift(dynamics, saddle),
@@ -191,7 +192,7 @@ def _pushed_along_momentum(dynamics: Dynamics, freed: _Linear, row: InvariantRow
     column = ca.vertcat(momentum, ca.SX(size - dynamics.velocity_count, 1))
     push = row.rate * (row.value - row.reference) / (row.twice_kinetic + row.floor)
     return _Linear(
-        ca.vertcat(freed.z, ca.SX.sym("push")),  # pyright: ignore[reportArgumentType]
+        ca.vertcat(freed.z, symbol("push")),
         ca.blockcat([[freed.matrix, column], [ca.SX(1, size), ca.SX(1)]]),
         ca.vertcat(freed.right_side, push),
         ca.diagcat(freed.shift, ca.SX(1, 1)),
@@ -216,7 +217,7 @@ def _corrected(freed: _Linear, driven: Sequence[InvariantRow], count: int) -> _L
             [ca.SX(shares, size), ca.horzcat(gradients, rest.T), floors],
         ]
     )
-    unknowns = ca.SX.sym("correction", size + shares)  # pyright: ignore[reportArgumentType]
+    unknowns = symbol("correction", size + shares)
     return _Linear(
         ca.vertcat(freed.z, unknowns),
         matrix,

@@ -27,6 +27,7 @@ from daesolve.formulations.rates import (
     refuse_rates,
     with_single,
 )
+from daesolve.symbols import symbol
 from daesolve.translation import function_of
 
 SLIPS = "friction in its place: shown is the slip"
@@ -107,7 +108,7 @@ class Viscous(Formulation):
         quantities = {row.name: row.on == "positions" for row in dynamics.invariants}
         kept = {name: found and quantities[name] for name, found in conserved.items()}
         base = Feedback().problem(_freed(dynamics, rows, self.mobility), plan, kept, rates)
-        works = ca.SX.sym("work", base.size - dynamics.x.numel())  # pyright: ignore[reportArgumentType]
+        works = symbol("work", base.size - dynamics.x.numel())
         arguments = [dynamics.t, ca.vertcat(dynamics.x, works), dynamics.p]
         table, influences = base.residuals.call(arguments)
         known = {entry.name: table[place] for place, entry in enumerate(base.watched)}

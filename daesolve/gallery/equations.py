@@ -56,7 +56,10 @@ class Section:
 
 @dataclass(frozen=True)
 class GoalLine:
-    """A goal: its name, what it is, its relative degree, and the reaction that fulfils it."""
+    """A goal: its name, what it is, its relative degree, and the reaction that fulfils it.
+
+    An invariant has no reaction, and so no relative degree.
+    """
 
     name: str
     kind: str
@@ -129,7 +132,9 @@ def goal_lines(system: System) -> list[GoalLine]:
     for row in system.dynamics.invariants:
         if row.name not in known:
             lines.append(
-                GoalLine(row.name, "invariant, automatic", "1", "none; along v where it is driven")
+                GoalLine(
+                    row.name, "invariant, automatic", "none", "none; along v where it is driven"
+                )
             )
     return lines
 
@@ -141,7 +146,7 @@ def _other_line(goal: AnyGoal) -> GoalLine:
         return GoalLine(goal.name, "relation between reactions", "0", "those in it")
     assert isinstance(goal, Invariant)
     kind = "invariant, driven" if goal.drive else "invariant, measured"
-    return GoalLine(goal.name, kind, "1", f"none; it acts on {goal.on}")
+    return GoalLine(goal.name, kind, "none", f"none; it acts on {goal.on}")
 
 
 def displayed(maths: str) -> str:

@@ -19,6 +19,8 @@ REPEATED = 5
 LONG = 14
 """Operations beyond which a part of a formula is named wherever it stands."""
 LARGEST_DENOMINATOR = 360
+NEARLY = 4e-16
+"""How far a number may be from a fraction or a root, relative, for which it is printed."""
 LARGEST_POWER = 12
 PI = r"\pi"
 
@@ -300,4 +302,4 @@ def times(first: Product, second: Product) -> Product:
 def rational(number: float) -> Fraction:
     """Return a number as the fraction that it seems to be meant as."""
     near = Fraction(number).limit_denominator(LARGEST_DENOMINATOR)
-    return near if float(near) == number else Fraction(repr(number))
+    return near if math.isclose(near, number, rel_tol=NEARLY) else Fraction(repr(number))

@@ -13,6 +13,7 @@ import casadi as ca
 from daesolve.gallery.forms import (
     LARGEST_DENOMINATOR,
     LEAVES,
+    NEARLY,
     PI,
     Cases,
     Form,
@@ -25,7 +26,7 @@ from daesolve.gallery.forms import (
 from daesolve.gallery.letters import symbol
 from daesolve.translation import OPERATION_NAMES
 
-MOST = 400
+MOST = 250
 """Operations beyond which expressions are not printed."""
 WIDTH = 64
 """Where a line of a formula is broken, in characters as they are seen."""
@@ -344,11 +345,14 @@ def _rational_text(number: Fraction) -> str:
 
 
 def _number(value: float) -> str:
-    """Return a number that is not negative, such that it reads back to the same."""
+    """Return a number that is not negative; it reads back to the same but for rounding."""
     if not math.isfinite(value):
         return r"\infty" if value > 0 else r"\mathrm{nan}"
     if value.is_integer() and value < 1e6:
         return str(int(value))
+    square = round(value * value) if value < 100.0 else 0
+    if math.isclose(math.sqrt(square), value, rel_tol=NEARLY):
+        return f"\\sqrt{{{square}}}"
     mantissa, _, exponent = repr(value).partition("e")
     mantissa = mantissa.removesuffix(".0")
     return f"{mantissa} \\cdot 10^{{{int(exponent)}}}" if exponent else mantissa

@@ -89,6 +89,7 @@ def write_page(
     bound = problem.case(case)
     horizon = bound.case.until if until is None else until
     run = _with_drawing(problem, _run(bound, horizon))
+    equations = sections(bound.system)
     target = Path(directory)
     beside = target / problem.name
     figures = write_figures(problem, run, beside)
@@ -102,7 +103,8 @@ def write_page(
         mechanics=_lead(problem)[1],
         models=[(name, _first_line(builder)) for name, builder in problem.models.items()],
         structure=_structure(problem, bound),
-        sections=sections(bound.system),
+        sections=equations,
+        conditions=any(r"\left[ " in section.text for section in equations),
         parameters=_parameters(bound),
         states=_states(bound, run),
         outputs=bound.system.dynamics.labels,
@@ -246,8 +248,10 @@ def _distinct(notes: Iterable[str]) -> list[str]:
 
 
 def prose(text: Any) -> str:
-    """Return words such that Markdown shows them as they are, on one line."""
-    return re.sub(r"([\\`*_<>\[\]|$])", r"\\\1", " ".join(str(text).split()))
+    """Return words such that Markdown shows them as they are, on one line; names stay code."""
+    parts = re.split(r"(`[\w.]+`)", " ".join(str(text).split()))  # every other one is a name
+    parts[::2] = [re.sub(r"([\\`*_<>\[\]|$])", r"\\\1", part) for part in parts[::2]]
+    return "".join(parts)
 
 
 @cache

@@ -304,10 +304,9 @@ def small_velocities(
     Examples
     --------
     >>> import daesolve as ds
-    >>> from daesolve.mechanics.small_velocities import small_velocities
     >>> q = ds.coordinates(x="m")
     >>> sliding = ds.MechanicalSystem(q, kinetic=0.005 * q.dot.x**2, force={"x": 3 - 2 * q.dot.x})
-    >>> small_velocities(sliding, ["x_dot"]).start({"x": 1.0})
+    >>> ds.small_velocities(sliding, ["x_dot"]).start({"x": 1.0})
     {'x': 1.0, 'x_dot': 1.5}
     """
     _check_system(system)

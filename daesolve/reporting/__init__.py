@@ -8,6 +8,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from daesolve.archive import make_directory
 from daesolve.errors import OutputExistsError
 from daesolve.reporting.animation import AnimationError, MissingFfmpegError, animate
 from daesolve.reporting.answer import answer_document, answer_text, write_answer
@@ -139,12 +140,7 @@ def make_empty(directory: Path) -> None:
             )
     elif directory.exists():
         raise OutputExistsError(f"{str(directory)!r} is a file: name a directory for the results")
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputExistsError(
-            f"the directory {str(directory)!r} cannot be made: {error.strerror}"
-        ) from None
+    make_directory(directory)
 
 
 def _write_report(

@@ -20,7 +20,14 @@ from PIL import Image
 from daesolve import registry
 from daesolve.errors import DaesolveError, OutOfRangeError, UnknownNameError
 from daesolve.reporting.document import Document
-from daesolve.reporting.excerpt import PICTURES_A_SECOND, SECONDS, Excerpt, from_document, from_run
+from daesolve.reporting.excerpt import (
+    PICTURES_A_SECOND,
+    SECONDS,
+    Excerpt,
+    Playing,
+    from_document,
+    from_run,
+)
 from daesolve.reporting.film import Film, film
 from daesolve.reporting.painting import COLOURS
 from daesolve.reporting.player import player
@@ -110,11 +117,11 @@ def animate(
     known = Trajectory.from_run(run) if isinstance(run, Path | str) else run
     target = Path(file)
     write = _writer(target, width, rate)
-    chosen: dict[str, Any] = {"seconds": seconds, "rate": rate, "begin": begin, "end": end}
+    playing = Playing(seconds, rate, begin, end)
     if isinstance(known, Trajectory):
-        shown = film(_drawn(known, drawing, **chosen))
+        shown = film(_drawn(known, drawing, playing))
     else:
-        shown = film(from_document(known, **chosen))
+        shown = film(from_document(known, playing))
     partial = target.with_name(f".{target.stem}.partial{target.suffix}")
     try:
         write(shown, partial, progress or _quiet)
@@ -126,7 +133,7 @@ def animate(
     return shown
 
 
-def _drawn(run: Trajectory, rule: DrawingRule | None, **chosen: Any) -> Excerpt:
+def _drawn(run: Trajectory, rule: DrawingRule | None, playing: Playing) -> Excerpt:
     """Return what is needed of a run, with its drawing."""
     kept = run.samples
     identity: Mapping[str, Any] = {}
@@ -135,7 +142,7 @@ def _drawn(run: Trajectory, rule: DrawingRule | None, **chosen: Any) -> Excerpt:
     problem: str | None = identity.get("path") or identity.get("problem")
     if rule is None and problem is not None:
         rule = registry.problem(problem).drawing
-    part = from_run(run, identity, **chosen)
+    part = from_run(run, identity, playing)
     return replace(part, document=with_drawing(dict(part.document), rule))
 
 

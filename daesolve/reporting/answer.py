@@ -16,6 +16,7 @@ from daesolve.errors import PosingError
 from daesolve.kinds import is_list, is_mapping
 from daesolve.reporting.document import Document, dump, plain, replace_file
 from daesolve.reporting.facts import short
+from daesolve.reporting.style import save_figure
 
 ANSWER_FILE = "answer.json"
 IDENTITY = (
@@ -60,10 +61,7 @@ def write_answer(directory: Path, document: Document, figures: Mapping[str, Figu
     directory.mkdir(parents=True, exist_ok=True)
     written = [replace_file(directory / ANSWER_FILE, dump(document, indent=1) + "\n")]
     for name, figure in figures.items():
-        for ending in ("svg", "png"):
-            file = directory / f"{NOT_IN_FILES.sub('-', name)}.{ending}"
-            figure.savefig(file, dpi=200)
-            written.append(file)
+        written += save_figure(figure, directory, NOT_IN_FILES.sub("-", name))
     return written
 
 

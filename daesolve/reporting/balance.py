@@ -14,9 +14,8 @@ from daesolve.reporting.document import Document
 from daesolve.reporting.facts import labels
 from daesolve.reporting.occurrences import happened
 from daesolve.reporting.sampling import Series, resolved, series
-from daesolve.reporting.style import PANEL_WIDTH, QUIET, colour, style, tick, ticks
+from daesolve.reporting.style import MOST_DOTS, PANEL_WIDTH, QUIET, colour, style, tick, ticks
 
-MOST_DOTS = 1200
 SPANS = 250
 ENERGIES = ("energy", "work")
 IMPACTS = "taken by impacts"

@@ -17,6 +17,7 @@ from daesolve.comparison import Agreement, ComparedRun, Comparison, Largest
 from daesolve.reporting.document import Document, dump, plain, replace_file
 from daesolve.reporting.facts import GOOD, bounded, short, title
 from daesolve.reporting.precision import work_precision
+from daesolve.reporting.style import save_figure
 from daesolve.versions import versions
 
 COMPARISON_FILE = "comparison.json"
@@ -100,12 +101,7 @@ def write_comparison(directory: Path, document: Document) -> list[Path]:
     """Write comparison.json and the work-precision figure as SVG and PNG; return the files."""
     directory.mkdir(parents=True, exist_ok=True)
     written = [replace_file(directory / COMPARISON_FILE, dump(document, indent=1) + "\n")]
-    figure = work_precision(document)
-    for ending in ("svg", "png"):
-        file = directory / f"{FIGURE_NAME}.{ending}"
-        figure.savefig(file, dpi=200)
-        written.append(file)
-    return written
+    return written + save_figure(work_precision(document), directory, FIGURE_NAME)
 
 
 def comparison_text(document: Document) -> RenderableType:

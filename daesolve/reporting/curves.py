@@ -11,11 +11,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from daesolve.reporting.sampling import FEWEST, MOST_TURNS, Series, envelope, turning_points
-from daesolve.reporting.style import PANEL_WIDTH, QUIET, style, ticks
+from daesolve.reporting.style import MOST_DOTS, PANEL_WIDTH, QUIET, style, ticks
 
 BINS = 125
 SAMPLES_IN_BIN = 25
-MOST_DOTS = 1200
 LEGEND_LINE = 0.18
 NOTHING = 1e-12
 """What no axis magnifies, in units of the quantity: the rounding of what is at rest."""

@@ -43,6 +43,45 @@ class Mark:
     place: float
 
 
+@dataclass(frozen=True)
+class Playing:
+    """Which part of a run is shown, and how fast.
+
+    Parameters
+    ----------
+    seconds
+        The time of playing, s; at most 600.
+    rate
+        About how many pictures a second; at most 60. It changes by up to a tenth if so each
+        picture is at a sample.
+    begin, end
+        The part of the run that is shown, s; all of its samples by default.
+    """
+
+    seconds: float = SECONDS
+    rate: float = PICTURES_A_SECOND
+    begin: float | None = None
+    end: float | None = None
+
+    def pictures(self) -> int:
+        """Return about how many pictures there are.
+
+        Raises
+        ------
+        OutOfRangeError
+            A number lies outside of what it can be.
+        """
+        for what, value, largest, unit in (
+            ("the time of playing", self.seconds, LONGEST, "s"),
+            ("the number of pictures a second", self.rate, FASTEST, "1/s"),
+        ):
+            if not 0.0 < value <= largest:
+                raise OutOfRangeError(
+                    f"{what} is {value:g} {unit}, but must be > 0 and <= {largest:g}"
+                )
+        return max(2, round(self.seconds * self.rate))
+
+
 @dataclass(frozen=True, eq=False)
 class Excerpt:
     """What is needed of a run to show a part of it.
@@ -72,27 +111,15 @@ class Excerpt:
     thinned: bool = False
 
 
-def from_document(
-    whole: Document,
-    *,
-    seconds: float = SECONDS,
-    rate: float = PICTURES_A_SECOND,
-    begin: float | None = None,
-    end: float | None = None,
-) -> Excerpt:
+def from_document(whole: Document, playing: Playing) -> Excerpt:
     """Return all samples of a run, and the times at which it is shown.
 
     Parameters
     ----------
     whole
         The document of the run.
-    seconds
-        The time of playing, s; at most 600.
-    rate
-        About how many pictures a second; at most 60. It changes by up to a tenth if so each
-        picture is at a sample.
-    begin, end
-        The part of the run that is shown, s; all of its samples by default.
+    playing
+        What is shown of it.
 
     Raises
     ------
@@ -103,21 +130,13 @@ def from_document(
     """
     samples = columns(whole)["t"].times
     _require_two(len(samples), whole)
-    times = _times(samples, begin, end, _count(seconds, rate))
+    times = _times(samples, playing, playing.pictures())
     events = ((event["time"], event["name"]) for event in whole["events"])
     span = float(samples.min()), float(samples.max())
-    return Excerpt(whole, times, seconds, _marks(events, times), span)
+    return Excerpt(whole, times, playing.seconds, _marks(events, times), span)
 
 
-def from_run(
-    run: Trajectory,
-    identity: Mapping[str, Any],
-    *,
-    seconds: float = SECONDS,
-    rate: float = PICTURES_A_SECOND,
-    begin: float | None = None,
-    end: float | None = None,
-) -> Excerpt:
+def from_run(run: Trajectory, identity: Mapping[str, Any], playing: Playing) -> Excerpt:
     """Return the samples of a run that its animation needs; the others are not kept in memory.
 
     Parameters
@@ -126,8 +145,8 @@ def from_run(
         In memory or on disk.
     identity
         As for `document`.
-    seconds, rate, begin, end
-        As for `from_document`.
+    playing
+        What is shown of it.
 
     Raises
     ------
@@ -138,14 +157,14 @@ def from_run(
     ArchiveError
         The run on disk is damaged.
     """
-    count = _count(seconds, rate)
+    count = playing.pictures()
     bare = Samples(np.empty(0), {}, {}, {})
     told = document(replace(run, samples=bare), identity)
     known = run.times
     _require_two(len(known), told)
     backwards = (told["until"] or 0.0) < told["start_time"]
     ordered = known if (known[-1] < known[0]) == backwards else known[::-1]
-    times = _times(ordered, begin, end, count)
+    times = _times(ordered, playing, count)
     marks = _marks(_events_of(run), times)
     rows, close = _rows(known, times)
     samples = Samples(
@@ -159,22 +178,11 @@ def from_run(
     return Excerpt(
         document(replace(run, samples=samples), identity),
         times,
-        seconds,
+        playing.seconds,
         marks,
         (span[0], span[1]),
         thinned=close[1] - close[0] >= MOST_SHOWN,
     )
-
-
-def _count(seconds: float, rate: float) -> int:
-    """Return the number of pictures."""
-    for what, value, largest, unit in (
-        ("the time of playing", seconds, LONGEST, "s"),
-        ("the number of pictures a second", rate, FASTEST, "1/s"),
-    ):
-        if not 0.0 < value <= largest:
-            raise OutOfRangeError(f"{what} is {value:g} {unit}, but must be > 0 and <= {largest:g}")
-    return max(2, round(seconds * rate))
 
 
 def _require_two(count: int, whole: Document) -> None:
@@ -182,11 +190,12 @@ def _require_two(count: int, whole: Document) -> None:
         raise ReportError(f"the run of {title(whole)} has fewer than two samples to show")
 
 
-def _times(samples: np.ndarray, begin: float | None, end: float | None, count: int) -> np.ndarray:
+def _times(samples: np.ndarray, playing: Playing, count: int) -> np.ndarray:
     """Return even times from the beginning to the end in the order of the motion, about `count`."""
     first, last = float(samples[0]), float(samples[-1])
     low, high = min(first, last), max(first, last)
-    begin, end = first if begin is None else begin, last if end is None else end
+    begin = first if playing.begin is None else playing.begin
+    end = last if playing.end is None else playing.end
     for name, time in (("beginning", begin), ("end", end)):
         if not low <= time <= high:
             raise OutOfRangeError(

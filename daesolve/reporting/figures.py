@@ -13,14 +13,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from daesolve.reporting.balance import ENERGIES, energy
-from daesolve.reporting.curves import LEGEND_LINE, MOST_DOTS, empty, strip
+from daesolve.reporting.curves import LEGEND_LINE, empty, strip
 from daesolve.reporting.document import Document
 from daesolve.reporting.facts import labels
 from daesolve.reporting.happenings import events
 from daesolve.reporting.panels import NOTHING, arrange, draw
 from daesolve.reporting.residuals import drift
 from daesolve.reporting.sampling import SEEN, Series, joinable, series
-from daesolve.reporting.style import INK, PANEL_WIDTH, colour, style
+from daesolve.reporting.style import INK, MOST_DOTS, PANEL_WIDTH, colour, style
 
 __all__ = [
     "drift",

@@ -14,7 +14,7 @@ from matplotlib.patches import FancyArrowPatch, Patch, Polygon
 from scipy.spatial import KDTree
 
 from daesolve.drawing import Arrow, Circle, Dot, Outline, Placed, Role, Shape
-from daesolve.reporting.style import QUIET, SERIES, SURFACE
+from daesolve.reporting.style import MOST_DOTS, QUIET, SERIES, SURFACE
 
 COLOURS: Mapping[Role, str] = {
     "body": SERIES[0],
@@ -29,7 +29,6 @@ FINE = 0.7
 """The stroke of details, points; that of all else is 1.5."""
 ABOVE = 2.0
 """One height for all artists, so that later ones lie above, be they lines or patches."""
-MOST_DOTS = 1200
 COMPASS = np.array([[0, -1], [-1, -1], [1, -1], [-1, 0], [1, 0], [-1, 1], [1, 1], [0, 1]])
 """Sides of a body on which a text may stand, the best one last."""
 ENOUGH = 0.99

@@ -31,10 +31,9 @@ from daesolve.reporting.sampling import (
     resolved,
     series,
 )
-from daesolve.reporting.style import PANEL_WIDTH, QUIET, colour, style
+from daesolve.reporting.style import MOST_PANELS, PANEL_WIDTH, QUIET, colour, style
 
 MOST_CURVES = 6
-MOST_PANELS = 12
 ROWS = 5
 """Panels below each other that a sheet of paper takes."""
 SQUASHED = 15.0

@@ -13,7 +13,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator
 from daesolve.reporting.curves import common_legend, empty, strip
 from daesolve.reporting.document import Document
 from daesolve.reporting.facts import family, labels
-from daesolve.reporting.style import PANEL_WIDTH, QUIET, colour, style, tick
+from daesolve.reporting.style import MOST_PANELS, PANEL_WIDTH, QUIET, colour, style, tick
 
 ROUNDING = 2.2e-16
 LAWS = ((0.5, "√t"), (1.0, "t"))
@@ -21,7 +21,6 @@ LAWS = ((0.5, "√t"), (1.0, "t"))
 MOST_GOALS = 6
 EDGES = 1.2
 """What the labels beside a panel take, inches."""
-MOST_PANELS = 12
 
 
 def drift(documents: Sequence[Document]) -> Figure:

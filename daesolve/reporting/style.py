@@ -6,6 +6,7 @@ import io
 import re
 from collections.abc import Generator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
@@ -20,6 +21,10 @@ INK, QUIET, RULE, SURFACE = "#1d2126", "#667077", "#dfe3e6", "#fefefe"
 SERIES = ("#2a6bb0", "#c25a16", "#1b8573", "#a4407c", "#8a6d00", "#6a5fc0")
 """Colours of curves; they differ in lightness too, and never carry a meaning alone."""
 PANEL_WIDTH = 10.4
+MOST_PANELS = 12
+"""Of one figure."""
+MOST_DOTS = 1200
+"""Samples that are drawn as dots of their own."""
 
 _VARIABLES = {
     INK: "var(--ink)",
@@ -136,6 +141,14 @@ def svg(figure: Figure, name: str) -> str:
         r"#[0-9a-fA-F]{6}\b", lambda found: _VARIABLES.get(found[0].lower(), found[0]), text
     )
     return re.sub(r"\n\s*", "\n", text).strip()
+
+
+def save_figure(figure: Figure, directory: Path, name: str) -> list[Path]:
+    """Write a figure as SVG and PNG into a directory that is there, and return the files."""
+    files = [directory / f"{name}.{ending}" for ending in ("svg", "png")]
+    for file in files:
+        figure.savefig(file, dpi=200)
+    return files
 
 
 def _rounded(found: re.Match[str]) -> str:

@@ -22,6 +22,7 @@ import numpy as np
 from scipy.integrate import RK45
 from scipy.linalg import cholesky, null_space, solve_triangular
 
+from daesolve.arrays import shortest_solution
 from daesolve.complementarity.answers import Answer, answer_at
 from daesolve.complementarity.horizontal import (
     HorizontalComplementarity,
@@ -309,7 +310,7 @@ def _limit(field: _Field, start: np.ndarray) -> tuple[np.ndarray | None, np.ndar
     for _ in range(NEWTON_STEPS):
         if np.linalg.norm(value) <= SETTLED:
             return here, _away(_gradient(balance, here))
-        step = -np.linalg.lstsq(gradient, value)[0]
+        step = -shortest_solution(gradient, value)
         here, before = here + step, value
         if np.linalg.norm(here - start) > FAR:
             break

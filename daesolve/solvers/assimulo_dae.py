@@ -27,6 +27,7 @@ from daesolve.solvers.assimulo import (
     shorter_step,
 )
 from daesolve.solvers.base import BufferedFunction, State
+from daesolve.symbols import symbol
 from daesolve.translation import function_of
 
 MULTISTEP_SHARE = 0.01
@@ -58,8 +59,8 @@ def _integrated(problem: DaeProblem) -> _Integrated:
         form = implicit(problem)
         size, count = problem.size, problem.size + len(problem.unknowns)
         t, p = problem.rhs.sx_in(0), problem.rhs.sx_in(2)
-        y, yd = ca.SX.sym("y", count), ca.SX.sym("yd", count)  # pyright: ignore[reportArgumentType]
-        c = ca.SX.sym("c")  # pyright: ignore[reportArgumentType]
+        y, yd = symbol("y", count), symbol("yd", count)
+        c = symbol("c")
         known = ca.vertcat(y[:size], yd[size:])
         residual = form.residual(t, known, yd, p)
         jacobian = form.jacobian(t, known, yd, c, p)

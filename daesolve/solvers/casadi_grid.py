@@ -181,7 +181,8 @@ class Grid:
             samples = self._samples(grid, states, at[sign * (at - grid[-1]) <= 0.0])
         except IntegrationError as error:
             return self._nothing(at, str(error))
-        halts = observe(StepBlock(grid, states, int(statistics["nfevals"]))) is True
+        spent, taken = int(statistics["nfevals"]), int(statistics["nsteps"])
+        halts = observe(StepBlock(grid, states, spent, taken)) is True
         status = Status.HALTED if halts else Status.REACHED
         return SegmentEnd(
             status if stop is None else Status.STOPPED,

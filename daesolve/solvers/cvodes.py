@@ -13,6 +13,7 @@ from daesolve.formulations import OdeProblem
 from daesolve.solvers.base import Observer, SegmentEnd, State
 from daesolve.solvers.casadi_grid import UNITS, Grid, Parts, engine_of, run
 from daesolve.solvers.error_control import Multistep
+from daesolve.symbols import symbol
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class Cvodes(Multistep):
         if isinstance(parts, int) and (self, parts) in known:
             return known[self, parts]
         tau, x, p = (problem.rhs.sx_in(k) for k in range(3))
-        start, pace = ca.SX.sym("start"), ca.SX.sym("pace")  # pyright: ignore[reportArgumentType]
+        start, pace = symbol("start"), symbol("pace")
         dae = {
             "t": tau,
             "x": x,

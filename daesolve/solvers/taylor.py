@@ -184,7 +184,7 @@ class PiecewiseIntegrator:
         integrator.pars[:] = numbers[: len(integrator.pars)]
         sign = 1.0 if until >= state.time else -1.0
         samples = [state.x.copy() for time in at if time == state.time]
-        projection = _projection(self.problem, state.p)
+        after_steps = _after_steps(self.problem, state.p)
         hits: list[EventHit] = []
         end, final = state.time, state.x.copy()
         total, outcome, stop = 0, hy.taylor_outcome.step_limit, None
@@ -192,8 +192,10 @@ class PiecewiseIntegrator:
         while outcome == hy.taylor_outcome.step_limit and stop is None and not halted:
             most = _piece(observe, int(integrator.order))
             outcome, _, _, count, dense, _ = integrator.propagate_until(
-                until, c_output=True, max_steps=most, **projection
+                until, c_output=True, max_steps=most, **after_steps
             )
+            if outcome == hy.taylor_outcome.cb_stop:
+                outcome = hy.taylor_outcome.step_limit
             if not count:
                 break
             landed = outcome == hy.taylor_outcome.time_limit
@@ -264,15 +266,21 @@ def _piece(observe: Observer, order: int) -> int:
     return PIECE if remaining is None else min(PIECE, max(-(-remaining // order), 1))
 
 
-def _projection(problem: OdeProblem, p: np.ndarray) -> dict[str, Any]:
-    """Return the callback that projects the state after each step, if the problem has one."""
-    if problem.project is None:
+def _after_steps(problem: OdeProblem, p: np.ndarray) -> dict[str, Any]:
+    """Return the callback that projects the state after each step, and ends where a chart does.
+
+    Beyond the end of a chart its equations are steep, and hundreds of steps would be taken in vain.
+    """
+    charted = problem.chart is not None and problem.chart.choose is not None
+    if problem.project is None and not charted:
         return {}
-    project = BufferedFunction(problem.project, p)
+    project = None if problem.project is None else BufferedFunction(problem.project, p)
+    guards = BufferedFunction(problem.guards, p) if charted else None
 
     def after_step(integrator: Any) -> bool:
-        integrator.state[:] = project(integrator.time, integrator.state)
-        return True
+        if project is not None:
+            integrator.state[:] = project(integrator.time, integrator.state)
+        return guards is None or bool(guards(integrator.time, integrator.state)[-1] >= 0.0)
 
     return {"callback": after_step}
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from daesolve.archive import locking
 from daesolve.archive.encoding import from_json, to_json
-from daesolve.archive.files import FORMAT, read_manifest, store
+from daesolve.archive.files import FORMAT, make_directory, read_manifest, store
 from daesolve.archive.tables import read_parquet, to_parquet
 from daesolve.errors import NotResumableError, OutputExistsError
 from daesolve.kinds import is_mapping
@@ -179,6 +179,8 @@ def check_same(directory: Path, known: Mapping[str, Any], asked: Mapping[str, An
 
     Raises
     ------
+    OutputExistsError
+        The directory holds a run.
     NotResumableError
         What differs is told.
     """
@@ -327,12 +329,7 @@ def _make(directory: Path) -> None:
             )
     elif directory.exists():
         raise OutputExistsError(f"{str(directory)!r} is a file: name a directory for the results")
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputExistsError(
-            f"the directory {str(directory)!r} cannot be made: {error.strerror}"
-        ) from None
+    make_directory(directory)
 
 
 def _short(value: Any) -> str:

@@ -23,6 +23,7 @@ from daesolve.friction.guides import SHARP, SMOOTHING, Rubbing
 from daesolve.friction.supports import Support
 from daesolve.goals import Invariant
 from daesolve.starting import parameter_values
+from daesolve.symbols import symbol
 from daesolve.system import MechanicalSystem
 from daesolve.translation import function_of
 
@@ -176,7 +177,7 @@ class StepEquations:
             ca.horzcat(*[self._friction(rubbing) for rubbing, _ in supports])
             for supports in self._pairs
         )
-        loads = [ca.SX.sym(name, len(self.names)) for name in ("t1", "t2")]  # pyright: ignore[reportArgumentType]
+        loads = [symbol(name, len(self.names)) for name in ("t1", "t2")]
         total = firsts @ loads[0] + seconds @ loads[1]
         slope = ca.jacobian(total, self.dynamics.velocities)
         return self._function("rubs", {"f1": firsts, "f2": seconds, "slope": slope}, loads)

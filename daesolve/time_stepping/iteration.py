@@ -11,6 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
+from daesolve.arrays import shortest_solution
 from daesolve.complementarity.policies import solve
 from daesolve.time_stepping.equations import Balance, Friction
 
@@ -150,7 +151,7 @@ class Iteration:
     def _change(self, matrix: np.ndarray, left: np.ndarray, resting: Resting | None) -> np.ndarray:
         """Solve for Newton's step; where supports rest in several ways, the least one."""
         if resting is not None:
-            return np.linalg.lstsq(matrix, -left, rcond=DEPENDENT)[0]
+            return shortest_solution(matrix, -left, DEPENDENT)
         try:
             return np.linalg.solve(matrix, -left)
         except np.linalg.LinAlgError:

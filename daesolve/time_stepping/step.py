@@ -42,6 +42,8 @@ MOBILISED = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 """Slips of supports that may rest, over the smoothing: little of their friction, to almost all."""
 STOPPED = 1e-6
 """A support whose slip drops below this share in a step is looked at again: it may have stopped."""
+LEAST_WEIGHT = 1e-4
+"""Of a support that rests without friction: it takes 1e-8 of a correction, which is small."""
 NOTHING = 1e-14
 """Of the fastest slip that a step could cause, what is none beside rounding."""
 
@@ -229,21 +231,28 @@ class _Search:
         return self._told(found, slipping, resting)
 
     def _resting(self, point: Point, slipping: np.ndarray, smoothing: float | None) -> Resting:
-        """Return what is held, with the smoothed friction; without any where nothing pushes."""
-        balance = self.balance
-        friction = np.zeros(len(point.v))
+        """Return what is held, with the smoothed friction; without any where nothing pushes.
+
+        Where supports rest in several ways, the rows of those with little friction are short, so
+        that the least correction of their friction leaves it where it is.
+        """
+        balance, resting = self.balance, ~slipping
+        friction = np.zeros((len(point.v), int(np.sum(resting))))
         if smoothing is not None:
             rubs = balance.rubs(point.v, point.impulses, smoothing)
-            friction = friction_of(rubs, point.impulses)[:, ~slipping].sum(axis=1)
-        sides = np.where(point.impulses > 0.0, 1, 0)[~slipping]
-        rows = balance.slips[sides, np.flatnonzero(~slipping)].reshape(-1, len(point.v))
-        aims = -balance.offsets[sides, np.flatnonzero(~slipping)].ravel()
+            friction = friction_of(rubs, point.impulses)[:, resting]
+        sides = np.where(point.impulses > 0.0, 1, 0)[resting]
+        slips = balance.slips[sides, np.flatnonzero(resting)]
+        rows = slips.reshape(-1, len(point.v))
+        aims = -balance.offsets[sides, np.flatnonzero(resting)].ravel()
         lengths = self.iteration.lengths(rows)
+        weights = _weights(np.linalg.norm(self.iteration.by_mass(friction), axis=0))
+        scales = np.repeat(weights, len(rows) // len(weights)) / np.where(lengths > 0, lengths, 1.0)
         return Resting(
             slipping=slipping,
-            friction=friction,
-            rows=rows[lengths > 0.0] / lengths[lengths > 0.0, None],
-            aims=aims[lengths > 0.0] / lengths[lengths > 0.0],
+            friction=friction.sum(axis=1),
+            rows=(rows * scales[:, None])[lengths > 0.0],
+            aims=(aims * scales)[lengths > 0.0],
         )
 
     def _told(self, point: Point, slipping: np.ndarray, resting: Resting | None = None) -> Stepped:
@@ -279,6 +288,14 @@ class _Search:
         scaled = self.iteration.by_mass(rows.T) / self.iteration.lengths(rows)
         held = np.linalg.matrix_rank(scaled, tol=DEPENDENT) == len(v)
         return np.zeros_like(v) if held else v
+
+
+def _weights(friction: np.ndarray) -> np.ndarray:
+    """Return the roots of shares of friction, with which a correction is shared as friction is."""
+    largest = float(np.max(friction))
+    if largest <= 0.0:
+        return np.ones(len(friction))
+    return np.maximum(np.sqrt(friction / largest), LEAST_WEIGHT)
 
 
 def _lost(smoothing: float) -> BranchLost:

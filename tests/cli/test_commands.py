@@ -42,6 +42,14 @@ def test_show_tells_parameters_with_unit_default_and_range():
     assert "kg m^2" in call("show", "rolling-wheel").stdout
 
 
+def test_show_tells_discrete_values_in_a_line_and_not_among_the_parameters():
+    assert document("show", "omni-rolling")["discrete"] == ["contact_1", "contact_2", "contact_3"]
+    told = call("show", "omni-rolling").stdout
+    assert "discrete values: contact_1 = 1, contact_2 = 1, contact_3 = 1" in told
+    assert told.count("contact_1") == 2  # and among the start values
+    assert document("show", "rolling-wheel")["discrete"] == []
+
+
 def test_run_gives_the_object_of_the_contract():
     run = document(*SHORT)
     assert list(run)[:22] == [

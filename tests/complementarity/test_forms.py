@@ -8,16 +8,16 @@ from scipy.optimize import minimize
 
 from daesolve.complementarity.branching import linear_programme
 from daesolve.complementarity.enumeration import enumerate_variants
-from daesolve.complementarity.forms import (
+from daesolve.complementarity.horizontal import HorizontalComplementarity
+from daesolve.complementarity.newton import newton
+from daesolve.errors import PosingError
+from tests.complementarity.forms import (
     gauss_function,
     linear_form,
     nonlinear_residual,
     programme_residual,
     residual_by_moduli,
 )
-from daesolve.complementarity.horizontal import HorizontalComplementarity
-from daesolve.complementarity.newton import newton
-from daesolve.errors import PosingError
 from tests.reference.prisms import CASES, VARIANTS, random_prism
 
 

@@ -38,6 +38,7 @@ def text(expression, **options):
         (x / 3, r"\frac{1}{3} x"),
         (m * SYMBOLS["speed"] * x, r"m \, \mathrm{speed} \, x"),
         (0.3 * x, "0.3 x"),
+        (math.sqrt(2) * x, r"\sqrt{2} x"),
         (math.pi / 2 * x, r"\frac{1}{2} \pi x"),
         (1e-9 * x, r"1 \cdot 10^{-9} x"),
         (ca.if_else(x < 0, -x, 2), r"\begin{cases} -x & x < 0 \\ 2 & \text{else} \end{cases}"),

@@ -34,7 +34,7 @@ def stopped(**structure):
 def problem(builder=bead, **options):
     start = {"x": 1.0} if builder is bead else {"x": 0.0, "x_dot": 1.0}
     cases = [
-        ds.Case("fall", start=start, until=2.0, note="a_b | <c>"),
+        ds.Case("fall", start=start, until=2.0, note="a_b | <c> of `d_e`"),
         ds.Case(
             "heavy", start=start, until=1.0, parameters={"mass": 2.0} if builder is bead else {}
         ),
@@ -61,7 +61,7 @@ def test_a_page_has_what_was_posed_in_the_symbols_of_the_system(page):
     assert "| `wire` | holonomic | 2 | `wire` |" in text
     assert "| `mass` | $m$ | 0.1 | 2 | kg | \\> 0 |" in text
     assert "`low`, where this falls through zero: it is written down." in text
-    assert r"a\_b \| \<c\>" in text
+    assert r"a\_b \| \<c\> of `d_e`" in text
     assert r"- \*Who?\*" in text
 
 

@@ -11,7 +11,7 @@ import pytest
 import daesolve as ds
 from daesolve.drawing import Dot, Drawing, Trace
 from daesolve.reporting import ReportError, animate, with_drawing
-from daesolve.reporting.excerpt import MOST_ELSE, MOST_EVENTS, MOST_SHOWN, from_run
+from daesolve.reporting.excerpt import MOST_ELSE, MOST_EVENTS, MOST_SHOWN, Playing, from_run
 from daesolve.reporting.film import film
 from daesolve.results import EventRecord
 from daesolve.samples import Samples
@@ -41,7 +41,7 @@ def long(short, count, end, *, events=(), backwards=False):
 
 
 def shown(run, **options):
-    part = from_run(run, IDENTITY, **options)
+    part = from_run(run, IDENTITY, Playing(**options))
     return part, film(replace(part, document=with_drawing(dict(part.document), lambda _: DRAWING)))
 
 
@@ -111,7 +111,7 @@ def test_a_run_on_disk_is_shown_as_the_same_run_in_memory(tmp_path):
     case = ds.problem("pendulum").case("release")
     kept = case.solve(2.0, store=tmp_path / "run")
     made = animate(tmp_path / "run", tmp_path / "run.html", seconds=1.0)
-    whole = from_run(case.solve(2.0), IDENTITY, seconds=1.0)
+    whole = from_run(case.solve(2.0), IDENTITY, Playing(seconds=1.0))
     assert [picture.time for picture in made.pictures] == whole.times.tolist()
     rows = np.searchsorted(kept.times, whole.times)
     bob = np.array([picture.bodies[-1].points[0] for picture in made.pictures])
@@ -135,4 +135,4 @@ def test_a_run_of_no_problem_needs_a_rule_for_its_drawing(tmp_path):
 
 def test_a_run_of_one_sample_cannot_be_shown(short):
     with pytest.raises(ReportError, match="fewer than two samples"):
-        from_run(long(short, 1, 0.0), IDENTITY)
+        from_run(long(short, 1, 0.0), IDENTITY, Playing())

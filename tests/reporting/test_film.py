@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from daesolve.drawing import Camera, Circle, Dot, Drawing, Line, Polar, Trace
 from daesolve.errors import OutOfRangeError
 from daesolve.reporting import ReportError, with_drawing
-from daesolve.reporting.excerpt import from_document
+from daesolve.reporting.excerpt import Playing, from_document
 from daesolve.reporting.film import film as film_of
 
 RADIUS = 0.1
@@ -51,7 +51,7 @@ DOT = Drawing([Dot(("x", "y")), Trace(("x", "y"))])
 
 
 def film(document, **options):
-    return film_of(from_document(document, **options))
+    return film_of(from_document(document, Playing(**options)))
 
 
 def places(shown, shape=0):

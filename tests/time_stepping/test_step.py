@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from daesolve.errors import BranchLost
 from daesolve.time_stepping.equations import StepEquations
 from daesolve.time_stepping.step import Stepped, take_step
 from tests.reference.prisms import Prism
@@ -55,10 +56,28 @@ def prisms(draw: st.DrawFn) -> Prism:
     )
 
 
+AT_ITS_LIMIT = Prism(
+    along=np.array([[-1.0, -1.0], [1.0, 1.0]]),
+    height=np.array([[1.0, -1.0], [1.0, -1.0]]),
+    friction=np.array([[0.0, 0.0], [1.0, 0.0]]),
+    slip=1,
+    force_x=1.0,
+    force_y=0.0,
+    moment=1.0,
+)
+"""Pushed as hard as its one support that rubs can hold; the other one is frictionless."""
+
+
+@example(body=AT_ITS_LIMIT, speed=0.0, length=1e-3)
 @settings(derandomize=True, max_examples=30, deadline=None)
 @given(body=prisms(), speed=st.floats(-5.0, 5.0), length=st.sampled_from([1e-3, 1e-2, 1e-1]))
 def test_a_step_obeys_dry_friction_whether_the_prism_slides_or_rests(body, speed, length):
-    step = step_of(body, speed, length)
+    try:
+        step = step_of(body, speed, length)
+    except BranchLost:
+        # Painleve's paradox: no supports can be loaded while it slides on.
+        assert not slides(body, int(np.sign(speed))).answers()
+        return
     ahead, impulses = step.velocities[0], step.impulses
     size = body.mass * abs(speed) + np.abs(impulses).sum() + length * abs(body.force_x)
     loaded = np.where(impulses > 0.0, 1, 0)

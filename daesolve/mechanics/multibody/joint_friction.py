@@ -47,7 +47,7 @@ class JointFriction:
     joint
         A revolute or prismatic joint, or a slot; of a cylindrical joint friction against the slide.
     law
-        The law, from `friction_laws`.
+        `Coulomb`, `RegularisedCoulomb`, or a law of your own.
     preload
         The normal force of a joint that slides, N; that of a joint that turns times its radius,
         N m: a number or an expression, not negative. Without it, friction is that of the reaction

@@ -174,8 +174,10 @@ class Revolute(Joint):
 
     Parameters
     ----------
-    name, first, second
-        As in `Joint`.
+    name
+        A word; its goals are called after it.
+    first, second
+        The frames that it joins, of two bodies or of one and the ground.
     axis
         Which axis of both frames: 0, 1 or 2. In the plane it is 2, the normal.
 
@@ -247,8 +249,11 @@ class Slot(Joint):
 
     Parameters
     ----------
-    name, first, second
-        As in `Joint`; the second may be a point.
+    name
+        A word; its goals are called after it.
+    first, second
+        The frame with the slot and the place of the pin, which may be a point: of two bodies, or of
+        one and the ground.
     axis
         Along which axis of the first frame: 0 or 1, in space 2 as well.
     """
@@ -288,8 +293,10 @@ class Prismatic(Slot):
 
     Parameters
     ----------
-    name, first, second
-        As in `Joint`.
+    name
+        A word; its goals are called after it.
+    first, second
+        The frames that it joins, of two bodies or of one and the ground.
     axis
         Along which axis of the first frame: 0 or 1, in space 2 as well.
     """
@@ -316,8 +323,10 @@ class Cylindrical(Slot):
 
     Parameters
     ----------
-    name, first, second
-        As in `Joint`.
+    name
+        A word; its goals are called after it.
+    first, second
+        The frames that it joins, of two bodies or of one and the ground.
     axis
         Which axis of both frames: 0, 1 or 2.
     """
@@ -356,6 +365,13 @@ class Universal(Joint):
     each other: rows and angles are as well conditioned at every bend, and there is no position in
     which they fail. But where the shafts stand at right angles, the first cannot turn the second: a
     mechanism that holds them so has a dead point there.
+
+    Parameters
+    ----------
+    name
+        A word; its goals are called after it.
+    first, second
+        The frames that it joins, of two bodies or of one and the ground.
     """
 
     first: AnyFrame
@@ -416,8 +432,10 @@ class Distance(Joint):
 
     Parameters
     ----------
-    name, first, second
-        As in `Joint`.
+    name
+        A word; its goal is called after it.
+    first, second
+        The points that it joins, of two bodies or of one and the ground.
     length
         m: a number or an expression of parameters and time.
 

@@ -110,12 +110,18 @@ class Line(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Spring(Line):
-    """A spring between two points, as `Line` tells.
+    """A spring between two points.
+
+    Its tension is k (d - l), d the distance; it is the output `<name>_tension` (N, negative where
+    it pushes), and d the output `<name>_length` (m). Where it is pressed together to a thousandth
+    of its natural length, the event `<name>_met` ends the run; where that is zero, it goes on.
 
     Parameters
     ----------
-    name, first, second
-        As in `Line`.
+    name
+        A word.
+    first, second
+        The points, of two bodies or of one and the ground.
     stiffness
         k, N/m: a number or an expression of parameters.
     length
@@ -133,12 +139,18 @@ class Spring(Line):
 
 @dataclass(frozen=True, eq=False)
 class Damper(Line):
-    """A damper between two points, as `Line` tells.
+    """A damper between two points.
+
+    Its tension is c d', d the distance; it is the output `<name>_tension` (N, negative where it
+    pushes), and d the output `<name>_length` (m). Where the points meet, the event `<name>_met`
+    ends the run.
 
     Parameters
     ----------
-    name, first, second
-        As in `Line`.
+    name
+        A word.
+    first, second
+        The points, of two bodies or of one and the ground.
     damping
         c, N s/m: a number or an expression.
     """
@@ -153,12 +165,16 @@ class Damper(Line):
 
 @dataclass(frozen=True, eq=False)
 class SpringDamper(Line):
-    """A spring and a damper side by side between two points, as `Line` tells.
+    """A spring and a damper side by side between two points.
+
+    Their tension is k (d - l) + c d', d the distance; outputs and event are those of a `Spring`.
 
     Parameters
     ----------
-    name, first, second
-        As in `Line`.
+    name
+        A word.
+    first, second
+        The points, of two bodies or of one and the ground.
     stiffness, damping, length
         k (N/m), c (N s/m) and l (m), as in `Spring` and `Damper`.
     """

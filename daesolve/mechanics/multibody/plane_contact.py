@@ -97,7 +97,7 @@ class PlaneContact:
     surface
         Of revolution.
     friction
-        The law, from `friction_laws`; None for a smooth plane.
+        `Coulomb`, `RegularisedCoulomb`, or a law of your own; None for a smooth plane.
     unilateral
         Whether it may leave the plane and come back: then it is a `daesolve.Contact`. Else it is
         held to the plane, and the run ends at the event `<name>_lost` where the plane would have
