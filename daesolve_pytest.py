@@ -94,7 +94,9 @@ class Collector:
     """What all tests measured, told at the end and written where that was asked for."""
 
     directory: Path | None
-    tests: dict[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict[str, Sequence[Mapping[str, Any]]])
+    tests: dict[str, Sequence[Mapping[str, Any]]] = field(
+        default_factory=dict[str, Sequence[Mapping[str, Any]]]
+    )
     written: str = ""
 
     @property

@@ -14,6 +14,7 @@ from daesolve.errors import UnsupportedError
 from daesolve.formulations.feedback import Feedback, meter_powers, metered_invariants, powers
 from daesolve.formulations.problem import DaeProblem, OdeProblem, Watched
 from daesolve.linear import solve_definite
+from daesolve.symbols import symbol
 from daesolve.translation import function_of
 
 
@@ -102,9 +103,9 @@ class FreeMotion:
         """
         dynamics, base = self.dynamics, self.base
         rates = dynamics.position_rates if position_rates is None else position_rates
-        works = ca.SX.sym("work", self.metered.numel())  # pyright: ignore[reportArgumentType]
+        works = symbol("work", self.metered.numel())
         x = ca.vertcat(dynamics.x, works)
-        z = ca.vertcat(dynamics.reactions, *[symbol for _, symbol in stabilisers])
+        z = ca.vertcat(dynamics.reactions, *[own for _, own in stabilisers])
         arguments = [dynamics.t, x, z, dynamics.p]
         names = ["t", "x", "z", "p"]
         residuals = ca.vertcat(ca.SX(0, 1), *constraints, *self.relations())

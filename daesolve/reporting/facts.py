@@ -40,6 +40,8 @@ DISTINGUISHING = (
 MOST_PARTS = 3
 DIGITS = 16.0
 """Of a double."""
+STILL = 1e-12
+"""What is below this in the units of the system is taken for rounding."""
 
 
 @dataclass(frozen=True)
@@ -179,14 +181,18 @@ def span(document: Document) -> float:
 
 
 def magnitudes(document: Document) -> dict[str, float]:
-    """Return for each state the largest value among the samples of all states of its unit."""
+    """Return for each state the largest value among the samples of all states of its unit.
+
+    Where that is rounding, as of what does not move, it is 1: there is nothing to be relative to.
+    """
     units = document.get("units", {})
     largest: dict[str, float] = {}
     for name, values in document["states"].items():
         size = max((abs(value) for value in values if value is not None), default=0.0)
         unit = units.get(name, name)
         largest[unit] = max(largest.get(unit, 0.0), size)
-    return {name: largest[units.get(name, name)] or 1.0 for name in document["states"]}
+    sizes = {unit: size if size > STILL else 1.0 for unit, size in largest.items()}
+    return {name: sizes[units.get(name, name)] for name in document["states"]}
 
 
 def pace(document: Document) -> float | None:

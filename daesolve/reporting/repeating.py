@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import shlex
 from collections import Counter
 from collections.abc import Mapping
@@ -215,7 +216,19 @@ def _called(name: str, arguments: list[str]) -> str:
     line = f"{name}({', '.join(arguments)})"
     if len(line) <= WIDTH:
         return line
-    return "\n".join([f"{name}(", *(f"    {argument}," for argument in arguments), ")"])
+    return "\n".join([f"{name}(", *(_wrapped(f"    {argument},") for argument in arguments), ")"])
+
+
+def _wrapped(line: str) -> str:
+    """Return a line of a call, broken before an entry of a dictionary where it is too long."""
+    first, *entries = re.split(r'(?<=,) (?="[^"]*": )', line)
+    lines = [first]
+    for entry in entries:
+        if len(lines[-1]) + len(entry) + 1 <= WIDTH:
+            lines[-1] += f" {entry}"
+        else:
+            lines.append(f"        {entry}")
+    return "\n".join(lines)
 
 
 def _broken(words: list[str]) -> str:

@@ -158,6 +158,13 @@ def test_agreement_in_digits(told):
     assert agreement(told) is None
 
 
+def test_what_does_not_move_but_by_rounding_does_not_spoil_the_agreement(told):
+    told["units"] = {"x": "m", "still": "rad"}
+    told["states"] = {"x": [0.0, 1.0], "still": [0.0, 3e-17]}
+    told["verification"]["difference"] = {"x": 1e-14, "still": 3e-17}
+    assert agreement(told) == pytest.approx(14.0, abs=0.1)
+
+
 def with_impacts(told, count):
     impacts = [
         {

@@ -75,3 +75,16 @@ def test_the_lines_of_a_stored_run_give_the_same_run(stored, tmp_path):
     exec(lines, scope)
     assert scope["run"].times.tolist() == told["times"]
     assert scope["run"].states["x"].tolist() == told["states"]["x"]
+
+
+def test_many_rates_are_broken_into_lines_that_read_back_to_the_same(told_measured):
+    rates = {f"a_goal_with_a_long_name_{k}": None for k in range(20)}
+    asked = {"formulation": {"settings": {"rate": 10.0, "rates": rates}}}
+    lines = python(told_measured | {"asked": asked})
+    assert max(map(len, lines.splitlines())) < 100
+    call = next(node for node in ast.walk(ast.parse(lines)) if _name(node) == "Feedback")
+    assert ast.literal_eval(call.keywords[1].value) == rates
+
+
+def _name(node):
+    return getattr(getattr(node, "func", None), "attr", None)

@@ -67,7 +67,19 @@ AT_ITS_LIMIT = Prism(
 )
 """Pushed as hard as its one support that rubs can hold; the other one is frictionless."""
 
+UNLOADED = Prism(
+    along=np.array([[-0.1, -0.1], [0.69050762, 0.1]]),
+    height=np.array([[1.17049178, -1.27734397], [0.1, -1.25244818]]),
+    friction=np.array([[0.5, 0.5], [0.75772513, 0.79068259]]),
+    slip=1,
+    force_x=-2.7,
+    force_y=0.0,
+    moment=0.0,
+)
+"""Nothing presses on its supports; loaded ever so little, some of them would be divergent."""
 
+
+@example(body=UNLOADED, speed=1.7, length=1e-1)
 @example(body=AT_ITS_LIMIT, speed=0.0, length=1e-3)
 @settings(derandomize=True, max_examples=30, deadline=None)
 @given(body=prisms(), speed=st.floats(-5.0, 5.0), length=st.sampled_from([1e-3, 1e-2, 1e-1]))
