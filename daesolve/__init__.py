@@ -320,3 +320,8 @@ __all__ = [
     "velocities",
     "write_page",
 ]
+
+
+def __dir__() -> list[str]:
+    """Name what is public: a shell that completes names would list every module beside it."""
+    return [*__all__, "drawing", "errors", "typing"]

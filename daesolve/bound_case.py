@@ -50,6 +50,11 @@ class BoundCase:
     start: Values
     initial: Values
 
+    def __repr__(self) -> str:
+        chosen = {**self.structure, **self.parameters, **self.start, **self.initial}
+        told = "".join(f", {name}={value!r}" for name, value in chosen.items())
+        return f"BoundCase({self.problem.name!r}, {self.case.name!r}, model={self.model!r}{told})"
+
     @property
     def full_structure(self) -> dict[str, Any]:
         """The structure, the defaults included."""

@@ -89,3 +89,8 @@ def test_the_examples_of_a_module_run_and_print_what_they_say(module):
     found = doctest.testmod(importlib.import_module(module))
     assert found.attempted > 0
     assert found.failed == 0
+
+
+def test_a_shell_completes_public_names_and_no_inner_modules():
+    assert set(dir(daesolve)) == {*daesolve.__all__, "drawing", "errors", "typing"}
+    assert all(hasattr(daesolve, name) for name in dir(daesolve))

@@ -100,3 +100,8 @@ def test_a_structural_choice_is_taken_by_name_or_by_value():
     assert posed == [1, 2, 7]
     with pytest.raises(UnknownNameError, match="round"):
         problem.case(shape="rund")
+
+
+def test_a_case_is_shown_by_its_names_and_what_was_changed():
+    case = ds.problem("pendulum").case(length=2.0)
+    assert repr(case) == "BoundCase('pendulum', 'release', model='cartesian', length=2.0)"

@@ -215,13 +215,14 @@ def _called(word: str, function: str, text: str) -> Any:
 
 def _orders(measured: Dependence) -> Table:
     """Return a table of what was measured, each order behind its value."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column(measured.over, justify="right")
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+    table.add_column(measured.over, justify="right", overflow="fold")
     for entry in measured.measures:
-        table.add_column(f"{entry.name} ({entry.unit})" if entry.unit else entry.name)
+        heading = f"{entry.name} ({entry.unit})" if entry.unit else entry.name
+        table.add_column(heading, overflow="fold", min_width=len("1.000e-00"))
     for row, value in enumerate(measured.values):
         cells = [
-            f"{entry.values[row]:.6e}"
+            f"{entry.values[row]:.3e}"
             + ("" if not row or (order := entry.orders[row - 1]) is None else f"  {order:.4f}")
             for entry in measured.measures
         ]

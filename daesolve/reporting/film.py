@@ -148,7 +148,7 @@ class Film:
         elif not self.joined:
             told.append(
                 "The samples are too far apart to be joined: each picture shows the last sample "
-                "before it. Run with closer samples (--at) to see the motion."
+                "before it. Run with closer samples (--every) to see the motion."
             )
         elif others:
             told.append(

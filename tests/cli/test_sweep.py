@@ -1,13 +1,16 @@
+import io
 import json
 
 import numpy as np
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 from daesolve.cli import sweep as sweeping
 from daesolve.cli.app import app
 from daesolve.errors import DaesolveError
 from daesolve.sweep import Sweep, uniform
+from daesolve.sweep.orders import Dependence, Measured
 from tests.sweep.problem_file import PLUGIN
 
 
@@ -100,3 +103,18 @@ def test_progress_is_shown_in_a_terminal(monkeypatch, capsys):
         told(sweeping.State(count=4, done=3, failed=1, before=1))
     with sweeping._progress("mine · swing", quiet=True) as told:
         assert told is None
+
+
+def test_numbers_of_many_measures_stay_whole_in_a_narrow_terminal():
+    names = (
+        *(f"peak_slip_{k}" for k in (1, 2, 3)),
+        "position_deviation",
+        "angle_deviation",
+        "share",
+    )
+    measures = tuple(Measured(name, "rad", (2.5e-16, 4e-17), (0.9971,)) for name in names)
+    console = Console(width=80, record=True, file=io.StringIO())
+    console.print(sweeping._orders(Dependence("roller_share", "", (0.1, 0.01), measures)))
+    shown = console.export_text()
+    assert (shown.count("2.500e-16"), shown.count("4.000e-17")) == (6, 6)
+    assert "…" not in shown
