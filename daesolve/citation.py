@@ -39,7 +39,7 @@ FORMULATIONS: Mapping[str, tuple[str, ...]] = {
     ),
     "null-space": (
         "J. Garcia de Jalon, A. Callejo, A. F. Hidalgo, Efficient solution of Maggi's equations, "
-        "Journal of Computational and Nonlinear Dynamics 7 (2012) 021003, doi:10.1115/1.4005238",
+        "Journal of Computational and Nonlinear Dynamics 7 (2012) 021003",
     ),
     "projected": (
         "E. Eich, Convergence results for a coordinate projection method applied to mechanical "
