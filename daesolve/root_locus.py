@@ -257,7 +257,7 @@ def _critical(
     values, growth
         (m,), (m,)
     neutral
-        A growth rate up to which is rounding.
+        A growth rate or a frequency up to which is rounding.
     """
     found: list[Critical] = []
     unstable = growth > neutral
@@ -268,7 +268,8 @@ def _critical(
             value = _root(lambda at: growing(at).real, quiet, loud)
         else:
             value = _onset(lambda at: growing(at).real > neutral, quiet, loud)
-        found.append(Critical(value, growing(value).imag, lost=loud > quiet))
+        swing = growing(value).imag
+        found.append(Critical(value, swing if swing > neutral else 0.0, lost=loud > quiet))
     return tuple(found)
 
 
