@@ -21,7 +21,6 @@ from daesolve.cli.arguments import (
 )
 
 
-# Long: an option of the command line is a parameter.
 def command(
     problem: ProblemName,
     analysis: Annotated[str, typer.Argument(metavar="ANALYSIS", help="See `daesolve show`.")],

@@ -31,7 +31,6 @@ from daesolve.errors import OutOfRangeError
 from daesolve.problem import BoundCase
 
 
-# Long: an option of the command line is a parameter.
 def command(
     problem: ProblemName,
     formulations: Annotated[str, typer.Option(metavar="A,B,...", help="Formulations by name.")],
