@@ -6,10 +6,9 @@ citation -> what was run -> its formulation, solver and problem -> their sources
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from daesolve import registry
-from daesolve.errors import DaesolveError, OutOfRangeError
+from daesolve.errors import OutOfRangeError
 from daesolve.latest import latest
 from daesolve.samples import StoredSamples
 from daesolve.trajectory import Trajectory
@@ -149,10 +148,10 @@ def citation(run: Trajectory | None = None) -> None:
         raise OutOfRangeError("nothing was run yet: give a run, `daesolve.citation(run)`")
     formulation, solver = told.description["formulation"], told.description["solver"]
     of_problem = told.sources or (_kept_sources(run) if run is not None else ())
-    # What a formulation wraps, and its numbers, follow its name.
-    words = formulation.split(":")
+    # What a formulation wraps, and its numbers, follow its name; one's own solver has no papers.
+    words = ["projected", "feedback"] if formulation == "projected" else formulation.split(":")
     papers = [paper for word in words for paper in FORMULATIONS.get(word, ())]
-    sources = dict.fromkeys((*LIBRARY, *papers, *SOLVERS[solver], *of_problem))
+    sources = dict.fromkeys((*LIBRARY, *papers, *SOLVERS.get(solver, ()), *of_problem))
     print(f"To cite for {formulation} with {solver}:")
     for number, source in enumerate(sources, start=1):
         print(f"  [{number}] {source}")
@@ -162,9 +161,4 @@ def _kept_sources(run: Trajectory) -> Sequence[str]:
     """Return the sources of the problem of a run on disk, where it is installed."""
     if not isinstance(run.samples, StoredSamples):
         return ()
-    problem: Mapping[str, Any] = run.samples.stored.manifest["source"] or {}
-    name = problem.get("path") or problem.get("problem")
-    try:
-        return () if name is None else registry.problem(name).sources
-    except DaesolveError:
-        return ()
+    return registry.sources_of(run.samples.stored.manifest["source"])

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
+from typing import Any
 
-from daesolve.errors import PluginError, unknown_name
+from daesolve.errors import DaesolveError, PluginError, unknown_name
 from daesolve.problem import Problem
 
 GROUP = "daesolve.problems"
@@ -65,6 +67,22 @@ def problem(name: str) -> Problem:
     if name not in points:
         raise unknown_name("problem", name, points)
     return _load(points[name])
+
+
+def sources_of(named: Mapping[str, Any] | None) -> Sequence[str]:
+    """Return the papers of the problem of a run on disk; none where it cannot be had here.
+
+    Parameters
+    ----------
+    named
+        How the run's manifest names its problem: by `path` or by `problem`.
+    """
+    if named is None:
+        return ()
+    try:
+        return problem(named["path"] or named["problem"]).sources
+    except DaesolveError:
+        return ()
 
 
 def _load(point: EntryPoint) -> Problem:

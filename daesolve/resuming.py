@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +79,9 @@ def resume(
     remark = f"begun with {', '.join(others)}, and gone on with in spite of it" if others else None
     system = _system(stored, source)
     prepared = prepare(system, restored_request(stored.manifest["request"]))
-    return remembered(go_on(directory, prepared, until, progress, tell, remark))
+    run = go_on(directory, prepared, until, progress, tell, remark)
+    sources = registry.sources_of(stored.manifest["source"])
+    return remembered(replace(run, sources=tuple(sources)))
 
 
 def _other_versions(stored: Stored) -> list[str]:

@@ -39,6 +39,22 @@ def test_a_run_on_disk_is_cited_with_its_problem(capsys, tmp_path):
     assert ds.problem("rattleback").sources[0] not in text
 
 
+def test_a_resumed_run_is_the_last_one_with_its_problem(capsys, tmp_path):
+    ds.problem("pendulum").case().solve(until=0.1, store=tmp_path / "run")
+    ds.problem("rattleback").case().solve(until=0.01)
+    ds.resume(tmp_path / "run", until=0.2)
+    text = told(capsys)
+    assert ds.problem("pendulum").sources[0] in text
+    assert ds.problem("rattleback").sources[0] not in text
+
+
+def test_what_projection_wraps_is_cited_too(capsys):
+    ds.problem("pendulum").case().solve(until=0.1, formulation=ds.Projected())
+    text = told(capsys)
+    assert "Eich" in text
+    assert "Baumgarte" in text
+
+
 def test_a_system_of_ones_own_is_cited_without_a_problem(capsys):
     q = ds.coordinates(x="m")
     system = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, potential=q.x**2 / 2)
