@@ -4,19 +4,15 @@ A hoop rolls in two hollows; radius and speed differ from member to member. Seco
 the processor (one thread works at a time), so that other work on the machine disturbs little; each
 figure is the least of some repeats after a first one, in one process. Preparation is the same for
 both. What is left beside preparation, monitors and the search for events is the integration itself,
-with its samples.
-
-    python -m benchmarks.batches [--members N] [--until S] [--repeats N] [--lanes N]...
+with its samples. "faster" is against one by one with the same code, "unprepared" the same without
+preparation. Results are those of single runs up to rounding, as tests/test_batches.py shows.
 """
 
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
-from typing import Any
-from unittest.mock import patch
+from dataclasses import dataclass
 
 import heyoka
 
@@ -26,9 +22,43 @@ from daesolve.batches import run_batch
 from daesolve.monitors import Monitor
 from daesolve.solvers import taylor
 
-PARTS = {"prepare": (solving, "prepare"), "monitors": (Monitor, "observe")}
-PARTS["events"] = (taylor, "find_events")
+from .common.conditions import as_json, conditions
+from .common.options import add_json, add_repeats, add_until, options, whole
+from .common.tables import aligned
+from .common.timing import seconds_in_parts
+
+PARTS: dict[str, tuple[object, str]] = {
+    "prepare": (solving, "prepare"),
+    "monitors": (Monitor, "observe"),
+    "events": (taylor, "find_events"),
+}
 """What is timed by itself: its name, and where it is."""
+LANES = (1, 2, 4, 8)
+CODES = ("unrolled", "compact")
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """Seconds of the processor a member, in all and in each part."""
+
+    code: str
+    name: str
+    members: int
+    until: float
+    total: float
+    prepare: float
+    monitors: float
+    events: float
+
+    @property
+    def integrate(self) -> float:
+        """What is left beside the parts."""
+        return self.total - self.prepare - self.monitors - self.events
+
+    @property
+    def unprepared(self) -> float:
+        """All but preparation."""
+        return self.total - self.prepare
 
 
 def members(count: int) -> list[dict[str, float]]:
@@ -40,31 +70,8 @@ def members(count: int) -> list[dict[str, float]]:
 def spent(run: Callable[[], object], repeats: int) -> dict[str, float]:
     """Return the least seconds of the processor, in all and in each part."""
     run()
-    return min((_spent(run) for _ in range(repeats)), key=lambda found: found["total"])
-
-
-def _spent(run: Callable[[], object]) -> dict[str, float]:
-    found = dict.fromkeys(PARTS, 0.0)
-
-    def timed(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*arguments: Any, **named: Any) -> Any:
-            begin = time.process_time()
-            try:
-                return function(*arguments, **named)
-            finally:
-                found[name] += time.process_time() - begin
-
-        return call
-
-    with ExitStack() as stack:
-        for name, (owner, attribute) in PARTS.items():
-            replaced = timed(name, getattr(owner, attribute))
-            stack.enter_context(patch.object(owner, attribute, replaced))
-        begin = time.process_time()
-        run()
-        found["total"] = time.process_time() - begin
-    found["integrate"] = 2.0 * found["total"] - sum(found.values())
-    return found
+    found = (seconds_in_parts(run, PARTS) for _ in range(repeats))
+    return min(found, key=lambda seconds: seconds["total"])
 
 
 def contestants(
@@ -86,29 +93,57 @@ def contestants(
     return {"one by one": one_by_one} | {f"{width} lanes": together(width) for width in lanes}
 
 
+def table(code: str, found: Sequence[Measurement]) -> str:
+    """Return milliseconds a member, and how much faster batches are than the first contestant."""
+    alone = found[0]
+    rows = [
+        [
+            one.name,
+            *(
+                f"{1e3 * seconds:.1f}"
+                for seconds in (one.total, one.prepare, one.monitors, one.events, one.integrate)
+            ),
+            f"{alone.total / one.total:.2f}",
+            f"{alone.unprepared / one.unprepared:.2f}",
+        ]
+        for one in found
+    ]
+    return aligned([code, "total", *PARTS, "integrate", "faster", "unprepared"], rows)
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the options."""
+    parser = options("benchmarks.batches", __doc__)
+    told = "hoops of the ensemble (%(default)s)"
+    parser.add_argument("--members", type=whole, default=64, metavar="N", help=told)
+    add_until(parser, 1800.0)
+    add_repeats(parser, 3, "after a first run, of which the least counts")
+    told = f"members in a batch; repeatable ({', '.join(str(width) for width in LANES)})"
+    parser.add_argument("--lanes", type=whole, action="append", metavar="N", help=told)
+    parser.add_argument("--code", choices=CODES, action="append", help="repeatable (both)")
+    add_json(parser)
+    return parser
+
+
 def main() -> None:
     """Print a table for each kind of code."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--members", type=int, default=64)
-    parser.add_argument("--until", type=float, default=1800.0)
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--lanes", type=int, action="append")
-    parser.add_argument("--code", choices=("compact", "unrolled"), action="append")
-    arguments = parser.parse_args()
-    ensemble = members(arguments.members)
-    print(f"{arguments.members} members, {arguments.until:g} s; ms of the processor a member")
-    print(f"registers hold {heyoka.recommended_simd_size()} numbers")
-    columns = ("total", *PARTS, "integrate")
-    for code in arguments.code or ("unrolled", "compact"):
-        print(f"{code:14}" + "".join(f"{name:>11}" for name in (*columns, "faster", "unprepared")))
-        alone: dict[str, float] = {}
-        runs = contestants(ensemble, arguments.until, arguments.lanes or (1, 2, 4, 8), code)
+    given = parser().parse_args()
+    ensemble = members(given.members)
+    known = conditions()
+    print(known)
+    print(f"{given.members} members, {given.until:g} s; ms of the processor a member; "
+          f"registers hold {heyoka.recommended_simd_size()} numbers")  # fmt: skip
+    everything: list[Measurement] = []
+    for code in given.code or CODES:
+        runs = contestants(ensemble, given.until, given.lanes or LANES, code)
+        found: list[Measurement] = []
         for name, run in runs.items():
-            found = spent(run, arguments.repeats)
-            alone = alone or found
-            figures = "".join(f"{1e3 * found[c] / len(ensemble):11.1f}" for c in columns)
-            work, before = (each["total"] - each["prepare"] for each in (found, alone))
-            print(f"{name:14}{figures}{alone['total'] / found['total']:11.2f}{before / work:11.2f}")
+            cost = {part: s / len(ensemble) for part, s in spent(run, given.repeats).items()}
+            found.append(Measurement(code, name, len(ensemble), given.until, **cost))
+        everything += found
+        print(f"\n{table(code, found)}", flush=True)
+    if given.json:
+        given.json.write_text(as_json(known, everything))
 
 
 if __name__ == "__main__":

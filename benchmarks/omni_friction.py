@@ -1,69 +1,130 @@
 """What a second of the omni vehicle with dry friction costs, reduced and body by body.
 
 Each run is `radau` in straight motion with a tenth of the wheels' mass in the rollers, without
-samples on the way. Preparation and integration stand apart, in processor seconds on as many threads
-as the linear algebra takes; the integration is told for a simulated second. The ratio compares the
-integration of the two models.
-
-    python -m benchmarks.omni_friction [--until S] [--rtol R]... [--repeats N]
+samples on the way. Seconds are those of the processor, on as many threads as the linear algebra
+takes. Preparation stands apart, the equations being posed among it: of the integration the least of
+the repeats counts, of the preparation the most, since later ones find what is posed already. The
+integration is told for a simulated second. Ratios compare it with that of the reduced model at the
+same tolerance; x is the platform's place at the end, where the models should agree.
 """
 
 from __future__ import annotations
 
 import argparse
-import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import daesolve as ds
+from daesolve import solving
+
+from .common.conditions import as_json, conditions
+from .common.options import above_zero, add_json, add_repeats, add_until, options
+from .common.tables import aligned
+from .common.timing import in_turn, seconds_in_parts
 
 MODELS = ("reduced", "maximal")
+RTOL = 1e-6
 
 
 @dataclass(frozen=True)
-class Cost:
-    """Of one run: steps, processor seconds in all, seconds of the integration, place at the end."""
+class Measurement:
+    """A model at a tolerance.
 
+    Parameters
+    ----------
+    model, rtol, until
+        What was measured, over how many simulated seconds.
+    steps
+        How many it took.
+    prepare, integrate
+        Processor seconds before the first step, and of the rest of the run.
+    x
+        The platform's place at the end, m.
+    """
+
+    model: str
+    rtol: float
+    until: float
     steps: int
-    total: float
-    integration: float
+    prepare: float
+    integrate: float
     x: float
 
 
-def cost(model: str, until: float, rtol: float) -> Cost:
+def measured_once(model: str, until: float, rtol: float) -> Measurement:
     """Run a model once."""
     case = ds.problem("omni-friction").case("straight", model=model)
-    begin = time.process_time()
-    run = case.solve(until=until, at=[until], solver=ds.RadauIIA(rtol=rtol, atol=rtol / 100))
-    total = time.process_time() - begin
+    runs: list[ds.Trajectory] = []
+
+    def solve() -> None:
+        solver = ds.RadauIIA(rtol=rtol, atol=rtol / 100)
+        runs.append(case.solve(until=until, at=[until], solver=solver))
+
+    spent = seconds_in_parts(solve, {"integrate": (solving, "simulate")})
+    (run,) = runs
     if run.outcome is not ds.Outcome.COMPLETED:
         raise SystemExit(run.message)
-    return Cost(run.statistics.steps, total, run.statistics.wall_seconds, run["x"][-1])
+    integrate, steps = spent["integrate"], run.statistics.steps
+    x = float(run["x"][-1])
+    return Measurement(model, rtol, until, steps, spent["total"] - integrate, integrate, x)
+
+
+def measured(models: Sequence[str], until: float, rtol: float, repeats: int) -> list[Measurement]:
+    """Run the models in turn."""
+    runs = {model: lambda model=model: measured_once(model, until, rtol) for model in models}
+    found: list[Measurement] = []
+    for model, again in in_turn(runs, repeats).items():
+        least = min(again, key=lambda one: one.integrate)
+        prepare = max(one.prepare for one in again)
+        found.append(
+            Measurement(model, rtol, until, least.steps, prepare, least.integrate, least.x)
+        )
+    return found
+
+
+def table(found: Sequence[Measurement]) -> str:
+    """Return all measurements, with the ratio to the reduced model."""
+    reduced = {one.rtol: one.integrate for one in found if one.model == MODELS[0]}
+    rows = [
+        [
+            one.model,
+            f"{one.rtol:.0e}",
+            str(one.steps),
+            f"{one.prepare:.2f}",
+            f"{one.integrate / one.until:.3f}",
+            f"{one.integrate / reduced[one.rtol]:.1f}" if one.rtol in reduced else "-",
+            f"{one.x:.10f}",
+        ]
+        for one in found
+    ]
+    return aligned(
+        ["model", "rtol", "steps", "prepare, s", "s a second", "/ reduced", "x, m"], rows
+    )
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the options."""
+    parser = options("benchmarks.omni_friction", __doc__)
+    parser.add_argument("--model", choices=MODELS, action="append", help="repeatable (both)")
+    add_until(parser, 0.5, "simulated time")
+    told = f"relative tolerance; repeatable ({RTOL:g})"
+    parser.add_argument("--rtol", type=above_zero, action="append", metavar="R", help=told)
+    add_repeats(parser, 3, "runs of each model, in turn")
+    add_json(parser)
+    return parser
 
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.omni_friction",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--until", type=float, default=0.5, help="simulated seconds")
-    parser.add_argument("--rtol", type=float, action="append")
-    parser.add_argument("--repeats", type=int, default=3)
-    given = parser.parse_args()
-    print(f"{'model':8}  {'rtol':>6}  {'steps':>6}  {'prepare':>8}  {'s per s':>8}  {'x (m)':>14}")
-    for rtol in given.rtol or (1e-6,):
-        best: dict[str, Cost] = {}
-        for model in MODELS:
-            found = [cost(model, given.until, rtol) for _ in range(given.repeats)]
-            best[model] = least = min(found, key=lambda one: one.integration)
-            prepared = max(one.total - one.integration for one in found)
-            print(
-                f"{model:8}  {rtol:6.0e}  {least.steps:6}  {prepared:8.2f}  "
-                f"{least.integration / given.until:8.3f}  {least.x:14.10f}"
-            )
-        ratio = best["maximal"].integration / best["reduced"].integration
-        print(f"maximal / reduced: {ratio:.1f}")
+    given = parser().parse_args()
+    known = conditions("scipy")
+    models = [model for model in MODELS if model in (given.model or MODELS)]
+    found: list[Measurement] = []
+    for rtol in given.rtol or (RTOL,):
+        found += measured(models, given.until, rtol, given.repeats)
+    print(f"{known}\n\n{table(found)}")
+    if given.json:
+        given.json.write_text(as_json(known, found))
 
 
 if __name__ == "__main__":

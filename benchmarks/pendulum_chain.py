@@ -3,65 +3,66 @@
 A planar chain of N rods swings down from the horizontal: daesolve and Exudyn take its bodies and
 joints as they are (3 N coordinates, 2 N constraints), MuJoCo N joint angles without constraints.
 Costs are processor times on one thread, the best of several; building and compiling stand apart.
+Errors are those of mass centres at the end, against an integration in the rods' angles.
 An exponent is the slope of the cost over N, log-log. A ratio compares with daesolve's cheapest
 setting whose error is no larger. Packages that are not installed are told and left out:
 `pip install -e ".[benchmarks]"`.
-
-    python -m benchmarks.pendulum_chain [--rods N]... [--package NAME]... [--until SECONDS]
-        [--patience SECONDS] [--update docs/benchmarks/chains.md]
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
-from datetime import UTC, datetime
-from pathlib import Path
 
 from .chain.measuring import PACKAGES, Measurement, measure
-from .chain.tables import markdown, updated
-from .peers.comparing import machine, versions
+from .chain.tables import tables
+from .common.conditions import Conditions, as_json, conditions, from_json
+from .common.options import above_zero, add_json, add_read, add_until, add_update, options, whole
+from .common.tables import update
 
 RODS = (5, 10, 20, 50, 100, 200)
+MARK = "chain"
 
 
-def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.pendulum_chain",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--rods", type=int, action="append")
-    parser.add_argument("--package", choices=PACKAGES, action="append", help="daesolve always runs")
-    parser.add_argument("--until", type=float, default=1.0, help="simulated seconds")
-    parser.add_argument(
-        "--patience", type=float, default=8.0,
-        help="seconds; where one setting of a method took longer, the finer ones are left out",
-    )  # fmt: skip
-    parser.add_argument("--update", type=Path, help="replace the tables in this document")
-    return parser.parse_args()
+def parser() -> argparse.ArgumentParser:
+    """Return the options."""
+    parser = options("benchmarks.pendulum_chain", __doc__)
+    told = f"bodies of the chain; repeatable ({', '.join(str(rods) for rods in RODS)})"
+    parser.add_argument("--rods", type=whole, action="append", metavar="N", help=told)
+    told = "measured beside daesolve, which always runs; repeatable (all)"
+    parser.add_argument("--package", choices=PACKAGES, action="append", help=told)
+    add_until(parser, 1.0, "motion")
+    told = "s; where one setting of a method took longer, finer ones are left out (%(default)g)"
+    parser.add_argument("--patience", type=above_zero, default=8.0, metavar="S", help=told)
+    add_read(parser)
+    add_json(parser)
+    add_update(parser, MARK, "docs/benchmarks/chains.md")
+    return parser
 
 
-def _title(until: float, found: Sequence[Measurement]) -> str:
-    shown = {"Python", "numpy", "heyoka", *(one.package for one in found)}
-    known = ", ".join(f"{name} {number}" for name, number in versions().items() if name in shown)
-    return f"Measured on {datetime.now(UTC):%Y-%m-%d}, {until:g} s of motion: {machine()}. {known}."
+def _measured(given: argparse.Namespace) -> tuple[Conditions, list[Measurement]]:
+    chosen = [p for p in PACKAGES if p == PACKAGES[0] or p in (given.package or PACKAGES)]
+    found: list[Measurement] = []
+    for rods in given.rods or RODS:
+        for package in chosen:
+            print(f"{rods} rods: {package} ...", file=sys.stderr, flush=True)
+            found += measure(package, rods, given.until, given.patience)
+    return conditions(*chosen[1:]), found
 
 
 def main() -> None:
-    """Measure, print, and write what was asked for."""
-    arguments = _arguments()
-    chosen = [p for p in PACKAGES if p == PACKAGES[0] or p in (arguments.package or PACKAGES)]
-    found: list[Measurement] = []
-    for rods in arguments.rods or RODS:
-        for package in chosen:
-            print(f"{rods} rods: {package} ...", file=sys.stderr, flush=True)
-            found += measure(package, rods, arguments.until, arguments.patience)
-    tables = markdown(found, _title(arguments.until, found))
-    print(tables)
-    if arguments.update:
-        arguments.update.write_text(updated(arguments.update.read_text(), tables))
+    """Measure or read, print, and write what was asked for."""
+    given = parser().parse_args()
+    if given.read:
+        known, found = from_json(given.read.read_text(), Measurement)
+    else:
+        known, found = _measured(given)
+    told = f"{known} {found[0].until:g} s of motion.\n\n{tables(found)}"
+    print(told)
+    if given.json:
+        given.json.write_text(as_json(known, found))
+    if given.update:
+        update(given.update, MARK, told)
 
 
 if __name__ == "__main__":

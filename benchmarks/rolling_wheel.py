@@ -1,34 +1,39 @@
-"""How fast the rolling wheel is integrated for 1800 s, as ratios within one run.
+"""How fast the rolling wheel is integrated, as ratios within one run.
 
 The practical limit is the same motion in minimal coordinates, integrated by the same Taylor method
 and watched in the same way, for the loss of contact and for the room on the curve too; the limit
-without these events stands beside it. Every contestant is warmed up; compile times stand apart;
-figures are medians. The error is that of the state at the end: of the hoop against the exact
-quadrature, with the pendulum against an integration in quadruple precision.
-
-    python -m benchmarks.rolling_wheel [--case hoop|pendulum]... [--repeats N] [--skip-plain]
+without these events stands beside it. Every contestant is warmed up; Taylor's method takes turns
+and figures are medians, the others run once more. Seconds are those of the integration by the
+clock; compile times stand apart. The error is that of the state at the end: of the hoop against the
+exact quadrature, with the pendulum against an integration in quadruple precision.
 """
 
 from __future__ import annotations
 
 import argparse
-import math
 import statistics
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import casadi as ca
 import numpy as np
 from scipy.integrate import solve_ivp
 
 import daesolve as ds
-from daesolve.preparation import Request, prepare
+from daesolve.preparation import prepare
+from daesolve.request import Request
+from daesolve.symbols import Parameters, SymbolVector
 from tests.reference.rolling_wheel import hoop_states
-from tests.reference.stored_pendulum import stored_states
+from tests.reference.stored_pendulum import REGULAR_TIMES, stored_states
 
-UNTIL = 1800.0
+from .common.conditions import as_json, conditions
+from .common.figures import errors_of
+from .common.options import add_json, add_repeats, options
+from .common.tables import aligned
+from .common.timing import in_turn, wall_seconds
+
+TIMES = tuple(int(time) for time in REGULAR_TIMES[1:])
+"""s, at which the truth with the pendulum is stored."""
 CASES = ("hoop", "pendulum")
 
 
@@ -36,6 +41,7 @@ CASES = ("hoop", "pendulum")
 class Measurement:
     """One contestant: seconds of integration and of compilation, steps, error at the end."""
 
+    case: str
     name: str
     seconds: float
     compile_seconds: float
@@ -80,7 +86,12 @@ def minimal_coordinates(pendulum: bool, watched: bool = True) -> ds.ControlSyste
 
 
 def _with_pendulum(
-    x: Any, p: Any, sine_psi: ca.SX, cosine_psi: ca.SX, turning: ca.SX, centre: ca.SX
+    x: SymbolVector,
+    p: Parameters,
+    sine_psi: ca.SX,
+    cosine_psi: ca.SX,
+    turning: ca.SX,
+    centre: ca.SX,
 ) -> tuple[dict[str, ca.SX], ca.SX, ca.SX]:
     """Return the rates, the energy and the normal reaction; psi is the angle of the slope."""
     sine, cosine = ca.sin(x.phi), ca.cos(x.phi)
@@ -111,124 +122,142 @@ def _with_pendulum(
     return rates, energy, pressure
 
 
-def exact_end(case: str) -> dict[str, float]:
-    """Return the state at the end."""
+def exact_end(case: str, until: float) -> dict[str, float]:
+    """Return the state at the end, for the pendulum at one of the stored times."""
     start = ds.problem("rolling-wheel").case(case).full_start
     if case == "hoop":
-        states: Mapping[str, np.ndarray] = hoop_states([UNTIL], start["contact_x"], start["speed"])
+        states: Mapping[str, np.ndarray] = hoop_states([until], start["contact_x"], start["speed"])
     else:
-        states = stored_states(case)
-    return {name: float(values[-1]) for name, values in states.items() if name != "times"}
-
-
-def error_of(state: Mapping[str, float], exact: Mapping[str, float]) -> float:
-    """Return the largest error over the states, relative to the size of each (at least 1)."""
-    return max(
-        abs(value - exact[name]) / max(1.0, abs(exact[name])) for name, value in state.items()
-    )
+        known = stored_states(case)
+        at = list(known["times"]).index(until)
+        states = {name: values[at : at + 1] for name, values in known.items() if name != "times"}
+    return {name: float(values[0]) for name, values in states.items()}
 
 
 def measured(
-    runs: dict[str, Callable[[], ds.Trajectory]], exact: Mapping[str, float], repeats: int
+    case: str,
+    runs: dict[str, Callable[[], ds.Trajectory]],
+    exact: Mapping[str, float],
+    repeats: int,
 ) -> list[Measurement]:
     """Warm each up once, then run them in turn and take the median of each."""
     first = {name: run() for name, run in runs.items()}
-    seconds: dict[str, list[float]] = {name: [] for name in runs}
-    for _ in range(repeats):
-        for name, run in runs.items():
-            seconds[name].append(run().statistics.wall_seconds)
+    again = in_turn(runs, repeats)
     return [
         Measurement(
+            case,
             name,
-            statistics.median(seconds[name]),
-            first[name].statistics.compile_seconds,
-            first[name].statistics.steps,
-            error_of(first[name].end_state, exact),
+            statistics.median(run.statistics.wall_seconds for run in again[name]),
+            warm.statistics.compile_seconds,
+            warm.statistics.steps,
+            max(errors_of(warm.end_state, exact).values()),
         )
-        for name in runs
+        for name, warm in first.items()
     ]
 
 
-def plain_python(case: str, exact: Mapping[str, float], rtol: float) -> Measurement:
+def plain_python(case: str, until: float, exact: Mapping[str, float], rtol: float) -> Measurement:
     """Integrate by SciPy with the right-hand side called through CasADi's own Python types."""
     bound = ds.problem("rolling-wheel").case(case)
-    prepared = prepare(
-        bound.system,
-        Request(UNTIL, parameters=bound.full_parameters, guess=bound.guess()[0]),
-    )
+    request = Request(until, parameters=bound.full_parameters, guess=bound.guess()[0])
+    prepared = prepare(bound.system, request)
     rate, values = prepared.problem.rhs, prepared.values
 
     def right_side(t: float, x: np.ndarray) -> np.ndarray:
         return np.asarray(rate(t, x, values)).ravel()
 
-    begin = time.perf_counter()
-    solution = solve_ivp(
-        right_side, (0.0, UNTIL), prepared.initial, "DOP853", [UNTIL], rtol=rtol, atol=1e-14
+    seconds, solution = wall_seconds(
+        lambda: solve_ivp(
+            right_side, (0.0, until), prepared.initial, "DOP853", [until], rtol=rtol, atol=1e-14
+        )
     )
-    seconds = time.perf_counter() - begin
     names = prepared.problem.labels.states
-    state = dict(zip(names, solution.y[:, -1], strict=True))
-    return Measurement(
-        "SciPy DOP853, plain Python", seconds, 0.0, solution.nfev // 12, error_of(state, exact)
-    )
+    state = dict(zip(names, solution.y[:, -1].tolist(), strict=True))
+    error = max(errors_of(state, exact).values())
+    return Measurement(case, "SciPy DOP853, plain Python", seconds, 0.0, solution.nfev // 12, error)
 
 
-def contestants(case: str, repeats: int, with_plain: bool) -> list[Measurement]:
+def contestants(case: str, until: float, repeats: int, with_plain: bool) -> list[Measurement]:
     """Measure every contestant, fastest first."""
     bound = ds.problem("rolling-wheel").case(case)
-    exact = exact_end(case)
+    exact = exact_end(case, until)
     pendulum = case != "hoop"
     small, unwatched = minimal_coordinates(pendulum), minimal_coordinates(pendulum, watched=False)
     unrolled, compact = ds.Taylor(code="unrolled"), ds.Taylor(code="compact")
     found = measured(
+        case,
         {
             "minimal coordinates, taylor unrolled (the limit)": lambda: ds.solve(
-                small, UNTIL, bound.full_start, solver=unrolled
+                small, until, bound.full_start, solver=unrolled
             ),
             "the limit without events": lambda: ds.solve(
-                unwatched, UNTIL, bound.full_start, solver=unrolled
+                unwatched, until, bound.full_start, solver=unrolled
             ),
-            "taylor unrolled": lambda: bound.solve(solver=unrolled),
-            "taylor compact": lambda: bound.solve(solver=compact),
+            "taylor unrolled": lambda: bound.solve(until, solver=unrolled),
+            "taylor compact": lambda: bound.solve(until, solver=compact),
         },
         exact,
         repeats,
     )
     found += measured(
+        case,
         {
-            "cvodes 1e-12": lambda: bound.solve(solver=ds.Cvodes(1e-12, 1e-14)),
-            "SciPy DOP853 1e-12, compiled": lambda: bound.solve(solver=ds.Dop853(1e-12, 1e-14)),
+            "cvodes 1e-12": lambda: bound.solve(until, solver=ds.Cvodes(1e-12, 1e-14)),
+            "SciPy DOP853 1e-12, compiled": lambda: bound.solve(
+                until, solver=ds.Dop853(1e-12, 1e-14)
+            ),
         },
         exact,
         1,
     )
     if with_plain:
-        found.append(plain_python(case, exact, 1e-12))
+        found.append(plain_python(case, until, exact, 1e-12))
     return found
+
+
+def table(case: str, found: Sequence[Measurement]) -> str:
+    """Return the figures of a case; ratios are those to the limit and to unrolled code."""
+    limit, unrolled = found[0].seconds, found[2].seconds
+    rows = [
+        [
+            entry.name,
+            f"{entry.seconds:.3f}",
+            f"{entry.seconds / limit:.2f}",
+            f"{entry.seconds / unrolled:.2f}",
+            f"{entry.compile_seconds:.2f}" if entry.compile_seconds else "-",
+            str(entry.steps),
+            f"{entry.error:.1e}",
+        ]
+        for entry in found
+    ]
+    return aligned([case, "s", "/ limit", "/ unrolled", "compile s", "steps", "error"], rows)
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the options."""
+    parser = options("benchmarks.rolling_wheel", __doc__)
+    parser.add_argument("--case", choices=CASES, action="append", help="repeatable (all)")
+    told = "s, where the truth is known (%(default)s)"
+    parser.add_argument("--until", type=int, choices=TIMES, default=TIMES[-1], help=told)
+    add_repeats(parser, 7, "runs by Taylor's method, of which the median counts")
+    told = "leave out the slowest, SciPy with a right-hand side in Python"
+    parser.add_argument("--skip-plain", action="store_true", help=told)
+    add_json(parser)
+    return parser
 
 
 def main() -> None:
     """Print a table for each case."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--case", choices=CASES, action="append")
-    parser.add_argument("--repeats", type=int, default=7)
-    parser.add_argument("--skip-plain", action="store_true", help="leave out the slowest")
-    arguments = parser.parse_args()
-    for case in arguments.case or CASES:
-        found = contestants(case, arguments.repeats, not arguments.skip_plain)
-        limit, unrolled = found[0].seconds, found[2].seconds
-        heads = f"{'s':>8} {'/ limit':>8} {'/ unrolled':>10} {'compile s':>9} {'steps':>8} error"
-        print(f"{case:49} {heads}")
-        for entry in found:
-            compiled = (
-                f"{entry.compile_seconds:.2f}"
-                if not math.isclose(entry.compile_seconds, 0)
-                else "-"
-            )
-            print(
-                f"{entry.name:49} {entry.seconds:8.3f} {entry.seconds / limit:8.2f} "
-                f"{entry.seconds / unrolled:10.2f} {compiled:>9} {entry.steps:8d} {entry.error:.1e}"
-            )
+    given = parser().parse_args()
+    known = conditions("scipy", "casadi")
+    print(known)
+    everything: list[Measurement] = []
+    for case in given.case or CASES:
+        found = contestants(case, given.until, given.repeats, not given.skip_plain)
+        everything += found
+        print(f"\n{table(case, found)}", flush=True)
+    if given.json:
+        given.json.write_text(as_json(known, everything))
 
 
 if __name__ == "__main__":

@@ -49,6 +49,7 @@ from daesolve.goals import (
     Nonholonomic,
     Relation,
 )
+from daesolve.linear import solve_definite
 from daesolve.linearization import linearize
 from daesolve.mechanics import (
     DiracModel,
@@ -309,6 +310,7 @@ __all__ = [
     "sensitivity",
     "small_velocities",
     "solve",
+    "solve_definite",
     "states",
     "stiction",
     "stiction_limit",

@@ -15,6 +15,7 @@ from typing import Protocol
 
 import numpy as np
 
+from daesolve.errors import tell_names
 from daesolve.results import EventRecord
 
 ROUNDED = 1e-9
@@ -129,6 +130,9 @@ class Difference:
     by_state: Mapping[str, float]
     resets: ResetAgreement | None = None
     omitted: int = 0
+
+    def __post_init__(self) -> None:
+        tell_names(self, by_state="state")
 
 
 def difference(run: Sampled, standard: Sampled, units: Mapping[str, str]) -> Difference | None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from daesolve.bound_case import BoundCase
 from daesolve.errors import OutOfRangeError
+from daesolve.naming import made_by_name
 from daesolve.request import Request
 from daesolve.sampling import At
 from daesolve.starting import check_system
@@ -61,4 +62,4 @@ def asked(
             f"there is no option {unknown[0]!r}: there are {', '.join(sorted({*known, 'at'}))}"
         )
     given = {name: value for name, value in wanted.items() if value is not None}
-    return system, Request(**given), at
+    return system, Request(**made_by_name(given)), at

@@ -18,6 +18,7 @@ import numpy as np
 
 from daesolve.errors import DaesolveError, OutOfRangeError, UnsupportedError
 from daesolve.formulations import OdeProblem
+from daesolve.naming import made_by_name
 from daesolve.problem import BoundCase
 from daesolve.results import StepBlock
 from daesolve.solvers import Compilation, SegmentEnd, State, Taylor
@@ -62,8 +63,8 @@ def run_batch(
     lanes
         How many go at once; None takes what the processor's registers hold.
     **options
-        As in `BoundCase.solve`, the same for all, but no `store`; the solver is `Taylor`, or left
-        out.
+        As in `BoundCase.solve`, the same for all, but no `store`; the solver is `Taylor`, by its
+        name too, or left out.
 
     Returns
     -------
@@ -79,6 +80,7 @@ def run_batch(
     MissingBackendError
         heyoka is not installed.
     """
+    options = made_by_name(options)
     solver = options.pop("solver", None) or Taylor()
     _check(case, members, solver, lanes, options)
     batch = Batch(lanes or hy.recommended_simd_size())

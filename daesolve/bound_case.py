@@ -1,4 +1,4 @@
-"""A case of a problem with every value chosen, ready to be run."""
+"""A problem, and a case of it with every value chosen, ready to be run: each knows the other."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from daesolve.analyses import ANALYSES, Subject
 from daesolve.archive import located
 from daesolve.cases import Answer, Case, StartRule, Structure, Values
 from daesolve.comparison import Comparison, compare
-from daesolve.consistency import Start, check_named, consistent_state, start_value
-from daesolve.errors import OutOfRangeError, PosingError, unknown_name
+from daesolve.consistency import Start, check_named, complete_start, start_value
+from daesolve.errors import Named, OutOfRangeError, PosingError, tell_names, unknown_name
 from daesolve.family import Family
 from daesolve.formulations import Formulation
 from daesolve.latest import remembered
+from daesolve.naming import made_by_name
 from daesolve.reference import ReferenceRun, reference_run
 from daesolve.request import Request
 from daesolve.sensitivity import Sensitivity, nominal_values, sensitivity_of
@@ -42,13 +43,17 @@ class BoundCase:
         Values of states, to be kept.
     """
 
-    problem: Family
+    problem: Problem
     case: Case
     model: str
     structure: Structure
     parameters: Values
     start: Values
     initial: Values
+
+    def __post_init__(self) -> None:
+        tell_names(self, structure="structure", parameters="changed parameter")
+        tell_names(self, start="start value", initial="state")
 
     def __repr__(self) -> str:
         chosen = {**self.structure, **self.parameters, **self.start, **self.initial}
@@ -58,7 +63,7 @@ class BoundCase:
     @property
     def full_structure(self) -> dict[str, Any]:
         """The structure, the defaults included."""
-        return self.problem.default_structure() | dict(self.structure)
+        return Named(self.problem.default_structure() | dict(self.structure), "structure")
 
     @property
     def system(self) -> System:
@@ -69,9 +74,8 @@ class BoundCase:
     def full_parameters(self) -> dict[str, float]:
         """Every parameter's value."""
         dynamics = self.system.dynamics
-        return {name: dynamics.values[name] for name in dynamics.posed_ranges} | dict(
-            self.parameters
-        )
+        posed = {name: dynamics.values[name] for name in dynamics.posed_ranges}
+        return Named(posed | dict(self.parameters), "parameter")
 
     @property
     def values(self) -> dict[str, float]:
@@ -89,17 +93,17 @@ class BoundCase:
                     f"{name!r} follows from the other values here: it cannot be set to "
                     f"{self.parameters[name]!r}"
                 )
-        return self.full_parameters | derived
+        return Named(self.full_parameters | derived, "parameter")
 
     @cached_property
     def derived(self) -> dict[str, float]:
         """The values that the problem derives from the others."""
-        return self._follows(self.problem.derived)
+        return Named(self._follows(self.problem.derived), "derived value")
 
     @property
     def full_start(self) -> dict[str, float]:
         """The start values by the case's own names."""
-        return {**self.case.start, **self.start}
+        return Named({**self.case.start, **self.start}, "start value")
 
     def changed(self, overrides: Mapping[str, Any]) -> BoundCase:
         """Return the case with other parameters and structure.
@@ -160,8 +164,9 @@ class BoundCase:
         until
             In place of the case's horizon, s.
         **options
-            `formulation`, `solver`, `at`, `verify`, `redundant`, `rank_loss`, `progress`, `store`,
-            and `initial` for start values by the case's own names or by those of states.
+            `formulation`, `solver` (objects, or names as on the command line), `rtol`, `atol`,
+            `at`, `verify`, `redundant`, `rank_loss`, `progress`, `store`, and `initial` for start
+            values by the case's own names or by those of states.
         """
         case = self.starting(options.pop("initial", None) or {})
         store = options.pop("store", None)
@@ -235,6 +240,7 @@ class BoundCase:
         case = self.starting(options.pop("initial", None) or {})
         if not by:
             raise case._nothing_to_differentiate_by()
+        options = made_by_name(options)
         at = case.solve_options(until, options)["at"]
 
         def request(values: Mapping[str, float]) -> Request:
@@ -335,7 +341,7 @@ class BoundCase:
         guess, initial = self.guess()
         dynamics = self.system.dynamics
         numbers = dynamics.value_vector(self.values)
-        return consistent_state(dynamics, numbers, initial, guess=guess, time=self.case.start_time)
+        return complete_start(dynamics, numbers, initial, guess=guess, time=self.case.start_time)
 
     def guess(self) -> tuple[dict[str, float], dict[str, float]]:
         """Return the guess of the states, and what is to be kept of it.
@@ -361,7 +367,13 @@ class BoundCase:
         if rule is None:
             return {}
         structure = self.problem.meaning(self.full_structure)
-        return rule(self.full_start, self.full_parameters, structure)
+        try:
+            return rule(self.full_start, self.full_parameters, structure)
+        except OverflowError as error:
+            raise OutOfRangeError(
+                f"what follows from the start values and parameters of the case {self.case.name!r} "
+                "is beyond what numbers hold: one of them is too large"
+            ) from error
 
     def identity(self) -> dict[str, Any]:
         """Return what the report calls this run, and the units of its parameters."""
@@ -381,8 +393,102 @@ class BoundCase:
         }
 
     def _asked(self) -> dict[str, Any]:
-        """Return what was changed of the case."""
+        """Return what was changed of the case, and what the case itself asks for."""
         chosen = {**self.structure, **self.parameters}
         usual = {**self.case.structure, **self.case.parameters}
         changed = {name: value for name, value in chosen.items() if usual.get(name) != value}
-        return {"set": changed, "initial": {**self.start, **self.initial}}
+        own = {"redundant": self.case.redundant, "rank_loss": self.case.rank_loss}
+        return {"set": changed, "initial": {**self.start, **self.initial}, "usual": own}
+
+
+@dataclass(frozen=True, eq=False)
+class Problem(Family):
+    """A family of systems with its cases.
+
+    Parameters
+    ----------
+    name
+        Lower case with hyphens.
+    title
+        A line for the list.
+    models
+        Name -> function of the structure that poses the system; the first is the default.
+    cases
+        At least one; the first is the default.
+    sources
+        Papers and books.
+    structure
+        Choices that rebuild the equations, with their defaults: a bool, an int or a `Choice`.
+    start
+        (start values, parameters, structure) -> guess of the states, or such a rule for each
+        model that has one of its own. Without it, start values are states, and are kept as they
+        are.
+    start_values
+        structure -> the names of start values besides those that its cases use.
+    scales
+        (start values, parameters, structure) -> scale of goals by name, such as the energy scale.
+    derived
+        (start values, parameters, structure) -> parameters and discrete values that follow from
+        the others, where they are not given.
+    analyses
+        Name -> what is computed for a case besides its motion.
+    figures
+        Name -> function of a run's document that draws a figure of the problem's own.
+    measures
+        Name -> what is computed of every member of a sweep.
+    drawing
+        Function of a run's document that tells what the bodies look like.
+    path
+        The file that defines it; None where an installed plugin does.
+
+    Raises
+    ------
+    PosingError
+        There is no model or no case, or two cases have one name.
+
+    Examples
+    --------
+    >>> import daesolve as ds
+    >>> def oscillator():
+    ...     q, p = ds.coordinates(x="m"), ds.parameters(stiffness=(4.0, "N/m"))
+    ...     return ds.MechanicalSystem(
+    ...         q, p, kinetic=q.dot.x**2 / 2, potential=p.stiffness * q.x**2 / 2
+    ...     )
+    >>> problem = ds.Problem(
+    ...     name="oscillator",
+    ...     title="A mass on a spring",
+    ...     models={"cartesian": oscillator},
+    ...     cases=[ds.Case("release", until=10.0, start={"x": 1.0})],
+    ... )
+    >>> run = problem.case("release", stiffness=9.0).solve(until=1.0)
+    >>> round(run.end_state["x"], 6)  # cos 3
+    -0.989992
+    """
+
+    def __repr__(self) -> str:
+        models, cases = list(self.models), [case.name for case in self.cases]
+        return f"Problem({self.name!r}, {self.title!r}, models={models}, cases={cases})"
+
+    def case(
+        self, name: str | None = None, *, model: str | None = None, **overrides: Any
+    ) -> BoundCase:
+        """Return a case, ready to run, some of its parameters or structure changed.
+
+        Parameters
+        ----------
+        name
+            The case; None takes the first.
+        model
+            In place of the case's.
+        **overrides
+            Parameters and structure by name.
+
+        Raises
+        ------
+        UnknownNameError, OutOfRangeError
+            A name that nothing carries, or a value that cannot be.
+        """
+        chosen = self.find_case(name)
+        model = self.find_model(chosen.model if model is None else model)
+        bound = BoundCase(self, chosen, model, {}, {}, {}, {})
+        return bound.changed({**chosen.structure, **chosen.parameters, **overrides})

@@ -9,6 +9,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from daesolve.drawing import Drawing
+from daesolve.errors import tell_names
 from daesolve.request import DEFAULT_RATE, RankLoss, Redundant
 from daesolve.system import System
 from daesolve.trajectory import Trajectory
@@ -39,6 +40,9 @@ class Answer:
     values: Mapping[str, Any]
     figures: Mapping[str, Figure] = field(default_factory=dict[str, Figure])
 
+    def __post_init__(self) -> None:
+        tell_names(self, values="value of the answer", figures="figure")
+
 
 # A rule takes a `BoundCase`, which knows its problem, and so stands above both: Any says it here.
 AnalysisRule = Callable[[Any], Answer]
@@ -68,6 +72,9 @@ class Choice:
     """
 
     options: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        tell_names(self, options="option")
 
     @property
     def default(self) -> str:
@@ -134,3 +141,6 @@ class Case:
     redundant: Redundant = "error"
     rank_loss: RankLoss = "stop"
     note: str = ""
+
+    def __post_init__(self) -> None:
+        tell_names(self, structure="structure", parameters="parameter", start="start value")

@@ -18,6 +18,9 @@ An explicit method would take 1.5e5 steps in the first row, and 1.5e10 in the la
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any, cast
+
 from daesolve.errors import MissingBackendError, UnsupportedError
 from daesolve.formulations import FORMULATIONS, Formulation, OdeProblem, Regularised
 from daesolve.solvers import SOLVERS, Cvodes, Dop853, Lsoda, RadauIIA, Solver, Taylor
@@ -32,6 +35,10 @@ MADE = {
     "overdetermined": "more equations than unknowns",
 }
 """What formulations make, in words."""
+Tolerances = tuple[float | None, float | None]
+"""rtol and atol; None leaves the solver its own."""
+TAKES_NO_ATOL = "solver cvodes in place of taylor, which takes no absolute tolerance"
+"""What is noted where another solver is taken than without tolerances."""
 
 
 def check_pair(formulation: Formulation, solver: Solver) -> None:
@@ -61,6 +68,7 @@ def choose_solver(
     steps: float,
     notes: list[str],
     stiffness: Stiffness | None = None,
+    tolerances: Tolerances = (None, None),
 ) -> Solver:
     """Return the solver asked for, or one that takes the problem, with every choice made.
 
@@ -76,6 +84,8 @@ def choose_solver(
         Takes up what was chosen and why.
     stiffness
         What the Jacobian at the start says; None where nothing is known.
+    tolerances
+        Of a solver that is chosen automatically.
 
     Raises
     ------
@@ -85,7 +95,8 @@ def choose_solver(
         None that takes the problem is installed.
     """
     if asked is None:
-        asked = _automatic(formulation, problem, steps, notes, stiffness)
+        chosen = _automatic(formulation, problem, steps, notes, stiffness)
+        asked = _within(chosen, tolerances, notes)
     elif stiffness is not None and stiffness.recognised and _is_explicit(asked):
         notes.append(
             f"the equations are stiff for {asked.name}: {stiffness.told}; stability alone asks for "
@@ -95,6 +106,18 @@ def choose_solver(
     if refusal is not None:
         raise UnsupportedError(refusal)
     return asked.resolved(problem, steps)
+
+
+def _within(chosen: Solver, tolerances: Tolerances, notes: list[str]) -> Solver:
+    """Return a solver that was chosen with the tolerances asked for."""
+    rtol, atol = tolerances
+    if atol is not None and "atol" not in chosen.tolerances():
+        notes.append(TAKES_NO_ATOL)
+        chosen = Cvodes()
+    relative = "rtol" if "rtol" in chosen.tolerances() else "tolerance"
+    given = {name: value for name, value in ((relative, rtol), ("atol", atol)) if value is not None}
+    # Every solver is a dataclass, which their base does not say.
+    return cast(Solver, replace(cast(Any, chosen), **given)) if given else chosen
 
 
 def _automatic(

@@ -14,6 +14,7 @@ from daesolve.agreement import Difference, End, Sampled, difference, resets_told
 from daesolve.errors import (
     DaesolveError,
     MissingBackendError,
+    Named,
     OutOfRangeError,
     UnsupportedError,
     unknown_name,
@@ -24,6 +25,7 @@ from daesolve.reference import ReferenceRun, reference_run
 from daesolve.request import RankLoss, Redundant
 from daesolve.results import Drift, Outcome
 from daesolve.sampling import At, sample_times
+from daesolve.sliding import VariantPolicy
 from daesolve.solvers import Solver
 from daesolve.solving import solve
 from daesolve.system import System
@@ -48,7 +50,9 @@ class RunSettings(TypedDict, total=False):
     default_rate: float
     scales: Mapping[str, float] | None
     redundant: Redundant
+    redundant_weights: Mapping[str, float] | None
     rank_loss: RankLoss
+    variant_policy: VariantPolicy
 
 
 @dataclass(frozen=True)
@@ -174,7 +178,7 @@ class Comparison:
         found: dict[str, list[ComparedRun]] = {}
         for run in self.runs:
             found.setdefault(run.pair, []).append(run)
-        return {pair: tuple(runs) for pair, runs in found.items()}
+        return Named({pair: tuple(runs) for pair, runs in found.items()}, "pair")
 
     def __str__(self) -> str:
         lines = [f"{'pair':32} {'tolerance':>9} {'error':>8} {'wall s':>9} {'steps':>8}  outcome"]
@@ -204,6 +208,7 @@ def compare(
     tolerances: Sequence[float] | None = None,
     reference: Mapping[str, float] | Trajectory | ReferenceRun | Literal["quad"] | None = None,
     at: At = None,
+    max_evaluations: int | None = None,
     progress: Progress | None = None,
     **settings: Unpack[RunSettings],
 ) -> Comparison:
@@ -230,11 +235,14 @@ def compare(
     at
         The sample times at which states are compared; None takes 21 even ones, for samples cost
         some solvers much.
+    max_evaluations
+        How many right-hand sides each run may take, as for `daesolve.solve`; the reference in
+        quadruple precision is not bounded by it.
     progress
         Called before each run.
     **settings
-        `start_time`, `guess`, `parameters`, `default_rate`, `scales`, `redundant`, `rank_loss`, as
-        for `daesolve.solve`.
+        `start_time`, `guess`, `parameters`, `default_rate`, `scales`, `redundant`,
+        `redundant_weights`, `rank_loss` and `variant_policy`, as for `daesolve.solve`.
 
     Raises
     ------
@@ -272,6 +280,7 @@ def compare(
             formulation=attempt.formulation,
             solver=attempt.solver,
             at=at,
+            max_evaluations=max_evaluations,
             **settings,
         )
 

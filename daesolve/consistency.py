@@ -44,7 +44,7 @@ class Start:
     changes: Mapping[str, tuple[float, float]]
 
 
-def consistent_state(
+def complete_start(
     dynamics: Dynamics,
     values: np.ndarray,
     start: Mapping[str, float],
@@ -52,7 +52,7 @@ def consistent_state(
     guess: Mapping[str, float] | None = None,
     time: float = 0.0,
 ) -> Start:
-    """Find the state that keeps the given values, fulfils every constraint and is near a guess.
+    """Complete given values to a state that fulfils every constraint, near a guess.
 
     Positions first, then velocities. What is not given moves as little as possible in the metric
     of the masses at the guess (see `projection.metrics`). Where every value is given and the state

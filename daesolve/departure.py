@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import casadi as ca
 import numpy as np
 
-from daesolve.consistency import Start, check_named, consistent_state
+from daesolve.consistency import Start, check_named, complete_start
 from daesolve.dynamics import Dynamics
 from daesolve.fitting import fitting_values, refuse_past
 from daesolve.formulations import Formulation, Regularised
@@ -74,7 +74,7 @@ def starting_point(dynamics: Dynamics, request: Request) -> tuple[Start, dict[st
     """
     values = dict(dynamics.values)
     values |= parameter_values(dynamics, check_named("parameters", request.parameters))
-    start = consistent_state(
+    start = complete_start(
         dynamics,
         dynamics.value_vector(values),
         request.initial,

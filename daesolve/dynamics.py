@@ -22,6 +22,7 @@ from daesolve.arrays import ArrayFunction
 from daesolve.errors import unknown_name
 from daesolve.events import Event
 from daesolve.friction.guides import OF_THEIR_OWN, Guides
+from daesolve.linear import entries_of, is_zero
 from daesolve.symbols import Interval, Labels, velocity_name
 
 
@@ -306,6 +307,40 @@ class Dynamics:
     def velocity_count(self) -> int:
         """The number of velocities."""
         return self.x.numel() - self.position_count
+
+    @cached_property
+    def idle_velocities(self) -> tuple[int, ...]:
+        """Velocities that nothing changes, by structure: no force, no reaction, no constraint.
+
+        v' = 0 is integrated without an error: what is amiss with an invariant is not theirs.
+        """
+        mass = entries_of(self.mass)
+        moved = {k for k in range(self.velocity_count) if not is_zero(self.force[k])}
+        moved |= set(entries_of(self.influence))
+        moved |= {k for row in self.rows for k in entries_of(row.jacobian.T)}
+        while reached := {k for k in mass if k not in moved and not moved.isdisjoint(mass[k])}:
+            moved |= reached
+        return tuple(k for k in range(self.velocity_count) if k not in moved)
+
+    @property
+    def moving_velocities(self) -> ca.SX:
+        """The velocities, with zeros for the idle ones."""
+        moving = ca.SX(self.velocities)
+        for k in self.idle_velocities:
+            moving[k] = 0
+        return moving
+
+    def pushed_gradient(self, row: InvariantRow) -> ca.SX:
+        """Return the gradient along which an invariant is driven, (1, nv).
+
+        The energy's leaves out the idle velocities: to scale them with the others would put the
+        others' error where there is none, and where it stays.
+        """
+        gradient = ca.SX(row.jacobian)
+        if row.twice_kinetic is not None:
+            for k in self.idle_velocities:
+                gradient[0, k] = 0
+        return gradient
 
     @property
     def posed_ranges(self) -> dict[str, Interval]:

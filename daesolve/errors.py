@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from numbers import Real
-from typing import TypeGuard
+from typing import TypeGuard, TypeVar, cast
+
+Value = TypeVar("Value")
 
 
 class DaesolveError(Exception):
@@ -17,8 +19,11 @@ class PosingError(DaesolveError, ValueError):
     """A system, a goal or a problem is posed in a way that has no meaning."""
 
 
-class UnknownNameError(DaesolveError, AttributeError, LookupError):
+class UnknownNameError(DaesolveError, AttributeError, KeyError):
     """A name that nothing carries; the message lists the nearest ones."""
+
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else ""  # a KeyError would put it into quotes
 
 
 class OutOfRangeError(DaesolveError, ValueError):
@@ -123,6 +128,49 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> UnknownNameError
     else:
         hint = "there are none"
     return UnknownNameError(f"unknown {kind} {name!r}: {hint}")
+
+
+class Named(dict[str, Value]):
+    """Values by name: a dictionary that tells the nearest names where one is missing.
+
+    Parameters
+    ----------
+    entries
+        The values by name, which are copied.
+    kind
+        What a name stands for, in the singular ("parameter").
+
+    Raises
+    ------
+    UnknownNameError
+        On indexing with a name that nothing carries; `in` and `get` are those of a dictionary.
+    """
+
+    def __init__(
+        self, entries: Mapping[str, Value] | Iterable[tuple[str, Value]] = (), kind: str = "name"
+    ) -> None:
+        super().__init__(entries)
+        self.kind = kind
+
+    def __missing__(self, name: str) -> Value:
+        raise unknown_name(self.kind, name, self)
+
+
+def tell_names(owner: object, **kinds: str) -> None:
+    """Let dictionaries of a frozen object tell the nearest names where one is missing.
+
+    Parameters
+    ----------
+    owner
+        The object, from its `__post_init__`.
+    **kinds
+        By attribute, what a name in it stands for. Other mappings, which read their values from
+        elsewhere, are left as they are, and so is None.
+    """
+    for attribute, kind in kinds.items():
+        held = getattr(owner, attribute)
+        if type(held) is dict:
+            object.__setattr__(owner, attribute, Named(cast("dict[str, object]", held), kind))
 
 
 class NotQuasiHolonomicError(DaesolveError, ValueError):

@@ -22,7 +22,13 @@ from daesolve.cases import (
     StartRule,
     Structure,
 )
-from daesolve.errors import DaesolveError, OutOfRangeError, PosingError, unknown_name
+from daesolve.errors import (
+    DaesolveError,
+    OutOfRangeError,
+    PosingError,
+    tell_names,
+    unknown_name,
+)
 from daesolve.system import ControlSystem, MechanicalSystem, System
 
 
@@ -68,6 +74,8 @@ class Family:
         for model in () if callable(self.start) else self.start or ():
             if model not in self.models:
                 raise unknown_name("model with a start rule", model, self.models)
+        tell_names(self, models="model", structure="structure", start="model with a start rule")
+        tell_names(self, analyses="analysis", figures="figure", measures="measure")
 
     def start_names(self, structure: Structure | None = None) -> tuple[str, ...]:
         """Return the names of the start values of a structure, the default one without it."""
@@ -142,3 +150,20 @@ class Family:
         if self.start is None or callable(self.start):
             return self.start
         return self.start.get(model)
+
+    def find_case(self, name: str | None) -> Case:
+        """Return a case by its name, the first one without it; raises UnknownNameError."""
+        if name is None:
+            return self.cases[0]
+        for case in self.cases:
+            if case.name == name:
+                return case
+        raise unknown_name("case", name, [case.name for case in self.cases])
+
+    def find_model(self, name: str | None) -> str:
+        """Return the name of a model, the first one without it; raises UnknownNameError."""
+        if name is None:
+            return next(iter(self.models))
+        if name not in self.models:
+            raise unknown_name("model", name, self.models)
+        return name

@@ -14,6 +14,7 @@ from daesolve import endings
 from daesolve.course import Course
 from daesolve.endings import Verdict
 from daesolve.errors import ChatteringError, ResetError, VariantError
+from daesolve.events import Event
 from daesolve.friction.guides import AT_REST, SLOW
 from daesolve.record import Boundary, Happening
 from daesolve.results import Outcome
@@ -84,19 +85,35 @@ def through(
             return here, None
 
 
+def past_at_start(guarded: Sequence[Event], guards: np.ndarray) -> int | None:
+    """Find the first stopping event whose guard is past zero already: no crossing can show it.
+
+    One that resets as well is left until its guard is met.
+
+    Parameters
+    ----------
+    guarded, guards
+        The event of each guard, and the guards' values at the start.
+    """
+    for index, event in enumerate(guarded):
+        past = event.direction.value * guards[index] > 0.0
+        if past and event.then.stops and event.then.reset is None:
+            return index
+    return None
+
+
 def _stopped_at_start(course: Course, here: Boundary) -> Verdict | None:
-    """Find a stopping event whose guard is past zero already: a crossing cannot show it."""
+    """Write down what stops the run before it begins, and tell how it ends."""
     problem = course.prepared.problem
     if not problem.events:
         return None
     times, states = np.array([here.time]), here.state[None, :]
     guards = evaluate_block(problem.guards, times, states, course.values(here))[0][0]
-    for index, event in enumerate(problem.guarded):
-        past = -event.direction.value * guards[index] < 0.0
-        if event.then.stops and event.then.reset is None and event.direction.value and past:
-            course.happened(EventHit(index, here.time, here.state), here)
-            return endings.stopped_by(event, here.time, at_start=True)
-    return None
+    index = past_at_start(problem.guarded, guards)
+    if index is None:
+        return None
+    course.happened(EventHit(index, here.time, here.state), here)
+    return endings.stopped_by(problem.guarded[index], here.time, at_start=True)
 
 
 def _found(

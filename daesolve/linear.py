@@ -369,7 +369,10 @@ def _length(row: Sequence[ca.SX]) -> ca.SX:
 
 
 def solve_definite(matrix: ca.SX, right_side: ca.SX) -> ca.SX:
-    """Solve with a symmetric positive definite matrix, symbolically.
+    """Solve with a symmetric positive definite matrix, symbolically and in a straight line.
+
+    Unlike CasADi's `solve`, by pivots in an order of minimum degree: fewer instructions, which
+    every solver can take.
 
     Parameters
     ----------

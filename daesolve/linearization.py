@@ -16,9 +16,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from daesolve.arrays import shortest_solution
-from daesolve.consistency import consistent_state, sample_states
+from daesolve.consistency import complete_start, sample_states
 from daesolve.dynamics import Dynamics
-from daesolve.errors import DegenerateStartError, PosingError, UnsupportedError, unknown_name
+from daesolve.errors import (
+    DegenerateStartError,
+    PosingError,
+    UnsupportedError,
+    tell_names,
+    unknown_name,
+)
 from daesolve.rank import constraint_rank
 from daesolve.steady import (
     INFLUENCE_TOLERANCE,
@@ -78,6 +84,9 @@ class Linearization:
     state: Mapping[str, float]
     rates: Mapping[str, float]
     residual: float
+
+    def __post_init__(self) -> None:
+        tell_names(self, modes="state", state="state", rates="state")
 
 
 def linearize(
@@ -143,7 +152,7 @@ def linearize(
         for name, value in (parameters or {}).items()
     }
     numbers = dynamics.value_vector(values)
-    start = consistent_state(dynamics, numbers, state, time=time)
+    start = complete_start(dynamics, numbers, state, time=time)
     return linearize_equations(
         dynamics, start.state, numbers, time=time, coordinates=coordinates, tolerance=tolerance
     )

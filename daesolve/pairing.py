@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
-from daesolve.errors import MissingBackendError, OutOfRangeError, unknown_name
-from daesolve.formulations import FORMULATIONS, Formulation
-from daesolve.solvers import SOLVERS, Solver
+from daesolve.errors import MissingBackendError, OutOfRangeError
+from daesolve.formulations import Formulation
+from daesolve.naming import formulation_of, solver_of
+from daesolve.solvers import Solver
 
 LEADING = ("tolerance", "rtol")
 """What a solver may call the tolerance that is chosen; an absolute one keeps its ratio to it."""
@@ -63,6 +64,8 @@ def attempts(
     ------
     UnknownNameError
         No such formulation or solver.
+    UnsupportedError
+        An entry is neither an object nor a name.
     OutOfRangeError
         There is no formulation or no solver, or a tolerance is no positive number.
     """
@@ -71,13 +74,13 @@ def attempts(
     for tolerance in tolerances or ():
         if not (math.isfinite(tolerance) and tolerance > 0):
             raise OutOfRangeError(f"the tolerance is {tolerance!r}, but must be a number > 0")
-    methods = [_formulation(entry) for entry in formulations]
+    methods = [formulation_of(entry) for entry in formulations]
     method_names = distinct_names(methods)
     made: list[Solver] = []
     missing: list[tuple[str, float | None, str]] = []
     for entry in solvers:
         try:
-            made.append(_solver(entry))
+            made.append(solver_of(entry))
         except MissingBackendError as error:
             missing.append((str(entry), None, str(error)))
     ready: list[tuple[str, Solver]] = []
@@ -99,22 +102,6 @@ def attempts(
             for solver_name, tolerance, reason in missing
         ],
     )
-
-
-def _formulation(entry: Formulation | str) -> Formulation:
-    if isinstance(entry, Formulation):
-        return entry
-    if entry not in FORMULATIONS:
-        raise unknown_name("formulation", entry, FORMULATIONS)
-    return FORMULATIONS[entry]()
-
-
-def _solver(entry: Solver | str) -> Solver:
-    if isinstance(entry, Solver):
-        return entry
-    if entry not in SOLVERS:
-        raise unknown_name("solver", entry, SOLVERS)
-    return SOLVERS[entry]()
 
 
 def _leading(solver: Solver) -> str | None:

@@ -39,6 +39,7 @@ from daesolve.sizes import (
 )
 from daesolve.sliding import Sliding, VariantPolicy
 from daesolve.solvers import Compilation, Solver
+from daesolve.solvers.ida_control import velocity_warning
 from daesolve.starting import check_system
 from daesolve.stiffness import Stiffness, stiffness
 from daesolve.system import System
@@ -241,7 +242,7 @@ class _Posed:
 def _posed(system: System, request: Request, notes: list[str]) -> _Posed:
     """Choose the formulation, examine the system at its start, and build the problem."""
     dynamics = system.dynamics
-    formulation = _formulation(dynamics, request, notes)
+    formulation = chosen_formulation(dynamics, request, notes)
     if request.solver is not None:
         check_pair(formulation, request.solver)
     rates = formulation.chosen_rates(dynamics, request.default_rate)
@@ -278,7 +279,7 @@ def _posed(system: System, request: Request, notes: list[str]) -> _Posed:
     )
 
 
-def _formulation(dynamics: Dynamics, request: Request, notes: list[str]) -> Formulation:
+def chosen_formulation(dynamics: Dynamics, request: Request, notes: list[str]) -> Formulation:
     """Return what was asked for, else feedback, or friction where that is to replace constraints.
 
     Where constraints lose rank, what throws the motion off its branch is the error with which it
@@ -412,10 +413,14 @@ def _compiled(
     steps = abs(request.until - request.start_time) / probe.mean_step
     if isinstance(formulation, Viscous):
         notes.append(_friction(formulation, posed.dynamics))
-    solver = choose_solver(request.solver, formulation, problem, steps, notes, stiff)
-    warning = stiffness_warning(solver, posed.fastest, probe)
-    if warning is not None:
-        notes.append(warning)
+    tolerances = (request.rtol, request.atol)
+    solver = choose_solver(request.solver, formulation, problem, steps, notes, stiff, tolerances)
+    motion = stiff.motion if stiff else 0.0
+    warnings = (
+        stiffness_warning(solver, posed.fastest, probe),
+        velocity_warning(solver, problem, motion, probe.states),
+    )
+    notes.extend(warning for warning in warnings if warning is not None)
     compilation = solver.compile(problem)
     notes.extend(compilation.notes)
     return solver, compilation

@@ -25,7 +25,12 @@ import casadi as ca
 import numpy as np
 
 from daesolve.dynamics import Dynamics
-from daesolve.errors import MissingBackendError, OutOfRangeError, UnsupportedError
+from daesolve.errors import (
+    MissingBackendError,
+    OutOfRangeError,
+    UnsupportedError,
+    tell_names,
+)
 from daesolve.formulations import Feedback
 from daesolve.preparation import Prepared, prepare
 from daesolve.quadruple import Moment, array_of, available, evaluate, quad, quads
@@ -33,6 +38,7 @@ from daesolve.reference_motion import Motion, MotionRecord, Passed, Place, Told
 from daesolve.request import DEFAULT_RATE, RankLoss, Redundant, Request
 from daesolve.results import EventRecord
 from daesolve.sampling import At, sample_times
+from daesolve.sliding import VariantPolicy
 from daesolve.solvers import Dop853, Taylor
 from daesolve.system import System
 from daesolve.translation import function_of
@@ -94,6 +100,9 @@ class ReferenceRun:
     compile_seconds: float
     wall_seconds: float
 
+    def __post_init__(self) -> None:
+        tell_names(self, states="state", decimals="state", units="state", residuals="residual")
+
     def __getitem__(self, name: str) -> np.ndarray:
         """Return the samples of a state."""
         return self.states[name]
@@ -111,7 +120,9 @@ def reference_run(
     default_rate: float = DEFAULT_RATE,
     scales: Mapping[str, float] | None = None,
     redundant: Redundant = "error",
+    redundant_weights: Mapping[str, float] | None = None,
     rank_loss: RankLoss = "stop",
+    variant_policy: VariantPolicy = "continuity",
     tolerance: float = TOLERANCE,
     progress: Told | None = None,
 ) -> ReferenceRun:
@@ -120,7 +131,7 @@ def reference_run(
     Parameters
     ----------
     system, until, initial, at, start_time, guess, parameters, default_rate, scales, redundant, \
-rank_loss
+redundant_weights, rank_loss, variant_policy
         As for `daesolve.solve`.
     tolerance
         Relative tolerance of a step, from 1e-33.
@@ -163,7 +174,9 @@ rank_loss
             default_rate=default_rate,
             scales=scales or {},
             redundant=redundant,
+            redundant_weights=redundant_weights or {},
             rank_loss=rank_loss,
+            variant_policy=variant_policy,
         ),
     )
     refusal = Taylor().refusal(prepared.problem)

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from daesolve.errors import ChatteringError, ResetError, SupportSticks, UnsupportedError
+from daesolve.errors import ChatteringError, ResetError, UnsupportedError, VariantError
 from daesolve.events import Direction
-from daesolve.friction.guides import AT_REST, SLOW, TURNED
+from daesolve.friction.guides import AT_REST, SLOW
+from daesolve.instants import past_at_start
 from daesolve.preparation import Prepared
 from daesolve.quadruple import Moment, QuadTransitions, array_of, evaluate, quad
 from daesolve.solvers.heyoka_code import hy, missing_in_series, translated
@@ -23,6 +24,8 @@ STUCK = 1e-6
 """A piece that covers less than this part of the run leads nowhere."""
 AWAY = 1e-6
 """Of a step, to leave a guard that is zero: from there heyoka would not find the next zero."""
+ONCE = 1e-14
+"""Of the time, how far apart guards of one event are passed at one instant, as in `Course`."""
 HALVINGS = 120
 """Of a step, to find a zero that heyoka did not: to the last of 113 bits."""
 
@@ -96,6 +99,8 @@ class Motion:
         self.here = Place(quad(prepared.start_time), start, 0)
         self.record = MotionRecord([p])
         self.transitions = QuadTransitions(prepared) if problem.events else None
+        double = prepared.transitions
+        self.sliding = None if double is None else double.sliding
         self.instant = Instant(INSTANT * prepared.segment)
         self.sign = 1.0 if prepared.until >= prepared.start_time else -1.0
         self._met: list[tuple[int, Any]] = []
@@ -192,7 +197,7 @@ class Motion:
         if missed:
             integrator.time, integrator.state[:] = reached.time, reached.x
         self.here = reached
-        return self._happen(found) if found else ""
+        return self._happen(found, late) if found else ""
 
     def _farthest(self, until: Any) -> tuple[Any, bool]:
         """Return how far to go at most, and whether that is less than to the end."""
@@ -244,74 +249,99 @@ class Motion:
         return high, [missed[int(np.argmax(outside))]]
 
     def _held_at_start(self) -> str:
-        """Find a stopping event whose guard is past zero already: a crossing cannot show it."""
+        """Return why the motion ends before it begins, if it does."""
         if self.transitions is None:
             return ""
-        outside = self.transitions.outside(*self._told(self.here))
-        for index, event in enumerate(self.prepared.problem.guarded):
-            if event.then.stops and outside[index] > 0.0:
-                self._take_down(index, self.here)
-                return f"the event {event.name!r} holds at the start already"
-        return ""
+        guarded = self.prepared.problem.guarded
+        index = past_at_start(guarded, self.transitions.measure(*self._told(self.here))[0])
+        if index is None:
+            return ""
+        self._take_down(index, self.here)
+        return f"the event {guarded[index].name!r} holds at the start already"
 
-    def _happen(self, found: Sequence[int]) -> str:
-        """Do what is due here, until nothing is; return why the motion ends."""
+    def _happen(self, found: Sequence[int], past: Sequence[int] = ()) -> str:
+        """Do what is due here, until nothing is; return why the motion ends.
+
+        As `instants.through`: `past` were past zero all the way here, and have not passed it.
+        """
         transitions, guarded = self.transitions, self.prepared.problem.guarded
         if transitions is None:
             return ""
-        found = [k for k in found if transitions.counts(float(self.here.time), k)]
-        if found:
-            found += transitions.beside(*self._told(self.here))
+        found = self._interrupted(transitions, found)
         while True:
             told = self._told(self.here)
-            due = sorted({*found, *transitions.due(*told)})
+            due = {*transitions.due(*told)} - {*past}
+            due, past = sorted({*found, *due}), ()
             stops = [k for k in due if guarded[k].then.stops]
             resets = [k for k in due if guarded[k].then.reset is not None]
             for index in stops:
                 if index not in resets:
                     self._take_down(index, self.here)
-            ends = {AT_REST, SLOW} if transitions.sliding is not None else set[str]()
-            if any(guarded[index].name in ends for index in resets):
+            if self.sliding and any(guarded[k].name in (AT_REST, SLOW) for k in resets):
                 return (
                     f"at t = {told[0]:.10g} s dry friction ends the slip, or has slowed it down so "
                     "far that it is followed in scaled time, which quadruple precision is not"
                 )
             try:
-                self._reset(transitions, resets)
-                self._check_turned(transitions, resets, told)
-            except (ChatteringError, ResetError, SupportSticks) as error:
+                found = self._reset(transitions, resets)
+            except (ChatteringError, ResetError, VariantError) as error:
                 return str(error)
             if stops:
                 return f"the event {guarded[stops[0]].name!r} at t = {told[0]:.10g} s"
             if not resets:
                 return ""
-            found = []
 
-    def _reset(self, transitions: QuadTransitions, guards: Sequence[int]) -> None:
+    def _interrupted(self, transitions: QuadTransitions, found: Sequence[int]) -> list[int]:
+        """Write down what passes here and changes nothing; return the guards that interrupt."""
+        if not found:
+            return []
+        told, guarded = self._told(self.here), self.prepared.problem.guarded
+        stops = [k for k in found if guarded[k].then.reset is None]
+        for index in (*stops, *transitions.passing(*told)):
+            self._take_down(index, self.here)
+        found = [k for k in found if transitions.counts(told[0], k)]
+        return found + transitions.beside(*told) if found else []
+
+    def _reset(self, transitions: QuadTransitions, guards: Sequence[int]) -> list[int]:
+        """Do what these guards ask for; return the guards of values alone that it switched."""
         if not guards:
-            return
-        told = self._told(self.here)
+            return []
+        guarded, told = self.prepared.problem.guarded, self._told(self.here)
+        before, _ = transitions.measure(*told)
         rates = transitions.fire(*told, guards)
-        self.instant.take(told[0], self.prepared.problem.guarded[guards[0]].name)
+        self.instant.take(told[0], guarded[guards[0]].name)
         for jump in transitions.jumps(*told, guards):
-            self._jump(jump)
-            rates = transitions.answered(*self._told(self.here), jump, rates)
+            settled = self._settled(jump)
+            self._jump(settled)
+            rates = transitions.answered(*self._told(self.here), settled, rates)
+        switched = transitions.switched(*self._told(self.here), before)
+        for index in switched:
+            if not guarded[index].then.interrupts:
+                self._take_down(index, self.here)
+        return switched
 
-    def _check_turned(
-        self,
-        transitions: QuadTransitions,
-        resets: Sequence[int],
-        before: tuple[Moment, Any, Any],
-    ) -> None:
-        """Refuse to go on where a slip has not turned, but ended."""
-        guarded, sliding = self.prepared.problem.guarded, transitions.sliding
-        if sliding is None or not any(guarded[index].name == TURNED for index in resets):
-            return
-        dynamics = self.prepared.dynamics
+    def _settled(self, jump: Jump) -> Jump:
+        """Let the supports of guides decide how the motion goes on.
+
+        In double precision: what they decide is a choice, or a heading to be taken back.
+
+        Raises
+        ------
+        VariantError
+            The motion has no continuation.
+        """
+        if self.sliding is None:
+            return jump
+        problem, dynamics = self.prepared.problem, self.prepared.dynamics
+        names = {problem.events[index].name for index in jump.events}
         count, own = len(dynamics.labels.states), len(dynamics.values)
-        x, after = (np.array(part, dtype=float) for part in self._told(self.here)[1:])
-        values = np.array(before[2], dtype=float)
-        sliding.sticking.turned(float(self.here.time), x[:count], values[:own], after[:own])
+        before = self.record.modes[self.here.mode]
+        x, old, new = (np.array(part, dtype=float) for part in (jump.x, before, jump.p))
+        time = float(self.here.time)
+        _, settled, _ = self.sliding.settle(time, names, x[:count], old[:own], new[:own])
+        p, back = jump.p.copy(), np.flatnonzero(settled != new[:own])
+        p[back] = -before[back]
+        return replace(jump, p=p)
 
     def _jump(self, jump: Jump) -> None:
         before = self.here
@@ -327,9 +357,17 @@ class Motion:
             jump = replace(jump, impact=None)
 
     def _take_down(self, index: int, place: Place) -> None:
-        guarded = self.prepared.problem.guarded
-        fired = (index - guarded.index(guarded[index]),)
-        self.record.events.append(Passed(guarded[index].name, place, fired))
+        """Write down an event that changes nothing: once an instant, with all its guards."""
+        guarded, events = self.prepared.problem.guarded, self.record.events
+        name, fired = guarded[index].name, index - guarded.index(guarded[index])
+        near = ONCE * max(abs(float(place.time)), 1.0)
+        for k in reversed(range(len(events))):
+            if abs(float(place.time - events[k].at.time)) > near:
+                break
+            if events[k].name == name:
+                events[k] = replace(events[k], fired=tuple(sorted({*events[k].fired, fired})))
+                return
+        events.append(Passed(name, place, (fired,)))
 
     def _ended(self, why: str) -> str:
         return f"at t = {float(self.integrator.time):.10g} s {why}"

@@ -88,7 +88,7 @@ def sources_of(named: Mapping[str, Any] | None) -> Sequence[str]:
 def _load(point: EntryPoint) -> Problem:
     try:
         loaded = point.load()
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise PluginError(
             f"the plugin {point.name!r} ({point.value}) cannot be loaded: "
             f"{type(error).__name__}: {error}"
@@ -112,7 +112,7 @@ def _from_file(path: Path) -> Problem:
     sys.modules[name] = module
     try:
         specification.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise PluginError(f"{path} cannot be run: {type(error).__name__}: {error}") from error
     found = getattr(module, "problem", None)
     if not isinstance(found, Problem):

@@ -38,6 +38,8 @@ class Request:
         Start values that may be changed to make the state consistent.
     formulation, solver
         None lets the library choose.
+    rtol, atol
+        Tolerances of the solver that the library chooses; None leaves it its own.
     default_rate
         The rate where nothing else is chosen, 1/s.
     scales
@@ -61,6 +63,8 @@ class Request:
     guess: Mapping[str, float] = field(default_factory=dict[str, float])
     formulation: Formulation | None = None
     solver: Solver | None = None
+    rtol: float | None = None
+    atol: float | None = None
     default_rate: float = DEFAULT_RATE
     scales: Mapping[str, float] = field(default_factory=dict[str, float])
     redundant: Redundant = "error"
@@ -101,6 +105,7 @@ def check_request(dynamics: Dynamics, request: Request) -> None:
             "system has none: leave it out"
         )
     _check_kinds(request)
+    _check_tolerances(request)
     _check_rank_loss(request)
     check_named("redundant_weights", request.redundant_weights)
     if request.redundant_weights and request.redundant != "minimum-norm":
@@ -114,6 +119,20 @@ def check_request(dynamics: Dynamics, request: Request) -> None:
     _check_times(dynamics, request)
     if not is_number(request.default_rate) or request.default_rate < 0:
         raise OutOfRangeError(f"the rate is {request.default_rate!r}, but must be >= 0")
+
+
+def _check_tolerances(request: Request) -> None:
+    """Refuse tolerances that are none, or that a solver which is given has itself."""
+    for name, value in (("rtol", request.rtol), ("atol", request.atol)):
+        if value is None:
+            continue
+        if not is_number(value) or value <= 0:
+            raise OutOfRangeError(f"{name} is {value!r}, but must be a number > 0")
+        if request.solver is not None:
+            raise OutOfRangeError(
+                f"{name} is for the solver that is chosen by itself, and {request.solver.name!r} "
+                "is asked for: give the tolerance to the solver"
+            )
 
 
 def _check_rank_loss(request: Request) -> None:

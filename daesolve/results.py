@@ -9,7 +9,7 @@ from enum import Enum
 
 import numpy as np
 
-from daesolve.errors import unknown_name
+from daesolve.errors import tell_names, unknown_name
 
 
 class Outcome(Enum):
@@ -75,6 +75,9 @@ class Degeneracy:
     threshold: float
     null_vector: Mapping[str, float]
 
+    def __post_init__(self) -> None:
+        tell_names(self, state="state", null_vector="goal")
+
 
 @dataclass(frozen=True)
 class Drift:
@@ -130,6 +133,9 @@ class Impact:
     kinetic_after: float
     carnot: float
 
+    def __post_init__(self) -> None:
+        tell_names(self, impulses="reaction")
+
 
 @dataclass(frozen=True)
 class EventRecord:
@@ -156,6 +162,9 @@ class EventRecord:
     fired: tuple[int, ...] = (0,)
     impact: Impact | None = None
 
+    def __post_init__(self) -> None:
+        tell_names(self, detail="state", after="state or discrete value")
+
 
 @dataclass(frozen=True)
 class Verification:
@@ -178,6 +187,9 @@ class Verification:
     difference: Mapping[str, float]
     lyapunov_time: float | None
     interrupted: bool = False
+
+    def __post_init__(self) -> None:
+        tell_names(self, difference="state")
 
     @property
     def growth(self) -> str:
@@ -213,6 +225,12 @@ class Point:
 
     time: float
     values: Mapping[str, float]
+
+    def __post_init__(self) -> None:
+        tell_names(self, values="state, reaction or output")
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.values
 
     def __getitem__(self, name: str) -> float:
         if name not in self.values:

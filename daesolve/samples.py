@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from daesolve.archive import Stored
+from daesolve.errors import tell_names, unknown_name
 from daesolve.results import EventRecord, Impact
 
 
@@ -47,14 +48,21 @@ class Samples:
     outputs: Mapping[str, np.ndarray]
     events: Sequence[EventRecord] = ()
 
+    def __post_init__(self) -> None:
+        tell_names(self, states="state", reactions="reaction", outputs="output")
+
 
 class _Columns(Mapping[str, np.ndarray]):
     """Series on disk, each read when it is asked for."""
 
-    def __init__(self, read: Callable[[str], np.ndarray], columns: Mapping[str, str]) -> None:
-        self._read, self._columns = read, columns
+    def __init__(
+        self, read: Callable[[str], np.ndarray], columns: Mapping[str, str], kind: str
+    ) -> None:
+        self._read, self._columns, self._kind = read, columns, kind
 
     def __getitem__(self, name: str) -> np.ndarray:
+        if name not in self._columns:
+            raise unknown_name(self._kind, name, self._columns)
         return self._read(self._columns[name])
 
     def __iter__(self) -> Iterator[str]:
@@ -70,9 +78,9 @@ class StoredSamples:
     def __init__(self, stored: Stored) -> None:
         self.stored = stored
         columns = stored.manifest["columns"]
-        self.states = _Columns(self._read, columns["states"])
-        self.reactions = _Columns(self._read, columns["reactions"])
-        self.outputs = _Columns(self._read, columns["outputs"])
+        self.states = _Columns(self._read, columns["states"], "state")
+        self.reactions = _Columns(self._read, columns["reactions"], "reaction")
+        self.outputs = _Columns(self._read, columns["outputs"], "output")
 
     def __repr__(self) -> str:
         return f"StoredSamples({str(self.stored.directory)!r}, {self.stored.rows} rows)"

@@ -16,7 +16,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from daesolve.asking import Source, asked
-from daesolve.errors import OutOfRangeError, PosingError, unknown_name
+from daesolve.errors import OutOfRangeError, PosingError, tell_names, unknown_name
 from daesolve.events import EITHER, Direction, Event
 from daesolve.goals import as_scalar
 from daesolve.preparation import Prepared, prepare
@@ -62,6 +62,10 @@ class Section:
     outputs: Mapping[str, np.ndarray]
     units: Mapping[str, str]
     run: Trajectory
+
+    def __post_init__(self) -> None:
+        tell_names(self, states="state", reactions="reaction", outputs="output")
+        tell_names(self, units="state, reaction or output")
 
     def __len__(self) -> int:
         return len(self.times)

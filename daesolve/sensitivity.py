@@ -12,13 +12,15 @@ import numpy as np
 
 from daesolve.consistency import check_named, start_value
 from daesolve.departure import starting_point
-from daesolve.errors import NoDerivativeError, OutOfRangeError, unknown_name
+from daesolve.errors import NoDerivativeError, OutOfRangeError, tell_names, unknown_name
 from daesolve.formulations import Formulation
+from daesolve.naming import formulation_of, solver_of
 from daesolve.preparation import prepare
 from daesolve.propagation import Propagation
 from daesolve.request import DEFAULT_RATE, RankLoss, Redundant, Request
 from daesolve.sampling import At
 from daesolve.simulation import simulate_recorded
+from daesolve.sliding import VariantPolicy
 from daesolve.solvers import Solver
 from daesolve.starting import check_system, parameter_values
 from daesolve.system import System
@@ -58,6 +60,9 @@ class Sensitivity:
     run: Trajectory
     notes: tuple[str, ...]
 
+    def __post_init__(self) -> None:
+        tell_names(self, end_time="parameter or start value of the derivatives")
+
     @property
     def final_state(self) -> Mapping[str, float]:
         """The final state by name."""
@@ -88,14 +93,16 @@ def sensitivity(
     start_time: float = 0.0,
     guess: Mapping[str, float] | None = None,
     parameters: Mapping[str, object] | None = None,
-    formulation: Formulation | None = None,
-    solver: Solver | None = None,
+    formulation: Formulation | str | None = None,
+    solver: Solver | str | None = None,
     at: At = None,
     default_rate: float = DEFAULT_RATE,
     scales: Mapping[str, float] | None = None,
     redundant: Redundant = "error",
     redundant_weights: Mapping[str, float] | None = None,
     rank_loss: RankLoss = "stop",
+    max_evaluations: int | None = None,
+    variant_policy: VariantPolicy = "continuity",
 ) -> Sensitivity:
     """Differentiate the final state by parameters and start values, events included.
 
@@ -107,7 +114,7 @@ def sensitivity(
         Names of parameters, and of start values that `initial` keeps.
     start_time, guess, parameters, formulation, solver, at
         As in `solve`.
-    default_rate, scales, redundant, redundant_weights, rank_loss
+    default_rate, scales, redundant, redundant_weights, rank_loss, max_evaluations, variant_policy
         As in `solve`.
 
     Returns
@@ -154,13 +161,15 @@ def sensitivity(
         parameters=given,
         initial=chosen,
         guess=guess or {},
-        formulation=formulation,
-        solver=solver,
+        formulation=formulation_of(formulation),
+        solver=solver_of(solver),
         default_rate=default_rate,
         scales=scales or {},
         redundant=redundant,
         redundant_weights=redundant_weights or {},
         rank_loss=rank_loss,
+        max_evaluations=max_evaluations,
+        variant_policy=variant_policy,
     )
     numbers = {name: dynamics.values[name] for name in dynamics.posed_ranges} | given
 

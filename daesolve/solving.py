@@ -10,6 +10,7 @@ from daesolve.archive import located, refuse_full
 from daesolve.errors import VARIANT_ERRORS, DegenerateConstraintError, OutOfRangeError
 from daesolve.formulations import Formulation
 from daesolve.latest import remembered
+from daesolve.naming import formulation_of, solver_of
 from daesolve.preparation import prepare
 from daesolve.request import DEFAULT_RATE, RankLoss, Redundant, Request
 from daesolve.results import Outcome
@@ -32,10 +33,12 @@ def solve(
     start_time: float = 0.0,
     guess: Mapping[str, float] | None = None,
     parameters: Mapping[str, object] | None = None,
-    formulation: Formulation | None = None,
-    solver: Solver | None = None,
+    formulation: Formulation | str | None = None,
+    solver: Solver | str | None = None,
+    rtol: float | None = None,
+    atol: float | None = None,
     at: At = None,
-    verify: bool | Solver = False,
+    verify: bool | Solver | str = False,
     default_rate: float = DEFAULT_RATE,
     scales: Mapping[str, float] | None = None,
     redundant: Redundant = "error",
@@ -66,12 +69,17 @@ def solve(
     formulation, solver
         How the equations are made integrable and by what they are integrated; by default
         feedback (projected where rank loss is passed), and Taylor's method (CVODES where that
-        cannot be).
+        cannot be). Objects, or names as on the command line: "index-2", "projected:index-1",
+        "viscous:1e-7" (its mobility), "regularised:1e-3" (its speed); "taylor", "idas".
+    rtol, atol
+        Relative and absolute tolerance of a step of the solver that is chosen by itself, which is
+        the same as without them; where Taylor's method would be, which takes no absolute one,
+        `atol` takes CVODES. A solver that is given has its own.
     at
         Sample times, `every(interval)`, or None for 1001 even samples.
     verify
-        Repeat the run with a tightened tolerance (or with the solver given) and report the
-        difference of the trajectories.
+        Repeat the run with a tightened tolerance (or with the solver given, by its name too) and
+        report the difference of the trajectories.
     default_rate
         The rate of goals for which nothing else is chosen, 1/s.
     scales
@@ -128,8 +136,10 @@ def solve(
         parameters=parameters or {},
         initial=initial or {},
         guess=guess or {},
-        formulation=formulation,
-        solver=solver,
+        formulation=formulation_of(formulation),
+        solver=solver_of(solver),
+        rtol=rtol,
+        atol=atol,
         default_rate=default_rate,
         scales=scales or {},
         redundant=redundant,
@@ -142,11 +152,11 @@ def solve(
     if store is not None:
         destination = store if isinstance(store, Destination) else Destination(located(store))
         refuse_full(destination.directory)
+    if not isinstance(verify, bool):
+        verify = _repeating(verify)
     prepared = prepare(system, request)
     if isinstance(verify, Solver):
         verifier(prepared, verify)
-    elif not isinstance(verify, bool):
-        raise OutOfRangeError(f"verify is {verify!r}, but must be True, False or a solver")
     if destination is not None:
         kept = begin(prepared, request, at, verify, progress, destination)
         return remembered(_told(kept, rank_loss))
@@ -155,6 +165,13 @@ def solve(
         other = verify if isinstance(verify, Solver) else None
         run = replace(run, verification=verify_run(prepared, run, run.times, other))
     return remembered(run)
+
+
+def _repeating(given: Solver | str) -> Solver:
+    """Return the solver that is to repeat a run."""
+    if not isinstance(given, Solver | str):
+        raise OutOfRangeError(f"verify is {given!r}, but must be True, False, a solver or its name")
+    return solver_of(given)
 
 
 def _told(run: Trajectory, rank_loss: RankLoss) -> Trajectory:

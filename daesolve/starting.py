@@ -10,14 +10,14 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from daesolve.consistency import check_named, instantaneous, listed
-from daesolve.consistency import consistent_state as find_state
+from daesolve.consistency import check_named, complete_start, instantaneous, listed
 from daesolve.dynamics import Dynamics
 from daesolve.errors import (
     InconsistentStateError,
     OutOfRangeError,
     PosingError,
     is_number,
+    tell_names,
     unknown_name,
 )
 from daesolve.rank import check_mass
@@ -64,6 +64,10 @@ class ConsistentState:
     most_changed: str | None
     residuals: Mapping[str, float]
     undetermined: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        tell_names(self, state="state", accelerations="velocity", reactions="reaction")
+        tell_names(self, changes="changed value", residuals="residual")
 
 
 def consistent_state(
@@ -137,7 +141,7 @@ def consistent_state(
         raise OutOfRangeError(f"the time is {time!r}, but must be a finite number of seconds")
     p = dynamics.value_vector(parameter_values(dynamics, check_named("parameters", parameters)))
     held = {name: start[name] for name in kept}
-    found = find_state(dynamics, p, held, guess=start, time=float(time))
+    found = complete_start(dynamics, p, held, guess=start, time=float(time))
     x = found.state
     check_mass(dynamics, [(time, x)], p)
     accelerations, reactions = instantaneous(dynamics, time, x, p)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from copy import deepcopy
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from daesolve.archive import FormatError, NotARunError, Stored, resuming
-from daesolve.errors import MissingPackageError, OutOfRangeError, unknown_name
+from daesolve.errors import MissingPackageError, OutOfRangeError, tell_names, unknown_name
 from daesolve.results import (
     Degeneracy,
     Drift,
@@ -41,6 +42,16 @@ IN_MANIFEST = (
 )
 IN_RESULT = ("outcome", "message", "end_time", "end_state", "drift", "statistics", "verification")
 """By which the files of a run are known."""
+KINDS = {
+    "drift": "residual in the drift",
+    "start": "changed start value",
+    "end_state": "state",
+    "units": "state, reaction or output",
+    "description": "entry of the description",
+    "conditioning": "goal",
+    "peaks": "output",
+}
+"""What the names in a trajectory's dictionaries stand for."""
 MOST_RESIDUALS = 30
 """How many rows `str` of a trajectory has."""
 
@@ -80,6 +91,12 @@ class Trajectory:
     sources
         The papers and books of the problem that was run.
 
+    Notes
+    -----
+    A trajectory can be pickled, and so sent from one process to another. What arrives holds all
+    but the functions that `at` integrates by, which belong to the process that compiled them. Of a
+    run on disk its place is sent: the samples are read there.
+
     Examples
     --------
     `run["x"]`, `run.reactions["rod"]`, `run.drift["energy"].max_relative`, `run.at(12.5)["y_dot"]`
@@ -102,6 +119,20 @@ class Trajectory:
     peaks: Mapping[str, Peak] = field(default_factory=dict[str, Peak])
     sources: Sequence[str] = ()
     _evaluate: Callable[[float], Point] | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        tell_names(self, **KINDS)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what integrates anew: compiled functions belong to the process."""
+        return {**vars(self), "_evaluate": None}
+
+    def __copy__(self) -> Trajectory:
+        return replace(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Trajectory:
+        held = {entry.name: getattr(self, entry.name) for entry in fields(self)}
+        return replace(self, **{name: deepcopy(value, memo) for name, value in held.items()})
 
     def __repr__(self) -> str:
         told = self.description
@@ -158,8 +189,19 @@ class Trajectory:
         """What happened."""
         return self.samples.events
 
+    def __contains__(self, name: object) -> bool:
+        return name == "t" or any(
+            name in series for series in (self.states, self.outputs, self.reactions)
+        )
+
     def __getitem__(self, name: str) -> np.ndarray:
-        """Return the samples of a state, a reaction or an output; "t" is the time."""
+        """Return the samples of a state, a reaction or an output; "t" is the time.
+
+        Raises
+        ------
+        UnknownNameError
+            Nothing has such a name.
+        """
         if name == "t":
             return self.times
         for series in (self.states, self.outputs, self.reactions):
@@ -178,8 +220,9 @@ class Trajectory:
         """
         if self._evaluate is None:
             raise OutOfRangeError(
-                "this trajectory holds samples alone and cannot be continued; "
-                "daesolve.resume(DIR) gives one that can"
+                "this trajectory was read from disk or pickled, so that it holds samples alone and "
+                "cannot be continued: have solve sample the time by its `at`, or store the run, "
+                "and daesolve.resume(DIR) gives one that can"
             )
         return self._evaluate(time)
 

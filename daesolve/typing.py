@@ -1,5 +1,6 @@
 """Types for the annotations of a plugin: of what it is handed, and of what it hands back."""
 
+from daesolve.balance import VariantState
 from daesolve.bound_case import BoundCase
 from daesolve.events import Order
 from daesolve.goals import AnyGoal
@@ -16,4 +17,5 @@ __all__ = [
     "Parameters",
     "SymbolVector",
     "System",
+    "VariantState",
 ]

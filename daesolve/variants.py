@@ -23,7 +23,7 @@ from daesolve.complementarity.properties import (
     frictionless_sign,
     w_property,
 )
-from daesolve.consistency import check_named, consistent_state
+from daesolve.consistency import check_named, complete_start
 from daesolve.dynamics import Dynamics
 from daesolve.errors import (
     OutOfRangeError,
@@ -250,7 +250,7 @@ class VariantProblem:
         """
         if isinstance(given, Mapping):
             start = check_named("state", given)
-            return consistent_state(self.dynamics, self.numbers, start, time=time).state
+            return complete_start(self.dynamics, self.numbers, start, time=time).state
         x = np.asarray(given, dtype=float)
         if x.shape != (self.dynamics.x.numel(),) or not np.isfinite(x).all():
             raise OutOfRangeError(

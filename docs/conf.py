@@ -2,16 +2,22 @@
 
 import sys
 from hashlib import sha256
+from html import escape
 from importlib import metadata
 from pathlib import Path
 from re import sub
+from textwrap import shorten
+from typing import Any
 
 import daesolve_problems
+from docutils import nodes
 from sphinx.application import Sphinx
 
 import daesolve
 
 DOCS = Path(__file__).parent
+DESCRIPTION = 200
+"""Characters of a page's description."""
 sys.path.insert(0, str(DOCS))  # where gallery_pages lies
 
 project = "daesolve"
@@ -73,8 +79,19 @@ def _marked_up(
             lines[number] = sub(r"`(?=\w)(?<=\w`)", r"`\\ ", line.replace("|", r"\|"))
 
 
+def _described(
+    _app: Sphinx, _page: str, _template: str, context: dict[str, Any], tree: nodes.document | None
+) -> None:
+    """Tell search engines what a page is about: how its first paragraph begins."""
+    first = next((node for node in tree.findall(nodes.paragraph)), None) if tree else None
+    if first is not None:
+        words = shorten(first.astext(), DESCRIPTION, placeholder=" ...")
+        context["metatags"] += f'\n<meta name="description" content="{escape(words)}">'
+
+
 def setup(app: Sphinx) -> None:
-    """Have docstrings made ready, and the gallery written before the sources are read."""
+    """Have docstrings made ready, pages described, and the gallery written before all is read."""
+    app.connect("html-page-context", _described)
     app.connect("autodoc-process-docstring", _marked_up, priority=400)  # before napoleon's 500
     from gallery_pages import write_pages
 

@@ -5,6 +5,7 @@
 - What leaves the solver to the library runs with CVODES. Where its bounds hold at the accuracy of
   Taylor's method alone, it is listed in `needs_taylor.txt` and skipped.
 
+A line of that list which is no longer needed is found by ``DAESOLVE_CHECK_NEEDS_TAYLOR=1``.
 With ``DAESOLVE_REQUIRE_HEYOKA=1`` none of these is skipped. On Windows, tests that send signals
 which it does not have are skipped.
 """
@@ -24,10 +25,12 @@ import pytest
 
 # This imports daesolve, which finds out by itself that heyoka is missing, before the stand-in is.
 from daesolve.errors import MissingBackendError
+from daesolve.solvers import Taylor, taylor
 
 WITHOUT_HEYOKA = find_spec("heyoka") is None and "DAESOLVE_REQUIRE_HEYOKA" not in os.environ
 WINDOWS = sys.platform == "win32"
 REASON = "heyoka is not installed"
+CHECK_LIST = "DAESOLVE_CHECK_NEEDS_TAYLOR"
 NEEDS_TAYLOR = Path(__file__).with_name("needs_taylor.txt")
 
 
@@ -43,30 +46,54 @@ class _Absent(ModuleType):
 if WITHOUT_HEYOKA:
     sys.modules["heyoka"] = _Absent("heyoka")
 
+    def _refuse(solver: Taylor, *_: Any, **__: Any) -> None:
+        solver.__post_init__()
+
+    # A solver that a module makes when it is imported, for some of its tests, refuses in those.
+    for _method in ("refusal", "resolved", "compile", "segment", "tightened"):
+        setattr(Taylor, _method, _refuse)
+
 
 def needs_taylor() -> tuple[str, ...]:
-    """Return the tests that are skipped without heyoka, as `cli/test_x.py::test_y`."""
+    """Return what is skipped without heyoka: `cli/test_x.py::test_y`, or all of `cli/test_x.py`."""
     lines = NEEDS_TAYLOR.read_text(encoding="utf-8").splitlines()
     return tuple(line for line in lines if line and not line.startswith("#"))
 
 
 def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
-    """Skip what is listed: a test with all its parameters, or with one, as in `test_x[a]`."""
+    """Skip what is listed, and what has a solver of Taylor's method as its parameter.
+
+    Listed is a file, or a test with all its parameters or with one, as in `test_x[a]`. To check the
+    list (``DAESOLVE_CHECK_NEEDS_TAYLOR=1``) all that is listed runs, and a test that passes fails.
+    """
     if not WITHOUT_HEYOKA:
         return
     listed = set(needs_taylor())
+    mark = pytest.mark.skip(reason=f"needs Taylor's method: {REASON}")
+    if CHECK_LIST in os.environ:
+        mark = pytest.mark.xfail(reason=f"needs Taylor's method: {REASON}", strict=True)
     for item in items:
+        if any(isinstance(value, Taylor) for value in _parameters(item)):
+            item.add_marker(pytest.mark.skip(reason=REASON))
         path = item.path.relative_to(NEEDS_TAYLOR.parent).as_posix()
-        if listed & {f"{path}::{item.name}", f"{path}::{item.name.partition('[')[0]}"}:
-            item.add_marker(pytest.mark.skip(reason=f"needs Taylor's method: {REASON}"))
+        name = f"{path}::{item.name}"
+        if listed & {path, name, name.partition("[")[0]}:
+            item.add_marker(mark)
+
+
+def _parameters(item: pytest.Item) -> Sequence[object]:
+    return tuple(item.callspec.params.values()) if hasattr(item, "callspec") else ()
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report(
     collector: pytest.Collector,
 ) -> Generator[None, Any, pytest.CollectReport]:
-    """Skip a module that asks for what is missing when it is imported."""
-    report = yield
+    """Let a module make Taylor's solver when it is imported; skip one that asks heyoka then."""
+    with pytest.MonkeyPatch.context() as patched:
+        if WITHOUT_HEYOKA:
+            patched.setattr(taylor, "hy", sys.modules["heyoka"])
+        report = yield
     if report.failed and (reason := _missing(report.call.excinfo)):
         report.outcome, report.longrepr = "skipped", (str(collector.path), 0, reason)
     return report

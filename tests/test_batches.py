@@ -1,6 +1,5 @@
 """Runs in the lanes of a batch are runs like any other."""
 
-import os
 import signal
 
 import numpy as np
@@ -155,7 +154,7 @@ def test_an_interruption_ends_all():
 
     def interrupt(*_: object) -> None:
         for number in once:
-            os.kill(os.getpid(), number)
+            signal.raise_signal(number)
 
     with pytest.raises(KeyboardInterrupt):
         run_batch(SWINGING.case(), MEMBERS, 1e7, lanes=4, at=[], progress=interrupt)

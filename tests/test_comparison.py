@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass
 from itertools import islice
 from types import SimpleNamespace
@@ -13,8 +14,8 @@ import pytest
 
 import daesolve as ds
 from daesolve.agreement import compare_resets, difference
-from daesolve.comparison import ComparedRun
-from daesolve.errors import UnsupportedError
+from daesolve.comparison import ComparedRun, RunSettings
+from daesolve.errors import UnknownNameError, UnsupportedError
 from daesolve.formulations import Formulation
 from daesolve.pairing import attempts, distinct_names, with_tolerance
 from daesolve.results import EventRecord, Outcome
@@ -25,6 +26,8 @@ from .hybrid_systems import bounces, bouncing_ball
 from .reference import sinai_billiard as billiard
 from .reference.pendulum import pendulum_states
 from .systems import oscillator, pendulum
+from .test_redundancy import floors, point, rubbing
+from .test_sliding import BACKWARDS, timed_prism
 
 START = {"x": 1.0, "x_dot": 0.0}
 RELEASE = {"x": -1.0, "y": 0.0, "x_dot": 0.0, "y_dot": 0.0}
@@ -95,6 +98,8 @@ def test_every_formulation_meets_a_solver_or_is_refused_and_what_meets_agrees():
         pendulum(), ["feedback", Stubborn()], ["taylor", "dop853"], 2.0, RELEASE, tolerances=[1e-10]
     )
     assert list(told.pairs) == ["feedback + taylor", "feedback + dop853"]
+    with pytest.raises(UnknownNameError, match="did you mean 'feedback \\+ taylor'"):
+        told.pairs["feedback + tailor"]
     assert [(r.formulation, r.solver, r.tolerance) for r in told.refused] == [
         ("stubborn", "taylor", None),
         ("stubborn", "dop853", None),
@@ -360,3 +365,51 @@ def test_resets_are_compared_one_by_one(first, second, same, apart):
 def test_where_every_sample_is_at_a_reset_nothing_is_compared():
     run, other = run_of([1.0], [event(1.0)]), run_of([1.0], [event(1.0)])
     assert difference(run, other, {"x": "m"}) is None
+
+
+def test_a_shared_load_is_divided_as_asked_in_every_run_and_in_the_reference():
+    """Shares of the weight by 1 : 3, friction 0.1 and 0.3, over 1 s."""
+    sliding = {"x": 0.0, "y": 0.0, "x_dot": 5.0}
+    told = ds.compare(
+        point(floors, rubbing),
+        ["feedback"],
+        ["taylor", "dop853"],
+        1.0,
+        sliding,
+        redundant="minimum-norm",
+        redundant_weights={"again": 3.0},
+    )
+    exact = 5.0 - 9.81 * (0.1 * 0.25 + 0.3 * 0.75)
+    assert told.standard.kind == "quad"
+    assert told.standard.samples.states["x_dot"][-1] == pytest.approx(exact, abs=1e-14)
+    assert len(told.runs) == 2
+    for run in told.runs:
+        assert run.trajectory.end_state["x_dot"] == pytest.approx(exact, abs=1e-9)
+
+
+def test_a_budget_holds_for_each_run_and_not_for_the_reference():
+    told = ds.compare(pendulum(), ["feedback"], ["taylor"], 1.0, RELEASE, max_evaluations=100)
+    assert told.runs[0].outcome is Outcome.FAILED
+    assert "budget of 100" in told.runs[0].message
+    assert told.standard.kind == "quad"
+    assert told.standard.samples.end_time == 1.0
+
+
+def test_how_to_go_on_with_other_supports_is_the_same_for_every_run():
+    """One of three answers ends at 0.5 s, as in `test_sliding`: another goes on."""
+    ended, gone_on = (
+        ds.compare(
+            timed_prism(-13.0, 10.0), ["feedback"], ["taylor"], 0.6, BACKWARDS, **chosen
+        ).runs[0]
+        for chosen in ({}, {"variant_policy": "homotopy"})
+    )
+    assert ended.outcome is Outcome.DEGENERATE
+    assert ended.trajectory.end_time == pytest.approx(0.5, abs=1e-12)
+    assert gone_on.outcome is Outcome.COMPLETED
+
+
+def test_a_comparison_takes_what_solve_takes_but_what_it_decides_itself():
+    own = {"system", "until", "initial", "at", "progress", "formulation", "solver"}
+    left_out = {"verify", "store"}  # runs are held against each other, and their samples are few
+    taken = {*RunSettings.__annotations__, "max_evaluations"}
+    assert set(inspect.signature(ds.solve).parameters) - own - left_out == taken

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import daesolve as ds
-from daesolve.consistency import consistent_state, instantaneous, sample_states
+from daesolve.consistency import complete_start, instantaneous, sample_states
 from daesolve.errors import InconsistentStateError, OutOfRangeError, UnknownNameError
 
 from .reference.rolling_wheel import hoop_reactions, pendulum_reactions
@@ -91,7 +91,7 @@ def test_wheel_with_pendulum_accelerates_and_presses_as_the_reduced_equations_sa
 
 def start(system, given_values, **rest):
     dynamics = system.dynamics
-    return consistent_state(dynamics, dynamics.value_vector({}), given_values, **rest)
+    return complete_start(dynamics, dynamics.value_vector({}), given_values, **rest)
 
 
 @settings(max_examples=60, deadline=None)

@@ -92,3 +92,35 @@ def test_the_tension_of_the_resting_pendulum_is_its_weight():
     accelerations, reactions = instantaneous(dynamics, 0.0, np.array([0.0, -1.0, 0, 0]), values)
     assert accelerations == pytest.approx([0.0, 0.0], abs=1e-14)
     assert reactions == pytest.approx([-9.81 / 2], rel=1e-14)
+
+
+def test_only_a_velocity_that_nothing_changes_is_idle():
+    """Not one that a force, a reaction, a constraint or the mass of a moved one acts on."""
+    import daesolve as ds
+
+    q = ds.coordinates(free="m", pulled="m", tied="m", coupled="m", chained="m")
+    v = q.dot
+    coupling = v.pulled * v.coupled / 10 + v.coupled * v.chained / 10
+    dynamics = ds.MechanicalSystem(
+        q,
+        kinetic=(v.free**2 + v.pulled**2 + v.tied**2 + v.coupled**2 + v.chained**2) / 2 + coupling,
+        potential=q.pulled**2 / 2,
+        goals=[ds.Nonholonomic("tie", v.tied - v.pulled)],
+    ).dynamics
+    names = dynamics.labels.states[dynamics.position_count :]
+    assert [names[k] for k in dynamics.idle_velocities] == ["free_dot"]
+    energy = dynamics.invariants[0]
+    assert dynamics.pushed_gradient(energy)[0, 0].is_zero()
+    assert not energy.jacobian[0, 0].is_zero()
+
+
+def test_a_constraint_that_is_let_go_of_at_times_leaves_no_velocity_idle():
+    import daesolve as ds
+
+    q = ds.coordinates(x="m", y="m")
+    d = ds.discrete(held=0.0)
+    kinetic = (q.dot.x**2 + q.dot.y**2) / 2
+    rail = ds.Nonholonomic("rail", q.dot.x, held_by="held")
+    dynamics = ds.MechanicalSystem(q, kinetic=kinetic, discrete=d, goals=[rail]).dynamics
+    names = dynamics.labels.states[dynamics.position_count :]
+    assert [names[k] for k in dynamics.idle_velocities] == ["y_dot"]

@@ -60,6 +60,42 @@ def test_a_wrong_request_is_told_in_one_sentence(request_, error, words):
     assert "\n" not in str(told.value)
 
 
+@pytest.mark.parametrize(
+    ("index", "words"),
+    [
+        (lambda case: case.parameters["gravty"], "changed parameter 'gravty': did you mean"),
+        (lambda case: case.full_parameters["gravty"], "parameter 'gravty': did you mean"),
+        (lambda case: case.values["gravty"], "parameter 'gravty': did you mean 'gravity'"),
+        (lambda case: case.derived["gravty"], "derived value 'gravty'"),
+        (lambda case: case.start["sped"], "start value 'sped'"),
+        (lambda case: case.full_start["sped"], "start value 'sped': did you mean 'speed'"),
+        (lambda case: case.initial["phj"], "state 'phj'"),
+        (lambda case: case.structure["pendulm"], "structure 'pendulm': did you mean 'pendulum'"),
+        (lambda case: case.full_structure["curv"], "structure 'curv': did you mean 'curve'"),
+        (lambda case: case.case.start["sped"], "start value 'sped': did you mean 'speed'"),
+        (lambda case: case.problem.models["fysical"], "model 'fysical': did you mean 'physical'"),
+        (lambda case: case.problem.structure["curv"], "structure 'curv': did you mean 'curve'"),
+        (lambda case: case.problem.structure["curve"].options["quartc"], "option 'quartc'"),
+        (lambda case: case.problem.analyses["x"], "analysis 'x'"),
+        (lambda case: ds.Answer({"speed": 1.0}).values["sped"], "answer 'sped': did you mean"),
+    ],
+)
+def test_a_name_that_a_case_or_a_problem_lacks_is_told_with_the_nearest(index, words):
+    case = WHEEL.case("hoop", gravity=9.0)
+    with pytest.raises(UnknownNameError) as caught:
+        index(case)
+    assert isinstance(caught.value, KeyError)
+    assert words in str(caught.value)
+
+
+def test_what_is_chosen_in_a_case_is_a_dictionary_as_ever():
+    case = WHEEL.case("hoop", gravity=9.0)
+    assert case.parameters.get("wrong") is None
+    assert "wrong" not in case.values
+    assert case.parameters == {"gravity": 9.0}
+    assert case.full_parameters | {"gravity": 1.0} == {**case.full_parameters, "gravity": 1.0}
+
+
 def test_a_case_at_its_sample_times_keeps_them_exactly():
     problem = ds.Problem(
         "rod",

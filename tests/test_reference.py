@@ -30,6 +30,8 @@ from .hybrid_systems import (
     thermostat,
 )
 from .reference import sinai_billiard as billiard
+from .sliding_bodies import BLOCK, DISC, FRICTION
+from .test_sliding import BACKWARDS, timed_prism
 
 DROP = {"y": 1.0, "y_dot": 0.0}
 OMNI = Path(__file__).parent / "reference" / "omni_reference.json"
@@ -211,6 +213,127 @@ def test_a_reset_that_leads_nowhere_ends_it_with_the_reason():
     run = ds.reference_run(system, 2.0, DROP, at=[0.1, 2.0])
     assert "the reset of 'lost' at t = 0.451" in run.message
     assert run.times.tolist() == [0.1]
+
+
+# -- what a run in doubles does at an instant, this does too ---------------------------------------
+
+
+def counted_ball(third: ds.Action) -> ds.MechanicalSystem:
+    """A ball that counts its bounces, and an event of the third, whose guard is the count."""
+    q, count = ds.coordinates(y="m"), ds.discrete(hits=0.0)
+    back = ds.Reset({"y_dot": -0.9 * q.dot.y, "hits": count.hits + 1.0})
+    return ds.MechanicalSystem(
+        q,
+        discrete=count,
+        kinetic=q.dot.y**2 / 2,
+        potential=GRAVITY * q.y,
+        events=[
+            ds.Event("bounce", q.y, ds.FALLING, back),
+            ds.Event("third", count.hits - 2.5, ds.RISING, third),
+        ],
+    )
+
+
+@pytest.mark.parametrize("third", [ds.Stop(), ds.Record(), ds.Reset({"y_dot": 2.0})])
+def test_an_event_of_values_alone_happens_at_the_reset_that_switches_it(third):
+    reference = ds.reference_run(counted_ball(third), 2.2, DROP, at=[0.0, 2.2])
+    run = ds.solve(counted_ball(third), 2.2, DROP, at=[0.0, 2.2])
+    names = [event.name for event in reference.events]
+    assert names[:4] == ["bounce", "bounce", "bounce", "third"]
+    assert names == [event.name for event in run.events]
+    with mpmath.workdps(45):
+        exact = list(bounce_times(0.9, 3))
+        for told, time in zip(reference.event_decimals, [*exact, exact[-1]], strict=False):
+            assert abs(mpmath.mpf(told) - time) < 1e-32
+    assert reference.times.tolist() == run.times.tolist()
+
+
+def test_a_stop_that_also_resets_waits_for_its_guard_though_it_is_past_zero():
+    def more(q, p):
+        return [ds.Event("low", q.y - 2.0, ds.FALLING, ds.Stop() | ds.Reset({"y_dot": 0.0}))]
+
+    reference = ds.reference_run(bouncing_ball(events=more), 3.0, DROP, at=[3.0])
+    run = ds.solve(bouncing_ball(events=more), 3.0, DROP, at=[3.0])
+    assert not reference.message
+    assert [e.name for e in reference.events] == [e.name for e in run.events] == ["bounce"] * 4
+
+
+def test_what_passes_at_the_instant_of_a_stop_is_written_down():
+    def more(q, p):
+        return [
+            ds.Event("half", q.y - 0.5, ds.FALLING, ds.Stop()),
+            ds.Event("same", 2.0 * q.y - 1.0, ds.FALLING),
+        ]
+
+    reference = ds.reference_run(bouncing_ball(events=more), 3.0, DROP)
+    run = ds.solve(bouncing_ball(events=more), 3.0, DROP)
+    assert [e.name for e in reference.events] == [e.name for e in run.events] == ["half", "same"]
+
+
+def test_guards_of_one_event_that_pass_together_are_one_event():
+    """Both fall from 1 m, and pass 0.5 m at the same time."""
+    q = ds.coordinates(y="m", z="m")
+    half = ds.Event("half", ca.vertcat(q.y - 0.5, q.z - 0.5), ds.FALLING)
+    system = ds.MechanicalSystem(
+        q, kinetic=(q.dot.y**2 + q.dot.z**2) / 2, potential=GRAVITY * (q.y + q.z), events=[half]
+    )
+    reference = ds.reference_run(system, 0.4, {"y": 1.0, "z": 1.0})
+    run = ds.solve(system, 0.4, {"y": 1.0, "z": 1.0})
+    assert [e.fired for e in reference.events] == [e.fired for e in run.events] == [(0, 1)]
+
+
+# -- dry friction ----------------------------------------------------------------------------------
+
+
+def test_another_support_takes_over_as_in_closed_form():
+    """N = l t - m g on a level floor: |N| slows the block down, before the switch and after."""
+    numbers = {"slope": 0.0, "lift": 40.0}
+    start = {"x": 0.0, "x_dot": 6.0}
+    run = ds.reference_run(BLOCK(), 1.0, start, parameters=numbers, at=[1.0])
+    assert [event.name for event in run.events] == ["support_switch"]
+    with mpmath.workdps(45):
+        weight = 2 * mpmath.mpf(GRAVITY)
+        switch = weight / 40
+        assert misses(run, [switch]) < 1e-32
+        impulse = weight * switch / 2 + 20 * (1 - switch) ** 2
+        speed = 6 - mpmath.mpf(0.4) * impulse / 2
+        assert abs(mpmath.mpf(run.decimals["x_dot"][0]) - speed) < 1e-30
+
+
+@pytest.mark.parametrize(
+    ("system", "start", "end"),
+    [
+        (BLOCK(), {"x": 0.0, "x_dot": 3.0}, 3.0 / (GRAVITY * (np.sin(0.2) + 0.4 * np.cos(0.2)))),
+        # In space the last of it, the speed times SLOW_PART ** 0.5, is left to scaled time.
+        (DISC(pad=False), {"x_dot": 1.0}, 0.99 / (FRICTION * GRAVITY)),
+    ],
+    ids=["in the plane", "in space"],
+)
+def test_the_end_of_a_slip_ends_it(system, start, end):
+    run = ds.reference_run(system, 2.0, start, at=[0.0, 2.0])
+    assert "dry friction ends the slip" in run.message
+    assert run.times.tolist() == [0.0]
+    assert run.end_time == pytest.approx(end, rel=1e-12)
+
+
+def test_a_branch_of_reactions_that_folds_back_ends_it():
+    """Three answers for -12 < M < -8, M = 10 t - 13: the one that it came with ends at -8."""
+    run = ds.reference_run(timed_prism(-13.0, 10.0), 1.5, BACKWARDS, at=[0.4, 1.5])
+    assert "folds back" in run.message
+    assert run.end_time == pytest.approx(0.5, abs=1e-12)
+    assert run.times.tolist() == [0.4]
+
+
+def test_a_slip_that_turns_is_followed():
+    """Pulled to the side by a spring: the heading is taken anew each time it has turned by 60
+    degrees, on which the motion must not depend."""
+    start = {"x": 0.0, "y": 0.5, "x_dot": 3.0}
+    numbers, at = {"spring": 50.0}, [0.3, 0.6]
+    run = ds.solve(DISC(pad=False), 0.6, start, parameters=numbers, at=at)
+    reference = ds.reference_run(DISC(pad=False), 0.6, start, parameters=numbers, at=at)
+    assert not reference.message
+    for name in ("x", "y", "x_dot", "y_dot"):
+        np.testing.assert_allclose(reference[name], run[name], rtol=0.0, atol=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -337,3 +337,10 @@ def test_names_of_the_answer_are_checked():
         found["z", "x"]
     with pytest.raises(UnknownNameError, match="parameter or start value of the derivatives"):
         found["x", "x_dot"]
+
+
+def test_a_budget_that_ends_the_run_leaves_nothing_to_differentiate():
+    with pytest.raises(NoDerivativeError, match="budget of 100 right-hand sides"):
+        ds.sensitivity(
+            pendulum(), 1.0, {"x": -1.0}, by=["gravity"], solver="taylor", max_evaluations=100
+        )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import threading
+from _thread import interrupt_main
 
 import casadi as ca
 import mpmath
@@ -229,7 +229,7 @@ def test_backwards_the_residual_dies_out_as_it_does_forwards():
 def test_ctrl_c_ends_a_long_run_and_keeps_its_data(solver):
     prepared = prepared_run(pendulum(), 1e7, {"x": -1.0}, solver=solver)
     before = signal.getsignal(signal.SIGINT)
-    timer = threading.Timer(0.4, os.kill, (os.getpid(), signal.SIGINT))
+    timer = threading.Timer(0.4, interrupt_main)
     timer.start()
     run = simulate(prepared, ds.every(100.0))
     timer.join()

@@ -12,11 +12,12 @@ import numpy as np
 from daesolve_problems.mechanisms.pendulum_chain import chain, posed
 
 import daesolve as ds
+from benchmarks.common.attempts import BrokeDownError
 from daesolve.preparation import prepare
 from daesolve.request import Request
 from daesolve.simulation import simulate
 
-from .motion import Bodies, BrokeDownError, Ready, Setting
+from .motion import Bodies, Ready, Setting
 
 
 def _ready(solver: ds.Solver, rods: int, until: float) -> Ready:

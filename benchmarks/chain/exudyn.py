@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-import exudyn
+from typing import Any
+
 import numpy as np
 
+from benchmarks.common.attempts import BrokeDownError, untyped
 from benchmarks.peers.exudyn import IMPLICIT, add_links, settings_of
 from benchmarks.peers.tree import Link, Tree
 
-from .motion import Bodies, BrokeDownError, Ready, Setting
+from .motion import Bodies, Ready, Setting
+
+exudyn = untyped("exudyn")
 
 STEPS = (1e-2, 1e-3, 1e-4)
 FOR_COST = 1e-3
@@ -26,16 +30,16 @@ def _ready(method: str, step: float, rods: int, until: float) -> Ready:
     coordinates = exudyn.OutputVariableType.Coordinates
     velocities = exudyn.OutputVariableType.Coordinates_t
 
+    def read(kind: Any) -> np.ndarray:
+        return np.array([mbs.GetNodeOutput(node, kind) for node in nodes], float)
+
     def integrate() -> bool:
         return mbs.SolveDynamic(settings, solverType=solver, updateInitialValues=False)
 
     def end(succeeded: bool) -> tuple[Bodies, int]:
         if not succeeded:
             raise BrokeDownError("SolveDynamic did not succeed")
-        moved, rates = (
-            np.array([mbs.GetNodeOutput(node, kind) for node in nodes])
-            for kind in (coordinates, velocities)
-        )
+        moved, rates = read(coordinates), read(velocities)
         return Bodies(first + moved, rates), round(until / step)
 
     return Ready(integrate, end)

@@ -1,20 +1,19 @@
-"""Measures one package on one chain, in a process of its own; prints a line of JSON a setting."""
+"""Measures one package on one chain, in a process of its own."""
 
 from __future__ import annotations
 
-import importlib
-import json
-import os
-import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from .motion import BrokeDownError, Setting, judged, seconds_of
+from benchmarks.common.attempts import BrokeDownError, attempts, installed
+from benchmarks.common.figures import Figures
+from benchmarks.common.processes import ONE_THREAD, told_by, write
+from benchmarks.common.timing import least, processor_seconds
 
-ROOT = Path(__file__).parents[2]
+from .motion import Setting, judged
+
 PACKAGES = ("daesolve", "exudyn", "mujoco")
 ENOUGH = 1.0
 """Seconds of repetitions, of which the best counts."""
@@ -27,8 +26,8 @@ class Measurement:
 
     Parameters
     ----------
-    package, rods, method, accuracy
-        What was measured.
+    package, rods, until, method, accuracy
+        What was measured, over how many seconds of motion.
     per_step
         Whether it stands for the cost of a step.
     setup_seconds, seconds
@@ -44,6 +43,7 @@ class Measurement:
 
     package: str
     rods: int
+    until: float
     method: str = ""
     accuracy: str = ""
     per_step: bool = False
@@ -63,67 +63,42 @@ class Measurement:
 
 def measure(package: str, rods: int, until: float, patience: float) -> list[Measurement]:
     """Measure a package in a process of its own, on one thread."""
-    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
-    paths = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
-    command = [sys.executable, "-m", "benchmarks.chain.measuring", package]
-    with tempfile.TemporaryDirectory() as folder:
-        ended = subprocess.run(
-            [*command, str(rods), str(until), str(patience)],
-            cwd=folder,  # some write logs to where they run
-            env={**os.environ, **threads, "PYTHONPATH": paths},
-            capture_output=True,
-            text=True,
-        )
-    lines = [line for line in ended.stdout.splitlines() if line.startswith("{")]
-    found = [Measurement(**json.loads(line)) for line in lines]
-    if ended.returncode != 0:
-        last = (ended.stderr.strip().splitlines() or ["no message"])[-1]
-        found.append(Measurement(package, rods, reason=f"ended with {ended.returncode}: {last}"))
-    return found
+    arguments = [package, str(rods), str(until), str(patience)]
+    told, crash = told_by("benchmarks.chain.measuring", arguments, ONE_THREAD)
+    found = [Measurement(**fields) for fields in told]
+    return [*found, Measurement(package, rods, until, reason=crash)] if crash else found
 
 
 def _measured(package: str, rods: int, until: float, patience: float) -> Iterator[Measurement]:
     try:
-        module = importlib.import_module(f"benchmarks.chain.{package}")
-    except ModuleNotFoundError as missing:
-        yield Measurement(package, rods, reason=f"not installed: no module {missing.name!r}")
+        module = installed(f"benchmarks.chain.{package}")
+    except BrokeDownError as missing:
+        yield Measurement(package, rods, until, reason=str(missing))
         return
-    slow: set[str] = set()
-    for setting in module.settings():
-        known = Measurement(package, rods, setting.method, setting.accuracy, setting.per_step)
-        if setting.method in slow:
-            reason = f"left out for time: a coarser one took over {patience:g} s"
-            yield Measurement(**{**asdict(known), "reason": reason})
-            continue
-        try:
-            figures = _figures(setting, rods, until)
-        except Exception as error:  # whatever a package raises is its result here
-            words = (str(error).strip() or type(error).__name__).splitlines()[0]
-            yield Measurement(**{**asdict(known), "reason": words})
-            continue
-        found = Measurement(**{**asdict(known), **figures})
-        if found.seconds > patience:
-            slow.add(setting.method)
-        yield found
+    settings: list[Setting] = module.settings()
+    for attempt in attempts(settings, lambda one: _figures(one, rods, until), patience):
+        one, figures = attempt.setting, attempt.figures
+        known = Measurement(
+            package, rods, until, one.method, one.accuracy, one.per_step, reason=attempt.reason
+        )
+        yield replace(known, **asdict(figures)) if figures else known
 
 
-def _figures(setting: Setting, rods: int, until: float) -> dict[str, float]:
-    setup, ready = seconds_of(lambda: setting.prepare(rods, until))
-    seconds, result = seconds_of(ready.integrate)
+def _figures(setting: Setting, rods: int, until: float) -> Figures:
+    setup, ready = processor_seconds(lambda: setting.prepare(rods, until))
+    seconds, result = processor_seconds(ready.integrate)
     bodies, steps = ready.end(result)
     if steps == 0:
         raise BrokeDownError("it took no step")
-    for _ in range(min(REPEATS - 1, int(ENOUGH / max(seconds, 1e-3)))):
-        seconds = min(seconds, seconds_of(ready.integrate)[0])
-    found = {"setup_seconds": setup, "seconds": seconds, "steps": steps}
-    return {**found, **judged(bodies, until)}
+    seconds = least(seconds, lambda: processor_seconds(ready.integrate)[0], REPEATS, ENOUGH)
+    error, gap, energy = judged(bodies, until)
+    return Figures(setup, seconds, steps, error, gap, energy)
 
 
 def main() -> None:
     """Measure what the command line names."""
-    package, rods, until, patience = sys.argv[1:]
-    for found in _measured(package, int(rods), float(until), float(patience)):
-        print(json.dumps(asdict(found)), flush=True)
+    results, package, rods, until, patience = sys.argv[1:]
+    write(Path(results), _measured(package, int(rods), float(until), float(patience)))
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ matrix of Lagrange's equations.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,14 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.common.attempts import BrokeDownError
 from tests.reference.mechanisms_chain import chain_angles
 
 GRAVITY = 9.81
 INERTIA = 1.0 / 12.0
-
-
-class BrokeDownError(Exception):
-    """The package gave up; says why."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +75,7 @@ def _true_centres(rods: int, until: float) -> np.ndarray:
     return jointed(hanging - np.pi / 2, np.zeros(rods)).places[:, :2]
 
 
-def judged(bodies: Bodies, until: float) -> dict[str, float]:
+def judged(bodies: Bodies, until: float) -> tuple[float, float, float]:
     """Return the largest error of a mass centre and gap of a joint, m, and the energy error.
 
     The energy is zero at first; its error is relative to the kinetic energy.
@@ -93,15 +89,8 @@ def judged(bodies: Bodies, until: float) -> dict[str, float]:
     kinetic = 0.5 * float(np.sum(rates[:, :2] ** 2) + INERTIA * np.sum(rates[:, 2] ** 2))
     energy = kinetic + GRAVITY * float(np.sum(places[:, 1]))
     apart = places[:, :2] - _true_centres(len(places), until)
-    return {
-        "error": float(np.max(np.linalg.norm(apart, axis=1))),
-        "gap": float(np.max(np.linalg.norm(feet - bases, axis=1))),
-        "energy": abs(energy) / kinetic,
-    }
-
-
-def seconds_of(run: Callable[[], Any]) -> tuple[float, Any]:
-    """Return the processor time that a function took, and its result."""
-    begin = time.process_time()
-    result = run()
-    return time.process_time() - begin, result
+    return (
+        float(np.max(np.linalg.norm(apart, axis=1))),
+        float(np.max(np.linalg.norm(feet - bases, axis=1))),
+        abs(energy) / kinetic,
+    )

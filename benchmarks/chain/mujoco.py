@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import mujoco
 import numpy as np
 
+from benchmarks.common.attempts import untyped
 from benchmarks.peers.mujoco import model_text
 from benchmarks.peers.tree import Link, Tree
 
 from .motion import Bodies, Ready, Setting, jointed
+
+mujoco = untyped("mujoco")
 
 STEPS = {"implicitfast": (1e-3, 1e-4), "RK4": (1e-2, 1e-3, 1e-4)}
 FOR_COST = 1e-3
@@ -25,7 +27,7 @@ def _ready(integrator: str, step: float, rods: int, until: float) -> Ready:
         mujoco.mj_step(model, data, nstep=count)
 
     def end(_: None) -> tuple[Bodies, int]:
-        angles, rates = np.cumsum(data.qpos), np.cumsum(data.qvel)
+        angles, rates = (np.cumsum(np.asarray(part, float)) for part in (data.qpos, data.qvel))
         return jointed(angles, rates), count
 
     return Ready(integrate, end)

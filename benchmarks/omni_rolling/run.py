@@ -1,13 +1,12 @@
-"""How fast the vehicle with omni-wheels is integrated for 1000 s, as ratios within one run.
+"""How fast the vehicle with omni-wheels is integrated, as ratios within one run.
 
 The practical limit is a program in C for this vehicle alone (compact.c: the compact equations,
 DOP853 with error control, switches located by true steps), compiled here by the system's compiler
-for this machine. Every contestant is warmed up and all take turns; figures are the best of each,
-integration alone; compile times stand apart. Errors are those of velocities (nu) and of the whole
-state at the end: of "twist" against an integration in quadruple precision, of the others against
-quadratures.
-
-    python -m benchmarks.omni_rolling.run [--case spin|straight|twist]... [--repeats N]
+for this machine; each of its turns is the best of five. Every contestant is warmed up and all take
+turns; figures are the best of each, seconds of the integration alone by the clock; compile times
+stand apart. Errors are those of velocities (nu) and of the whole state at the end: of "twist"
+against an integration in quadruple precision, of the others against quadratures. A C compiler is
+needed (`cc`).
 """
 
 from __future__ import annotations
@@ -16,17 +15,24 @@ import argparse
 import json
 import subprocess
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import daesolve as ds
+from benchmarks.common.conditions import as_json, conditions
+from benchmarks.common.figures import errors_of
+from benchmarks.common.options import add_json, add_repeats, options
+from benchmarks.common.tables import aligned
+from benchmarks.common.timing import in_turn
 from tests.reference.omni_reference import body_states, stored_motion
 
 CASES = ("twist", "spin", "straight")
-UNTIL = 1000
+TIMES = (1, 10, 50, 60, 300, 1000)
+"""s, at which the truth of "twist" is stored."""
+UNTIL = TIMES[-1]
 SOURCE = Path(__file__).with_name("compact.c")
 TOLERANCES = ("1e-12", "3e-14", "1e-8")
 """Of the program in C; the first is the limit."""
@@ -57,6 +63,7 @@ class Outcome:
 class Measurement:
     """One contestant: its first run, its best seconds, or why it has none."""
 
+    case: str
     name: str
     first: Outcome | None
     seconds: float = float("nan")
@@ -79,110 +86,130 @@ def by_hand(
     return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
 
-def exact_end(case: str) -> dict[str, float]:
+def exact_end(case: str, until: int) -> dict[str, float]:
     """Return the platform's and the wheels' state at the end."""
     if case == "twist":
-        state = stored_motion(case).samples[UNTIL].state
+        state = stored_motion(case).samples[until].state
         return {name: value for name, value in state.items() if not name.startswith("phi_dot")}
-    state = body_states(case, UNTIL)
+    state = body_states(case, until)
     del state["energy"]
     return state
 
 
-def errors_of(state: Mapping[str, float], exact: Mapping[str, float]) -> tuple[float, float]:
-    """Return the largest error of nu and of all, relative to the size of each (at least 1)."""
-    errors = {
-        name: abs(state[name] - value) / max(1.0, abs(value)) for name, value in exact.items()
-    }
+def _errors(state: Mapping[str, float], exact: Mapping[str, float]) -> tuple[float, float]:
+    """Return the largest error of nu, and of all states that are known."""
+    errors = errors_of({name: state[name] for name in exact}, exact)
     return max(errors[name] for name in ("nu_1", "nu_2", "nu_3")), max(errors.values())
 
 
-def _by_hand(program: Path, case: str, tolerance: str, exact: Mapping[str, float]) -> Outcome:
-    told = by_hand(program, case, tolerance)
-    errors = errors_of(told["state"], exact)
+def _by_hand(
+    program: Path, case: str, until: int, tolerance: str, exact: Mapping[str, float]
+) -> Outcome:
+    told = by_hand(program, case, tolerance, until)
+    errors = _errors(told["state"], exact)
     return Outcome(told["seconds"], 0.0, told["steps"], told["switches"], *errors)
 
 
 def _by_daesolve(
     case: str,
+    until: int,
     model: str,
     formulation: ds.Formulation | None,
     solver: ds.Taylor,
     exact: Mapping[str, float],
 ) -> Outcome:
     bound = ds.problem("omni-rolling").case(case, model=model)
-    run = bound.solve(formulation=formulation, solver=solver)
+    run = bound.solve(until, formulation=formulation, solver=solver)
     cost = run.statistics
-    if run.end_time < UNTIL:
+    if run.end_time < until:
         raise ds.DaesolveError(f"ended at t = {run.end_time:.6g} s: {run.message}")
     return Outcome(
         cost.wall_seconds,
         cost.compile_seconds,
         cost.steps,
         run.event_count,
-        *errors_of(run.end_state, exact),
+        *_errors(run.end_state, exact),
     )
 
 
-def measured(runs: Mapping[str, Callable[[], Outcome]], repeats: int) -> list[Measurement]:
+def measured(
+    case: str, runs: Mapping[str, Callable[[], Outcome]], repeats: int
+) -> list[Measurement]:
     """Warm each up once, then run those that can in turn and take the best of each."""
     found: dict[str, Measurement] = {}
     for name, run in runs.items():
         try:
-            found[name] = Measurement(name, run())
+            found[name] = Measurement(case, name, run())
         except ds.DaesolveError as error:
-            found[name] = Measurement(name, None, reason=str(error))
-    able = [name for name, entry in found.items() if entry.first]
-    seconds: dict[str, list[float]] = {name: [] for name in able}
-    for _ in range(repeats):
-        for name in able:
-            seconds[name].append(runs[name]().seconds)
-    for name in able:
-        found[name] = Measurement(name, found[name].first, min(seconds[name]))
+            found[name] = Measurement(case, name, None, reason=str(error))
+    able = {name: runs[name] for name, entry in found.items() if entry.first}
+    for name, again in in_turn(able, repeats).items():
+        found[name] = replace(found[name], seconds=min(outcome.seconds for outcome in again))
     return list(found.values())
 
 
-def contestants(case: str, program: Path, repeats: int) -> list[Measurement]:
+def contestants(case: str, until: int, program: Path, repeats: int) -> list[Measurement]:
     """Measure every contestant, the limit first."""
-    exact = exact_end(case)
+    exact = exact_end(case, until)
     runs: dict[str, Callable[[], Outcome]] = {}
     for tolerance in TOLERANCES:
-        runs[f"C by hand, DOP853 {tolerance}"] = partial(_by_hand, program, case, tolerance, exact)
+        runs[f"C by hand, DOP853 {tolerance}"] = partial(
+            _by_hand, program, case, until, tolerance, exact
+        )
     for name, chosen in MODELS.items():
-        runs[f"daesolve {name}, taylor"] = partial(_by_daesolve, case, *chosen, exact=exact)
-    return measured(runs, repeats)
+        runs[f"daesolve {name}, taylor"] = partial(_by_daesolve, case, until, *chosen, exact=exact)
+    return measured(case, runs, repeats)
 
 
-def table(case: str, found: list[Measurement]) -> str:
+def table(case: str, found: Sequence[Measurement]) -> str:
     """Return the figures of a case as text."""
     limit = found[0].seconds
-    heads = (
-        f"{'s':>9} {'/ limit':>8} {'compile s':>9} {'steps':>8} {'switches':>8} {'of nu':>7} error"
-    )
-    lines = [f"{case:35} {heads}"]
-    for entry in found:
-        if not entry.first:
-            lines.append(f"{entry.name:35} {entry.reason}")
-            continue
-        first = entry.first
-        compiled = f"{first.compile_seconds:.2f}" if first.compile_seconds else "-"
-        lines.append(
-            f"{entry.name:35} {entry.seconds:9.4f} {entry.seconds / limit:8.2f} {compiled:>9} "
-            f"{first.steps:8d} {first.switches:8d} {first.error_of_nu:.1e} {first.error:.1e}"
-        )
-    return "\n".join(lines)
+    heads = [case, "s", "/ limit", "compile s", "steps", "switches", "of nu", "error"]
+    return aligned(heads, [_row(entry, limit) for entry in found])
+
+
+def _row(entry: Measurement, limit: float) -> list[str]:
+    first = entry.first
+    if first is None:
+        return [entry.name, entry.reason]
+    return [
+        entry.name,
+        f"{entry.seconds:.4f}",
+        f"{entry.seconds / limit:.2f}",
+        f"{first.compile_seconds:.2f}" if first.compile_seconds else "-",
+        str(first.steps),
+        str(first.switches),
+        f"{first.error_of_nu:.1e}",
+        f"{first.error:.1e}",
+    ]
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the options."""
+    parser = options("benchmarks.omni_rolling.run", __doc__)
+    told = f"repeatable ({CASES[0]})"
+    parser.add_argument("--case", choices=CASES, action="append", help=told)
+    told = "s, where the truth is known (%(default)s)"
+    parser.add_argument("--until", type=int, choices=TIMES, default=UNTIL, help=told)
+    add_repeats(parser, 5, "runs after the first, of which the best counts")
+    add_json(parser)
+    return parser
 
 
 def main() -> None:
     """Print a table for each case."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--case", choices=CASES, action="append")
-    parser.add_argument("--repeats", type=int, default=5)
-    arguments = parser.parse_args()
+    given = parser().parse_args()
+    known = conditions()
+    print(known)
+    everything: list[Measurement] = []
     with tempfile.TemporaryDirectory() as folder:
         program = built(Path(folder))
-        for case in arguments.case or CASES[:1]:
-            print(table(case, contestants(case, program, arguments.repeats)), flush=True)
+        for case in given.case or CASES[:1]:
+            found = contestants(case, given.until, program, given.repeats)
+            everything += found
+            print(f"\n{table(case, found)}", flush=True)
+    if given.json:
+        given.json.write_text(as_json(known, everything))
 
 
 if __name__ == "__main__":

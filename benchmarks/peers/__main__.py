@@ -1,72 +1,88 @@
 """daesolve beside other packages, in one run: cost, drift, error at the end, and ratios.
 
-The cost is that of the integration (the best of several); import, and building and compiling the
-model, stand apart. A ratio compares with daesolve's cheapest setting whose error is no larger.
-Other work on the machine spoils ratios: take an idle one, and several rounds.
+The cost is that of the integration by the clock (the best of several); import, and building and
+compiling the model, stand apart. Errors are those of a point at the end, against elliptic functions
+or a Taylor series in 28 digits. A ratio compares with daesolve's cheapest setting whose error is no
+larger. Other work on the machine spoils ratios: take an idle one, and several rounds.
 Packages that are not installed are told and left out: `pip install -e ".[benchmarks]"`.
-
-    python -m benchmarks.peers [--quick] [--task NAME]... [--peer NAME]... [--repeats N]
-        [--rounds N] [--patience SECONDS] [--read FILE] [--json FILE] [--markdown FILE]
-        [--update docs/benchmarks/index.md]
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 
-from .comparing import Session, best_of, session, stored
+from benchmarks.common.conditions import Conditions, as_json, conditions, from_json
+from benchmarks.common.options import (
+    above_zero,
+    add_json,
+    add_read,
+    add_repeats,
+    add_update,
+    new_file,
+    options,
+    whole,
+)
+from benchmarks.common.tables import update
+
+from .comparing import best_of
 from .measuring import PEERS, Effort, Measurement, measure
-from .tables import as_json, markdown, text, updated
+from .tables import tables, text
 from .tasks import TASKS
 
-
-def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.peers",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--quick", action="store_true", help="one short task, coarse settings")
-    parser.add_argument("--task", choices=TASKS, action="append")
-    parser.add_argument("--peer", choices=PEERS, action="append", help="daesolve always runs")
-    parser.add_argument("--repeats", type=int, default=25)
-    parser.add_argument("--rounds", type=int, default=1, help="of everything; the best counts")
-    parser.add_argument("--patience", type=float, default=4.0)
-    parser.add_argument("--read", type=Path, help="measure nothing: read what --json wrote")
-    parser.add_argument("--json", type=Path, help="write everything here")
-    parser.add_argument("--markdown", type=Path, help="write the tables here")
-    parser.add_argument("--update", type=Path, help="replace the tables in this document")
-    return parser.parse_args()
+MARK = "peers"
+QUICK = Effort(repeats=3, patience=0.3)
 
 
-def _measured(arguments: argparse.Namespace) -> Session:
-    tasks = arguments.task or (["pendulum-10"] if arguments.quick else list(TASKS))
-    effort = Effort(arguments.repeats, arguments.patience)
-    if arguments.quick:
-        effort = Effort(repeats=3, patience=0.3)
-    chosen = [peer for peer in PEERS if peer == PEERS[0] or peer in (arguments.peer or PEERS)]
+def parser() -> argparse.ArgumentParser:
+    """Return the options."""
+    parser = options("benchmarks.peers", __doc__)
+    told = "one short task, 3 repeats, a patience of 0.3 s: a minute in all"
+    parser.add_argument("--quick", action="store_true", help=told)
+    parser.add_argument("--task", choices=TASKS, action="append", help="repeatable (all)")
+    told = "measured beside daesolve, which always runs; repeatable (all)"
+    parser.add_argument("--peer", choices=PEERS, action="append", help=told)
+    add_repeats(parser, 25, "integrations of which the best counts, as far as 2 s allow")
+    told = "of everything; the best counts (%(default)s)"
+    parser.add_argument("--rounds", type=whole, default=1, metavar="N", help=told)
+    told = "s; where one setting of a method took longer, finer ones are left out (%(default)g)"
+    parser.add_argument("--patience", type=above_zero, default=4.0, metavar="S", help=told)
+    add_read(parser)
+    add_json(parser)
+    told = "write the tables here as Markdown"
+    parser.add_argument("--markdown", type=new_file, metavar="FILE", help=told)
+    add_update(parser, MARK, "docs/benchmarks/index.md")
+    return parser
+
+
+def _measured(given: argparse.Namespace) -> tuple[Conditions, list[Measurement]]:
+    tasks = given.task or (["pendulum-10"] if given.quick else list(TASKS))
+    effort = QUICK if given.quick else Effort(given.repeats, given.patience)
+    chosen = [peer for peer in PEERS if peer == PEERS[0] or peer in (given.peer or PEERS)]
     found: list[Measurement] = []
-    for turn in range(1, arguments.rounds + 1):
+    for turn in range(1, given.rounds + 1):
         for task in tasks:
             for peer in chosen:
                 print(f"round {turn}, {task}: {peer} ...", file=sys.stderr, flush=True)
                 found += measure(peer, task, effort)
-    return session(best_of(found))
+    return conditions(*chosen[1:]), best_of(found)
 
 
 def main() -> None:
     """Measure or read, print, and write what was asked for."""
-    arguments = _arguments()
-    run = stored(arguments.read.read_text()) if arguments.read else _measured(arguments)
-    print(text(run))
-    if arguments.json:
-        arguments.json.write_text(as_json(run))
-    if arguments.markdown:
-        arguments.markdown.write_text(markdown(run))
-    if arguments.update:
-        arguments.update.write_text(updated(arguments.update.read_text(), run))
+    given = parser().parse_args()
+    if given.read:
+        known, found = from_json(given.read.read_text(), Measurement)
+    else:
+        known, found = _measured(given)
+    print(f"{known}\n\n{text(found)}")
+    told = f"{known}\n\n{tables(found)}\n"
+    if given.json:
+        given.json.write_text(as_json(known, found))
+    if given.markdown:
+        given.markdown.write_text(told)
+    if given.update:
+        update(given.update, MARK, told)
 
 
 if __name__ == "__main__":

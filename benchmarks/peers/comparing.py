@@ -2,31 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import os
-import platform
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
+
+from benchmarks.common.figures import cheapest_as_exact
 
 from .measuring import PEERS, Measurement
 from .tasks import TASKS
 
-DISTRIBUTIONS = {"sksundae": "scikit-sundae", "pinocchio": "pin"}
-OWN = "daesolve"
-
-
-@dataclass(frozen=True)
-class Session:
-    """What was measured, when, where, and of which versions."""
-
-    date: str
-    machine: str
-    versions: dict[str, str]
-    measurements: tuple[Measurement, ...]
+OWN = PEERS[0]
 
 
 @dataclass(frozen=True)
@@ -59,12 +44,10 @@ def compared(found: Sequence[Measurement], task: str, peer: str) -> list[Compari
     useful = [
         entry for entry in found if entry.task == task and entry.peer == peer and entry.useful
     ]
-    comparisons = []
-    for entry in sorted(useful, key=lambda entry: entry.error):
-        as_exact = [mine for mine in own if mine.error <= entry.error]
-        cheapest = min(as_exact, key=lambda mine: mine.seconds, default=None)
-        comparisons.append(Comparison(entry, cheapest))
-    return comparisons
+    return [
+        Comparison(entry, cheapest_as_exact(own, entry.error))
+        for entry in sorted(useful, key=lambda entry: entry.error)
+    ]
 
 
 def ahead(comparisons: Sequence[Comparison]) -> Comparison | None:
@@ -103,38 +86,6 @@ def _when(times: Sequence[float]) -> str:
         return ""
     first, last = min(times), max(times)
     return f"at t = {first:g} s: " if first == last else f"between t = {first:g} s and {last:g} s: "
-
-
-def machine() -> str:
-    """Return the model and the number of the processors."""
-    names = Path("/proc/cpuinfo")
-    lines = names.read_text().splitlines() if names.exists() else []
-    models = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    model = models[0] if models else platform.processor() or platform.machine()
-    return f"{model}, {os.cpu_count()} cores, {platform.system()}"
-
-
-def versions() -> dict[str, str]:
-    """Return the installed versions of the packages."""
-    found = {"Python": platform.python_version()}
-    for name in (*PEERS, "numpy", "heyoka"):
-        try:
-            found[DISTRIBUTIONS.get(name, name)] = version(DISTRIBUTIONS.get(name, name))
-        except PackageNotFoundError:
-            continue
-    return found
-
-
-def session(found: Sequence[Measurement]) -> Session:
-    """Return what was measured just now and here."""
-    return Session(datetime.now(UTC).date().isoformat(), machine(), versions(), tuple(found))
-
-
-def stored(text: str) -> Session:
-    """Return the session that was written as JSON."""
-    document = json.loads(text)
-    measurements = tuple(Measurement(**entry) for entry in document.pop("measurements"))
-    return Session(**document, measurements=measurements)
 
 
 def titles() -> dict[str, str]:

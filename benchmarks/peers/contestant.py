@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-
-class BrokeDownError(Exception):
-    """The package gave up, or its answer has nothing to do with the motion; says why."""
+from benchmarks.common.timing import wall_seconds
 
 
 @dataclass(frozen=True)
@@ -70,14 +67,8 @@ class Contestant:
 
 
 def timed(run: Callable[[], Any]) -> Callable[[], tuple[float, Any]]:
-    """Return the function with the seconds that it took before its result."""
-
-    def measured() -> tuple[float, Any]:
-        begin = time.perf_counter()
-        result = run()
-        return time.perf_counter() - begin, result
-
-    return measured
+    """Return the function with the seconds by the clock that it took before its result."""
+    return lambda: wall_seconds(run)
 
 
 def thinned(count: int, most: int = 1000) -> np.ndarray:

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import casadi as ca
 import heyoka
 import numpy as np
 
 import daesolve as ds
+from benchmarks.common.attempts import BrokeDownError
 from daesolve.symbols import velocity_name
 
-from .contestant import BrokeDownError, Contestant, Motion, Ready
+from .contestant import Contestant, Motion, Ready
 from .tasks import Mechanism, Task
 
 TOLERANCES = (1e-2, 1e-3, 1e-5, 1e-7, 1e-9, 1e-10, 1e-11, 1e-13, float(np.finfo(float).eps))
@@ -72,16 +74,17 @@ def _points(task: Task) -> Posed:
     start = dict(zip(mechanism.names, mechanism.start.tolist(), strict=True))
     for name, rate in zip(mechanism.names, mechanism.start_rate.tolist(), strict=True):
         start[velocity_name(name)] = rate
-    return Posed(
-        lambda **options: ds.solve(system, task.until, start, **options),
-        {name: (name, 1.0) for name in mechanism.names},
-    )
+
+    def solve(**options: Any) -> ds.Trajectory:
+        return ds.solve(system, task.until, start, **options)
+
+    return Posed(solve, {name: (name, 1.0) for name in mechanism.names})
 
 
 def _problem(task: Task) -> Posed:
     bound = ds.problem(task.kind).case()
 
-    def solve(**options: object) -> ds.Trajectory:
+    def solve(**options: Any) -> ds.Trajectory:
         return bound.solve(task.until, **options)
 
     names = task.mechanism.names

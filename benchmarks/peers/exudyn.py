@@ -8,32 +8,16 @@ from __future__ import annotations
 
 from typing import Any
 
-import exudyn
 import numpy as np
-from exudyn.itemInterface import (
-    CoordinateConstraint,
-    DistanceConstraint,
-    Force,
-    LoadMassProportional,
-    MarkerBodyMass,
-    MarkerBodyPosition,
-    MarkerNodeCoordinate,
-    MarkerNodePosition,
-    MassPoint2D,
-    NodeGenericODE2,
-    NodePoint2D,
-    NodePointGround,
-    NodeRigidBody2D,
-    ObjectGround,
-    ObjectKinematicTree,
-    RevoluteJoint2D,
-    RigidBody2D,
-    SensorNode,
-)
 
-from .contestant import BrokeDownError, Contestant, Motion, Ready, timed
+from benchmarks.common.attempts import BrokeDownError, untyped
+
+from .contestant import Contestant, Motion, Ready, timed
 from .tasks import GRAVITY, Task
 from .tree import TREES, Tree
+
+exudyn = untyped("exudyn")
+items = untyped("exudyn.itemInterface")
 
 IMPLICIT = {"TrapezoidalIndex2": 1.0, "GeneralizedAlpha": 0.95}
 """The method and its spectral radius."""
@@ -44,13 +28,13 @@ SAMPLES = 1000
 
 def add_links(mbs: Any, tree: Tree) -> list[int]:
     """Add bars, sliders and joints; return their nodes."""
-    ground = mbs.AddObject(ObjectGround())
+    ground = mbs.AddObject(items.ObjectGround())
     nodes: list[int] = []
     heads: list[int] = []
     for k, link in enumerate(tree.links):
         at = [link.anchor, 0, 0]
         base = (
-            mbs.AddMarker(MarkerBodyPosition(bodyNumber=ground, localPosition=at))
+            mbs.AddMarker(items.MarkerBodyPosition(bodyNumber=ground, localPosition=at))
             if link.parent < 0
             else heads[link.parent]
         )
@@ -58,17 +42,17 @@ def add_links(mbs: Any, tree: Tree) -> list[int]:
         nodes.append(node)
         heads.append(head)
         if link.slides:
-            height = mbs.AddMarker(MarkerNodeCoordinate(nodeNumber=node, coordinate=1))
-            fixed = mbs.AddNode(NodePointGround())
-            zero = mbs.AddMarker(MarkerNodeCoordinate(nodeNumber=fixed, coordinate=0))
-            mbs.AddObject(CoordinateConstraint(markerNumbers=[zero, height]))
+            height = mbs.AddMarker(items.MarkerNodeCoordinate(nodeNumber=node, coordinate=1))
+            fixed = mbs.AddNode(items.NodePointGround())
+            zero = mbs.AddMarker(items.MarkerNodeCoordinate(nodeNumber=fixed, coordinate=0))
+            mbs.AddObject(items.CoordinateConstraint(markerNumbers=[zero, height]))
         elif link.tipped:
-            rod = DistanceConstraint(markerNumbers=[base, foot], distance=link.length)
+            rod = items.DistanceConstraint(markerNumbers=[base, foot], distance=link.length)
             mbs.AddObject(rod)
         else:
-            mbs.AddObject(RevoluteJoint2D(markerNumbers=[base, foot]))
+            mbs.AddObject(items.RevoluteJoint2D(markerNumbers=[base, foot]))
     for a, b in tree.loops:
-        mbs.AddObject(RevoluteJoint2D(markerNumbers=[heads[a], heads[b]]))
+        mbs.AddObject(items.RevoluteJoint2D(markerNumbers=[heads[a], heads[b]]))
     return nodes
 
 
@@ -84,10 +68,12 @@ def _angles(tree: Tree, relative: np.ndarray) -> np.ndarray:
 def _point(mbs: Any, tree: Tree, k: int) -> tuple[int, int, int]:
     """Add a point mass; return its node and, twice, its marker."""
     (place,), (speed,) = tree.ends(tree.start[None], tree.start_rate[None])[k]
-    node = mbs.AddNode(NodePoint2D(referenceCoordinates=list(place), initialVelocities=list(speed)))
-    mbs.AddObject(MassPoint2D(physicsMass=1.0, nodeNumber=node))
-    marker = mbs.AddMarker(MarkerNodePosition(nodeNumber=node))
-    mbs.AddLoad(Force(markerNumber=marker, loadVector=[0, -GRAVITY, 0]))
+    node = mbs.AddNode(
+        items.NodePoint2D(referenceCoordinates=list(place), initialVelocities=list(speed))
+    )
+    mbs.AddObject(items.MassPoint2D(physicsMass=1.0, nodeNumber=node))
+    marker = mbs.AddMarker(items.MarkerNodePosition(nodeNumber=node))
+    mbs.AddLoad(items.Force(markerNumber=marker, loadVector=[0, -GRAVITY, 0]))
     return node, marker, marker
 
 
@@ -99,15 +85,17 @@ def _bar(mbs: Any, tree: Tree, k: int) -> tuple[int, int, int]:
     arm = link.length / 2 * np.array([np.cos(angle), np.sin(angle)])
     velocity = speed - rate * np.array([-arm[1], arm[0]])
     node = mbs.AddNode(
-        NodeRigidBody2D(
+        items.NodeRigidBody2D(
             referenceCoordinates=[*(end - arm), angle], initialVelocities=[*velocity, rate]
         )
     )
-    body = mbs.AddObject(RigidBody2D(nodeNumber=node, physicsMass=1.0, physicsInertia=link.inertia))
-    mass = mbs.AddMarker(MarkerBodyMass(bodyNumber=body))
-    mbs.AddLoad(LoadMassProportional(markerNumber=mass, loadVector=[0, -GRAVITY, 0]))
+    body = mbs.AddObject(
+        items.RigidBody2D(nodeNumber=node, physicsMass=1.0, physicsInertia=link.inertia)
+    )
+    mass = mbs.AddMarker(items.MarkerBodyMass(bodyNumber=body))
+    mbs.AddLoad(items.LoadMassProportional(markerNumber=mass, loadVector=[0, -GRAVITY, 0]))
     foot, head = (
-        mbs.AddMarker(MarkerBodyPosition(bodyNumber=body, localPosition=[place, 0, 0]))
+        mbs.AddMarker(items.MarkerBodyPosition(bodyNumber=body, localPosition=[place, 0, 0]))
         for place in (-link.length / 2, link.length / 2)
     )
     return node, foot, head
@@ -118,7 +106,7 @@ def _kinematic_tree(mbs: Any, tree: Tree) -> list[int]:
     count = len(tree.links)
     inertias = [np.diag([0, link.inertia, link.inertia]) for link in tree.links]
     node = mbs.AddNode(
-        NodeGenericODE2(
+        items.NodeGenericODE2(
             referenceCoordinates=[0.0] * count,
             initialCoordinates=list(tree.start),
             initialCoordinates_t=list(tree.start_rate),
@@ -126,7 +114,7 @@ def _kinematic_tree(mbs: Any, tree: Tree) -> list[int]:
         )
     )
     mbs.AddObject(
-        ObjectKinematicTree(
+        items.ObjectKinematicTree(
             nodeNumber=node,
             gravity=[0, -GRAVITY, 0],
             jointTypes=[exudyn.JointType.RevoluteZ] * count,
@@ -166,11 +154,11 @@ def _by_steps(task: Task, method: str, step: float) -> Ready:
     def build(watched: bool) -> tuple[Any, list[int]]:
         mbs = exudyn.SystemContainer().AddSystem()
         nodes = (add_links if jointed else _kinematic_tree)(mbs, tree)
-        sensors = []
+        sensors: list[int] = []
         for node in nodes if watched else ():
             for kind in ("Coordinates", "Coordinates_t"):
                 variable = getattr(exudyn.OutputVariableType, kind)
-                sensor = SensorNode(
+                sensor = items.SensorNode(
                     nodeNumber=node, storeInternal=True, outputVariableType=variable
                 )
                 sensors.append(mbs.AddSensor(sensor))
@@ -205,7 +193,9 @@ def _from_bodies(
     """
     angles = _angles(tree, tree.start)
     starts = tree.ends(tree.start[None], tree.start_rate[None])
-    heads, feet, speeds = [], [], []
+    heads: list[np.ndarray] = []
+    speeds: list[np.ndarray] = []
+    feet: list[np.ndarray | None] = []
     for k, (link, q, v) in enumerate(zip(tree.links, positions, velocities, strict=True)):
         if link.slides or link.tipped:
             heads.append(starts[k][0] + q)
@@ -221,7 +211,7 @@ def _from_bodies(
     gaps = [np.linalg.norm(heads[a] - heads[b], axis=1) for a, b in tree.loops]
     for link, foot in zip(tree.links, feet, strict=True):
         if foot is not None:
-            base = [[link.anchor, 0.0]] if link.parent < 0 else heads[link.parent]
+            base = np.array([[link.anchor, 0.0]]) if link.parent < 0 else heads[link.parent]
             gaps.append(np.linalg.norm(foot - base, axis=1))
     return Motion(
         np.column_stack([heads[link][:, axis] for link, axis in tree.coordinates]),

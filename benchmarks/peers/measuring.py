@@ -1,30 +1,26 @@
-"""Measures one package on one task, in a process of its own.
-
-A package that hangs or crashes takes nobody with it, and imports are paid for one at a time.
-"""
+"""Measures one package on one task, in a process of its own, so that its import is paid for."""
 
 from __future__ import annotations
 
-import importlib
 import json
-import os
 import signal
-import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from .contestant import BrokeDownError, Contestant, Motion
+from benchmarks.common.attempts import BrokeDownError, attempts, installed
+from benchmarks.common.figures import Figures
+from benchmarks.common.processes import told_by, write
+from benchmarks.common.timing import least
+
+from .contestant import Contestant, Motion
 from .tasks import TASKS, Task
 
-ROOT = Path(__file__).parents[2]
 PEERS = ("daesolve", "scipy", "solve_dae", "sksundae", "exudyn", "mujoco", "pinocchio")
 USELESS = 0.1
 """An error at which not one digit is right."""
@@ -97,68 +93,30 @@ class Measurement:
 
 def measure(peer: str, task: str, effort: Effort) -> list[Measurement]:
     """Measure a package in a process of its own."""
-    with tempfile.TemporaryDirectory() as folder:
-        results = Path(folder) / "results.jsonl"
-        command = [sys.executable, "-m", "benchmarks.peers.measuring", peer, task, str(results)]
-        ended = subprocess.run(
-            [*command, json.dumps(asdict(effort))],
-            cwd=folder,  # some write logs to where they run
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-            capture_output=True,
-            text=True,
-        )
-        lines = results.read_text().splitlines() if results.exists() else []
-    found = [Measurement(**json.loads(line)) for line in lines]
-    if ended.returncode != 0:
-        last = (ended.stderr.strip().splitlines() or ["no message"])[-1]
-        crash = f"the process ended with status {ended.returncode}: {last}"
-        found.append(Measurement(peer, task, reason=crash))
-    return found
+    arguments = [peer, task, json.dumps(asdict(effort))]
+    told, crash = told_by("benchmarks.peers.measuring", arguments)
+    found = [Measurement(**fields) for fields in told]
+    return [*found, Measurement(peer, task, reason=crash)] if crash else found
 
 
 def _measured(peer: str, task: Task, effort: Effort) -> Iterator[Measurement]:
     begin = time.perf_counter()
     try:
-        module = importlib.import_module(f"benchmarks.peers.{peer}")
-    except ModuleNotFoundError as missing:
-        yield Measurement(peer, task.name, reason=f"not installed: no module {missing.name!r}")
+        module = installed(f"benchmarks.peers.{peer}")
+    except BrokeDownError as missing:
+        yield Measurement(peer, task.name, reason=str(missing))
         return
     imported = time.perf_counter() - begin
-    left_out: set[str] = set()
-    for contestant in module.contestants(task):
-        base = {
-            "peer": peer,
-            "task": task.name,
-            "method": contestant.method,
-            "setting": contestant.setting,
-            "import_seconds": imported,
-        }
-        if contestant.method in left_out:
-            reason = f"left out for time: a coarser one took over {effort.patience:g} s"
-            yield Measurement(**base, reason=reason)
-            continue
-        begin = time.perf_counter()
-        try:
-            found = Measurement(**base, **_figures(contestant, task, effort))
-        # whatever a package raises is its result here
-        except Exception as error:
-            found = Measurement(**base, reason=_words(error))
-        took = time.perf_counter() - begin if found.reason else found.seconds
-        if took > effort.patience:
-            left_out.add(contestant.method)
-        yield found
+    settings: list[Contestant] = module.contestants(task)
+    for attempt in attempts(settings, lambda one: _figures(one, task, effort), effort.patience):
+        one, figures = attempt.setting, attempt.figures
+        known = Measurement(
+            peer, task.name, one.method, one.setting, imported, reason=attempt.reason
+        )
+        yield replace(known, **asdict(figures)) if figures else known
 
 
-def _words(error: BaseException) -> str:
-    """Return what went wrong, below what a package made of it."""
-    cause = error
-    while cause and not isinstance(cause, BrokeDownError):
-        cause = cause.__cause__ or cause.__context__
-    words = str(cause or error).strip() or type(error).__name__
-    return words.splitlines()[0]
-
-
-def _figures(contestant: Contestant, task: Task, effort: Effort) -> dict[str, Any]:
+def _figures(contestant: Contestant, task: Task, effort: Effort) -> Figures:
     with _given_up_after(effort.limit):
         begin = time.perf_counter()
         ready = contestant.prepare()
@@ -166,17 +124,13 @@ def _figures(contestant: Contestant, task: Task, effort: Effort) -> dict[str, An
         first = time.perf_counter() - begin
     with _given_up_after(effort.limit):
         motion = ready.motion(result)
-        for _ in range(min(effort.repeats - 1, int(ENOUGH / seconds))):
-            seconds = min(seconds, ready.integrate()[0])
-    return {
-        "seconds": seconds,
-        "setup_seconds": first - seconds,
-        "steps": motion.steps,
-        **_drift(motion, task),
-    }
+        seconds = least(seconds, lambda: ready.integrate()[0], effort.repeats, ENOUGH)
+    error, gap, energy = _drift(motion, task)
+    return Figures(first - seconds, seconds, motion.steps, error, gap, energy)
 
 
-def _drift(motion: Motion, task: Task) -> dict[str, float]:
+def _drift(motion: Motion, task: Task) -> tuple[float, float, float]:
+    """Return the error at the end, the largest gap, m, and the largest energy error."""
     mechanism = task.mechanism
     positions, velocities = motion.positions, motion.velocities
     error = task.error(positions[-1], velocities[-1])
@@ -187,11 +141,11 @@ def _drift(motion: Motion, task: Task) -> dict[str, float]:
         gap = max(gap, float(np.max(motion.gaps)))
     first = mechanism.energy(mechanism.start[None], mechanism.start_rate[None])
     change = np.abs(mechanism.energy(positions, velocities) - first)
-    return {"error": error, "gap": gap, "energy": float(np.max(change)) / task.height}
+    return error, gap, float(np.max(change)) / task.height
 
 
 @contextmanager
-def _given_up_after(seconds: float) -> Iterator[None]:
+def _given_up_after(seconds: float) -> Generator[None]:
     """Raise in the midst of a solver that calls Python and does not come to an end."""
 
     def give_up(*_: object) -> None:
@@ -208,10 +162,8 @@ def _given_up_after(seconds: float) -> Iterator[None]:
 
 def main() -> None:
     """Measure what the command line names, a line of JSON for each setting."""
-    peer, task, results, effort = sys.argv[1:]
-    with Path(results).open("w") as file:
-        for found in _measured(peer, TASKS[task], Effort(**json.loads(effort))):
-            print(json.dumps(asdict(found)), file=file, flush=True)
+    results, peer, task, effort = sys.argv[1:]
+    write(Path(results), _measured(peer, TASKS[task], Effort(**json.loads(effort))))
 
 
 if __name__ == "__main__":

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from typing import Any
 
-import mujoco
 import numpy as np
-from mujoco import rollout
 
-from .contestant import BrokeDownError, Contestant, Motion, Ready, thinned, timed
+from benchmarks.common.attempts import BrokeDownError, untyped
+
+from .contestant import Contestant, Motion, Ready, thinned, timed
 from .tasks import GRAVITY, Task
 from .tree import TREES, Tree
+
+mujoco = untyped("mujoco")
+rollout = untyped("mujoco.rollout")
 
 STEPS = {
     "RK4": (0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 5e-4, 2e-4, 1e-4),

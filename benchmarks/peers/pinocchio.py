@@ -11,12 +11,15 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pinocchio as pin
 from scipy.integrate import solve_ivp
 
-from .contestant import BrokeDownError, Contestant, Motion, Ready, thinned, timed
+from benchmarks.common.attempts import BrokeDownError, untyped
+
+from .contestant import Contestant, Motion, Ready, thinned, timed
 from .tasks import BAUMGARTE_RATE, GRAVITY, Task
 from .tree import TREES, Tree
+
+pin = untyped("pinocchio")
 
 TOLERANCES = (1e-4, 1e-6, 1e-8, 1e-10, 1e-12, 1e-13)
 STEPS = {"Runge-Kutta 4": (0.02, 0.005, 0.001, 2e-4), "Euler": (5e-3, 1e-3)}
@@ -42,7 +45,7 @@ def _model(tree: Tree) -> tuple[Any, list[Any]]:
     def end(k: int) -> Any:
         return pin.SE3(np.eye(3), np.array([tree.links[k].length, 0.0, 0.0]))
 
-    loops = []
+    loops: list[Any] = []
     for a, b in tree.loops:
         loop = pin.RigidConstraintModel(
             pin.ContactType.CONTACT_3D, model, joints[a], end(a), joints[b], end(b)

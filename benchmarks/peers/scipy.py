@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 from scipy.integrate import odeint, solve_ivp
 
-from .contestant import BrokeDownError, Contestant, Motion, Ready, timed
+from benchmarks.common.attempts import BrokeDownError
+
+from .contestant import Contestant, Motion, Ready, timed
 from .tasks import BAUMGARTE_RATE, Mechanism, Task
 
 TOLERANCES = (1e-4, 1e-6, 1e-8, 1e-10, 1e-12, 1e-13)

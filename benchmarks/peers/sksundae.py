@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 from sksundae.ida import IDA
 
-from .contestant import BrokeDownError, Contestant, Motion, Ready, timed
+from benchmarks.common.attempts import BrokeDownError
+
+from .contestant import Contestant, Motion, Ready, timed
 from .stabilised import Stabilised
 from .tasks import Task
 

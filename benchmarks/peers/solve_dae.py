@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from solve_dae.integrate import solve_dae
+import numpy as np
 
-from .contestant import BrokeDownError, Contestant, Motion, Ready, timed
+from benchmarks.common.attempts import BrokeDownError, untyped
+
+from .contestant import Contestant, Motion, Ready, timed
 from .stabilised import Stabilised
 from .tasks import Task
+
+solve_dae = untyped("solve_dae.integrate").solve_dae
 
 TOLERANCES = (1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
 
@@ -18,6 +22,12 @@ def _by_radau(task: Task, tolerance: float, stages: int) -> Ready:
     n = len(task.mechanism.names)
     y, rate = posed.start
 
+    def residual(t: float, y: np.ndarray, rate: np.ndarray) -> np.ndarray:
+        return posed.residual(y, rate)
+
+    def jacobians(t: float, y: np.ndarray, rate: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return posed.jacobians(y, rate)
+
     def motion(solution: Any) -> Motion:
         if not solution.success:
             raise BrokeDownError(f"at t = {solution.t[-1]:.3g} s: {solution.message}")
@@ -26,7 +36,7 @@ def _by_radau(task: Task, tolerance: float, stages: int) -> Ready:
 
     run = timed(
         lambda: solve_dae(
-            lambda t, y, rate: posed.residual(y, rate),
+            residual,
             (0.0, task.until),
             y,
             rate,
@@ -34,7 +44,7 @@ def _by_radau(task: Task, tolerance: float, stages: int) -> Ready:
             stages=stages,
             rtol=tolerance,
             atol=tolerance,
-            jac=lambda t, y, rate: posed.jacobians(y, rate),
+            jac=jacobians,
         )
     )
     return Ready(run, motion)

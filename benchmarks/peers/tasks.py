@@ -79,7 +79,7 @@ class Mechanism:
     def multipliers(self) -> np.ndarray:
         """Return u at the start, (m,)."""
         G = self.jacobian(self.start)
-        bend = np.einsum("i,mij,j->m", self.start_rate, self.curvature, self.start_rate)
+        bend: np.ndarray = np.einsum("i,mij,j->m", self.start_rate, self.curvature, self.start_rate)
         inverse = np.linalg.inv(self.mass)
         # the least-squares share: a start may lie where constraints depend on each other
         right = -bend - G @ inverse @ self.weight

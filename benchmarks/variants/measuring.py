@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 import statistics
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
+from benchmarks.common.timing import processor_seconds
 from daesolve.complementarity.answers import Answer
 from daesolve.complementarity.branching import branch_and_bound, linear_programme
 from daesolve.complementarity.enumeration import enumerate_variants
@@ -105,7 +106,7 @@ def measured(
     problems = list(itertools.islice(trains(pairs, unique=unique), members))
     truths = [reactions_of_all_variants(problem) for problem in problems]
     solvable = sum(bool(truth) for truth in truths)
-    results = []
+    results: list[Measurement] = []
     for name in methods:
         told = [_timed(METHODS[name], problem) for problem in problems]
         outcomes = list(zip(told, truths, strict=True))
@@ -131,9 +132,8 @@ def _timed(
     found, best = Found(()), float("inf")
     for _ in range(REPEATS):
         fresh = replace(problem)  # keeps nothing of what was worked out before
-        begin = time.process_time()
-        found = method(fresh)
-        best = min(best, time.process_time() - begin)
+        seconds, found = processor_seconds(partial(method, fresh))
+        best = min(best, seconds)
     return found, best
 
 

@@ -136,8 +136,8 @@ def _process_started() -> str | None:
     proc(5): field 22 of `stat` counts clock ticks since the boot, whose time is `btime`.
     """
     try:
-        fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
-        lines = Path("/proc/stat").read_text().splitlines()
+        fields = Path("/proc/self/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+        lines = Path("/proc/stat").read_text(encoding="utf-8").splitlines()
     except OSError:  # only Linux has these files
         return None
     boot = next(int(line.split()[1]) for line in lines if line.startswith("btime"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
+from errno import EPIPE
 
 import typer
 
@@ -20,7 +21,7 @@ from daesolve.cli import (
     show,
     sweep,
 )
-from daesolve.cli.arguments import REQUEST_IS_WRONG
+from daesolve.cli.arguments import COULD_NOT_GO_ON, REQUEST_IS_WRONG
 from daesolve.errors import DaesolveError
 
 app = typer.Typer(
@@ -38,12 +39,20 @@ def main() -> None:
 
 @contextmanager
 def _told() -> Generator[None]:
-    """Turn a wrong request into its sentence and exit status 2."""
+    """Turn a wrong request, an interruption and a full disk into a sentence and an exit status."""
     try:
         yield
     except DaesolveError as error:
         typer.echo(f"daesolve: {error}", err=True)
         raise typer.Exit(REQUEST_IS_WRONG) from None
+    except KeyboardInterrupt:
+        typer.echo("daesolve: interrupted", err=True)
+        raise typer.Exit(COULD_NOT_GO_ON) from None
+    except OSError as error:
+        if error.errno == EPIPE:  # the reader has what it wants; Typer ends quietly
+            raise
+        typer.echo(f"daesolve: the result could not be written: {error}", err=True)
+        raise typer.Exit(COULD_NOT_GO_ON) from None
 
 
 for name, command in (

@@ -90,14 +90,17 @@ def tolerances(text: str | None) -> list[float] | None:
     Raises
     ------
     OutOfRangeError
-        An entry is no number.
+        An entry is no number, or there is none.
     """
     if text is None:
         return None
     try:
-        return [float(word) for word in text.split(",") if word.strip()]
+        found = [float(word) for word in text.split(",") if word.strip()]
     except ValueError:
-        raise OutOfRangeError(f"--tolerances takes numbers, R1,R2,..., not {text!r}") from None
+        found = []
+    if not found:
+        raise OutOfRangeError(f"--tolerances takes numbers, R1,R2,..., not {text!r}")
+    return found
 
 
 def compare(

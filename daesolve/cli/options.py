@@ -6,22 +6,20 @@ import json
 import tomllib
 from collections.abc import Sequence
 from dataclasses import fields
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from daesolve import registry
-from daesolve.errors import OutOfRangeError, unknown_name
-from daesolve.formulations import (
-    FORMULATIONS,
-    Feedback,
-    Formulation,
-    Projected,
-    Regularised,
-    Viscous,
-)
+from daesolve.errors import OutOfRangeError
+from daesolve.formulations import Feedback, Formulation
 from daesolve.kinds import is_mapping
+from daesolve.naming import formulation_named, solver_kind
 from daesolve.problem import BoundCase
-from daesolve.solvers import SOLVERS, Dop853, Solver, Taylor
+from daesolve.solvers import Dop853
+
+# ValueError: what is no UTF-8, no JSON, no TOML.
+UNREADABLE = (OSError, ValueError, RecursionError)
 
 
 def pairs(option: str, words: Sequence[str]) -> dict[str, Any]:
@@ -44,13 +42,23 @@ def pairs(option: str, words: Sequence[str]) -> dict[str, Any]:
 def value(text: str) -> Any:
     """Read a JSON value; what is none is a string. NaN and infinities are numbers."""
     try:
-        return json.loads(text)
-    except json.JSONDecodeError:
+        return _from_json(text)
+    except (json.JSONDecodeError, RecursionError):
         pass
     try:
         return float(text)
     except ValueError:
         return text
+
+
+def _from_json(text: str) -> Any:
+    return json.loads(text, parse_int=_whole)
+
+
+def _whole(digits: str) -> int | float:
+    """Return a whole number, infinity where it is beyond every double."""
+    number = float(digits)
+    return int(digits) if isfinite(number) else number
 
 
 def numbers(option: str, words: Sequence[str]) -> dict[str, float]:
@@ -82,7 +90,7 @@ def times(text: str | None) -> list[float] | None:
         found = [float(entry) for entry in text.split(",") if entry.strip()]
     except ValueError:
         found = []
-    if not found:
+    if not found or not all(map(isfinite, found)):
         raise OutOfRangeError(f"--at takes times in s, T1,T2,..., not {text!r}")
     return found
 
@@ -99,8 +107,8 @@ def parameters_of(path: Path) -> dict[str, Any]:
         raise OutOfRangeError(f"--parameters: there is no file {path}")
     try:
         text = path.read_text(encoding="utf-8")
-        table = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, json.JSONDecodeError) as error:
+        table = tomllib.loads(text) if path.suffix == ".toml" else _from_json(text)
+    except UNREADABLE as error:
         raise OutOfRangeError(f"--parameters: {path} cannot be read: {error}") from None
     if not is_mapping(table):
         raise OutOfRangeError(f"--parameters: {path} must hold names and values")
@@ -126,39 +134,7 @@ def formulation(name: str | None, words: Sequence[str]) -> Formulation | None:
     """
     if name is None:
         return Feedback(**_rates(words)) if words else None
-    return _named_formulation(name, words)
-
-
-def _named_formulation(name: str, words: Sequence[str]) -> Formulation:
-    outer, _, inner = name.partition(":")
-    if outer == Viscous.name and inner:
-        return Viscous(_number(outer, "MOBILITY", inner), **_rates(words))
-    if outer == Regularised.name and inner:
-        return Regularised(_number(outer, "SPEED", inner), **_rates(words))
-    known = FORMULATIONS | {f"{Projected.name}:{n}": Projected for n in FORMULATIONS}
-    if name not in known:
-        raise unknown_name("formulation", name, FORMULATIONS)
-    settings = _rates(words)
-    if outer == Projected.name:
-        if inner:
-            return Projected(_named_formulation(inner, words))
-        return Projected(Feedback(**settings))
-    kind = FORMULATIONS[name]
-    if settings and "rate" not in {entry.name for entry in fields(kind)}:  # pyright: ignore
-        raise OutOfRangeError(
-            f"the formulation {name!r} has no rates, since the solver itself imposes the "
-            "constraints; leave out --rate"
-        )
-    return kind(**settings)
-
-
-def _number(formulation: str, what: str, text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise OutOfRangeError(
-            f"--formulation {formulation}:{what} takes a number, not {text!r}"
-        ) from None
+    return formulation_named(name, _rates(words))
 
 
 def _rates(words: Sequence[str]) -> dict[str, Any]:
@@ -207,27 +183,27 @@ def case(
 
 def solver(
     name: str | None, rtol: float | None, atol: float | None, fixed_step: float | None = None
-) -> Solver | None:
-    """Make the solver, None for the automatic choice.
+) -> dict[str, Any]:
+    """Return the options of a run that say which solver, and with which tolerances.
+
+    Without a name they are those of the solver that is chosen automatically.
 
     Raises
     ------
     UnknownNameError, OutOfRangeError
         No such solver, or a tolerance that it does not have.
     """
-    if name is None:
-        if rtol is None and atol is None and fixed_step is None:
-            return None
-        name = Taylor.name if atol is None else "cvodes"
-        name = name if fixed_step is None else Dop853.name
-    if name not in SOLVERS:
-        raise unknown_name("solver", name, SOLVERS)
-    kind = SOLVERS[name]
-    known = {entry.name for entry in fields(kind)}  # pyright: ignore[reportArgumentType]
     if fixed_step is not None and (rtol is not None or atol is not None):
         raise OutOfRangeError(
             "--fixed-step takes its step whatever the error: leave out --rtol and --atol, or it"
         )
+    if name is None:
+        if fixed_step is None:
+            given = {"rtol": rtol, "atol": atol}
+            return {option: value for option, value in given.items() if value is not None}
+        name = Dop853.name
+    kind = solver_kind(name)
+    known = {entry.name for entry in fields(kind)}  # pyright: ignore[reportArgumentType]
     settings: dict[str, float] = {}
     for option, given in (("rtol", rtol), ("atol", atol), ("fixed_step", fixed_step)):
         if given is None:
@@ -237,4 +213,4 @@ def solver(
             advice = "use dop853" if option == "fixed_step" else "use --rtol"
             raise OutOfRangeError(f"the solver {name!r} has no {option}; {advice}")
         settings[own] = given
-    return kind(**settings)
+    return {"solver": kind(**settings)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
+from math import isclose
 from pathlib import Path
 from typing import Annotated, Any, cast, get_args
 
@@ -12,6 +13,7 @@ from rich.console import Console
 
 from daesolve import reporting
 from daesolve.archive import Stored, resuming
+from daesolve.choosing import TAKES_NO_ATOL
 from daesolve.cli import options
 from daesolve.cli import sweep as sweeping
 from daesolve.cli.arguments import (
@@ -27,12 +29,16 @@ from daesolve.cli.arguments import (
 )
 from daesolve.cli.progress import shown
 from daesolve.errors import DegenerateConstraintError, OutOfRangeError, VariantError
+from daesolve.problem import BoundCase
 from daesolve.request import RankLoss, Redundant
 from daesolve.results import Outcome
 from daesolve.resuming import resume as go_on
 from daesolve.sampling import At, every, every_event
 from daesolve.sliding import VariantPolicy
 from daesolve.trajectory import Trajectory, stored_run
+
+MOVED = 1e-9
+"""By which part a start value must have moved to be told."""
 
 
 # Long: an option of the command line is a parameter.
@@ -110,9 +116,9 @@ def run(
     until = last if until is None else until
     settings: dict[str, Any] = {
         "formulation": options.formulation(formulation, rate or []),
-        "solver": options.solver(solver, rtol, atol, fixed_step),
         "verify": verify,
         "store": out,
+        **options.solver(solver, rtol, atol, fixed_step),
     }
     chosen = {
         "redundant": redundant,
@@ -143,6 +149,7 @@ def run(
             typer.echo(reporting.dump(never))
         typer.echo(f"daesolve: {never['message']}", err=True)
         raise typer.Exit(COULD_NOT_GO_ON)
+    _say(trajectory, bound)
     _told_of(trajectory, bound.identity(), out, as_json=as_json, quiet=quiet)
 
 
@@ -212,6 +219,22 @@ def _told_of(
         sentence = why if why.startswith(how) else f"{how}: {why}"
         typer.echo(f"daesolve: {sentence}{kept}", err=True)
         raise typer.Exit(COULD_NOT_GO_ON)
+
+
+def _say(trajectory: Trajectory, bound: BoundCase) -> None:
+    """Say what is otherwise than was asked for: the solver, and start values that moved."""
+    said = [note for note in trajectory.description.get("notes", ()) if note == TAKES_NO_ATOL]
+    guess, _ = bound.guess()
+    for name in bound.start.keys() & guess.keys():
+        given = bound.start[name]
+        _, value = trajectory.start.get(name, (given, guess[name]))
+        if not isclose(value, given, rel_tol=MOVED, abs_tol=MOVED):
+            said.append(
+                f"{name} starts at {value:g}, not at {given:g}: it is a start value of the case's "
+                "own, from which a rule makes a state, and that is made consistent"
+            )
+    for sentence in sorted(said):
+        typer.echo(f"daesolve: {sentence}", err=True)
 
 
 def _reported(out: Path) -> Path | None:

@@ -15,7 +15,13 @@ from daesolve.analyses import ANALYSES
 from daesolve.cli.arguments import AsJson, ProblemName
 from daesolve.dynamics import Dynamics
 from daesolve.friction.guides import AT_REST
+from daesolve.gallery.telling import summary
 from daesolve.problem import Choice, Problem
+
+BY_RULE = (
+    "a rule makes a state of the start values, which may move until the constraints are met, those "
+    "of --initial too; what --initial names by a state alone is kept"
+)
 
 
 def command(problem: ProblemName, as_json: AsJson = False) -> None:
@@ -42,6 +48,7 @@ def description(problem: Problem) -> dict[str, Any]:
     return {
         "name": problem.name,
         "title": problem.title,
+        "description": summary(problem),
         "models": list(problem.models),
         "structure": structure,
         "parameters": {
@@ -59,6 +66,7 @@ def description(problem: Problem) -> dict[str, Any]:
             if name in system.discrete and name not in derived
         ],
         "start": list(problem.start_names()),
+        "start_rule": problem.start_rule(model) is not None,
         "states": dict(zip(labels.states, map(str, labels.state_units), strict=True)),
         "reactions": dict(zip(labels.shown_reactions, labels.shown_reaction_units, strict=True)),
         "outputs": {
@@ -98,6 +106,8 @@ def _events(dynamics: Dynamics) -> list[str]:
 def description_tables(document: dict[str, Any]) -> RenderableType:
     """Return the same for a person to read."""
     parts: list[RenderableType] = [Text(f"{document['name']}: {document['title']}", style="bold")]
+    if document["description"]:
+        parts += [Text(document["description"]), Text()]
 
     def line(title: str, words: list[str]) -> None:
         if words:
@@ -123,6 +133,8 @@ def description_tables(document: dict[str, Any]) -> RenderableType:
     line("events", document["events"])
     line("analyses", document["analyses"])
     line("start values of cases", document["start"])
+    if document["start"] and document["start_rule"]:
+        parts.append(Text(BY_RULE))
     cases = Table("case", "start", "until", "note", box=None, pad_edge=False)
     for case in document["cases"]:
         start = ", ".join(f"{name} = {value:g}" for name, value in case["start"].items())

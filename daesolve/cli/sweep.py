@@ -40,6 +40,7 @@ from daesolve.cli.arguments import (
 from daesolve.errors import OutOfRangeError, unknown_name
 from daesolve.problem import BoundCase
 from daesolve.reporting.measures import write_measures
+from daesolve.solvers import Taylor
 from daesolve.sweep import Sweep, log_uniform, normal, resume_sweep, sweep, uniform
 from daesolve.sweep.describing import case_from
 from daesolve.sweep.loop import Progress, State
@@ -49,6 +50,9 @@ from daesolve.sweep.storing import sweep_manifest
 
 MOST_REASONS = 3
 """That are told; all are in the results."""
+
+MOST_VALUES = 10_000_000
+"""Of one name."""
 
 DRAWN = {"uniform": uniform, "log_uniform": log_uniform, "normal": normal}
 SPREAD = {"linspace": np.linspace, "logspace": np.logspace, "geomspace": np.geomspace}
@@ -111,7 +115,12 @@ def command(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Run a case many times with other values, on all cores or on a cluster."""
+    """Run a case many times with other values, on all cores or on a cluster.
+
+    A member whose motion cannot be continued is a result as any other: it has its row, with the
+    reason, and the count of them is told. The exit status is 0 where any member succeeded, 3 where
+    none did or the sweep was interrupted, 2 where the request is wrong.
+    """
     bound = options.case(problem, case, model, None, set_ or [], initial or [])
     label = f"{bound.problem.name} · {bound.case.name}"
     with _progress(label, quiet=quiet or as_json) as progress:
@@ -128,9 +137,15 @@ def command(
             out=out or f"{bound.problem.name}-{bound.case.name}-sweep",
             progress=progress,
             formulation=options.formulation(formulation, rate or []),
-            solver=options.solver(solver, rtol, atol),
+            **options.solver(_in_lanes(solver, rtol, atol) if batch else solver, rtol, atol),
         )
     _ended(found, bound, as_json=as_json, quiet=quiet)
+
+
+def _in_lanes(solver: str | None, rtol: float | None, atol: float | None) -> str | None:
+    """Return the solver of a batch, which its tolerances are for."""
+    asked = rtol is not None or atol is not None
+    return Taylor.name if solver is None and asked else solver
 
 
 def resume(
@@ -202,14 +217,18 @@ def _called(word: str, function: str, text: str) -> Any:
             low, high = numbers
             return DRAWN[function](low, high)
         first, last, count = numbers
-        if not (count.is_integer() and count >= 1 and np.all(np.isfinite(numbers))):
+        if not (count.is_integer() and 1 <= count <= MOST_VALUES and np.all(np.isfinite(numbers))):
             raise ValueError
         with np.errstate(all="raise"):
             return SPREAD[function](first, last, int(count))
     except (ValueError, ArithmeticError) as error:
         if isinstance(error, OutOfRangeError):
             raise
-        takes = "(A,B), two numbers" if function in DRAWN else "(A,B,N), two bounds and a count"
+        takes = (
+            "(A,B), two numbers"
+            if function in DRAWN
+            else f"(A,B,N), two bounds and a count to {MOST_VALUES:,}"
+        )
         raise OutOfRangeError(f"--over {word}: {function} takes {takes}") from None
 
 

@@ -21,6 +21,7 @@ from daesolve.drift_testing.subject import Driven, Subject, command, measuring, 
 from daesolve.drift_testing.telling import failure
 from daesolve.errors import DaesolveError
 from daesolve.formulations import Formulation
+from daesolve.naming import formulation_of
 from daesolve.problem import BoundCase, Problem
 from daesolve.reporting.document import plain
 from daesolve.results import Outcome, Verification
@@ -57,7 +58,7 @@ class DriftTest:
         limits: Limits | None = None,
         accuracy: float | None = None,
         driven: Driven = False,
-        formulation: Formulation | None = None,
+        formulation: Formulation | str | None = None,
         **options: Any,
     ) -> Trajectory:
         """Run it, with invariants measured and not driven, and hold its drift to limits.
@@ -78,7 +79,7 @@ class DriftTest:
         driven
             Names of invariants that are to be driven none the less, or True for all.
         formulation
-            In place of the library's choice; it drives what it drives.
+            In place of the library's choice, an object or a name; it drives what it drives.
         **options
             As for `daesolve.solve`; for a case start values by its own names too.
 
@@ -107,7 +108,7 @@ class DriftTest:
         limits: Limits,
         accuracy: float | None,
         driven: Driven,
-        formulation: Formulation | None,
+        formulation: Formulation | str | None,
         options: Mapping[str, Any],
     ) -> tuple[Trajectory, dict[str, Any]]:
         what = subject(of, options)
@@ -119,7 +120,7 @@ class DriftTest:
             )
         check_limits(what.dynamics, limits, accuracy)
         options = _verified(options, accuracy)
-        chosen = measuring(what, driven) if formulation is None else formulation
+        chosen = measuring(what, driven) if formulation is None else formulation_of(formulation)
         run = what.solve(until, formulation=chosen, **options)
         if run.outcome is Outcome.INTERRUPTED:
             raise KeyboardInterrupt

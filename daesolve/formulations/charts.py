@@ -131,7 +131,7 @@ class IndependentVelocities:
     def chart(self, whole: OdeProblem, w: ca.SX, velocities: ca.SX) -> Chart:
         """Return what passes between (positions, w) and all states."""
         dynamics = self.dynamics
-        positions = dynamics.x[: dynamics.position_count]
+        positions = dynamics.x[: dynamics.position_count, :]
         names = (["t", "x", "p"], ["states"])
         return Chart(
             embed=function_of(

@@ -25,7 +25,7 @@ from daesolve.formulations.rates import (
     invariant_rates,
     with_single,
 )
-from daesolve.formulations.semi_explicit import semi_explicit
+from daesolve.formulations.semi_explicit import pushed_momentum, semi_explicit
 from daesolve.linear import solve_small
 from daesolve.symbols import Labels, symbol
 from daesolve.translation import function_of
@@ -180,14 +180,7 @@ def _closed_loop(
     rates: Mapping[str, float | None],
 ) -> _ClosedLoop:
     """Eliminate the reactions with every residual's law built in."""
-    driven = [
-        row
-        for row in dynamics.invariants
-        if row.on == "velocities"
-        and rates[row.name] is not None
-        and conserved[row.name]
-        and not row.by_relation
-    ]
+    driven = driven_invariants(dynamics, conserved, rates)
     saddle = Saddle(dynamics, plan)
     targets = [target(row) for row in dynamics.rows]
     accelerations, reactions = _accelerations(dynamics, saddle, driven, targets)
@@ -215,9 +208,8 @@ def _accelerations(
         # admissible velocities, and no second one is needed.
         row = energy[0]
         error = row.rate * (row.value - row.reference)
-        assert row.twice_kinetic is not None
-        momentum = dynamics.mass @ dynamics.velocities
-        push = -error / (row.twice_kinetic + row.floor) * momentum
+        momentum, twice_kinetic = pushed_momentum(dynamics, row)
+        push = -error / (twice_kinetic + row.floor) * momentum
         return saddle.solve(dynamics.force + push, targets, offsets)
     accelerations, reactions = saddle.solve(dynamics.force, targets, offsets)
     return accelerations - _correction(saddle, driven), reactions
@@ -239,12 +231,26 @@ def _correction(saddle: Saddle, driven: list[InvariantRow]) -> ca.SX:
         return ca.SX(dynamics.velocity_count, 1)
     still = [ca.SX(0)] * len(dynamics.rows)
     none = [ca.SX(0)] * len(dynamics.relations)
-    directions = [saddle.solve(row.jacobian.T, still, none)[0] for row in driven]
+    directions = [saddle.solve(dynamics.pushed_gradient(row).T, still, none)[0] for row in driven]
     gram = ca.vertcat(
         *[ca.horzcat(*[row.jacobian @ d for d in directions]) for row in driven]
     ) + ca.diag(ca.vertcat(*[row.floor for row in driven]))
     errors = ca.vertcat(*[row.rate * (row.value - row.reference) for row in driven])
     return ca.horzcat(*directions) @ solve_small(gram, errors)
+
+
+def driven_invariants(
+    dynamics: Dynamics, conserved: Mapping[str, bool], rates: Mapping[str, float | None]
+) -> list[InvariantRow]:
+    """Return the invariants of velocities whose errors the accelerations are to correct."""
+    return [
+        row
+        for row in dynamics.invariants
+        if row.on == "velocities"
+        and rates[row.name] is not None
+        and conserved[row.name]
+        and not row.by_relation
+    ]
 
 
 def metered_invariants(dynamics: Dynamics, conserved: Mapping[str, bool]) -> list[InvariantRow]:

@@ -6,46 +6,29 @@ constraints, J. Comput. Appl. Math. 12-13 (1985) 77-90; here in the metric of th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import casadi as ca
 
-from daesolve.dynamics import Dynamics
-from daesolve.elimination import EliminationPlan
 from daesolve.errors import UnsupportedError
-from daesolve.formulations.multipliers import FreeMotion
-from daesolve.formulations.problem import DaeProblem, Formulation
-from daesolve.formulations.rates import measured
+from daesolve.formulations.multipliers import FreeMotion, WithMultipliers
+from daesolve.formulations.problem import DaeProblem
 from daesolve.linear import solve_definite
 from daesolve.symbols import symbol
 
 
 @dataclass(frozen=True)
-class GGL(Formulation):
-    """q' = S (v + M^-1 J^T mu): mu, zero in the exact motion, holds the positions."""
+class GGL(WithMultipliers):
+    """q' = S (v + M^-1 J^T mu): mu, zero in the exact motion, holds the positions.
+
+    Refused for goals of degree two or more of a control system, which has no positions.
+    """
 
     name = "ggl"
     makes = "index-2"
 
-    def chosen_rates(self, dynamics: Dynamics, default: float) -> dict[str, float | None]:
-        """Drive nothing: the solver imposes the constraints."""
-        return measured(dynamics, default)
-
-    def problem(
-        self,
-        dynamics: Dynamics,
-        plan: EliminationPlan,
-        conserved: Mapping[str, bool],
-        rates: Mapping[str, float | None],
-    ) -> DaeProblem:
-        """Build the functions; see `Formulation.problem`.
-
-        Raises
-        ------
-        UnsupportedError
-            A goal of a control system, which has no positions, is of degree two or more.
-        """
+    def _constrained(self, motion: FreeMotion) -> DaeProblem:
+        dynamics = motion.dynamics
         held = [row for row in dynamics.rows if row.degree > 1]
         if held and not dynamics.position_count:
             raise UnsupportedError(
@@ -61,8 +44,8 @@ class GGL(Formulation):
         moving = ca.substitute(dynamics.position_rates, dynamics.velocities, velocities)
         links = [list(row.links.items()) for row in dynamics.rows]
         imposed = [chain[-1] for chain in links] + [chain[-2] for chain in links if len(chain) > 1]
-        return FreeMotion.of(dynamics, plan, conserved, rates).constrained(
-            "index-2",
+        return motion.constrained(
+            self.makes,
             [link for _, link in imposed],
             imposed=[name for name, _ in imposed],
             multiplier_index=2,

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from daesolve.dynamics import Dynamics
-from daesolve.elimination import EliminationPlan
-from daesolve.formulations.feedback import target
-from daesolve.formulations.multipliers import FreeMotion
-from daesolve.formulations.problem import DaeProblem, Formulation
+from daesolve.formulations.multipliers import FreeMotion, WithMultipliers
+from daesolve.formulations.problem import DaeProblem
 from daesolve.formulations.rates import (
     Rate,
     Rates,
@@ -23,7 +20,7 @@ from daesolve.formulations.rates import (
 
 
 @dataclass(frozen=True)
-class Index1(Formulation):
+class Index1(WithMultipliers):
     """Every goal differentiated until accelerations appear, as Baumgarte stabilises it.
 
     Parameters
@@ -57,16 +54,5 @@ class Index1(Formulation):
         chosen = measured(dynamics, default) | constraint_rates(dynamics.rows, common)
         return with_single(chosen, self.rates)
 
-    def problem(
-        self,
-        dynamics: Dynamics,
-        plan: EliminationPlan,
-        conserved: Mapping[str, bool],
-        rates: Mapping[str, float | None],
-    ) -> DaeProblem:
-        """Build the functions; see `Formulation.problem`."""
-        motion = FreeMotion.of(dynamics, plan, conserved, rates)
-        return motion.constrained(
-            "index-1",
-            [row.jacobian @ motion.accelerations - target(row) for row in dynamics.rows],
-        )
+    def _constrained(self, motion: FreeMotion) -> DaeProblem:
+        return motion.constrained(self.makes, motion.on_accelerations())

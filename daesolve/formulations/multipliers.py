@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any
 
 import casadi as ca
@@ -11,8 +12,15 @@ import casadi as ca
 from daesolve.dynamics import Dynamics
 from daesolve.elimination import EliminationPlan
 from daesolve.errors import UnsupportedError
-from daesolve.formulations.feedback import Feedback, meter_powers, metered_invariants, powers
-from daesolve.formulations.problem import DaeProblem, OdeProblem, Watched
+from daesolve.formulations.feedback import (
+    Feedback,
+    meter_powers,
+    metered_invariants,
+    powers,
+    target,
+)
+from daesolve.formulations.problem import DaeProblem, Formulation, OdeProblem, as_driven
+from daesolve.formulations.rates import measured
 from daesolve.linear import solve_definite
 from daesolve.symbols import symbol
 from daesolve.translation import function_of
@@ -39,31 +47,9 @@ class FreeMotion:
     accelerations: ca.SX
     metered: ca.SX
 
-    @staticmethod
-    def of(
-        dynamics: Dynamics,
-        plan: EliminationPlan,
-        conserved: Mapping[str, bool],
-        rates: Mapping[str, float | None],
-    ) -> FreeMotion:
-        """Free a system of its constraints; the parameters are those of `Formulation.problem`.
-
-        Raises
-        ------
-        UnsupportedError
-            Constraints may depend on each other, and multipliers are not determined then.
-        """
-        if plan.proximal:
-            raise UnsupportedError(
-                "multipliers are not determined where constraints lose rank or are redundant: take "
-                "feedback, or drop redundant constraints (redundant = 'drop')"
-            )
-        base = Feedback().problem(dynamics, plan, conserved, rates)
-        force = dynamics.force + dynamics.influence @ dynamics.reactions
-        accelerations = solve_definite(dynamics.mass, force)
-        metered = metered_invariants(dynamics, conserved)
-        powered = ca.vertcat(powers(metered, accelerations), meter_powers(dynamics))
-        return FreeMotion(dynamics, base, accelerations, powered)
+    def on_accelerations(self) -> list[ca.SX]:
+        """Return J v' less what it is to be, for each goal."""
+        return [row.jacobian @ self.accelerations - target(row) for row in self.dynamics.rows]
 
     def relations(self) -> list[ca.SX]:
         """Return the residuals of the relations between reactions."""
@@ -112,7 +98,7 @@ class FreeMotion:
         fast = ca.vertcat(self.accelerations, self.metered)
         pushed = ca.jacobian(fast, dynamics.reactions).sparsity().row()
         inherited: dict[str, Any] = {e.name: getattr(base, e.name) for e in fields(base)}
-        inherited["watched"] = _imposed(base, imposed)
+        inherited["watched"] = as_driven(base.watched, imposed)
         return DaeProblem(
             **inherited,
             unknowns=(*dynamics.labels.reactions, *[name for name, _ in stabilisers]),
@@ -139,11 +125,43 @@ class FreeMotion:
         )
 
 
-def _imposed(base: OdeProblem, names: Collection[str]) -> tuple[Watched, ...]:
-    """Say of the residuals that the solver itself makes zero that they are driven."""
-    return tuple(
-        replace(entry, driven=True) if entry.name in names else entry for entry in base.watched
-    )
+class WithMultipliers(Formulation):
+    """A formulation with the reactions among the unknowns, whose constraints the solver imposes."""
+
+    def chosen_rates(self, dynamics: Dynamics, default: float) -> dict[str, float | None]:
+        """Drive nothing: the solver imposes the constraints."""
+        return measured(dynamics, default)
+
+    def problem(
+        self,
+        dynamics: Dynamics,
+        plan: EliminationPlan,
+        conserved: Mapping[str, bool],
+        rates: Mapping[str, float | None],
+    ) -> DaeProblem:
+        """Build the functions; see `Formulation.problem`.
+
+        Raises
+        ------
+        UnsupportedError
+            Constraints may depend on each other, and multipliers are not determined then; or the
+            formulation is not for such a system.
+        """
+        if plan.proximal:
+            raise UnsupportedError(
+                "multipliers are not determined where constraints lose rank or are redundant: take "
+                "feedback, or drop redundant constraints (redundant = 'drop')"
+            )
+        base = Feedback().problem(dynamics, plan, conserved, rates)
+        force = dynamics.force + dynamics.influence @ dynamics.reactions
+        accelerations = solve_definite(dynamics.mass, force)
+        metered = metered_invariants(dynamics, conserved)
+        powered = ca.vertcat(powers(metered, accelerations), meter_powers(dynamics))
+        return self._constrained(FreeMotion(dynamics, base, accelerations, powered))
+
+    @abstractmethod
+    def _constrained(self, motion: FreeMotion) -> DaeProblem:
+        """Say what the solver is to make zero."""
 
 
 def _consistent(base: OdeProblem, count: int, stabilisers: int) -> ca.Function:

@@ -18,18 +18,9 @@ from daesolve.dynamics import Dynamics, InvariantRow
 from daesolve.elimination import EliminationPlan, Saddle
 from daesolve.errors import UnsupportedError
 from daesolve.formulations.charts import IndependentVelocities
-from daesolve.formulations.feedback import Feedback, metered_invariants, powers
+from daesolve.formulations.feedback import Feedback, driven_invariants, metered_invariants, powers
 from daesolve.formulations.problem import Formulation, OdeProblem, Watched
-from daesolve.formulations.rates import (
-    Rate,
-    Rates,
-    check_rates,
-    common_rate,
-    constraint_rates,
-    invariant_rates,
-    refuse_rates,
-    with_single,
-)
+from daesolve.formulations.rates import Rate, Rates, check_rates, refuse_rates
 from daesolve.linear import solve_definite, solve_small
 from daesolve.symbols import symbol
 from daesolve.translation import function_of
@@ -63,12 +54,10 @@ class NullSpace(Formulation):
         UnsupportedError
             A rate of such a constraint is given.
         """
-        common = common_rate(self.rate, default)
-        held = [row for row in dynamics.rows if row.degree > 1]
-        exact = {row.name: None for row in dynamics.rows if row.degree == 1}
+        exact = [row.name for row in dynamics.rows if row.degree == 1]
         refuse_rates(self.name, self.rates, exact, "where constraints on velocities hold exactly")
-        chosen = exact | constraint_rates((*held, *dynamics.implicit_rows), common)
-        return with_single(chosen | invariant_rates(dynamics.invariants, common), self.rates)
+        chosen = Feedback(self.rate, self.rates).chosen_rates(dynamics, default)
+        return chosen | dict.fromkeys(exact)
 
     def problem(
         self,
@@ -91,7 +80,8 @@ class NullSpace(Formulation):
         _refuse(dynamics, saddle)
         base = Feedback().problem(dynamics, plan, conserved, rates)
         independent = IndependentVelocities.of(dynamics, saddle)
-        split = dynamics.position_count
+        # With both indices, since of a single number CasADi makes [:0] a row.
+        positions = dynamics.x[: dynamics.position_count, :]
         w = symbol("w", independent.count)
         still = ca.SX.zeros(dynamics.velocity_count)
         velocities = independent.solve(
@@ -100,14 +90,15 @@ class NullSpace(Formulation):
         )
         metered = metered_invariants(dynamics, conserved)
         works = symbol("work", len(metered) + len(dynamics.meters))
-        x = ca.vertcat(dynamics.x[:split], w, works)
-        states = ca.vertcat(dynamics.x[:split], velocities)
+        x = ca.vertcat(positions, w, works)
+        states = ca.vertcat(positions, velocities)
         arguments = [dynamics.t, x, independent.p]
         whole = [dynamics.t, ca.vertcat(states, works), dynamics.p]
         names = ["t", "x", "p"]
+        driven = driven_invariants(dynamics, conserved, rates)
         rate = ca.vertcat(
-            _rate(dynamics, independent, _driven(dynamics, conserved, rates), metered),
-            base.rhs.call(whole)[0][base.size - len(dynamics.meters) :],
+            _rate(dynamics, independent, driven, metered),
+            base.rhs.call(whole)[0][base.size - len(dynamics.meters) :, :],
         )
 
         def of_states(function: ca.Function) -> ca.Function:
@@ -134,6 +125,7 @@ class NullSpace(Formulation):
             watched=_exact(dynamics, base.watched),
             events=base.events if event is None else (*base.events, event),
             chart=independent.chart(base, w, velocities),
+            equations=None,  # the base's are of other states
         )
 
 
@@ -170,7 +162,7 @@ def _rate(
     drift = independent.solve([-row.bias for row in dynamics.rows], -bias)
     # Z^T M Z = G^-1 and Z = Y G^-1, so that G Z^T = Y^T: no matrix is left to invert.
     push = independent.directions.T @ (dynamics.force - dynamics.mass @ drift)
-    push = push - _correction(driven, independent)
+    push = push - _correction(dynamics, driven, independent)
     basis = independent.directions @ solve_definite(independent.gram, ca.SX.eye(independent.count))
     accelerations = drift + basis @ push
     back = independent.solve(
@@ -185,29 +177,21 @@ def _rate(
 
 def _time_derivative(dynamics: Dynamics, expression: ca.SX) -> ca.SX:
     """Differentiate along the motion with v held constant."""
-    positions = dynamics.x[: dynamics.position_count]
-    along = ca.jtimes(expression, positions, dynamics.position_rates)
-    return along + ca.jtimes(expression, dynamics.t, ca.SX(1))
+    moving = ca.vertcat(dynamics.x[: dynamics.position_count, :], dynamics.t)
+    return ca.jtimes(expression, moving, ca.vertcat(dynamics.position_rates, 1.0))
 
 
-def _driven(
-    dynamics: Dynamics, conserved: Mapping[str, bool], rates: Mapping[str, float | None]
-) -> list[InvariantRow]:
-    return [
-        row
-        for row in dynamics.invariants
-        if row.on == "velocities" and rates[row.name] is not None and conserved[row.name]
-    ]
-
-
-def _correction(driven: list[InvariantRow], independent: IndependentVelocities) -> ca.SX:
+def _correction(
+    dynamics: Dynamics, driven: list[InvariantRow], independent: IndependentVelocities
+) -> ca.SX:
     """Sum of rate * error along the reduced metric gradients, all invariants at once."""
     if not driven:
         return ca.SX(independent.count, 1)
     slopes = ca.vertcat(*[row.jacobian for row in driven])
+    pushes = ca.vertcat(*[dynamics.pushed_gradient(row) for row in driven])
     # (Z^T M Z)^-1 Z^T is Y^T, the metric gradient of each in w.
-    directions = independent.directions.T @ slopes.T
-    gram = directions.T @ solve_definite(independent.gram, directions)
+    directions = independent.directions.T @ pushes.T
+    gram = (slopes @ independent.directions) @ solve_definite(independent.gram, directions)
     gram = gram + ca.diag(ca.vertcat(*[row.floor for row in driven]))
     errors = ca.vertcat(*[row.rate * (row.value - row.reference) for row in driven])
     return directions @ solve_small(gram, errors)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
@@ -48,6 +48,11 @@ class Watched:
     driven: bool
     rate: str | None
     note: str = ""
+
+
+def as_driven(watched: Iterable[Watched], names: Collection[str]) -> tuple[Watched, ...]:
+    """Say of the residuals of these names that errors in them do not stay."""
+    return tuple(replace(entry, driven=True) if entry.name in names else entry for entry in watched)
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,7 @@ from daesolve.dynamics import Dynamics, InvariantRow
 from daesolve.elimination import EliminationPlan, Saddle
 from daesolve.errors import UnsupportedError
 from daesolve.formulations.feedback import Feedback
-from daesolve.formulations.problem import Formulation, OdeProblem, Watched
+from daesolve.formulations.problem import Formulation, OdeProblem, as_driven
 from daesolve.linear import solve_small
 from daesolve.symbols import symbol
 from daesolve.translation import function_of
@@ -111,9 +111,10 @@ class Projected(Formulation):
             for row in dynamics.invariants
             if row.drive and conserved[row.name] and row.name not in self._off
         ]
-        watched = tuple(_projected(entry, dynamics, invariants) for entry in inner.watched)
+        held = {name for row in dynamics.rows for name in row.links}
+        held |= {row.name for row in (*dynamics.implicit_rows, *invariants)}
         project = _projection(dynamics, saddle, invariants, inner.size)
-        return replace(inner, project=project, watched=watched)
+        return replace(inner, project=project, watched=as_driven(inner.watched, held))
 
 
 def _ideal(dynamics: Dynamics) -> Dynamics:
@@ -127,15 +128,6 @@ def _ideal(dynamics: Dynamics) -> Dynamics:
         reactions=symbol("push", len(rows)),
         influence=ca.horzcat(ca.SX(dynamics.velocity_count, 0), *gradients),
     )
-
-
-def _projected(entry: Watched, dynamics: Dynamics, invariants: list[InvariantRow]) -> Watched:
-    """Say of what is projected that it is driven."""
-    held = {name for row in dynamics.rows for name in row.links}
-    held |= {row.name for row in (*dynamics.implicit_rows, *invariants)}
-    if entry.name not in held:
-        return entry
-    return replace(entry, driven=True)
 
 
 def _projection(
@@ -196,7 +188,7 @@ def _moved_velocities(dynamics: Dynamics, saddle: Saddle) -> ca.SX:
 def _moved_along(dynamics: Dynamics, saddle: Saddle, invariants: list[InvariantRow]) -> ca.SX:
     """Return the state after a Newton step of the invariants within the constraints."""
     still = [ca.SX(0)] * len(dynamics.rows)
-    directions = [saddle.solve(row.jacobian.T, still, [])[0] for row in invariants]
+    directions = [saddle.solve(dynamics.pushed_gradient(row).T, still, [])[0] for row in invariants]
     gram = ca.vertcat(*[ca.horzcat(*[row.jacobian @ d for d in directions]) for row in invariants])
     # Where a gradient vanishes, at rest, an invariant cannot be corrected, and needs no correction.
     floors = ca.vertcat(*[REST * row.floor for row in invariants])

@@ -28,8 +28,8 @@ class Regularised(Formulation):
     Parameters
     ----------
     speed
-        The slip below which friction fades, m/s. The equations become as stiff as friction over
-        mass and this speed.
+        The slip below which friction fades, m/s; a value of the run, which does not shape the
+        functions. The equations become as stiff as friction over mass and this speed.
     rate, rates
         As in `Feedback`.
     """
@@ -50,11 +50,6 @@ class Regularised(Formulation):
     def title(self) -> str:
         """Its name and the speed."""
         return f"{self.name}:{float(self.speed)!r}"
-
-    @property
-    def shape(self) -> tuple[str, ...]:
-        """Its name: the speed is a value of the run."""
-        return (self.name,)
 
     def chosen_rates(self, dynamics: Dynamics, default: float) -> dict[str, float | None]:
         """Return the rate of each goal, as `Feedback` does."""

@@ -130,7 +130,7 @@ def semi_explicit(
         system = _pushed_along_momentum(dynamics, system, driven[0])
     elif driven:
         size = system.z.numel()
-        system = _corrected(system, driven, count)
+        system = _corrected(dynamics, system, driven)
         accelerations = accelerations - system.z[size : size + count]
     rows, powers = metered
     rate = ca.vertcat(
@@ -181,16 +181,22 @@ def _freed(dynamics: Dynamics, saddle: Saddle, targets: Sequence[ca.SX]) -> _Lin
     )
 
 
+def pushed_momentum(dynamics: Dynamics, row: InvariantRow) -> tuple[ca.SX, ca.SX]:
+    """Return what the energy's error pushes along, M v, and its grip v . M v; idle v left out."""
+    assert row.twice_kinetic is not None
+    moving = dynamics.moving_velocities
+    return dynamics.mass @ moving, ca.substitute(row.twice_kinetic, dynamics.velocities, moving)
+
+
 def _pushed_along_momentum(dynamics: Dynamics, freed: _Linear, row: InvariantRow) -> _Linear:
     """Let the energy's error push along M v; the push is an unknown of its own.
 
     So its row alone depends on the whole state.
     """
-    assert row.twice_kinetic is not None
     size = freed.z.numel()
-    momentum = dynamics.mass @ dynamics.velocities
+    momentum, twice_kinetic = pushed_momentum(dynamics, row)
     column = ca.vertcat(momentum, ca.SX(size - dynamics.velocity_count, 1))
-    push = row.rate * (row.value - row.reference) / (row.twice_kinetic + row.floor)
+    push = row.rate * (row.value - row.reference) / (twice_kinetic + row.floor)
     return _Linear(
         ca.vertcat(freed.z, symbol("push")),
         ca.blockcat([[freed.matrix, column], [ca.SX(1, size), ca.SX(1)]]),
@@ -199,21 +205,22 @@ def _pushed_along_momentum(dynamics: Dynamics, freed: _Linear, row: InvariantRow
     )
 
 
-def _corrected(freed: _Linear, driven: Sequence[InvariantRow], count: int) -> _Linear:
+def _corrected(dynamics: Dynamics, freed: _Linear, driven: Sequence[InvariantRow]) -> _Linear:
     """Add the correction of the accelerations, which the same matrix projects.
 
     Its unknowns are the correction, the reactions to it, and the share of each invariant in it.
     """
     size, shares = freed.z.numel(), len(driven)
     gradients = ca.vertcat(*[row.jacobian for row in driven])
-    rest = ca.SX(size - count, shares)
+    pushes = ca.vertcat(*[dynamics.pushed_gradient(row) for row in driven])
+    rest = ca.SX(size - dynamics.velocity_count, shares)
     none = ca.SX(size, size)
     errors = [row.rate * (row.value - row.reference) for row in driven]
     floors = ca.diag(ca.vertcat(*[row.floor for row in driven]))
     matrix = ca.blockcat(
         [
             [freed.matrix, none, ca.SX(size, shares)],
-            [none, freed.matrix, ca.vertcat(-gradients.T, rest)],
+            [none, freed.matrix, ca.vertcat(-pushes.T, rest)],
             [ca.SX(shares, size), ca.horzcat(gradients, rest.T), floors],
         ]
     )

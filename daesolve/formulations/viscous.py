@@ -17,16 +17,7 @@ from daesolve.elimination import EliminationPlan
 from daesolve.errors import OutOfRangeError, UnsupportedError, is_number
 from daesolve.formulations.feedback import Feedback
 from daesolve.formulations.problem import Formulation, OdeProblem, Watched
-from daesolve.formulations.rates import (
-    Rate,
-    Rates,
-    check_rates,
-    common_rate,
-    constraint_rates,
-    invariant_rates,
-    refuse_rates,
-    with_single,
-)
+from daesolve.formulations.rates import Rate, Rates, check_rates, refuse_rates
 from daesolve.symbols import symbol
 from daesolve.translation import function_of
 
@@ -79,15 +70,11 @@ class Viscous(Formulation):
         UnsupportedError
             A rate of a goal on velocities is given.
         """
-        common = common_rate(self.rate, default)
-        slow = [row for row in dynamics.invariants if row.on == "positions"]
-        free = [row for row in dynamics.rows if _slips(row)]
-        free += [row for row in dynamics.invariants if row.on != "positions"]
-        idle: dict[str, float | None] = {row.name: None for row in free}
+        idle = [row.name for row in dynamics.rows if _slips(row)]
+        idle += [row.name for row in dynamics.invariants if row.on != "positions"]
         refuse_rates(self.name, self.rates, idle, "which drives nothing on velocities")
-        held = [row for row in dynamics.rows if not _slips(row)]
-        chosen = constraint_rates((*held, *dynamics.implicit_rows), common)
-        return with_single(idle | chosen | invariant_rates(slow, common), self.rates)
+        chosen = Feedback(self.rate, self.rates).chosen_rates(dynamics, default)
+        return chosen | dict.fromkeys(idle)
 
     def problem(
         self,
@@ -193,5 +180,6 @@ def _freed(dynamics: Dynamics, rows: tuple[GoalRow, ...], mobility: float) -> Dy
         force=force,
         recovered={**forces, **recovered},
         outputs={name: known(value) for name, value in dynamics.outputs.items()},
+        meters={name: (known(power), unit) for name, (power, unit) in dynamics.meters.items()},
         events=tuple(replace(event, guard=known(event.guards)) for event in dynamics.events),
     )

@@ -15,7 +15,9 @@ from fractions import Fraction
 import casadi as ca
 
 REPEATED = 5
-"""Operations from which what stands in several places is named."""
+"""Operations that a name spares, from which what stands in several places is named."""
+LEAST_NAMED = 4
+"""Operations below which nothing is named that fits on its line."""
 LONG = 14
 """Operations beyond which a part of a formula is named wherever it stands."""
 LARGEST_DENOMINATOR = 360
@@ -98,7 +100,8 @@ class Graph:
             if node not in self.forms:
                 self.forms[node] = self._form(node)
                 self.sizes[node] = self._size(self.forms[node], node)
-            if uses[node] > 1 and self.sizes[node] >= REPEATED:
+            size = self.sizes[node]
+            if size >= LEAST_NAMED and (uses[node] - 1) * size >= REPEATED:
                 self.named.add(node)
 
     def enter(self, expression: ca.SX) -> int:

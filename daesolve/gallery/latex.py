@@ -28,8 +28,12 @@ from daesolve.translation import OPERATION_NAMES
 
 MOST = 250
 """Operations beyond which expressions are not printed."""
-WIDTH = 64
+WIDTH = 60
 """Where a line of a formula is broken, in characters as they are seen."""
+LARGEST_SQUARE = 16
+"""The largest denominator of a number of which roots are told."""
+SHORT = 12
+"""Characters up to which a bracket stays where it stands."""
 
 FUNCTIONS = {
     ca.OP_SIN: r"\sin",
@@ -46,6 +50,9 @@ FUNCTIONS = {
     ca.OP_FMIN: r"\min",
     ca.OP_FMAX: r"\max",
 }
+WORDS = [told[1:] for told in FUNCTIONS.values()]
+SMALL = 0.7
+"""The size of an index or an exponent."""
 COMPARED = {ca.OP_LT: "<", ca.OP_LE: r"\le", ca.OP_EQ: "=", ca.OP_NE: r"\ne"}
 OPPOSITE = {ca.OP_LT: r"\ge", ca.OP_LE: ">", ca.OP_EQ: r"\ne", ca.OP_NE: "="}
 JOINED = {ca.OP_AND: r"\land", ca.OP_OR: r"\lor"}
@@ -105,10 +112,35 @@ def aligned(equations: Iterable[tuple[str, Sequence[str]]], end: str = "") -> st
     return "\\begin{aligned}\n" + " \\\\\n".join(rows) + "\n\\end{aligned}"
 
 
-def _seen(text: str) -> int:
-    """Return about how many characters of LaTeX are seen."""
+def _seen(text: str) -> float:
+    """Return about how wide LaTeX is, in characters; indices and exponents are small."""
     plain = re.sub(r"\\(left|right|d+ot|mathrm|operatorname|begin|end|quad|,)", "", text)
-    return len(re.sub(r"\\frac|[{}^_ \\]", "", re.sub(r"\\(?!frac)[A-Za-z]+", "x", plain)))
+    plain = re.sub(rf"\\({'|'.join(WORDS)})(?![A-Za-z])", r"\1", plain.replace(r"\frac", "/"))
+    plain = re.sub(r"\\[A-Za-z]+", "x", plain)
+    return _measured(re.findall(r"[^\s\\]", plain)[::-1])
+
+
+def _measured(pending: list[str]) -> float:
+    """Return the width of what comes next, up to the end of its group, and take it away."""
+    width = 0.0
+    while pending:
+        mark = pending.pop()
+        if mark == "}":
+            break
+        if mark == "{":
+            width += _measured(pending)
+        elif mark in "_^":
+            width += SMALL * _group(pending)
+        elif mark == "/":
+            width += max(_group(pending), _group(pending))
+        else:
+            width += 1.0
+    return width
+
+
+def _group(pending: list[str]) -> float:
+    """Return the width of the group or character that comes next."""
+    return _measured(pending) if pending.pop() == "{" else 1.0
 
 
 class Writer:
@@ -138,6 +170,18 @@ class Writer:
         if count > MOST:
             return Written(count)
         graph.settle(roots, order)
+        known = dict(self._names)
+        while True:
+            written = self._write(count, roots)
+            wide = self._bracket_of_a_wide_term([*roots, *(self._names.keys() - known.keys())])
+            if wide is None:
+                return written
+            graph.named.add(wide)
+            self._names = dict(known)
+
+    def _write(self, count: int, roots: Sequence[int]) -> Written:
+        """Write what stands in several places or does not fit under names of its own."""
+        graph = self._graph
         shown = graph.below(roots, lambda node: constituents(graph.forms[node]))
         fresh = [node for node in shown if node in graph.named and node not in self._names]
         for node in fresh:
@@ -147,6 +191,34 @@ class Writer:
             (self._names[node],) if node in self._names else self._terms(node) for node in roots
         ]
         return Written(count, tuple(formulas), tuple(parts))
+
+    def _bracket_of_a_wide_term(self, written: Iterable[int]) -> int | None:
+        """Return the widest sum within a term that does not fit on a line; None if all fit."""
+        for node in written:
+            form = self._graph.forms[node]
+            terms = [term for _, term in form.terms] if isinstance(form, Sum) else [node]
+            for term, text in zip(terms, self._terms(node), strict=False):
+                if _seen(text) > WIDTH:
+                    widths = {one: self._width(one) for one in self._brackets(term) if one != node}
+                    wide = max(widths, key=lambda one: widths[one], default=None)
+                    if wide is not None and widths[wide] > SHORT:
+                        return wide
+        return None
+
+    def _brackets(self, node: int) -> list[int]:
+        """Return the sums that are printed in a node, and have no names."""
+        pending, found = [node], list[int]()
+        while pending:
+            one = pending.pop()
+            if one != node and one in self._names:
+                continue
+            if isinstance(self._graph.forms[one], Sum) and one not in self._names:
+                found.append(one)
+            pending += constituents(self._graph.forms[one])
+        return found
+
+    def _width(self, node: int) -> float:
+        return _seen(" ".join(self._terms(node)))
 
     def _terms(self, node: int) -> tuple[str, ...]:
         """Return the signed terms of what a node stands for."""
@@ -350,12 +422,29 @@ def _number(value: float) -> str:
         return r"\infty" if value > 0 else r"\mathrm{nan}"
     if value.is_integer() and value < 1e6:
         return str(int(value))
-    square = round(value * value) if value < 100.0 else 0
-    if math.isclose(math.sqrt(square), value, rel_tol=NEARLY):
-        return f"\\sqrt{{{square}}}"
+    root = _root(value)
+    if root:
+        return root
     mantissa, _, exponent = repr(value).partition("e")
     mantissa = mantissa.removesuffix(".0")
     return f"{mantissa} \\cdot 10^{{{int(exponent)}}}" if exponent else mantissa
+
+
+def _root(value: float) -> str:
+    """Return a number that is the root of a fraction as LaTeX; an empty text for others."""
+    square = Fraction(value * value).limit_denominator(LARGEST_SQUARE) if value < 100.0 else 0
+    if not math.isclose(math.sqrt(square), value, rel_tol=NEARLY):
+        return ""
+    product, factor = square.numerator * square.denominator, 1
+    for divisor in range(math.isqrt(product), 1, -1):
+        if product % divisor**2 == 0:
+            product, factor = product // divisor**2, divisor
+            break
+    if product == 1:
+        return ""
+    share = Fraction(factor, square.denominator)
+    above = f"{share.numerator if share.numerator > 1 else ''}\\sqrt{{{product}}}"
+    return above if share.denominator == 1 else f"\\frac{{{above}}}{{{share.denominator}}}"
 
 
 def _free_stem(taken: Iterable[str]) -> str:

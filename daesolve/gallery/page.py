@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -17,6 +15,7 @@ from jinja2 import Environment, StrictUndefined, Template
 from daesolve.errors import DegenerateConstraintError, VariantError
 from daesolve.gallery.equations import sections, symbols_of
 from daesolve.gallery.figures import write_animation, write_figures
+from daesolve.gallery.telling import about_model, mechanics, opening, prose
 from daesolve.problem import BoundCase, Case, Choice, Problem
 from daesolve.reporting import facts, repeating
 from daesolve.reporting.document import ReportError, document, never_begun, replace_file
@@ -99,9 +98,9 @@ def write_page(
         case=bound.case,
         model=bound.model,
         until=horizon,
-        lead=_lead(problem)[0],
-        mechanics=_lead(problem)[1],
-        models=[(name, _first_line(builder)) for name, builder in problem.models.items()],
+        opening=opening(problem),
+        mechanics=mechanics(problem),
+        models=[(name, about_model(builder)) for name, builder in problem.models.items()],
         structure=_structure(problem, bound),
         sections=equations,
         conditions=any(r"\left[ " in section.text for section in equations),
@@ -153,27 +152,6 @@ def _with_drawing(problem: Problem, run: dict[str, Any]) -> dict[str, Any]:
     if problem.drawing is not None and run["times"] and "drawing" not in drawn:
         raise ReportError(f"the problem {problem.name!r}: {drawn['notes'][-1]}")
     return drawn
-
-
-def _lead(problem: Problem) -> tuple[str, str]:
-    """Return the first paragraph of what the problem's module says of itself, and the rest."""
-    builder = _plain(next(iter(problem.models.values())))
-    module = inspect.getmodule(builder)
-    told = inspect.cleandoc((module.__doc__ if module else None) or "")
-    first, _, rest = told.partition("\n\n")
-    return " ".join(first.split()), rest.strip("\n")
-
-
-def _first_line(builder: Any) -> str:
-    """Return the first paragraph of a model's docstring."""
-    told = inspect.getdoc(_plain(builder)) or ""
-    return " ".join(told.partition("\n\n")[0].split())
-
-
-def _plain(builder: Any) -> Any:
-    while isinstance(builder, functools.partial):
-        builder = cast(Any, builder).func
-    return builder
 
 
 def _structure(problem: Problem, bound: BoundCase) -> list[tuple[str, str, str]]:
@@ -245,13 +223,6 @@ def _remarks(run: Mapping[str, Any]) -> list[str]:
 
 def _distinct(notes: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(notes))[:NOTES_SHOWN]
-
-
-def prose(text: Any) -> str:
-    """Return words such that Markdown shows them as they are, on one line; names stay code."""
-    parts = re.split(r"(`[\w.]+`)", " ".join(str(text).split()))  # every other one is a name
-    parts[::2] = [re.sub(r"([\\`*_<>\[\]|$])", r"\\\1", part) for part in parts[::2]]
-    return "".join(parts)
 
 
 @cache

@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 from scipy.linalg import qr
 
-from daesolve.consistency import check_named, consistent_state, sample_states
+from daesolve.consistency import check_named, complete_start, sample_states
 from daesolve.dynamics import Dynamics
 from daesolve.errors import (
     DegenerateStartError,
@@ -146,7 +146,7 @@ class PfaffSystem:
         p = dynamics.value_vector(parameter_values(dynamics, check_named("parameters", parameters)))
         if at is None:
             return with_references(dynamics, p, np.zeros(dynamics.x.numel())), None
-        x = consistent_state(dynamics, p, check_named("state", at), time=time).state
+        x = complete_start(dynamics, p, check_named("state", at), time=time).state
         return with_references(dynamics, p, x), x
 
     def named(self, x: np.ndarray) -> dict[str, float]:

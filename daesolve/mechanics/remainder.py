@@ -12,7 +12,7 @@ import casadi as ca
 import numpy as np
 
 from daesolve.arrays import shortest_solution
-from daesolve.consistency import consistent_state, instantaneous, sample_states
+from daesolve.consistency import complete_start, instantaneous, sample_states
 from daesolve.errors import InconsistentStateError, PosingError
 from daesolve.mechanics.forms import with_references
 from daesolve.mechanics.solved_rates import Substitution
@@ -29,8 +29,8 @@ RANK_TOLERANCE = 1e-9
 def told_state(
     held: Substitution, numbers: np.ndarray, given: Mapping[str, float], time: float
 ) -> np.ndarray:
-    """Return the consistent state (nx,) that keeps the given values; see `consistent_state`."""
-    return consistent_state(held.dynamics, numbers, given, time=time).state
+    """Return the consistent state (nx,) that keeps the given values; see `complete_start`."""
+    return complete_start(held.dynamics, numbers, given, time=time).state
 
 
 def random_states(

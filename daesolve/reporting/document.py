@@ -42,7 +42,7 @@ def document(run: Trajectory, identity: Mapping[str, Any]) -> dict[str, Any]:
     identity
         The run's `problem`, `case`, `model` and `structure`, and where they are known
         `parameter_units`, `path` (of the file that poses the problem) and `asked`: what was
-        changed of the case, under "set" and "initial".
+        changed of the case, under "set" and "initial", and under "usual" what the case asks for.
         What is absent is None or empty.
     """
     told = run.description

@@ -31,7 +31,7 @@ USUAL = {
     "max_evaluations": None,
     "variant_policy": "continuity",
 }
-"""What is told of a request only where it is something else."""
+"""What is told of a request only where it, or what the case asks for, is something else."""
 
 
 def load(path: Path | str, rows: int = ROWS) -> dict[str, Any]:
@@ -63,7 +63,8 @@ def load(path: Path | str, rows: int = ROWS) -> dict[str, Any]:
     found = document(run.thinned(rows), manifest["identity"])
     request = manifest["request"]
     told = {name: request.get(name, usual) for name, usual in USUAL.items()}
-    choices = {name: value for name, value in told.items() if value != USUAL[name]}
+    own = USUAL | dict(found["asked"].get("usual", {}))
+    choices = {n: value for n, value in told.items() if value != USUAL[n] or value != own[n]}
     found |= {
         "asked": {**found["asked"], **choices, "formulation": plain(request["formulation"])},
         "versions": manifest["versions"],

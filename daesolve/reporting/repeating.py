@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 import shlex
 from collections import Counter
@@ -98,7 +97,7 @@ def _sampling(document: Document) -> Mapping[str, Any]:
     asked: Mapping[str, Any] = document.get("sampling") or {}
     if asked.get("kind") == "every":
         span = abs(_until(document) - document.get("start_time", 0.0))
-        if math.isclose(asked["interval"] * (DEFAULT_SAMPLES - 1), span, rel_tol=1e-9):
+        if asked["interval"] == span / (DEFAULT_SAMPLES - 1):
             return {}
     return asked
 

@@ -11,6 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from daesolve.friction.guides import SWITCH
 from daesolve.reporting.document import Document
 from daesolve.reporting.facts import (
     GOOD,
@@ -30,6 +31,8 @@ from daesolve.reporting.tables import peaks
 
 FIRST_EVENTS = 5
 FIRST_DIFFERENCES = 12
+VARIANT = "variant_"
+"""Before a pair's name, that of the value which tells its loaded support."""
 
 
 def summary(document: Document) -> RenderableType:
@@ -122,10 +125,21 @@ def _events(document: Document) -> list[RenderableType]:
     if not count:
         return []
     first = document["events"][:FIRST_EVENTS]
-    lines = [Text(f"{event['name']} at t = {short(event['time'], 10)} s") for event in first]
+    lines = [
+        Text(f"{event['name']}{_whose(event)} at t = {short(event['time'], 10)} s")
+        for event in first
+    ]
     if count > len(first):
         lines.append(Text(f"and {count - len(first)} more"))
     return list(lines)
+
+
+def _whose(event: Mapping[str, Any]) -> str:
+    """Name the pairs of which another support took over; their values are in the guards' order."""
+    if event["name"] != SWITCH or not event.get("after"):
+        return ""
+    pairs = [n.removeprefix(VARIANT) for n in event["after"] if n.startswith(VARIANT)]
+    return f" of {', '.join(pairs[index] for index in event['fired'])}"
 
 
 def _verification(document: Document) -> list[RenderableType]:

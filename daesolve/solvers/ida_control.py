@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from daesolve.formulations import DaeProblem
-from daesolve.solvers.base import State
+from daesolve.formulations import DaeProblem, OdeProblem
+from daesolve.solvers.base import Solver, State
 from daesolve.solvers.error_control import ErrorControlled
 
 SHARE = {1: 3e-3, 2: 3e-3, 3: 1e-4}
@@ -89,6 +89,52 @@ def control(problem: DaeProblem, rtol: float, atol: float, x: np.ndarray) -> Con
     if highest > 2:
         atol = max(atol, rtol * float(np.max(np.abs(x[tested[: len(x)]]))))
     return Control(share * rtol, np.where(tested, share * atol, np.inf), HIGHEST_ORDER[highest])
+
+
+UNCERTAIN = 0.01
+"""Of the largest that a velocity is, the error of it that is told beforehand."""
+
+
+def velocity_warning(
+    solver: Solver, problem: OdeProblem, fastest: float, sizes: np.ndarray
+) -> str | None:
+    """Say so where a test of positions alone, that of index 3, leaves velocities uncertain.
+
+    Positions keep the tolerance of the largest one; in an oscillation of w per second an error of
+    one is w times as large in its velocity.
+
+    Parameters
+    ----------
+    solver, problem
+        What integrates what; None is returned for less than index 3.
+    fastest
+        The fastest oscillation, 1/s.
+    sizes
+        (n,) the largest that is known of each state.
+
+    Returns
+    -------
+    str or None
+        A sentence with the numbers.
+    """
+    if not isinstance(problem, DaeProblem) or max(problem.indices) < 3:
+        return None
+    names = problem.labels.states
+    indices = np.array(problem.indices[: len(names)])
+    told = solver.tolerances()
+    pushed = np.flatnonzero((indices == 2) & (sizes > told["atol"]))
+    if not pushed.size:
+        return None
+    positions = told["atol"] + told["rtol"] * float(np.max(sizes[indices == 1], initial=0.0))
+    worst = int(pushed[np.argmin(sizes[pushed])])
+    error = fastest * positions
+    if error <= UNCERTAIN * sizes[worst]:
+        return None
+    return (
+        f"index-3 tests positions alone: with oscillations of {fastest:.2g} 1/s the error of a "
+        f"velocity is about {error:.1g}, and {names[worst]} is no larger than {sizes[worst]:.1g}; "
+        "take index-2 or ggl, or a smaller tolerance"
+    )
 
 
 @dataclass(frozen=True)

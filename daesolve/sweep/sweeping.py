@@ -13,6 +13,8 @@ from daesolve import registry
 from daesolve.choosing import check_pair
 from daesolve.errors import OutOfRangeError, PluginError, UnsupportedError, unknown_name
 from daesolve.formulations import Projected, Viscous
+from daesolve.naming import made_by_name
+from daesolve.preparation import chosen_formulation
 from daesolve.problem import BoundCase
 from daesolve.request import Request, check_request
 from daesolve.sampling import At, sample_times
@@ -37,6 +39,8 @@ from daesolve.sweep.workers import LocalProcesses, ThisProcess, Workers
 OPTIONS = (
     "formulation",
     "solver",
+    "rtol",
+    "atol",
     "default_rate",
     "scales",
     "redundant",
@@ -97,9 +101,9 @@ def sweep(
     progress
         Called with the sweep's `State` whenever members have run.
     **options
-        Of `daesolve.solve`: `formulation`, `solver`, `default_rate`, `scales`, `redundant`,
-        `redundant_weights`, `rank_loss`, `max_evaluations`, `variant_policy`, and `initial` for
-        start values that all members have.
+        Of `daesolve.solve`: `formulation`, `solver`, `rtol`, `atol`, `default_rate`, `scales`,
+        `redundant`, `redundant_weights`, `rank_loss`, `max_evaluations`, `variant_policy`, and
+        `initial` for start values that all members have.
 
     Returns
     -------
@@ -195,7 +199,7 @@ def _task(
         initial=dict(case.initial),
         until=case.case.until if until is None else until,
         at=at,
-        options={name: value for name, value in options.items() if value is not None},
+        options={n: value for n, value in made_by_name(options).items() if value is not None},
         batch=batch,
         versions=computing_versions(),
     )
@@ -219,14 +223,18 @@ def _check_found(case: BoundCase) -> None:
 def _check(case: BoundCase, task: Task, over: Iterable[str]) -> None:
     """Refuse what no member could run with."""
     start = case.case.start_time
-    check_request(case.system.dynamics, Request(task.until, start, **task.options))
+    dynamics, request = case.system.dynamics, Request(task.until, start, **task.options)
+    check_request(dynamics, request)
     if task.at is not None:
         sample_times(task.at, start, task.until)
-    formulation, solver = task.options.get("formulation"), task.options.get("solver")
-    if formulation is not None and solver is not None:
-        check_pair(formulation, solver)
+    own: dict[str, Any] = {"rank_loss": case.case.rank_loss, **task.options}
+    formulation = chosen_formulation(dynamics, Request(task.until, start, **own), [])
+    formulation.chosen_rates(dynamics, request.default_rate)
+    if request.solver is not None:
+        check_pair(formulation, request.solver)
     if task.batch:
         _check_batch(case, task, over)
+        check_pair(formulation, Taylor())
 
 
 def _check_batch(case: BoundCase, task: Task, over: Iterable[str]) -> None:

@@ -8,8 +8,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from daesolve.consistency import check_named, consistent_state
-from daesolve.errors import OutOfRangeError, VariantError, is_number, unknown_name
+from daesolve.consistency import check_named, complete_start
+from daesolve.errors import (
+    Named,
+    OutOfRangeError,
+    VariantError,
+    is_number,
+    tell_names,
+    unknown_name,
+)
 from daesolve.friction.guides import SHARP
 from daesolve.system import MechanicalSystem
 from daesolve.time_stepping.equations import StepEquations
@@ -60,6 +67,9 @@ class TimeStepping:
     violation: float
     iterations: np.ndarray
 
+    def __post_init__(self) -> None:
+        tell_names(self, states="state", impulses="pair", loaded="pair", slipping="pair")
+
     def __getitem__(self, name: str) -> np.ndarray:
         """Return a state by name, (k + 1,)."""
         if name not in self.states:
@@ -70,12 +80,12 @@ class TimeStepping:
     def reactions(self) -> dict[str, np.ndarray]:
         """The mean signed reaction of each pair over each step, (k,), N."""
         lengths = np.diff(self.times)
-        return {name: impulses / lengths for name, impulses in self.impulses.items()}
+        return Named(((name, j / lengths) for name, j in self.impulses.items()), "pair")
 
     @property
     def end_state(self) -> dict[str, float]:
         """The last state, by name."""
-        return {name: float(values[-1]) for name, values in self.states.items()}
+        return Named(((name, float(x[-1])) for name, x in self.states.items()), "state")
 
 
 def moreau(
@@ -129,7 +139,7 @@ def moreau(
             f"{until / step:.3g} steps are more than {MOST_STEPS:.0e}: choose a longer step"
         )
     equations = StepEquations(system, parameters)
-    found = consistent_state(equations.dynamics, equations.numbers, check_named("start", start))
+    found = complete_start(equations.dynamics, equations.numbers, check_named("start", start))
     times = np.linspace(0.0, until, max(int(np.ceil(until / step * (1.0 - 1e-12))), 1) + 1)
     return _march(equations, found.state, times)
 

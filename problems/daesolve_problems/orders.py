@@ -167,9 +167,8 @@ def measured_orders(
 
 def of_model(case: BoundCase, model: str, changes: Mapping[str, Any] | None = None) -> BoundCase:
     """Return a case with another model of its problem, and with changes."""
-    problem = case.problem
-    assert isinstance(problem, ds.Problem)
-    named = problem.case(case.case.name, model=model, **case.structure, **case.parameters)
+    chosen = {**case.structure, **case.parameters}
+    named = case.problem.case(case.case.name, model=model, **chosen)
     return named.starting({**case.start, **case.initial}).changed(changes or {})
 
 

@@ -1,5 +1,11 @@
 """A heavy ball on a surface in space, rolling without slip, with or without a pendulum inside.
 
+A homogeneous ball under its weight rolls without slip on a rough surface at rest; nothing resists
+its rolling or its turning about the normal. Six quantities are unknown: the three components of the
+force of the surface at the contact and the three of its moment about the centre, which three
+equations tie to the force. The energy is conserved; without the pendulum there are more integrals
+on some surfaces.
+
 The surface is f(x, y, z) = 0 and the ball is where f < 0. c = (x, y, z) is the centre, omega the
 angular velocity in space, a = (contact_x, contact_y, contact_z) the contact and nu = grad f /
 |grad f| the normal there, from the centre to the contact:
@@ -95,7 +101,7 @@ SURFACES = {"incline": INCLINE, "paraboloid": PARABOLOID}
 
 
 def ball_on_surface(surface: Surface, pendulum: bool, one_sided: bool) -> ds.MechanicalSystem:
-    """Pose the ball."""
+    """Pose the ball by its centre and a quaternion, with its contact as implicit unknowns."""
     if not isinstance(surface, Surface):
         raise PosingError(
             f"the surface must be {' or '.join(map(repr, SURFACES))} or a Surface of "

@@ -1,5 +1,10 @@
 """A vehicle on one wheel, which is a sleigh of Chaplygin.
 
+A frame with one upright wheel slides on a level plane without friction, while the wheel rolls
+without slip and without resistance. The two unknown reactions are the force of the ground along the
+axle and that across it, in the direction of rolling. Neither does work, and the energy is
+conserved. No motor turns the wheel.
+
 The wheel stands upright and is fixed to a frame that slides without friction. x, y is its point of
 contact; n is the direction of its axle, turned by psi, and tau = e_z x n that of rolling. The
 contact moves with v_n and v_tau along them, the frame turns at omega, the wheel by phi.
@@ -22,9 +27,6 @@ both are a sleigh, M u' = m R_tau omega^2, J~ omega' = -m R_tau omega u, and mov
 turning by pi sqrt(M J~) / (m R_tau) from t = -infinity to infinity. The force of the ground along
 the axle is `skate`; the multiplier of the sleigh's blade, `skate_apparent`, is greater by
 omega phi' i / h.
-
-A. V. Borisov, A. A. Kilin, I. S. Mamaev, On the Hadamard-Hamel problem and the dynamics of wheeled
-vehicles, Regular and Chaotic Dynamics 20 (2015) 752-766, section 4.1.
 """
 
 from __future__ import annotations
@@ -45,7 +47,7 @@ Values = Mapping[str, float]
 
 
 def wheel() -> ds.MechanicalSystem:
-    """Pose the vehicle with a wheel that turns."""
+    """Pose the vehicle with a wheel that turns: four coordinates, two constraints."""
     q = ds.coordinates(x="m", y="m", psi=ds.ANGLE, phi=ds.ANGLE)
     v = ds.velocities(v_n="m/s", v_tau="m/s", omega="rad/s", phi_dot="rad/s")
     p = ds.parameters(
@@ -77,7 +79,7 @@ def wheel() -> ds.MechanicalSystem:
 
 
 def sleigh() -> ds.MechanicalSystem:
-    """Pose the sleigh, whose wheel's angle is integrated along the motion."""
+    """Pose the sleigh: one constraint, and the wheel's angle integrated along the motion."""
     return ds.eliminate(wheel(), ["phi"]).system
 
 

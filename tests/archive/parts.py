@@ -45,7 +45,7 @@ def write_for_ever(writer):
 def contents(directory):
     """What the files of a run hold, by name."""
     return {
-        str(path.relative_to(directory)): path.read_bytes()
+        path.relative_to(directory).as_posix(): path.read_bytes()
         for path in sorted(directory.rglob("*"))
         if path.is_file() and path.name != "lock"
     }

@@ -1,12 +1,15 @@
+import io
 import json
 import subprocess
 import sys
 
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 from daesolve.cli.app import app
 from daesolve.formulations import FORMULATIONS
+from daesolve.reporting import summary
 from daesolve.results import Outcome
 from daesolve.solvers import SOLVERS
 from daesolve.trajectory import Trajectory
@@ -131,6 +134,12 @@ def test_a_python_file_is_a_problem(tmp_path):
         (["run", "pendulum", "--until", "0"], "horizon"),
         (["run", "pendulum", "--until", "inf"], "finite"),
         (["run", "pendulum", "--at", "1,two"], "--at"),
+        (["run", "pendulum", "--at", "1,nan"], "--at takes times"),
+        (["run", "pendulum", "--set", "mass=1" + "0" * 400], "inf"),
+        (["run", "pendulum", "--set", "mass=" + "[" * 100_000], "must be a number"),
+        (["compare", "pendulum", "--formulations", "feedback", "--solvers", "taylor",
+          "--tolerances", ""], "--tolerances takes numbers"),
+        (["sweep", "pendulum", "--over", "mass=linspace(1,2,1e12)"], "10,000,000"),
         (["run", "pendulum", "--at", "3", "--until", "2"], "outside"),
         (["run", "pendulum", "--solver", "tailor"], "taylor"),
         (["run", "pendulum", "--formulation", "feedbck"], "feedback"),
@@ -144,12 +153,45 @@ def test_a_python_file_is_a_problem(tmp_path):
         (["show", "pendulm"], "pendulum"),
         (["report", "absent"], "absent"),
     ],
-)
+)  # fmt: skip
 def test_a_wrong_request_ends_with_status_2_and_one_sentence(words, told):
     result = call(*words, code=2)
     assert told in result.stderr
     assert result.stdout == ""
     assert len(result.stderr.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "text", ["{", "[1]", "[" * 100_000, '{"mass": 1' + "0" * 400 + "}", '{"mass": null}']
+)
+def test_a_file_of_parameters_that_are_none_is_refused(text, tmp_path):
+    table = tmp_path / "numbers.json"
+    table.write_text(text, encoding="utf-8")
+    result = call(*SHORT, "--parameters", table, code=2)
+    assert len(result.stderr.strip().splitlines()) == 1
+
+
+def test_show_tells_that_a_rule_makes_a_state_of_start_values():
+    assert document("show", "prism")["start_rule"] is True
+    assert document("show", "pendulum")["start_rule"] is False
+    told = " ".join(call("show", "prism").stdout.split())
+    assert "a rule makes a state of the start values, which may move" in told
+    assert "a rule makes" not in call("show", "pendulum").stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["cart", "--initial", "theta_dot_1=3.3"], "theta_dot_1 starts at 2.4"),  # projected
+        (["rolling-ball", "--initial", "contact_z=0.4"], "contact_z starts at 0, not at 0.4"),
+        (["slider-crank", "--initial", "phi_1=0.7"], ""),
+        (["pendulum", "--set", "length=2", "--initial", "x=-2"], ""),  # kept: no rule
+    ],
+)
+def test_a_start_value_of_the_case_that_its_rule_moves_is_told(words, told):
+    said = call("run", *words, "--until", "0.01", "--quiet").stderr
+    assert told in said
+    assert said.count("\n") == bool(told)
 
 
 def test_a_motion_that_cannot_go_on_ends_with_status_3_and_keeps_what_there_is(tmp_path):
@@ -185,6 +227,27 @@ def test_the_module_is_the_same_program():
     assert json.loads(printed.stdout)["broken"] == []
 
 
-def test_a_directory_that_cannot_be_made_is_refused_before_the_run():
-    refused = call(*SHORT, "--out", "/proc/nowhere/run", code=2)
-    assert "'/proc/nowhere/run' cannot be made" in refused.stderr
+def test_a_directory_that_cannot_be_made_is_refused_before_the_run(tmp_path):
+    (tmp_path / "file").touch()
+    directory = tmp_path / "file" / "run"
+    refused = call(*SHORT, "--out", directory, code=2)
+    assert f"{str(directory)!r} cannot be made" in refused.stderr
+
+
+@pytest.mark.slow
+def test_the_pair_that_is_named_is_the_one_whose_value_changed():
+    told = document("run", "three-supports")
+    shown = Console(file=io.StringIO(), width=200)
+    shown.print(summary(told))
+    lines = [
+        line.split() for line in shown.file.getvalue().splitlines() if "support_switch" in line
+    ]
+    loaded = dict.fromkeys((f"variant_support_{k}" for k in (1, 2, 3)), 1.0)
+    loaded["variant_support_1"] = -1.0  # the supports (1, 2, 2) are loaded at the start
+    assert "the supports (1, 2, 2) are loaded at the start" in told["notes"]
+    switches = [event for event in told["events"] if event["name"] == "support_switch"]
+    assert len(lines) == len(switches) == 4
+    for event, (_, _, name, *_) in zip(switches, lines, strict=True):
+        changed = [pair for pair, value in loaded.items() if event["after"][pair] != value]
+        assert changed == [f"variant_{name}"]
+        loaded = {pair: event["after"][pair] for pair in loaded}

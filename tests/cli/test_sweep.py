@@ -41,7 +41,7 @@ def test_a_sweep_is_told_as_json(mine, tmp_path):
     }
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert manifest["until"] == 2.0
-    assert manifest["options"]["solver"]["tolerance"] == 1e-12
+    assert manifest["options"]["rtol"] == 1e-12
     assert manifest["options"]["formulation"]["rate"] == 20.0
     assert manifest["parameters"] == {"stiffness": 2.0}
     assert list(Sweep.from_directory(tmp_path / "out").to_pandas().mass) == [1.0, 1.0, 2.0, 2.0]
@@ -73,6 +73,9 @@ def test_status_3_where_no_member_succeeded(mine, tmp_path):
         (("--over", "mass=linspace(1,2)"), "linspace takes (A,B,N)"),
         (("--over", "mass=linspace(1,2,2.5)"), "linspace takes (A,B,N)"),
         (("--over", "mass=geomspace(0,2,3)"), "geomspace takes (A,B,N)"),
+        (("--over", "mass=1", "--solver", "idas"), "which the solver 'idas' cannot take"),
+        (("--over", "mass=1", "--formulation", "index-1", "--batch"), "cannot take"),
+        (("--over", "mass=1", "--rate", "spring=5"), "unknown goal with a rate 'spring'"),
     ],
 )
 def test_a_wrong_request_is_told_with_status_2(mine, tmp_path, words, sentence):

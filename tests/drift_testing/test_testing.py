@@ -166,7 +166,9 @@ def test_a_run_that_does_not_end_well_fails_without_limits() -> None:
         ({"driven": 1}, "must be True, False or names"),
         ({"driven": ["energy"], "formulation": ds.Feedback()}, "give either it or driven"),
         ({"until": None}, "a system has no horizon of its own"),
-        ({"solver": "taylor"}, "the solver is 'taylor'"),
+        ({"solver": "tailor"}, "unknown solver 'tailor': did you mean 'taylor'"),
+        ({"formulation": "index-4"}, "unknown formulation 'index-4'"),
+        ({"solver": 3}, "the solver is 3"),
     ],
 )
 def test_wrong_use_fails_with_one_sentence_and_measures_nothing(

@@ -302,6 +302,55 @@ def test_a_driven_invariant_returns_to_its_reference():
     assert change == pytest.approx(-4.0 * error * weight / (weight + floor), rel=1e-13)
 
 
+@pytest.mark.parametrize(
+    "formulation",
+    [ds.Feedback(), ds.Feedback(rates={"spin": 10.0}), ds.NullSpace(), ds.Projected()],
+    ids=["feedback", "both", "null-space", "projected"],
+)
+def test_the_energy_is_not_pushed_along_a_velocity_that_nothing_changes(formulation):
+    """An edge on an incline turns evenly for ever, and where it is follows from that alone."""
+    q = ds.coordinates(x="m", y="m", phi=ds.ANGLE)
+    v = q.dot
+    edge = ds.MechanicalSystem(
+        q,
+        kinetic=(v.x**2 + v.y**2 + v.phi**2) / 2,
+        potential=-5.0 * q.x,
+        goals=[
+            ds.Nonholonomic("edge", ca.cos(q.phi) * v.y - ca.sin(q.phi) * v.x),
+            ds.Invariant("spin", v.phi),
+        ],
+    )
+    start = {"phi": 0.0, "phi_dot": 1.0, "x_dot": 0.0, "y_dot": 0.0}
+    solver = ds.Dop853(rtol=1e-8, atol=1e-10)
+    run = ds.solve(edge, 50.0, start, solver=solver, formulation=formulation)
+    free = ds.solve(edge, 50.0, start, solver=solver,
+                    formulation=ds.Feedback(rates={"energy": None}))  # fmt: skip
+    assert run.drift["energy"].driven
+    assert run.drift["energy"].final_relative < 0.1 * free.drift["energy"].final_relative
+    assert run["phi_dot"] == pytest.approx(1.0, abs=2 * EPSILON)
+    assert run["x"] == pytest.approx(2.5 * np.sin(run["t"]) ** 2, abs=2e-8)
+
+
+def test_the_energy_returns_along_the_velocities_that_move():
+    """A mass that coasts and one on a spring: E' = -rate e g / (g + floor), g the second's 2T."""
+    q = ds.coordinates(x="m", s="m")
+    system = ds.MechanicalSystem(
+        q, kinetic=(3.0 * q.dot.x**2 + 2.0 * q.dot.s**2) / 2, potential=5.0 * q.s**2 / 2
+    )
+    prepared = prepared_run(
+        system, 1.0, {"x": 0.0, "s": 0.4, "x_dot": 0.7, "s_dot": 0.2}, formulation=ds.Feedback()
+    )
+    values = numbers(prepared, rate_energy=4.0, reference_energy=1.0)
+    floor = values[list(prepared.dynamics.values).index("floor_energy")]
+    x = np.array([0.3, 0.4, 0.7, 0.2])
+    rates = np.asarray(prepared.problem.rhs(0.0, x, values)).ravel()
+    assert rates[2] == 0.0
+    error = (3.0 * 0.7**2 + 2.0 * 0.2**2 + 5.0 * 0.4**2) / 2 - 1.0
+    change = 2.0 * 0.2 * rates[3] + 5.0 * 0.4 * 0.2
+    weight = 2.0 * 0.2**2
+    assert change == pytest.approx(-4.0 * error * weight / (weight + floor), rel=1e-13)
+
+
 def test_forces_that_act_far_from_the_start_are_not_mistaken_for_none():
     """A damper beyond x = 0.5, started at x = 0: energy must not be driven against it."""
     q = ds.coordinates(x="m")

@@ -185,6 +185,17 @@ def test_what_has_no_null_space_of_its_own_is_refused(system, start, rest, match
         ds.solve(system, 1.0, start, formulation=ds.NullSpace(), **rest)
 
 
+def test_a_single_state_without_constraints_is_its_own_independent_velocity():
+    """x' = -x t from 1: exp(-t^2 / 2)."""
+    x = ds.states(x="")
+    system = ds.ControlSystem(x, {"x": -x.x * ds.time})
+    solver = ds.Dop853(rtol=1e-12, atol=1e-15)
+    run = ds.solve(
+        system, 2.0, {"x": 1.0}, formulation=ds.NullSpace(), solver=solver, at=[1.0, 2.0]
+    )
+    np.testing.assert_allclose(run["x"], np.exp([-0.5, -2.0]), rtol=1e-10)
+
+
 def test_too_few_independent_velocities_are_refused_with_their_number():
     q = ds.coordinates(x="m", y="m", z="m")
     system = ds.MechanicalSystem(
@@ -248,3 +259,13 @@ def test_a_chart_begins_with_a_volume_of_one(links):
     prepared = prepare(system, Request(5.0, initial=start, formulation=ds.NullSpace()))
     guards = prepared.problem.guards(0.0, prepared.initial, prepared.values)
     assert float(np.asarray(guards).ravel()[-1]) == pytest.approx(0.9, abs=1e4 * EPSILON)
+
+
+@pytest.mark.parametrize("solver", [ds.RadauIIA(1e-8, 1e-10), ds.SundaeCvode(1e-9, 1e-11)])
+def test_solvers_differentiate_equations_in_independent_velocities(solver):
+    """So large a chain that solvers factorise equations, which in all states are other ones."""
+    case = ds.problem("pendulum-chain").case()
+    reference = case.solve(0.5, at=[0.5])
+    run = case.solve(0.5, at=[0.5], formulation=ds.NullSpace(), solver=solver)
+    for name, value in reference.end_state.items():
+        assert run.end_state[name] == pytest.approx(value, rel=1e-5, abs=1e-5)

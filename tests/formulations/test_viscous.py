@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import casadi as ca
 import numpy as np
 import pytest
 
@@ -74,6 +75,29 @@ def test_what_friction_takes_is_metered():
     assert run.outputs["work"][-1] < 0.0
     assert "friction" in run.drift["skate_1"].note
     assert not run.drift["skate_1"].driven
+
+
+def test_a_meter_of_a_reaction_is_near_to_that_of_the_constraint():
+    """Uphill at 0.3 m/s^2 and turning at 1/s, a sleigh slows down as u' = -0.3 cos t, and its skate
+    pushes with u - 0.3 sin t: 1 - 0.6 (1 - cos 1) J in the first second."""
+    q = ds.coordinates(x="m", y="m", phi="rad")
+    skate = ds.Nonholonomic("skate", q.dot.y * ca.cos(q.phi) - q.dot.x * ca.sin(q.phi))
+    sleigh = ds.MechanicalSystem(
+        q,
+        kinetic=(q.dot.x**2 + q.dot.y**2 + q.dot.phi**2) / 2,
+        potential=0.3 * q.x,
+        goals=[skate],
+        meters={"side": (skate.reaction * q.dot.phi, "J")},
+    )
+    start = {"x_dot": 1.0, "phi_dot": 1.0}
+    errors = [
+        ds.solve(sleigh, 1.0, start, at=[1.0], formulation=Viscous(mobility), solver=BDF)["side"][0]
+        - (1.0 - 0.6 * (1.0 - np.cos(1.0)))
+        for mobility in (1e-3, 1e-4)
+    ]
+    # friction is of first order in the mobility
+    assert np.log10(errors[0] / errors[1]) == pytest.approx(1.0, abs=0.02)
+    assert abs(errors[1]) < 2e-4
 
 
 def test_a_collapse_is_left_in_a_way_that_the_friction_chooses():

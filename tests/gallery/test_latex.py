@@ -6,7 +6,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from daesolve.gallery.forms import LONG
-from daesolve.gallery.latex import MOST, WIDTH, Writer, aligned
+from daesolve.gallery.latex import MOST, SMALL, WIDTH, Writer, _seen, aligned
 from daesolve.gallery.letters import letters, symbol
 from tests.gallery.reading import value
 
@@ -195,3 +195,38 @@ def test_equations_below_each_other_are_aligned_at_their_sign():
     assert aligned([("", ("x", "- m"))], "= 0") == "x - m = 0"
     both = aligned([("a", ("x",)), ("b", ("m",))])
     assert both.splitlines()[1:3] == ["a &= x \\\\", "b &= m"]
+
+
+@pytest.mark.parametrize(
+    ("number", "wanted"),
+    [
+        (math.sqrt(3) / 2, r"\frac{\sqrt{3}}{2} x"),
+        (-math.sqrt(27), r"-3\sqrt{3} x"),
+        (3 * math.sqrt(5) / 4, r"\frac{3\sqrt{5}}{4} x"),
+        (0.866, "0.866 x"),
+        (2.5, r"\frac{5}{2} x"),
+    ],
+)
+def test_roots_of_fractions_are_told_as_roots(number, wanted):
+    told = text(number * x)
+    assert told == wanted
+    assert value(told, {"x": 1.7}) == pytest.approx(number * 1.7, rel=1e-15)
+
+
+def test_the_widest_bracket_of_a_term_that_does_not_fit_on_a_line_has_a_name():
+    names = [ca.SX.sym(f"quantity_{k}") for k in range(8)]
+    wide = sum(names[:6], start=ca.SX(0))
+    written = Writer({}).write([x * wide * (names[6] + names[7]) + m])
+    ((name, terms),) = written.parts
+    assert len(terms) == 6
+    assert any(name in term for term in written.formulas[0])
+    lines = aligned([("T", written.formulas[0]), *written.parts]).splitlines()[1:-1]
+    assert max(map(_seen, lines)) < 1.3 * WIDTH
+    fits = sum(names[:5], start=ca.SX(0))
+    assert Writer({}).write([x * fits]).parts == ()
+
+
+def test_indices_are_small_and_a_fraction_is_as_wide_as_its_wider_side():
+    assert _seen(r"m_{\mathrm{wheel}}") == pytest.approx(1 + 5 * SMALL)
+    assert _seen(r"\frac{x + y}{\dot{z}}") == _seen("x + y") == 3
+    assert _seen(r"\sin \theta") == 4

@@ -84,3 +84,12 @@ def test_tells_what_was_changed_at_the_start(told):
     }
     assert "x: 0.5 → 0.25 m" in shown(told)
     assert "y: 1, changed by 9.09e-13 m" in shown(told)
+
+
+def test_names_the_pairs_of_which_another_support_took_over(told):
+    after = {"x": 0.0, "variant_left": 1.0, "variant_right": -1.0}
+    switch = {"time": 0.5, "name": "support_switch", "detail": {}, "fired": [1], "after": after}
+    both = {**switch, "fired": [0, 1]}
+    text = shown({**told, "events": [switch, both], "event_count": 2})
+    assert "support_switch of right at t = 0.5 s" in text
+    assert "support_switch of left, right at t = 0.5 s" in text

@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 from contextlib import contextmanager
 from dataclasses import replace
-from importlib.util import find_spec
 
 import casadi as ca
 import numpy as np
@@ -15,6 +14,7 @@ import daesolve as ds
 from daesolve.simulation import simulate
 from daesolve.solvers import SOLVERS, State, Status
 
+from ..conftest import WITHOUT_HEYOKA
 from ..systems import EPSILON, WITHOUT_ASSIMULO, oscillator, pendulum, prepared_run, projectile
 
 PRECISE: dict[str, ds.Solver] = {
@@ -28,7 +28,7 @@ ACCURACY = {"taylor": 1e-14, "dop853": 1e-11, "radau": 1e-8}
 ACCURACY |= dict.fromkeys(("cvodes", "lsoda", "sundae-cvode", "assimulo-cvode"), 1e-9)
 """Global error of sin t after 20 s: some hundred steps of the tolerance; Taylor's is rounding."""
 
-if find_spec("heyoka"):
+if not WITHOUT_HEYOKA:
     PRECISE = {"taylor": ds.Taylor(), **PRECISE}
 if not WITHOUT_ASSIMULO:
     PRECISE["assimulo-cvode"] = ds.AssimuloCvode(rtol=1e-12, atol=1e-14)

@@ -7,7 +7,7 @@ import pytest
 
 import daesolve as ds
 from daesolve.solvers import State
-from daesolve.solvers.ida_control import SMALLEST, consistent_start, control
+from daesolve.solvers.ida_control import SMALLEST, consistent_start, control, velocity_warning
 
 from ..systems import pendulum, prepared_run, sleigh
 
@@ -76,3 +76,32 @@ def test_the_start_fulfils_the_equations(formulation):
 def test_rounding_limits_the_tolerance():
     with pytest.raises(ds.DaesolveError, match="idas: rtol is 1e-14, but must be at least 1e-13"):
         ds.Idas(rtol=1e-14, atol=1e-14)
+
+
+def test_small_velocities_of_fast_oscillations_are_told_in_index_3_alone():
+    """Positions of 1 m are known to 1e-8 m, so that velocities are to 1e-4 m/s at 1e4 1/s."""
+    sizes, solver = np.array([1.0, 1.0, 1e-3, 50.0]), ds.SundaeIda(rtol=1e-8, atol=1e-10)
+    problem = problem_of(ds.Index3()).problem
+    told = velocity_warning(solver, problem, 1e4, sizes)
+    assert told is not None
+    assert "about 0.0001, and x_dot is no larger than 0.001;" in told
+    assert velocity_warning(solver, problem, 1e2, sizes) is None
+    assert velocity_warning(solver, problem, 1e4, np.array([1.0, 1.0, 1.0, 50.0])) is None
+    assert velocity_warning(solver, problem_of(ds.Index2()).problem, 1e4, sizes) is None
+    # What is below the absolute tolerance is not to be known.
+    assert velocity_warning(solver, problem, 1e4, np.array([1.0, 1.0, 1e-11, 50.0])) is None
+
+
+@pytest.mark.parametrize(
+    ("problem", "until", "formulation", "told"),
+    [
+        ("slider-crank-flexible", 0.002, ds.Index3(), True),
+        ("slider-crank-flexible", 0.002, ds.Index2(), False),
+        ("slider-crank", 0.1, ds.Index3(), False),
+    ],
+)
+def test_a_run_in_index_3_tells_of_velocities_that_it_does_not_know(
+    problem, until, formulation, told
+):
+    run = ds.problem(problem).case().solve(until, formulation=formulation, solver="sundae-ida")
+    assert any("positions alone" in note for note in run.description["notes"]) is told

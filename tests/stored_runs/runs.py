@@ -1,6 +1,5 @@
 """Runs that are stored, and what to compare of them."""
 
-import os
 import signal
 from pathlib import Path
 
@@ -29,7 +28,7 @@ def interrupting(after):
     def progress(time, monitor, events):
         if abs(time) >= after and not pressed:
             pressed.append(time)
-            os.kill(os.getpid(), signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
 
     return progress
 

@@ -38,8 +38,9 @@ def test_an_interrupted_sweep_runs_only_what_is_missing(case, tmp_path):
     assert untouched.seen == []
 
 
-def test_a_sweep_goes_on_from_its_manifest_alone(case, tmp_path):
-    settings = {"formulation": ds.Feedback(rate=20.0), "solver": ds.Taylor(tolerance=1e-12)}
+@pytest.mark.parametrize("solver", [ds.Taylor(tolerance=1e-12), ds.Dop853(rtol=1e-12)])
+def test_a_sweep_goes_on_from_its_manifest_alone(case, tmp_path, solver):
+    settings = {"formulation": ds.Feedback(rate=20.0), "solver": solver}
     settings |= {"until": 2.0, "samples": 3, "workers": 0, "at": ds.every(0.5)}
     heavy = case.changed({"stiffness": 2.0})
     over = {"mass": normal(3.0, 0.2), "amplitude": [0.1]}
@@ -61,7 +62,7 @@ def test_a_sweep_goes_on_from_its_manifest_alone(case, tmp_path):
         ({"seed": 1}, "seed is 0 there, but 1"),
         ({"samples": 4}, "samples is 3 there, but 4"),
         ({"until": 3.0}, "until is 1.0 there, but 3.0"),
-        ({"solver": ds.Taylor(tolerance=1e-10)}, r"options\.solver is None"),
+        ({"solver": ds.Dop853(rtol=1e-10)}, r"options\.solver is None"),
     ],
 )
 def test_another_sweep_is_not_gone_on_with(case, begun, change, sentence):
@@ -118,9 +119,8 @@ def test_a_problem_without_a_name_to_load_it_by_runs_in_this_process(case, tmp_p
     assert sweep(unnamed, {"mass": [1.0]}, out=tmp_path / "out", workers=0).failed == 0
 
 
-SOLVERS = st.builds(ds.Taylor, tolerance=st.floats(1e-16, 1e-3)) | st.builds(
-    ds.Dop853, rtol=st.floats(1e-13, 1e-3)
-)
+TAYLOR = st.builds(ds.Taylor, tolerance=st.floats(1e-16, 1e-3))
+DOP853 = st.builds(ds.Dop853, rtol=st.floats(1e-13, 1e-3))
 FEEDBACK = st.builds(
     ds.Feedback,
     rate=st.floats(0.0, 1e3) | st.just("auto"),
@@ -128,9 +128,11 @@ FEEDBACK = st.builds(
 )
 
 
+@pytest.mark.parametrize("options", [TAYLOR, DOP853, FEEDBACK | st.builds(ds.Projected, FEEDBACK)])
 @settings(derandomize=True, max_examples=25, deadline=None)
-@given(SOLVERS | FEEDBACK | st.builds(ds.Projected, FEEDBACK))
-def test_a_manifest_tells_solvers_and_formulations_whole(option):
+@given(data=st.data())
+def test_a_manifest_tells_solvers_and_formulations_whole(options, data):
+    option = data.draw(options)
     assert restored(json.loads(json.dumps(saved(option)))) == option
 
 
@@ -156,7 +158,8 @@ def test_members_side_by_side_give_what_they_give_alone(case, tmp_path):
 
 
 def test_a_budget_holds_for_every_member(case, tmp_path):
-    found = sweep(case, {"mass": [1.0, 2.0]}, workers=0, out=tmp_path, max_evaluations=30)
+    few = {"solver": ds.Dop853(), "max_evaluations": 30, "until": 100.0}
+    found = sweep(case, {"mass": [1.0, 2.0]}, workers=0, out=tmp_path, **few)
     assert found.failed == 2
     assert found.to_pandas().message.str.contains("budget of 30 right-hand sides").all()
 

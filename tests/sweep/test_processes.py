@@ -65,9 +65,9 @@ def until_some_are_done(process, out, least):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGKILL"])
 def test_a_sweep_that_is_ended_from_outside_leaves_nothing_running_and_goes_on(
-    file, case, tmp_path, number
+    file, case, tmp_path, name
 ):
     psutil = pytest.importorskip("psutil")
     out = tmp_path / "out"
@@ -77,7 +77,7 @@ def test_a_sweep_that_is_ended_from_outside_leaves_nothing_running_and_goes_on(
     with process:
         until_some_are_done(process, out, 1)
         children = psutil.Process(process.pid).children(recursive=True)
-        process.send_signal(number)
+        process.send_signal(getattr(signal, name))
         stderr = process.stderr.read()
         process.wait(30)
     gone, alive = psutil.wait_procs(children, 30)
@@ -86,7 +86,7 @@ def test_a_sweep_that_is_ended_from_outside_leaves_nothing_running_and_goes_on(
     before = Sweep.from_directory(out)
     assert 0 < before.done < 40
     assert before.interrupted
-    if number != signal.SIGKILL:
+    if name != "SIGKILL":
         assert process.returncode == 3
         assert f"interrupted after {before.done} of 40 members" in stderr
     rest = resume_sweep(out, workers=2)

@@ -1,5 +1,11 @@
 """A vehicle on two symmetric bogies, equivalent to a sleigh on two skates that turn.
 
+A rigid frame moves on a level plane on two bogies that turn freely and without friction about their
+mass centres. Each bogie is a skate: it glides without friction along itself and cannot move
+sideways, which stands for a pair of wheels that roll without slip, their inertia being counted in
+the masses. The two unknown reactions are the forces of the ground across the skates. Conserved are
+the energy and the absolute rates at which the two bogies turn.
+
 The frame's axes e1, e2 turn by psi; its mass centre lies in a e1. The bogies are carried in
 b_1 e2 and -b_2 e2, turned by theta_1, theta_2 relative to the frame, with normals
 n_k = (cos theta_k, sin theta_k):
@@ -9,10 +15,12 @@ n_k = (cos theta_k, sin theta_k):
     (v_1 - b_1 psi') cos theta_1 + v_2 sin theta_1 = 0,
     (v_1 + b_2 psi') cos theta_2 + v_2 sin theta_2 = 0.
 
-Conserved are the energy and C_k = theta_k' + psi', the absolute rates of turn of the bogies. Where
-cos theta_1 = cos theta_2 = 0 the skates hold the same: their forces grow beyond bounds, and the
-direction of the motion is open. The vehicle turns abruptly near by, or runs into it in finite time.
+C_k = theta_k' + psi' are the absolute rates of turn of the bogies. Where cos theta_1 = cos theta_2
+= 0 the skates hold the same: their forces grow beyond bounds, and the direction of the motion is
+open. The vehicle turns abruptly near by, or runs into it in finite time.
 
+Modules
+-------
 `models` has the equations, `reduction` what the skates leave of them and the start, `theory` what
 happens near the degenerate points, `questions` what can be asked, `pictures` the figures.
 """

@@ -18,7 +18,7 @@ LEAST_DISTANCE = 1e-7
 
 
 def full() -> ds.MechanicalSystem:
-    """Pose the vehicle with two skates; integrals are measured, never driven."""
+    """Pose the vehicle with its two skates as constraints; the C_k are measured, never driven."""
     q, p = _coordinates(), _parameters()
     v = ds.velocities(
         v_1="m/s",
@@ -47,7 +47,7 @@ def full() -> ds.MechanicalSystem:
 
 
 def reduced() -> ds.ControlSystem:
-    """Pose the motion that the constraints and the integrals leave, without a multiplier.
+    """Pose the motion that constraints and integrals leave, without a multiplier.
 
     Its states `level` (with the sign of the motion), `integral_1` and `integral_2` are constants;
     the velocities are outputs. No slip is left to be measured, for N has none by construction.

@@ -1,5 +1,11 @@
 """Andrews' squeezing mechanism: seven bodies in a plane, three loops, a motor.
 
+Rigid rods and plates move in a plane in which no weight acts, hinged without friction; a motor
+drives the crank with a constant torque, and a spring pulls at a plate. In seven angles, three loops
+that close are six constraints, which leave one freedom. The six unknown reactions are the
+components of the forces in the common joint E by which the loops 3, 4 and 6 hold together. The
+energy, less the work of the motor, is conserved.
+
 O is the origin; A (xa, ya), B (xb, yb) and C (xc, yc) are fixed. Each body adds an angle:
 
     1  crank rr from O, beta, driven by the torque mom    2  rod d from its pin to E, beta + theta

@@ -1,4 +1,10 @@
-"""The bicycle of Whipple, with its rider stiff on it: four bodies, two knife-edged wheels, no slip.
+"""The bicycle of Whipple: four rigid bodies, two knife-edged wheels, no slip.
+
+Rear frame with its rider, front frame and two wheels are rigid; the hinges have no friction, and
+nobody steers. The wheels roll on a level plane without slip and without resistance. The six unknown
+reactions are the components of the forces of the ground on either wheel; they do no work, and the
+energy is conserved. Upright, the bicycle is stable by itself between two speeds, and the cases lie
+below, between and above them.
 
 Axes as in the paper: x forward, y to the right, z down, the ground at z = 0. x, y, z is the centre
 of the rear wheel; the rear frame is turned by yaw (about z), lean (about x) and pitch (about y),
@@ -59,7 +65,7 @@ class Body:
 
 
 def whipple() -> ds.MechanicalSystem:
-    """Pose the bicycle."""
+    """Pose the bicycle, with the contact of either wheel and no slip there as constraints."""
     q = ds.coordinates(
         x="m", y="m", z="m", yaw=ds.ANGLE, lean=ds.ANGLE, pitch=ds.ANGLE, steer=ds.ANGLE,
         rear_rotation=ds.ANGLE, front_rotation=ds.ANGLE,

@@ -1,5 +1,11 @@
 """The car axis: a rod whose ends ride on springs, the right wheel on a bumpy road.
 
+A car's mass sits half at either end of a massless rod of constant length, which stands on two
+springs without damping. The left spring stands on level ground, the right one on a road that goes
+up and down, and the left end may move only across the line through the feet of the springs. The two
+unknown reactions are the force in the rod and the force of that guide, both without friction.
+Nothing is conserved: the road, which moves in time, does work.
+
 The left wheel stays at the origin, the right one at (xb, yb) = (sqrt(L^2 - yb^2), r sin(w t)). The
 axis from (xl, yl) to (xr, yr) has the length L, and the left chassis moves along the normal of the
 line through the wheels:
@@ -17,7 +23,7 @@ import daesolve as ds
 
 
 def axis() -> ds.MechanicalSystem:
-    """Pose the axis."""
+    """Pose the ends of the axis in Cartesian coordinates, on a road that moves in time."""
     q = ds.coordinates(xl="", yl="", xr="", yr="")
     p = ds.parameters(
         L=(1.0, "", ds.POSITIVE),

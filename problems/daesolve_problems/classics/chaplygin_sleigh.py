@@ -1,5 +1,10 @@
 """The sleigh of Chaplygin: a rigid body on a plane with a blade that cannot move sideways.
 
+A rigid body slides on a level plane without friction, except that a blade fixed to it cannot move
+sideways. That is a non-holonomic constraint, and its one unknown reaction is the force of the plane
+across the blade, which does no work. The energy is conserved; yet almost every motion ends in the
+same way, straight on, the mass centre ahead of the blade.
+
 x, y is the blade, phi its direction; the mass centre lies `centre` ahead of the blade.
 
     -x' sin(phi) + y' cos(phi) = 0
@@ -8,8 +13,6 @@ With v along the blade and w = phi': v' = a w^2, w' = -m a v w / (I + m a^2), so
 
     v = C tanh(k C t + artanh(v0 / C)),  w = sqrt(2 E / (I + m a^2)) / cosh(k C t + artanh(v0 / C)),
     C = sqrt(2 E / m),  k = m a / (I + m a^2).
-
-Bloch, Nonholonomic Mechanics and Control, 2nd ed., section 1.7.
 """
 
 from collections.abc import Mapping
@@ -21,7 +24,7 @@ import daesolve as ds
 
 
 def sleigh() -> ds.MechanicalSystem:
-    """Pose the sleigh."""
+    """Pose the sleigh by the place of its blade, with no side slip as a constraint."""
     q = ds.coordinates(x="m", y="m", phi=ds.ANGLE)
     p = ds.parameters(
         mass=(1.0, "kg", ds.POSITIVE),

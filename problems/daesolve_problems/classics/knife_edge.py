@@ -1,5 +1,10 @@
 """A knife edge on an incline: it slides along its blade and turns, but never sideways.
 
+A body on a smooth inclined plane touches it with a blade at its mass centre; along the blade there
+is no friction, across it no motion. That is a non-holonomic constraint, and its one unknown
+reaction is the force of the plane across the blade, which does no work. Conserved are the energy
+and the rate of turn, for neither weight nor reaction has a moment about the mass centre.
+
 x points down the slope, y along the level line, phi is the direction of the blade.
 
     m x'' = m g sin(incline) - u sin(phi),  m y'' = u cos(phi),  -x' sin(phi) + y' cos(phi) = 0
@@ -9,8 +14,6 @@ from rest at the origin with phi = 0 it does not slide down for good, but drifts
 
     x = G sin^2(W t) / (2 W^2),  y = G (W t - sin(2 W t) / 2) / (2 W^2),  G = g sin(incline),
     u = 2 m G sin(W t).
-
-Bloch, Nonholonomic Mechanics and Control, 2nd ed., section 1.6.
 """
 
 import casadi as ca
@@ -19,7 +22,7 @@ import daesolve as ds
 
 
 def blade_on_an_incline() -> ds.MechanicalSystem:
-    """Pose the knife edge."""
+    """Pose the blade in Cartesian coordinates, with no side slip as a constraint."""
     q = ds.coordinates(x="m", y="m", phi=ds.ANGLE)
     p = ds.parameters(
         mass=(1.25, "kg", ds.POSITIVE),

@@ -1,5 +1,10 @@
 """A particle on a circle, pulled round by forces: a test of index 3 with a known answer.
 
+A point of mass one is held on the unit circle without friction, while a given force of constant
+size pulls it along: its speed grows with the time. The one unknown reaction is L, that of the
+circle, which points along the radius. Nothing is conserved, for the force does work; the energy
+less this work stays what it was.
+
     u = x',  u' = 2 y + x L,    v = y',  v' = -2 x + y L,    x^2 + y^2 = 1
 
 From t = 1 on, x = sin t^2, y = cos t^2, L = -4 t^2. The mass is one, and the residual
@@ -12,7 +17,7 @@ import daesolve as ds
 
 
 def particle() -> ds.MechanicalSystem:
-    """Pose the particle."""
+    """Pose the particle in Cartesian coordinates, with the circle as a constraint."""
     q = ds.coordinates(x="", y="")
     circle = ds.Holonomic("circle", (q.x**2 + q.y**2 - 1) / 2)
     return ds.MechanicalSystem(

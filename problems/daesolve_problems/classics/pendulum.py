@@ -1,5 +1,9 @@
 """A point on a rigid rod in Cartesian coordinates.
 
+A heavy point hangs on a massless rod of constant length, hinged without friction at the origin, and
+moves in a vertical plane. Its one constraint is the length of the rod, the one unknown reaction the
+force in it, from which `tension` follows. The energy is conserved.
+
     m x'' = 2 x u,  m y'' = -m g + 2 y u,  x^2 + y^2 = l^2
 
 u is the multiplier of the rod's residual, in N/m; its tension is -2 l u. The motion is known in
@@ -14,7 +18,7 @@ from daesolve.drawing import Dot, Drawing, Line, Trace
 
 
 def point_on_a_rod() -> ds.MechanicalSystem:
-    """Pose the pendulum."""
+    """Pose the point in Cartesian coordinates, with the rod as a constraint."""
     q = ds.coordinates(x="m", y="m")
     p = ds.parameters(
         mass=(1.0, "kg", ds.POSITIVE), length=(1.0, "m", ds.POSITIVE), gravity=(9.81, "m/s^2")

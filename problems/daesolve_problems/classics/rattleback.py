@@ -1,5 +1,11 @@
 """The rattleback: an ellipsoid on a plane whose axes of inertia are skew to those of its surface.
 
+A rigid body with the surface of an ellipsoid rolls on a rough level plane without slip; nothing
+resists its rolling or its turning about the vertical, and contact is not lost. The three unknown
+reactions are the components of the force of the plane at the contact, none of which does work. The
+energy is conserved; the angular momentum about the vertical is not, which lets the body reverse its
+spin.
+
 x, y, z is the mass centre, z downwards, the plane at z = 0; v1, v2, v3 its velocity and w1, w2, w3
 the angular velocity, all along axes 1, 2, 3 of the body, which are those of the ellipsoid
 (semi-axes a, b, c). The body is turned by gamma (about the vertical), alpha (about 1) and beta
@@ -25,7 +31,7 @@ import daesolve as ds
 
 
 def ellipsoid() -> ds.MechanicalSystem:
-    """Pose the rattleback."""
+    """Pose the rattleback by its mass centre, its angles and its velocities along its own axes."""
     q = ds.coordinates(x="m", y="m", z="m", alpha=ds.ANGLE, beta=ds.ANGLE, gamma=ds.ANGLE)
     v = ds.velocities(v1="m/s", v2="m/s", v3="m/s", w1="rad/s", w2="rad/s", w3="rad/s")
     p = ds.parameters(

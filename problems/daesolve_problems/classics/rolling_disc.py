@@ -1,5 +1,11 @@
 """A disc that rolls without slip on a level plane, its rim a knife edge.
 
+A rigid axisymmetric disc under its weight rolls, upright or leaned, on a rough level plane. It
+neither slips nor leaves the plane, and nothing resists its rolling or its turning about the
+vertical. The three unknown reactions are the components of the force of the ground at the contact,
+none of which does work. Its energy is conserved, and so are two more integrals, linear in the
+velocities, whose coefficients are hypergeometric functions of the lean.
+
 x, y, z is the centre, z upwards. The disc is turned by alpha (about the vertical), leaned by beta
 (about its heading; it stands upright at 0) and spun by gamma (about its axle). Velocities are taken
 along the heading (`speed`) and to the left of it (`lateral_speed`), so that nothing depends on x,
@@ -15,9 +21,6 @@ goes round a circle of radius R, leaned by a constant beta to the inside, where 
 and
 
     alpha'^2 = m g r sin beta / (cos beta ((A - C) sin beta + C R / r + m r (R - r sin beta))).
-
-Le Saux, Leine, Glocker, Dynamics of a rolling disk in the presence of dry friction, J. Nonlinear
-Sci. 15 (2005) 27-61, (5.11)-(5.12).
 """
 
 from collections.abc import Mapping
@@ -30,7 +33,7 @@ import daesolve as ds
 
 
 def disc() -> ds.MechanicalSystem:
-    """Pose the disc."""
+    """Pose the disc by its centre and three angles, with the contact and no slip as constraints."""
     q = ds.coordinates(x="m", y="m", z="m", alpha=ds.ANGLE, beta=ds.ANGLE, gamma=ds.ANGLE)
     v = ds.velocities(
         speed="m/s",
@@ -113,7 +116,7 @@ problem = ds.Problem(
     models={"knife-edge": disc},
     sources=[
         "C. Le Saux, R. I. Leine, C. Glocker, Dynamics of a rolling disk in the presence of dry "
-        "friction, J. Nonlinear Sci. 15 (2005) 27-61",
+        "friction, J. Nonlinear Sci. 15 (2005) 27-61, (5.11)-(5.12)",
     ],
     start=start,
     cases=[

@@ -1,5 +1,11 @@
 """A slider-crank whose rod bends and stretches; the crank turns at a constant rate.
 
+A rigid crank and a slider, joined by an elastic rod, move in a plane without weight and without
+friction. The rod's deformation is told by two sine waves across it and a parabola along it, four
+coordinates besides the two angles and the place of the slider. The three unknown reactions are the
+components of the force in the wrist, and the torque by which a motor keeps the crank's rate. The
+motor does work, so that the energy is not conserved; less this work it stays what it was.
+
 The crank (length l1, inertia about its pivot J1, angle phi1) turns by phi1 = Omega t. The rod (l2,
 J2 about the pin, angle phi2) leads to the slider (M3) at x3. In axes of the rod, at the part xi of
 its length from the pin, its points move by
@@ -16,13 +22,10 @@ that of a line of density rho d h. The wrist moves along with q4.
 
 The reactions have the signs of the literature, M q'' = f - G^T u.
 
-Models
-------
-physical
-    The mass of the displacements along is the integral over the line, rho d h l2 [8 1; 1 2]/15.
-printed
-    The published solution follows from rho d h l2 [8 1; 1 2] (which makes the rod's own
-    vibrations along four times as slow) and pi = 3.1415927.
+* `physical`: the mass of the displacements along is the integral over the line,
+  rho d h l2 [8 1; 1 2]/15.
+* `printed`: the published solution follows from rho d h l2 [8 1; 1 2] (which makes the rod's own
+  vibrations along four times as slow) and pi = 3.1415927.
 """
 
 import math
@@ -51,7 +54,7 @@ START = {
 
 
 def rod(along: float, pi: float) -> ds.MechanicalSystem:
-    """Pose the mechanism.
+    """Pose the crank, the rod with its four displacements, and the slider.
 
     Parameters
     ----------

@@ -1,5 +1,12 @@
 """A gyroscope in gimbals whose rings turn slowly against its fast rotor.
 
+A fast rotor in two rings, all of them rigid and balanced: the outer ring turns about an axis fixed
+in space, the inner one, the housing, about an axis in the outer. Given moments act on the two
+rings, and perhaps a damping; weight has no moment, and no motor drives the rotor. Nothing is
+constrained, so that there is no reaction: what is asked is how far the slow precession follows,
+without the inertia of the rings, from Dirac's primary constraints. The rotor's own momentum is
+conserved; the energy is not, for the moments do work.
+
 The outer ring is turned by alpha about an axis fixed in space, the housing by beta about the inner
 axis in that ring, the rotor by gamma about its own axis in the housing. All bodies are balanced:
 
@@ -22,6 +29,8 @@ in which alpha' and beta' follow from the angles as in non-holonomic constraints
 `refined` are generated from the full model by `daesolve.small_velocities`; nothing here tells them
 these equations.
 
+Modules
+-------
 `models` has the systems and their starts, `questions` and `nutation` what can be asked besides
 their motion, `pictures` the figures and the drawing.
 """

@@ -18,7 +18,7 @@ SMALL = ("alpha_dot", "beta_dot")
 
 
 def full() -> ds.MechanicalSystem:
-    """Pose the gyroscope with the inertia of its rings."""
+    """Pose the gyroscope with the inertia of its rings: three angles, Lagrange's equations."""
     q = ds.coordinates(alpha=ds.ANGLE, beta=ds.ANGLE, gamma=ds.ANGLE)
     p = ds.parameters(
         ring_inertia_1=(0.5, "kg m^2", ds.NON_NEGATIVE),
@@ -61,12 +61,12 @@ def reduction() -> ds.DiracModel:
 
 
 def dirac() -> ds.ControlSystem:
-    """Pose Dirac's equations, of order 0."""
+    """Pose Dirac's equations: precession alone, right to the order eps."""
     return reduction().system
 
 
 def refined() -> ds.ControlSystem:
-    """Pose the refined equations, right to the order eps^2."""
+    """Pose the refined equations: precession right to the order eps^2."""
     return reduction().refined
 
 

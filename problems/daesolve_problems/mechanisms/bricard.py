@@ -1,5 +1,8 @@
 """Bricard's mechanism: six hinges whose axes are normal to each other, and yet it moves.
 
+Rigid bars under their weight are joined by hinges without friction. The unknown reactions are the
+force and the moment in each hinge, together five components. The energy is conserved.
+
 Five rods of one mass and length and the ground form a ring. Each hinge's axis is normal to both its
 rods and to the axes beside it. Six hinges leave a ring of six bodies no freedom by the count, but
 here one of their thirty rows depends on the others, and it moves with one degree of freedom. It

@@ -1,5 +1,10 @@
 """A flyball governor with stiff springs: a shaft, two rods with balls, a slider on the shaft.
 
+Rigid bodies under their weight turn about a vertical axis: hinges, bearing and guide have no
+friction, and only the dampers take energy. The twenty unknown reactions are the forces and moments
+of these joints, five components each; springs and dampers are given forces. Conserved is the moment
+of momentum about the vertical, and without the dampers the energy too.
+
 The shaft turns freely about the vertical. At its upper end, on both sides, the rods hang on hinges,
 each with a ball at its lower end. A spring with a damper joins the middle of each rod to the
 slider. It starts turning as one body, both rods at an angle below the horizontal, the springs

@@ -1,5 +1,9 @@
 """A chain of rods that hangs from a fixed end: planar bodies, joined by hinges.
 
+Thin rigid rods under their weight hang from each other in a vertical plane, joined by hinges
+without friction. Every rod has three coordinates of its own, and every hinge two constraints; the
+unknown reactions are the two components of the force in each hinge. The energy is conserved.
+
 All rods are thin, of one mass and length. The chain starts at rest, straight, turned by an angle
 from the downward vertical. With two rods or more it moves chaotically where it swings high.
 
@@ -80,6 +84,11 @@ problem = ds.Problem(
     "pendulum-chain",
     title="A chain of rods with hinges",
     models={"bodies": posed},
+    sources=[
+        "D. Bernoulli, Theoremata de oscillationibus corporum filo flexili connexorum et catenae "
+        "verticaliter suspensae, Commentarii Academiae Scientiarum Imperialis Petropolitanae 6 "
+        "(1738) 108-122 (in Latin): small oscillations of such chains",
+    ],
     structure={"rods": 5},
     start=start,
     drawing=drawing,

@@ -1,5 +1,9 @@
 """A coin that rolls on its edge: a rigid body, a disc as its surface, rolling without slip.
 
+A thin rigid disc under its weight rolls on a rough level plane without slip and without resistance,
+and never leaves it. The three unknown reactions are the normal force of the ground and two
+components of friction, none of which does work. The energy is conserved.
+
 The coin is a disc with a sharp edge; its axes do not spin with it, so that a fast roll costs no
 more than a slow one. It leans by beta from the upright, rolls along its heading alpha (from the x
 axis), and turns about its axle (third axis, to the left of the heading) at the rate `coin_spin`.

@@ -1,5 +1,10 @@
 """The heavy symmetric top with a fixed point (Lagrange's).
 
+A rigid body with an axis of symmetry turns under its weight about a fixed point of that axis,
+without friction. The three unknown reactions are the components of the force at that point.
+Conserved are the energy, the angular momentum about the vertical and the spin about the axis, which
+make the problem integrable.
+
 The body's axes do not spin with it: `top_spin` is the rate of its spin told from space. So a run
 costs the same, and is as accurate, however fast it spins. With A the moment of inertia across its
 axis about the fixed point (`across` + m l^2), B = `along`, s the spin, l = `distance` and theta the

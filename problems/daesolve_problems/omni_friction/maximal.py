@@ -248,7 +248,7 @@ class Stand:
 
 
 def maximal(wheels: int, rollers: int, compliant: bool = False) -> ds.MechanicalSystem:
-    """Pose the vehicle as bodies, joints and contacts.
+    """Pose the vehicle body by body: every joint and every contact has its reactions.
 
     Raises
     ------

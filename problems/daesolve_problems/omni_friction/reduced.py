@@ -49,7 +49,7 @@ BALANCES = 3
 
 
 def reduced(wheels: int, rollers: int, compliant: bool) -> ds.MechanicalSystem:
-    """Pose the vehicle in independent velocities.
+    """Pose the vehicle in the velocities that joints and floor leave: no joint has a reaction.
 
     Raises
     ------

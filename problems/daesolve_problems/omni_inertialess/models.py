@@ -1,7 +1,10 @@
 """The equations of motion, corrected and as printed, and the constraints with their reactions.
 
-In the symbols of `vehicle`, r_C the place of the mass centre, m the mass of the whole vehicle, I
-its moment about the vertical through O, I_w that of a wheel about its axle,
+O is the platform's own point, v its velocity in the platform's axes, w = theta' the rate of turn, u
+= (v_1, v_2, w) and J = [[0, -1], [1, 0]]. Wheel i of radius h stands at r_i; al_i is the axis of
+the roller below it, s_i its component along the wheel, and a_i = (al_i, J r_i . al_i), so that the
+constraint is a_i . u + s_i h chi_i' = 0. With r_C the place of the mass centre, m the mass of the
+whole vehicle, I its moment about the vertical through O, I_w that of a wheel about its axle,
 
     2 T = m (v + w J r_C)^2 + (I - m r_C^2) w^2 + sum I_w chi_i'^2,  chi_i' = -a_i . u / (s_i h).
 
@@ -35,7 +38,6 @@ from dataclasses import dataclass
 import casadi as ca
 
 import daesolve as ds
-from daesolve.linear import solve_definite
 from daesolve.typing import DifferentiableVector, Parameters, SymbolVector
 from daesolve_problems.omni_inertialess.vehicle import STATES, Wheel, parameters, wheels_of
 from daesolve_problems.omni_wheels import numbered
@@ -91,7 +93,7 @@ def _row(wheel: Wheel) -> ca.SX:
 
 
 def corrected(wheels: int) -> ds.MechanicalSystem:
-    """Pose the corrected equations.
+    """Pose the thesis' equations with their misprints set right; the reactions are eliminated.
 
     Raises
     ------
@@ -185,7 +187,7 @@ def _ordinary(
 ) -> ds.MechanicalSystem:
     """Pose matrix @ u' = force; T is kept where `watched`, else an output alone."""
     matrix, force = equations
-    accelerations = solve_definite(matrix, force)
+    accelerations = ds.solve_definite(matrix, force)
     turning = [car.turning(wheel, car.u) for wheel in car.wheels]
     angles = numbered("chi", len(car.wheels))
     rates = numbered("chi_dot", len(car.wheels))

@@ -1,5 +1,20 @@
 """Vehicles on omni-wheels with massive rollers that roll without slipping.
 
+A rigid platform moves on a level floor on omni-wheels, each of which turns freely about its axle
+and stands on one of the rollers on its rim. Wheels stay upright, and the roller on the floor
+neither slips nor is held up by friction in its axle; the inertia of every roller counts. The
+unknown reactions are the two horizontal forces of the floor on each wheel, along its axle and
+across it. The energy is conserved between switches, and so is the momentum of every roller that is
+off the floor; where a wheel rolls on to its next roller, an inelastic impact takes energy.
+
+N wheels stand at equal angles about the platform, at the distance R from its centre S, their axles
+n_i radial. Roller j of wheel i is at the angle chi_ij from straight below, the one on the floor at
+chi_i, where it is rho_i = l cos(chi_i) - r thick: l is the radius of the wheel, r the distance of
+the rollers' axes from the axle. M is the mass of the whole, I_S its moment of inertia about the
+vertical, J that of a wheel about its axle and B that of a roller about its axis.
+
+Modules
+-------
 `geometry` has sizes and inertias, `starting` where the vehicle starts; `thesis` has the equations
 with every roller a body of its own, `compact` those in three velocities; `general` and `wheels`
 have wheels anywhere, with rollers at an angle; `bodies` has what `thesis` and `general` share,
@@ -39,7 +54,7 @@ problem = ds.Problem(
         "K. V. Gerasimov, Dynamics of an omni-wheel vehicle with the inertia of its rollers and "
         "with friction, Moscow State University (2018, in Russian), chapters 1 and 2",
         "Ya. V. Tatarinov, Equations of classical mechanics in a new form, Moscow Univ. Mech. "
-        "Bull. 58 (2003) 3",
+        "Bull. 58 (2003), no. 3",
     ],
     structure={
         "wheels": 3,

@@ -47,7 +47,7 @@ from daesolve_problems.omni_wheels import numbered
 
 
 def general(wheels: int, rollers: int, imposition: Order) -> ds.MechanicalSystem:
-    """Pose the vehicle.
+    """Pose the vehicle with wheels anywhere, in any direction, with rollers at an angle (mecanum).
 
     Raises
     ------

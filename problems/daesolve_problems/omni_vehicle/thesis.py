@@ -25,7 +25,7 @@ from daesolve_problems.omni_wheels import equal_directions, numbered
 
 
 def thesis(wheels: int, rollers: int, imposition: Order) -> ds.MechanicalSystem:
-    """Pose the vehicle with all its bodies.
+    """Pose the vehicle with every roller a body of its own, as in the thesis.
 
     Raises
     ------

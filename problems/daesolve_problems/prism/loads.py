@@ -7,10 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 import daesolve as ds
-from daesolve.balance import VariantState
 from daesolve.complementarity.horizontal import HorizontalComplementarity
 from daesolve.complementarity.properties import frictionless_sign
-from daesolve.typing import BoundCase
+from daesolve.typing import BoundCase, VariantState
 from daesolve_problems.prism.guide import sliding, start_states
 
 

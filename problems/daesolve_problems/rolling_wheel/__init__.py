@@ -1,5 +1,13 @@
 """A heavy wheel on a curve, rolling without slip, with or without a pendulum on its axle.
 
+A rigid hoop under its weight rolls in a vertical plane on a fixed rough curve, without slip and
+without resistance; a point mass may hang from its axle on a massless rod, without friction. Three
+quantities are unknown: the two components of the force of the curve at the contact, and the moment
+of that force about the centre. The energy is conserved. The contact holds both ways; where the
+curve would have to pull, the wheel leaves it, and by default the run ends there.
+
+Modules
+-------
 `models` has the equations, `starting` where it starts and how far it gets, `questions` and
 `turning` what can be asked besides its motion, `pictures` the paper's figures and the drawing.
 """

@@ -257,7 +257,7 @@ def _room(wheel: _Wheel) -> ca.SX:
 
 
 def physical(pendulum: bool, one_sided: bool, curve: Curve) -> ds.MechanicalSystem:
-    """Pose the wheel in its regular form."""
+    """Pose the wheel in its regular form: the torque is the moment of the reaction."""
     wheel = _wheel(curve, pendulum)
     return _system(
         wheel,

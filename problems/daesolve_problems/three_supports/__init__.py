@@ -1,8 +1,14 @@
 """A body that slides on three pairs of pads between two planes, and comes to rest.
 
-Its mass centre has the coordinates (x, y), it turns by phi about the vertical. Three pairs of round
-pads hold it, each with a small play, so that of each pair either the upper pad (p = 1) is loaded or
-the lower one (p = 2); N_k is the reaction of a pair, positive where the lower one is. P and M are
+A rigid body slides and turns between two level planes, with Coulomb's friction at round pads. Three
+pairs of pads keep it from rising and from tilting; they have no measurable play, but in each pair
+only the upper or only the lower pad is loaded. The three unknown reactions are the normal forces of
+the pairs, and which pads carry them is unknown too. Nothing is conserved. Where no load drives it
+and it does not jam, friction brings the body to rest after a finite time; it slides and turns until
+the same instant.
+
+Its mass centre has the coordinates (x, y), it turns by phi about the vertical. N_k is the reaction
+of a pair, positive where the lower pad (p = 2) is loaded and not the upper one (p = 1). P and M are
 loads about the mass centre in fixed axes. With the pads' centres at (a, b, h) in axes of the body,
 their velocities V_k, A_k and B_k the turned a and b, and c_k = h f' / |V_k|, each choice of loaded
 pads has equations of its own,
@@ -18,7 +24,11 @@ of radius r_s presses with cos^n(pi r / 2 r_s), n the `pressure_exponent`; f' an
 friction against sliding and against turning, functions of |V_k| / (r_s |phi'|).
 
 Here the body is posed with all six coordinates and is kept level by the pads' reactions; no
-equation above is written down. `models` has the system, `pads` what the pads do in a run,
+equation above is written down.
+
+Modules
+-------
+`models` has the system, `pads` what the pads do in a run,
 `questions` what can be asked besides the motion, `pictures` the figures and the drawing.
 """
 

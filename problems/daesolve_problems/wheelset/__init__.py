@@ -1,5 +1,14 @@
-"""A railway wheelset between its rails, and a stiff bogie of two.
+"""A railway wheelset between its rails.
 
+A railway wheelset moves sideways and yaws as it rolls along a straight track at a constant speed;
+its treads are cones, and its axle is rigid. At the contacts wheels creep: they slip a little, and
+the force of the rail is a given function of that slip, linear or bounded by Coulomb's friction. So
+there are no constraints and no reactions, unless slip is forbidden (model `no_slip`), where the
+force and the moment of the rails are unknown. Nothing is conserved: creep takes energy, and the
+drive that keeps the speed supplies it, which is why the motion may grow (hunting).
+
+Modules
+-------
 `vehicles` has the sizes and slips, `models` the equations, `questions` what can be asked besides
 the motion, `pictures` the figures and the drawing; `bogie` is the problem of two axles.
 """

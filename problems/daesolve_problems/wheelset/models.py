@@ -30,7 +30,7 @@ SMALL = ("y_dot", "psi_dot")
 
 
 def full(units: Rule, creep: Creep) -> ds.MechanicalSystem:
-    """Pose the vehicle with creep on its wheels."""
+    """Pose the vehicle with its inertia and with creep on its wheels."""
     vehicle = units()
     q = vehicle.coordinates
     force, moment = vehicle.force, vehicle.moment
@@ -98,7 +98,7 @@ def dirac(units: Rule, creep: Creep) -> ds.ControlSystem:
 
 
 def refined(units: Rule, creep: Creep) -> ds.ControlSystem:
-    """Pose the refinement of Dirac's model."""
+    """Pose the refinement of Dirac's model: velocities right to the next order in eps."""
     return reduced(units, creep).refined
 
 

@@ -103,9 +103,8 @@ def locus(case: BoundCase) -> ds.Answer:
                 f"normalised parameters have no speed, and {names} would not count: ask for "
                 "units=dimensional, or for another case"
             )
-        problem = case.problem
-        assert isinstance(problem, ds.Problem)
-        case = problem.case("suspended", model=case.model, creep=case.full_structure["creep"])
+        creep = case.full_structure["creep"]
+        case = case.problem.case("suspended", model=case.model, creep=creep)
     quiet = {**case.full_parameters, **STRAIGHT}
     given = {name: value for name, value in quiet.items() if name not in case.derived}
     found = {

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 import daesolve as ds
 from daesolve.cli.app import app
-from daesolve.consistency import consistent_state, instantaneous
+from daesolve.consistency import complete_start, instantaneous
 from tests.reference import bicycle as truth
 
 PUBLISHED = {
@@ -118,7 +118,7 @@ def test_a_turn_with_hands_off_is_a_steady_motion():
         steer, speed = unknowns
         still = {"lean_dot": 0.0, "steer_dot": 0.0, "yaw": 0.0}
         given = {"lean": 0.1, "steer": steer, "speed": speed, **still}
-        return consistent_state(dynamics, numbers, given).state
+        return complete_start(dynamics, numbers, given).state
 
     def falling(unknowns):
         found, _ = instantaneous(dynamics, 0.0, turn(unknowns), numbers)

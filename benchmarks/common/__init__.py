@@ -1,0 +1,1 @@
+"""What all benchmarks share: options, conditions, timing, processes, errors, tables."""

@@ -1,0 +1,63 @@
+"""What is told of a run in any package, and how errors are judged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+
+@dataclass(frozen=True)
+class Figures:
+    """One setting that came to an end.
+
+    Parameters
+    ----------
+    setup_seconds, seconds
+        Of building and compiling, and of the integration.
+    steps
+        Accepted.
+    error
+        At the end, against the truth.
+    gap
+        The largest constraint residual, as a length, m.
+    energy
+        The energy error over the scale of its motion.
+    """
+
+    setup_seconds: float
+    seconds: float
+    steps: int
+    error: float
+    gap: float
+    energy: float
+
+
+class Costed(Protocol):
+    """Anything of which the cost and the error are known."""
+
+    @property
+    def seconds(self) -> float:
+        """What it cost."""
+        ...
+
+    @property
+    def error(self) -> float:
+        """How far it was off."""
+        ...
+
+
+Run = TypeVar("Run", bound=Costed)
+
+
+def cheapest_as_exact(found: Iterable[Run], error: float) -> Run | None:
+    """Return the cheapest whose error is no larger, if there is one."""
+    as_exact = (one for one in found if one.error <= error)
+    return min(as_exact, key=lambda one: one.seconds, default=None)
+
+
+def errors_of(found: Mapping[str, float], exact: Mapping[str, float]) -> dict[str, float]:
+    """Return the error of each state that was found, relative to its size (at least 1)."""
+    return {
+        name: abs(value - exact[name]) / max(1.0, abs(exact[name])) for name, value in found.items()
+    }

@@ -1,0 +1,129 @@
+"""One manner of options for every benchmark."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from pathlib import Path
+
+from .tables import replaced
+
+
+def options(module: str, told: str | None) -> argparse.ArgumentParser:
+    """Return a parser whose `--help` tells what a module's docstring tells.
+
+    Options that may be repeated are told so; every help ends in the default where there is one.
+    """
+    return argparse.ArgumentParser(
+        prog=f"python -m {module}",
+        description=told,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+
+
+def add_repeats(parser: argparse.ArgumentParser, default: int, told: str) -> None:
+    """Add `--repeats N`."""
+    parser.add_argument(
+        "--repeats", type=whole, default=default, metavar="N", help=f"{told} (%(default)s)"
+    )
+
+
+def add_until(parser: argparse.ArgumentParser, default: float, told: str = "horizon") -> None:
+    """Add `--until S`."""
+    parser.add_argument(
+        "--until", type=above_zero, default=default, metavar="S", help=f"{told}, s (%(default)g)"
+    )
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """Add `--json FILE`."""
+    parser.add_argument(
+        "--json",
+        type=new_file,
+        metavar="FILE",
+        help="write every measurement and its conditions here",
+    )
+
+
+def add_read(parser: argparse.ArgumentParser) -> None:
+    """Add `--read FILE`."""
+    parser.add_argument(
+        "--read", type=file, metavar="FILE", help="measure nothing: read what --json wrote"
+    )
+
+
+def add_update(parser: argparse.ArgumentParser, mark: str, document: str) -> None:
+    """Add `--update FILE`: a document that has the two marks."""
+
+    def marked(text: str) -> Path:
+        path = file(text)
+        try:
+            replaced(path.read_text(encoding="utf-8"), mark, "")
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from error
+        return path
+
+    parser.add_argument(
+        "--update",
+        type=marked,
+        metavar="FILE",
+        help=f"replace the tables between the two marks in this document: {document}",
+    )
+
+
+def file(text: str) -> Path:
+    """Return a file that is there.
+
+    Raises
+    ------
+    argparse.ArgumentTypeError
+        It is not.
+    """
+    path = Path(text)
+    if not path.is_file():
+        raise argparse.ArgumentTypeError(f"there is no file {text!r}")
+    return path
+
+
+def new_file(text: str) -> Path:
+    """Return a file in a directory that is there: what was measured for hours has a place.
+
+    Raises
+    ------
+    argparse.ArgumentTypeError
+        The directory is not there, or the file is a directory itself.
+    """
+    path = Path(text)
+    if path.is_dir() or not path.parent.is_dir():
+        raise argparse.ArgumentTypeError(f"{text!r} cannot be written: no such directory")
+    return path
+
+
+def above_zero(text: str) -> float:
+    """Return a positive, finite number.
+
+    Raises
+    ------
+    argparse.ArgumentTypeError
+        It is none.
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number above zero")
+    return value
+
+
+def whole(text: str) -> int:
+    """Return a number that is at least one.
+
+    Raises
+    ------
+    argparse.ArgumentTypeError
+        It is not.
+    """
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 on")
+    return int(text)

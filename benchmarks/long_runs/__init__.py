@@ -1,0 +1,1 @@
+"""Long runs of the rolling hoop; `python -m benchmarks.long_runs --help`."""

@@ -1,0 +1,177 @@
+"""One run of the hoop in a process of its own, whose peak memory is its own."""
+
+from __future__ import annotations
+
+import math
+import resource
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import daesolve as ds
+from benchmarks.common.figures import errors_of
+from benchmarks.common.processes import told_by, write
+from benchmarks.common.timing import in_turn, processor_seconds, wall_seconds
+from tests.reference.rolling_wheel import hoop_states
+
+INTERVAL = 0.1
+STRETCHES = 100
+"""Parts of a run whose changes of energy are compared."""
+SAMPLES = 1001
+MEASURED = ds.Feedback(rates={"energy": None})
+FORMULATIONS: dict[str, dict[str, Any]] = {
+    "driven": {},
+    "measured": {"formulation": MEASURED},
+    "unfused": {
+        "formulation": MEASURED,
+        "solver": ds.Taylor(code="unrolled", optimisation=0),
+    },
+}
+"""By name: "unfused" measures the energy in code that LLVM has not optimised."""
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One run.
+
+    Parameters
+    ----------
+    part, name, until
+        What it belongs to, what it was, and its horizon in s.
+    outcome, steps
+        How it ended, after how many steps.
+    seconds, processor_seconds
+        From the posed problem to the trajectory, without compilation (of which the clock's are
+        left out of both): by the clock, and those that processors worked, which say more on a
+        machine that is busy.
+    peak_megabytes
+        The most memory that its process held.
+    energy_error, energy_exponent
+        The largest over all steps, relative to E0 - V_min; its growth exponent.
+    residual, residual_exponent
+        The largest residual of all other goals over its scale, and the largest exponent.
+    bias, bias_error, walk
+        What each step adds to the relative error of the energy, on the average, with its
+        standard error; and the standard deviation of what it adds at random.
+    state_error
+        At the end, the largest over the states, relative to the size of each (at least 1).
+    """
+
+    part: str
+    name: str
+    until: float
+    outcome: str
+    steps: int
+    seconds: float
+    processor_seconds: float
+    peak_megabytes: float
+    energy_error: float
+    energy_exponent: float | None
+    residual: float
+    residual_exponent: float | None
+    bias: float
+    bias_error: float
+    walk: float
+    state_error: float
+
+
+def measured(part: str, name: str, until: float, **options: Any) -> Measurement:
+    """Run the hoop once, in this process."""
+    case = ds.problem("rolling-wheel").case("hoop")
+    seconds, (worked, run) = wall_seconds(
+        lambda: processor_seconds(lambda: case.solve(until, **options))
+    )
+    compilation = run.statistics.compile_seconds
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    energy = run.drift["energy"]
+    others = [drift for goal, drift in run.drift.items() if goal != "energy"]
+    bias, bias_error, walk = _energy_of_a_step(run, energy.scale)
+    return Measurement(
+        part=part,
+        name=name,
+        until=until,
+        outcome=run.outcome.value,
+        steps=run.statistics.steps,
+        seconds=seconds - compilation,
+        processor_seconds=worked - compilation,
+        peak_megabytes=peak,
+        energy_error=energy.max_relative,
+        energy_exponent=energy.growth_exponent,
+        residual=max(drift.max_relative for drift in others),
+        residual_exponent=max(
+            (drift.growth_exponent for drift in others if drift.growth_exponent is not None),
+            default=None,
+        ),
+        bias=bias,
+        bias_error=bias_error,
+        walk=walk,
+        state_error=_error(case.full_start, run.end_state, run.end_time),
+    )
+
+
+def _energy_of_a_step(run: ds.Trajectory, scale: float) -> tuple[float, float, float]:
+    """Return the mean change of the relative energy in a step, its error, and its spread."""
+    places = np.linspace(0, len(run.times) - 1, STRETCHES + 1).astype(int)
+    changes = np.diff(run.outputs["energy"][places]) / scale
+    steps = run.statistics.steps / STRETCHES
+    spread = float(np.std(changes, ddof=1))
+    bias = float(np.mean(changes)) / steps
+    return bias, spread / math.sqrt(STRETCHES) / steps, spread / math.sqrt(steps)
+
+
+def _error(start: Mapping[str, float], end: Mapping[str, float], moment: float) -> float:
+    exact = hoop_states([moment], start["contact_x"], start["speed"])
+    known = {name: float(exact[name][0]) for name in end}
+    return max(errors_of(end, known).values())
+
+
+def apart(part: str, name: str, until: float, store: Path | None = None) -> Measurement:
+    """Run the hoop in a process of its own, in memory or into a directory.
+
+    Raises
+    ------
+    RuntimeError
+        The process failed; says how.
+    """
+    kept = [] if store is None else [str(store)]
+    told, crash = told_by("benchmarks.long_runs.measuring", [part, name, repr(until), *kept])
+    if crash:
+        raise RuntimeError(f"{part}, {name}, {until:g} s: {crash}")
+    return Measurement(**told[0])
+
+
+def _asked_for(part: str, name: str, until: float, store: str | None) -> Measurement:
+    """Do what a process of its own was started for."""
+    if name in FORMULATIONS:
+        at = np.linspace(0.0, until, SAMPLES)
+        return measured(part, name, until, at=at, **FORMULATIONS[name])
+    options = {} if store is None else {"store": store}
+    return measured(part, name, until, at=ds.every(INTERVAL), **options)
+
+
+def on_disk(until: float, repeats: int) -> list[Measurement]:
+    """Run in memory and on disk in turn; return the median of each by the work of processors."""
+
+    def stored() -> Measurement:
+        with tempfile.TemporaryDirectory() as directory:
+            return apart("store", "on disk", until, Path(directory) / "run")
+
+    runs = {"in memory": lambda: apart("store", "in memory", until), "on disk": stored}
+    found = in_turn(runs, repeats).values()
+    median = (repeats - 1) // 2
+    return [sorted(again, key=lambda run: run.processor_seconds)[median] for again in found]
+
+
+def main() -> None:
+    """Measure what the command line names."""
+    results, part, name, until, *store = sys.argv[1:]
+    write(Path(results), [_asked_for(part, name, float(until), store[0] if store else None)])
+
+
+if __name__ == "__main__":
+    main()

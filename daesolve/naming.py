@@ -1,0 +1,166 @@
+"""Formulations and solvers by the names that the command line and Python share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any, overload
+
+from daesolve.errors import OutOfRangeError, UnsupportedError, unknown_name
+from daesolve.formulations import (
+    FORMULATIONS,
+    Feedback,
+    Formulation,
+    Projected,
+    Regularised,
+    Viscous,
+)
+from daesolve.solvers import SOLVERS, Solver, Taylor
+
+NUMBERED: Mapping[str, tuple[type[Viscous | Regularised], str, str]] = {
+    Viscous.name: (Viscous, "mobility", "MOBILITY"),
+    Regularised.name: (Regularised, "speed", "SPEED"),
+}
+"""Formulations whose name may be followed by a number: what it is, and what it is called."""
+
+
+def formulation_named(name: str, rates: Mapping[str, Any] | None = None) -> Formulation:
+    """Make a formulation by its name.
+
+    Parameters
+    ----------
+    name
+        A key of `FORMULATIONS`; `projected:index-1` wraps another than feedback, `viscous:1e-7`
+        tells the mobility, `regularised:1e-3` the speed.
+    rates
+        `rate` and `rates` of the formulation; none unless told.
+
+    Raises
+    ------
+    UnknownNameError, OutOfRangeError
+        No such formulation, a number that is none, or rates for one that has none.
+    """
+    settings = dict(rates or {})
+    outer, _, inner = name.partition(":")
+    if outer in NUMBERED and inner:
+        numbered, field, what = NUMBERED[outer]
+        return numbered(**{field: _number(outer, what, inner)}, **settings)
+    known = FORMULATIONS | {f"{Projected.name}:{n}": Projected for n in FORMULATIONS}
+    if name not in known:
+        raise unknown_name("formulation", name, FORMULATIONS)
+    if outer == Projected.name:
+        return Projected(formulation_named(inner or Feedback.name, settings))
+    kind = FORMULATIONS[name]
+    if settings and "rate" not in {entry.name for entry in fields(kind)}:  # pyright: ignore
+        raise OutOfRangeError(
+            f"the formulation {name!r} has no rates, since the solver itself imposes the "
+            "constraints; leave out --rate"
+        )
+    return kind(**settings)
+
+
+def solver_named(name: str, settings: Mapping[str, Any] | None = None) -> Solver:
+    """Make a solver by its name.
+
+    Parameters
+    ----------
+    name
+        A key of `SOLVERS`.
+    settings
+        Its fields, by name; its own unless told.
+
+    Raises
+    ------
+    UnknownNameError
+        No such solver.
+    OutOfRangeError
+        A setting that it cannot do with.
+    MissingBackendError
+        Its package is not installed here.
+    """
+    return solver_kind(name)(**(settings or {}))
+
+
+def solver_kind(name: str) -> type[Solver]:
+    """Return the class of a solver by its name.
+
+    Raises
+    ------
+    UnknownNameError
+        No such solver.
+    """
+    if name not in SOLVERS:
+        raise unknown_name("solver", name, SOLVERS)
+    return SOLVERS[name]
+
+
+@overload
+def formulation_of(given: None) -> None: ...
+@overload
+def formulation_of(given: Formulation | str) -> Formulation: ...
+def formulation_of(given: Formulation | str | None) -> Formulation | None:
+    """Return a formulation that was given, made by its name where that was given.
+
+    Raises
+    ------
+    UnknownNameError, OutOfRangeError
+        No such formulation, or a number in its name that is none.
+    UnsupportedError
+        It is neither a formulation nor a name, such as a class.
+    """
+    if isinstance(given, str):
+        return formulation_named(given)
+    _check_kind("formulation", given, Formulation, "ds.Feedback()", Feedback.name)
+    return given
+
+
+@overload
+def solver_of(given: None) -> None: ...
+@overload
+def solver_of(given: Solver | str) -> Solver: ...
+def solver_of(given: Solver | str | None) -> Solver | None:
+    """Return a solver that was given, made by its name where that was given.
+
+    Raises
+    ------
+    UnknownNameError, MissingBackendError
+        No such solver, or its package is not installed here.
+    UnsupportedError
+        It is neither a solver nor a name, such as a class.
+    """
+    if isinstance(given, str):
+        return solver_named(given)
+    _check_kind("solver", given, Solver, "ds.Taylor()", Taylor.name)
+    return given
+
+
+def made_by_name(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options of `solve`, formulation and solver made by their names where these are given.
+
+    Raises
+    ------
+    UnknownNameError, OutOfRangeError, UnsupportedError, MissingBackendError
+        As for `formulation_of` and `solver_of`.
+    """
+    made = dict(options)
+    if "formulation" in made:
+        made["formulation"] = formulation_of(made["formulation"])
+    if "solver" in made:
+        made["solver"] = solver_of(made["solver"])
+    return made
+
+
+def _check_kind(option: str, given: object, kind: type, right: str, name: str) -> None:
+    if given is not None and not isinstance(given, kind):
+        raise UnsupportedError(
+            f"the {option} is {given!r}, but must be one like {right}, or a name like {name!r}"
+        )
+
+
+def _number(formulation: str, what: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise OutOfRangeError(
+            f"the formulation {formulation}:{what} takes a number, not {text!r}"
+        ) from None

@@ -1,0 +1,29 @@
+"""The benchmarks by the name that `python -m` takes."""
+
+from importlib import import_module
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PROGRAMS = {
+    "benchmarks.batches": "benchmarks.batches",
+    "benchmarks.long_runs": "benchmarks.long_runs.__main__",
+    "benchmarks.omni_friction": "benchmarks.omni_friction",
+    "benchmarks.omni_rolling.run": "benchmarks.omni_rolling.run",
+    "benchmarks.peers": "benchmarks.peers.__main__",
+    "benchmarks.pendulum_chain": "benchmarks.pendulum_chain",
+    "benchmarks.rolling_wheel": "benchmarks.rolling_wheel",
+    "benchmarks.variants": "benchmarks.variants.__main__",
+}
+"""What a command says -> the module that it runs."""
+
+
+def program(name):
+    """Return the module that a command runs; without it where its platform lacks something."""
+    try:
+        return import_module(PROGRAMS[name])
+    except ModuleNotFoundError as error:
+        if error.name != "resource":  # Windows has none
+            raise
+        import pytest
+
+        pytest.skip("there is no module resource here")

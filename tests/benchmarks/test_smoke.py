@@ -1,0 +1,145 @@
+"""Each program on its smallest task, in a process of its own: what is judged, never how fast."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+
+from .programs import PROGRAMS, ROOT, program
+
+SMALL = {
+    "benchmarks.batches": "--members 2 --until 5 --repeats 1 --lanes 2 --code compact",
+    "benchmarks.long_runs": "--part drift --part store --until 20 --horizon 10 "
+    "--formulation driven --repeats 1",
+    "benchmarks.omni_friction": "--model reduced --until 0.01 --repeats 1",
+    "benchmarks.omni_rolling.run": "--case twist --until 10 --repeats 1",
+    "benchmarks.peers": "--quick --peer scipy",
+    "benchmarks.pendulum_chain": "--rods 2 --rods 3 --until 0.1 --patience 0.3 --package daesolve",
+    "benchmarks.rolling_wheel": "--case hoop --until 1 --repeats 1",
+    "benchmarks.variants": "--pairs 2 --pairs 4 --members 3",
+}
+QUICK = "benchmarks.variants"
+
+
+def ran(folder, name, *options):
+    """What a program printed, and what it wrote as JSON."""
+    program(name)
+    if find_spec("heyoka") is None:
+        pytest.skip("heyoka is not installed")
+    if name == "benchmarks.omni_rolling.run" and shutil.which("cc") is None:
+        pytest.skip("there is no C compiler here")
+    ended = subprocess.run(
+        [sys.executable, "-m", name, *SMALL[name].split(), "--json", "found.json", *options],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+    )
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout, json.loads((folder / "found.json").read_text())["measurements"]
+
+
+def ran_here(capsys, *options):
+    """What the quickest printed and wrote, in this process and directory."""
+    with patch.object(
+        sys, "argv", [QUICK, *SMALL[QUICK].split(), "--json", "found.json", *options]
+    ):
+        program(QUICK).main()
+    return capsys.readouterr().out, json.loads(Path("found.json").read_text())["measurements"]
+
+
+def test_every_program_has_a_smallest_task():
+    assert set(SMALL) == set(PROGRAMS)
+
+
+def test_variants_are_found_and_read_back_into_a_document(tmp_path, monkeypatch, capsys):
+    page = tmp_path / "page.md"
+    page.write_text("# Page\n\n<!-- measured: begin --><!-- measured: end -->\n")
+    monkeypatch.chdir(tmp_path)
+    printed, found = ran_here(capsys, "--update", "page.md")
+    assert printed.strip() in page.read_text()
+    assert len(found) == 2 * 2 * 7
+    assert all(one["wrong"] == 0 for one in found)
+    sure = ("enumeration", "branch and bound, all", "branch and bound, one")
+    assert all(one["found"] == one["solvable"] for one in found if one["method"] in sure)
+    again, same = ran_here(capsys, "--read", "found.json")
+    assert (again, same) == (printed, found)
+
+
+@pytest.mark.slow
+def test_batches_are_measured_beside_runs_one_by_one(tmp_path):
+    printed, found = ran(tmp_path, "benchmarks.batches")
+    assert [one["name"] for one in found] == ["one by one", "2 lanes"]
+    for one in found:  # parts are timed one after the other, and make up less than all
+        assert 0 < one["prepare"] + one["monitors"] + one["events"] < one["total"]
+    assert "registers hold" in printed
+
+
+@pytest.mark.slow
+def test_long_runs_are_right_and_alike_in_memory_and_on_disk(tmp_path):
+    printed, found = ran(tmp_path, "benchmarks.long_runs")
+    drift, memory, disk = found
+    assert [one["part"] for one in found] == ["drift", "store", "store"]
+    assert all(one["outcome"] == "completed" for one in found)
+    assert all(one["state_error"] < 1e-13 and one["energy_error"] < 1e-14 for one in found)
+    assert drift["steps"] > memory["steps"] == disk["steps"]
+    assert memory["state_error"] == disk["state_error"]
+    assert "of the work in memory" in printed
+
+
+@pytest.mark.slow
+def test_the_vehicle_with_friction_is_measured(tmp_path):
+    _, (found,) = ran(tmp_path, "benchmarks.omni_friction")
+    assert found["model"] == "reduced"
+    # it rolls at 1 m/s and has hardly been braked: mu g t^2 / 2 < 1e-3 m
+    assert 0.009 < found["x"] < 0.01
+    assert found["prepare"] > 0
+    assert found["integrate"] > 0
+
+
+@pytest.mark.slow
+def test_the_vehicle_takes_the_same_switches_as_the_program_by_hand(tmp_path):
+    _, found = ran(tmp_path, "benchmarks.omni_rolling.run")
+    assert len(found) == 8
+    assert {one["first"]["switches"] for one in found} == {32}
+    bounds = {"C by hand, DOP853 1e-8": 1e-5, "C by hand, DOP853 1e-12": 1e-8}
+    bounds |= {"C by hand, DOP853 3e-14": 1e-9, "daesolve compact, optimised, 1e-12, taylor": 1e-9}
+    for one in found:
+        assert one["first"]["error"] < bounds.get(one["name"], 1e-12), one["name"]
+
+
+@pytest.mark.slow
+def test_packages_are_compared_on_the_pendulum(tmp_path):
+    _, found = ran(tmp_path, "benchmarks.peers")
+    assert {one["peer"] for one in found} == {"daesolve", "scipy"}
+    least = {
+        peer: min(one["error"] for one in found if one["peer"] == peer and not one["reason"])
+        for peer in ("daesolve", "scipy")
+    }
+    assert least["daesolve"] < 1e-13
+    assert least["scipy"] < 1e-5  # the coarse ones come first; patience ends where it is slow
+
+
+@pytest.mark.slow
+def test_chains_end_where_they_should(tmp_path):
+    _, found = ran(tmp_path, "benchmarks.pendulum_chain")
+    assert [one["reason"] for one in found] == [""] * 6
+    bounds = {"2e-16": 1e-13, "1e-09": 1e-9, "1e-08": 1e-8}
+    assert all(one["error"] < bounds[one["accuracy"]] for one in found)
+    assert all(one["gap"] < bounds[one["accuracy"]] for one in found)
+
+
+@pytest.mark.slow
+def test_the_wheel_ends_where_it_should_in_every_way(tmp_path):
+    printed, found = ran(tmp_path, "benchmarks.rolling_wheel")
+    assert len(found) == 7
+    bounds = {"cvodes 1e-12": 1e-9, "SciPy DOP853 1e-12, compiled": 1e-11}
+    bounds["SciPy DOP853, plain Python"] = 1e-11
+    assert all(one["error"] < bounds.get(one["name"], 1e-14) for one in found)
+    assert "/ unrolled" in printed
