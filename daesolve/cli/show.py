@@ -16,7 +16,7 @@ from daesolve.cli.arguments import AsJson, ProblemName
 from daesolve.dynamics import Dynamics
 from daesolve.friction.guides import AT_REST
 from daesolve.gallery.telling import summary
-from daesolve.problem import Choice, Problem
+from daesolve.problem import Case, Choice, Problem
 
 BY_RULE = (
     "a rule makes a state of the start values, which may move until the constraints are met, those "
@@ -75,25 +75,26 @@ def description(problem: Problem) -> dict[str, Any]:
         },
         "goals": list(dynamics.goal_names),
         "events": _events(dynamics),
-        "cases": [
-            {
-                "name": case.name,
-                "model": case.model or model,
-                "structure": dict(case.structure),
-                "parameters": dict(case.parameters),
-                "start": dict(case.start),
-                "start_time": case.start_time,
-                "until": case.until,
-                "redundant": case.redundant,
-                "rank_loss": case.rank_loss,
-                "times": list(case.times),
-                "rate": case.rate,
-                "note": case.note,
-            }
-            for case in problem.cases
-        ],
+        "cases": [_case(case, case.model or model) for case in problem.cases],
         "analyses": [*ANALYSES, *problem.analyses],
         "references": list(problem.sources),
+    }
+
+
+def _case(case: Case, model: str) -> dict[str, Any]:
+    return {
+        "name": case.name,
+        "model": model,
+        "structure": dict(case.structure),
+        "parameters": dict(case.parameters),
+        "start": dict(case.start),
+        "start_time": case.start_time,
+        "until": case.until,
+        "redundant": case.redundant,
+        "rank_loss": case.rank_loss,
+        "times": list(case.times),
+        "rate": case.rate,
+        "note": case.note,
     }
 
 
