@@ -20,6 +20,7 @@ Examples
 True
 """
 
+from daesolve.cases import Answer, Case, Measure, choice
 from daesolve.citation import citation
 from daesolve.comparison import Comparison, compare
 from daesolve.contacts import Contact
@@ -109,7 +110,7 @@ from daesolve.mechanics.multibody import (
     quaternion,
 )
 from daesolve.mechanism_pictures import drawing_of
-from daesolve.problem import Answer, Case, Measure, Problem, choice
+from daesolve.problem import Problem
 from daesolve.reference import ReferenceRun, reference_run
 from daesolve.registry import problem, problems
 from daesolve.resting import Stiction, StictionLimit, stiction, stiction_limit

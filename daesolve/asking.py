@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from daesolve.bound_case import BoundCase
 from daesolve.errors import OutOfRangeError
 from daesolve.naming import made_by_name
+from daesolve.problem import BoundCase
 from daesolve.request import Request
 from daesolve.sampling import At
 from daesolve.starting import check_system

@@ -12,11 +12,12 @@ from rich.text import Text
 
 from daesolve import registry
 from daesolve.analyses import ANALYSES
+from daesolve.cases import Case, Choice
 from daesolve.cli.arguments import AsJson, ProblemName
 from daesolve.dynamics import Dynamics
 from daesolve.friction.guides import AT_REST
 from daesolve.gallery.telling import summary
-from daesolve.problem import Case, Choice, Problem
+from daesolve.problem import Problem
 
 BY_RULE = (
     "a rule makes a state of the start values, which may move until the constraints are met, those "

@@ -12,11 +12,12 @@ from typing import Any, cast
 
 from jinja2 import Environment, StrictUndefined, Template
 
+from daesolve.cases import Case, Choice
 from daesolve.errors import DegenerateConstraintError, VariantError
 from daesolve.gallery.equations import sections, symbols_of
 from daesolve.gallery.figures import write_animation, write_figures
 from daesolve.gallery.telling import about_model, mechanics, opening, prose
-from daesolve.problem import BoundCase, Case, Choice, Problem
+from daesolve.problem import BoundCase, Problem
 from daesolve.reporting import facts, repeating
 from daesolve.reporting.document import ReportError, document, never_begun, replace_file
 from daesolve.reporting.scene import with_drawing
