@@ -21,7 +21,7 @@ from scipy.integrate import solve_ivp
 
 import daesolve as ds
 from daesolve.preparation import prepare
-from daesolve.request import Request
+from daesolve.preparing.request import Request
 from daesolve.symbols import Parameters, SymbolVector
 from tests.reference.rolling_wheel import hoop_states
 from tests.reference.stored_pendulum import REGULAR_TIMES, stored_states

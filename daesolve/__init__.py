@@ -20,10 +20,12 @@ Examples
 True
 """
 
-from daesolve.cases import Answer, Case, Measure, choice
+from daesolve.algebra.linear import solve_definite
+from daesolve.cases.case import Answer, Case, Measure, choice
 from daesolve.citation import citation
 from daesolve.comparison import Comparison, compare
-from daesolve.contacts import Contact
+from daesolve.drawing.mechanisms import drawing_of
+from daesolve.equations.contacts import Contact
 from daesolve.errors import DaesolveError
 from daesolve.events import EITHER, FALLING, RISING, Event, Record, Reset, Stop
 from daesolve.exponents import LyapunovExponent, lyapunov_exponent
@@ -50,7 +52,6 @@ from daesolve.goals import (
     Nonholonomic,
     Relation,
 )
-from daesolve.linear import solve_definite
 from daesolve.linearization import linearize
 from daesolve.mechanics import (
     DiracModel,
@@ -109,7 +110,6 @@ from daesolve.mechanics.multibody import (
     friction_margin,
     quaternion,
 )
-from daesolve.mechanism_pictures import drawing_of
 from daesolve.problem import Problem
 from daesolve.reference import ReferenceRun, reference_run
 from daesolve.registry import problem, problems
@@ -117,7 +117,7 @@ from daesolve.resting import Stiction, StictionLimit, stiction, stiction_limit
 from daesolve.results import Outcome
 from daesolve.resuming import resume
 from daesolve.root_locus import RootLocus, root_locus
-from daesolve.sampling import every, every_event
+from daesolve.running.sampling import every, every_event
 from daesolve.sections import Section, section_of, sections
 from daesolve.sensitivity import Sensitivity, sensitivity
 from daesolve.solvers import (
@@ -137,6 +137,7 @@ from daesolve.solvers import (
 )
 from daesolve.solving import solve
 from daesolve.starting import ConsistentState, consistent_state
+from daesolve.supports.variants import VariantProblem, Variants, variant_problem
 from daesolve.sweep import Sweep, log_uniform, normal, resume_sweep, sweep, uniform
 from daesolve.symbols import (
     ANGLE,
@@ -156,7 +157,6 @@ from daesolve.symbols import (
 from daesolve.system import ControlSystem, MechanicalSystem
 from daesolve.time_stepping import TimeStepping, moreau
 from daesolve.trajectory import Trajectory
-from daesolve.variants import VariantProblem, Variants, variant_problem
 
 __version__ = "0.1.0"
 

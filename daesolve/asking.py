@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from daesolve.errors import OutOfRangeError
-from daesolve.naming import made_by_name
+from daesolve.preparing.naming import made_by_name
+from daesolve.preparing.request import Request
 from daesolve.problem import BoundCase
-from daesolve.request import Request
-from daesolve.sampling import At
+from daesolve.running.sampling import At
 from daesolve.starting import check_system
 from daesolve.system import System
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from daesolve.errors import DaesolveError, OutOfRangeError, UnsupportedError
 from daesolve.formulations import OdeProblem
-from daesolve.naming import made_by_name
+from daesolve.preparing.naming import made_by_name
 from daesolve.problem import BoundCase
 from daesolve.results import StepBlock
 from daesolve.solvers import Compilation, SegmentEnd, State, Taylor

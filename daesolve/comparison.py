@@ -10,7 +10,6 @@ from typing import Literal, TypedDict, Unpack
 
 import numpy as np
 
-from daesolve.agreement import Difference, End, Sampled, difference, resets_told
 from daesolve.errors import (
     DaesolveError,
     MissingBackendError,
@@ -20,16 +19,17 @@ from daesolve.errors import (
     unknown_name,
 )
 from daesolve.formulations import Formulation
-from daesolve.pairing import Attempt, Refused, attempts
+from daesolve.preparing.request import RankLoss, Redundant
 from daesolve.reference import ReferenceRun, reference_run
-from daesolve.request import RankLoss, Redundant
 from daesolve.results import Drift, Outcome
-from daesolve.sampling import At, sample_times
-from daesolve.sliding import VariantPolicy
+from daesolve.running.sampling import At, sample_times
 from daesolve.solvers import Solver
 from daesolve.solving import solve
+from daesolve.supports.sliding import VariantPolicy
 from daesolve.system import System
 from daesolve.trajectory import Trajectory
+from daesolve.verifying.agreement import Difference, End, Sampled, difference, resets_told
+from daesolve.verifying.pairing import Attempt, Refused, attempts
 
 ROUNDING = 2.0**-53
 """The relative error of a number next to which a double stands."""

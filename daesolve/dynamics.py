@@ -18,11 +18,11 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 
-from daesolve.arrays import ArrayFunction
+from daesolve.algebra.arrays import ArrayFunction
+from daesolve.algebra.linear import entries_of, is_zero
 from daesolve.errors import unknown_name
 from daesolve.events import Event
 from daesolve.friction.guides import OF_THEIR_OWN, Guides
-from daesolve.linear import entries_of, is_zero
 from daesolve.symbols import Interval, Labels, velocity_name
 
 

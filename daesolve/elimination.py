@@ -25,8 +25,7 @@ from dataclasses import dataclass, field
 
 import casadi as ca
 
-from daesolve.dynamics import Dynamics
-from daesolve.linear import (
+from daesolve.algebra.linear import (
     Entries,
     entries_of,
     factorize,
@@ -34,6 +33,7 @@ from daesolve.linear import (
     merge,
     minimum_degree_order,
 )
+from daesolve.dynamics import Dynamics
 
 REFINED = 2
 """Refinements with which rounding grows like one over the smallest singular value of the

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from daesolve.algebra.sparse import SPARSE_FROM
+from daesolve.algebra.translation import function_of
 from daesolve.dynamics import Dynamics
 from daesolve.elimination import PROXIMAL_EPSILON, EliminationPlan, Saddle
-from daesolve.sparse import SPARSE_FROM
-from daesolve.translation import function_of
 
 MOST_REFINEMENTS = 4
 PROXIMAL_REFINEMENTS = 2

@@ -23,17 +23,17 @@ from typing import Any, Literal
 import casadi as ca
 import numpy as np
 
+from daesolve.algebra.translation import function_of
 from daesolve.asking import Source, asked
+from daesolve.deviations.propagation import Place, Propagation, legs_of
+from daesolve.deviations.steady import kernel
 from daesolve.dynamics import Dynamics
 from daesolve.errors import NoDerivativeError, OutOfRangeError
 from daesolve.preparation import Prepared, prepare
-from daesolve.propagation import Place, Propagation, legs_of
-from daesolve.record import Boundary, Happening, Record
+from daesolve.running.record import Boundary, Happening, Record
 from daesolve.simulation import simulate_recorded
 from daesolve.solvers import Evaluator, Solver
-from daesolve.steady import kernel
 from daesolve.trajectory import Trajectory
-from daesolve.translation import function_of
 
 SKIPPED = 0.05
 """Of the run, in which the vectors turn into their directions; it is not counted."""

@@ -8,12 +8,12 @@ from typing import Literal
 import casadi as ca
 import numpy as np
 
-from daesolve.consistency import sample_states
+from daesolve.algebra.translation import function_of
+from daesolve.constraints.consistency import sample_states
 from daesolve.dynamics import Dynamics
 from daesolve.elimination import Saddle
 from daesolve.elimination_plan import choose_plan
 from daesolve.errors import OutOfRangeError, unknown_name
-from daesolve.translation import function_of
 
 Quantity = Literal["accelerations", "reactions", "rhs", "residuals"]
 QUANTITIES: tuple[Quantity, ...] = ("accelerations", "reactions", "rhs", "residuals")

@@ -15,18 +15,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from daesolve.arrays import shortest_solution
-from daesolve.consistency import complete_start, sample_states
-from daesolve.dynamics import Dynamics
-from daesolve.errors import (
-    DegenerateStartError,
-    PosingError,
-    UnsupportedError,
-    tell_names,
-    unknown_name,
-)
-from daesolve.rank import constraint_rank
-from daesolve.steady import (
+from daesolve.algebra.arrays import shortest_solution
+from daesolve.constraints.consistency import complete_start, sample_states
+from daesolve.constraints.rank import constraint_rank
+from daesolve.deviations.steady import (
     INFLUENCE_TOLERANCE,
     MOMENTS,
     RANK_TOLERANCE,
@@ -36,6 +28,14 @@ from daesolve.steady import (
     cyclic_coordinates,
     kernel,
     tangent_space,
+)
+from daesolve.dynamics import Dynamics
+from daesolve.errors import (
+    DegenerateStartError,
+    PosingError,
+    UnsupportedError,
+    tell_names,
+    unknown_name,
 )
 from daesolve.symbols import velocity_name
 from daesolve.system import System

@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from daesolve.degeneracy import Dependence, RankWatch, restored_dependence
+from daesolve.algebra.translation import evaluate_block
 from daesolve.formulations import OdeProblem
-from daesolve.passages import Breach, PassageWatch
-from daesolve.peaks import PeakWatch, restored_peaks
-from daesolve.residual_sizes import nothing_seen
 from daesolve.results import Drift, Peak, StepBlock
-from daesolve.translation import evaluate_block
-from daesolve.unsettled import UnsettledSteps, restored_steps
+from daesolve.watching.degeneracy import Dependence, RankWatch, restored_dependence
+from daesolve.watching.passages import Breach, PassageWatch
+from daesolve.watching.peaks import PeakWatch, restored_peaks
+from daesolve.watching.residual_sizes import nothing_seen
+from daesolve.watching.unsettled import UnsettledSteps, restored_steps
 
 TAIL = 6
 """Steps in a row that show a pivot that passed through zero."""

@@ -11,9 +11,9 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from daesolve.choosing import check_pair, choose_solver
-from daesolve.consistency import Start, sample_states, time_states
-from daesolve.departure import Departure, departure
+from daesolve.algebra.translation import evaluate_block
+from daesolve.constraints.consistency import Start, sample_states, time_states
+from daesolve.constraints.rank import Rank, Samples
 from daesolve.dynamics import Dynamics
 from daesolve.elimination import (
     PROXIMAL_EPSILON,
@@ -22,12 +22,13 @@ from daesolve.elimination import (
     EliminationPlan,
 )
 from daesolve.elimination_plan import choose_plan, regularisations
-from daesolve.examination import examined, restricted
 from daesolve.formulations import Feedback, Formulation, OdeProblem, Projected, Viscous
-from daesolve.rank import Rank, Samples
-from daesolve.rates import automatic_rate, stiffness_warning
-from daesolve.request import DEFAULT_RATE, RankLoss, Request, check_request
-from daesolve.sizes import (
+from daesolve.preparing.choosing import check_pair, choose_solver
+from daesolve.preparing.departure import Departure, departure
+from daesolve.preparing.examination import examined, restricted
+from daesolve.preparing.rates import automatic_rate, stiffness_warning
+from daesolve.preparing.request import DEFAULT_RATE, RankLoss, Request, check_request
+from daesolve.preparing.sizes import (
     Probe,
     floors,
     least_kinetic,
@@ -37,14 +38,13 @@ from daesolve.sizes import (
     segment_length,
     typical_influences,
 )
-from daesolve.sliding import Sliding, VariantPolicy
+from daesolve.preparing.stiffness import Stiffness, stiffness
 from daesolve.solvers import Compilation, Solver
 from daesolve.solvers.ida_control import velocity_warning
 from daesolve.starting import check_system
-from daesolve.stiffness import Stiffness, stiffness
+from daesolve.supports.sliding import Sliding, VariantPolicy
+from daesolve.switching.transitions import Transitions
 from daesolve.system import System
-from daesolve.transitions import Transitions
-from daesolve.translation import evaluate_block
 
 WEAK_GRIP = 1e-4
 """Below this part of its usual size a grip costs digits, where the elimination is not refined."""

@@ -7,18 +7,18 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from daesolve.analyses import ANALYSES, Subject
 from daesolve.archive import located
-from daesolve.cases import Answer, Case, StartRule, Structure, Values
+from daesolve.cases.analyses import ANALYSES, Subject
+from daesolve.cases.case import Answer, Case, StartRule, Structure, Values
+from daesolve.cases.family import Family
 from daesolve.comparison import Comparison, compare
-from daesolve.consistency import Start, check_named, complete_start, start_value
+from daesolve.constraints.consistency import Start, check_named, complete_start, start_value
 from daesolve.errors import Named, OutOfRangeError, PosingError, tell_names, unknown_name
-from daesolve.family import Family
 from daesolve.formulations import Formulation
 from daesolve.latest import remembered
-from daesolve.naming import made_by_name
+from daesolve.preparing.naming import made_by_name
+from daesolve.preparing.request import Request
 from daesolve.reference import ReferenceRun, reference_run
-from daesolve.request import Request
 from daesolve.sensitivity import Sensitivity, nominal_values, sensitivity_of
 from daesolve.solvers import Solver
 from daesolve.solving import solve

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
+from daesolve.algebra.translation import function_of
 from daesolve.dynamics import Dynamics
 from daesolve.errors import (
     MissingBackendError,
@@ -33,15 +34,14 @@ from daesolve.errors import (
 )
 from daesolve.formulations import Feedback
 from daesolve.preparation import Prepared, prepare
-from daesolve.quadruple import Moment, array_of, available, evaluate, quad, quads
-from daesolve.reference_motion import Motion, MotionRecord, Passed, Place, Told
-from daesolve.request import DEFAULT_RATE, RankLoss, Redundant, Request
+from daesolve.preparing.request import DEFAULT_RATE, RankLoss, Redundant, Request
 from daesolve.results import EventRecord
-from daesolve.sampling import At, sample_times
-from daesolve.sliding import VariantPolicy
+from daesolve.running.sampling import At, sample_times
 from daesolve.solvers import Dop853, Taylor
+from daesolve.supports.sliding import VariantPolicy
 from daesolve.system import System
-from daesolve.translation import function_of
+from daesolve.verifying.quadruple import Moment, array_of, available, evaluate, quad, quads
+from daesolve.verifying.reference_motion import Motion, MotionRecord, Passed, Place, Told
 
 TOLERANCE = 1e-30
 FINEST_TOLERANCE = 1e-33

@@ -15,7 +15,7 @@ from functools import partial
 import numpy as np
 from scipy.optimize import brentq, linear_sum_assignment
 
-from daesolve.consistency import check_named
+from daesolve.constraints.consistency import check_named
 from daesolve.errors import NotStationaryError, OutOfRangeError, PosingError, unknown_name
 from daesolve.linearization import linearize
 from daesolve.starting import check_system

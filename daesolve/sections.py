@@ -15,16 +15,16 @@ import casadi as ca
 import numpy as np
 from matplotlib.figure import Figure
 
+from daesolve.algebra.translation import evaluate_block
 from daesolve.asking import Source, asked
 from daesolve.errors import OutOfRangeError, PosingError, tell_names, unknown_name
 from daesolve.events import EITHER, Direction, Event
 from daesolve.goals import as_scalar
 from daesolve.preparation import Prepared, prepare
-from daesolve.record import Happening, Record
+from daesolve.running.record import Happening, Record
 from daesolve.simulation import simulate_recorded
 from daesolve.system import System
 from daesolve.trajectory import Trajectory
-from daesolve.translation import evaluate_block
 
 OWN_NAME = "section"
 """The name of the event that is added for a guard."""

@@ -10,22 +10,22 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from daesolve.consistency import check_named, start_value
-from daesolve.departure import starting_point
+from daesolve.constraints.consistency import check_named, start_value
+from daesolve.deviations.propagation import Propagation
+from daesolve.deviations.variations import start_slope
 from daesolve.errors import NoDerivativeError, OutOfRangeError, tell_names, unknown_name
 from daesolve.formulations import Formulation
-from daesolve.naming import formulation_of, solver_of
 from daesolve.preparation import prepare
-from daesolve.propagation import Propagation
-from daesolve.request import DEFAULT_RATE, RankLoss, Redundant, Request
-from daesolve.sampling import At
+from daesolve.preparing.departure import starting_point
+from daesolve.preparing.naming import formulation_of, solver_of
+from daesolve.preparing.request import DEFAULT_RATE, RankLoss, Redundant, Request
+from daesolve.running.sampling import At
 from daesolve.simulation import simulate_recorded
-from daesolve.sliding import VariantPolicy
 from daesolve.solvers import Solver
 from daesolve.starting import check_system, parameter_values
+from daesolve.supports.sliding import VariantPolicy
 from daesolve.system import System
 from daesolve.trajectory import Trajectory
-from daesolve.variations import start_slope
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,6 +1,6 @@
 """The run itself: segments from boundary to boundary, parts on disk, interruption.
 
-What happens within a segment is in `segments`, what is due where one ends in `instants`, whether
+What happens within a segment is in `running.segments`, what is due where one ends in `instants`, whether
 the run goes on after it in `verdicts`; `course` is what they share.
 """
 
@@ -14,23 +14,23 @@ from typing import Any
 
 import numpy as np
 
+from daesolve.algebra.translation import evaluate_block
 from daesolve.archive import StorageError
-from daesolve.checkpoints import Keeper
-from daesolve.course import Course, fresh_course, unobserved
-from daesolve.endings import Verdict
 from daesolve.errors import OutOfRangeError, is_number
-from daesolve.instants import at_start
-from daesolve.interruption import interruptible
 from daesolve.monitors import Monitor
 from daesolve.preparation import Prepared
-from daesolve.record import Boundary, Record
 from daesolve.results import Outcome, Point
+from daesolve.running.checkpoints import Keeper
+from daesolve.running.course import Course, fresh_course, unobserved
+from daesolve.running.endings import Verdict
+from daesolve.running.instants import at_start
+from daesolve.running.interruption import interruptible
+from daesolve.running.record import Boundary, Record
+from daesolve.running.sampling import At, EveryEvent, sample_times
+from daesolve.running.segments import next_boundary, to_boundary
 from daesolve.samples import Recorded
-from daesolve.sampling import At, EveryEvent, sample_times
-from daesolve.segments import next_boundary, to_boundary
 from daesolve.solvers import State
 from daesolve.trajectory import Trajectory
-from daesolve.translation import evaluate_block
 
 Progress = Callable[[float, Monitor, int], None]
 """Called after each segment with the time reached, the monitor and the number of events."""

@@ -10,15 +10,15 @@ from daesolve.archive import located, refuse_full
 from daesolve.errors import VARIANT_ERRORS, DegenerateConstraintError, OutOfRangeError
 from daesolve.formulations import Formulation
 from daesolve.latest import remembered
-from daesolve.naming import formulation_of, solver_of
 from daesolve.preparation import prepare
-from daesolve.request import DEFAULT_RATE, RankLoss, Redundant, Request
+from daesolve.preparing.naming import formulation_of, solver_of
+from daesolve.preparing.request import DEFAULT_RATE, RankLoss, Redundant, Request
 from daesolve.results import Outcome
-from daesolve.sampling import At
+from daesolve.running.sampling import At
 from daesolve.simulation import Progress, simulate
-from daesolve.sliding import VariantPolicy
 from daesolve.solvers import Solver
 from daesolve.stored_runs import Destination, begin
+from daesolve.supports.sliding import VariantPolicy
 from daesolve.system import System
 from daesolve.trajectory import Trajectory
 from daesolve.verification import verifier

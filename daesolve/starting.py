@@ -10,7 +10,10 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from daesolve.consistency import check_named, complete_start, instantaneous, listed
+from daesolve.algebra.translation import function_of
+from daesolve.constraints.consistency import check_named, complete_start, instantaneous, listed
+from daesolve.constraints.rank import check_mass
+from daesolve.constraints.redundancy import undetermined
 from daesolve.dynamics import Dynamics
 from daesolve.errors import (
     InconsistentStateError,
@@ -20,11 +23,8 @@ from daesolve.errors import (
     tell_names,
     unknown_name,
 )
-from daesolve.rank import check_mass
-from daesolve.redundancy import undetermined
 from daesolve.symbols import velocity_name
 from daesolve.system import ControlSystem, MechanicalSystem, System
-from daesolve.translation import function_of
 
 UNMET = 1e-9
 """A goal's acceleration that stays beyond this, relative to its terms, is not met."""

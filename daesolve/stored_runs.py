@@ -18,15 +18,14 @@ import casadi as ca
 import numpy as np
 
 from daesolve.archive import Stored, Writer, resuming
-from daesolve.checkpoints import Keeper, event_columns, segments_per_part
 from daesolve.errors import NotResumableError, OutOfRangeError, UnsupportedError, is_number
 from daesolve.formulations import FORMULATIONS, Formulation, OdeProblem
 from daesolve.preparation import Prepared
-from daesolve.record import describe
-from daesolve.request import Request
+from daesolve.preparing.request import Request
 from daesolve.results import Outcome
-from daesolve.samples import column_names
-from daesolve.sampling import (
+from daesolve.running.checkpoints import Keeper, event_columns, segments_per_part
+from daesolve.running.record import describe
+from daesolve.running.sampling import (
     DEFAULT_SAMPLES,
     MOST_SAMPLES,
     At,
@@ -35,6 +34,7 @@ from daesolve.sampling import (
     restored_sampling,
     saved_sampling,
 )
+from daesolve.samples import column_names
 from daesolve.simulation import Progress, simulate_stored
 from daesolve.solvers import SOLVERS, Solver
 from daesolve.trajectory import Trajectory, summary_of

@@ -9,7 +9,8 @@ from functools import cached_property
 
 import casadi as ca
 
-from daesolve.checking import (
+from daesolve.dynamics import Dynamics
+from daesolve.equations.checking import (
     check_degrees,
     check_entries,
     check_goals,
@@ -17,19 +18,18 @@ from daesolve.checking import (
     check_symbols,
     expressions_of,
 )
-from daesolve.contacts import check_held, contacts_of, with_contacts
-from daesolve.control_equations import control_equations
-from daesolve.dynamics import Dynamics
-from daesolve.equations_of_motion import equations_of_motion
+from daesolve.equations.contacts import check_held, contacts_of, with_contacts
+from daesolve.equations.control_equations import control_equations
+from daesolve.equations.equations_of_motion import equations_of_motion
+from daesolve.equations.jams import watched_for_jams
+from daesolve.equations.posed import Forces, Output, PosedControl, PosedMechanics, is_empty
+from daesolve.equations.resets import check_resets
 from daesolve.errors import PosingError
 from daesolve.events import Event, Reset, joined
 from daesolve.export import equations
 from daesolve.friction.checking import check_pairs, check_supports
 from daesolve.friction.guides import FRICTION_WORK, Guides, guide_events, guides
 from daesolve.goals import Expression, Goal, Holonomic, Implicit, Nonholonomic, Relation, as_scalar
-from daesolve.jams import watched_for_jams
-from daesolve.posed import Forces, Output, PosedControl, PosedMechanics, is_empty
-from daesolve.resets import check_resets
 from daesolve.symbols import DifferentiableVector, time
 
 __all__ = ["ControlSystem", "Forces", "MechanicalSystem", "Output", "System"]

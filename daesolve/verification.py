@@ -10,16 +10,16 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 
-from daesolve.agreement import Difference, difference
-from daesolve.choosing import check_pair
 from daesolve.errors import UnsupportedError
-from daesolve.lyapunov import lyapunov_time
 from daesolve.preparation import Prepared
+from daesolve.preparing.choosing import check_pair
 from daesolve.results import Outcome, Verification
-from daesolve.sampling import At
+from daesolve.running.sampling import At
 from daesolve.simulation import simulate
 from daesolve.solvers import Dop853, Solver
 from daesolve.trajectory import Trajectory
+from daesolve.verifying.agreement import Difference, difference
+from daesolve.verifying.lyapunov import lyapunov_time
 
 ANOTHER_METHOD = Dop853(rtol=1e-13, atol=1e-13)
 

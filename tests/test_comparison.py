@@ -13,21 +13,21 @@ import numpy as np
 import pytest
 
 import daesolve as ds
-from daesolve.agreement import compare_resets, difference
 from daesolve.comparison import ComparedRun, RunSettings
 from daesolve.errors import UnknownNameError, UnsupportedError
 from daesolve.formulations import Formulation
-from daesolve.pairing import attempts, distinct_names, with_tolerance
 from daesolve.results import EventRecord, Outcome
 from daesolve.solvers import SegmentEnd, Solver
+from daesolve.verifying.agreement import compare_resets, difference
+from daesolve.verifying.pairing import attempts, distinct_names, with_tolerance
 
 from .billiards import sinai_billiard
+from .constraints.test_redundancy import floors, point, rubbing
 from .hybrid_systems import bounces, bouncing_ball
 from .reference import sinai_billiard as billiard
 from .reference.pendulum import pendulum_states
+from .supports.test_sliding import BACKWARDS, timed_prism
 from .systems import oscillator, pendulum
-from .test_redundancy import floors, point, rubbing
-from .test_sliding import BACKWARDS, timed_prism
 
 START = {"x": 1.0, "x_dot": 0.0}
 RELEASE = {"x": -1.0, "y": 0.0, "x_dot": 0.0, "y_dot": 0.0}

@@ -7,12 +7,12 @@ import pytest
 
 import daesolve as ds
 from daesolve.archive import Stored
-from daesolve.course import LEAST_TOLERANCE
-from daesolve.degeneracy import ROUNDING_UNIT, STOP, RankWatch
-from daesolve.effort import CRAWL, MANY, Effort
 from daesolve.errors import DegenerateConstraintError, OutOfRangeError
 from daesolve.results import StepBlock
+from daesolve.running.course import LEAST_TOLERANCE
+from daesolve.running.effort import CRAWL, MANY, Effort
 from daesolve.stored_runs import Destination
+from daesolve.watching.degeneracy import ROUNDING_UNIT, STOP, RankWatch
 
 from .bogie_cart import LIMIT, cart, collapsing, farthest, near_miss
 from .contact_systems import ball

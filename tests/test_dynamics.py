@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from daesolve.consistency import instantaneous
+from daesolve.algebra.translation import function_of
+from daesolve.constraints.consistency import instantaneous
 from daesolve.errors import UnknownNameError
-from daesolve.translation import function_of
 
 from .systems import pendulum, wheel, wheel_state
 

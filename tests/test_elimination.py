@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import daesolve as ds
-from daesolve.consistency import instantaneous, sample_states
+from daesolve.constraints.consistency import instantaneous, sample_states
 from daesolve.elimination import SHARING_EPSILON, EliminationPlan, Saddle
 from daesolve.elimination_plan import choose_plan, regularisations
 from daesolve.errors import NoInfluenceError

@@ -10,19 +10,19 @@ from hypothesis import strategies as st
 from scipy.sparse import csc_array
 
 import daesolve as ds
-from daesolve import projection
-from daesolve.arrays import ArrayFunction
+from daesolve.algebra.arrays import ArrayFunction
+from daesolve.algebra.linear import minimum_degree_order
+from daesolve.algebra.sparse import solved_sparsely
+from daesolve.constraints import projection
+from daesolve.constraints.projection import Projection, levels, metrics
 from daesolve.elimination import EliminationPlan
 from daesolve.formulations import Feedback
-from daesolve.linear import minimum_degree_order
 from daesolve.mechanics.multibody.bodies import Body, PlanarBody
 from daesolve.mechanics.multibody.joints import Revolute, Spherical
 from daesolve.mechanics.multibody.mechanism import Mechanism
 from daesolve.mechanics.multibody.places import GROUND
 from daesolve.preparation import prepare
-from daesolve.projection import Projection, levels, metrics
-from daesolve.request import Request
-from daesolve.sparse import solved_sparsely
+from daesolve.preparing.request import Request
 
 EPSILON = np.finfo(float).eps
 

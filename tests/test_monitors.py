@@ -7,8 +7,8 @@ import pytest
 
 import daesolve as ds
 from daesolve.monitors import Monitor
-from daesolve.residual_sizes import BINS_PER_DECADE
 from daesolve.results import StepBlock
+from daesolve.watching.residual_sizes import BINS_PER_DECADE
 
 from .systems import EPSILON, pendulum, prepared_run
 

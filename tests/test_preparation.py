@@ -15,7 +15,7 @@ from daesolve.errors import (
     UnknownNameError,
     UnsupportedError,
 )
-from daesolve.sizes import segment_length
+from daesolve.preparing.sizes import segment_length
 
 from .systems import pendulum, prepared_run, sleigh, wheel, wheel_state
 

@@ -8,7 +8,7 @@ import pytest
 import daesolve as ds
 from daesolve.errors import OutOfRangeError, UndeterminedMotionError, UnknownNameError
 
-from .test_redundancy import floors, point, rubbing
+from .constraints.test_redundancy import floors, point, rubbing
 
 MOVING = {"until": 1.0, "initial": {"x": 0.0, "y": 0.0, "x_dot": 5.0}}
 

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import daesolve as ds
-from daesolve import quadruple
 from daesolve.errors import MissingBackendError, UnsupportedError
-from daesolve.quadruple import PRECISION, evaluate, quads
 from daesolve.solvers.heyoka_code import hy
+from daesolve.verifying import quadruple
+from daesolve.verifying.quadruple import PRECISION, evaluate, quads
 
 from .billiards import sinai_billiard
 from .hybrid_systems import (
@@ -31,7 +31,7 @@ from .hybrid_systems import (
 )
 from .reference import sinai_billiard as billiard
 from .sliding_bodies import BLOCK, DISC, FRICTION
-from .test_sliding import BACKWARDS, timed_prism
+from .supports.test_sliding import BACKWARDS, timed_prism
 
 DROP = {"y": 1.0, "y_dot": 0.0}
 OMNI = Path(__file__).parent / "reference" / "omni_reference.json"

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import daesolve as ds
 from daesolve.errors import OutOfRangeError, UnknownNameError
-from daesolve.sampling import sample_times
+from daesolve.running.sampling import sample_times
 from daesolve.simulation import simulate
 
 from .systems import EPSILON, oscillator, pendulum, prepared_run, sleigh, wheel, wheel_state

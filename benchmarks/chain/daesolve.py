@@ -14,7 +14,7 @@ from daesolve_problems.mechanisms.pendulum_chain import chain, posed
 import daesolve as ds
 from benchmarks.common.attempts import BrokeDownError
 from daesolve.preparation import prepare
-from daesolve.request import Request
+from daesolve.preparing.request import Request
 from daesolve.simulation import simulate
 
 from .motion import Bodies, Ready, Setting

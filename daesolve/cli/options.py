@@ -14,7 +14,7 @@ from daesolve import registry
 from daesolve.errors import OutOfRangeError
 from daesolve.formulations import Feedback, Formulation
 from daesolve.kinds import is_mapping
-from daesolve.naming import formulation_named, solver_kind
+from daesolve.preparing.naming import formulation_named, solver_kind
 from daesolve.problem import BoundCase
 from daesolve.solvers import Dop853
 

@@ -13,7 +13,6 @@ from rich.console import Console
 
 from daesolve import reporting
 from daesolve.archive import Stored, resuming
-from daesolve.choosing import TAKES_NO_ATOL
 from daesolve.cli import options
 from daesolve.cli import sweep as sweeping
 from daesolve.cli.arguments import (
@@ -29,12 +28,13 @@ from daesolve.cli.arguments import (
 )
 from daesolve.cli.progress import shown
 from daesolve.errors import DegenerateConstraintError, OutOfRangeError, VariantError
+from daesolve.preparing.choosing import TAKES_NO_ATOL
+from daesolve.preparing.request import RankLoss, Redundant
 from daesolve.problem import BoundCase
-from daesolve.request import RankLoss, Redundant
 from daesolve.results import Outcome
 from daesolve.resuming import resume as go_on
-from daesolve.sampling import At, every, every_event
-from daesolve.sliding import VariantPolicy
+from daesolve.running.sampling import At, every, every_event
+from daesolve.supports.sliding import VariantPolicy
 from daesolve.trajectory import Trajectory, stored_run
 
 MOVED = 1e-9

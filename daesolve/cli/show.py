@@ -11,8 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from daesolve import registry
-from daesolve.analyses import ANALYSES
-from daesolve.cases import Case, Choice
+from daesolve.cases.analyses import ANALYSES
+from daesolve.cases.case import Case, Choice
 from daesolve.cli.arguments import AsJson, ProblemName
 from daesolve.dynamics import Dynamics
 from daesolve.friction.guides import AT_REST

@@ -21,7 +21,7 @@ from daesolve.drift_testing.subject import Driven, Subject, command, measuring, 
 from daesolve.drift_testing.telling import failure
 from daesolve.errors import DaesolveError
 from daesolve.formulations import Formulation
-from daesolve.naming import formulation_of
+from daesolve.preparing.naming import formulation_of
 from daesolve.problem import BoundCase, Problem
 from daesolve.reporting.document import plain
 from daesolve.results import Outcome, Verification

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field, replace
 
 import casadi as ca
 
+from daesolve.algebra.linear import solve_small
+from daesolve.algebra.translation import function_of
 from daesolve.dynamics import Dynamics, GoalRow, InvariantRow
 from daesolve.elimination import EliminationPlan, Saddle
 from daesolve.formulations.problem import Formulation, OdeProblem, Watched
@@ -26,9 +28,7 @@ from daesolve.formulations.rates import (
     with_single,
 )
 from daesolve.formulations.semi_explicit import pushed_momentum, semi_explicit
-from daesolve.linear import solve_small
 from daesolve.symbols import Labels, symbol
-from daesolve.translation import function_of
 
 NOTHING = ca.SX(0, 1)
 """A column without entries, on which others are stacked."""

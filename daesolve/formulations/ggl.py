@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import casadi as ca
 
+from daesolve.algebra.linear import solve_definite
 from daesolve.errors import UnsupportedError
 from daesolve.formulations.multipliers import FreeMotion, WithMultipliers
 from daesolve.formulations.problem import DaeProblem
-from daesolve.linear import solve_definite
 from daesolve.symbols import symbol
 
 

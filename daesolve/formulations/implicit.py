@@ -8,9 +8,9 @@ from weakref import WeakKeyDictionary
 import casadi as ca
 import numpy as np
 
+from daesolve.algebra.translation import function_of
 from daesolve.formulations.problem import DaeProblem
 from daesolve.symbols import symbol
-from daesolve.translation import function_of
 
 
 @dataclass(frozen=True, eq=False)

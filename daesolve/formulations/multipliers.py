@@ -9,6 +9,8 @@ from typing import Any
 
 import casadi as ca
 
+from daesolve.algebra.linear import solve_definite
+from daesolve.algebra.translation import function_of
 from daesolve.dynamics import Dynamics
 from daesolve.elimination import EliminationPlan
 from daesolve.errors import UnsupportedError
@@ -21,9 +23,7 @@ from daesolve.formulations.feedback import (
 )
 from daesolve.formulations.problem import DaeProblem, Formulation, OdeProblem, as_driven
 from daesolve.formulations.rates import measured
-from daesolve.linear import solve_definite
 from daesolve.symbols import symbol
-from daesolve.translation import function_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field, replace
 
 import casadi as ca
 
+from daesolve.algebra.linear import solve_definite, solve_small
+from daesolve.algebra.translation import function_of
 from daesolve.dynamics import Dynamics, InvariantRow
 from daesolve.elimination import EliminationPlan, Saddle
 from daesolve.errors import UnsupportedError
@@ -21,9 +23,7 @@ from daesolve.formulations.charts import IndependentVelocities
 from daesolve.formulations.feedback import Feedback, driven_invariants, metered_invariants, powers
 from daesolve.formulations.problem import Formulation, OdeProblem, Watched
 from daesolve.formulations.rates import Rate, Rates, check_rates, refuse_rates
-from daesolve.linear import solve_definite, solve_small
 from daesolve.symbols import symbol
-from daesolve.translation import function_of
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,12 @@ from typing import ClassVar
 import casadi as ca
 import numpy as np
 
+from daesolve.algebra.translation import evaluate_block
 from daesolve.dynamics import Dynamics
 from daesolve.elimination import EliminationPlan
 from daesolve.events import Event
 from daesolve.formulations.semi_explicit import SemiExplicit
 from daesolve.symbols import Labels
-from daesolve.translation import evaluate_block
 
 FORMS = ("ode", "index-1", "index-2", "index-3", "overdetermined")
 """What a formulation makes, and what solvers take."""

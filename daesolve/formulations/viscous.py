@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 import casadi as ca
 
+from daesolve.algebra.translation import function_of
 from daesolve.dynamics import Dynamics, GoalRow
 from daesolve.elimination import EliminationPlan
 from daesolve.errors import OutOfRangeError, UnsupportedError, is_number
@@ -19,7 +20,6 @@ from daesolve.formulations.feedback import Feedback
 from daesolve.formulations.problem import Formulation, OdeProblem, Watched
 from daesolve.formulations.rates import Rate, Rates, check_rates, refuse_rates
 from daesolve.symbols import symbol
-from daesolve.translation import function_of
 
 SLIPS = "friction in its place: shown is the slip"
 

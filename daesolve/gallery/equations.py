@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from daesolve.contacts import Contact
+from daesolve.equations.contacts import Contact
 from daesolve.events import Action, Direction, Event, Record, Reset, Stop
 from daesolve.friction.supports import Support, VariantPair
 from daesolve.gallery.latex import Writer, aligned

@@ -10,6 +10,7 @@ from fractions import Fraction
 
 import casadi as ca
 
+from daesolve.algebra.translation import OPERATION_NAMES
 from daesolve.gallery.forms import (
     LARGEST_DENOMINATOR,
     LEAVES,
@@ -24,7 +25,6 @@ from daesolve.gallery.forms import (
     times,
 )
 from daesolve.gallery.letters import symbol
-from daesolve.translation import OPERATION_NAMES
 
 MOST = 250
 """Operations beyond which expressions are not printed."""

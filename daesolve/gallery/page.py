@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from jinja2 import Environment, StrictUndefined, Template
 
-from daesolve.cases import Case, Choice
+from daesolve.cases.case import Case, Choice
 from daesolve.errors import DegenerateConstraintError, VariantError
 from daesolve.gallery.equations import sections, symbols_of
 from daesolve.gallery.figures import write_animation, write_figures

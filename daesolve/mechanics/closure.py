@@ -15,7 +15,10 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 
-from daesolve.consistency import check_named, listed, misses, start_value
+from daesolve.algebra.linear import solve_small
+from daesolve.algebra.translation import function_of
+from daesolve.constraints.consistency import check_named, listed, misses, start_value
+from daesolve.constraints.projection import Level, Projection
 from daesolve.dynamics import Dynamics
 from daesolve.errors import (
     ContradictoryGoalsError,
@@ -24,7 +27,6 @@ from daesolve.errors import (
     unknown_name,
 )
 from daesolve.goals import Goal, Holonomic, Nonholonomic
-from daesolve.linear import solve_small
 from daesolve.mechanics.forms import (
     check_linear,
     check_numbers,
@@ -34,10 +36,8 @@ from daesolve.mechanics.forms import (
     velocity_level,
     with_references,
 )
-from daesolve.projection import Level, Projection
 from daesolve.starting import parameter_values
 from daesolve.system import MechanicalSystem, System
-from daesolve.translation import function_of
 
 SEED = 20
 """Of the random positions from which consistent ones are sought."""

@@ -22,8 +22,8 @@ from functools import cached_property
 
 import casadi as ca
 
+from daesolve.algebra.linear import solve_definite, solve_small
 from daesolve.dynamics import Dynamics
-from daesolve.linear import solve_definite, solve_small
 from daesolve.system import MechanicalSystem
 
 

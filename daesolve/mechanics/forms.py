@@ -10,8 +10,12 @@ import casadi as ca
 import numpy as np
 from scipy.linalg import qr
 
-from daesolve.consistency import check_named, complete_start, sample_states
+from daesolve.algebra.translation import function_of
+from daesolve.constraints.consistency import check_named, complete_start, sample_states
+from daesolve.constraints.projection import metrics
+from daesolve.constraints.rank import unit_length
 from daesolve.dynamics import Dynamics
+from daesolve.equations.lagrange import vanishes
 from daesolve.errors import (
     DegenerateStartError,
     InconsistentStateError,
@@ -19,12 +23,8 @@ from daesolve.errors import (
     PosingError,
     is_number,
 )
-from daesolve.lagrange import vanishes
-from daesolve.projection import metrics
-from daesolve.rank import unit_length
 from daesolve.starting import check_system, parameter_values
 from daesolve.system import MechanicalSystem, System
-from daesolve.translation import function_of
 
 TAKES_PART = 1e-6
 """The entry of a dependence, of unit length, above which a goal takes part in it."""

@@ -26,8 +26,8 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from daesolve.consistency import check_named
-from daesolve.linear import solve_small
+from daesolve.algebra.linear import solve_small
+from daesolve.constraints.consistency import check_named
 from daesolve.mechanics.forms import (
     PfaffSystem,
     check_numbers,

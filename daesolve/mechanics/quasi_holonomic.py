@@ -25,7 +25,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from daesolve.consistency import check_named
+from daesolve.constraints.consistency import check_named
 from daesolve.errors import InconsistentStateError, OutOfRangeError, PosingError, is_number
 from daesolve.mechanics.remainder import (
     largest_remainders,

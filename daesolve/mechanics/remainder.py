@@ -11,12 +11,12 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from daesolve.arrays import shortest_solution
-from daesolve.consistency import complete_start, instantaneous, sample_states
+from daesolve.algebra.arrays import shortest_solution
+from daesolve.algebra.translation import function_of
+from daesolve.constraints.consistency import complete_start, instantaneous, sample_states
 from daesolve.errors import InconsistentStateError, PosingError
 from daesolve.mechanics.forms import with_references
 from daesolve.mechanics.solved_rates import Substitution
-from daesolve.translation import function_of
 
 CANCELLED = 1e-4
 """What is smaller than this beside the terms that it is the sum of is measured against these."""

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from daesolve.constraints.rank import RANK_TOLERANCE
 from daesolve.errors import (
     InconsistentStateError,
     NoSlowManifoldError,
     SecondaryConstraintsError,
 )
-from daesolve.rank import RANK_TOLERANCE
 
 BALANCED = 1e-9
 """What may be left of R, relative to its terms, before the last step of Newton's method."""

@@ -10,10 +10,10 @@ import casadi as ca
 import numpy as np
 from scipy.integrate import solve_ivp
 
+from daesolve.algebra.translation import function_of
 from daesolve.errors import NoSlowManifoldError
 from daesolve.mechanics.dirac import DiracEquations
 from daesolve.mechanics.slow_manifold import Balance, grips, in_units_of_inertia
-from daesolve.translation import function_of
 
 Kind = Literal["strong", "weak", "invalid"]
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import casadi as ca
 
+from daesolve.algebra.linear import is_zero
 from daesolve.events import RISING, Event, Stop
 from daesolve.goals import Goal
-from daesolve.linear import is_zero
 from daesolve.mechanics.dirac import DiracEquations
 from daesolve.symbols import SymbolVector, velocity_name
 from daesolve.system import ControlSystem, MechanicalSystem, Output

@@ -14,17 +14,17 @@ from typing import Literal
 import casadi as ca
 import numpy as np
 
-from daesolve.consistency import check_named, sample_states, start_value
+from daesolve.algebra.translation import function_of
+from daesolve.constraints.consistency import check_named, sample_states, start_value
+from daesolve.constraints.rank import RANK_TOLERANCE, check_mass
 from daesolve.errors import OutOfRangeError, PosingError, SecondaryConstraintsError, unknown_name
 from daesolve.mechanics.dirac import DiracEquations, dirac_equations
 from daesolve.mechanics.slow_manifold import grips, strength
 from daesolve.mechanics.slow_motion import FastSpectrum, Quantities, SlowMotion, Validity
 from daesolve.mechanics.slow_systems import added_names, leading_system, refined_system
-from daesolve.rank import RANK_TOLERANCE, check_mass
 from daesolve.starting import parameter_values
 from daesolve.symbols import SymbolVector
 from daesolve.system import ControlSystem, MechanicalSystem
-from daesolve.translation import function_of
 
 Values = Mapping[str, float]
 Order = Literal[0, 1]

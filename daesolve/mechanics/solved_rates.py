@@ -9,14 +9,14 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 
+from daesolve.algebra.linear import solve_small
+from daesolve.algebra.translation import function_of
 from daesolve.dynamics import Dynamics
+from daesolve.equations.lagrange import Kinematics, hamel
 from daesolve.errors import PosingError, unknown_name
 from daesolve.goals import Goal, Holonomic
-from daesolve.lagrange import Kinematics, hamel
-from daesolve.linear import solve_small
 from daesolve.symbols import symbol
 from daesolve.system import MechanicalSystem
-from daesolve.translation import function_of
 
 INDEPENDENT = 1e-6
 """A goal adds to the rank where the singular value that it brings, rows of unit length, exceeds."""

@@ -24,10 +24,10 @@ from typing import Literal, get_args
 
 import casadi as ca
 
+from daesolve.algebra.linear import orthogonal_rows, solve_definite, solve_small
 from daesolve.errors import NotQuasiHolonomicError, PosingError
 from daesolve.events import Event, Reset, joined
 from daesolve.goals import AnyGoal, Expression, Goal, Holonomic, Implicit, Invariant, Relation
-from daesolve.linear import orthogonal_rows, solve_definite, solve_small
 from daesolve.mechanics.quasi_holonomic import (
     QuasiHolonomic,
     is_quasi_holonomic,

@@ -12,12 +12,12 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from daesolve.agreement import Difference
 from daesolve.comparison import Agreement, ComparedRun, Comparison, Largest
 from daesolve.reporting.document import Document, dump, plain, replace_file
 from daesolve.reporting.facts import GOOD, bounded, short, title
 from daesolve.reporting.precision import work_precision
 from daesolve.reporting.style import save_figure
+from daesolve.verifying.agreement import Difference
 from daesolve.versions import versions
 
 COMPARISON_FILE = "comparison.json"

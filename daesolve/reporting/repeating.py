@@ -13,7 +13,7 @@ from daesolve.formulations import FORMULATIONS, Projected, Regularised, Viscous
 from daesolve.kinds import is_mapping
 from daesolve.reporting.document import Document
 from daesolve.reporting.reading import USUAL
-from daesolve.sampling import DEFAULT_SAMPLES
+from daesolve.running.sampling import DEFAULT_SAMPLES
 from daesolve.solvers import SOLVERS
 
 OPTIONS = {"tolerance": "--rtol", "rtol": "--rtol", "atol": "--atol", "fixed_step": "--fixed-step"}

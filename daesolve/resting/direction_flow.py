@@ -22,7 +22,7 @@ import numpy as np
 from scipy.integrate import RK45
 from scipy.linalg import cholesky, null_space, solve_triangular
 
-from daesolve.arrays import shortest_solution
+from daesolve.algebra.arrays import shortest_solution
 from daesolve.complementarity.answers import Answer, answer_at
 from daesolve.complementarity.horizontal import (
     HorizontalComplementarity,

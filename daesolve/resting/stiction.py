@@ -9,7 +9,7 @@ import numpy as np
 
 from daesolve.complementarity.answers import Answer
 from daesolve.complementarity.horizontal import Variant
-from daesolve.consistency import check_named
+from daesolve.constraints.consistency import check_named
 from daesolve.errors import OutOfRangeError, VariantError, is_number
 from daesolve.resting.direction_flow import (
     Attractor,
@@ -21,8 +21,8 @@ from daesolve.resting.direction_flow import (
 from daesolve.resting.roots import root
 from daesolve.resting.yielding import YieldingBody
 from daesolve.starting import check_system, parameter_values
+from daesolve.supports.variants import VariantProblem
 from daesolve.system import MechanicalSystem
-from daesolve.variants import VariantProblem
 
 SAME_GROWTH = 1e-8
 """Of the size of accelerations, a growth that counts as none at a limit that was found."""

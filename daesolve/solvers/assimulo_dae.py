@@ -18,6 +18,7 @@ from weakref import WeakKeyDictionary
 import casadi as ca
 import numpy as np
 
+from daesolve.algebra.translation import function_of
 from daesolve.formulations import DaeProblem, OdeProblem, implicit
 from daesolve.solvers.assimulo import (
     AssimuloSolver,
@@ -29,7 +30,6 @@ from daesolve.solvers.assimulo import (
 )
 from daesolve.solvers.base import BufferedFunction, State
 from daesolve.symbols import symbol
-from daesolve.translation import function_of
 
 MULTISTEP_SHARE = 0.01
 """Of the tolerances, what IDA and ODASSL are given: errors of BDF have one sign, and add up over

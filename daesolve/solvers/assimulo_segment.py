@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from daesolve.algebra.translation import evaluate_block
 from daesolve.formulations import OdeProblem
 from daesolve.results import StepBlock
 from daesolve.solvers.base import (
@@ -19,7 +20,6 @@ from daesolve.solvers.base import (
     Status,
 )
 from daesolve.solvers.guards import Steps, crossings, find_events, inner_states
-from daesolve.translation import evaluate_block
 
 BLOCK = 500
 """Steps after which they are handed over, at the latest."""

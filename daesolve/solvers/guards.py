@@ -10,10 +10,10 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from scipy.optimize import brentq
 
+from daesolve.algebra.translation import evaluate_block
 from daesolve.events import Direction
 from daesolve.formulations import OdeProblem
 from daesolve.solvers.base import BufferedFunction, Evaluator, EventHit
-from daesolve.translation import evaluate_block
 
 LOOKS = 8
 """Parts of a step at whose ends guards are evaluated."""

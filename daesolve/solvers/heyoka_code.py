@@ -11,8 +11,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from daesolve.solvers.base import Evaluator
-from daesolve.translation import (
+from daesolve.algebra.translation import (
     Table,
     constants_function,
     constants_of,
@@ -21,6 +20,7 @@ from daesolve.translation import (
     program,
     translate,
 )
+from daesolve.solvers.base import Evaluator
 
 try:
     import heyoka

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.integrate import DOP853, LSODA, OdeSolution, OdeSolver
 
+from daesolve.algebra.translation import evaluate_block
 from daesolve.formulations import OdeProblem
 from daesolve.results import StepBlock
 from daesolve.solvers.base import (
@@ -27,7 +28,6 @@ from daesolve.solvers.base import (
 from daesolve.solvers.error_control import ErrorControlled
 from daesolve.solvers.guards import ROW_BY_ROW, Steps, find_events, inner_states
 from daesolve.solvers.jacobians import exact_jacobian
-from daesolve.translation import evaluate_block
 
 BLOCK = 500
 """Steps after which events are looked for, and the monitors see them, at the latest."""

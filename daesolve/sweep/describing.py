@@ -12,7 +12,7 @@ from daesolve.errors import NotResumableError, PluginError
 from daesolve.formulations import FORMULATIONS
 from daesolve.kinds import is_array, is_list, is_mapping, is_tuple, native
 from daesolve.problem import BoundCase
-from daesolve.sampling import Every, EveryEvent
+from daesolve.running.sampling import Every, EveryEvent
 from daesolve.solvers import SOLVERS
 from daesolve.sweep.members import Over, told
 from daesolve.sweep.running import Task, digest_of

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from daesolve.interruption import interruptible
+from daesolve.running.interruption import interruptible
 from daesolve.sweep.members import Table, count_of, values_of
 from daesolve.sweep.results import Sweep, has_failed, outcomes
 from daesolve.sweep.running import Answer, Chunk, Result, failure

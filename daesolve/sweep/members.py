@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import ndtri
 
-from daesolve.consistency import start_value
+from daesolve.constraints.consistency import start_value
 from daesolve.errors import OutOfRangeError, is_number, unknown_name
 from daesolve.kinds import is_list, native
 from daesolve.problem import BoundCase

@@ -19,7 +19,7 @@ from daesolve.batches import run_batch
 from daesolve.errors import DaesolveError, PluginError
 from daesolve.problem import BoundCase, Problem
 from daesolve.results import Outcome
-from daesolve.sampling import At
+from daesolve.running.sampling import At
 from daesolve.sweep.members import member_case
 from daesolve.trajectory import Trajectory
 from daesolve.versions import versions

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from daesolve import registry
-from daesolve.choosing import check_pair
 from daesolve.errors import OutOfRangeError, PluginError, UnsupportedError, unknown_name
 from daesolve.formulations import Projected, Viscous
-from daesolve.naming import made_by_name
 from daesolve.preparation import chosen_formulation
+from daesolve.preparing.choosing import check_pair
+from daesolve.preparing.naming import made_by_name
+from daesolve.preparing.request import Request, check_request
 from daesolve.problem import BoundCase
-from daesolve.request import Request, check_request
-from daesolve.sampling import At, sample_times
+from daesolve.running.sampling import At, sample_times
 from daesolve.solvers import Taylor
 from daesolve.sweep.cluster import Cluster
 from daesolve.sweep.describing import case_from, contents, restored

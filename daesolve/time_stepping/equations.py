@@ -16,8 +16,9 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 
+from daesolve.algebra.translation import function_of
 from daesolve.complementarity.horizontal import HorizontalComplementarity
-from daesolve.consistency import check_named
+from daesolve.constraints.consistency import check_named
 from daesolve.errors import PosingError, UnsupportedError
 from daesolve.friction.guides import SHARP, SMOOTHING, Rubbing
 from daesolve.friction.supports import Support
@@ -25,7 +26,6 @@ from daesolve.goals import Invariant
 from daesolve.starting import parameter_values
 from daesolve.symbols import symbol
 from daesolve.system import MechanicalSystem
-from daesolve.translation import function_of
 
 
 @dataclass(frozen=True, eq=False)

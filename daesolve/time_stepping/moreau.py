@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from daesolve.consistency import check_named, complete_start
+from daesolve.constraints.consistency import check_named, complete_start
 from daesolve.errors import (
     Named,
     OutOfRangeError,

@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import daesolve as ds
-from daesolve.cases import Answer
+from daesolve.cases.case import Answer
 
 
 def build():

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import daesolve as ds
-from daesolve.consistency import instantaneous, sample_states
+from daesolve.constraints.consistency import instantaneous, sample_states
 from daesolve.errors import OutOfRangeError, UnsupportedError
 from daesolve.formulations import DaeProblem, implicit
 from daesolve.preparation import Request, prepare

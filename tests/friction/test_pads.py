@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import daesolve as ds
+from daesolve.algebra.translation import NUMPY_TABLE, function_of, missing_operations
 from daesolve.errors import OutOfRangeError, PosingError
 from daesolve.friction.pads import Pad, PadNodes, pad_nodes, reduced_friction
 from daesolve.solvers.heyoka_code import heyoka_table
-from daesolve.translation import NUMPY_TABLE, function_of, missing_operations
 
 from ..reference.pad_integrals import reduced_friction_double, uniform_friction
 

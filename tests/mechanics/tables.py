@@ -14,7 +14,7 @@ import casadi as ca
 import numpy as np
 
 import daesolve as ds
-from daesolve.consistency import sample_states
+from daesolve.constraints.consistency import sample_states
 from daesolve.dynamics import Dynamics
 from daesolve.symbols import DifferentiableVector
 

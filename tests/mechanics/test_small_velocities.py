@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
 import daesolve as ds
-from daesolve.consistency import instantaneous
+from daesolve.constraints.consistency import instantaneous
 from daesolve.errors import (
     NoSlowManifoldError,
     OutOfRangeError,

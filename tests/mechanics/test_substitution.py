@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 
 import daesolve as ds
-from daesolve.consistency import instantaneous
+from daesolve.algebra.translation import function_of
+from daesolve.constraints.consistency import instantaneous
 from daesolve.errors import NotQuasiHolonomicError, PosingError
 from daesolve.mechanics.substitution import eliminate
 from daesolve.symbols import time
-from daesolve.translation import function_of
 
 from .tables import (
     CART,

@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import daesolve as ds
-from daesolve.balance import VariantState
 from daesolve.complementarity.horizontal import HorizontalComplementarity
 from daesolve.errors import NoFreedomError, OutOfRangeError, UnknownNameError
 from daesolve.resting.direction_flow import RestingBody, attraction, attractor_from
 from daesolve.resting.stiction import stiction, stiction_limit
+from daesolve.supports.balance import VariantState
 
 from ..reference.stiction_cones import largest_factor
 from .bodies import HEEL, LOADS, TURNED, WEIGHT, patches, three_supports

@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 import daesolve as ds
-from daesolve.agreement import difference
 from daesolve.solvers import State, Status
 from daesolve.solvers.assimulo import AssimuloCvode
 from daesolve.solvers.assimulo_dae import (
@@ -24,6 +23,7 @@ from daesolve.solvers.assimulo_dae import (
     ImplicitEquations,
 )
 from daesolve.solvers.base import BufferedFunction
+from daesolve.verifying.agreement import difference
 
 from ..reference.pendulum import pendulum_states
 from ..systems import WITHOUT_ASSIMULO, pendulum, prepared_run

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import daesolve as ds
+from daesolve.algebra.translation import translate
 from daesolve.formulations import OdeProblem
 from daesolve.preparation import Prepared
 from daesolve.solvers.base import BufferedFunction
 from daesolve.solvers.jacobians import FactorisedJacobian, exact_jacobian, factorises, written_out
-from daesolve.translation import translate
 
 from ..systems import oscillator, pendulum, prepared_run, sleigh, wheel, wheel_state
 

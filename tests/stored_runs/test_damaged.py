@@ -85,7 +85,7 @@ def test_what_a_run_takes_back_is_taken_back_on_disk_too(tmp_path):
     """The sleigh's reactions lose their grip: the last steps before are not to be trusted."""
     swing(tmp_path / "run", until=5.0)
     with Writer.open(tmp_path / "run") as writer:
-        from daesolve.checkpoints import Keeper
+        from daesolve.running.checkpoints import Keeper
 
         keeper = Keeper(writer, 6)
         assert keeper.cut(3.25, 1.0) == 0

@@ -10,7 +10,7 @@ from daesolve.archive import (
 )
 from daesolve.errors import NotResumableError, OutOfRangeError
 from daesolve.results import Outcome
-from daesolve.sampling import Schedule
+from daesolve.running.sampling import Schedule
 
 from ..systems import pendulum
 from .runs import alike, interrupting, swing, tables

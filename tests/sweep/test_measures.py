@@ -4,7 +4,7 @@ import math
 from pathlib import Path
 
 import daesolve as ds
-from daesolve.cases import Measure
+from daesolve.cases.case import Measure
 from daesolve.problem import BoundCase
 from daesolve.reporting.measures import write_measures
 from daesolve.sweep.orders import dependence, local_orders

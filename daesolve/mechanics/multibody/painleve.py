@@ -22,14 +22,14 @@ from dataclasses import replace
 import casadi as ca
 import numpy as np
 
-from daesolve.arrays import shortest_solution
+from daesolve.algebra.arrays import shortest_solution
+from daesolve.algebra.linear import is_zero, solve_definite
+from daesolve.constraints.fitting import fitting_values
 from daesolve.dynamics import Dynamics
+from daesolve.equations.jams import JAMMED, determinant
 from daesolve.errors import FrictionlessIllPosed, UnsupportedError
 from daesolve.events import FALLING, Event, Stop
-from daesolve.fitting import fitting_values
 from daesolve.friction.guides import JAM
-from daesolve.jams import JAMMED, determinant
-from daesolve.linear import is_zero, solve_definite
 from daesolve.starting import consistent_state, parameter_values
 from daesolve.system import MechanicalSystem
 

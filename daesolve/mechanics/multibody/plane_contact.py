@@ -7,7 +7,7 @@ from functools import cached_property
 
 import casadi as ca
 
-from daesolve.contacts import Contact
+from daesolve.equations.contacts import Contact
 from daesolve.errors import PosingError
 from daesolve.events import FALLING, Event, Reset, Stop
 from daesolve.goals import Expression, Holonomic, is_word

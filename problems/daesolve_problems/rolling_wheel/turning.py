@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 from scipy.interpolate import CubicSpline
 
 import daesolve as ds
+from daesolve.constraints.rank import decoupling
 from daesolve.errors import OutOfRangeError
-from daesolve.rank import decoupling
 from daesolve.typing import BoundCase
 
 HORIZON, INTERVAL = 60.0, 0.02

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from daesolve.consistency import instantaneous
+from daesolve.constraints.consistency import instantaneous
 from daesolve.mechanics.multibody.rotations import quaternion
 
 

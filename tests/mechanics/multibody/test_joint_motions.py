@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import daesolve as ds
-from daesolve.consistency import sample_states
+from daesolve.constraints.consistency import sample_states
+from daesolve.constraints.rank import constraint_rank
 from daesolve.errors import RedundantConstraintsError
 from daesolve.mechanics.multibody.bodies import Body, PlanarBody
 from daesolve.mechanics.multibody.joints import (
@@ -21,7 +22,6 @@ from daesolve.mechanics.multibody.joints import (
 from daesolve.mechanics.multibody.mechanism import Mechanism
 from daesolve.mechanics.multibody.places import GROUND
 from daesolve.mechanics.multibody.rotations import quaternion
-from daesolve.rank import constraint_rank
 
 from ...reference.multibody_motions import GRAVITY, crossed_pendulum, hooke, spherical_pendulum
 from .placing import about, accelerations, numbers, quaternion_of

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import daesolve as ds
-from daesolve.consistency import sample_states
+from daesolve.constraints.consistency import sample_states
+from daesolve.constraints.rank import constraint_rank
 from daesolve.errors import (
     OutOfRangeError,
     PosingError,
@@ -29,7 +30,6 @@ from daesolve.mechanics.multibody.joints import (
 from daesolve.mechanics.multibody.mechanism import Mechanism
 from daesolve.mechanics.multibody.places import GROUND
 from daesolve.mechanics.multibody.rotations import quaternion
-from daesolve.rank import constraint_rank
 
 from .placing import about, matrix, numbers, quaternion_of
 

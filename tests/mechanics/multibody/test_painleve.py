@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import daesolve as ds
+from daesolve.algebra.translation import function_of
 from daesolve.errors import FrictionlessIllPosed, JamEvent, UnsupportedError
 from daesolve.mechanics.multibody.friction_laws import RegularisedCoulomb
 from daesolve.mechanics.multibody.painleve import (
@@ -20,7 +21,6 @@ from daesolve.mechanics.multibody.painleve import (
     margin_at,
     watched_for_jams,
 )
-from daesolve.translation import function_of
 
 MU = 1.7
 SLIPS_BACK = -30.0

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import daesolve as ds
-from daesolve.consistency import instantaneous
+from daesolve.constraints.consistency import instantaneous
 from daesolve.errors import InconsistentStateError
 from daesolve.mechanics.multibody.bodies import PlanarBody
 from daesolve.mechanics.multibody.joints import Distance, Fixed, Prismatic, Revolute, Slot

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import daesolve as ds
-from daesolve.consistency import sample_states
+from daesolve.constraints.consistency import sample_states
 from daesolve.elimination import EliminationPlan, Saddle
 from daesolve.errors import UnknownNameError
 from daesolve.mechanics.multibody.tree import outer_bodies

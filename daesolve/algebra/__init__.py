@@ -1,0 +1,1 @@
+"""Linear algebra on expressions and numbers, and expressions carried over to another engine."""

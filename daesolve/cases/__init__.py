@@ -1,0 +1,1 @@
+"""A problem's cases: what is chosen by name, bound to values, and analysed."""

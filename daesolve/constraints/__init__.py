@@ -1,0 +1,1 @@
+"""What constraints ask of a state: consistent states, their rank, and redundant ones."""

@@ -1,0 +1,1 @@
+"""The parts of a run: its segments, what they record, and how they end."""

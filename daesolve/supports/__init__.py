@@ -1,0 +1,1 @@
+"""Supports with dry friction: which are loaded, which slide, and which stick."""

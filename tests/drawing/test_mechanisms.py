@@ -1,0 +1,50 @@
+"""Mechanisms are drawn where their places are."""
+
+import numpy as np
+import pytest
+
+import daesolve as ds
+from daesolve.drawing import Line, evaluate
+from daesolve.drawing.mechanisms import drawing_of
+
+SOLVER = ds.Dop853()
+
+
+def _lines(mechanism: ds.Mechanism, drawing, document) -> list[np.ndarray]:
+    series = {name: np.array(values) for name, values in drawing.series.items()}
+    placed = evaluate(drawing, series, document["parameters"], index=-1)
+    return [shape.points for shape in placed if isinstance(shape.shape, Line)]
+
+
+def test_bodies_in_the_plane_are_lines_from_their_centres_to_their_joints() -> None:
+    p = ds.parameters(length=(2.0, "m"))
+    rod = ds.PlanarBody("rod", 1.0, 0.3, position=(p.length / 2, 0), rate=0.7)
+    pin = ds.Revolute("pin", ds.GROUND.frame((0, 0)), rod.frame((-p.length / 2, 0)))
+    free = ds.PlanarBody("free", 1.0, 0.1, position=(5, 1))
+    mechanism = ds.Mechanism([rod, free], [pin], p)
+    run = ds.solve(
+        mechanism.system(), 1.0, {"rod_angle_dot": 0.7}, guess=mechanism.start, solver=SOLVER
+    )
+    document = {"parameters": {"length": 2.0}, "states": run.states}
+    drawing = drawing_of(mechanism)(document)
+    (line,) = _lines(mechanism, drawing, document)
+    angle = run.end_state["rod_angle"]
+    # From the start that was told to the end of a second, by the tolerance of the run.
+    np.testing.assert_allclose(line[0], [np.cos(angle), np.sin(angle)], atol=1e-7)
+    np.testing.assert_allclose(line[1], [0.0, 0.0], atol=1e-7)
+    assert [shape.label for shape in drawing.shapes if shape.label] == ["rod", "free"]
+
+
+@pytest.mark.parametrize(
+    ("eye", "seen"), [((0, -1, 0), (0.5, -0.2)), ((1, 0, 0), (0.3, -0.2)), ((0, 0, 1), (0.5, 0.3))]
+)
+def test_bodies_in_space_are_seen_from_the_eye(eye, seen) -> None:
+    ball = ds.Body("ball", 1.0, (0.1, 0.1, 0.1), position=(0.5, 0.3, -0.2))
+    socket = ds.Spherical("socket", ds.GROUND.point(0, 0, 0), ball.point(-0.5, -0.3, 0.2))
+    mechanism = ds.Mechanism([ball], [socket])
+    start = mechanism.start
+    document = {"parameters": {}, "states": {name: [start[name]] for name in start}}
+    drawing = drawing_of(mechanism, eye)(document)
+    ((centre, end),) = _lines(mechanism, drawing, document)
+    np.testing.assert_allclose(centre, seen, atol=1e-15)
+    np.testing.assert_allclose(end, [0.0, 0.0], atol=1e-15)

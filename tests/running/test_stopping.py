@@ -1,0 +1,165 @@
+"""Bodies that come to rest in space, turn round there, stick, or set out from rest."""
+
+from __future__ import annotations
+
+import math
+
+import casadi as ca
+import pytest
+
+import daesolve as ds
+from daesolve.errors import SupportSticks
+
+from ..sliding_bodies import DISC, FRICTION, GRAVITY, INERTIA, RADIUS, disc
+
+GRIP = FRICTION * GRAVITY
+"""N, of the disc of 1 kg."""
+
+
+def happened(run):
+    return [event.name for event in run.events]
+
+
+# -- a disc comes to rest --------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_a_disc_that_only_slides_stops_as_a_block():
+    run = ds.solve(DISC(), 2.0, {"x_dot": 0.6, "y_dot": 0.8}, at=[0.1, 2.0])
+    assert happened(run) == ["at_rest"]
+    assert run.end_time == pytest.approx(1.0 / GRIP, rel=1e-14)
+    assert run.end_state["x"] == pytest.approx(0.6 / (2 * GRIP), rel=1e-14)
+    assert run["friction_work"][0] == pytest.approx(-GRIP * (0.1 - GRIP * 0.005), rel=1e-13)
+
+
+@pytest.mark.slow
+def test_a_disc_that_only_spins_is_not_at_rest():
+    """The moment of even pressure is 2/3 f N r."""
+    run = ds.solve(DISC(), 2.0, {"phi_dot": 5.0}, at=[0.1])
+    assert happened(run) == ["at_rest"]
+    assert run.end_time == pytest.approx(5.0 * INERTIA / (2.0 / 3.0 * GRIP * RADIUS), rel=1e-13)
+
+
+def test_slide_and_spin_of_a_disc_end_together():
+    """Farkas, Bartels, Unger, Wolf (2003): a uniform disc stops both at once, v / (r w) = 0.653."""
+    run = ds.solve(DISC(), 2.0, {"x_dot": 1.0, "phi_dot": 5.0}, at=[0.1])
+    assert happened(run) == ["at_rest"]
+    last = run.end_state
+    assert last["x_dot"] / (RADIUS * last["phi_dot"]) == pytest.approx(0.653, abs=5e-4)
+
+
+@pytest.mark.parametrize("pad", [True, pytest.param(False, marks=pytest.mark.slow)])
+def test_a_disc_that_is_pulled_back_turns_round_and_slides_on(pad):
+    run = ds.solve(disc(pad=pad), 2.0, {"x_dot": 1.0}, parameters={"push": -4.0}, at=[2.0])
+    stop, back = 1.0 / (4.0 + GRIP), 4.0 - GRIP
+    assert run.outcome is ds.Outcome.COMPLETED
+    assert happened(run) == ["at_rest"]
+    assert run.events[0].time == pytest.approx(stop, rel=1e-13)
+    assert run["x_dot"][0] == pytest.approx(-back * (2.0 - stop), rel=1e-8)
+    held = ds.solve(disc(pad=pad), 2.0, {"x_dot": 1.0}, parameters={"push": -2.0}, at=[0.1])
+    assert held.end_time == pytest.approx(1.0 / (2.0 + GRIP), rel=1e-13)
+    assert "dry friction holds it" in held.message
+
+
+@pytest.mark.slow
+def test_a_disc_on_a_spring_swings_until_friction_holds_it():
+    """Each half swing of pi / w loses 2 f m g / k, until it ends within f m g / k."""
+    loss = 2.0 * GRIP / 100.0
+    start = {"x": 5.3 * loss}
+    run = ds.solve(DISC(), 1000.0, start, parameters={"spring": 100.0}, at=[0.1])
+    swings = 5
+    assert run.outcome is ds.Outcome.STOPPED_BY_EVENT
+    assert happened(run)[-1] == "at_rest"
+    assert run.end_state["x"] == pytest.approx(-(5.3 - swings) * loss, abs=1e-8)
+    assert run.end_time == pytest.approx(swings * math.pi / 10.0, abs=1e-7)
+
+
+# -- from rest -------------------------------------------------------------------------------------
+
+
+def test_a_disc_sets_out_where_the_load_exceeds_friction():
+    run = ds.solve(DISC(), 1.0, {}, parameters={"push": 4.0}, at=[1.0])
+    assert run["x_dot"][0] == pytest.approx(4.0 - GRIP, rel=1e-9)
+    assert run["x"][0] == pytest.approx((4.0 - GRIP) / 2, rel=1e-9)
+    held = ds.solve(DISC(), 1.0, {}, parameters={"push": 2.9})
+    assert (held.end_time, happened(held)) == (0.0, ["at_rest"])
+    assert "from the start on" in held.message
+
+
+def test_rest_under_a_load_that_changes_is_told_for_its_instant():
+    held = ds.solve(DISC(), 4.0, {"x_dot": 0.1}, parameters={"rate": 2.0}, at=[0.01])
+    assert happened(held) == ["at_rest"]
+    assert "may not hold it later on" in held.message
+
+
+@pytest.mark.parametrize("speed", [1e-6, 1.234567e-6, 1e-3])
+def test_a_motion_that_starts_slow_speeds_up(speed):
+    """Along a straight line, where most terms of a Taylor series are zero or rounding."""
+    run = ds.solve(DISC(), 1.0, {"x_dot": speed}, parameters={"push": 4.0}, at=[1.0])
+    assert run.outcome is ds.Outcome.COMPLETED
+    assert run["x_dot"][0] == pytest.approx(speed + 4.0 - GRIP, abs=1e-9)
+    assert run["x"][0] == pytest.approx(speed + (4.0 - GRIP) / 2, abs=1e-9)
+
+
+# -- supports that stick ---------------------------------------------------------------------------
+
+
+def test_a_point_that_stops_under_a_body_that_spins_sticks():
+    start = {"x_dot": 0.6, "y_dot": 0.8, "phi_dot": 3.0}
+    run = ds.solve(disc(pad=False), 2.0, start, at=[0.1])
+    assert run.outcome is ds.Outcome.DEGENERATE
+    assert happened(run) == ["support_sticks"]
+    assert run.end_time == pytest.approx(1.0 / GRIP, rel=1e-13)
+    assert run.end_state["x"] == pytest.approx(0.3 / GRIP, rel=1e-13)
+    assert run.end_state["phi_dot"] == 3.0
+    with pytest.raises(SupportSticks) as stuck:
+        ds.solve(disc(pad=False), 2.0, start, rank_loss="raise")
+    assert isinstance(stuck.value.run, ds.Trajectory)
+    assert stuck.value.run.end_time == run.end_time
+
+
+def test_a_ball_slides_until_it_rolls_at_five_sevenths_of_its_speed():
+    q = ds.coordinates(x="m", y="m", z="m", a="rad", b="rad")
+    contact = (q.dot.x - 0.1 * q.dot.b, q.dot.y + 0.1 * q.dot.a, q.dot.z)
+    support = ds.Support(normal=(0.0, 0.0, 1.0), velocity=contact, friction=FRICTION)
+    ball = ds.MechanicalSystem(
+        q,
+        kinetic=ca.sumsqr(q.dot.vector[:3]) / 2 + 0.004 * ca.sumsqr(q.dot.vector[3:]) / 2,
+        force={"z": -GRAVITY},
+        goals=[ds.Holonomic("table", q.z, ideal=False, scale=1.0)],
+        pairs=[ds.VariantPair("normal", [support], kind="unilateral")],
+    )
+    run = ds.solve(ball, 2.0, {"x_dot": 0.6, "y_dot": 0.8}, at=[0.05])
+    assert happened(run) == ["support_sticks"]
+    assert run.end_time == pytest.approx(2.0 / 7.0 / GRIP, rel=1e-13)
+    assert run.end_state["x_dot"] == pytest.approx(5.0 / 7.0 * 0.6, rel=1e-13)
+
+
+@pytest.mark.parametrize("pad", [True, False])
+def test_on_a_belt_a_disc_passes_rest_and_ends_where_the_belt_carries_it(pad):
+    system = disc(pad=pad, carried=True)
+    run = ds.solve(system, 2.0, {"x_dot": 1.0}, parameters={"belt": -1.0}, at=[0.1])
+    assert happened(run) == ["support_sticks"]
+    assert run.end_time == pytest.approx(2.0 / GRIP, rel=1e-13)
+    assert run.end_state["x_dot"] == pytest.approx(-1.0, abs=1e-13)
+    assert run.end_state["x"] == pytest.approx(0.0, abs=1e-13)
+
+
+def test_a_slip_that_turns_without_an_end_goes_on():
+    """A point on a disc that turns at a constant rate moves in a circle; its slip turns with it."""
+    q = ds.coordinates(x="m", z="m", phi="rad")
+    p = ds.parameters(friction=(0.1, ""))
+    c, s = ca.cos(q.phi), ca.sin(q.phi)
+    support = ds.Support(normal=(0.0, 0.0, 1.0), point=(0.5 * c, 0.5 * s, q.z), friction=p.friction)
+    hub = ds.MechanicalSystem(
+        q,
+        p,
+        kinetic=(q.dot.x**2 + q.dot.z**2 + 2.0 * q.dot.phi**2) / 2,
+        force={"z": -GRAVITY},
+        goals=[ds.Holonomic("table", q.z, ideal=False, scale=1.0)],
+        pairs=[ds.VariantPair("normal", [support], kind="unilateral")],
+    )
+    run = ds.solve(hub, 3.0, {"phi_dot": 9.0, "x_dot": 1.0}, at=[3.0])
+    slowing = 0.1 * GRAVITY * 0.5 / 2.0
+    assert run.event_count == 0
+    assert run["phi_dot"][0] == pytest.approx(9.0 - 3.0 * slowing, rel=1e-13)
