@@ -1,7 +1,8 @@
 """The run itself: segments from boundary to boundary, parts on disk, interruption.
 
-What happens within a segment is in `running.segments`, what is due where one ends in `instants`, whether
-the run goes on after it in `verdicts`; `course` is what they share.
+What happens within a segment is in `running.segments`, what is due where one ends in
+`running.instants`, whether the run goes on after it in `running.verdicts`; `running.course` is what
+they share.
 """
 
 from __future__ import annotations
