@@ -351,8 +351,10 @@ class Batch:
         try:
             for thread in threads:
                 thread.start()
+            # A wait without an end hears no Ctrl-C on Windows, nor one that another thread took.
             for thread in threads:
-                thread.join()
+                while thread.is_alive():
+                    thread.join(0.1)
         except BaseException as error:
             self._broken = error
             for thread in threads:

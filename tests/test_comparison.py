@@ -409,7 +409,7 @@ def test_how_to_go_on_with_other_supports_is_the_same_for_every_run():
 
 
 def test_a_comparison_takes_what_solve_takes_but_what_it_decides_itself():
-    own = {"system", "until", "initial", "at", "progress", "formulation", "solver"}
+    own = {"system", "until", "initial", "at", "progress", "formulation", "solver", "rtol", "atol"}
     left_out = {"verify", "store"}  # runs are held against each other, and their samples are few
     taken = {*RunSettings.__annotations__, "max_evaluations"}
     assert set(inspect.signature(ds.solve).parameters) - own - left_out == taken

@@ -40,7 +40,7 @@ def test_a_python_file_has_its_page_without_the_path_of_this_machine(mine, tmp_p
     assert told.stdout.split() == ["page:", str(page)]
     text = page.read_text()
     assert "A point that falls.\n" in text
-    assert "```text\nIt falls freely.\n```" in text
+    assert "\nIt falls freely.\n" in text
     assert "**Completed at t = 2 s**" in text
     assert "daesolve run mine.py --case long --model free --until 2" in text
     assert str(tmp_path) not in text

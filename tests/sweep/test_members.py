@@ -82,7 +82,7 @@ def test_draws_have_the_moments_of_their_distribution(seed, low, width):
         ({"mass": [1.0]}, {"workers": 1, "scheduler": "tcp://h:1"}, "leave out one"),
         ({"mass": [1.0]}, {"until": math.inf}, "until is inf"),
         ({"mass": [1.0]}, {"at": [2.0], "until": 1.0}, "lies outside of the run"),
-        ({"mass": [1.0]}, {"solver": "taylor"}, "the solver is 'taylor'"),
+        ({"mass": [1.0]}, {"solver": "tailor"}, "unknown solver 'tailor'"),
     ],
 )
 def test_what_cannot_be_is_refused_before_anything_runs(case, tmp_path, over, settings, sentence):
