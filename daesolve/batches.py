@@ -63,8 +63,8 @@ def run_batch(
     lanes
         How many go at once; None takes what the processor's registers hold.
     **options
-        As in `BoundCase.solve`, the same for all, but no `store`; the solver is `Taylor`, by its
-        name too, or left out.
+        As in `BoundCase.solve`, the same for all, but no `store` and no `atol`; the solver is
+        `Taylor`, by its name too, or left out, and then `rtol` is its tolerance.
 
     Returns
     -------
@@ -74,14 +74,15 @@ def run_batch(
     Raises
     ------
     UnsupportedError
-        Another solver or a place on disk is asked for, or members differ in structure.
+        Another solver, an absolute tolerance or a place on disk is asked for, or members differ in
+        structure.
     OutOfRangeError
-        The number of lanes cannot be.
+        The number of lanes or the tolerance cannot be, or `rtol` is told beside a solver.
     MissingBackendError
         heyoka is not installed.
     """
     options = made_by_name(options)
-    solver = options.pop("solver", None) or Taylor()
+    solver = _lone_solver(options.pop("solver", None), options.pop("rtol", None))
     _check(case, members, solver, lanes, options)
     batch = Batch(lanes or hy.recommended_simd_size())
     together = BatchedTaylor(solver.tolerance, solver.code, solver.optimisation, batch=batch)
@@ -92,6 +93,18 @@ def run_batch(
         return member.solve(until, solver=together, **options)
 
     return batch.run([partial(run, number) for number in range(len(members))])
+
+
+def _lone_solver(solver: Any, rtol: float | None) -> Any:
+    """Return the solver that is asked for, or Taylor's method with a tolerance."""
+    if rtol is None:
+        return solver or Taylor()
+    if solver is not None:
+        raise OutOfRangeError(
+            f"rtol is for the solver that is chosen by itself, and {solver.name!r} is asked for: "
+            "give the tolerance to the solver"
+        )
+    return Taylor(tolerance=rtol)
 
 
 def _check(
@@ -106,6 +119,11 @@ def _check(
         raise UnsupportedError(
             f"batches are integrated by the solver 'taylor', not by {solver!r}: leave the solver "
             "out, or run the members one by one"
+        )
+    if options.get("atol") is not None:
+        raise UnsupportedError(
+            "batches are integrated by Taylor's method, which takes no absolute tolerance: leave "
+            "out atol, or run the members one by one"
         )
     structural = {name for member in members for name in member if name in case.problem.structure}
     if structural:

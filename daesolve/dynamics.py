@@ -333,13 +333,13 @@ class Dynamics:
     def pushed_gradient(self, row: InvariantRow) -> ca.SX:
         """Return the gradient along which an invariant is driven, (1, nv).
 
-        The energy's leaves out the idle velocities: to scale them with the others would put the
-        others' error where there is none, and where it stays.
+        It leaves out the idle velocities: to push them as well would put the others' error where
+        there is none, and where it stays. So do all invariants, of which several are driven at
+        once: their products with each other in the metric are definite only if all of them do.
         """
         gradient = ca.SX(row.jacobian)
-        if row.twice_kinetic is not None:
-            for k in self.idle_velocities:
-                gradient[0, k] = 0
+        for k in self.idle_velocities:
+            gradient[0, k] = 0
         return gradient
 
     @property

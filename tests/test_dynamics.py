@@ -105,13 +105,18 @@ def test_only_a_velocity_that_nothing_changes_is_idle():
         q,
         kinetic=(v.free**2 + v.pulled**2 + v.tied**2 + v.coupled**2 + v.chained**2) / 2 + coupling,
         potential=q.pulled**2 / 2,
-        goals=[ds.Nonholonomic("tie", v.tied - v.pulled)],
+        goals=[
+            ds.Nonholonomic("tie", v.tied - v.pulled),
+            ds.Invariant("mixed", v.free + v.pulled**2 / 2, drive=True),
+        ],
     ).dynamics
     names = dynamics.labels.states[dynamics.position_count :]
     assert [names[k] for k in dynamics.idle_velocities] == ["free_dot"]
-    energy = dynamics.invariants[0]
-    assert dynamics.pushed_gradient(energy)[0, 0].is_zero()
-    assert not energy.jacobian[0, 0].is_zero()
+    assert {row.name for row in dynamics.invariants} == {"energy", "mixed"}
+    for row in dynamics.invariants:
+        assert dynamics.pushed_gradient(row)[0, 0].is_zero()
+        assert not row.jacobian[0, 0].is_zero()
+        assert not dynamics.pushed_gradient(row)[0, 1].is_zero()
 
 
 def test_a_constraint_that_is_let_go_of_at_times_leaves_no_velocity_idle():

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 from errno import EPIPE
+from importlib.metadata import version
+from typing import Annotated
 
 import typer
 
@@ -29,12 +31,31 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
 def main() -> None:
     """Run the command line."""
     app()
+
+
+def _tell_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"daesolve {version('daesolve')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _before(
+    asked: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_tell_version, is_eager=True, help="Tell the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """Take what stands before a command."""
 
 
 @contextmanager

@@ -3,7 +3,8 @@
 It writes to the file descriptor, past `sys.stdout`; where that is a regular file, from a buffer at
 the end of the process. So the descriptor leads elsewhere while the Fortran runs, its buffer is
 written out there, and all that is not its own is handed on. What prints meanwhile in another thread
-appears when the Fortran has returned.
+appears when the Fortran has returned; a program that is started meanwhile in another thread keeps
+the descriptor as it is then.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ STANDARD_OUTPUT = 1
 """The file descriptor; Python's own `sys.stdout` may be anything else."""
 _turning = threading.RLock()
 """Held while the descriptor is turned away, which is one for all threads."""
-_turned: list[bool] = []
-"""Not empty while it is: what holds the lock may come here again."""
+_turned: list[int] = []
+"""Where the descriptor led, while it is turned away: what holds the lock may come here again."""
 
 
 @functools.cache
@@ -86,19 +87,44 @@ def unprinted(extension: str, pattern: re.Pattern[bytes]) -> Generator[None]:
         if kept is None:
             yield
             return
-        aside = _aside(os.getpid())
-        _flush(extension)
-        os.dup2(aside.fileno(), STANDARD_OUTPUT)
-        _turned.append(True)
+        _turned.append(kept)
         try:
+            aside = _aside(os.getpid())
+            _flush(extension)
+            os.dup2(aside.fileno(), STANDARD_OUTPUT)
             yield
         finally:
-            _flush(extension)
-            _turned.pop()
-            os.dup2(kept, STANDARD_OUTPUT)
-            os.close(kept)
-            if os.fstat(aside.fileno()).st_size:
-                aside.seek(0)
-                printed = aside.read()
-                aside.truncate(0)
-                _write(pattern.sub(b"", printed))
+            try:
+                _flush(extension)
+            finally:
+                if _turned:  # else this is a process forked meanwhile, and the text is the parent's
+                    _turn_back()
+                    _hand_on(pattern)
+
+
+def _turn_back() -> None:
+    """Let the descriptor lead where it led."""
+    while _turned:
+        os.dup2(_turned[-1], STANDARD_OUTPUT)
+        os.close(_turned.pop())
+
+
+def _hand_on(pattern: re.Pattern[bytes]) -> None:
+    """Write what was printed aside, without what matches."""
+    aside = _aside(os.getpid())
+    if os.fstat(aside.fileno()).st_size:
+        aside.seek(0)
+        printed = aside.read()
+        aside.truncate(0)
+        _write(pattern.sub(b"", printed))
+
+
+def _forked() -> None:
+    """Turn back in a process that was forked: the thread that would is not in it, but its lock."""
+    global _turning
+    _turning = threading.RLock()
+    _turn_back()
+
+
+if hasattr(os, "register_at_fork"):  # Windows does not fork
+    os.register_at_fork(after_in_child=_forked)

@@ -234,7 +234,7 @@ def _check(case: BoundCase, task: Task, over: Iterable[str]) -> None:
         check_pair(formulation, request.solver)
     if task.batch:
         _check_batch(case, task, over)
-        check_pair(formulation, Taylor())
+        check_pair(formulation, Taylor(task.options.get("rtol")))
 
 
 def _check_batch(case: BoundCase, task: Task, over: Iterable[str]) -> None:
@@ -247,6 +247,8 @@ def _check_batch(case: BoundCase, task: Task, over: Iterable[str]) -> None:
         why = f"the members differ in structure ({', '.join(structural)})"
     elif solver is not None and not isinstance(solver, Taylor):
         why = f"the solver is {solver.name!r}, and only 'taylor' goes on in many lanes"
+    elif task.options.get("atol") is not None:
+        why = "atol is told, and 'taylor', which goes on in many lanes, takes none"
     elif case.system.dynamics.resets:
         why = "its events reset the state, which each member does by itself"
     elif isinstance(formulation, Projected) or (rank_loss == "pass" and formulation is None):

@@ -331,6 +331,32 @@ def test_the_energy_is_not_pushed_along_a_velocity_that_nothing_changes(formulat
     assert run["x"] == pytest.approx(2.5 * np.sin(run["t"]) ** 2, abs=2e-8)
 
 
+@pytest.mark.parametrize(
+    "formulation",
+    [ds.Feedback(), ds.NullSpace(), ds.Projected()],
+    ids=["feedback", "null-space", "projected"],
+)
+def test_invariants_that_share_a_velocity_that_nothing_changes_do_not_fight(formulation):
+    """One that coasts and a swinging one: were one pushed along both, and the energy not, the
+    determinant of their products would change its sign where y_dot is 0.6."""
+    q = ds.coordinates(x="m", y="m")
+    v = q.dot
+    swing = v.y**2 / 2 + q.y**2 / 2
+    system = ds.MechanicalSystem(
+        q,
+        kinetic=(v.x**2 + v.y**2) / 2,
+        potential=q.y**2 / 2,
+        goals=[ds.Invariant("mixed", v.x + swing, drive=True)],
+    )
+    start = {"x": 0.0, "y": 1.0, "x_dot": 3.0, "y_dot": 0.0}
+    solver = ds.Dop853(rtol=1e-7, atol=1e-9)
+    run = ds.solve(system, 20.0, start, solver=solver, formulation=formulation)
+    assert run.outcome is ds.Outcome.COMPLETED
+    assert all(run.drift[name].driven for name in ("energy", "mixed"))
+    assert run["x_dot"] == pytest.approx(3.0, abs=2 * EPSILON)
+    assert run["y"] == pytest.approx(np.cos(run["t"]), abs=5e-8)
+
+
 def test_the_energy_returns_along_the_velocities_that_move():
     """A mass that coasts and one on a spring: E' = -rate e g / (g + floor), g the second's 2T."""
     q = ds.coordinates(x="m", s="m")
