@@ -21,7 +21,7 @@ from daesolve.formulations import OdeProblem
 from daesolve.preparing.naming import made_by_name
 from daesolve.problem import BoundCase
 from daesolve.results import StepBlock
-from daesolve.solvers import Compilation, SegmentEnd, State, Taylor
+from daesolve.solvers import Compilation, SegmentEnd, Solver, State, Taylor
 from daesolve.solvers.base import Observer
 from daesolve.solvers.guards import inner_times
 from daesolve.solvers.heyoka_code import Translated, hy, translated
@@ -82,8 +82,13 @@ def run_batch(
         heyoka is not installed.
     """
     options = made_by_name(options)
-    solver = _lone_solver(options.pop("solver", None), options.pop("rtol", None))
-    _check(case, members, solver, lanes, options)
+    solver = batch_solver(options.pop("solver", None), options.pop("rtol", None))
+    if type(solver) is not Taylor:
+        raise UnsupportedError(
+            f"batches are integrated by the solver 'taylor', not by {solver!r}: leave the solver "
+            "out, or run the members one by one"
+        )
+    _check(case, members, lanes, options)
     batch = Batch(lanes or hy.recommended_simd_size())
     together = BatchedTaylor(solver.tolerance, solver.code, solver.optimisation, batch=batch)
     initial: Mapping[str, float] = options.pop("initial", None) or {}
@@ -95,10 +100,23 @@ def run_batch(
     return batch.run([partial(run, number) for number in range(len(members))])
 
 
-def _lone_solver(solver: Any, rtol: float | None) -> Any:
-    """Return the solver that is asked for, or Taylor's method with a tolerance."""
+def batch_solver(solver: Solver | None, rtol: float | None) -> Solver:
+    """Return the solver of a batch: the one that is asked for, or Taylor's method.
+
+    Parameters
+    ----------
+    solver
+        What is asked for; None leaves Taylor's method.
+    rtol
+        The tolerance of a solver that is left out; None leaves it its own.
+
+    Raises
+    ------
+    OutOfRangeError
+        The tolerance cannot be, or is told beside a solver.
+    """
     if rtol is None:
-        return solver or Taylor()
+        return Taylor() if solver is None else solver
     if solver is not None:
         raise OutOfRangeError(
             f"rtol is for the solver that is chosen by itself, and {solver.name!r} is asked for: "
@@ -110,16 +128,10 @@ def _lone_solver(solver: Any, rtol: float | None) -> Any:
 def _check(
     case: BoundCase,
     members: Sequence[Mapping[str, float]],
-    solver: object,
     lanes: int | None,
     options: Mapping[str, Any],
 ) -> None:
     """Refuse what no batch can be made of."""
-    if type(solver) is not Taylor:
-        raise UnsupportedError(
-            f"batches are integrated by the solver 'taylor', not by {solver!r}: leave the solver "
-            "out, or run the members one by one"
-        )
     if options.get("atol") is not None:
         raise UnsupportedError(
             "batches are integrated by Taylor's method, which takes no absolute tolerance: leave "

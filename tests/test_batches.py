@@ -167,6 +167,15 @@ def test_verification_goes_through_the_lanes_too():
         assert max(run.verification.difference.values()) < 1e-12
 
 
+def test_rtol_is_the_tolerance_of_the_solver_that_is_left_out():
+    [told] = run_batch(SWINGING.case(), [{}], 2.0, lanes=2, rtol=1e-6)
+    [given] = run_batch(SWINGING.case(), [{}], 2.0, lanes=2, solver=ds.Taylor(tolerance=1e-6))
+    [fine] = run_batch(SWINGING.case(), [{}], 2.0, lanes=2)
+    assert told.description["tolerances"] == {"tolerance": 1e-6}
+    assert same(told, given)
+    assert not same(told, fine)
+
+
 @pytest.mark.parametrize(
     ("options", "error", "sentence"),
     [
@@ -176,6 +185,9 @@ def test_verification_goes_through_the_lanes_too():
         ({"store": "runs"}, UnsupportedError, "are not stored"),
         ({"max_evaluations": 100}, UnsupportedError, "what a single run costs"),
         ({"members": [{"reset": True}]}, UnsupportedError, "differ in reset"),
+        ({"atol": 1e-9}, UnsupportedError, "no absolute tolerance"),
+        ({"rtol": 1e-9, "solver": "taylor"}, OutOfRangeError, "give the tolerance to the solver"),
+        ({"rtol": 5.0}, OutOfRangeError, "tolerance is 5"),
     ],
 )
 def test_what_no_batch_can_be_made_of_is_refused(options, error, sentence):

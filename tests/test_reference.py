@@ -13,6 +13,7 @@ import pytest
 import daesolve as ds
 from daesolve.errors import MissingBackendError, UnsupportedError
 from daesolve.solvers.heyoka_code import hy
+from daesolve.supports.sliding import Sliding
 from daesolve.verifying import quadruple
 from daesolve.verifying.quadruple import PRECISION, evaluate, quads
 
@@ -322,6 +323,23 @@ def test_a_branch_of_reactions_that_folds_back_ends_it():
     assert "folds back" in run.message
     assert run.end_time == pytest.approx(0.5, abs=1e-12)
     assert run.times.tolist() == [0.4]
+
+
+def test_supports_are_those_that_double_precision_settled_on(monkeypatch):
+    """An answer in which the one that asked for a switch stays, and the other takes over: the
+    switch is asked for again at once, in both precisions."""
+
+    def settle(sliding, time, events, x, before, p):
+        values = p.copy()
+        values[[list(sliding.dynamics.values).index(f"variant_normal_{k}") for k in (1, 2)]] = -1.0
+        return x, values, False
+
+    monkeypatch.setattr(Sliding, "settle", settle)
+    chosen = {"at": [0.4, 0.6], "variant_policy": "homotopy"}
+    run = ds.solve(timed_prism(-13.0, 10.0), 0.6, BACKWARDS, **chosen)
+    reference = ds.reference_run(timed_prism(-13.0, 10.0), 0.6, BACKWARDS, **chosen)
+    assert "'support_switch' happened more than" in run.message
+    assert reference.message == run.message
 
 
 def test_a_slip_that_turns_is_followed():

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from errno import EPIPE
 from importlib.metadata import version
+from io import TextIOWrapper
 from typing import Annotated
 
 import typer
@@ -37,7 +40,29 @@ app = typer.Typer(
 
 def main() -> None:
     """Run the command line."""
+    _keep_results_apart()
     app()
+
+
+def _keep_results_apart() -> None:
+    """Let what compiled code prints of its own accord go to the standard error.
+
+    It writes past `sys.stdout`, to the file descriptor: Radau5's Fortran does so where it fails.
+    """
+    output = sys.stdout
+    if not isinstance(output, TextIOWrapper):  # it is closed, or no file
+        return
+    try:
+        results = os.dup(output.fileno())
+        os.dup2(sys.stderr.fileno(), output.fileno())
+    except (AttributeError, OSError):  # there is no standard error, or no descriptor
+        return
+    sys.stdout = TextIOWrapper(
+        open(results, "wb"),  # noqa: SIM115 - for as long as the process
+        output.encoding,
+        output.errors,
+        line_buffering=output.line_buffering,
+    )
 
 
 def _tell_version(asked: bool) -> None:

@@ -25,9 +25,8 @@ def check_rates(rate: Rate, rates: Rates) -> None:
         if entry is None or (goal == "rate" and entry == "auto"):
             continue
         if not (is_number(entry) and entry >= 0.0):
-            raise OutOfRangeError(
-                f"the rate of {goal!r} is {entry!r}, but must be a finite number >= 0"
-            )
+            owner = f"the rate of {goal!r}" if goal in rates else "the rate"
+            raise OutOfRangeError(f"{owner} is {entry!r}, but must be a finite number >= 0")
 
 
 def common_rate(rate: Rate, default: float) -> float:

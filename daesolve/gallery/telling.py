@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Callable
 from importlib.metadata import entry_points
+from pathlib import Path
 from re import MULTILINE
 from types import ModuleType
 from typing import Any, cast
@@ -27,8 +28,8 @@ CODE_INDENT = 4
 def summary(problem: Problem) -> str:
     """Return what a problem is: how its docstring opens, before what is set apart.
 
-    That is the docstring of the module that defines the problem, as far as an entry point tells
-    which; else of the module of its first model.
+    That is the docstring of the module that defines the problem, as far as its file or an entry
+    point tells which; else of the module of its first model.
     """
     return " ".join(" ".join(block.split()) for block in _opening(_blocks(_home(problem))))
 
@@ -71,11 +72,22 @@ def _primed(text: str) -> str:
 
 def _home(problem: Problem) -> ModuleType | None:
     """Return the module that defines a problem."""
+    if problem.path is not None:
+        return _module_of_file(problem.path.resolve())
     for point in entry_points(group=GROUP, name=problem.name):
         module = sys.modules.get(point.module)
         if module is not None and getattr(module, point.attr, None) is problem:
             return module
     return _module(next(iter(problem.models.values())))
+
+
+def _module_of_file(path: Path) -> ModuleType | None:
+    for module in list(sys.modules.values()):
+        if isinstance(module, ModuleType):  # which some packages put objects in place of
+            file: str | None = vars(module).get("__file__")
+            if file is not None and Path(file).resolve() == path:
+                return module
+    return None
 
 
 def _module(builder: Callable[..., Any]) -> ModuleType | None:

@@ -74,16 +74,6 @@ class Request:
     variant_policy: VariantPolicy = "continuity"
 
 
-def _check_kinds(request: Request) -> None:
-    """Refuse a solver or a formulation that is none, such as its name or its class."""
-    for option, given, kind, right in (
-        ("solver", request.solver, Solver, "ds.Taylor()"),
-        ("formulation", request.formulation, Formulation, "ds.Feedback()"),
-    ):
-        if given is not None and not isinstance(given, kind):
-            raise UnsupportedError(f"the {option} is {given!r}, but must be one like {right}")
-
-
 def check_request(dynamics: Dynamics, request: Request) -> None:
     """Refuse times, options and scales that have no meaning.
 
@@ -104,7 +94,6 @@ def check_request(dynamics: Dynamics, request: Request) -> None:
             f"variant_policy = {request.variant_policy!r} is about pairs of supports, and the "
             "system has none: leave it out"
         )
-    _check_kinds(request)
     _check_tolerances(request)
     _check_rank_loss(request)
     check_named("redundant_weights", request.redundant_weights)

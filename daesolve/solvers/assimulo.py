@@ -6,7 +6,6 @@ it here exists in release 3.0 as well as in those from 3.5 on.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import importlib
 import itertools
@@ -29,7 +28,6 @@ from daesolve.solvers.base import (
 )
 from daesolve.solvers.error_control import ErrorControlled
 from daesolve.solvers.jacobians import exact_jacobian
-from daesolve.solvers.printing import unprinted
 
 SMALLEST_RTOL = 100 * float(np.finfo(float).eps)
 """SUNDIALS cannot do with less."""
@@ -121,8 +119,6 @@ class AssimuloSolver(ErrorControlled):
     """Whether states within a step come at the method's own order."""
     reports_start: ClassVar[bool] = False
     """Whether the start is reported like the end of a step."""
-    prints: ClassVar[tuple[str, re.Pattern[bytes]] | None] = None
-    """The extension, and what its Fortran prints where it fails; Assimulo raises the same words."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -233,8 +229,7 @@ class AssimuloSolver(ErrorControlled):
 
         simulator.problem.step_events = equations.kept(step_events, lambda: True)
         try:
-            with contextlib.nullcontext() if self.prints is None else unprinted(*self.prints):
-                simulator.simulate(sign * until)
+            simulator.simulate(sign * until)
         except Exception as error:
             if equations.error is None:
                 return f"{self.name}: {_told(error)}"
@@ -245,7 +240,7 @@ class AssimuloSolver(ErrorControlled):
 
 def _told(error: Exception) -> str:
     """Return what Assimulo says, without the time, whose sign may be turned."""
-    text = re.sub(r"\s*At time [-+.\w]*\.$", "", str(error).strip("'\""))
+    text = re.sub(r"\s*At time [-+.\w]*\.$", "", str(error).strip("'\"")).rstrip(".")
     return text or type(error).__name__
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from daesolve import registry
+from daesolve.batches import batch_solver
 from daesolve.errors import OutOfRangeError, PluginError, UnsupportedError, unknown_name
 from daesolve.formulations import Projected, Viscous
 from daesolve.preparation import chosen_formulation
@@ -234,7 +235,7 @@ def _check(case: BoundCase, task: Task, over: Iterable[str]) -> None:
         check_pair(formulation, request.solver)
     if task.batch:
         _check_batch(case, task, over)
-        check_pair(formulation, Taylor(task.options.get("rtol")))
+        check_pair(formulation, batch_solver(request.solver, request.rtol))
 
 
 def _check_batch(case: BoundCase, task: Task, over: Iterable[str]) -> None:

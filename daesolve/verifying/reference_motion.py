@@ -323,7 +323,8 @@ class Motion:
     def _settled(self, jump: Jump) -> Jump:
         """Let the supports of guides decide how the motion goes on.
 
-        In double precision: what they decide is a choice, or a heading to be taken back.
+        In double precision: what they decide is a loaded support, or a heading to be taken back,
+        which is then taken with all its digits.
 
         Raises
         ------
@@ -339,8 +340,10 @@ class Motion:
         x, old, new = (np.array(part, dtype=float) for part in (jump.x, before, jump.p))
         time = float(self.here.time)
         _, settled, _ = self.sliding.settle(time, names, x[:count], old[:own], new[:own])
-        p, back = jump.p.copy(), np.flatnonzero(settled != new[:own])
-        p[back] = -before[back]
+        p = jump.p.copy()
+        for place in np.flatnonzero(settled != new[:own]):
+            back = settled[place] == -old[place]
+            p[place] = -before[place] if back else quad(settled[place])
         return replace(jump, p=p)
 
     def _jump(self, jump: Jump) -> None:

@@ -2,11 +2,14 @@ import io
 import json
 import subprocess
 import sys
+from importlib.metadata import version
 
 import pytest
 from rich.console import Console
+from typer.main import get_command
 from typer.testing import CliRunner
 
+import daesolve as ds
 from daesolve.cli.app import app
 from daesolve.formulations import FORMULATIONS
 from daesolve.reporting import summary
@@ -27,6 +30,24 @@ def call(*words, code=0):
 
 def document(*words):
     return json.loads(call(*words, "--json").stdout)
+
+
+def test_the_version_is_that_of_the_distribution():
+    assert call("--version").stdout == f"daesolve {version('daesolve')}\n"
+    assert version("daesolve") == ds.__version__
+
+
+@pytest.mark.parametrize("command", sorted(get_command(app).commands))
+def test_help_is_short_too(command):
+    told = call(command, "-h").stdout
+    assert told == call(command, "--help").stdout
+    assert f"{command} [OPTIONS]" in told
+
+
+def test_help_lists_the_commands():
+    told = call("-h").stdout
+    assert told == call("--help").stdout
+    assert all(name in told for name in ("--version", *get_command(app).commands))
 
 
 def test_list_names_every_problem_with_its_cases():
@@ -225,6 +246,24 @@ def test_the_module_is_the_same_program():
     words = [sys.executable, "-m", "daesolve", "list", "--json"]
     printed = subprocess.run(words, capture_output=True, text=True, check=True)
     assert json.loads(printed.stdout)["broken"] == []
+
+
+def test_what_compiled_code_prints_does_not_come_between_results(tmp_path):
+    """It writes past `sys.stdout`, to the file descriptor, as the model here does."""
+    (tmp_path / "mine.py").write_text("""
+import os
+import daesolve as ds
+def noisy():
+    os.write(1, b"noise\\n")
+    q = ds.coordinates(x="m")
+    return ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2)
+case = ds.Case("even", until=1.0, start={"x_dot": 1.0})
+problem = ds.Problem("noisy", "A point that speaks", {"free": noisy}, [case])
+""")
+    words = [sys.executable, "-m", "daesolve", "run", "mine.py", "--json"]
+    ended = subprocess.run(words, capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert json.loads(ended.stdout)["outcome"] == "completed"
+    assert "noise\n" in ended.stderr
 
 
 def test_a_directory_that_cannot_be_made_is_refused_before_the_run(tmp_path):

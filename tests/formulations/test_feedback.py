@@ -444,3 +444,17 @@ def test_samples_for_checks_never_lie_off_the_constraints():
     for t, x in sample_states(dynamics, values):
         assert abs(x[:3] @ x[:3] - 1) <= 1e-11
         assert abs(-x[0] * np.sin(OMEGA * t) + x[1] * np.cos(OMEGA * t)) <= 1e-11
+
+
+@pytest.mark.parametrize(
+    ("choice", "sentence"),
+    [
+        ({"rate": -1.0}, "the rate is -1.0, but must be a finite number >= 0"),
+        ({"rate": "fast"}, "the rate is 'fast', but must be a finite number >= 0"),
+        ({"rates": {"rod": -1.0}}, "the rate of 'rod' is -1.0, but must be a finite number >= 0"),
+    ],
+)
+def test_a_refused_rate_is_named_by_its_goal_if_it_has_one(choice, sentence):
+    with pytest.raises(OutOfRangeError) as refusal:
+        ds.Feedback(**choice)
+    assert str(refusal.value) == sentence

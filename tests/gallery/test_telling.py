@@ -75,6 +75,17 @@ def test_a_problem_is_told_by_the_module_that_defines_it_and_not_by_one_of_its_m
     assert "`full` is Lagrange's" in mechanics(two)
 
 
+def test_a_problem_of_a_file_is_told_by_the_file_also_where_its_model_is_anothers(tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text(
+        '"""A rod of mine."""\n'
+        "import daesolve as ds\n"
+        "models = ds.problem('pendulum').models\n"
+        "problem = ds.Problem('mine', 'Mine', models, [ds.Case('one', until=1.0)])\n"
+    )
+    assert summary(ds.problem(str(file))) == "A rod of mine."
+
+
 @pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: problem.name)
 def test_every_problem_tells_its_reactions_what_is_conserved_and_where_it_comes_from(problem):
     told = summary(problem).lower()

@@ -6,8 +6,6 @@ With DAESOLVE_REQUIRE_ASSIMULO set, a missing Assimulo is a failure.
 from __future__ import annotations
 
 import functools
-import subprocess
-import sys
 
 import mpmath
 import numpy as np
@@ -275,48 +273,6 @@ def test_what_a_function_raises_comes_out_and_nothing_is_printed(pair, error, mo
 def test_a_run_is_silent(pair, capfd):
     assert run_segment(prepared_pair(pair, 1.0), 1.0).status is Status.REACHED
     assert capfd.readouterr() == ("", "")
-
-
-@pytest.mark.parametrize("turned", ["file", "pipe"])
-def test_what_fortran_prints_of_a_failure_is_kept_off_and_nothing_else(turned, tmp_path):
-    """In a process of its own: gfortran looks at the standard output when it is loaded."""
-    program = """
-import os, threading, time
-import daesolve as ds
-q = ds.coordinates(x="m", y="m")
-system = ds.MechanicalSystem(
-    q,
-    kinetic=(q.dot.x**2 + q.dot.y**2) / 2,
-    force={"x": 6 * q.x**2},
-    goals=[ds.Holonomic("level", q.y)],
-)
-over = threading.Event()
-def speak():
-    while not over.is_set():
-        os.write(1, b"another thread\\n")
-        time.sleep(1e-3)
-other = threading.Thread(target=speak)
-other.start()
-solver = ds.AssimuloRadau5(1e-7, 1e-9)
-run = ds.solve(system, 2.0, {"x": 1.0, "x_dot": 2.0}, formulation=ds.Index2(), solver=solver)
-over.set()
-other.join()
-print(run.outcome.value, run.message)
-"""
-    program = program.replace("\\\\", "\\")
-    command = [sys.executable, "-c", program]
-    if turned == "pipe":
-        printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    else:
-        path = tmp_path / "printed"
-        with path.open("w") as stream:
-            subprocess.run(command, check=True, stdout=stream)
-        printed = path.read_text()
-    *others, last = printed.splitlines()
-    assert len(others) > 10
-    assert set(others) == {"another thread"}
-    assert last.startswith("failed")
-    assert "repeatedly singular" in last
 
 
 # -- settings ------------------------------------------------------------------------------------

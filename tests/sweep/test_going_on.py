@@ -157,6 +157,17 @@ def test_members_side_by_side_give_what_they_give_alone(case, tmp_path):
     assert list(batch.samples_to_pandas().t) == list(single.samples_to_pandas().t)
 
 
+def test_members_side_by_side_take_the_tolerance_that_is_asked_for(case, tmp_path):
+    over = {"mass": [1.0, 2.0]}
+    loose = sweep(case, over, workers=0, batch=True, rtol=1e-6, out=tmp_path / "loose")
+    given = {"solver": ds.Taylor(tolerance=1e-6)}
+    same = sweep(case, over, workers=0, batch=True, out=tmp_path / "same", **given)
+    assert loose.failed == 0
+    assert list(loose.to_pandas().end_x) == list(same.to_pandas().end_x)
+    with pytest.raises(OutOfRangeError, match="tolerance is 5"):
+        sweep(case, over, batch=True, rtol=5.0, out=tmp_path / "none")
+
+
 def test_a_budget_holds_for_every_member(case, tmp_path):
     few = {"solver": ds.Dop853(), "max_evaluations": 30, "until": 100.0}
     found = sweep(case, {"mass": [1.0, 2.0]}, workers=0, out=tmp_path, **few)
@@ -174,6 +185,7 @@ def test_a_budget_holds_for_every_member(case, tmp_path):
         ({"mass": [1.0]}, {"rank_loss": "viscous"}, "'viscous'"),
         ({"mass": [1.0]}, {"formulation": ds.Viscous(1e-4)}, "'viscous'"),
         ({"mass": [1.0]}, {"max_evaluations": 100}, "a single run costs"),
+        ({"mass": [1.0]}, {"atol": 1e-9}, "atol is told"),
     ],
 )
 def test_what_no_batch_can_be_made_of_is_refused(case, tmp_path, over, settings, why):
