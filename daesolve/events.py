@@ -14,10 +14,9 @@ from typing import Literal, get_args
 import casadi as ca
 
 from daesolve.errors import PosingError
-from daesolve.goals import Expression, Goal, Holonomic, Nonholonomic, as_scalar
+from daesolve.goals import COMPARISONS, Expression, Goal, Holonomic, Nonholonomic, as_scalar
 
 Changes = Mapping[str, Expression]
-COMPARISONS = (ca.OP_LT, ca.OP_LE, ca.OP_EQ, ca.OP_NE, ca.OP_NOT, ca.OP_AND, ca.OP_OR)
 Order = Literal["simultaneous", "sequential"]
 
 

@@ -17,6 +17,8 @@ from daesolve.symbols import symbol
 
 Expression = ca.SX | float | int
 
+COMPARISONS = (ca.OP_LT, ca.OP_LE, ca.OP_EQ, ca.OP_NE, ca.OP_NOT, ca.OP_AND, ca.OP_OR)
+
 
 def as_scalar(owner: str, value: Expression) -> ca.SX:
     """Return a scalar SX, or say whose expression is none."""
@@ -29,6 +31,17 @@ def as_scalar(owner: str, value: Expression) -> ca.SX:
     if expression.shape != (1, 1):
         raise PosingError(f"{owner} must be a scalar expression, not one of {expression.shape}")
     return expression
+
+
+def _residual(name: str, value: Expression) -> ca.SX:
+    """Return the residual of a goal, or say why it is none."""
+    residual = as_scalar(f"goal {name!r}", value)
+    if residual.op() in COMPARISONS:
+        raise PosingError(
+            f"the goal {name!r} is a comparison, which is 0 or 1: give the expression that is to "
+            "be zero, without =="
+        )
+    return residual
 
 
 def is_word(name: object) -> bool:
@@ -112,7 +125,7 @@ class Goal:
             raise PosingError(
                 f"the constraint {self.name!r} is met at the start in any case: leave out at_start"
             )
-        object.__setattr__(self, "residual", as_scalar(f"goal {self.name!r}", self.residual))
+        object.__setattr__(self, "residual", _residual(self.name, self.residual))
         if not isinstance(self.name, str):
             raise PosingError(f"the goal name {self.name!r} is no identifier")
         named = self.reaction_name != ""
@@ -191,7 +204,7 @@ class Implicit:
 
     def __post_init__(self) -> None:
         check_feedback(self.name, self.rate, self.scale)
-        object.__setattr__(self, "residual", as_scalar(f"goal {self.name!r}", self.residual))
+        object.__setattr__(self, "residual", _residual(self.name, self.residual))
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,7 +227,7 @@ class Relation:
 
     def __post_init__(self) -> None:
         check_feedback(self.name, None, self.scale)
-        object.__setattr__(self, "residual", as_scalar(f"goal {self.name!r}", self.residual))
+        object.__setattr__(self, "residual", _residual(self.name, self.residual))
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,6 +16,7 @@ import os
 import signal
 import sys
 from collections.abc import Generator, Iterator, Sequence
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
@@ -25,7 +26,7 @@ import pytest
 
 # This imports daesolve, which finds out by itself that heyoka is missing, before the stand-in is.
 from daesolve.errors import MissingBackendError
-from daesolve.solvers import Taylor, taylor
+from daesolve.solvers import Taylor
 
 WITHOUT_HEYOKA = find_spec("heyoka") is None and "DAESOLVE_REQUIRE_HEYOKA" not in os.environ
 WINDOWS = sys.platform == "win32"
@@ -43,11 +44,19 @@ class _Absent(ModuleType):
         raise ModuleNotFoundError(REASON, name="heyoka")
 
 
+_checked = Taylor.__post_init__
+
+
+def _unless_missing(solver: Taylor) -> None:
+    with suppress(MissingBackendError):
+        _checked(solver)
+
+
 if WITHOUT_HEYOKA:
     sys.modules["heyoka"] = _Absent("heyoka")
 
     def _refuse(solver: Taylor, *_: Any, **__: Any) -> None:
-        solver.__post_init__()
+        _checked(solver)
 
     # A solver that a module makes when it is imported, for some of its tests, refuses in those.
     for _method in ("refusal", "resolved", "compile", "segment", "tightened"):
@@ -92,7 +101,7 @@ def pytest_make_collect_report(
     """Let a module make Taylor's solver when it is imported; skip one that asks heyoka then."""
     with pytest.MonkeyPatch.context() as patched:
         if WITHOUT_HEYOKA:
-            patched.setattr(taylor, "hy", sys.modules["heyoka"])
+            patched.setattr(Taylor, "__post_init__", _unless_missing)
         report = yield
     if report.failed and (reason := _missing(report.call.excinfo)):
         report.outcome, report.longrepr = "skipped", (str(collector.path), 0, reason)

@@ -413,3 +413,13 @@ def test_a_comparison_takes_what_solve_takes_but_what_it_decides_itself():
     left_out = {"verify", "store"}  # runs are held against each other, and their samples are few
     taken = {*RunSettings.__annotations__, "max_evaluations"}
     assert set(inspect.signature(ds.solve).parameters) - own - left_out == taken
+
+
+@pytest.mark.parametrize("one", ["feedback", ds.Feedback()])
+def test_what_is_compared_is_a_list(one):
+    q = ds.coordinates(x="m")
+    free = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2)
+    with pytest.raises(UnsupportedError, match="formulations must be a list"):
+        ds.compare(free, one, ["taylor"], until=1.0)
+    with pytest.raises(UnsupportedError, match="solvers must be a list"):
+        ds.compare(free, ["feedback"], "taylor", until=1.0)

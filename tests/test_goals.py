@@ -120,3 +120,11 @@ def test_a_constraint_holds_at_the_start_in_any_case():
     q = ds.coordinates(x="m")
     with pytest.raises(PosingError, match="'wall' is met at the start in any case"):
         ds.Holonomic("wall", q.x, at_start=True)
+
+
+def test_a_comparison_is_no_goal():
+    q = ds.coordinates(x="m")
+    with pytest.raises(PosingError, match="the goal 'rod' is a comparison"):
+        ds.Holonomic("rod", q.x == 1)
+    with pytest.raises(PosingError, match="the goal 'blade' is a comparison"):
+        ds.Nonholonomic("blade", q.dot.x == 0)

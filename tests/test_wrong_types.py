@@ -57,7 +57,7 @@ FAULTS = {
     "a formulation's class": (UnsupportedError, r"ds.Feedback\(\)",
                               lambda: solved(formulation=ds.Feedback)),
     "rates a list": (OutOfRangeError, "rates must be", lambda: feedback(rates=["rod"])),
-    "a rate a list": (OutOfRangeError, "'rate' is", lambda: feedback(rate=[1.0])),
+    "a rate a list": (OutOfRangeError, "the rate is", lambda: feedback(rate=[1.0])),
     "default rate a word": (OutOfRangeError, "rate is 'x'", lambda: solved(default_rate="x")),
     "default rate None": (OutOfRangeError, "rate is None", lambda: solved(default_rate=None)),
     "samples a word": (OutOfRangeError, "not '0.5'", lambda: solved(at="0.5")),

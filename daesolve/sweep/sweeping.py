@@ -11,7 +11,13 @@ import numpy as np
 
 from daesolve import registry
 from daesolve.batches import batch_solver
-from daesolve.errors import OutOfRangeError, PluginError, UnsupportedError, unknown_name
+from daesolve.errors import (
+    OutOfRangeError,
+    PluginError,
+    PosingError,
+    UnsupportedError,
+    unknown_name,
+)
 from daesolve.formulations import Projected, Viscous
 from daesolve.preparation import chosen_formulation
 from daesolve.preparing.choosing import check_pair
@@ -118,6 +124,10 @@ def sweep(
         member, a directory that holds something else, a scheduler that does not answer.
     """
     _check_workers(workers, scheduler)
+    if not isinstance(case, BoundCase):
+        raise PosingError(
+            f"a sweep needs a case of a problem, such as problem.case(), not {type(case).__name__}"
+        )
     case = case.starting(options.pop("initial", None) or {})
     table = checked(case, members(over, samples, seed))
     if until is None and isinstance(at, Sequence | np.ndarray) and len(at):

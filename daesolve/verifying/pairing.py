@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
-from daesolve.errors import MissingBackendError, OutOfRangeError
+from daesolve.errors import MissingBackendError, OutOfRangeError, UnsupportedError
 from daesolve.formulations import Formulation
 from daesolve.preparing.naming import formulation_of, solver_of
 from daesolve.solvers import Solver
@@ -46,6 +46,11 @@ class Attempt:
         return ", ".join([f"{self.formulation_name} + {self.solver_name}", *settings])
 
 
+def _check_list(what: str, entries: object) -> None:
+    if isinstance(entries, str) or not isinstance(entries, Iterable):
+        raise UnsupportedError(f"{what} must be a list, [{entries!r}], not {entries!r}")
+
+
 def attempts(
     formulations: Sequence[Formulation | str],
     solvers: Sequence[Solver | str],
@@ -69,6 +74,8 @@ def attempts(
     OutOfRangeError
         There is no formulation or no solver, or a tolerance is no positive number.
     """
+    _check_list("formulations", formulations)
+    _check_list("solvers", solvers)
     if not formulations or not solvers:
         raise OutOfRangeError("a comparison needs at least one formulation and one solver")
     for tolerance in tolerances or ():

@@ -5,9 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import daesolve as ds
 from daesolve.errors import (
     DaesolveError,
     OutOfRangeError,
+    PosingError,
     UnknownNameError,
 )
 from daesolve.sweep import log_uniform, normal, sweep, uniform
@@ -110,3 +112,10 @@ def test_an_unknown_name_is_refused_with_the_nearest(case, tmp_path, over):
 def test_a_distribution_that_is_none_is_refused(make, sentence):
     with pytest.raises(OutOfRangeError, match=sentence):
         make()
+
+
+def test_a_sweep_of_a_system_is_refused(tmp_path):
+    q = ds.coordinates(x="m")
+    free = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2)
+    with pytest.raises(PosingError, match=r"a case of a problem, .* not MechanicalSystem"):
+        ds.sweep(free, {"mass": [1.0, 2.0]}, out=tmp_path)
