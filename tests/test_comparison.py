@@ -399,7 +399,7 @@ def test_how_to_go_on_with_other_supports_is_the_same_for_every_run():
     """One of three answers ends at 0.5 s, as in `test_sliding`: another goes on."""
     ended, gone_on = (
         ds.compare(
-            timed_prism(-13.0, 10.0), ["feedback"], ["taylor"], 0.6, BACKWARDS, **chosen
+            timed_prism(-13.0, 10.0), ["feedback"], ["dop853"], 0.6, BACKWARDS, **chosen
         ).runs[0]
         for chosen in ({}, {"variant_policy": "homotopy"})
     )

@@ -259,6 +259,9 @@ class Grid:
             for step in np.unique(steps):
                 inside = steps == step
                 start, end = times[step], times[step + 1]
+                if start == end:  # a segment of a few roundings of time is shorter than its grid
+                    found[inside] = table[step]
+                    continue
                 parts = LOOKS * (moments[inside] - start) / (end - start)
                 places = np.rint(parts).astype(int)
                 if np.all(places > 0) and np.allclose(parts, places, rtol=0.0, atol=EVEN):
