@@ -58,7 +58,7 @@ def _keep_results_apart() -> None:
     except (AttributeError, OSError):  # there is no standard error, or no descriptor
         return
     sys.stdout = TextIOWrapper(
-        open(results, "wb"),  # noqa: SIM115 - for as long as the process
+        open(results, "wb", closefd=False),  # noqa: SIM115 - for as long as the process
         output.encoding,
         output.errors,
         line_buffering=output.line_buffering,
