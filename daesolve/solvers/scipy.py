@@ -26,7 +26,7 @@ from daesolve.solvers.base import (
     positive,
 )
 from daesolve.solvers.error_control import ErrorControlled
-from daesolve.solvers.guards import ROW_BY_ROW, Steps, find_events, inner_states
+from daesolve.solvers.guards import Steps, find_events, inner_states
 from daesolve.solvers.jacobians import exact_jacobian
 
 BLOCK = 500
@@ -97,8 +97,6 @@ class _Stepping:
             solver, problem, state, until, at,
         )  # fmt: skip
         self.rate = BufferedFunction(problem.rhs, state.p)
-        # Not counted: it takes no part in the method.
-        self._rate_aside = BufferedFunction(problem.rhs, state.p)
         self.project = (
             BufferedFunction(problem.project, state.p)
             if problem.project is not None and solver.projects_steps
@@ -246,18 +244,12 @@ class _Stepping:
                 return True
         return False
 
-    def _rates(self, times: np.ndarray, states: np.ndarray) -> np.ndarray:
-        """Return the rates at the ends of steps, row by row where these are few."""
-        if len(times) > ROW_BY_ROW:
-            return evaluate_block(self.problem.rhs, times, states, self.start.p)[0]
-        return np.array([self._rate_aside(t, x) for t, x in zip(times, states, strict=True)])
-
     def _since(self, first: int) -> Steps:
         times, states = np.array(self.times[first:]), np.array(self.states[first:])
         # A method that is stuck takes steps of no length.
         moved = np.append(True, np.diff(times) != 0.0)
         times, states = times[moved], states[moved]
-        rates = self._rates(times, states)
+        rates = evaluate_block(self.problem.rhs, times, states, self.start.p)[0]
 
         @functools.cache
         def interpolant(step: int) -> Callable[[np.ndarray], np.ndarray]:
