@@ -5,7 +5,8 @@ the processor (one thread works at a time), so that other work on the machine di
 figure is the least of some repeats after a first one, in one process. Preparation is the same for
 both. What is left beside preparation, monitors and the search for events is the integration itself,
 with its samples. "faster" is against one by one with the same code, "unprepared" the same without
-preparation. Results are those of single runs up to rounding, as tests/test_batches.py shows.
+preparation. Results are those of single runs up to rounding, as `tests/ensembles/test_batches.py`
+shows.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ from dataclasses import dataclass
 import heyoka
 
 import daesolve as ds
-from daesolve import solving
-from daesolve.batches import run_batch
-from daesolve.monitors import Monitor
+from daesolve.diagnostics.monitor import Monitor
+from daesolve.ensembles.batches import run_batch
 from daesolve.solvers import taylor
+from daesolve.solving import solving
 
 from .common.conditions import as_json, conditions
 from .common.options import add_json, add_repeats, add_until, options, whole

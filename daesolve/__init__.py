@@ -21,14 +21,14 @@ True
 """
 
 from daesolve.algebra.linear import solve_definite
-from daesolve.cases.case import Answer, Case, Measure, choice
-from daesolve.citation import citation
-from daesolve.comparison import Comparison, compare
+from daesolve.analysis.exponents import LyapunovExponent, lyapunov_exponent
+from daesolve.analysis.linearization import linearize
+from daesolve.analysis.root_locus import RootLocus, root_locus
+from daesolve.analysis.sections import Section, section_of, sections
+from daesolve.analysis.sensitivity import Sensitivity, sensitivity
 from daesolve.drawing.mechanisms import drawing_of
-from daesolve.equations.contacts import Contact
+from daesolve.ensembles import Sweep, log_uniform, normal, resume_sweep, sweep, uniform
 from daesolve.errors import DaesolveError
-from daesolve.events import EITHER, FALLING, RISING, Event, Record, Reset, Stop
-from daesolve.exponents import LyapunovExponent, lyapunov_exponent
 from daesolve.formulations import (
     GGL,
     Feedback,
@@ -42,32 +42,24 @@ from daesolve.formulations import (
     Regularised,
     Viscous,
 )
-from daesolve.friction import Pad, PadNodes, Support, VariantPair, pad_nodes, reduced_friction
+from daesolve.friction import (
+    Pad,
+    PadNodes,
+    Stiction,
+    StictionLimit,
+    Support,
+    TimeStepping,
+    VariantPair,
+    moreau,
+    pad_nodes,
+    reduced_friction,
+    stiction,
+    stiction_limit,
+)
+from daesolve.friction.variants import VariantProblem, Variants, variant_problem
 from daesolve.gallery import write_page
-from daesolve.goals import (
-    Goal,
-    Holonomic,
-    Implicit,
-    Invariant,
-    Nonholonomic,
-    Relation,
-)
-from daesolve.linearization import linearize
-from daesolve.mechanics import (
-    DiracModel,
-    Eliminated,
-    GrowthVector,
-    NoSlipClosure,
-    QuasiHolonomic,
-    SubstitutableCombinations,
-    eliminate,
-    growth_vector,
-    is_quasi_holonomic,
-    no_slip_closure,
-    small_velocities,
-    substitutable_combinations,
-)
-from daesolve.mechanics.multibody import (
+from daesolve.integration.sample_times import every, every_event
+from daesolve.multibody import (
     GROUND,
     Action,
     Actuator,
@@ -110,16 +102,49 @@ from daesolve.mechanics.multibody import (
     friction_margin,
     quaternion,
 )
-from daesolve.problem import Problem
-from daesolve.reference import ReferenceRun, reference_run
-from daesolve.registry import problem, problems
-from daesolve.resting import Stiction, StictionLimit, stiction, stiction_limit
-from daesolve.results import Outcome
-from daesolve.resuming import resume
-from daesolve.root_locus import RootLocus, root_locus
-from daesolve.running.sampling import every, every_event
-from daesolve.sections import Section, section_of, sections
-from daesolve.sensitivity import Sensitivity, sensitivity
+from daesolve.nonholonomic import (
+    DiracModel,
+    Eliminated,
+    GrowthVector,
+    NoSlipClosure,
+    QuasiHolonomic,
+    SubstitutableCombinations,
+    eliminate,
+    growth_vector,
+    is_quasi_holonomic,
+    no_slip_closure,
+    small_velocities,
+    substitutable_combinations,
+)
+from daesolve.plugins.case import Answer, Case, Measure, choice
+from daesolve.plugins.citation import citation
+from daesolve.plugins.problem import Problem
+from daesolve.plugins.registry import problem, problems
+from daesolve.plugins.resuming import resume
+from daesolve.posing.events import EITHER, FALLING, RISING, Event, Record, Reset, Stop
+from daesolve.posing.goals import (
+    Goal,
+    Holonomic,
+    Implicit,
+    Invariant,
+    Nonholonomic,
+    Relation,
+)
+from daesolve.posing.symbols import (
+    ANGLE,
+    NON_NEGATIVE,
+    POSITIVE,
+    Interval,
+    auxiliaries,
+    coordinates,
+    discrete,
+    implicit,
+    parameters,
+    reactions,
+    states,
+    time,
+    velocities,
+)
 from daesolve.solvers import (
     AssimuloCvode,
     AssimuloIda,
@@ -135,28 +160,14 @@ from daesolve.solvers import (
     SundaeIda,
     Taylor,
 )
-from daesolve.solving import solve
-from daesolve.starting import ConsistentState, consistent_state
-from daesolve.supports.variants import VariantProblem, Variants, variant_problem
-from daesolve.sweep import Sweep, log_uniform, normal, resume_sweep, sweep, uniform
-from daesolve.symbols import (
-    ANGLE,
-    NON_NEGATIVE,
-    POSITIVE,
-    Interval,
-    auxiliaries,
-    coordinates,
-    discrete,
-    implicit,
-    parameters,
-    reactions,
-    states,
-    time,
-    velocities,
-)
-from daesolve.system import ControlSystem, MechanicalSystem
-from daesolve.time_stepping import TimeStepping, moreau
-from daesolve.trajectory import Trajectory
+from daesolve.solving.comparison import Comparison, compare
+from daesolve.solving.solving import solve
+from daesolve.system.consistent_state import ConsistentState, consistent_state
+from daesolve.system.contacts import Contact
+from daesolve.system.system import ControlSystem, MechanicalSystem
+from daesolve.trajectory.results import Outcome
+from daesolve.trajectory.trajectory import Trajectory
+from daesolve.verification.reference_run import ReferenceRun, reference_run
 
 __version__ = "0.1.0"
 

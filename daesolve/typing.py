@@ -1,11 +1,11 @@
 """Types for the annotations of a plugin: of what it is handed, and of what it hands back."""
 
-from daesolve.events import Order
-from daesolve.goals import AnyGoal
-from daesolve.problem import BoundCase
-from daesolve.supports.balance import VariantState
-from daesolve.symbols import Auxiliaries, DifferentiableVector, Parameters, SymbolVector
-from daesolve.system import Output, System
+from daesolve.friction.balance import VariantState
+from daesolve.plugins.problem import BoundCase
+from daesolve.posing.events import Order
+from daesolve.posing.goals import AnyGoal
+from daesolve.posing.symbols import Auxiliaries, DifferentiableVector, Parameters, SymbolVector
+from daesolve.system.system import Output, System
 
 __all__ = [
     "AnyGoal",

@@ -17,7 +17,7 @@ from sphinx.application import Sphinx
 
 import daesolve as ds
 from daesolve.gallery import write_page
-from daesolve.registry import problems
+from daesolve.plugins.registry import problems
 
 GALLERY = Path(__file__).parent / "gallery"
 LIST, STAMP = "problems.inc", ".sources"

@@ -50,7 +50,7 @@ def test_every_public_name_has_an_entry_in_the_api():
 
 
 def test_every_entry_of_the_api_is_a_name():
-    known = {*PUBLIC, *dir(importlib.import_module("daesolve.results"))}
+    known = {*PUBLIC, *dir(importlib.import_module("daesolve.trajectory.results"))}
     known |= {*importlib.import_module("daesolve.typing").__all__, "typing"}
     known |= {"drift", "DriftTest", "DriftError", "__call__"}
     assert {entry for entry in ENTRIES if entry.split(".")[-1] not in known} == set()

@@ -13,9 +13,9 @@ from daesolve_problems.mechanisms.pendulum_chain import chain, posed
 
 import daesolve as ds
 from benchmarks.common.attempts import BrokeDownError
-from daesolve.preparation import prepare
-from daesolve.preparing.request import Request
-from daesolve.simulation import simulate
+from daesolve.integration.simulation import simulate
+from daesolve.preparation.preparing import prepare
+from daesolve.preparation.request import Request
 
 from .motion import Bodies, Ready, Setting
 

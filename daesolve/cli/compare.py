@@ -25,10 +25,10 @@ from daesolve.cli.arguments import (
     ProblemName,
     StartValues,
 )
-from daesolve.comparison import Comparison
-from daesolve.comparison import Progress as Told
 from daesolve.errors import OutOfRangeError
-from daesolve.problem import BoundCase
+from daesolve.plugins.problem import BoundCase
+from daesolve.solving.comparison import Comparison
+from daesolve.solving.comparison import Progress as Told
 
 
 def command(

@@ -10,13 +10,13 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from daesolve import registry
 from daesolve.errors import OutOfRangeError
 from daesolve.formulations import Feedback, Formulation
-from daesolve.kinds import is_mapping
-from daesolve.preparing.naming import formulation_named, solver_kind
-from daesolve.problem import BoundCase
+from daesolve.plugins import registry
+from daesolve.plugins.problem import BoundCase
+from daesolve.preparation.naming import formulation_named, solver_kind
 from daesolve.solvers import Dop853
+from daesolve.storage.type_guards import is_mapping
 
 # ValueError: what is no UTF-8, no JSON, no TOML.
 UNREADABLE = (OSError, ValueError, RecursionError)

@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from daesolve import registry
-from daesolve.archive import make_directory
 from daesolve.cli.arguments import CaseName, ProblemName
 from daesolve.gallery import write_page
+from daesolve.plugins import registry
+from daesolve.storage import make_directory
 
 
 def command(

@@ -8,8 +8,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from daesolve import registry
 from daesolve.cli.arguments import AsJson
+from daesolve.plugins import registry
 
 
 def command(as_json: AsJson = False) -> None:

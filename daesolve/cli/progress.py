@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from daesolve.monitors import Monitor
-from daesolve.simulation import Progress as Told
+from daesolve.diagnostics.monitor import Monitor
+from daesolve.integration.simulation import Progress as Told
 
 LOOKED_AT_EVERY = 0.1
 """s of wall time between two looks at the drift, which cost more than a segment may."""

@@ -12,7 +12,6 @@ import typer
 from rich.console import Console
 
 from daesolve import reporting
-from daesolve.archive import Stored, resuming
 from daesolve.cli import options
 from daesolve.cli import sweep as sweeping
 from daesolve.cli.arguments import (
@@ -28,14 +27,15 @@ from daesolve.cli.arguments import (
 )
 from daesolve.cli.progress import shown
 from daesolve.errors import DegenerateConstraintError, OutOfRangeError, VariantError
-from daesolve.preparing.choosing import TAKES_NO_ATOL
-from daesolve.preparing.request import RankLoss, Redundant
-from daesolve.problem import BoundCase
-from daesolve.results import Outcome
-from daesolve.resuming import resume as go_on
-from daesolve.running.sampling import At, every, every_event
-from daesolve.supports.sliding import VariantPolicy
-from daesolve.trajectory import Trajectory, stored_run
+from daesolve.friction.sliding import VariantPolicy
+from daesolve.integration.sample_times import At, every, every_event
+from daesolve.plugins.problem import BoundCase
+from daesolve.plugins.resuming import resume as go_on
+from daesolve.preparation.choosing import TAKES_NO_ATOL
+from daesolve.preparation.request import RankLoss, Redundant
+from daesolve.storage import Stored, resuming
+from daesolve.trajectory.results import Outcome
+from daesolve.trajectory.trajectory import Trajectory, stored_run
 
 MOVED = 1e-9
 """By which part a start value must have moved to be told."""

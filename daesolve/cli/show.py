@@ -10,14 +10,14 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from daesolve import registry
-from daesolve.cases.analyses import ANALYSES
-from daesolve.cases.case import Case, Choice
 from daesolve.cli.arguments import AsJson, ProblemName
-from daesolve.dynamics import Dynamics
-from daesolve.friction.guides import AT_REST
-from daesolve.gallery.telling import summary
-from daesolve.problem import Problem
+from daesolve.equations.dynamics import Dynamics
+from daesolve.gallery.messages import summary
+from daesolve.plugins import registry
+from daesolve.plugins.analyses import ANALYSES
+from daesolve.plugins.case import Case, Choice
+from daesolve.plugins.problem import Problem
+from daesolve.posing.guides import AT_REST
 
 BY_RULE = (
     "a rule makes a state of the start values, which may move until the constraints are met, those "

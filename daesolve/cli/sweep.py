@@ -37,16 +37,16 @@ from daesolve.cli.arguments import (
     Quiet,
     StartValues,
 )
+from daesolve.ensembles import Sweep, log_uniform, normal, resume_sweep, sweep, uniform
+from daesolve.ensembles.describing import case_from
+from daesolve.ensembles.loop import Progress, State
+from daesolve.ensembles.orders import Dependence, dependence
+from daesolve.ensembles.storing import sweep_manifest
+from daesolve.ensembles.sweep_results import outcomes, reasons
 from daesolve.errors import OutOfRangeError, unknown_name
-from daesolve.problem import BoundCase
+from daesolve.plugins.problem import BoundCase
 from daesolve.reporting.measures import write_measures
 from daesolve.solvers import Taylor
-from daesolve.sweep import Sweep, log_uniform, normal, resume_sweep, sweep, uniform
-from daesolve.sweep.describing import case_from
-from daesolve.sweep.loop import Progress, State
-from daesolve.sweep.orders import Dependence, dependence
-from daesolve.sweep.results import outcomes, reasons
-from daesolve.sweep.storing import sweep_manifest
 
 MOST_REASONS = 3
 """That are told; all are in the results."""

@@ -13,9 +13,9 @@ import casadi as ca
 import numpy as np
 
 from daesolve.drawing import Dot, Drawing, Line, Shape, Trace
-from daesolve.mechanics.multibody.mechanism import Mechanism
-from daesolve.mechanics.multibody.places import Ground, Place, PlanarPoint, Point
-from daesolve.mechanics.multibody.rotations import axes_with_third
+from daesolve.multibody.mechanism import Mechanism
+from daesolve.multibody.places import Ground, Place, PlanarPoint, Point
+from daesolve.multibody.rotations import axes_with_third
 
 FROM_THE_FRONT = (0.3, -1.0, 0.25)
 """Towards the eye: the third axis of space points upwards."""

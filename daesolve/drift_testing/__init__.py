@@ -5,8 +5,8 @@ The pytest plugin `daesolve_pytest` gives a `DriftTest` to each test that asks f
 
 from daesolve.drift_testing.baseline import Baseline, read_baseline
 from daesolve.drift_testing.errors import DriftError
+from daesolve.drift_testing.messages import summary_lines
 from daesolve.drift_testing.page import write_report
-from daesolve.drift_testing.telling import summary_lines
 from daesolve.drift_testing.testing import DriftTest
 
 __all__ = [

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from daesolve.drift_testing.errors import DriftError
-from daesolve.dynamics import Dynamics
+from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import UnknownNameError, is_number
-from daesolve.trajectory import Trajectory
+from daesolve.trajectory.trajectory import Trajectory
 
 ANGLE_UNIT = "rad"
 Limits = Mapping[str, float | None]

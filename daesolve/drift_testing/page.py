@@ -10,14 +10,14 @@ from typing import Any
 
 from markupsafe import Markup
 
-from daesolve.drift_testing import telling
+from daesolve.drift_testing import messages
 from daesolve.drift_testing.baseline import FORMAT
 from daesolve.drift_testing.limits import worst
 from daesolve.reporting import facts, figures
 from daesolve.reporting.document import dump, replace_file
 from daesolve.reporting.html import DRIFT, template
 from daesolve.reporting.style import style, svg
-from daesolve.versions import versions
+from daesolve.storage.versions import versions
 
 PAGE_FILE = "drift.html"
 JSON_FILE = "drift.json"
@@ -76,9 +76,9 @@ def page(whole: Mapping[str, Any]) -> str:
         caption=DRIFT,
         whole=whole,
         title=facts.title,
-        headline=telling.headline,
-        repetition=telling.repetition,
-        settings=telling.settings,
+        headline=messages.headline,
+        repetition=messages.repetition,
+        settings=messages.settings,
     )
 
 

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from daesolve import registry
 from daesolve.drift_testing.errors import DriftError
-from daesolve.dynamics import Dynamics
+from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import DaesolveError, UnsupportedError, unknown_name
 from daesolve.formulations import Feedback, Formulation, Projected
-from daesolve.problem import BoundCase, Problem
-from daesolve.solving import solve
-from daesolve.system import ControlSystem, MechanicalSystem, System
-from daesolve.trajectory import Trajectory
+from daesolve.plugins import registry
+from daesolve.plugins.problem import BoundCase, Problem
+from daesolve.solving.solving import solve
+from daesolve.system.system import ControlSystem, MechanicalSystem, System
+from daesolve.trajectory.trajectory import Trajectory
 
 Driven = bool | Iterable[str]
 

@@ -17,16 +17,16 @@ from daesolve.drift_testing.limits import (
     limits_of,
     relative_differences,
 )
+from daesolve.drift_testing.messages import failure
 from daesolve.drift_testing.subject import Driven, Subject, command, measuring, subject
-from daesolve.drift_testing.telling import failure
 from daesolve.errors import DaesolveError
 from daesolve.formulations import Formulation
-from daesolve.preparing.naming import formulation_of
-from daesolve.problem import BoundCase, Problem
+from daesolve.plugins.problem import BoundCase, Problem
+from daesolve.preparation.naming import formulation_of
 from daesolve.reporting.document import plain
-from daesolve.results import Outcome, Verification
-from daesolve.system import System
-from daesolve.trajectory import Trajectory
+from daesolve.system.system import System
+from daesolve.trajectory.results import Outcome, Verification
+from daesolve.trajectory.trajectory import Trajectory
 
 
 @dataclass(eq=False)

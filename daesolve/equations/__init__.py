@@ -1,1 +1,1 @@
-"""What is posed, row by row: how a system's parts become its dynamics."""
+"""The one form that every system becomes, its consistent states, and its rank."""

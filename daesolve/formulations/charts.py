@@ -29,12 +29,12 @@ from scipy.linalg import qr
 
 from daesolve.algebra.linear import entries_of, factorize, minimum_degree_order, solve_definite
 from daesolve.algebra.translation import evaluate_block, function_of
-from daesolve.dynamics import Dynamics
-from daesolve.elimination import Saddle
+from daesolve.elimination.saddle import Saddle
+from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import PosingError
-from daesolve.events import FALLING, Event, Stop
 from daesolve.formulations.problem import Chart, OdeProblem
-from daesolve.symbols import symbol
+from daesolve.posing.events import FALLING, Event, Stop
+from daesolve.posing.symbols import symbol
 
 DEGRADED = 0.1
 """Of the squared volume that the independent velocities had when chosen: then they are again."""

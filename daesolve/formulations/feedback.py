@@ -15,8 +15,8 @@ import casadi as ca
 
 from daesolve.algebra.linear import solve_small
 from daesolve.algebra.translation import function_of
-from daesolve.dynamics import Dynamics, GoalRow, InvariantRow
-from daesolve.elimination import EliminationPlan, Saddle
+from daesolve.elimination.saddle import EliminationPlan, Saddle
+from daesolve.equations.dynamics import Dynamics, GoalRow, InvariantRow
 from daesolve.formulations.problem import Formulation, OdeProblem, Watched
 from daesolve.formulations.rates import (
     Rate,
@@ -28,7 +28,7 @@ from daesolve.formulations.rates import (
     with_single,
 )
 from daesolve.formulations.semi_explicit import pushed_momentum, semi_explicit
-from daesolve.symbols import Labels, symbol
+from daesolve.posing.symbols import Labels, symbol
 
 NOTHING = ca.SX(0, 1)
 """A column without entries, on which others are stacked."""

@@ -14,7 +14,7 @@ from daesolve.algebra.linear import solve_definite
 from daesolve.errors import UnsupportedError
 from daesolve.formulations.multipliers import FreeMotion, WithMultipliers
 from daesolve.formulations.problem import DaeProblem
-from daesolve.symbols import symbol
+from daesolve.posing.symbols import symbol
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import numpy as np
 
 from daesolve.algebra.translation import function_of
 from daesolve.formulations.problem import DaeProblem
-from daesolve.symbols import symbol
+from daesolve.posing.symbols import symbol
 
 
 @dataclass(frozen=True, eq=False)

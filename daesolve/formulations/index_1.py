@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from daesolve.dynamics import Dynamics
+from daesolve.equations.dynamics import Dynamics
 from daesolve.formulations.multipliers import FreeMotion, WithMultipliers
 from daesolve.formulations.problem import DaeProblem
 from daesolve.formulations.rates import (

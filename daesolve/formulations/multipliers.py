@@ -11,8 +11,8 @@ import casadi as ca
 
 from daesolve.algebra.linear import solve_definite
 from daesolve.algebra.translation import function_of
-from daesolve.dynamics import Dynamics
-from daesolve.elimination import EliminationPlan
+from daesolve.elimination.saddle import EliminationPlan
+from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import UnsupportedError
 from daesolve.formulations.feedback import (
     Feedback,
@@ -23,7 +23,7 @@ from daesolve.formulations.feedback import (
 )
 from daesolve.formulations.problem import DaeProblem, Formulation, OdeProblem, as_driven
 from daesolve.formulations.rates import measured
-from daesolve.symbols import symbol
+from daesolve.posing.symbols import symbol
 
 
 @dataclass(frozen=True, eq=False)

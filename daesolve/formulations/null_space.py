@@ -16,14 +16,14 @@ import casadi as ca
 
 from daesolve.algebra.linear import solve_definite, solve_small
 from daesolve.algebra.translation import function_of
-from daesolve.dynamics import Dynamics, InvariantRow
-from daesolve.elimination import EliminationPlan, Saddle
+from daesolve.elimination.saddle import EliminationPlan, Saddle
+from daesolve.equations.dynamics import Dynamics, InvariantRow
 from daesolve.errors import UnsupportedError
 from daesolve.formulations.charts import IndependentVelocities
 from daesolve.formulations.feedback import Feedback, driven_invariants, metered_invariants, powers
 from daesolve.formulations.problem import Formulation, OdeProblem, Watched
 from daesolve.formulations.rates import Rate, Rates, check_rates, refuse_rates
-from daesolve.symbols import symbol
+from daesolve.posing.symbols import symbol
 
 
 @dataclass(frozen=True)

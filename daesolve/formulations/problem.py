@@ -12,11 +12,11 @@ import casadi as ca
 import numpy as np
 
 from daesolve.algebra.translation import evaluate_block
-from daesolve.dynamics import Dynamics
-from daesolve.elimination import EliminationPlan
-from daesolve.events import Event
+from daesolve.elimination.saddle import EliminationPlan
+from daesolve.equations.dynamics import Dynamics
 from daesolve.formulations.semi_explicit import SemiExplicit
-from daesolve.symbols import Labels
+from daesolve.posing.events import Event
+from daesolve.posing.symbols import Labels
 
 FORMS = ("ode", "index-1", "index-2", "index-3", "overdetermined")
 """What a formulation makes, and what solvers take."""

@@ -17,12 +17,12 @@ import casadi as ca
 
 from daesolve.algebra.linear import solve_small
 from daesolve.algebra.translation import function_of
-from daesolve.dynamics import Dynamics, InvariantRow
-from daesolve.elimination import EliminationPlan, Saddle
+from daesolve.elimination.saddle import EliminationPlan, Saddle
+from daesolve.equations.dynamics import Dynamics, InvariantRow
 from daesolve.errors import UnsupportedError
 from daesolve.formulations.feedback import Feedback
 from daesolve.formulations.problem import Formulation, OdeProblem, as_driven
-from daesolve.symbols import symbol
+from daesolve.posing.symbols import symbol
 
 SWEEPS = 2
 """Newton steps of each projection: after a step of the solver the first leaves its square."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from daesolve.dynamics import Dynamics, GoalRow, ImplicitRow, InvariantRow
+from daesolve.equations.dynamics import Dynamics, GoalRow, ImplicitRow, InvariantRow
 from daesolve.errors import OutOfRangeError, UnsupportedError, is_number, unknown_name
 
 Rate = float | str | None

@@ -12,13 +12,13 @@ from dataclasses import dataclass, field, replace
 
 import casadi as ca
 
-from daesolve.dynamics import Dynamics
-from daesolve.elimination import EliminationPlan
+from daesolve.elimination.saddle import EliminationPlan
+from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import OutOfRangeError, UnsupportedError, is_number
 from daesolve.formulations.feedback import Feedback
 from daesolve.formulations.problem import Formulation, OdeProblem
 from daesolve.formulations.rates import Rate, Rates, check_rates
-from daesolve.friction.guides import AT_REST, OF_THEIR_OWN, Guides
+from daesolve.posing.guides import AT_REST, OF_THEIR_OWN, Guides
 
 
 @dataclass(frozen=True)

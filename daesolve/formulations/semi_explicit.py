@@ -19,9 +19,9 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 
-from daesolve.dynamics import Dynamics, InvariantRow
-from daesolve.elimination import Saddle
-from daesolve.symbols import symbol
+from daesolve.elimination.saddle import Saddle
+from daesolve.equations.dynamics import Dynamics, InvariantRow
+from daesolve.posing.symbols import symbol
 
 CROWDED = 16
 """A row with more derivatives than this is differentiated backwards, apart from the others."""

@@ -13,13 +13,13 @@ from dataclasses import dataclass, field, replace
 import casadi as ca
 
 from daesolve.algebra.translation import function_of
-from daesolve.dynamics import Dynamics, GoalRow
-from daesolve.elimination import EliminationPlan
+from daesolve.elimination.saddle import EliminationPlan
+from daesolve.equations.dynamics import Dynamics, GoalRow
 from daesolve.errors import OutOfRangeError, UnsupportedError, is_number
 from daesolve.formulations.feedback import Feedback
 from daesolve.formulations.problem import Formulation, OdeProblem, Watched
 from daesolve.formulations.rates import Rate, Rates, check_rates, refuse_rates
-from daesolve.symbols import symbol
+from daesolve.posing.symbols import symbol
 
 SLIPS = "friction in its place: shown is the slip"
 

@@ -17,8 +17,8 @@ import numpy as np
 
 from daesolve.errors import OutOfRangeError, PosingError
 from daesolve.friction.elliptic import complete_integrals
+from daesolve.friction.pad_tables import friction_table
 from daesolve.friction.pressures import checked_exponent, pressure, reduced_friction
-from daesolve.friction.tables import friction_table
 
 __all__ = ["Pad", "PadNodes", "pad_nodes", "reduced_friction"]
 

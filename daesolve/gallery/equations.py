@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from daesolve.equations.contacts import Contact
-from daesolve.events import Action, Direction, Event, Record, Reset, Stop
-from daesolve.friction.supports import Support, VariantPair
 from daesolve.gallery.latex import Writer, aligned
 from daesolve.gallery.letters import letters, symbol
-from daesolve.goals import AnyGoal, Expression, Goal, Implicit, Invariant, Relation
-from daesolve.symbols import velocity_name
-from daesolve.system import ControlSystem, MechanicalSystem, System
+from daesolve.posing.events import Action, Direction, Event, Record, Reset, Stop
+from daesolve.posing.goals import AnyGoal, Expression, Goal, Implicit, Invariant, Relation
+from daesolve.posing.supports import Support, VariantPair
+from daesolve.posing.symbols import velocity_name
+from daesolve.system.contacts import Contact
+from daesolve.system.system import ControlSystem, MechanicalSystem, System
 
 MOST_FORMULAS = 12
 """Goals and events whose formulas are printed."""

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from matplotlib.figure import Figure
 
-from daesolve.problem import Problem
+from daesolve.plugins.problem import Problem
 from daesolve.reporting import figures
 from daesolve.reporting.animation import animate
 from daesolve.reporting.balance import terms

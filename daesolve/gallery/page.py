@@ -12,16 +12,16 @@ from typing import Any, cast
 
 from jinja2 import Environment, StrictUndefined, Template
 
-from daesolve.cases.case import Case, Choice
 from daesolve.errors import DegenerateConstraintError, VariantError
 from daesolve.gallery.equations import sections, symbols_of
 from daesolve.gallery.figures import write_animation, write_figures
-from daesolve.gallery.telling import about_model, mechanics, opening, prose
-from daesolve.problem import BoundCase, Problem
+from daesolve.gallery.messages import about_model, mechanics, opening, prose
+from daesolve.plugins.case import Case, Choice
+from daesolve.plugins.problem import BoundCase, Problem
 from daesolve.reporting import facts, repeating
 from daesolve.reporting.document import ReportError, document, never_begun, replace_file
 from daesolve.reporting.scene import with_drawing
-from daesolve.trajectory import Trajectory
+from daesolve.trajectory.trajectory import Trajectory
 
 EVENTS_SHOWN = 8
 NOTES_SHOWN = 8
@@ -60,7 +60,7 @@ def write_page(
     Parameters
     ----------
     problem
-        The problem; `daesolve.problem(NAME)` returns an installed one.
+        The problem; `daesolve.plugins.problem(NAME)` returns an installed one.
     directory
         Where to: `NAME.md` and the directory `NAME` with the figures and `animation.html`. It is
         made if it is not there; files of an earlier page are replaced.

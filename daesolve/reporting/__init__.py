@@ -8,7 +8,6 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from daesolve.archive import make_directory
 from daesolve.errors import OutputExistsError
 from daesolve.reporting.animation import AnimationError, MissingFfmpegError, animate
 from daesolve.reporting.answer import answer_document, answer_text, write_answer
@@ -32,6 +31,7 @@ from daesolve.reporting.rules import Rules, problem_of
 from daesolve.reporting.scene import DrawingRule, with_drawing
 from daesolve.reporting.style import style
 from daesolve.reporting.text import summary
+from daesolve.storage import make_directory
 
 __all__ = [
     "AnimationError",

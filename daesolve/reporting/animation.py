@@ -17,8 +17,8 @@ from matplotlib.animation import FFMpegWriter
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from PIL import Image
 
-from daesolve import registry
 from daesolve.errors import DaesolveError, OutOfRangeError, UnknownNameError
+from daesolve.plugins import registry
 from daesolve.reporting.document import Document
 from daesolve.reporting.excerpt import (
     PICTURES_A_SECOND,
@@ -31,11 +31,11 @@ from daesolve.reporting.excerpt import (
 from daesolve.reporting.film import Film, film
 from daesolve.reporting.painting import COLOURS
 from daesolve.reporting.player import player
+from daesolve.reporting.renderer import stage
 from daesolve.reporting.scene import DrawingRule, with_drawing
-from daesolve.reporting.stage import stage
 from daesolve.reporting.style import INK, style
-from daesolve.samples import StoredSamples
-from daesolve.trajectory import Trajectory
+from daesolve.trajectory.samples import StoredSamples
+from daesolve.trajectory.trajectory import Trajectory
 
 WIDTH = 800
 NARROWEST, WIDEST = 200, 3840

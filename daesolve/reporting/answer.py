@@ -13,10 +13,10 @@ from rich.padding import Padding
 from rich.text import Text
 
 from daesolve.errors import PosingError
-from daesolve.kinds import is_list, is_mapping
 from daesolve.reporting.document import Document, dump, plain, replace_file
 from daesolve.reporting.facts import short
 from daesolve.reporting.style import save_figure
+from daesolve.storage.type_guards import is_list, is_mapping
 
 ANSWER_FILE = "answer.json"
 IDENTITY = (

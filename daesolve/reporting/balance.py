@@ -11,8 +11,8 @@ from matplotlib.ticker import FuncFormatter
 
 from daesolve.reporting.curves import Curve, band, common_legend, empty, mark, settle, strip
 from daesolve.reporting.document import Document
+from daesolve.reporting.event_statistics import happened
 from daesolve.reporting.facts import labels
-from daesolve.reporting.occurrences import happened
 from daesolve.reporting.sampling import Series, resolved, series
 from daesolve.reporting.style import MOST_DOTS, PANEL_WIDTH, QUIET, colour, style, tick, ticks
 

@@ -12,13 +12,13 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from daesolve.comparison import Agreement, ComparedRun, Comparison, Largest
 from daesolve.reporting.document import Document, dump, plain, replace_file
 from daesolve.reporting.facts import GOOD, bounded, short, title
 from daesolve.reporting.precision import work_precision
 from daesolve.reporting.style import save_figure
-from daesolve.verifying.agreement import Difference
-from daesolve.versions import versions
+from daesolve.solving.comparison import Agreement, ComparedRun, Comparison, Largest
+from daesolve.storage.versions import versions
+from daesolve.verification.agreement import Difference
 
 COMPARISON_FILE = "comparison.json"
 FIGURE_NAME = "work-precision"

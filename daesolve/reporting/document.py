@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from daesolve.errors import DaesolveError
-from daesolve.kinds import is_array, is_list, is_mapping, is_tuple
-from daesolve.results import Drift, EventRecord, Outcome, Verification
-from daesolve.trajectory import Trajectory
-from daesolve.versions import versions
+from daesolve.storage.type_guards import is_array, is_list, is_mapping, is_tuple
+from daesolve.storage.versions import versions
+from daesolve.trajectory.results import Drift, EventRecord, Outcome, Verification
+from daesolve.trajectory.trajectory import Trajectory
 
 Document = Mapping[str, Any]
 """What `document` returns."""

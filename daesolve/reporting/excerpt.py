@@ -16,9 +16,9 @@ from daesolve.errors import OutOfRangeError
 from daesolve.reporting.document import Document, ReportError, document
 from daesolve.reporting.facts import title
 from daesolve.reporting.sampling import columns
-from daesolve.results import EventRecord
-from daesolve.samples import Samples, StoredSamples
-from daesolve.trajectory import Trajectory
+from daesolve.trajectory.results import EventRecord
+from daesolve.trajectory.samples import Samples, StoredSamples
+from daesolve.trajectory.trajectory import Trajectory
 
 SECONDS = 10.0
 PICTURES_A_SECOND = 25.0

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from daesolve.kinds import is_mapping
 from daesolve.reporting.document import Document
+from daesolve.storage.type_guards import is_mapping
 
 NOTHING = "—"
 UNVERIFIED = (

@@ -15,8 +15,8 @@ from matplotlib.figure import Figure
 from daesolve.reporting.balance import ENERGIES, energy
 from daesolve.reporting.curves import LEGEND_LINE, empty, strip
 from daesolve.reporting.document import Document
+from daesolve.reporting.event_figures import events
 from daesolve.reporting.facts import labels
-from daesolve.reporting.happenings import events
 from daesolve.reporting.panels import NOTHING, arrange, draw
 from daesolve.reporting.residuals import drift
 from daesolve.reporting.sampling import SEEN, Series, joinable, series

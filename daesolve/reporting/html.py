@@ -12,11 +12,11 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined, Template
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from daesolve.reporting import facts, figures, repeating, sparks, tables
+from daesolve.reporting import facts, figures, repeating, sparklines, tables
 from daesolve.reporting.balance import largest_unaccounted, terms
 from daesolve.reporting.cards import banner, cards
 from daesolve.reporting.document import Document
-from daesolve.reporting.occurrences import happened
+from daesolve.reporting.event_statistics import happened
 from daesolve.reporting.sampling import beginnings, resolved
 from daesolve.reporting.scene import scene
 from daesolve.reporting.style import style, svg
@@ -76,7 +76,7 @@ def page(
         lines=[repeating.python(document) for document in documents],
         versions=[_versions(document) for document in documents],
         goals=list(dict.fromkeys(name for d in documents for name in d["drift"])),
-        sparks=sparks.residuals(documents),
+        sparks=sparklines.residuals(documents),
         remarks=_remarks(documents),
         scenes=_own(documents, labels, {"scene": scene}),
         own=_own(documents, labels, figures or {}),

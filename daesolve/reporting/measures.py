@@ -9,10 +9,10 @@ from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from daesolve.ensembles.orders import Dependence, Measured
 from daesolve.reporting.document import replace_file
 from daesolve.reporting.html import template
 from daesolve.reporting.style import colour, style, svg
-from daesolve.sweep.orders import Dependence, Measured
 
 MEASURES_FILE = "measures.html"
 MOST_COLUMNS = 3

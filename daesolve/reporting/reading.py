@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from daesolve.archive import Stored
-from daesolve.archive.files import samples_file
-from daesolve.archive.tables import read_parquet
 from daesolve.reporting.document import Document, ReportError, document, plain
-from daesolve.reporting.occurrences import tally
+from daesolve.reporting.event_statistics import tally
 from daesolve.reporting.sampling import in_order, joinable, opening
-from daesolve.samples import StoredSamples
-from daesolve.trajectory import Trajectory
+from daesolve.storage import Stored
+from daesolve.storage.files import samples_file
+from daesolve.storage.tables import read_parquet
+from daesolve.trajectory.samples import StoredSamples
+from daesolve.trajectory.trajectory import Trajectory
 
 ROWS = 2001
 """So many samples and events of a run on disk are kept at most."""

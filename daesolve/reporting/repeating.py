@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from daesolve.formulations import FORMULATIONS, Projected, Regularised, Viscous
-from daesolve.kinds import is_mapping
+from daesolve.integration.sample_times import DEFAULT_SAMPLES
 from daesolve.reporting.document import Document
 from daesolve.reporting.reading import USUAL
-from daesolve.running.sampling import DEFAULT_SAMPLES
 from daesolve.solvers import SOLVERS
+from daesolve.storage.type_guards import is_mapping
 
 OPTIONS = {"tolerance": "--rtol", "rtol": "--rtol", "atol": "--atol", "fixed_step": "--fixed-step"}
 OWN_NUMBER = {Viscous.name: "mobility", Regularised.name: "speed"}

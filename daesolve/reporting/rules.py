@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-from daesolve import registry
 from daesolve.errors import PluginError
+from daesolve.plugins import registry
 from daesolve.reporting.document import Document
 from daesolve.reporting.html import FigureRule
 from daesolve.reporting.scene import DrawingRule

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from daesolve.reporting import facts
 from daesolve.reporting.document import Document
-from daesolve.reporting.sparks import WORST_PIVOT, meter
+from daesolve.reporting.sparklines import WORST_PIVOT, meter
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from daesolve.friction.guides import SWITCH
+from daesolve.posing.guides import SWITCH
 from daesolve.reporting.document import Document
 from daesolve.reporting.facts import (
     GOOD,

@@ -19,6 +19,7 @@ import numpy as np
 
 from daesolve.algebra.translation import function_of
 from daesolve.formulations import DaeProblem, OdeProblem, implicit
+from daesolve.posing.symbols import symbol
 from daesolve.solvers.assimulo import (
     AssimuloSolver,
     Equations,
@@ -28,7 +29,6 @@ from daesolve.solvers.assimulo import (
     shorter_step,
 )
 from daesolve.solvers.base import BufferedFunction, State
-from daesolve.symbols import symbol
 
 MULTISTEP_SHARE = 0.01
 """Of the tolerances, what IDA and ODASSL are given: errors of BDF have one sign, and add up over

@@ -10,7 +10,6 @@ import numpy as np
 
 from daesolve.algebra.translation import evaluate_block
 from daesolve.formulations import OdeProblem
-from daesolve.results import StepBlock
 from daesolve.solvers.base import (
     BufferedFunction,
     EventHit,
@@ -20,6 +19,7 @@ from daesolve.solvers.base import (
     Status,
 )
 from daesolve.solvers.guards import Steps, crossings, find_events, inner_states
+from daesolve.trajectory.results import StepBlock
 
 BLOCK = 500
 """Steps after which they are handed over, at the latest."""

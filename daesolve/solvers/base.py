@@ -14,7 +14,7 @@ import numpy as np
 
 from daesolve.errors import OutOfRangeError
 from daesolve.formulations import DaeProblem, OdeProblem
-from daesolve.results import StepBlock
+from daesolve.trajectory.results import StepBlock
 
 Rate = Callable[[float, np.ndarray], np.ndarray]
 

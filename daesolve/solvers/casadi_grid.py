@@ -15,9 +15,9 @@ import numpy as np
 
 from daesolve.algebra.translation import evaluate_block
 from daesolve.formulations import OdeProblem
-from daesolve.results import StepBlock
 from daesolve.solvers.base import EventHit, Observer, SegmentEnd, State, Status
 from daesolve.solvers.guards import LOOKS, Steps, find_events, inner_states
+from daesolve.trajectory.results import StepBlock
 
 STEP_LIMIT = 20_000
 """Steps from one point of the grid to the next beyond which the motion counts as stuck."""

@@ -10,10 +10,10 @@ import casadi as ca
 import numpy as np
 
 from daesolve.formulations import OdeProblem
+from daesolve.posing.symbols import symbol
 from daesolve.solvers.base import Observer, SegmentEnd, State
 from daesolve.solvers.casadi_grid import UNITS, Grid, Parts, engine_of, run
 from daesolve.solvers.error_control import Multistep
-from daesolve.symbols import symbol
 
 
 @dataclass(frozen=True)

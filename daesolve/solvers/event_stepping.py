@@ -13,10 +13,9 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from daesolve.events import Direction
 from daesolve.formulations import OdeProblem
-from daesolve.friction.guides import SWITCH
-from daesolve.results import StepBlock
+from daesolve.posing.events import Direction
+from daesolve.posing.guides import SWITCH
 from daesolve.solvers.base import (
     BufferedFunction,
     Evaluator,
@@ -35,6 +34,7 @@ from daesolve.solvers.heyoka_code import (
     missing_in_series,
     translated,
 )
+from daesolve.trajectory.results import StepBlock
 
 NEAR = 1e-6
 """Of what a guard is after a step, what it was at most at the start where that counts as zero."""

@@ -11,8 +11,8 @@ import numpy as np
 from scipy.optimize import brentq
 
 from daesolve.algebra.translation import evaluate_block
-from daesolve.events import Direction
 from daesolve.formulations import OdeProblem
+from daesolve.posing.events import Direction
 from daesolve.solvers.base import BufferedFunction, Evaluator, EventHit
 
 LOOKS = 8

@@ -13,7 +13,6 @@ import numpy as np
 
 from daesolve.errors import OutOfRangeError
 from daesolve.formulations import OdeProblem
-from daesolve.results import StepBlock
 from daesolve.solvers.base import (
     NEWTON,
     EventHit,
@@ -25,8 +24,9 @@ from daesolve.solvers.base import (
 )
 from daesolve.solvers.collocation import radau
 from daesolve.solvers.error_control import ErrorControlled
-from daesolve.solvers.march import ITERATIONS, March, Method
+from daesolve.solvers.implicit_stepper import ITERATIONS, March, Method
 from daesolve.solvers.step_watch import StepWatch
+from daesolve.trajectory.results import StepBlock
 
 SMALLEST_RTOL = 100 * float(np.finfo(float).eps)
 """Rounding in Newton's iteration allows no less."""

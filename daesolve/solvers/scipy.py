@@ -13,7 +13,6 @@ from scipy.integrate import DOP853, LSODA, OdeSolution, OdeSolver
 
 from daesolve.algebra.translation import evaluate_block
 from daesolve.formulations import OdeProblem
-from daesolve.results import StepBlock
 from daesolve.solvers.base import (
     BufferedFunction,
     EventHit,
@@ -28,6 +27,7 @@ from daesolve.solvers.base import (
 from daesolve.solvers.error_control import ErrorControlled
 from daesolve.solvers.guards import Steps, find_events, inner_states
 from daesolve.solvers.jacobians import exact_jacobian
+from daesolve.trajectory.results import StepBlock
 
 BLOCK = 500
 """Steps after which events are looked for, and the monitors see them, at the latest."""

@@ -27,7 +27,7 @@ from daesolve.solvers.guards import (
     locate,
     unresolved,
 )
-from daesolve.solvers.march import March
+from daesolve.solvers.implicit_stepper import March
 
 CLOSE = 8
 """Times more looks where the first ones do not settle it."""

@@ -13,7 +13,6 @@ import numpy as np
 
 from daesolve.errors import MissingBackendError
 from daesolve.formulations import DaeProblem, OdeProblem, implicit
-from daesolve.results import StepBlock
 from daesolve.solvers.base import (
     EventHit,
     Observer,
@@ -30,6 +29,7 @@ from daesolve.solvers.ida_control import (
     control,
 )
 from daesolve.solvers.jacobians import exact_jacobian
+from daesolve.trajectory.results import StepBlock
 
 try:
     import sksundae

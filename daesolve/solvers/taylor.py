@@ -11,7 +11,6 @@ import numpy as np
 
 from daesolve.errors import MissingBackendError, OutOfRangeError
 from daesolve.formulations import OdeProblem
-from daesolve.results import StepBlock
 from daesolve.solvers.base import (
     BufferedFunction,
     Compilation,
@@ -26,6 +25,7 @@ from daesolve.solvers.base import (
 from daesolve.solvers.event_stepping import EventIntegrator, finds_events
 from daesolve.solvers.guards import Steps, find_events, inner_times
 from daesolve.solvers.heyoka_code import hy, missing_in_series, translated
+from daesolve.trajectory.results import StepBlock
 
 PIECE = 10_000
 """Steps whose Taylor coefficients are kept at once."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from jinja2 import Environment, StrictUndefined
 
 from daesolve.errors import OutOfRangeError, OutputExistsError
-from daesolve.registry import GROUP
+from daesolve.plugins.registry import GROUP
 
 NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 LONGEST = 50

@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import daesolve as ds
-from daesolve.cases.case import Answer
+from daesolve.plugins.case import Answer
 
 
 def build():

@@ -13,9 +13,9 @@ import daesolve as ds
 from daesolve.cli.app import app
 from daesolve.formulations import FORMULATIONS
 from daesolve.reporting import summary
-from daesolve.results import Outcome
 from daesolve.solvers import SOLVERS
-from daesolve.trajectory import Trajectory
+from daesolve.trajectory.results import Outcome
+from daesolve.trajectory.trajectory import Trajectory
 
 from ..systems import WITHOUT_ASSIMULO
 

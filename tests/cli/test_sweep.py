@@ -8,10 +8,10 @@ from typer.testing import CliRunner
 
 from daesolve.cli import sweep as sweeping
 from daesolve.cli.app import app
+from daesolve.ensembles import Sweep, uniform
+from daesolve.ensembles.orders import Dependence, Measured
 from daesolve.errors import DaesolveError
-from daesolve.sweep import Sweep, uniform
-from daesolve.sweep.orders import Dependence, Measured
-from tests.sweep.problem_file import PLUGIN
+from tests.ensembles.problem_file import PLUGIN
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ from daesolve.cli.app import app
 from daesolve.drift_testing import DriftError, read_baseline
 from daesolve.drift_testing.baseline import worse
 from daesolve.drift_testing.limits import relative_differences
-from daesolve.drift_testing.telling import repetition, summary_lines
+from daesolve.drift_testing.messages import repetition, summary_lines
 from tests.drift_testing.swings import FailedError, drift_test, let_swing
 from tests.systems import pendulum
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import daesolve as ds
-from daesolve.constraints.consistency import sample_states
+from daesolve.equations.consistency import sample_states
 from daesolve.errors import OutOfRangeError, UnknownNameError
 from daesolve.solvers import State
 

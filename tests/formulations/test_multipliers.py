@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import daesolve as ds
-from daesolve.constraints.consistency import instantaneous, sample_states
+from daesolve.equations.consistency import instantaneous, sample_states
 from daesolve.errors import OutOfRangeError, UnsupportedError
 from daesolve.formulations import DaeProblem, implicit
-from daesolve.preparation import Request, prepare
+from daesolve.preparation.preparing import Request, prepare
 from daesolve.solvers import SOLVERS
 
 from ..systems import EPSILON, chain, pendulum, sleigh, wheel, wheel_state

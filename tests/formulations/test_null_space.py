@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import daesolve as ds
 from daesolve.errors import PosingError, UnsupportedError
-from daesolve.preparation import Request, prepare
+from daesolve.preparation.preparing import Request, prepare
 
 from ..systems import (
     EPSILON,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import daesolve as ds
 from daesolve.errors import UnsupportedError
-from daesolve.preparation import Request, prepare
+from daesolve.preparation.preparing import Request, prepare
 
 from ..systems import EPSILON, chain, chain_state, free_body, pendulum, wheel, wheel_state
 

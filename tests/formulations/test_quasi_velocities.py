@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import daesolve as ds
-from daesolve.constraints.consistency import instantaneous
+from daesolve.equations.consistency import instantaneous
 
 from ..systems import (
     EPSILON,

@@ -4,8 +4,8 @@ from types import ModuleType
 import pytest
 
 import daesolve as ds
-from daesolve.gallery.telling import about_model, mechanics, opening, prose, summary
-from daesolve.registry import problems
+from daesolve.gallery.messages import about_model, mechanics, opening, prose, summary
+from daesolve.plugins.registry import problems
 
 PROBLEMS = problems()[0]
 DOCSTRING = """A bead on a wire.

@@ -14,9 +14,9 @@ from daesolve_problems.omni_friction.loads import loads
 
 from daesolve.errors import OutOfRangeError, UndeterminedMotionError
 from daesolve.reporting.document import document
-from daesolve.results import Outcome
 from daesolve.solvers import RadauIIA
-from daesolve.trajectory import Trajectory
+from daesolve.trajectory.results import Outcome
+from daesolve.trajectory.trajectory import Trajectory
 from tests.reference.omni_friction_bodies import Vehicle
 
 COARSE = RadauIIA(rtol=1e-6, atol=1e-8)

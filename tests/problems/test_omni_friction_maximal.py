@@ -14,9 +14,9 @@ from daesolve_problems.omni_friction.reduced import reduced
 from daesolve_problems.omni_wheels import numbered
 
 import daesolve as ds
-from daesolve.constraints.rank import constraint_rank
-from daesolve.constraints.redundancy import friction_on_redundant
-from daesolve.dynamics import Dynamics
+from daesolve.equations.dynamics import Dynamics
+from daesolve.equations.rank import constraint_rank
+from daesolve.equations.redundancy import friction_on_redundant
 
 OFF_CENTRE = {"platform_centre_x": 0.03, "platform_centre_y": -0.02}
 

@@ -12,7 +12,7 @@ from daesolve_problems.omni_vehicle import problem
 
 import daesolve as ds
 from daesolve.errors import OutOfRangeError
-from daesolve.preparation import Request, prepare
+from daesolve.preparation.preparing import Request, prepare
 from tests.reference.omni_bodies import Vehicle
 
 SHAPES = ((3, 5), (4, 6), (5, 4), (3, 3))

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import daesolve as ds
+from daesolve.analysis.root_locus import root_locus
 from daesolve.cli.app import app
 from daesolve.drawing import Outline, evaluate
 from daesolve.errors import NoSlowManifoldError, OutOfRangeError
-from daesolve.mechanics import no_slip_closure
-from daesolve.root_locus import root_locus
+from daesolve.nonholonomic import no_slip_closure
 
 from ..reference import wheelset as truth
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import daesolve as ds
-from daesolve.mechanics import no_slip_closure
+from daesolve.nonholonomic import no_slip_closure
 
 
 def small_motions(model="dirac", **changes):

@@ -17,11 +17,11 @@ from hypothesis.extra.numpy import arrays
 from matplotlib.animation import FFMpegWriter
 from PIL import Image
 
-from daesolve.archive import ArchiveError
 from daesolve.drawing import Arrow, Circle, Dot, Drawing, Line, Outline, Trace
 from daesolve.errors import DaesolveError, OutOfRangeError, UnknownNameError
 from daesolve.reporting import AnimationError, MissingFfmpegError, animate, animation
 from daesolve.reporting.player import FINENESS, _packed, player
+from daesolve.storage import ArchiveError
 
 from .test_film import film, moving
 

@@ -11,7 +11,7 @@ import daesolve as ds
 from daesolve.errors import DaesolveError
 from daesolve.reporting import ReportError, document, dump, load, reading, without_series
 from daesolve.reporting.document import EVENTS_WITH_STATES, plain
-from daesolve.results import EventRecord, Impact
+from daesolve.trajectory.results import EventRecord, Impact
 from tests.reporting.conftest import IDENTITY
 
 CONTRACT = [

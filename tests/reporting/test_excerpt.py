@@ -13,8 +13,8 @@ from daesolve.drawing import Dot, Drawing, Trace
 from daesolve.reporting import ReportError, animate, with_drawing
 from daesolve.reporting.excerpt import MOST_ELSE, MOST_EVENTS, MOST_SHOWN, Playing, from_run
 from daesolve.reporting.film import film
-from daesolve.results import EventRecord
-from daesolve.samples import Samples
+from daesolve.trajectory.results import EventRecord
+from daesolve.trajectory.samples import Samples
 
 DRAWING = Drawing([Trace(("x", "y")), Dot(("x", "y"))])
 IDENTITY = {"problem": "pendulum", "case": "release"}

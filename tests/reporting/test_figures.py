@@ -6,8 +6,8 @@ from matplotlib.figure import Figure
 
 from daesolve.reporting import figures
 from daesolve.reporting.balance import largest_unaccounted, terms, unaccounted
+from daesolve.reporting.event_statistics import MOST, tally
 from daesolve.reporting.facts import agreement, labels
-from daesolve.reporting.occurrences import MOST, tally
 from daesolve.reporting.panels import ROWS
 from daesolve.reporting.sampling import Series, envelope, rate_name, resolved, turning_points
 from daesolve.reporting.style import svg

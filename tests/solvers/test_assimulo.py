@@ -21,7 +21,7 @@ from daesolve.solvers.assimulo_dae import (
     ImplicitEquations,
 )
 from daesolve.solvers.base import BufferedFunction
-from daesolve.verifying.agreement import difference
+from daesolve.verification.agreement import difference
 
 from ..reference.pendulum import pendulum_states
 from ..systems import WITHOUT_ASSIMULO, pendulum, prepared_run

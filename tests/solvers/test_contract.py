@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import daesolve as ds
-from daesolve.simulation import simulate
+from daesolve.integration.simulation import simulate
 from daesolve.solvers import SOLVERS, State, Status
 
 from ..conftest import WITHOUT_HEYOKA

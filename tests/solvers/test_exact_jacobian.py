@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import daesolve as ds
 from daesolve.algebra.translation import translate
 from daesolve.formulations import OdeProblem
-from daesolve.preparation import Prepared
+from daesolve.preparation.preparing import Prepared
 from daesolve.solvers.base import BufferedFunction
 from daesolve.solvers.jacobians import FactorisedJacobian, exact_jacobian, factorises, written_out
 

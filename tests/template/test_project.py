@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import daesolve as ds
 from daesolve.errors import OutOfRangeError, OutputExistsError
-from daesolve.registry import GROUP
+from daesolve.plugins.registry import GROUP
 from daesolve.template import new_project
 from daesolve.template.project import FILES, LONGEST, NAME
 

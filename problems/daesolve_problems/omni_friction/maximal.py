@@ -26,7 +26,7 @@ from functools import cached_property
 import casadi as ca
 
 import daesolve as ds
-from daesolve.mechanics.multibody.plane_contact import Touch
+from daesolve.multibody.plane_contact import Touch
 from daesolve.typing import Parameters, SymbolVector
 from daesolve_problems.omni_friction.geometry import Vehicle, harmonics, parameters, vehicle
 from daesolve_problems.omni_friction.placing import axle_axes, roller_axes

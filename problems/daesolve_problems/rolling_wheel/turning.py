@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from scipy.interpolate import CubicSpline
 
 import daesolve as ds
-from daesolve.constraints.rank import decoupling
+from daesolve.equations.rank import decoupling
 from daesolve.errors import OutOfRangeError
 from daesolve.typing import BoundCase
 

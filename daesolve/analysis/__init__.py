@@ -1,0 +1,1 @@
+"""Small motions, sensitivities, sections and exponents."""

@@ -1,0 +1,377 @@
+"""Small motions about an equilibrium or a steady motion, in minimal coordinates.
+
+The tangent space of the constraint manifold, C_x dx = 0 with every constraint, hidden constraint
+and implicit equation in C, holds the small motions: dx = T w gives w' = T^+ f_x T w. Rates of
+feedback act across this space, so none of the eigenvalues is theirs.
+
+The reduction is that of Meijaard, Papadopoulos, Ruina and Schwab, Proc. R. Soc. A 463 (2007) 1955,
+appendix A, for any system.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from daesolve.algebra.arrays import shortest_solution
+from daesolve.analysis.steady_motions import (
+    INFLUENCE_TOLERANCE,
+    MOMENTS,
+    RANK_TOLERANCE,
+    Field,
+    Point,
+    check_stationary,
+    cyclic_coordinates,
+    kernel,
+    tangent_space,
+)
+from daesolve.equations.consistency import complete_start, sample_states
+from daesolve.equations.dynamics import Dynamics
+from daesolve.equations.rank import constraint_rank
+from daesolve.errors import (
+    DegenerateStartError,
+    PosingError,
+    UnsupportedError,
+    tell_names,
+    unknown_name,
+)
+from daesolve.posing.symbols import velocity_name
+from daesolve.system.system import System
+
+NEARLY_BEST = 0.7
+"""The first state whose independence is at least this share of the best one's is taken."""
+ROUNDING = 1e-12
+"""Real parts that differ by less than this share of the largest eigenvalue count as equal."""
+
+
+@dataclass(frozen=True, eq=False)
+class Linearization:
+    """Small motions z about a state: z' = matrix @ z.
+
+    Parameters
+    ----------
+    names
+        What z is made of, n names: states, or rates of coordinates that are no states.
+    matrix
+        (n, n), in SI units.
+    eigenvalues
+        (n,), 1/s, by their real parts, then by their imaginary parts.
+    modes
+        States by name -> (n,): their components in the motion of each eigenvalue, the largest
+        component of a mode being 1. Cyclic coordinates have none, unless they were asked for.
+        Where coordinates that were not asked for have the same eigenvalue, their components are
+        those of least squares, for such a motion may grow in proportion to time.
+    cyclic
+        Coordinates on which nothing but each other's rates depends. They are left out, unless they
+        were asked for.
+    state
+        Every state by name.
+    rates
+        The rate of every state by name: zero in an equilibrium, zero but for the cyclic ones in a
+        steady motion.
+    residual
+        The largest rate of a state that is not cyclic, relative to what a change of the state by
+        its own size would cause.
+    """
+
+    names: tuple[str, ...]
+    matrix: np.ndarray
+    eigenvalues: np.ndarray
+    modes: Mapping[str, np.ndarray]
+    cyclic: tuple[str, ...]
+    state: Mapping[str, float]
+    rates: Mapping[str, float]
+    residual: float
+
+    def __post_init__(self) -> None:
+        tell_names(self, modes="state", state="state", rates="state")
+
+
+def linearize(
+    system: System,
+    state: Mapping[str, float],
+    *,
+    parameters: Mapping[str, float] | None = None,
+    time: float = 0.0,
+    coordinates: Sequence[str] = (),
+    tolerance: float = 1e-8,
+) -> Linearization:
+    """Linearize a system about an equilibrium or a steady motion.
+
+    Parameters
+    ----------
+    system
+        What was posed.
+    state
+        Values to keep by name; the others are made consistent, starting from zero.
+    parameters
+        Values in place of the defaults.
+    time
+        s. Where the equations contain time, the matrix holds at this moment, and its eigenvalues
+        tell about stability only if it is the same at others.
+    coordinates
+        What to express the matrix in: coordinates, which bring their rates along where these are
+        independent, and velocities. Their motion must not depend on that of others. Without them,
+        independent states are chosen, the cyclic ones left out.
+    tolerance
+        How stationary the state must be, as `Linearization.residual`.
+
+    Returns
+    -------
+    Linearization
+        The matrix, its eigenvalues and modes.
+
+    Raises
+    ------
+    NotStationaryError
+        The state is neither an equilibrium nor a steady motion.
+    InconsistentStateError, OutOfRangeError, UnknownNameError
+        The state or a parameter cannot be.
+    DegenerateStartError
+        The constraints lose their independence at the state.
+    PosingError
+        The coordinates depend on each other, or their motion on that of others.
+    UnsupportedError
+        The system has pairs of supports.
+
+    Examples
+    --------
+    >>> import daesolve as ds
+    >>> q = ds.coordinates(x="m", y="m")
+    >>> rod = ds.Holonomic("rod", q.x**2 + q.y**2 - 1)
+    >>> kinetic = (q.dot.x**2 + q.dot.y**2) / 2
+    >>> pendulum = ds.MechanicalSystem(q, kinetic=kinetic, potential=9 * q.y, goals=[rod])
+    >>> [f"{value:.3g}" for value in ds.linearize(pendulum, {"y": -1.0}).eigenvalues]
+    ['0-3j', '0+3j']
+    """
+    dynamics = system.dynamics
+    values = {
+        name: (system.discrete if name in system.discrete else system.parameters).check(name, value)
+        for name, value in (parameters or {}).items()
+    }
+    numbers = dynamics.value_vector(values)
+    start = complete_start(dynamics, numbers, state, time=time)
+    return linearize_equations(
+        dynamics, start.state, numbers, time=time, coordinates=coordinates, tolerance=tolerance
+    )
+
+
+def linearize_equations(
+    dynamics: Dynamics,
+    state: np.ndarray,
+    p: np.ndarray,
+    *,
+    time: float = 0.0,
+    coordinates: Sequence[str] = (),
+    tolerance: float = 1e-8,
+) -> Linearization:
+    """Linearize equations about a consistent state.
+
+    Parameters
+    ----------
+    dynamics
+        The equations.
+    state, p
+        (nx,) and (np,)
+    time, coordinates, tolerance
+        As in `linearize`, which see for what is raised.
+    """
+    if dynamics.guides is not None:
+        raise UnsupportedError(
+            "small motions are those of smooth equations, and dry friction of pairs of supports is "
+            "not smooth at rest: leave out the pairs, and make their goals ideal"
+        )
+    states = dynamics.labels.states
+    _check_names(coordinates, states)
+    _check_rank(dynamics, time, state, p)
+    field = Field(dynamics, p)
+    here = field.at(time, state)
+    cyclic = cyclic_coordinates(field, time, state)
+    residual = check_stationary(field, time, state, cyclic, tolerance)
+    shown = [i for i, name in enumerate(states) if i not in cyclic or name in coordinates]
+    everything = any(states[index] in coordinates for index in cyclic)
+    tangent = tangent_space(here.constraints, range(len(states)) if everything else shown)
+    rows = own = _independent_rows(tangent, states, dynamics.position_count)
+    if coordinates:
+        rows = _rows(dynamics, here, tangent, coordinates)
+        _check_choice(here, tangent, rows, own)
+        _check_steady(field, time, state, cyclic, rows)
+    chosen = np.array([*rows.values()]).reshape(len(rows), len(states))
+    seen = chosen @ tangent
+    lifted = tangent @ np.linalg.pinv(seen)
+    matrix = chosen @ here.gradient @ lifted
+    eigenvalues, vectors = _eigensystem(matrix)
+    modes = _modes(here.gradient, eigenvalues, lifted @ vectors, tangent @ kernel(seen))
+    return Linearization(
+        names=tuple(rows),
+        matrix=matrix,
+        eigenvalues=eigenvalues,
+        modes={states[index]: modes[index] for index in shown},
+        cyclic=tuple(states[index] for index in cyclic),
+        state={name: float(value) for name, value in zip(states, state, strict=True)},
+        rates={name: float(value) for name, value in zip(states, here.rate, strict=True)},
+        residual=residual,
+    )
+
+
+def _check_rank(dynamics: Dynamics, time: float, state: np.ndarray, p: np.ndarray) -> None:
+    samples = sample_states(dynamics, p, around=state, time=time)
+    dependent = constraint_rank(dynamics, samples, p).degenerate_at_start
+    if dependent:
+        raise DegenerateStartError(
+            f"at this state the goals {', '.join(map(repr, dependent))} depend on each other, "
+            "though not elsewhere: the consistent states have no tangent space here"
+        )
+
+
+# -- coordinates of the tangent space ------------------------------------------------------------
+
+
+def _check_names(coordinates: Sequence[str], states: Sequence[str]) -> None:
+    if isinstance(coordinates, str):
+        raise PosingError(
+            f"coordinates must be a sequence of names, ({coordinates!r},) for a single one"
+        )
+    for name in coordinates:
+        if name not in states:
+            raise unknown_name("state", name, states)
+
+
+def _independent_rows(
+    tangent: np.ndarray, states: Sequence[str], split: int
+) -> dict[str, np.ndarray]:
+    """Choose states that are independent in the tangent space: positions first, in their order."""
+    left = tangent.copy()
+    chosen: list[int] = []
+    for block in (slice(0, split), slice(split, None)):
+        while True:
+            lengths = np.linalg.norm(left[block], axis=1)
+            longest = np.max(lengths, initial=0.0)
+            if longest <= RANK_TOLERANCE:
+                break
+            index = int(np.argmax(lengths >= NEARLY_BEST * longest)) + (block.start or 0)
+            chosen.append(index)
+            direction = left[index] / np.linalg.norm(left[index])
+            for _ in range(2):
+                left -= np.outer(left @ direction, direction)
+    return {states[index]: np.eye(len(states))[index] for index in sorted(chosen)}
+
+
+def _rows(
+    dynamics: Dynamics, here: Point, tangent: np.ndarray, names: Sequence[str]
+) -> dict[str, np.ndarray]:
+    """Return dz/dx by name: coordinates, those of their rates that are independent, velocities."""
+    states = dynamics.labels.states
+    asked = {name: np.eye(len(states))[states.index(name)] for name in names}
+    positions = [name for name in asked if states.index(name) < dynamics.position_count]
+    rates: dict[str, np.ndarray] = {}
+    for name in positions:
+        known = [*asked.values(), *rates.values()]
+        rate = here.gradient[states.index(name)]
+        if _rank([*known, rate], tangent) > _rank(known, tangent):
+            rates[velocity_name(name)] = rate
+    return {name: asked[name] for name in positions} | rates | asked
+
+
+def _rank(rows: Sequence[np.ndarray], tangent: np.ndarray) -> int:
+    """Return how many rows are independent on consistent small motions."""
+    return tangent.shape[1] - kernel(np.array(rows) @ tangent).shape[1]
+
+
+def _check_choice(
+    here: Point,
+    tangent: np.ndarray,
+    rows: Mapping[str, np.ndarray],
+    own: Mapping[str, np.ndarray],
+) -> None:
+    """Refuse coordinates that depend on each other, or whose motion depends on others.
+
+    Parameters
+    ----------
+    here, tangent
+        The equations at the state, and the basis of small motions.
+    rows
+        What was asked for.
+    own
+        Independent states, by which others can be named.
+    """
+    chosen = np.array([*rows.values()])
+    seen = chosen @ tangent
+    asked = ", ".join(map(repr, rows))
+    unseen = kernel(seen)
+    if _rank([*rows.values()], tangent) < len(rows):
+        raise PosingError(
+            f"{asked} cannot be coordinates of small motions, for these depend on each other or "
+            f"vanish in consistent ones; independent are {', '.join(map(repr, own))}"
+        )
+    rates = chosen @ here.gradient @ tangent
+    missed = rates @ unseen
+    if np.max(np.abs(missed), initial=0.0) > 10 * INFLUENCE_TOLERANCE * np.max(np.abs(rates)):
+        others = {name: row for name, row in own.items() if name not in rows}
+        acting = np.abs(missed @ (np.array([*others.values()]) @ tangent @ unseen).T).max(axis=0)
+        names = [n for n, size in zip(others, acting, strict=True) if size > 1e-3 * acting.max()]
+        raise PosingError(
+            f"the motion of {asked} depends on that of {', '.join(map(repr, names))} too; add "
+            "these to the coordinates"
+        )
+
+
+def _check_steady(
+    field: Field,
+    time: float,
+    state: np.ndarray,
+    cyclic: Sequence[int],
+    rows: Mapping[str, np.ndarray],
+) -> None:
+    """Refuse cyclic coordinates whose motion depends on where the steady motion has come to."""
+    here = field.at(time, state)
+    for later in MOMENTS:
+        moved = state.copy()
+        moved[list(cyclic)] += later * here.rate[list(cyclic)]
+        change = np.abs(field.at(time, moved).gradient - here.gradient)
+        least = INFLUENCE_TOLERANCE * np.max(np.abs(here.gradient), initial=0.0)
+        for name, row in rows.items():
+            if np.max(np.abs(row) @ change) > least:
+                raise PosingError(
+                    f"{name!r} cannot be a coordinate of small motions: its rate depends on where "
+                    "the steady motion has come to; leave it out"
+                )
+
+
+def _eigensystem(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return eigenvalues by their real and imaginary parts, and eigenvectors as columns."""
+    found, vectors = np.linalg.eig(matrix)
+    eigenvalues = np.asarray(found, dtype=complex)
+    unit = ROUNDING * np.max(np.abs(eigenvalues), initial=0.0) or 1.0
+    order = np.lexsort((np.imag(eigenvalues), np.round(np.real(eigenvalues) / unit)))
+    return eigenvalues[order], vectors[:, order]
+
+
+def _modes(
+    gradient: np.ndarray, eigenvalues: np.ndarray, seen: np.ndarray, unseen: np.ndarray
+) -> np.ndarray:
+    """Return the motions (nx, n) of the eigenvalues in all states, the largest component 1.
+
+    Parameters
+    ----------
+    gradient
+        f_x.
+    eigenvalues
+        (n,)
+    seen
+        (nx, n): a motion of each that is right in the coordinates of the matrix.
+    unseen
+        (nx, m): an orthonormal basis of the motions that vanish there, which must be added.
+    """
+    among = unseen.T @ gradient @ unseen
+    modes = np.zeros(seen.shape, dtype=complex)
+    for index in range(len(eigenvalues)):
+        value = complex(eigenvalues[index])
+        missing = unseen.T @ (gradient @ seen[:, index] - value * seen[:, index])
+        matrix = value * np.eye(len(among)) - among
+        added = shortest_solution(matrix, missing, INFLUENCE_TOLERANCE)
+        mode = seen[:, index] + unseen @ added
+        modes[:, index] = mode / mode[np.argmax(np.abs(mode))]
+    return modes

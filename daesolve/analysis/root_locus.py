@@ -1,0 +1,290 @@
+"""How the small motions of a system change with a parameter or with the speed of a steady motion.
+
+The system is linearised for each value. Eigenvalues are followed from one value to the next: they
+are assigned to each other so that they move as little as can be from where their last two places
+point. The growth rate is the largest real part; a value is critical where it becomes positive or
+ceases to be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from scipy.optimize import brentq, linear_sum_assignment
+
+from daesolve.analysis.linearization import linearize
+from daesolve.equations.consistency import check_named
+from daesolve.errors import NotStationaryError, OutOfRangeError, PosingError, unknown_name
+from daesolve.system.consistent_state import check_system
+from daesolve.system.system import System
+
+RESTING = 1e-7
+"""Eigenvalues below this share of the largest one, for every value, belong to families of states.
+
+They are those of a steady motion for each speed, of an equilibrium at each place. Two that meet
+at zero are found there to the square root of rounding.
+"""
+NEUTRAL = 1e-12
+"""A real part below this share of the largest eigenvalue is rounding."""
+NARROWINGS = 50
+"""Bisections of an interval, down to rounding."""
+
+StateRule = Callable[[float], Mapping[str, float]]
+
+
+@dataclass(frozen=True)
+class Critical:
+    """A value at which small motions begin or cease to grow.
+
+    Parameters
+    ----------
+    value
+        Of what is varied.
+    frequency
+        The imaginary part of the eigenvalue, rad/s; zero where the motion leaves without swinging.
+    lost
+        Whether stability is lost where the value rises; else it is gained.
+    """
+
+    value: float
+    frequency: float
+    lost: bool
+
+
+@dataclass(frozen=True, eq=False)
+class RootLocus:
+    """Eigenvalues of small motions by a value that is varied.
+
+    Parameters
+    ----------
+    name
+        What is varied.
+    values
+        (m,)
+    eigenvalues
+        (m, n), 1/s: each column follows one of them.
+    growth
+        (m,), 1/s: the largest real part. Eigenvalues that are zero for every value do not count.
+    critical
+        Where the growth rate becomes positive or ceases to be, between neighbouring values. Two of
+        them between the same neighbours are not seen.
+    """
+
+    name: str
+    values: np.ndarray
+    eigenvalues: np.ndarray
+    growth: np.ndarray
+    critical: tuple[Critical, ...]
+
+    def __str__(self) -> str:
+        low, high, count = self.values[0], self.values[-1], self.eigenvalues.shape[1]
+        lines = [f"{count} eigenvalues for {self.name} from {low:g} to {high:g}"]
+        for found in self.critical:
+            what = "lost" if found.lost else "gained"
+            how = f"swinging at {found.frequency:.6g} rad/s" if found.frequency else "not swinging"
+            lines.append(f"stability is {what} at {self.name} = {found.value:.10g}, {how}")
+        if not self.critical:
+            signs = {True: "grow", False: "do not grow"}
+            lines.append(f"no critical value: small motions {signs[bool(self.growth[0] > 0)]}")
+        return "\n".join(lines)
+
+
+def root_locus(
+    system: System,
+    over: Mapping[str, Sequence[float] | np.ndarray],
+    state: Mapping[str, float] | None = None,
+    *,
+    parameters: Mapping[str, float] | None = None,
+    coordinates: Sequence[str] = (),
+    state_rule: StateRule | None = None,
+) -> RootLocus:
+    """Linearize a system along a family of equilibria or steady motions.
+
+    Parameters
+    ----------
+    system
+        What was posed.
+    over
+        One name, of a parameter or of a state such as the speed, and its values, rising or falling.
+    state
+        Values of states to keep, the same for all.
+    parameters
+        Values in place of the defaults.
+    coordinates
+        As in `linearize`.
+    state_rule
+        value -> further values of states to keep, where the steady motion depends on it.
+
+    Returns
+    -------
+    RootLocus
+        The eigenvalues, the growth rate and the critical values.
+
+    Raises
+    ------
+    PosingError
+        What is given is no system, not one name with two values or more, or no rule; or the number
+        of eigenvalues differs among the values.
+    OutOfRangeError, UnknownNameError
+        A value that cannot be, or a name that is neither a parameter nor a state.
+    NotStationaryError
+        The state is neither an equilibrium nor a steady motion; the value is told.
+    InconsistentStateError, DegenerateStartError
+        As in `linearize`.
+
+    Examples
+    --------
+    A pendulum that is driven by its own speed, less than it is damped up to drive = 0.4:
+
+    >>> import daesolve as ds
+    >>> q, p = ds.coordinates(phi="rad"), ds.parameters(drive=0.0)
+    >>> push = {"phi": (p.drive - 0.4) * q.dot.phi}
+    >>> swing = ds.MechanicalSystem(
+    ...     q, p, kinetic=q.dot.phi**2 / 2, potential=2 * q.phi**2, force=push
+    ... )
+    >>> print(root_locus(swing, {"drive": [0.0, 0.5, 1.0]}))
+    2 eigenvalues for drive from 0 to 1
+    stability is lost at drive = 0.4, swinging at 2 rad/s
+    """
+    check_system(system)
+    name, values = _varied(system, over)
+    kept, numbers = check_named("state", state), check_named("parameters", parameters)
+    if not (state_rule is None or callable(state_rule)):
+        raise PosingError(f"state_rule must be a function of {name!r}, not {state_rule!r}")
+    spectrum = partial(_spectrum, system, name, kept, numbers, coordinates, state_rule)
+    spectra = [spectrum(float(value)) for value in values]
+    _check_counts(name, values, spectra)
+    resting = min(_resting(found) for found in spectra)
+    if resting == len(spectra[0]):
+        raise PosingError(f"no eigenvalue differs from zero for any {name}: nothing is critical")
+
+    def growing(value: float) -> complex:
+        return _growing(spectrum(value), resting)
+
+    eigenvalues = _followed(spectra)
+    growth = np.array([_growing(found, resting).real for found in spectra])
+    neutral = NEUTRAL * float(np.max(np.abs(eigenvalues)))
+    critical = _critical(growing, values, growth, neutral)
+    return RootLocus(name, values, eigenvalues, growth, critical)
+
+
+def _varied(
+    system: System, over: Mapping[str, Sequence[float] | np.ndarray]
+) -> tuple[str, np.ndarray]:
+    """Return the name that is varied and its values (m,)."""
+    if not isinstance(over, Mapping) or len(over) != 1:
+        raise PosingError("over must name one parameter or state with its values: {'speed': [...]}")
+    ((name, given),) = over.items()
+    known = [*system.dynamics.ranges, *system.dynamics.labels.states]
+    if name not in known:
+        raise unknown_name("parameter or state", name, known)
+    try:
+        values = np.array(given, dtype=float)
+    except (TypeError, ValueError):
+        raise OutOfRangeError(f"the values of {name!r} must be numbers, not {given!r}") from None
+    steps = np.diff(values) if values.ndim == 1 else np.zeros(0)
+    if not steps.size or not np.all(np.isfinite(values)):
+        raise OutOfRangeError(f"the values of {name!r} must be two finite numbers or more")
+    if not (np.all(steps > 0) or np.all(steps < 0)):
+        raise OutOfRangeError(f"the values of {name!r} must rise or fall all along")
+    return name, values
+
+
+def _spectrum(
+    system: System,
+    name: str,
+    state: Mapping[str, float],
+    parameters: Mapping[str, float],
+    coordinates: Sequence[str],
+    state_rule: StateRule | None,
+    value: float,
+) -> np.ndarray:
+    """Return the eigenvalues (n,) for one value."""
+    own = None if state_rule is None else state_rule(value)
+    kept = {**state, **check_named("what state_rule returns", own)}
+    numbers = dict(parameters)
+    (numbers if name in system.dynamics.ranges else kept)[name] = value
+    try:
+        return linearize(system, kept, parameters=numbers, coordinates=coordinates).eigenvalues
+    except NotStationaryError as error:
+        raise NotStationaryError(f"at {name} = {value:g}: {error}") from error
+
+
+def _check_counts(name: str, values: np.ndarray, spectra: Sequence[np.ndarray]) -> None:
+    for value, found in zip(values[1:], spectra[1:], strict=True):
+        if len(found) != len(spectra[0]):
+            raise PosingError(
+                f"there are {len(found)} eigenvalues at {name} = {value:g}, but {len(spectra[0])} "
+                f"at {name} = {values[0]:g}: choose coordinates, or leave out this value"
+            )
+
+
+def _followed(spectra: Sequence[np.ndarray]) -> np.ndarray:
+    """Return the eigenvalues (m, n), each column following one of them."""
+    rows = [spectra[0]]
+    for found in spectra[1:]:
+        expected = rows[-1] if len(rows) < 2 else 2 * rows[-1] - rows[-2]
+        distances = np.abs(expected[:, None] - found[None, :])
+        rows.append(found[linear_sum_assignment(distances)[1]])
+    return np.array(rows)
+
+
+def _resting(eigenvalues: np.ndarray) -> int:
+    """Return how many eigenvalues are as good as zero."""
+    sizes = np.abs(eigenvalues)
+    return int(np.sum(sizes <= RESTING * np.max(sizes, initial=0.0)))
+
+
+def _growing(eigenvalues: np.ndarray, resting: int) -> complex:
+    """Return the eigenvalue of the largest real part, the `resting` smallest ones left out."""
+    moving = eigenvalues[np.argsort(np.abs(eigenvalues))[resting:]]
+    found = moving[np.argmax(np.real(moving))]
+    return complex(np.real(found), abs(np.imag(found)))
+
+
+def _critical(
+    growing: Callable[[float], complex], values: np.ndarray, growth: np.ndarray, neutral: float
+) -> tuple[Critical, ...]:
+    """Narrow down each place where the growth rate becomes positive or ceases to be.
+
+    Parameters
+    ----------
+    growing
+        value -> the eigenvalue of the largest real part.
+    values, growth
+        (m,), (m,)
+    neutral
+        A growth rate or a frequency up to which is rounding.
+    """
+    found: list[Critical] = []
+    unstable = growth > neutral
+    for index in np.flatnonzero(unstable[:-1] != unstable[1:]):
+        ends = float(values[index]), float(values[index + 1])
+        quiet, loud = ends if unstable[index + 1] else ends[::-1]
+        if growth[index : index + 2].min() < -neutral:
+            value = _root(lambda at: growing(at).real, quiet, loud)
+        else:
+            value = _onset(lambda at: growing(at).real > neutral, quiet, loud)
+        swing = growing(value).imag
+        found.append(Critical(value, swing if swing > neutral else 0.0, lost=loud > quiet))
+    return tuple(found)
+
+
+def _root(function: Callable[[float], float], low: float, high: float) -> float:
+    """Return where a function passes through zero, to rounding."""
+    found = brentq(function, low, high, xtol=1e-15 * max(abs(low), abs(high)))
+    return float(found)  # pyright: ignore[reportArgumentType]
+
+
+def _onset(unstable: Callable[[float], bool], quiet: float, loud: float) -> float:
+    """Return where growth begins: from zero it begins like a square root, and has no slope."""
+    for _ in range(NARROWINGS):
+        middle = (quiet + loud) / 2
+        if unstable(middle):
+            loud = middle
+        else:
+            quiet = middle
+    return loud

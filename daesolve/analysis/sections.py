@@ -1,0 +1,265 @@
+"""Poincaré sections: the states of a motion wherever an expression passes through zero.
+
+The guard is posed as an event that is only recorded, so that it is located as exactly as every
+other event: to rounding in time, with the solver's own accuracy in the state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import casadi as ca
+import numpy as np
+from matplotlib.figure import Figure
+
+from daesolve.algebra.translation import evaluate_block
+from daesolve.analysis.sources import Source, asked
+from daesolve.errors import OutOfRangeError, PosingError, tell_names, unknown_name
+from daesolve.integration.record import Happening, Record
+from daesolve.integration.simulation import simulate_recorded
+from daesolve.posing.events import EITHER, Direction, Event
+from daesolve.posing.goals import as_scalar
+from daesolve.preparation.preparing import Prepared, prepare
+from daesolve.system.system import System
+from daesolve.trajectory.trajectory import Trajectory
+
+OWN_NAME = "section"
+"""The name of the event that is added for a guard."""
+FEW = 400
+"""Points up to which each is drawn large enough to be seen alone."""
+
+
+@dataclass(frozen=True, eq=False)
+class Section:
+    """Where a motion passed through a section.
+
+    Parameters
+    ----------
+    event
+        The name of the event.
+    times
+        (k,) when it passed, s, in the order of the run.
+    states, reactions, outputs
+        Name -> (k,) values there; angles are unwrapped. Where the event resets the state, they are
+        those before. A section of a finished run has the states alone.
+    units
+        The unit of each of them.
+    run
+        The motion.
+
+    Examples
+    --------
+    `len(section)`, `section["x_dot"]`, `np.diff(section.times)`
+    """
+
+    event: str
+    times: np.ndarray
+    states: Mapping[str, np.ndarray]
+    reactions: Mapping[str, np.ndarray]
+    outputs: Mapping[str, np.ndarray]
+    units: Mapping[str, str]
+    run: Trajectory
+
+    def __post_init__(self) -> None:
+        tell_names(self, states="state", reactions="reaction", outputs="output")
+        tell_names(self, units="state, reaction or output")
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        """Return a state, a reaction or an output.
+
+        Raises
+        ------
+        UnknownNameError
+            Nothing has such a name.
+        """
+        for columns in (self.states, self.outputs, self.reactions):
+            if name in columns:
+                return columns[name]
+        known = (*self.states, *self.outputs, *self.reactions)
+        raise unknown_name("state, output or reaction", name, known)
+
+
+def sections(
+    source: Source,
+    guard: ca.SX | str,
+    until: float | None = None,
+    initial: Mapping[str, float] | None = None,
+    *,
+    direction: Direction = EITHER,
+    **options: Any,
+) -> Section:
+    """Run a motion and take its states wherever an expression passes through zero.
+
+    Parameters
+    ----------
+    source
+        A system, or a case of a problem.
+    guard
+        An expression of time, states, parameters and reactions; or the name of an event that the
+        system has. For an angle that turns over, an expression of period 2 pi, such as its sine.
+    until, initial
+        As in `solve`, or in the `solve` of the case, whose horizon holds without `until`.
+    direction
+        In which direction the guard must pass through zero to count; an event has its own.
+    **options
+        As in `solve`, without `verify`, `progress` and `store`.
+
+    Returns
+    -------
+    Section
+        A start at which the guard is zero is no passage.
+
+    Raises
+    ------
+    UnknownNameError
+        The system has no event of that name.
+    PosingError
+        The guard is no scalar expression of the system's own symbols, or a direction is given
+        beside an event.
+    DaesolveError
+        The run cannot be prepared.
+
+    Examples
+    --------
+    >>> import daesolve as ds
+    >>> q = ds.coordinates(x="m")
+    >>> spring = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, potential=q.x**2 / 2)
+    >>> found = ds.sections(spring, q.x, 20.0, {"x": 1.0, "x_dot": 0.0}, direction=ds.RISING)
+    >>> len(found), bool(abs(found["x_dot"] - 1.0).max() < 1e-14)
+    (3, True)
+    """
+    system, request, at = asked(source, until, initial, options)
+    name = guard if isinstance(guard, str) else OWN_NAME
+    if not isinstance(guard, str):
+        system = _with_guard(system, guard, direction)
+    elif name not in [event.name for event in system.events]:
+        raise unknown_name("event", name, [event.name for event in system.events])
+    elif direction is not EITHER:
+        raise PosingError(f"the event {name!r} has a direction of its own: leave it out here")
+    prepared = prepare(system, request)
+    run, record = simulate_recorded(prepared, [] if at is None else at)
+    return _recorded(prepared, run, record, name)
+
+
+def section_of(run: Trajectory, event: str) -> Section:
+    """Return the states of a finished run at one of its events.
+
+    Parameters
+    ----------
+    run
+        In memory or from its directory.
+    event
+        The event's name.
+
+    Raises
+    ------
+    UnknownNameError
+        Nothing of that name happened.
+    """
+    found = [entry for entry in run.events if entry.name == event]
+    if not found:
+        raise unknown_name("event of this run", event, {entry.name for entry in run.events})
+    names = list(found[0].detail)
+    return Section(
+        event=event,
+        times=np.array([entry.time for entry in found]),
+        states={name: np.array([entry.detail[name] for entry in found]) for name in names},
+        reactions={},
+        outputs={},
+        units={name: run.units[name] for name in names},
+        run=run,
+    )
+
+
+_posed: WeakKeyDictionary[System, dict[tuple[int, Direction], System]] = WeakKeyDictionary()
+
+
+def _with_guard(system: System, guard: ca.SX, direction: Direction) -> System:
+    """Add a recorded event; the same system for the same guard, so that it is compiled once.
+
+    The event keeps the expression, whose identity is free again when it is gone.
+    """
+    if any(event.name == OWN_NAME for event in system.events):
+        raise PosingError(
+            f"the system has an event {OWN_NAME!r}: name it in place of a guard, or rename it"
+        )
+    expression = as_scalar("the guard of the section", guard)
+    if expression.is_constant():
+        raise PosingError(
+            f"the guard of the section is the constant {expression}: give an expression of the "
+            "states, such as q.x, or the name of an event"
+        )
+    known = _posed.setdefault(system, {})
+    key = expression.element_hash(), direction
+    if key not in known:
+        event = Event(OWN_NAME, expression, direction)
+        known[key] = replace(system, events=(*system.events, event))
+    return known[key]
+
+
+def _recorded(prepared: Prepared, run: Trajectory, record: Record, event: str) -> Section:
+    """Gather what was recorded at an event; reactions and outputs are computed there."""
+    found = [entry for entry in record.events if entry.name == event]
+    labels = prepared.problem.labels
+    named = [entry.detail for entry in run.events if entry.name == event]
+    reactions, outputs = _recovered(prepared, record, found)
+    return Section(
+        event=event,
+        times=np.array([entry.time for entry in found]),
+        states={name: np.array([row[name] for row in named]) for name in labels.states},
+        reactions=dict(zip(labels.reactions, reactions.T, strict=True)),
+        outputs=dict(zip(labels.outputs, outputs.T, strict=True)),
+        units=labels.units(),
+        run=run,
+    )
+
+
+def _recovered(
+    prepared: Prepared, record: Record, found: Sequence[Happening]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return reactions and outputs at events, (k, n) each."""
+    places = [entry.at for entry in found]
+    table = np.array([place.state for place in places]).reshape(len(places), prepared.problem.size)
+    times = np.array([place.time for place in places])
+    _, reactions, outputs = evaluate_block(
+        prepared.problem.recover, times, table, record.mode_table(places)
+    )
+    return reactions, outputs
+
+
+def portrait(x: np.ndarray, y: np.ndarray, x_label: str = "", y_label: str = "") -> Figure:
+    """Draw the points of a section in the plane of two quantities.
+
+    Parameters
+    ----------
+    x, y
+        (k,)
+    x_label, y_label
+        What they are.
+
+    Raises
+    ------
+    OutOfRangeError
+        They are not as many.
+
+    Notes
+    -----
+    Sizes and colours are those of the Matplotlib settings in force.
+    """
+    if np.shape(x) != np.shape(y):
+        raise OutOfRangeError(
+            f"the points have {np.size(x)} abscissae and {np.size(y)} ordinates: give as many"
+        )
+    figure = Figure()
+    axes = figure.add_subplot()
+    size = 3.0 if len(x) <= FEW else 1.2
+    axes.plot(x, y, "o", markersize=size, markeredgewidth=0)
+    axes.set_xlabel(x_label)
+    axes.set_ylabel(y_label)
+    return figure

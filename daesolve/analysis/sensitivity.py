@@ -1,0 +1,291 @@
+"""How the final state depends on parameters and start values, through events, resets and impacts.
+
+The motion is run once; then the derivatives of its start are carried along it (`propagation`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from daesolve.equations.consistency import check_named, start_value
+from daesolve.errors import NoDerivativeError, OutOfRangeError, tell_names, unknown_name
+from daesolve.formulations import Formulation
+from daesolve.friction.sliding import VariantPolicy
+from daesolve.integration.sample_times import At
+from daesolve.integration.simulation import simulate_recorded
+from daesolve.preparation.initial_state import starting_point
+from daesolve.preparation.naming import formulation_of, solver_of
+from daesolve.preparation.preparing import prepare
+from daesolve.preparation.request import DEFAULT_RATE, RankLoss, Redundant, Request
+from daesolve.solvers import Solver
+from daesolve.system.consistent_state import check_system, parameter_values
+from daesolve.system.system import System
+from daesolve.trajectory.trajectory import Trajectory
+from daesolve.verification.propagation import Propagation
+from daesolve.verification.variational import start_slope
+
+
+@dataclass(frozen=True, eq=False)
+class Sensitivity:
+    """Derivatives of the final state: `found["x", "length"]` is d x / d length.
+
+    Parameters
+    ----------
+    states, by
+        The names of the rows and of the columns.
+    matrix
+        (n, k) derivatives of the final state. Where an event ends the run, of the state there,
+        whose time moves along.
+    start
+        (n, k) those of the start.
+    end_time
+        The derivative of the final time by name: zero unless an event ends the run.
+    event_times
+        (number of events, k) those of the times of `run.events`.
+    run
+        The motion.
+    notes
+        How it was done, and where a derivative is one-sided.
+    """
+
+    states: tuple[str, ...]
+    by: tuple[str, ...]
+    matrix: np.ndarray
+    start: np.ndarray
+    end_time: Mapping[str, float]
+    event_times: np.ndarray
+    run: Trajectory
+    notes: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        tell_names(self, end_time="parameter or start value of the derivatives")
+
+    @property
+    def final_state(self) -> Mapping[str, float]:
+        """The final state by name."""
+        return self.run.end_state
+
+    def __getitem__(self, names: tuple[str, str]) -> float:
+        """Return the derivative of a state by a parameter or a start value.
+
+        Raises
+        ------
+        UnknownNameError
+            One of the names is none of the rows or columns.
+        """
+        state, by = names
+        if state not in self.states:
+            raise unknown_name("state", state, self.states)
+        if by not in self.by:
+            raise unknown_name("parameter or start value of the derivatives", by, self.by)
+        return float(self.matrix[self.states.index(state), self.by.index(by)])
+
+
+def sensitivity(
+    system: System,
+    until: float,
+    initial: Mapping[str, float] | None = None,
+    *,
+    by: Sequence[str],
+    start_time: float = 0.0,
+    guess: Mapping[str, float] | None = None,
+    parameters: Mapping[str, object] | None = None,
+    formulation: Formulation | str | None = None,
+    solver: Solver | str | None = None,
+    at: At = None,
+    default_rate: float = DEFAULT_RATE,
+    scales: Mapping[str, float] | None = None,
+    redundant: Redundant = "error",
+    redundant_weights: Mapping[str, float] | None = None,
+    rank_loss: RankLoss = "stop",
+    max_evaluations: int | None = None,
+    variant_policy: VariantPolicy = "continuity",
+) -> Sensitivity:
+    """Differentiate the final state by parameters and start values, events included.
+
+    Parameters
+    ----------
+    system, until, initial
+        As in `solve`.
+    by
+        Names of parameters, and of start values that `initial` keeps.
+    start_time, guess, parameters, formulation, solver, at
+        As in `solve`.
+    default_rate, scales, redundant, redundant_weights, rank_loss, max_evaluations, variant_policy
+        As in `solve`.
+
+    Returns
+    -------
+    Sensitivity
+        The derivatives, and the run.
+
+    Raises
+    ------
+    UnknownNameError, OutOfRangeError
+        Nothing has such a name, or it is a start value that follows from the others.
+    InconsistentStateError
+        The start values do not leave the start free to follow a change.
+    NoDerivativeError
+        The run did not reach its end, or a guard has no slope where it passes zero.
+    DaesolveError
+        The request cannot be run.
+
+    Notes
+    -----
+    The start is differentiated by extrapolated differences, all else exactly. The same solver
+    integrates the variational equations; where it takes differential-algebraic equations alone,
+    another one is chosen and told.
+
+    Examples
+    --------
+    >>> import daesolve as ds
+    >>> q = ds.coordinates(y="m")
+    >>> p = ds.parameters(gravity=(10.0, "m/s^2"), restitution=(0.5, ""))
+    >>> floor = ds.Event("floor", q.y, ds.FALLING, ds.Reset({"y_dot": -p.restitution * q.dot.y}))
+    >>> kinetic, potential = q.dot.y**2 / 2, p.gravity * q.y
+    >>> ball = ds.MechanicalSystem(q, p, kinetic=kinetic, potential=potential, events=[floor])
+    >>> found = ds.sensitivity(ball, 1.5, {"y": 5.0, "y_dot": 0.0}, by=["y", "restitution"])
+    >>> [round(found["y", name], 12) for name in found.by]
+    [0.25, 5.0]
+    """
+    check_system(system)
+    dynamics = system.dynamics
+    given = parameter_values(dynamics, check_named("parameters", parameters))
+    chosen = check_named("initial", initial)
+    request = Request(
+        until=until,
+        start_time=start_time,
+        parameters=given,
+        initial=chosen,
+        guess=guess or {},
+        formulation=formulation_of(formulation),
+        solver=solver_of(solver),
+        default_rate=default_rate,
+        scales=scales or {},
+        redundant=redundant,
+        redundant_weights=redundant_weights or {},
+        rank_loss=rank_loss,
+        max_evaluations=max_evaluations,
+        variant_policy=variant_policy,
+    )
+    numbers = {name: dynamics.values[name] for name in dynamics.posed_ranges} | given
+
+    def changed(values: Mapping[str, float]) -> Request:
+        mine = {name: value for name, value in values.items() if name in numbers}
+        others = {name: value for name, value in values.items() if name not in numbers}
+        return replace(
+            request,
+            parameters={**request.parameters, **mine},
+            initial={**request.initial, **others},
+        )
+
+    nominal = nominal_values(by, numbers, chosen, dynamics.labels.states)
+    return sensitivity_of(system, changed, nominal, at)
+
+
+def nominal_values(
+    by: Sequence[str],
+    parameters: Mapping[str, float],
+    starts: Mapping[str, float],
+    open_names: Sequence[str],
+) -> dict[str, float]:
+    """Return the values of what is to be differentiated by.
+
+    Parameters
+    ----------
+    by
+        What was asked for.
+    parameters, starts
+        What can be, with its values.
+    open_names
+        Start values that are not given.
+
+    Raises
+    ------
+    UnknownNameError, OutOfRangeError
+        As in `sensitivity`.
+    """
+    if isinstance(by, str) or not isinstance(by, Sequence) or not len(by):
+        raise OutOfRangeError(
+            f"by is {by!r}, but must be a list of names of parameters or start values, one at least"
+        )
+    known = {**starts, **parameters}
+    for name in by:
+        if name in known:
+            continue
+        if name in open_names:
+            raise OutOfRangeError(
+                f"the start value {name!r} is not kept, but follows from the others; give it in "
+                "initial, or take one of " + ", ".join(map(repr, known))
+            )
+        raise unknown_name(
+            "parameter or start value", name, list(dict.fromkeys([*known, *open_names]))
+        )
+    return {name: start_value(name, known[name]) for name in by}
+
+
+def sensitivity_of(
+    system: System,
+    request: Callable[[Mapping[str, float]], Request],
+    nominal: Mapping[str, float],
+    at: At = None,
+) -> Sensitivity:
+    """Differentiate a run by the numbers on which its request depends.
+
+    Parameters
+    ----------
+    system
+        What was posed; it does not depend on them.
+    request
+        What is run for some of the numbers, by name; the others are nominal.
+    nominal
+        The numbers.
+    at
+        Sample times of the run.
+
+    Raises
+    ------
+    DaesolveError
+        As in `sensitivity`.
+    """
+    asked = request({})
+    prepared = prepare(system, asked)
+    run, record = simulate_recorded(prepared, at)
+    if not run.outcome.good:
+        raise NoDerivativeError(
+            f"the run has no end to differentiate, for it is {run.outcome.value}: {run.message}"
+        )
+    names = list(prepared.dynamics.values)
+    slopes: list[np.ndarray] = []
+    errors: list[float] = []
+    for name, value in nominal.items():
+
+        def start(number: float, name: str = name) -> np.ndarray:
+            found, values = starting_point(system.dynamics, request({name: number}))
+            return np.concatenate([found.state, [values[entry] for entry in names]])
+
+        slope, error = start_slope(name, start, value)
+        slopes.append(slope)
+        errors.append(error)
+    start_slopes = np.array(slopes).T
+    propagation = Propagation(prepared, record, asked.solver, start_slopes, nominal)
+    final, end_time = propagation.to_end(run.outcome)
+    count = len(prepared.problem.labels.states)
+    notes = (
+        f"derivatives of the start by extrapolated differences, which left {max(errors):.2g} of "
+        "the largest",
+        *propagation.notes(),
+    )
+    return Sensitivity(
+        states=prepared.problem.labels.states,
+        by=tuple(nominal),
+        matrix=final[:count],
+        start=start_slopes[:count],
+        end_time=dict(zip(nominal, end_time.tolist(), strict=True)),
+        event_times=np.array(propagation.event_times).reshape(len(run.events), len(nominal)),
+        run=run,
+        notes=notes,
+    )

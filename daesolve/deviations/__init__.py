@@ -1,1 +1,0 @@
-"""How small deviations from a motion grow: along a run, at a guard, through a reset."""

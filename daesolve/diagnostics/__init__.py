@@ -1,0 +1,1 @@
+"""What is watched at every accepted step."""

@@ -1,0 +1,463 @@
+"""What is watched at every accepted step: residuals, energy, and the grip of the reactions.
+
+Nothing here depends on where a run is sampled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from daesolve.algebra.translation import evaluate_block
+from daesolve.diagnostics.degeneracy import Dependence, RankWatch, restored_dependence
+from daesolve.diagnostics.passages import Breach, PassageWatch
+from daesolve.diagnostics.peaks import PeakWatch, restored_peaks
+from daesolve.diagnostics.pending_steps import UnsettledSteps, restored_steps
+from daesolve.diagnostics.residual_sizes import nothing_seen
+from daesolve.formulations import OdeProblem
+from daesolve.trajectory.results import Drift, Peak, StepBlock
+
+TAIL = 6
+"""Steps in a row that show a pivot that passed through zero."""
+STRAIGHT = 0.2
+"""Relative change of slope below which a line counts as straight."""
+WEAK = 1e-2
+"""A goal that is singular at rest, with a relative pivot below this, is at rest with another."""
+FIRM = 1e-3
+"""A relative pivot above this is not on its way through zero."""
+LOST_GRIP = 1e-9
+"""A relative pivot below this means that constraints have become dependent."""
+LOST_EXACTLY = 1e-14
+"""The same where rounding grows as u / sigma alone, and sigma is judged besides."""
+
+
+@dataclass(frozen=True)
+class LostGrip:
+    """Where reactions lost their grip: when, which goals, and the last step before it.
+
+    `dependence` is what the singular values of the constraints say there, where that is why.
+    """
+
+    time: float
+    goals: tuple[str, ...]
+    last_time: float
+    last_state: np.ndarray
+    dependence: Dependence | None = None
+
+
+@dataclass(frozen=True)
+class _Grip:
+    """Steps with the relative pivots and the influences of singular goals at their ends."""
+
+    times: np.ndarray
+    states: np.ndarray
+    grips: np.ndarray
+    influences: np.ndarray
+
+    def then(self, later: _Grip) -> _Grip:
+        """Join two stretches."""
+        return _Grip(
+            np.concatenate([self.times, later.times]),
+            np.vstack([self.states, later.states]),
+            np.vstack([self.grips, later.grips]),
+            np.vstack([self.influences, later.influences]),
+        )
+
+    def tail(self, count: int) -> _Grip:
+        """Return the last steps."""
+        parts = (self.times, self.states, self.grips, self.influences)
+        return _Grip(*(part[-count:] for part in parts))
+
+
+def _turned(influence: np.ndarray) -> int | None:
+    """Return the first step over which an influence, (k, n), has come to point the other way.
+
+    It is linear in the velocities, and was zero where the motion came to rest in between.
+    """
+    along = np.sum(influence[1:] * influence[:-1], axis=1)
+    turned = np.flatnonzero(along < 0.0)
+    return int(turned[0]) + 1 if turned.size else None
+
+
+def _loss(times: np.ndarray, grip: np.ndarray, lost: float) -> int | None:
+    """Return the first step at or beyond which a relative pivot was zero.
+
+    It is below what counts as lost there, or its square root falls in a straight line to zero and
+    rises in another from it: the pivot passed through a double zero between two steps.
+    """
+    below = np.flatnonzero(grip < lost)
+    first = int(below[0]) if below.size else None
+    root = np.sqrt(np.maximum(grip, 0.0))
+    if len(times) < TAIL:
+        return first
+    width = np.diff(times)
+    slope = np.diff(root) / np.where(width == 0.0, np.inf, width)
+    before, after = slope[1:-3], slope[3:-1]
+    turning = np.flatnonzero((before * after < 0.0) & (root[2:-3] * root[3:-2] > 0.0)) + 2
+    for gap in turning:
+        if _touches_zero(times, root, slope, int(gap)):
+            return int(gap) + 1 if first is None else min(first, int(gap) + 1)
+    return first
+
+
+def _touches_zero(times: np.ndarray, root: np.ndarray, slope: np.ndarray, gap: int) -> bool:
+    """Tell whether straight lines from both sides of a gap between steps meet at zero in it."""
+    before, after = slope[gap - 1], slope[gap + 1]
+    straight = (
+        abs(slope[gap - 2] - before) < STRAIGHT * abs(before)
+        and abs(slope[gap + 2] - after) < STRAIGHT * abs(after)
+        and abs(before + after) < STRAIGHT * abs(before)
+    )
+    if not straight:
+        return False
+    from_left = times[gap] - root[gap] / before
+    from_right = times[gap + 1] - root[gap + 1] / after
+    inside = (from_left - times[gap]) * (from_left - times[gap + 1]) <= 0.0
+    near = abs(from_left - from_right) < STRAIGHT * abs(times[gap + 1] - times[gap])
+    return bool(inside and near)
+
+
+class Monitor:
+    """Accumulates over the steps of a run.
+
+    Parameters
+    ----------
+    problem
+        What is integrated.
+    values
+        p as numbers.
+    scales
+        The scale of each residual in `problem.watched`; NaN for an energy without a scale of its
+        own, which takes the largest kinetic energy met.
+    start_time
+        The start of the run, s.
+    surplus
+        Goals that depend on the others everywhere, so that they have no grip to lose.
+    passes
+        Whether the run goes on where constraints lose rank; then it is watched there.
+    steps_over
+        Whether the solver steps over an instant of rest, where goals that are singular there have
+        no grip.
+    ranks
+        What judges the rank of the constraints where it ends the run; None where nothing does.
+    peaks
+        Outputs whose largest magnitudes are told.
+    least_kinetic
+        The kinetic energy that is no more than rounding, J.
+    """
+
+    def __init__(
+        self,
+        problem: OdeProblem,
+        values: np.ndarray,
+        scales: np.ndarray,
+        start_time: float,
+        *,
+        surplus: Sequence[str] = (),
+        passes: bool = False,
+        steps_over: bool = False,
+        ranks: RankWatch | None = None,
+        peaks: Sequence[str] = (),
+        least_kinetic: float = 0.0,
+    ) -> None:
+        self.problem, self.values, self.scales = problem, values, scales
+        self.start_time = start_time
+        names = list(problem.values)
+        rates = [abs(values[names.index(w.rate)]) if w.rate else 0.0 for w in problem.watched]
+        self._sizes = nothing_seen(start_time, np.array(rates))
+        self.smallest_pivots = np.full(len(problem.pivot_goals), np.inf)
+        self.lost_grip: LostGrip | None = None
+        self.breach: Breach | None = None
+        self._passes, self._steps_over = passes, steps_over
+        self._least_kinetic = least_kinetic
+        self._passages = PassageWatch(problem) if passes and problem.pivot_goals else None
+        self._ranks = ranks
+        self._peak_watch = PeakWatch(problem, peaks)
+        self._peaks = self._peak_watch.nothing_seen()
+        self._surplus = [problem.pivot_goals.index(name) for name in surplus]
+        self._tail: _Grip | None = None
+        self._unsettled: list[UnsettledSteps] = []
+
+    def start(self, state: np.ndarray) -> None:
+        """Take in the start of the run."""
+        self.observe(StepBlock(np.array([self.start_time]), state[None, :]))
+
+    def change_values(self, values: np.ndarray) -> None:
+        """Go on with other discrete values, and with a state that has another meaning."""
+        self.values = values
+        self._tail = None
+        if self._passages is not None:
+            self._passages.forget()
+        if self._ranks is not None:
+            self._ranks.forget()
+
+    @property
+    def warned(self) -> Dependence | None:
+        """Where constraints first came so near to depending on each other that digits were lost."""
+        return None if self._ranks is None else self._ranks.warned
+
+    @property
+    def over(self) -> bool:
+        """Whether something was seen that the run does not go on from."""
+        if self.breach is not None:
+            return True
+        if self.lost_grip is None or self._passes:
+            return False
+        at_rest = set(self.lost_grip.goals) <= set(self.problem.singular_goals)
+        return not (at_rest and self._steps_over)
+
+    @property
+    def passages(self) -> int:
+        """How often the grip of a goal became weak and the run went on."""
+        return 0 if self._passages is None else self._passages.count
+
+    def observe(
+        self,
+        block: StepBlock,
+        modes: np.ndarray | None = None,
+        values: Sequence[np.ndarray] = (),
+    ) -> None:
+        """Take in a block of accepted steps; nothing counts of what the run does not keep.
+
+        Parameters
+        ----------
+        block
+            The steps.
+        modes, values
+            Where p differs from step to step, (k,) which of the values each step has.
+        """
+        if not len(block.times) or self.over:
+            return
+        table = self.values if modes is None else np.array([values[int(mode)] for mode in modes])
+        with np.errstate(all="ignore"):
+            outputs = self._peak_watch.outputs(block, table)
+            sizes, influences = evaluate_block(
+                self.problem.residuals, block.times, block.states, table
+            )
+            if modes is None:
+                self._observe(block, sizes, influences, outputs)
+            elif self._passages is None and self._grip_is_firm(sizes):
+                self._tail = None
+                self._observe(block, sizes, influences, outputs)
+            else:
+                for part in np.split(np.arange(len(modes)), np.flatnonzero(np.diff(modes)) + 1):
+                    if self.over:
+                        return
+                    self.change_values(values[int(modes[part[0]])])
+                    steps = StepBlock(block.times[part], block.states[part])
+                    self._observe(steps, sizes[part], influences[part], outputs[part])
+
+    def _grip_is_firm(self, table: np.ndarray) -> bool:
+        """Tell whether no step comes near to a loss of grip."""
+        grips = table[:, len(self.problem.watched) + 1 :]
+        return not self.problem.singular_goals and bool(np.all(grips > FIRM))
+
+    def _observe(
+        self, block: StepBlock, table: np.ndarray, influences: np.ndarray, outputs: np.ndarray
+    ) -> None:
+        count = len(self.problem.watched)
+        sizes, pivots = np.abs(table[:, :count]), table[:, count + 1 :]
+        grips = np.where(np.isnan(pivots), 0.0, pivots)
+        grips[:, self._surplus] = 1.0
+        kinetic = np.fmax.accumulate(np.fmax(table[:, count], self._sizes.kinetic))
+        kept = self._judge_passages(block, sizes, grips, kinetic)
+        if kept:
+            steps = StepBlock(block.times[:kept], block.states[:kept])
+            self._watch_grip(steps, grips[:kept], influences[:kept])
+        seen = UnsettledSteps(block.times, sizes, outputs, kinetic, self._sizes, self._peaks)
+        self._unsettled.append(seen)
+        self._take(seen, len(seen.times))
+        lost = self.breach or self.lost_grip
+        if lost is not None and self.over:
+            self._take_back(lost.last_time)
+        else:
+            self._settle()
+
+    def _take(self, steps: UnsettledSteps, count: int) -> None:
+        """Take in the first of some steps, in place of all that was seen since before them."""
+        self._sizes, self._peaks = steps.with_first(count)
+
+    def _beyond(self, steps: UnsettledSteps, time: float) -> int:
+        """Return the first step that ends beyond a time, in the direction of the run."""
+        inside = np.abs(steps.times - self.start_time) <= abs(time - self.start_time)
+        return int(np.sum(np.logical_and.accumulate(inside)))
+
+    def _take_back(self, last_time: float) -> None:
+        """Forget the steps beyond the last that the run keeps."""
+        for steps in self._unsettled:
+            kept = self._beyond(steps, last_time)
+            if kept < len(steps.times):
+                self._take(steps, kept)
+                return
+
+    def _settle(self) -> None:
+        """Let go of the steps that nothing to come can take back."""
+        if self._passages is not None:
+            # What a passage takes back, it takes back to where it began.
+            since, most = self._passages.entered, 1
+        else:
+            since = float(self._tail.times[0]) if self._tail and self.lost_grip is None else None
+            most = TAIL
+        later = [] if since is None else [s.after(self._beyond(s, since)) for s in self._unsettled]
+        self._unsettled = [steps for steps in later if len(steps.times)][:most]
+
+    def _judge_passages(
+        self, block: StepBlock, sizes: np.ndarray, grips: np.ndarray, kinetic: np.ndarray
+    ) -> int:
+        """Return how many steps of a block are to be trusted."""
+        if self._passages is None:
+            return len(block.times)
+        states = self.problem.visible(block.times, block.states, self.values)
+        velocities = states[:, -self.problem.recover.nnz_out(0) :]
+        scales = self._scales(float(kinetic[-1]))
+        relative = np.where(np.isnan(sizes), np.inf, sizes) / scales
+        self.breach = self._passages.observe(block, velocities, relative, grips)
+        if self.breach is None:
+            return len(block.times)
+        return int(np.sum(np.flatnonzero(block.times == self.breach.last_time)[:1] + 1))
+
+    def _scales(self, kinetic: float) -> np.ndarray:
+        """Return the scales; the energy's is the largest kinetic energy, unless one is given."""
+        largest = kinetic if kinetic > self._least_kinetic else 1.0
+        return np.where(np.isnan(self.scales), largest, self.scales)
+
+    def _watch_grip(self, block: StepBlock, grips: np.ndarray, influences: np.ndarray) -> None:
+        if not grips.size or self.lost_grip is not None:
+            return
+        self.smallest_pivots = np.minimum(self.smallest_pivots, grips.min(axis=0))
+        steps = _Grip(block.times, block.states, grips, influences)
+        steps = steps if self._tail is None else self._tail.then(steps)
+        carried = len(steps.times) - len(block.times)
+        self._tail = steps.tail(TAIL)
+        dependence = self._dependence(block, grips)
+        lost = self._losses(steps)
+        if dependence is not None and carried + dependence[0] <= min(lost.values(), default=np.inf):
+            first, told = carried + dependence[0], dependence[1]
+            last = max(first - 1, 0)
+            self.lost_grip = LostGrip(
+                told.time, told.goals, float(steps.times[last]), steps.states[last].copy(), told
+            )
+            return
+        if not lost:
+            return
+        first = min(lost.values())
+        last = max(first - 1, 0)
+        weak = steps.grips[last : first + 1].min(axis=0)
+        goals = tuple(
+            name
+            for name, grip in zip(self.problem.pivot_goals, weak, strict=True)
+            if lost.get(name, first + 2) <= first + 1
+            or (name in self.problem.singular_goals and grip < WEAK)
+        )
+        told = None
+        if self._ranks is not None and not set(goals) <= set(self.problem.singular_goals):
+            around = slice(last, first + 1)
+            told = self._ranks.judge(
+                StepBlock(steps.times[around], steps.states[around]), self.values
+            )
+        self.lost_grip = LostGrip(
+            float(steps.times[first]),
+            goals,
+            float(steps.times[last]),
+            steps.states[last].copy(),
+            told,
+        )
+
+    def _dependence(self, block: StepBlock, grips: np.ndarray) -> tuple[int, Dependence] | None:
+        """Return the first step of a block at which constraints depend on each other, and how."""
+        return None if self._ranks is None else self._ranks.observe(block, grips, self.values)
+
+    def _losses(self, steps: _Grip) -> dict[str, int]:
+        """Return the first step at which each goal has lost its grip, if it has."""
+        singular = self.problem.singular_goals
+        parts = np.split(steps.influences, len(singular), axis=1) if singular else ()
+        turned = {goal: _turned(part) for goal, part in zip(singular, parts, strict=True)}
+        limit = LOST_EXACTLY if self._ranks is not None and self._ranks.exact else LOST_GRIP
+        found: dict[str, int] = {}
+        for goal, grip in zip(self.problem.pivot_goals, steps.grips.T, strict=True):
+            below = limit if goal not in singular else LOST_GRIP
+            places = (_loss(steps.times, grip, below), turned.get(goal))
+            where = [step for step in places if step is not None]
+            if where:
+                found[goal] = min(where)
+        return found
+
+    def give_up(self, time: float, state: np.ndarray, goals: tuple[str, ...]) -> None:
+        """End where no solver could go on, if constraints nearly depend on each other there.
+
+        Parameters
+        ----------
+        time, state
+            Where it came to.
+        goals
+            Those whose grip has been weak.
+        """
+        if self._ranks is None or not goals or self.lost_grip is not None:
+            return
+        seen = self._ranks.judge(StepBlock(np.array([time]), state[None, :]), self.values)
+        if seen is not None:
+            self.lost_grip = LostGrip(time, goals, time, state.copy(), seen)
+
+    @property
+    def settled(self) -> bool:
+        """Whether no passage is under way, so that what was taken in will not be taken back."""
+        return self._passages is None or not self._passages.inside
+
+    def conditioning(self) -> dict[str, float]:
+        """Return the smallest grip of each goal, relative to its typical size."""
+        pairs = zip(self.problem.pivot_goals, self.smallest_pivots.tolist(), strict=True)
+        return {name: grip for name, grip in pairs if grip < np.inf}
+
+    def peaks(self) -> dict[str, Peak]:
+        """Return the largest magnitudes of the outputs that are watched."""
+        return self._peak_watch.named(self._peaks)
+
+    def saved(self) -> dict[str, Any]:
+        """Return all that is known, to go on from in another process."""
+        return {
+            **self._sizes.saved(),
+            "values": self.values,
+            "smallest_pivots": self.smallest_pivots,
+            "tail": None if self._tail is None else asdict(self._tail),
+            "lost_grip": None if self.lost_grip is None else asdict(self.lost_grip),
+            "passages": None if self._passages is None else self._passages.saved(),
+            "ranks": None if self._ranks is None else self._ranks.saved(),
+            "peaks": self._peaks.saved(),
+            "unsettled": [steps.saved() for steps in self._unsettled],
+        }
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """Go on from what `saved` returned."""
+        self._sizes = self._sizes.restored(saved)
+        self.values, self.smallest_pivots = (
+            np.array(saved[name], dtype=float) for name in ("values", "smallest_pivots")
+        )
+        tail, lost = saved["tail"], saved["lost_grip"]
+        if tail is not None:
+            count = len(tail["times"])
+            parts = (tail[name] for name in ("times", "states", "grips", "influences"))
+            times, *tables = (np.array(part, dtype=float) for part in parts)
+            self._tail = _Grip(times, *(table.reshape(count, -1) for table in tables))
+        if lost is not None:
+            state = np.array(lost["last_state"], dtype=float)
+            times = float(lost["time"]), float(lost["last_time"])
+            told = restored_dependence(lost["dependence"])
+            self.lost_grip = LostGrip(times[0], tuple(lost["goals"]), times[1], state, told)
+        if self._passages is not None:
+            self._passages.restore(saved["passages"])
+        if self._ranks is not None:
+            self._ranks.restore(saved["ranks"])
+        self._peaks = restored_peaks(saved["peaks"])
+        self._unsettled = [restored_steps(steps, self._sizes) for steps in saved["unsettled"]]
+
+    def weakest(self) -> tuple[str, ...]:
+        """Name the goals whose grip fell furthest, weakest first."""
+        order: list[int] = np.argsort(self.smallest_pivots).tolist()
+        return tuple(self.problem.pivot_goals[i] for i in order if self.smallest_pivots[i] < 1e-3)
+
+    def drift(self) -> Mapping[str, Drift]:
+        """Return the drift of everything that is watched."""
+        return self._sizes.drift(self.problem.watched, self._scales(self._sizes.kinetic))

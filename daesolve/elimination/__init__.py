@@ -1,0 +1,1 @@
+"""The reactions eliminated, symbolically and in a straight line."""

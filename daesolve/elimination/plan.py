@@ -1,0 +1,160 @@
+"""How the reactions of a system are eliminated: scales, refinements, shifts of dependent goals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from daesolve.algebra.sparse import SPARSE_FROM
+from daesolve.algebra.translation import function_of
+from daesolve.elimination.saddle import PROXIMAL_EPSILON, EliminationPlan, Saddle
+from daesolve.equations.dynamics import Dynamics
+
+MOST_REFINEMENTS = 4
+PROXIMAL_REFINEMENTS = 2
+BACKWARD_ERROR = 1e-13
+ROUNDING = 20.0 * float(np.finfo(float).eps)
+"""What the backward error of a large system may be, an unknown: rounding adds up along a chain, and
+a refinement would double the cost of a step for digits that the motion does not show."""
+
+
+def choose_plan(
+    dynamics: Dynamics,
+    samples: Sequence[tuple[float, np.ndarray]],
+    values: np.ndarray,
+    *,
+    proximal: bool,
+) -> EliminationPlan:
+    """Decide scales and refinements from sample states.
+
+    Refinements are added until the componentwise backward error at every sample is at rounding
+    level, which grows with a large system; a proximal elimination always takes two.
+
+    Parameters
+    ----------
+    dynamics
+        The equations.
+    samples
+        Times and consistent states.
+    values
+        p as numbers.
+    proximal
+        Whether constraints may depend on each other, everywhere or at isolated positions.
+    """
+    scales = _block_scales(dynamics, samples, values)
+    if proximal:
+        return EliminationPlan(PROXIMAL_REFINEMENTS, True, scales)
+    unknowns = dynamics.velocity_count + dynamics.reactions.numel()
+    allowed = BACKWARD_ERROR
+    if unknowns >= SPARSE_FROM:
+        allowed = max(allowed, ROUNDING * unknowns)
+    for refinements in range(MOST_REFINEMENTS + 1):
+        plan = EliminationPlan(refinements, False, scales)
+        if _backward_error(dynamics, plan, samples, values) <= allowed:
+            return plan
+    return EliminationPlan(MOST_REFINEMENTS, False, scales)
+
+
+def regularisations(
+    dynamics: Dynamics,
+    samples: Sequence[tuple[float, np.ndarray]],
+    values: np.ndarray,
+    epsilon: float = PROXIMAL_EPSILON,
+    weights: Mapping[str, float] | None = None,
+) -> dict[str, float]:
+    """Return the shift of each goal: epsilon of its part of J M^-1 B at the sample states.
+
+    Divided by the goal's weight (one where none is given) over the largest: like supports of such
+    stiffnesses, dependent goals take shares of a load in proportion.
+    """
+    weights = weights or {}
+    heaviest = max([1.0, *weights.values()])
+    sizes: dict[str, list[float]] = {row.name: [] for row in dynamics.rows}
+    for t, x in samples:
+        parts = dynamics.matrices(t, x, values)
+        inertia = np.diag(parts["mass"])
+        for number, row in enumerate(dynamics.rows):
+            gradient = parts["jacobian"][number]
+            sizes[row.name].append(float(np.sum(gradient**2 / inertia)))
+    return {
+        f"regularisation_{name}": (
+            epsilon * float(np.median(size)) * heaviest / weights.get(name, 1.0)
+        )
+        for name, size in sizes.items()
+    }
+
+
+def _block_scales(
+    dynamics: Dynamics, samples: Sequence[tuple[float, np.ndarray]], values: np.ndarray
+) -> dict[int, float]:
+    """Scale directed reactions by the size of the accelerations that they cause.
+
+    Two of them are solved by Cramer's rule, which needs no scales: then there are none, and the
+    same code serves other masses.
+    """
+    own = {row.reaction for row in dynamics.rows}
+    directed = [r for r in range(dynamics.reactions.numel()) if r not in own]
+    if len(directed) - len(dynamics.relations) < 3:
+        return {}
+    norms: list[np.ndarray] = []
+    for t, x in samples:
+        parts = dynamics.matrices(t, x, values)
+        caused = np.linalg.solve(parts["mass"], parts["influence"])
+        weights = np.sqrt(np.diag(parts["mass"]))[:, None]
+        norms.append(np.linalg.norm(weights * caused, axis=0))
+    typical = np.median(norms, axis=0)
+    return {
+        index: float(2.0 ** -np.rint(np.log2(size))) if size > 0 else 1.0
+        for index, size in enumerate(typical)
+        if index in directed
+    }
+
+
+def _backward_error(
+    dynamics: Dynamics,
+    plan: EliminationPlan,
+    samples: Sequence[tuple[float, np.ndarray]],
+    values: np.ndarray,
+) -> float:
+    saddle = Saddle(dynamics, plan)
+    targets = [-row.bias for row in dynamics.rows]
+    offsets = [row.offset for row in dynamics.relations]
+    solved = saddle.solve(dynamics.force, targets, offsets)
+    function = function_of(
+        "eliminated", [dynamics.t, dynamics.x, dynamics.p], solved, (["t", "x", "p"], ["a", "u"])
+    )
+    singular = any(row.typical is not None for row in dynamics.rows)
+    worst = 0.0
+    for t, x in samples:
+        a, u = (np.asarray(part).ravel() for part in function(t, x, values))
+        if not (np.all(np.isfinite(a)) and np.all(np.isfinite(u))):
+            if singular:
+                continue
+            return np.inf
+        parts = dynamics.matrices(t, x, values)
+        # At rest in equilibrium all that happens is rounding: the accelerations of the freed
+        # system are the measure there.
+        reach = np.abs(a) + np.abs(np.linalg.solve(parts["mass"], parts["force"]).ravel())
+        checks = (
+            (
+                parts["mass"] @ a - parts["influence"] @ u - parts["force"].ravel(),
+                np.abs(parts["mass"]) @ reach
+                + np.abs(parts["influence"]) @ np.abs(u)
+                + np.abs(parts["force"]).ravel(),
+            ),
+            (
+                parts["jacobian"] @ a + parts["bias"].ravel(),
+                np.abs(parts["jacobian"]) @ reach + np.abs(parts["bias"]).ravel(),
+            ),
+            (
+                parts["ties"] @ u + parts["offsets"].ravel(),
+                np.abs(parts["ties"]) @ np.abs(u) + np.abs(parts["offsets"]).ravel(),
+            ),
+        )
+        for residual, size in checks:
+            size = np.maximum(size, 1e-3 * np.max(size, initial=0.0))
+            with np.errstate(invalid="ignore", divide="ignore"):
+                ratio = np.where(size > 0, np.abs(residual) / size, 0.0)
+            worst = max(worst, float(np.max(ratio, initial=0.0)))
+    return worst

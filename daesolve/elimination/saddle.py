@@ -1,0 +1,352 @@
+"""The linear algebra of the reactions: a saddle matrix, factorised symbolically, straight line.
+
+    [M  B] [ v']   [ h ]
+    [J  0] [-u ] = [rho]        D u = -e for relations between reactions
+
+Ideal reactions have B = J^T: the matrix is symmetric, and L D L^T in a minimum-degree order, in
+which a multiplier comes after all coordinates that its constraint touches, needs no other
+pivoting: its pivot is what is left of -J M^-1 J^T. Where it is known what a constraint has a grip
+on by itself (`Dynamics.after`), it comes after that alone. Forces that depend on reactions make it
+L U in the same order. Reactions without a goal of their own (directed by the forces) have no safe
+pivot; they are left to the end and solved by orthogonal rows.
+
+The row and the column of a goal that is let go of at times carry a factor of 1 or 0, and one minus
+this factor is an entry of its own: where it does not hold, the row says u = 0.
+
+Where constraints lose rank, the multipliers' pivots get -epsilon (a proximal term) and the
+solution is refined with the exact residual: the bias of epsilon disappears, dependent constraints
+get their minimum-norm share, and isolated positions of lower rank are passed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import casadi as ca
+
+from daesolve.algebra.linear import (
+    Entries,
+    entries_of,
+    factorize,
+    is_zero,
+    merge,
+    minimum_degree_order,
+)
+from daesolve.equations.dynamics import Dynamics
+
+REFINED = 2
+"""Refinements with which rounding grows like one over the smallest singular value of the
+constraints, and not like one over its square, as far as that is above 1e-7 or so."""
+PROXIMAL_EPSILON = 3e-10
+"""Small, so that positions of lower rank are passed quickly.
+
+Within sqrt(epsilon) of them the shift lets go of the constraints, and the motion may leave its
+branch by about epsilon; yet an error of rounding in a constraint throws it off by that over
+sqrt(epsilon). With two refinements the sum is least between 1e-10 and 1e-9.
+"""
+SHARING_EPSILON = 1e-6
+"""Larger: the shares of dependent reactions are right to rounding over this."""
+
+
+@dataclass(frozen=True)
+class EliminationPlan:
+    """How the linear system is solved; decided once, from sample states, in `elimination_plan`.
+
+    Parameters
+    ----------
+    refinements
+        How often the solution is refined with the exact residual.
+    proximal
+        Whether the pivots of multipliers are shifted (by the values `regularisation_*`).
+    block_scales
+        Sizes (powers of two) of the reactions that have no goal of their own, by their index.
+    """
+
+    refinements: int = 0
+    proximal: bool = False
+    block_scales: Mapping[int, float] = field(default_factory=dict[int, float])
+
+
+@dataclass(frozen=True, eq=False)
+class _Substitution:
+    """A reaction given by a relation: u_k = -(e + sum of others) / coefficient.
+
+    `column` is its column of B, and `shares` its factors in the other relations, into which it was
+    put.
+    """
+
+    relation: int
+    reaction: int
+    coefficient: float
+    others: dict[int, ca.SX]
+    column: ca.SX
+    shares: dict[int, ca.SX]
+
+
+class Saddle:
+    """The factorised system of a `Dynamics`, to be solved for several right-hand sides.
+
+    Parameters
+    ----------
+    dynamics
+        The equations.
+    plan
+        Refinements and scales.
+    """
+
+    def __init__(self, dynamics: Dynamics, plan: EliminationPlan) -> None:
+        self.dynamics = dynamics
+        self.plan = plan
+        self._count = dynamics.velocity_count
+        influence = ca.SX(dynamics.influence)
+        ties = [ca.SX(row.jacobian) for row in dynamics.relations]
+        held = {row.reaction for row in dynamics.rows if row.hold is not None}
+        self._substitutions = _substitute_relations(influence, ties, held)
+        replaced = {s.reaction for s in self._substitutions}
+        solved = {s.relation for s in self._substitutions}
+        self._index_of_reaction: dict[int, int] = {}
+        goal_index = {number: self._count + number for number in range(len(dynamics.rows))}
+        for number, row in enumerate(dynamics.rows):
+            if row.reaction is not None and row.reaction not in replaced:
+                self._index_of_reaction[row.reaction] = goal_index[number]
+        free = [
+            r
+            for r in range(dynamics.reactions.numel())
+            if r not in replaced and r not in self._index_of_reaction
+        ]
+        first_free = self._count + len(dynamics.rows) + len(dynamics.relations)
+        for position, reaction in enumerate(free):
+            self._index_of_reaction[reaction] = first_free + position
+        self._tie_index = {
+            number: self._count + len(dynamics.rows) + number
+            for number in range(len(dynamics.relations))
+            if number not in solved
+        }
+        paired = {index for index in self._index_of_reaction.values() if index < first_free}
+        block_rows = [i for i in goal_index.values() if i not in paired]
+        block_rows += list(self._tie_index.values())
+        self.entries = self._assemble(influence, ties)
+        self.symmetric = not block_rows and not replaced and self._is_symmetric(influence)
+        touched = self._touched(paired)
+        after = {index: frozenset(touched[index]) for index in paired} | self._chosen(touched)
+        nodes = [*range(self._count), *sorted(paired)]
+        self.factors = factorize(
+            self.entries,
+            minimum_degree_order(self.entries, nodes, after, dynamics.x),
+            symmetric=self.symmetric,
+            shifts=self._shifts(paired) if plan.proximal else None,
+            block_rows=block_rows,
+            block_columns=[self._index_of_reaction[r] for r in free],
+            block_scales={self._index_of_reaction[r]: plan.block_scales.get(r, 1.0) for r in free},
+        )
+        self.free_reactions = tuple(free)
+        self._influence = influence
+        self._paired = paired
+
+    def _assemble(self, influence: ca.SX, ties: Sequence[ca.SX]) -> Entries:
+        parts = [entries_of(self.dynamics.mass)]
+        for reaction, index in self._index_of_reaction.items():
+            parts.append(entries_of(influence[:, reaction], 0, index))
+        for number, row in enumerate(self.dynamics.rows):
+            parts.append(entries_of(row.jacobian, self._count + number, 0))
+            if row.hold is not None:
+                index = self._count + number
+                parts.append({index: {index: -(1.0 - row.hold)}})
+        for number, index in self._tie_index.items():
+            tie = {
+                self._index_of_reaction[r]: ties[number][0, r]
+                for r in self._index_of_reaction
+                if not is_zero(ties[number][0, r])
+            }
+            parts.append({index: tie})
+        return merge(*parts)
+
+    def _is_symmetric(self, influence: ca.SX) -> bool:
+        for row in self.dynamics.rows:
+            assert row.reaction is not None
+            difference = influence[:, row.reaction] - row.jacobian.T
+            if not is_zero(ca.SX(ca.sparsify(difference))):
+                return False
+        return True
+
+    def _touched(self, paired: set[int]) -> dict[int, set[int]]:
+        """Return the accelerations that each multiplier's row or column touches."""
+        touched: dict[int, set[int]] = {index: set() for index in paired}
+        for row, columns in self.entries.items():
+            if row in paired:
+                touched[row].update(column for column in columns if column < self._count)
+            elif row < self._count:
+                for column in paired.intersection(columns):
+                    touched[column].add(row)
+        return touched
+
+    def _chosen(self, touched: Mapping[int, set[int]]) -> dict[int, frozenset[int]]:
+        """Return what comes before the multipliers of which that is told (`Dynamics.after`)."""
+        velocities = self.dynamics.labels.states[-self._count :]
+        places = {name: index for index, name in enumerate(velocities)}
+        goals = {row.name: self._count + n for n, row in enumerate(self.dynamics.rows)}
+        found: dict[int, frozenset[int]] = {}
+        for goal, before in self.dynamics.after.items():
+            index = goals[goal]
+            first = {places[name] for name in before if name in places} & touched.get(index, set())
+            others = {goals[name] for name in before if name in goals} & touched.keys()
+            if index in touched and first:
+                found[index] = frozenset(first | others)
+        return found
+
+    def _shifts(self, paired: set[int]) -> dict[int, ca.SX]:
+        names = list(self.dynamics.values)
+        shifts: dict[int, ca.SX] = {}
+        for number, row in enumerate(self.dynamics.rows):
+            if self._count + number in paired:
+                place = names.index(f"regularisation_{row.name}")
+                shifts[self._count + number] = -self.dynamics.p[place]
+        return shifts
+
+    def solve(
+        self, force: ca.SX, targets: Sequence[ca.SX], offsets: Sequence[ca.SX]
+    ) -> tuple[ca.SX, ca.SX]:
+        """Return v' and u.
+
+        Parameters
+        ----------
+        force
+            h, (nv, 1).
+        targets
+            rho, what J v' is to be, a scalar for each goal.
+        offsets
+            e, a scalar for each relation.
+        """
+        zero = ca.SX(0)
+        offsets = list(offsets)
+        for substitution in self._substitutions:
+            known = offsets[substitution.relation] / substitution.coefficient
+            force = force - substitution.column * known
+            for other, share in substitution.shares.items():
+                offsets[other] = offsets[other] - share * known
+        right: dict[int, ca.SX] = {i: force[i] for i in range(self._count)}
+        for number, target in enumerate(targets):
+            right[self._count + number] = target
+        for number, index in self._tie_index.items():
+            right[index] = offsets[number]
+        solution = self.factors.solve(right)
+        for _ in range(self.plan.refinements):
+            correction = self.factors.solve(self._residual(right, solution))
+            solution = {index: solution[index] + correction[index] for index in solution}
+        accelerations = ca.vertcat(*[solution[i] for i in range(self._count)])
+        reactions: dict[int, ca.SX] = {
+            r: -solution[index] for r, index in self._index_of_reaction.items()
+        }
+        for substitution in reversed(self._substitutions):
+            total = offsets[substitution.relation]
+            for other, coefficient in substitution.others.items():
+                total = total + coefficient * reactions.get(other, zero)
+            reactions[substitution.reaction] = -total / substitution.coefficient
+        ordered = [reactions[r] for r in range(self.dynamics.reactions.numel())]
+        return accelerations, ca.vertcat(ca.SX(0, 1), *ordered)
+
+    def _residual(
+        self, right: Mapping[int, ca.SX], solution: Mapping[int, ca.SX]
+    ) -> dict[int, ca.SX]:
+        residual: dict[int, ca.SX] = {}
+        for row, columns in self.entries.items():
+            total = right.get(row, ca.SX(0))
+            for column, entry in columns.items():
+                total = total - entry * solution[column]
+            residual[row] = total
+        return residual
+
+    def singular_influences(self) -> ca.SX:
+        """Return, one after the other, what the reactions do to goals that are singular at rest.
+
+        It is linear in the velocities: it turns round where the motion passes through rest.
+        """
+        basis = self.factors.block_basis
+        matrices = (
+            {} if basis is None else dict(zip(self.factors.block_rows, basis.matrix, strict=True))
+        )
+        parts = [
+            ca.vertcat(*matrices.get(self._count + number, [row.jacobian.T]))
+            for number, row in enumerate(self.dynamics.rows)
+            if row.typical is not None
+        ]
+        return ca.vertcat(ca.SX(0, 1), *parts)
+
+    def relative_pivots(self) -> list[ca.SX]:
+        """Return, for each goal, what is left of its grip on the accelerations, 0 to about 1.
+
+        For a multiplier it is its pivot over the sum |J_j B_j| / M_jj, for an orthogonal row the
+        length that is left over its length: zero where the goal depends on the others or no
+        reaction influences it. Where a goal is singular at rest, the square of what is left over
+        the typical length: a pivot is quadratic too.
+        """
+        basis = self.factors.block_basis
+        lengths = (
+            dict(zip(self.factors.block_rows, zip(basis.norms, basis.row_norms, strict=True),
+                     strict=True))
+            if basis is not None
+            else {}
+        )  # fmt: skip
+        grips: list[ca.SX] = []
+        for number, row in enumerate(self.dynamics.rows):
+            index = self._count + number
+            if index in lengths:
+                norm, whole = lengths[index]
+                if row.typical is not None:
+                    grips.append((norm / row.typical) ** 2)
+                else:
+                    grips.append(ca.fabs(norm) / ca.fmax(ca.fabs(whole), 1e-300))
+                continue
+            assert row.reaction is not None
+            if row.typical is not None:
+                grips.append(ca.fabs(self.factors.pivots[index]) / row.typical**2)
+                continue
+            whole = ca.SX(0)
+            for column in row.jacobian.sparsity().get_col():
+                product = row.jacobian[0, column] * self._influence[column, row.reaction]
+                if not is_zero(product):
+                    whole = whole + ca.fabs(product) / self.dynamics.mass[column, column]
+            if row.hold is not None:
+                whole = whole + (1.0 - row.hold)
+            grips.append(ca.fabs(self.factors.pivots[index]) / ca.fmax(whole, 1e-300))
+        return grips
+
+
+def _substitute_relations(
+    influence: ca.SX, ties: list[ca.SX], kept: Collection[int | None] = ()
+) -> list[_Substitution]:
+    """Solve relations for a reaction whose coefficient is a number, and put it in everywhere.
+
+    Not for one that is kept: that of a goal that is let go of at times.
+    """
+    substitutions: list[_Substitution] = []
+    solved: set[int] = set()
+    for number, tie in enumerate(ties):
+        candidates = [
+            (abs(float(tie[0, r])), r)
+            for r in range(tie.numel())
+            if r not in kept and not is_zero(tie[0, r]) and tie[0, r].is_constant()
+        ]
+        if not candidates:
+            continue
+        _, reaction = max(candidates)
+        coefficient = float(tie[0, reaction])
+        others = {
+            r: tie[0, r] for r in range(tie.numel()) if r != reaction and not is_zero(tie[0, r])
+        }
+        column = influence[:, reaction]
+        for other, entry in others.items():
+            influence[:, other] = influence[:, other] - column * (entry / coefficient)
+        solved.add(number)
+        shares: dict[int, ca.SX] = {}
+        for index, remaining in enumerate(ties):
+            share = remaining[0, reaction]
+            if index in solved or is_zero(share):
+                continue
+            shares[index] = share
+            for other, entry in others.items():
+                remaining[0, other] = remaining[0, other] - share * entry / coefficient
+            remaining[0, reaction] = 0
+        substitutions.append(_Substitution(number, reaction, coefficient, others, column, shares))
+    return substitutions

@@ -1,0 +1,157 @@
+"""The members of a sweep, from the queue to the workers and to the disk."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from daesolve.ensembles.members import Table, count_of, values_of
+from daesolve.ensembles.members_running import Answer, Chunk, Result, failure
+from daesolve.ensembles.storing import Store
+from daesolve.ensembles.sweep_results import Sweep, has_failed, outcomes
+from daesolve.ensembles.workers import Lost, Workers
+from daesolve.integration.interruption import interruptible
+
+CHUNK_SECONDS = 0.5
+BATCH_SECONDS = 5.0
+"""What the members of a chunk take together, about: much against the way to a worker and back. A
+batch compiles for itself and ends with its slowest member, so that it is worth being longer."""
+FIRST_BATCH = 16
+"""Members of a batch while it is not known how long one takes: some for each lane."""
+LARGEST_CHUNK = 1_000
+SHARES = 4
+"""Chunks a worker gets at least of what is left, so that all end at about the same time."""
+POLL = 0.2
+"""Seconds after which an interruption is looked for."""
+
+
+@dataclass(frozen=True)
+class State:
+    """How far a sweep is.
+
+    Parameters
+    ----------
+    count, done, failed
+        How many members there are, have run, and failed.
+    before
+        How many had run before this process went on.
+    """
+
+    count: int
+    done: int
+    failed: int
+    before: int
+
+
+Progress = Callable[[State], None]
+"""Called whenever members have run."""
+
+
+def run_members(
+    store: Store,
+    table: Table,
+    workers: Callable[[int], Workers],
+    progress: Progress | None,
+    *,
+    batch: bool,
+) -> Sweep:
+    """Run the members that have not run yet.
+
+    Parameters
+    ----------
+    store
+        Where results go.
+    table
+        The values of every member.
+    workers
+        Returns who runs them, given how many they are.
+    progress, batch
+        As in `sweep`.
+
+    Raises
+    ------
+    WorkerError
+        The workers are not fit for this sweep, or all are gone; what has been computed is kept.
+    """
+    ended = outcomes(store.directory)
+    count = count_of(table)
+    failed = sum(has_failed(outcome) for outcome in ended.values())
+    left = [number for number in range(count) if number not in ended]
+    if not left:
+        return Sweep(store.directory, count, len(ended), failed)
+    running = workers(len(left))
+    aim, first = (BATCH_SECONDS, FIRST_BATCH) if batch else (CHUNK_SECONDS, 1)
+    queue = _Queue(left, table, aim, first)
+    done = len(ended)
+    interrupted = False
+    with interruptible(by_termination=True) as pressed:
+        try:
+            while (queue or queue.under_way) and not pressed():
+                for _ in range(running.free):
+                    if queue:
+                        running.submit(queue.next_chunk(running.count))
+                for chunk, answer in running.finished(POLL):
+                    results = queue.results(chunk, answer)
+                    store.add(results)
+                    done += len(results)
+                    failed += sum(has_failed(result.row["outcome"]) for result in results)
+                    if progress is not None:
+                        progress(State(count, done, failed, len(ended)))
+                store.flush_in_time()
+        except KeyboardInterrupt:
+            interrupted = True
+        finally:
+            running.close()
+    store.flush()
+    return Sweep(store.directory, count, done, failed, interrupted or done < count)
+
+
+class _Queue:
+    """The members that have not run yet."""
+
+    def __init__(self, numbers: list[int], table: Table, aim: float, first: int) -> None:
+        self._table, self._aim, self._first = table, aim, first
+        self._new = deque(numbers)
+        self._again: deque[int] = deque()
+        self._lost: set[int] = set()
+        self._run, self._seconds = 0, 0.0
+        self.under_way = 0
+
+    def __bool__(self) -> bool:
+        return bool(self._new or self._again)
+
+    def next_chunk(self, workers: int) -> Chunk:
+        """Return the members that are to run next; one whose worker was lost runs alone."""
+        self.under_way += 1
+        if self._again:
+            numbers = [self._again.popleft()]
+        else:
+            size = min(self._size(workers), len(self._new))
+            numbers = [self._new.popleft() for _ in range(size)]
+        return [(number, values_of(self._table, number)) for number in numbers]
+
+    def _size(self, workers: int) -> int:
+        if not self._run:
+            return self._first
+        size = self._aim * self._run / max(self._seconds, 1e-9)
+        share = len(self._new) / (SHARES * workers)
+        return max(int(min(size, share, LARGEST_CHUNK)), 1)
+
+    def results(self, chunk: Chunk, answer: Answer | Lost) -> list[Result]:
+        """Return what is known of the members of a chunk that has ended."""
+        self.under_way -= 1
+        if isinstance(answer, Answer):
+            self._run += len(answer.results)
+            self._seconds += answer.seconds
+            return list(answer.results)
+        found: list[Result] = []
+        for number, values in chunk:
+            if number in self._lost:
+                found.append(
+                    failure(number, values, f"{answer.reason}, and once more when it ran alone")
+                )
+            else:
+                self._lost.add(number)
+                self._again.append(number)
+        return found

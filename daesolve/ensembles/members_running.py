@@ -1,0 +1,298 @@
+"""What a worker does: it keeps the problem, and runs members of a sweep."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from daesolve.ensembles.batches import run_batch
+from daesolve.ensembles.members import member_case
+from daesolve.errors import DaesolveError, PluginError
+from daesolve.integration.sample_times import At
+from daesolve.plugins import registry
+from daesolve.plugins.problem import BoundCase, Problem
+from daesolve.storage.versions import versions
+from daesolve.trajectory.results import Outcome
+from daesolve.trajectory.trajectory import Trajectory
+
+Chunk = Sequence[tuple[int, Mapping[str, Any]]]
+"""The numbers of some members, and their values by name."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What all members of a sweep have in common, as it is sent to workers.
+
+    Parameters
+    ----------
+    problem, digest
+        The name of an installed problem, or the path of its file and what the file holds.
+    case, model, structure, parameters, start, initial
+        As in `daesolve.plugins.problem.BoundCase`.
+    until
+        The end of each run, s.
+    at
+        Sample times; None keeps none.
+    options
+        Of `daesolve.solve`.
+    batch
+        Whether members are integrated side by side.
+    versions
+        Of what a worker must have.
+    """
+
+    problem: str
+    digest: str | None
+    case: str
+    model: str
+    structure: Mapping[str, Any]
+    parameters: Mapping[str, float]
+    start: Mapping[str, float]
+    initial: Mapping[str, float]
+    until: float
+    at: At
+    options: Mapping[str, Any]
+    batch: bool
+    versions: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a member gave: a row of the table, and its samples by name, (k,) each."""
+
+    row: Mapping[str, Any]
+    samples: Mapping[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a chunk gave, and how long it took, s."""
+
+    results: tuple[Result, ...]
+    seconds: float
+
+
+class WorkerError(DaesolveError, RuntimeError):
+    """A worker that cannot run members: it has another version, or not the problem."""
+
+
+_one_at_a_time = threading.Lock()
+
+
+def run_chunk(task: Task, chunk: Chunk) -> Answer:
+    """Run some members in a worker; one chunk at a time, since compiled code has a state.
+
+    Raises
+    ------
+    WorkerError
+        The worker is not one for this sweep.
+    """
+    with _one_at_a_time:
+        begin = time.perf_counter()
+        results = run_members(_case(task), task, chunk)
+        return Answer(results, time.perf_counter() - begin)
+
+
+def run_members(case: BoundCase, task: Task, chunk: Chunk) -> tuple[Result, ...]:
+    """Run some members of a case.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        A run was interrupted.
+    """
+    if task.batch:
+        return _side_by_side(case, task, chunk)
+    return tuple(_alone(case, task, number, values) for number, values in chunk)
+
+
+def _alone(case: BoundCase, task: Task, number: int, values: Mapping[str, Any]) -> Result:
+    try:
+        chosen = member_case(case, values)
+        run = chosen.solve(task.until, at=_times(case, task), **task.options)
+        return _result(task, chosen, number, values, run)
+    except Exception as error:
+        return _refused(number, values, error)
+
+
+def _side_by_side(case: BoundCase, task: Task, chunk: Chunk) -> tuple[Result, ...]:
+    """Run members as a batch; each by itself where one of them breaks it."""
+    try:
+        members = [values for _, values in chunk]
+        found = run_batch(case, members, task.until, at=_times(case, task), **task.options)
+    except Exception as error:
+        if len(chunk) == 1:
+            return (_refused(*chunk[0], error),)
+        return tuple(result for one in chunk for result in _side_by_side(case, task, [one]))
+    return tuple(
+        _refused(number, values, run)
+        if isinstance(run, Exception)
+        else _result(task, member_case(case, values), number, values, run)
+        for (number, values), run in zip(chunk, found, strict=True)
+    )
+
+
+def _times(case: BoundCase, task: Task) -> At:
+    """Return the sample times of a member: what is measured of a run needs some in any case."""
+    return [] if task.at is None and not case.problem.measures else task.at
+
+
+def _refused(number: int, values: Mapping[str, Any], error: Exception) -> Result:
+    if isinstance(error, DaesolveError):
+        return failure(number, values, str(error))
+    return failure(number, values, f"{type(error).__name__}: {error}")
+
+
+def _result(
+    task: Task, case: BoundCase, number: int, values: Mapping[str, Any], run: Trajectory
+) -> Result:
+    if run.outcome is Outcome.INTERRUPTED:
+        raise KeyboardInterrupt
+    measured = {name: m.rule(case, run) for name, m in case.problem.measures.items()}
+    return result_of(number, values, run, measured, sampled=task.at is not None)
+
+
+def failure(number: int, values: Mapping[str, Any], message: str) -> Result:
+    """Return what is kept of a member that gave nothing."""
+    row = {"member": number, **over_columns(values)}
+    return Result(row | {"outcome": Outcome.FAILED.value, "message": message}, {})
+
+
+def result_of(
+    number: int,
+    values: Mapping[str, Any],
+    run: Trajectory,
+    measured: Mapping[str, float],
+    *,
+    sampled: bool,
+) -> Result:
+    """Return what is kept of a member's run.
+
+    Parameters
+    ----------
+    number, values
+        The member.
+    run
+        Its run.
+    measured
+        What was measured of it, by name.
+    sampled
+        Whether its samples are kept.
+    """
+    end = run.at(run.end_time)
+    row = {
+        "member": number,
+        **over_columns(values),
+        "outcome": run.outcome.value,
+        "message": run.message,
+        "notes": "; ".join(run.description["notes"]),
+        "end_time": run.end_time,
+        "event_count": run.event_count,
+        "steps": run.statistics.steps,
+        "rhs_evaluations": run.statistics.rhs_evaluations,
+        "wall_seconds": run.statistics.wall_seconds,
+        "compile_seconds": run.statistics.compile_seconds,
+    }
+    row |= {f"end_{name}": value for name, value in run.end_state.items()}
+    row |= {f"end_{name}": end[name] for name in run.outputs}
+    for name, drift in run.drift.items():
+        row[f"max_relative_{name}"] = drift.max_relative
+        row[f"final_relative_{name}"] = drift.final_relative
+    row |= {f"{PEAK}{name}": abs(peak.value) for name, peak in run.peaks.items()}
+    row |= {f"{MEASURE}{name}": float(value) for name, value in measured.items()}
+    kept = sampled and len(run.times)
+    samples = {"t": run.times, **run.states, **run.outputs} if kept else {}
+    return Result(row, samples)
+
+
+FIXED = {
+    "member": "int64",
+    "outcome": "string",
+    "message": "string",
+    "notes": "string",
+    "end_time": "double",
+    "event_count": "int64",
+    "steps": "int64",
+    "rhs_evaluations": "int64",
+    "wall_seconds": "double",
+    "compile_seconds": "double",
+}
+"""The columns that every sweep has, besides its own, which are doubles."""
+PEAK, MEASURE = "peak_", "measure_"
+OWN = ("end_", "max_relative_", "final_relative_", PEAK, MEASURE)
+
+
+def over_column(name: str) -> str:
+    """Return the column of a varied value: its name, unless results have a column of that name."""
+    return f"over_{name}" if name in FIXED or name.startswith(OWN) else name
+
+
+def over_columns(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the varied values by column."""
+    return {over_column(name): value for name, value in values.items()}
+
+
+@lru_cache(maxsize=1)
+def computing_versions() -> dict[str, str]:
+    """Return the versions of what the digits of a result depend on."""
+    return {name: found for name, found in versions().items() if name != "python"}
+
+
+def digest_of(path: Path) -> str:
+    """Return what tells whether two files hold the same."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def check_worker(task: Task) -> None:
+    """Refuse to work with other versions, or another problem, than the sweep was asked for.
+
+    Raises
+    ------
+    WorkerError
+        What differs is told.
+    """
+    here = computing_versions()
+    for package in {**task.versions, **here}:
+        asked, found = task.versions.get(package, "none"), here.get(package, "none")
+        if asked != found:
+            raise WorkerError(
+                f"a worker on {platform.node()} has {package} {found}, but the sweep was asked "
+                f"for by {asked}: install the same versions everywhere"
+            )
+    _problem(task.problem, task.digest)
+
+
+def _case(task: Task) -> BoundCase:
+    check_worker(task)
+    case = _problem(task.problem, task.digest).case(task.case, model=task.model)
+    return replace(
+        case,
+        structure=task.structure,
+        parameters=task.parameters,
+        start=task.start,
+        initial=task.initial,
+    )
+
+
+@lru_cache(maxsize=4)
+def _problem(name: str, digest: str | None) -> Problem:
+    """Load a problem once: its systems, and the code compiled for them, are kept with it."""
+    try:
+        if digest is not None and digest_of(Path(name)) != digest:
+            raise WorkerError(
+                f"a worker on {platform.node()} has another file {name}: give each the same"
+            )
+        return registry.problem(name)
+    except (OSError, PluginError, LookupError) as error:
+        raise WorkerError(
+            f"a worker on {platform.node()} has not got the problem {name!r}: {error}"
+        ) from error

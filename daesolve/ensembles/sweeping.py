@@ -1,0 +1,299 @@
+"""`sweep`: many runs of one case, each with values of its own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from daesolve.ensembles.batches import batch_solver
+from daesolve.ensembles.cluster import Cluster
+from daesolve.ensembles.describing import case_from, contents, restored
+from daesolve.ensembles.loop import Progress, run_members
+from daesolve.ensembles.members import (
+    Over,
+    checked,
+    count_of,
+    member_case,
+    members,
+    untold,
+    values_of,
+)
+from daesolve.ensembles.members_running import Task, computing_versions, digest_of
+from daesolve.ensembles.storing import Store, new_manifest, sweep_manifest
+from daesolve.ensembles.sweep_results import Sweep
+from daesolve.ensembles.workers import LocalProcesses, ThisProcess, Workers
+from daesolve.errors import (
+    OutOfRangeError,
+    PluginError,
+    PosingError,
+    UnsupportedError,
+    unknown_name,
+)
+from daesolve.formulations import Projected, Viscous
+from daesolve.integration.sample_times import At, sample_times
+from daesolve.plugins import registry
+from daesolve.plugins.problem import BoundCase
+from daesolve.preparation.choosing import check_pair
+from daesolve.preparation.naming import made_by_name
+from daesolve.preparation.preparing import chosen_formulation
+from daesolve.preparation.request import Request, check_request
+from daesolve.solvers import Taylor
+
+OPTIONS = (
+    "formulation",
+    "solver",
+    "rtol",
+    "atol",
+    "default_rate",
+    "scales",
+    "redundant",
+    "redundant_weights",
+    "rank_loss",
+    "max_evaluations",
+    "variant_policy",
+)
+"""Of `daesolve.solve`, which hold for every member."""
+
+
+def sweep(
+    case: BoundCase,
+    over: Over,
+    *,
+    out: str | Path,
+    samples: int | None = None,
+    seed: int = 0,
+    until: float | None = None,
+    at: At = None,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    batch: bool = False,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Sweep:
+    """Run a case many times, each time with other values; results go to a directory as they come.
+
+    A member whose run fails is recorded with the reason, and the others go on. What was begun in
+    the directory is gone on with, where it is the same sweep.
+
+    Parameters
+    ----------
+    case
+        What is varied: `problem.case(...)`.
+    over
+        Name -> values, or a distribution: `uniform(low, high)`, `log_uniform(low, high)`,
+        `normal(mean, deviation)`. Values make a grid, the last name quickest. A list of mappings
+        gives the members one by one. A name is a parameter, a structural choice, or a start value
+        by the case's own names or those of states.
+    out
+        The directory.
+    samples
+        How many members are drawn at each point of the grid, where something is drawn.
+    seed
+        Of the draws: it alone decides the values of every member, before the first runs.
+    until
+        The end of each run, s; else the last of `at`, else the case's horizon.
+    at
+        Sample times that are kept of each run; none unless told. The end is always kept.
+    workers
+        How many processes of this machine; as many as it has cores unless told. 0 runs all in this
+        process, for a problem that exists nowhere else.
+    scheduler
+        The address of a Dask cluster in place of local processes.
+    batch
+        Integrate members side by side.
+    progress
+        Called with the sweep's `State` whenever members have run.
+    **options
+        Of `daesolve.solve`: `formulation`, `solver`, `rtol`, `atol`, `default_rate`, `scales`,
+        `redundant`, `redundant_weights`, `rank_loss`, `max_evaluations`, `variant_policy`, and
+        `initial` for start values that all members have.
+
+    Returns
+    -------
+    Sweep
+        Interrupted, where Ctrl-C or SIGTERM ended it: what had been computed by then is kept.
+
+    Raises
+    ------
+    DaesolveError
+        The request cannot be run: a name that nothing carries, a value out of range in any
+        member, a directory that holds something else, a scheduler that does not answer.
+    """
+    _check_workers(workers, scheduler)
+    if not isinstance(case, BoundCase):
+        raise PosingError(
+            f"a sweep needs a case of a problem, such as problem.case(), not {type(case).__name__}"
+        )
+    case = case.starting(options.pop("initial", None) or {})
+    table = checked(case, members(over, samples, seed))
+    if until is None and isinstance(at, Sequence | np.ndarray) and len(at):
+        until = float(at[-1])
+    task = _task(case, until, at, options, batch=batch, installed=workers != 0)
+    _check(member_case(case, values_of(table, 0)), task, table)
+    manifest = contents(task, over, samples, seed) | {"count": count_of(table)}
+    manifest = new_manifest(manifest, list(table))
+    with Store(Path(out)) as store:
+        table = store.begin(manifest, table)
+        running = _workers(case, task, workers, scheduler)
+        return run_members(store, table, running, progress, batch=task.batch)
+
+
+def resume_sweep(
+    directory: str | Path,
+    *,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    progress: Progress | None = None,
+    any_version: bool = False,
+) -> Sweep:
+    """Run the members of a sweep that have not run yet.
+
+    Parameters
+    ----------
+    directory
+        Of the sweep.
+    workers, scheduler, progress
+        As in `sweep`.
+    any_version
+        Go on although the results so far were computed with other versions.
+
+    Raises
+    ------
+    NotResumableError
+        The directory holds no sweep that could be gone on with from its manifest alone.
+    """
+    _check_workers(workers, scheduler)
+    directory = Path(directory)
+    manifest = sweep_manifest(directory)
+    case = case_from(directory, manifest)
+    options, at = restored(manifest["options"]), restored(manifest["at"])
+    over, samples, seed = untold(manifest["over"]), manifest["samples"], manifest["seed"]
+    table = checked(case, members(over, samples, seed))
+    task = _task(
+        case, manifest["until"], at, options, batch=manifest["batch"], installed=workers != 0
+    )
+    asked = contents(task, over, samples, seed) | {"count": manifest["count"]}
+    with Store(directory) as store:
+        table = store.begin(new_manifest(asked, list(table)), table, any_version=any_version)
+        running = _workers(case, task, workers, scheduler)
+        return run_members(store, table, running, progress, batch=task.batch)
+
+
+def _task(
+    case: BoundCase,
+    until: float | None,
+    at: At,
+    options: Mapping[str, Any],
+    *,
+    batch: bool,
+    installed: bool,
+) -> Task:
+    for name in options:
+        if name not in OPTIONS:
+            raise unknown_name("option of a sweep", name, [*OPTIONS, "initial"])
+    path = case.problem.path
+    name = case.problem.name if path is None else str(path.resolve())
+    if installed and path is None:
+        _check_found(case)
+    return Task(
+        problem=name,
+        digest=None if path is None else digest_of(path),
+        case=case.case.name,
+        model=case.model,
+        structure=dict(case.structure),
+        parameters=dict(case.parameters),
+        start=dict(case.start),
+        initial=dict(case.initial),
+        until=case.case.until if until is None else until,
+        at=at,
+        options={n: value for n, value in made_by_name(options).items() if value is not None},
+        batch=batch,
+        versions=computing_versions(),
+    )
+
+
+def _check_found(case: BoundCase) -> None:
+    """Refuse a problem that a worker could not load."""
+    name = case.problem.name
+    try:
+        found = registry.problem(name) is case.problem
+    except (LookupError, PluginError):
+        found = False
+    if not found:
+        raise OutOfRangeError(
+            f"the problem {name!r} is not an installed one, and worker processes load it by name: "
+            "put it in a file and take it from there (problem('mine.py')), or run all members in "
+            "this process (workers=0)"
+        )
+
+
+def _check(case: BoundCase, task: Task, over: Iterable[str]) -> None:
+    """Refuse what no member could run with."""
+    start = case.case.start_time
+    dynamics, request = case.system.dynamics, Request(task.until, start, **task.options)
+    check_request(dynamics, request)
+    if task.at is not None:
+        sample_times(task.at, start, task.until)
+    own: dict[str, Any] = {"rank_loss": case.case.rank_loss, **task.options}
+    formulation = chosen_formulation(dynamics, Request(task.until, start, **own), [])
+    formulation.chosen_rates(dynamics, request.default_rate)
+    if request.solver is not None:
+        check_pair(formulation, request.solver)
+    if task.batch:
+        _check_batch(case, task, over)
+        check_pair(formulation, batch_solver(request.solver, request.rtol))
+
+
+def _check_batch(case: BoundCase, task: Task, over: Iterable[str]) -> None:
+    """Refuse members that cannot be integrated side by side."""
+    solver, formulation = task.options.get("solver"), task.options.get("formulation")
+    rank_loss = task.options.get("rank_loss", case.case.rank_loss)
+    structural = [name for name in over if name in case.problem.structure]
+    why = None
+    if structural:
+        why = f"the members differ in structure ({', '.join(structural)})"
+    elif solver is not None and not isinstance(solver, Taylor):
+        why = f"the solver is {solver.name!r}, and only 'taylor' goes on in many lanes"
+    elif task.options.get("atol") is not None:
+        why = "atol is told, and 'taylor', which goes on in many lanes, takes none"
+    elif case.system.dynamics.resets:
+        why = "its events reset the state, which each member does by itself"
+    elif isinstance(formulation, Projected) or (rank_loss == "pass" and formulation is None):
+        why = "the formulation is 'projected', which each member does by itself after every step"
+    elif isinstance(formulation, Viscous) or rank_loss == "viscous":
+        why = "the formulation is 'viscous', which wants a solver for stiff equations"
+    elif task.options.get("max_evaluations") is not None:
+        why = "max_evaluations bounds what a single run costs"
+    if why is not None:
+        raise UnsupportedError(f"no batch can be made of this sweep: {why}; leave out batch")
+
+
+def _check_workers(count: int | None, scheduler: str | None) -> None:
+    if scheduler is not None and count is not None:
+        raise OutOfRangeError(
+            "workers are processes of this machine and a scheduler has its own: leave out one"
+        )
+    if count is not None and (type(count) is not int or count < 0):
+        raise OutOfRangeError(f"workers is {count!r}, but must be a whole number >= 0")
+
+
+def _workers(
+    case: BoundCase, task: Task, count: int | None, scheduler: str | None
+) -> Callable[[int], Workers]:
+    """Return what makes the workers, once it is known how many members are left."""
+    if scheduler is not None:
+        return lambda left: Cluster(task, scheduler)
+    if count == 0:
+        return lambda left: ThisProcess(case, task)
+    return lambda left: LocalProcesses(task, min(count or _cores(), left))
+
+
+def _cores() -> int:
+    """Return how many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

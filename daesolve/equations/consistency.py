@@ -1,0 +1,346 @@
+"""Consistent states: start values that fulfil every constraint, and samples of such states."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from scipy.sparse import csc_array
+
+from daesolve.algebra.arrays import shortest_solution
+from daesolve.algebra.sparse import SPARSE_FROM, solved_sparsely
+from daesolve.algebra.translation import function_of
+from daesolve.equations.dynamics import Dynamics
+from daesolve.equations.projection import TOLERANCE, Projection, levels, metrics, sizes
+from daesolve.errors import (
+    ContradictoryGoalsError,
+    InconsistentStateError,
+    OutOfRangeError,
+    unknown_name,
+)
+
+POLISH = 1e-6
+"""A fully given state that misses the constraints by less is corrected and told, not refused."""
+MISSED = 1e-9
+"""What the least miss of a goal exceeds, relative to the goal's size, where it cannot be met."""
+
+
+@dataclass(frozen=True)
+class Start:
+    """A consistent state.
+
+    Parameters
+    ----------
+    state
+        (nx,)
+    changes
+        What was changed beyond rounding to make it consistent: name -> (guess, value).
+    """
+
+    state: np.ndarray
+    changes: Mapping[str, tuple[float, float]]
+
+
+def complete_start(
+    dynamics: Dynamics,
+    values: np.ndarray,
+    start: Mapping[str, float],
+    *,
+    guess: Mapping[str, float] | None = None,
+    time: float = 0.0,
+) -> Start:
+    """Complete given values to a state that fulfils every constraint, near a guess.
+
+    Positions first, then velocities. What is not given moves as little as possible in the metric
+    of the masses at the guess (see `projection.metrics`). Where every value is given and the state
+    misses the constraints by rounding only, all of it is corrected.
+
+    Parameters
+    ----------
+    dynamics
+        The equations.
+    values
+        p as numbers.
+    start
+        Values to keep, by the names of states.
+    guess
+        Values that may move (zero where absent).
+    time
+        The time of the state, s.
+
+    Raises
+    ------
+    UnknownNameError
+        No state has such a name.
+    OutOfRangeError
+        A value is not finite.
+    InconsistentStateError
+        No consistent state keeps the given values; the goals that fail are named, with how much.
+    ContradictoryGoalsError
+        No state near the guess meets all goals, whatever is given.
+    """
+    names = dynamics.labels.states
+    near = {**check_named("guess", guess), **check_named("initial", start)}
+    for name in near:
+        if name not in names:
+            raise unknown_name("state", str(name), names)
+    known = {name: start_value(name, value) for name, value in near.items()}
+    x = np.array([known.get(name, 0.0) for name in names])
+    given = np.array([names.index(name) for name in start], dtype=int)
+    first = x.copy()
+    held, values = _held(dynamics, time, x, values)
+    for number, level in enumerate(levels(dynamics, held)):
+        if not level.goals:
+            continue
+        metric = metrics(dynamics, time, x, values)[number]
+        free = np.setdiff1d(level.columns, given)
+        projection = Projection(level, metric, time, x, values, free)
+        whole = Projection(level, metric, time, x, values, level.columns)
+        found = projection.nearest()
+        if found is None and whole.nearly_met(POLISH):
+            found = whole.nearest()
+        if found is None:
+            raise _refusal(dynamics, projection, whole, start)
+        x = found
+    rounding = np.finfo(float).eps * np.max(np.abs(x), initial=0.0)
+    moved = np.abs(x - first) > np.maximum(
+        TOLERANCE * np.maximum(np.abs(x), np.abs(first)), rounding
+    )
+    changes = {name: (float(first[i]), float(x[i])) for i, name in enumerate(names) if moved[i]}
+    return Start(x, changes)
+
+
+def check_named(owner: str, given: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """Return what should be values by names; nothing where it is None.
+
+    Raises
+    ------
+    OutOfRangeError
+        It is something else.
+    """
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise OutOfRangeError(f"{owner} must be a mapping of names to values, not {given!r}")
+    return given
+
+
+def start_value(name: str, value: Any) -> float:
+    """Return a start value as a number.
+
+    Raises
+    ------
+    OutOfRangeError
+        It is no finite number.
+    """
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = None
+    if number is None or isinstance(value, bool | str):
+        raise OutOfRangeError(f"the start value of {name!r} must be a number, not {value!r}")
+    if not np.isfinite(number):
+        raise OutOfRangeError(f"the start value of {name!r} is {value!r}, not a finite number")
+    return number
+
+
+def _held(
+    dynamics: Dynamics, t: float, x: np.ndarray, p: np.ndarray
+) -> tuple[tuple[str, ...], np.ndarray]:
+    """Let invariants on positions keep their value at the guess, where it tells one from another.
+
+    Those whose value is known take that. Returns the names of these invariants, and p with their
+    references.
+    """
+    own = [row for row in dynamics.invariants if row.on == "positions"]
+    if not own:
+        return (), p
+    values = ca.vertcat(*[row.value for row in own])
+    held_values = ca.vertcat(*[row.held for row in own])
+    function = function_of(
+        "held",
+        [dynamics.t, dynamics.x, dynamics.p],
+        [held_values, ca.jacobian(values, dynamics.x)],
+        (["t", "x", "p"], ["values", "gradients"]),
+    )
+    found = function(t, x, p)
+    gradients = np.asarray(found[1]).reshape(len(own), -1)
+    places = list(dynamics.values)
+    p = p.copy()
+    held: list[str] = []
+    for row, value, gradient in zip(own, np.asarray(found[0]).ravel(), gradients, strict=True):
+        if row.fixed is not None or np.any(gradient != 0.0):
+            held.append(row.name)
+            p[places.index(f"reference_{row.name}")] = value
+    return tuple(held), p
+
+
+def _refusal(
+    dynamics: Dynamics, projection: Projection, whole: Projection, start: Mapping[str, float]
+) -> InconsistentStateError:
+    """Say which goals cannot be met and by how much, and whose fault it is."""
+    level = projection.level
+    names = dynamics.labels.states
+    missed = misses(projection)
+    for title, miss in missed.items():
+        if not np.isfinite(miss):
+            return InconsistentStateError(
+                f"{title} is {miss} at the start, or changes at no finite rate there; start where "
+                "it is regular"
+            )
+    held = [name for name in start if names.index(name) in level.columns]
+    if held and whole.nearest() is not None:
+        movable = [names[int(index)] for index in projection.moving]
+        advice = (
+            f"free to move: {', '.join(movable)}, but no value of these meets it together with "
+            f"{', '.join(held)}"
+            if movable
+            else f"leave one of {', '.join(held)} open, or give values that meet it"
+        )
+        return InconsistentStateError(f"the start violates {listed(missed)}; {advice}")
+    missed = misses(whole)
+    if len(missed) > 1:
+        return ContradictoryGoalsError(
+            f"no state near the start meets {listed(missed)} together: they contradict each other"
+        )
+    return InconsistentStateError(
+        f"the start violates {listed(missed)}; no state near the guess meets it; give a better "
+        "start"
+    )
+
+
+def misses(projection: Projection) -> dict[str, float]:
+    """Return what the goals of a level miss by where they miss least: title -> residual."""
+    level = projection.level
+    x = projection.least_miss()
+    residual, _ = level.evaluate(projection.t, x, projection.p)
+    errors = np.abs(residual) / sizes(level, projection.t, x, projection.p)
+    errors = np.where(np.isfinite(errors), errors, np.inf)
+    worst = float(np.max(errors))
+    return {
+        title: float(miss)
+        for title, miss, error in zip(level.titles, residual, errors, strict=True)
+        if error > max(MISSED, 1e-3 * worst) or error == worst
+    }
+
+
+def listed(missed: Mapping[str, float]) -> str:
+    """Name goals with what they miss by: title -> residual."""
+    parts = [f"{title} (by {abs(miss):.6g})" for title, miss in missed.items()]
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def sample_states(
+    dynamics: Dynamics,
+    values: np.ndarray,
+    around: np.ndarray | None = None,
+    *,
+    time: float = 0.0,
+    count: int = 8,
+    at_rest: int = 2,
+) -> list[tuple[float, np.ndarray]]:
+    """Return consistent states, some of them at rest, for numerical checks.
+
+    Parameters
+    ----------
+    dynamics, values
+        The equations and p as numbers.
+    around
+        A state to stay near; without it the states are random of order one.
+    time
+        The time of the first, s; the others follow at intervals, since constraints may move.
+    count, at_rest
+        How many to try for, and how many of these at rest (where the constraints allow it; a
+        control system has no velocities of its own).
+    """
+    generator = np.random.default_rng(20)
+    split = dynamics.position_count
+    size = dynamics.x.numel()
+    centre = np.zeros(size) if around is None else around
+    spread = np.ones(size)
+    if around is not None:
+        reach = 0.3 * max(np.max(np.abs(around[:split]), initial=0.0), 1e-3)
+        # How far a large mechanism reaches says nothing of how far its joints may be pulled apart.
+        spread[:split] = reach if size < SPARSE_FROM else min(reach, 1.0)
+        spread[split:] = max(np.max(np.abs(around[split:]), initial=0.0), 1.0)
+    held = tuple(row.name for row in dynamics.invariants if row.on == "positions")
+    both = levels(dynamics, held)
+    samples: list[tuple[float, np.ndarray]] = []
+    failures = 0
+    for attempt in range(4 * count):
+        # Far off, constraints of many bodies are not met.
+        closer = 1.0 if around is None else 0.1 ** (failures // 4)
+        near = np.where(np.arange(size) < split, closer, 1.0)
+        x: np.ndarray | None = centre + near * spread * generator.normal(size=size)
+        if split and len(samples) < at_rest:
+            x[split:] = 0.0
+        moment = time + 0.37 * len(samples)
+        for level in both:
+            if x is not None and level.columns.size:
+                unweighted = np.eye(level.columns.size)
+                x = Projection(level, unweighted, moment, x, values, level.columns).met(x)
+        if x is None:
+            failures += 1
+        else:
+            samples.append((moment, x))
+        if len(samples) == count or (attempt >= 2 * count and len(samples) >= count // 2):
+            break
+    if around is not None:
+        samples.insert(0, (time, around))
+    return samples
+
+
+def instantaneous(
+    dynamics: Dynamics, t: float, x: np.ndarray, p: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Solve for accelerations and reactions at one state, by dense least squares.
+
+    Independent of the symbolic elimination; with dependent constraints it gives the reactions of
+    least norm.
+    """
+    parts = dynamics.matrices(t, x, p)
+    nv, nu = parts["influence"].shape
+    goals, ties = len(parts["bias"]), len(parts["offsets"])
+    matrix = np.zeros((nv + goals + ties, nv + nu))
+    matrix[:nv, :nv], matrix[:nv, nv:] = parts["mass"], -parts["influence"]
+    matrix[nv : nv + goals, :nv] = parts["jacobian"]
+    matrix[nv + goals :, nv:] = parts["ties"]
+    right = np.concatenate(
+        [parts["force"].ravel(), -parts["bias"].ravel(), -parts["offsets"].ravel()]
+    )
+    # M becomes of order one whatever the units: scaled by rows and columns as they come, light
+    # bodies would lose digits.
+    inertia = np.sqrt(np.abs(np.diag(parts["mass"])))
+    inertia[inertia == 0.0] = 1.0
+    rows, columns = np.ones(len(matrix)), np.ones(nv + nu)
+    rows[:nv] = columns[:nv] = inertia
+    matrix = matrix / rows[:, None] / columns
+    columns[nv:] = _lengths(matrix[:, nv:], 0)
+    matrix[:, nv:] /= columns[nv:]
+    rows[nv:] = _lengths(matrix[nv:], 1)
+    matrix[nv:] /= rows[nv:, None]
+    solution = _solved(matrix, right / rows) / columns
+    return solution[:nv], solution[nv:]
+
+
+def _solved(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Solve by least squares; a large system by sparse factors, if it has one solution."""
+    if len(matrix) >= SPARSE_FROM and matrix.shape[0] == matrix.shape[1]:
+        found = solved_sparsely(csc_array(matrix), right)
+        if found is not None:
+            return found
+    return shortest_solution(matrix, right, 1e-13)
+
+
+def _lengths(matrix: np.ndarray, axis: int) -> np.ndarray:
+    """Return the lengths of rows (axis 1) or columns (axis 0), one for those that are zero."""
+    lengths = np.linalg.norm(matrix, axis=axis)
+    return np.where(lengths > 0.0, lengths, 1.0)
+
+
+def time_states(samples: Sequence[tuple[float, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
+    """Stack samples as (k,) times and (k, nx) states."""
+    return np.array([t for t, _ in samples]), np.array([x for _, x in samples])

@@ -1,0 +1,385 @@
+"""The nearest state that fulfils the constraints, in the metric of the masses.
+
+A displacement d of the positions, or a change d of the velocities, costs d . M d: it has one unit
+whatever the coordinates are measured in, and a change of velocities that costs least is the one
+that the reactions would bring about if the constraints were engaged at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import casadi as ca
+import numpy as np
+from scipy.optimize import least_squares
+from scipy.sparse import block_array, csc_array, eye_array
+
+from daesolve.algebra.arrays import ArrayFunction, shortest_solution
+from daesolve.algebra.sparse import SPARSE_FROM, solved_sparsely
+from daesolve.equations.dynamics import Dynamics, GoalRow
+
+TOLERANCE = 1e-12
+"""Relative to the size of the terms of a residual."""
+NEAREST = 1e-13
+"""The part of a displacement along the manifold that is left where the nearest state is found."""
+CLOSE = 1e-7
+"""A displacement below this, relative to the state, needs no sliding: it errs by its square."""
+NOTHING = 1e-150
+"""Terms below this are taken for zero."""
+MASSLESS = 1e-6
+"""The weight of a direction without inertia, relative to the others: it moves first."""
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """Equations for one part of the state: positions, or velocities at given positions.
+
+    Parameters
+    ----------
+    goals
+        Their names.
+    titles
+        What they are called in a message: the goal itself, or its rate.
+    columns
+        The indices of this part in the state.
+    evaluate
+        (t, x, p) -> residuals (n,) and their Jacobian (n, len(columns)).
+    """
+
+    goals: tuple[str, ...]
+    titles: tuple[str, ...]
+    columns: np.ndarray
+    evaluate: Callable[[float, np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
+
+
+def levels(dynamics: Dynamics, held: tuple[str, ...] = ()) -> tuple[Level, Level]:
+    """Return the position and the velocity level.
+
+    Parameters
+    ----------
+    dynamics
+        The equations.
+    held
+        Invariants on positions that are to have their reference value.
+    """
+    holonomic = [row for row in dynamics.rows if row.kind == "holonomic"]
+    slow: list[tuple[str, ca.SX]] = [(row.name, row.chain[0]) for row in holonomic]
+    slow += [(row.name, row.residual) for row in dynamics.implicit_rows]
+    slow += [(row.name, row.value - row.reference) for row in dynamics.invariants
+             if row.name in held]  # fmt: skip
+    fast: list[tuple[str, ca.SX]] = [(row.name, row.chain[1]) for row in holonomic]
+    fast += [(row.name, row.chain[0]) for row in dynamics.rows if _is_plain(row)]
+    fast += [link for row in dynamics.rows if row.at_start for link in row.links.items()]
+    split = dynamics.position_count
+    positions = np.arange(split)
+    velocities = np.arange(split, dynamics.x.numel())
+    rates = len(holonomic)
+    return _level(dynamics, slow, positions, 0), _level(dynamics, fast, velocities, rates)
+
+
+def _is_plain(row: GoalRow) -> bool:
+    return row.kind == "nonholonomic" and not row.from_start
+
+
+def _level(
+    dynamics: Dynamics, residuals: list[tuple[str, ca.SX]], columns: np.ndarray, rates: int
+) -> Level:
+    stack = ca.vertcat(ca.SX(0, 1), *[residual for _, residual in residuals])
+    unknowns = ca.vertcat(ca.SX(0, 1), *[dynamics.x[int(c)] for c in columns])
+    function = ArrayFunction(
+        "level", [dynamics.t, dynamics.x, dynamics.p], [stack, ca.jacobian(stack, unknowns)]
+    )
+
+    def evaluate(t: float, x: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        residual, jacobian = function(t, x, p)
+        return residual.ravel(), jacobian
+
+    names = tuple(name for name, _ in residuals)
+    titles = tuple(
+        f"{'the rate of ' * (index < rates)}the goal {name!r}" for index, name in enumerate(names)
+    )
+    return Level(names, titles, columns, evaluate)
+
+
+def sizes(level: Level, t: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
+    """Return the size of each residual's terms: sum |d residual / d x_i| max(|x_i|, typical)."""
+    return _sizes(level, x, level.evaluate(t, x, p)[1])
+
+
+def _sizes(level: Level, x: np.ndarray, jacobian: np.ndarray) -> np.ndarray:
+    part = np.abs(x[level.columns])
+    typical = np.max(part, initial=0.0) or 1.0
+    size = np.abs(jacobian) @ np.maximum(part, typical)
+    return np.where(np.isfinite(size) & (size > NOTHING), size, 1.0)
+
+
+def metrics(
+    dynamics: Dynamics, t: float, x: np.ndarray, p: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the metrics of positions and of velocities at a state.
+
+    Parameters
+    ----------
+    dynamics, t, x, p
+        The equations, time in s, a state (nx,) and p.
+
+    Returns
+    -------
+    positions, velocities
+        (nq, nq) and (nv, nv), positive definite. Velocities have the mass matrix M. Coordinates
+        with q' = S v have S^+T M S^+, and the largest inertia where no velocity leads (out of the
+        unit quaternions). Directions without inertia, such as implicit unknowns, get a millionth
+        of the inertia of the others: they move first. So do quadratures, which no constraint
+        moves.
+    """
+    split, moving = dynamics.position_count, dynamics.velocity_count
+    mass = np.nan_to_num(dynamics.matrices(t, x, p)["mass"], posinf=0.0, neginf=0.0)
+    velocities = _positive(0.5 * (mass + mass.T))
+    coordinates = dynamics.coordinate_count
+    function = ArrayFunction(
+        "kinematics",
+        [dynamics.t, dynamics.x, dynamics.p],
+        [ca.jacobian(dynamics.position_rates, dynamics.velocities)],
+    )
+    rates = function(t, x, p)[0].reshape(split, moving)[:coordinates]
+    directions = np.nan_to_num(rates, posinf=0.0, neginf=0.0)
+    plain = np.array_equal(directions, np.eye(coordinates))
+    inverse = directions if plain else np.linalg.pinv(directions)
+    unreached = np.eye(coordinates) - directions @ inverse
+    heaviest = np.max(np.diag(velocities), initial=0.0) or 1.0
+    positions = np.zeros((split, split))
+    positions[:coordinates, :coordinates] = inverse.T @ velocities @ inverse + heaviest * unreached
+    return _positive(positions), velocities
+
+
+def _positive(metric: np.ndarray) -> np.ndarray:
+    """Give directions without inertia a little of the others', each beside its own diagonal."""
+    if not metric.size:
+        return metric
+    diagonal = np.diag(metric).copy()
+    present = diagonal > 0.0
+    diagonal[~present] = MASSLESS * (np.min(diagonal[present]) if np.any(present) else 1.0)
+    units = np.sqrt(diagonal)
+    scaled = metric / units / units[:, None]
+    scaled[~present, ~present] = 1.0
+    values = np.linalg.eigvalsh(scaled)
+    if values[0] >= MASSLESS * values[-1]:
+        return scaled * units * units[:, None]
+    values, vectors = np.linalg.eigh(scaled)
+    raised = np.maximum(values, MASSLESS * values[-1])
+    return (vectors * raised) @ vectors.T * units * units[:, None]
+
+
+class Projection:
+    """The way from a guess to the nearest state on one level, some values kept.
+
+    Parameters
+    ----------
+    level, metric
+        The equations of this part of the state, and what a displacement of it costs.
+    t, p
+        Time, s, and p as numbers.
+    guess
+        (nx,)
+    free
+        The indices in the state of what may move.
+    """
+
+    def __init__(
+        self,
+        level: Level,
+        metric: np.ndarray,
+        t: float,
+        guess: np.ndarray,
+        p: np.ndarray,
+        free: np.ndarray,
+    ) -> None:
+        self.level, self.t, self.guess, self.p = level, t, guess, p
+        self.chosen = np.flatnonzero(np.isin(level.columns, free))
+        self.moving = level.columns[self.chosen]
+        self.root = np.linalg.cholesky(metric[np.ix_(self.chosen, self.chosen)]).T
+        diagonal = np.diag(self.root)
+        self._plain = len(diagonal) >= SPARSE_FROM and np.array_equal(self.root, np.diag(diagonal))
+
+    @cached_property
+    def inverse_root(self) -> np.ndarray:
+        """The inverse of the root of the metric."""
+        return np.diag(1.0 / np.diag(self.root)) if self._plain else np.linalg.inv(self.root)
+
+    def nearest(self) -> np.ndarray | None:
+        """Return the nearest state that meets the equations, None where none is found.
+
+        From the guess; where it sits on a symmetric spot, from beside it, nearest first.
+        """
+        found = self.met(self.guess)
+        if found is None and self.moving.size:
+            beside = self.guess[self.level.columns]
+            shift = 0.5 * max(1.0, float(np.max(np.abs(beside))))
+            met = [self.met(self._moved(self.guess, side)) for side in (-shift, shift)]
+            candidates = [x for x in met if x is not None]
+            if candidates:
+                shortest = min(self._distance(x) for x in candidates)
+                found = next(x for x in candidates if self._distance(x) <= shortest * (1 + 1e-9))
+        return None if found is None else self._closest(found)
+
+    def nearly_met(self, within: float) -> bool:
+        """Tell whether the guess misses the equations by no more than this part of their size."""
+        residual, _ = self.level.evaluate(self.t, self.guess, self.p)
+        return bool(np.all(np.abs(residual) <= within * self._sizes(self.guess)))
+
+    def least_miss(self) -> np.ndarray:
+        """Return the state that misses the equations least, in units of the residuals' sizes."""
+        start = self.guess[self.moving]
+        size = self._sizes(self.guess)
+
+        def at(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            x = self.guess.copy()
+            x[self.moving] = values
+            residual, jacobian = self.level.evaluate(self.t, x, self.p)
+            return residual / size, jacobian[:, self.chosen] / size[:, None]
+
+        if not start.size or not all(np.all(np.isfinite(part)) for part in at(start)):
+            return self.guess
+        found = least_squares(
+            lambda y: at(y)[0],
+            start,
+            jac=lambda y: at(y)[1],  # pyright: ignore[reportArgumentType]
+            x_scale="jac",
+            xtol=1e-12,
+            ftol=1e-14,
+            gtol=1e-14,
+        )
+        x = self.guess.copy()
+        x[self.moving] = found.x
+        return x
+
+    def _sizes(self, x: np.ndarray) -> np.ndarray:
+        return sizes(self.level, self.t, x, self.p)
+
+    def _moved(self, x: np.ndarray, by: np.ndarray | float) -> np.ndarray:
+        moved = x.copy()
+        moved[self.moving] += by
+        return moved
+
+    def _distance(self, x: np.ndarray) -> float:
+        return float(np.linalg.norm(self.root @ (x - self.guess)[self.moving]))
+
+    def _slopes(self, jacobian: np.ndarray) -> np.ndarray:
+        """Return the gradients of the residuals in coordinates in which the metric is one."""
+        if self._plain:
+            return jacobian[:, self.chosen] / np.diag(self.root)
+        return jacobian[:, self.chosen] @ self.inverse_root
+
+    def met(self, x: np.ndarray) -> np.ndarray | None:
+        """Meet the equations by steps that cost least, from any state (Newton's method)."""
+        if not self.level.goals:
+            return x
+        best: tuple[float, np.ndarray] | None = None
+        stalled = 0
+        for _ in range(60):
+            residual, jacobian = self.level.evaluate(self.t, x, self.p)
+            if not (np.all(np.isfinite(residual)) and np.all(np.isfinite(jacobian))):
+                return None
+            size = _sizes(self.level, x, jacobian)
+            error = float(np.max(np.abs(residual) / size))
+            if best is None or error < 0.5 * best[0]:
+                best, stalled = (error, x), 0
+            else:
+                stalled += 1
+            if error == 0.0 or (stalled >= 2 and best[0] <= TOLERANCE) or stalled > 20:
+                break
+            if not self.moving.size:
+                break
+            slopes = self._slopes(jacobian) / size[:, None]
+            cheapest = _cheapest(slopes, -residual / size)
+            x = self._moved(x, self._limited(self.inverse_root @ cheapest, x))
+        assert best is not None
+        return best[1] if best[0] <= TOLERANCE else None
+
+    def _limited(self, step: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """Shorten steps of positions that leap far beyond the state's own size."""
+        if self.level.columns[0] != 0:
+            return step
+        limit = 2.0 * max(1.0, float(np.max(np.abs(x[self.level.columns]))))
+        longest = float(np.max(np.abs(step), initial=0.0))
+        return step * (limit / longest) if longest > limit else step
+
+    def _closest(self, x: np.ndarray) -> np.ndarray:
+        """Go on from a state that meets the equations to the one that is nearest to the guess."""
+        size = float(np.max(np.abs(self.guess[self.level.columns]), initial=0.0)) or 1.0
+        if np.max(np.abs(x - self.guess)[self.moving], initial=0.0) <= CLOSE * size:
+            return x
+        x = self._slid(x)
+        # By symmetry the way may have ended where the distance is largest: then a push, in a
+        # direction that nothing prefers, leads off.
+        push = np.random.default_rng(7).normal(size=len(self.moving))
+        push *= 1e-3 * self._distance(x) / np.linalg.norm(push)
+        beside = self.met(self._moved(x, self.inverse_root @ self._along(x, push)))
+        other = None if beside is None else self._slid(beside)
+        if other is not None and self._distance(other) < self._distance(x) * (1.0 - 1e-6):
+            return other
+        return x
+
+    def _along(self, x: np.ndarray, weighted: np.ndarray) -> np.ndarray:
+        """Return the part of a displacement that leaves the residuals as they are."""
+        slopes = self._slopes(self.level.evaluate(self.t, x, self.p)[1])
+        return _along(slopes, weighted)
+
+    def _slid(self, x: np.ndarray) -> np.ndarray:
+        """Slide along the manifold while that brings the state nearer to the guess."""
+        for _ in range(100):
+            weighted = self.root @ (x - self.guess)[self.moving]
+            along = self._along(x, weighted)
+            if np.linalg.norm(along) <= NEAREST * np.linalg.norm(weighted):
+                return x
+            nearer = self._nearer(x, along)
+            if nearer is None:
+                return x
+            x = nearer
+        return x
+
+    def _nearer(self, x: np.ndarray, along: np.ndarray) -> np.ndarray | None:
+        here, step = self._distance(x), self.inverse_root @ along
+        for halvings in range(20):
+            there = self.met(self._moved(x, -(0.5**halvings) * step))
+            if there is None:
+                continue
+            change = self._distance(there) / here - 1.0
+            if change < -1e-12:
+                return there
+            # Below rounding of the distance, its slope still tells which state is nearer.
+            left = self._along(there, self.root @ (there - self.guess)[self.moving])
+            if change < 1e-12 and np.linalg.norm(left) < 0.9 * np.linalg.norm(along):
+                return there
+        return None
+
+
+def _cheapest(slopes: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """Return the shortest d with slopes @ d = wanted, or the one that misses least."""
+    found = _bordered(slopes, np.zeros(int(slopes.shape[1])), wanted)
+    return shortest_solution(slopes, wanted, 1e-12) if found is None else found
+
+
+def _along(slopes: np.ndarray, displacement: np.ndarray) -> np.ndarray:
+    """Return the part of a displacement that the slopes do not see."""
+    found = _bordered(slopes, displacement, np.zeros(len(slopes)))
+    if found is None:
+        return displacement - slopes.T @ shortest_solution(slopes.T, displacement, 1e-12)
+    return found
+
+
+def _bordered(slopes: np.ndarray, free: np.ndarray, wanted: np.ndarray) -> np.ndarray | None:
+    """Solve d + slopes^T l = free, slopes d = wanted by sparse factors.
+
+    None for small systems, and where the slopes nearly depend on each other: dense least squares
+    are for those.
+    """
+    columns = slopes.shape[1]
+    if columns < SPARSE_FROM:
+        return None
+    border = csc_array(slopes)
+    matrix = csc_array(block_array([[eye_array(columns), border.T], [border, None]]))
+    found = solved_sparsely(matrix, np.concatenate([free, wanted]))
+    return None if found is None else found[:columns]

@@ -1,0 +1,379 @@
+"""Which constraints are independent, and which invariants are conserved, at sample states."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+
+from daesolve.algebra.arrays import shortest_solution
+from daesolve.algebra.translation import function_of
+from daesolve.equations.consistency import instantaneous, listed, misses
+from daesolve.equations.dynamics import Dynamics, InvariantRow
+from daesolve.equations.projection import Projection, levels, metrics
+from daesolve.errors import (
+    ContradictoryGoalsError,
+    NoFreedomError,
+    NoInfluenceError,
+    PosingError,
+    RedundantConstraintsError,
+)
+
+RANK_TOLERANCE = 1e-9
+"""A singular value of the scaled constraint matrix below this counts as zero."""
+POWER_TOLERANCE = 1e-9
+"""Relative power below which an invariant counts as conserved."""
+SLOWEST = 1e-3
+"""The least rate (1/s) at which an invariant's terms count as changing: less is rounding."""
+DISAGREEMENT = 1e-6
+"""Beside the accelerations of the freed system; below it dependent constraints agree."""
+LATER = (0.37, 0.74)
+"""When, after the first sample, dependent constraints that move are asked again, s."""
+
+Samples = Sequence[tuple[float, np.ndarray]]
+
+
+@dataclass(frozen=True)
+class Rank:
+    """What the constraints are worth.
+
+    Parameters
+    ----------
+    groups
+        The goals that depend on each other at every sample, each group by itself: no goal of one
+        depends on a goal of another.
+    droppable
+        The goals without which the others are independent: of each dependence the last.
+    degenerate_at_start
+        Goals that depend on each other at the first sample though not everywhere.
+    at_start
+        The rank at the first sample.
+    smallest
+        The smallest singular value of the scaled constraint matrix at each sample.
+    """
+
+    groups: tuple[tuple[str, ...], ...]
+    droppable: tuple[str, ...]
+    degenerate_at_start: tuple[str, ...]
+    at_start: int
+    smallest: tuple[float, ...]
+
+    @property
+    def redundant(self) -> tuple[str, ...]:
+        """The goals of all groups."""
+        return tuple(name for group in self.groups for name in group)
+
+
+def _scaled_constraints(parts: Mapping[str, np.ndarray]) -> np.ndarray:
+    """J M^-1/2 with rows of unit length."""
+    factor = np.linalg.cholesky(parts["mass"])
+    rows = np.linalg.solve(factor, parts["jacobian"].T).T
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return rows / np.where(lengths > 0, lengths, 1.0)
+
+
+def influence(parts: Mapping[str, np.ndarray]) -> np.ndarray:
+    """[J M^-1 B; D]: what each reaction does to each goal and relation."""
+    caused = np.linalg.solve(parts["mass"], parts["influence"])
+    return np.vstack([parts["jacobian"] @ caused, parts["ties"]])
+
+
+def unit_length(matrix: np.ndarray, *axes: int) -> np.ndarray:
+    """Scale columns (axis 0) and rows (axis 1) to unit length, one after the other."""
+    for axis in axes:
+        lengths = np.linalg.norm(matrix, axis=axis, keepdims=True)
+        matrix = matrix / np.where(lengths > 0, lengths, 1.0)
+    return matrix
+
+
+@dataclass(frozen=True, eq=False)
+class Decoupling:
+    """The decoupling matrix at a state: what the reactions do to the goals.
+
+    Parameters
+    ----------
+    goals
+        Constraints, implicit equations, relations: its rows.
+    dependent
+        The goals that take part in dependences.
+    rank, singular_values
+        Of the matrix with rows and columns of unit length.
+    condition
+        With columns of unit length alone: it grows where the influence on a goal vanishes.
+    """
+
+    goals: tuple[str, ...]
+    dependent: tuple[str, ...]
+    rank: int
+    singular_values: np.ndarray
+    condition: float
+
+
+def decoupling(dynamics: Dynamics, t: float, x: np.ndarray, p: np.ndarray) -> Decoupling:
+    """Examine the decoupling matrix at a state.
+
+    An implicit unknown is its own control: its equation counts with dg/ds.
+    """
+    unknowns = dynamics.x[dynamics.position_count - len(dynamics.implicit_rows) :]
+    unknowns = unknowns[: len(dynamics.implicit_rows)]
+    equations = ca.vertcat(ca.SX(0, 1), *[row.residual for row in dynamics.implicit_rows])
+    tracking = ca.Function(
+        "tracking", [dynamics.t, dynamics.x, dynamics.p], [ca.jacobian(equations, unknowns)]
+    )
+    acting, own = influence(dynamics.matrices(t, x, p)), np.asarray(ca.DM(tracking(t, x, p)))
+    matrix = np.zeros(np.add(acting.shape, own.shape))
+    matrix[: len(acting), : acting.shape[1]] = acting
+    matrix[len(acting) :, acting.shape[1] :] = own
+    goals = [row.name for row in (*dynamics.rows, *dynamics.relations, *dynamics.implicit_rows)]
+    # What is not finite, at rest for instance, counts as no influence.
+    matrix = np.nan_to_num(matrix, posinf=0.0, neginf=0.0)
+    scaled = unit_length(matrix, 0, 1, 0)
+    rank, dependent, _ = _dependent(scaled)
+    regular = 0 < len(goals) == rank
+    return Decoupling(
+        tuple(goals),
+        tuple(goals[i] for i in dependent),
+        rank,
+        np.linalg.svd(scaled, compute_uv=False) if goals else np.zeros(0),
+        float(np.linalg.cond(unit_length(matrix, 0))) if regular else np.inf,
+    )
+
+
+def _dependent(matrix: np.ndarray) -> tuple[int, list[int], float]:
+    """Return the rank, the rows that take part in dependences, and the smallest singular value."""
+    if not matrix.size:
+        return 0, [], np.inf
+    full = _singular_values(matrix)
+    if np.min(full) >= RANK_TOLERANCE:
+        return len(full), [], float(full.min())
+    left = np.linalg.svd(matrix)[0]
+    null = left[:, full < RANK_TOLERANCE]
+    taking_part: list[int] = np.flatnonzero(np.any(np.abs(null) > 1e-6, axis=1)).tolist()
+    return int(np.sum(full >= RANK_TOLERANCE)), taking_part, float(full.min())
+
+
+def _singular_values(matrix: np.ndarray) -> np.ndarray:
+    """Return as many singular values as there are rows."""
+    singular = np.linalg.svd(matrix, compute_uv=False)
+    return np.pad(singular, (0, len(matrix) - len(singular)))
+
+
+def check_mass(dynamics: Dynamics, samples: Samples, values: np.ndarray) -> None:
+    """Refuse a mass matrix that is not symmetric or not positive definite.
+
+    Raises
+    ------
+    PosingError
+        The velocities without inertia, or with a negative one, are named.
+    """
+    names = dynamics.labels.states[dynamics.position_count :]
+    for t, x in samples:
+        mass = dynamics.matrices(t, x, values)["mass"]
+        diagonal = np.abs(np.diag(mass))
+        units = 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
+        scaled = units[:, None] * mass * units
+        uneven = np.abs(scaled - scaled.T) > 1e-9
+        if np.any(uneven):
+            row, column = np.argwhere(uneven)[0]
+            raise PosingError(
+                f"the mass matrix is not symmetric: its entries of {names[row]!r} with "
+                f"{names[column]!r} are {mass[row, column]:g} and {mass[column, row]:g}"
+            )
+        sizes = np.linalg.eigvalsh(scaled)
+        weak = sizes <= 1e-14 * max(np.max(np.abs(sizes)), 1e-300)
+        if np.any(weak):
+            directions = np.linalg.eigh(scaled)[1]
+            taking_part = np.any(np.abs(directions[:, weak]) > 1e-6, axis=1)
+            missing = [name for name, part in zip(names, taking_part, strict=True) if part]
+            negative = sizes[0] < -1e-14 * np.max(np.abs(sizes))
+            raise PosingError(
+                f"the mass matrix is not positive definite: {', '.join(map(repr, missing))} "
+                + ("move with negative inertia; give positive masses" if negative else
+                   "carry no inertia; give them some, or make them implicit unknowns")
+            )  # fmt: skip
+
+
+def constraint_rank(dynamics: Dynamics, samples: Samples, values: np.ndarray) -> Rank:
+    """Examine the constraints at sample states.
+
+    Raises
+    ------
+    NoInfluenceError
+        No reaction influences a goal, at any sample.
+    NoFreedomError
+        The constraints leave no motion.
+    """
+    names = [row.name for row in dynamics.rows]
+    if not names:
+        return Rank((), (), (), 0, ())
+    parts = [dynamics.matrices(t, x, values) for t, x in samples]
+    matrices = [_scaled_constraints(part) for part in parts]
+    for index, name in enumerate(names):
+        if all(np.linalg.norm(matrix[index]) == 0.0 for matrix in matrices):
+            raise NoInfluenceError(f"no reaction influences the goal {name!r}")
+    found = [_dependent(matrix) for matrix in matrices]
+    ranks = [rank for rank, _, _ in found]
+    mechanical = dynamics.rows[0].kind != "control"
+    kept = sum(row.from_start or row.hold is not None for row in dynamics.rows)
+    if mechanical and max(ranks) - kept >= dynamics.velocity_count:
+        raise NoFreedomError(
+            f"no freedom left: {max(ranks)} independent constraints on "
+            f"{dynamics.velocity_count} velocities; leave out one of {', '.join(names)}"
+        )
+    groups: tuple[tuple[str, ...], ...] = ()
+    droppable: tuple[str, ...] = ()
+    if max(ranks) < len(names):
+        usual = [matrix for matrix, rank in zip(matrices, ranks, strict=True) if rank == max(ranks)]
+        found_groups, surplus = _groups(usual)
+        groups = tuple(tuple(names[i] for i in group) for group in found_groups)
+        droppable = tuple(names[i] for i in surplus)
+        _check_own_reactions(dynamics, groups)
+        _check_agreement(dynamics, groups, samples, values)
+    else:
+        _check_influence(dynamics, parts, names)
+    degenerate = ()
+    if ranks[0] < max(ranks):
+        degenerate = tuple(names[i] for i in found[0][1])
+    smallest = tuple(value for _, _, value in found)
+    return Rank(groups, droppable, degenerate, ranks[0], smallest)
+
+
+def _groups(matrices: Sequence[np.ndarray]) -> tuple[list[list[int]], list[int]]:
+    """Return the groups of rows that depend on each other, and the last row of each dependence.
+
+    Rows are kept in their order as long as each adds to the rank. Each other row is a combination
+    of kept ones, at one matrix or another: they belong together, and so do rows that share one.
+    """
+    first = matrices[0]
+    kept: list[int] = []
+    surplus: list[int] = []
+    for index in range(len(first)):
+        if _dependent(first[[*kept, index]])[0] > len(kept):
+            kept.append(index)
+        else:
+            surplus.append(index)
+    groups: list[set[int]] = []
+    for index in surplus:
+        joined = {index}
+        for matrix in matrices:
+            shares = shortest_solution(matrix[kept].T, matrix[index])
+            joined |= {row for row, share in zip(kept, shares, strict=True) if abs(share) > 1e-6}
+        apart = [group for group in groups if not group & joined]
+        groups = [*apart, joined.union(*[group for group in groups if group & joined])]
+    return sorted(sorted(group) for group in groups), surplus
+
+
+def _check_own_reactions(dynamics: Dynamics, groups: Sequence[Sequence[str]]) -> None:
+    """Refuse dependent goals whose reactions are directed by the forces: none can be left out."""
+    directed = {row.name for row in dynamics.rows if row.reaction is None}
+    for group in groups:
+        if directed.intersection(group):
+            raise RedundantConstraintsError(
+                f"the goals {', '.join(map(repr, group))} depend on each other everywhere, and "
+                "their reactions are directed by the forces; leave out one of them together with "
+                "one reaction"
+            )
+
+
+def _check_agreement(
+    dynamics: Dynamics, groups: Sequence[Sequence[str]], samples: Samples, values: np.ndarray
+) -> None:
+    """Refuse dependent constraints that ask for different motions.
+
+    Raises
+    ------
+    ContradictoryGoalsError
+        With what each would miss by: an acceleration at a sample, or the goal itself a little
+        later where it moves.
+    """
+    places = {row.name: index for index, row in enumerate(dynamics.rows)}
+    moving = ca.vertcat(*[row.chain[0] for row in dynamics.rows])
+    start, state = samples[0]
+    for group in groups:
+        rows = [places[name] for name in group]
+        for t, x in samples:
+            missed = _missed_accelerations(dynamics.matrices(t, x, values), rows)
+            if missed is not None:
+                titles = [f"the acceleration of the goal {name!r}" for name in group]
+                raise _contradiction(dict(zip(titles, missed, strict=True)), t)
+        if ca.depends_on(moving[rows], dynamics.t):
+            for later in LATER:
+                missed_goals = _missed_later(dynamics, start + later, state, values)
+                named = {f"the goal {name!r}" for name in group}
+                if len(missed_goals) > 1 and named >= set(missed_goals):
+                    raise _contradiction(missed_goals, start + later)
+
+
+def _contradiction(missed: dict[str, float], t: float) -> ContradictoryGoalsError:
+    return ContradictoryGoalsError(
+        f"at t = {t:g} s nothing meets {listed(missed)} together: they depend on each other, but "
+        "contradict each other"
+    )
+
+
+def _missed_accelerations(parts: Mapping[str, np.ndarray], rows: list[int]) -> np.ndarray | None:
+    """Return what each of some dependent goals misses at best; None where they agree."""
+    scaled = np.linalg.solve(np.linalg.cholesky(parts["mass"]), parts["jacobian"][rows].T).T
+    lengths = np.linalg.norm(scaled, axis=1)
+    if not np.all(lengths > 0.0):
+        return None
+    wanted = -parts["bias"].ravel()[rows] / lengths
+    left, singular, _ = np.linalg.svd(scaled / lengths[:, None])
+    full = np.zeros(len(rows))
+    full[: len(singular)] = singular
+    null = left[:, full < RANK_TOLERANCE]
+    missed = null @ (null.T @ wanted)
+    free = np.linalg.solve(np.linalg.cholesky(parts["mass"]), parts["force"].ravel())
+    size = max(np.max(np.abs(wanted)), float(np.linalg.norm(free)))
+    return missed * lengths if np.max(np.abs(missed)) > DISAGREEMENT * size else None
+
+
+def _missed_later(
+    dynamics: Dynamics, t: float, x: np.ndarray, values: np.ndarray
+) -> dict[str, float]:
+    """Return the goals that no positions near a state meet at a time, with what they miss by."""
+    level = levels(dynamics)[0]
+    if not level.goals:
+        return {}
+    metric = metrics(dynamics, t, x, values)[0]
+    projection = Projection(level, metric, t, x, values, level.columns)
+    return {} if projection.met(x) is not None else misses(projection)
+
+
+def _check_influence(
+    dynamics: Dynamics, parts: Sequence[Mapping[str, np.ndarray]], names: list[str]
+) -> None:
+    goals = names + [row.name for row in dynamics.relations]
+    found = [_dependent(unit_length(influence(part), 0, 1, 0)) for part in parts]
+    if all(rank < len(goals) for rank, _, _ in found):
+        missed = ", ".join(repr(goals[i]) for i in found[0][1])
+        raise NoInfluenceError(
+            f"the reactions cannot influence the goals {missed} independently; direct them "
+            "otherwise in force="
+        )
+
+
+def relative_power(
+    dynamics: Dynamics, row: InvariantRow, samples: Samples, values: np.ndarray
+) -> float:
+    """Return the largest rate of an invariant at the samples, relative to the rate's terms."""
+    gradient = function_of(
+        "gradient",
+        [dynamics.t, dynamics.x, dynamics.p],
+        [ca.jacobian(row.value, dynamics.x), ca.jtimes(row.value, dynamics.t, ca.SX(1))],
+        (["t", "x", "p"], ["by_state", "by_time"]),
+    )
+    rates: list[float] = []
+    sizes: list[float] = []
+    for t, x in samples:
+        accelerations, _ = instantaneous(dynamics, t, x, values)
+        positions = dynamics.matrices(t, x, values)["position_rates"].ravel()
+        moving = np.concatenate([positions, accelerations])
+        by_state, by_time = (np.asarray(part).ravel() for part in gradient(t, x, values))
+        rates.append(abs(float(by_state @ moving + by_time[0])))
+        size = float(np.abs(by_state) @ np.abs(moving) + abs(by_time[0]))
+        sizes.append(max(size, SLOWEST * float(np.abs(by_state) @ np.abs(x))))
+    largest = max(sizes, default=0.0)
+    return max(rates, default=0.0) / largest if largest > 0 else 0.0

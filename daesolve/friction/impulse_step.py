@@ -1,0 +1,313 @@
+"""One time step: the velocities after it, and the impulses of the supports.
+
+At the end of the step each loaded support either slides, and its friction opposes the slip, or it
+rests, and its friction is whatever keeps it at rest within the limit of dry friction. Which does
+what is found on a path: a slip V first counts as V / sqrt(V^2 + e^2) with a smoothing speed e so
+large that nothing rubs, then e is lowered to nothing. Supports whose slip fades with e rest. In
+the end they are held exactly, and the others rub exactly.
+
+The friction of a smoothed support lies within its limit, so that the path ends at a solution of
+the problem with dry friction. Where supports can rest with more than one friction, it is the one
+that a little viscosity would choose.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from daesolve.complementarity.answers import answer_at
+from daesolve.complementarity.policies import solve
+from daesolve.errors import BranchLost, UnphysicalVariant, VariantError
+from daesolve.friction.impulse_equations import Balance
+from daesolve.friction.impulse_iteration import (
+    DEPENDENT,
+    Iteration,
+    NotFoundError,
+    Point,
+    Resting,
+    friction_of,
+)
+
+SMOOTHEST, SHARPEST = 1e3, 1e-7
+"""The smoothing speeds between which the path leads, over the fastest slip without friction."""
+FADING = 1e-2
+"""The last one is lowered once more by this: a slip that fades to less than half is none."""
+STRIDES = (1e-2, 0.5, 0.95)
+"""By what the smoothing is lowered at once, at most; shorter strides are for sharp bends."""
+SLOWEST = 1.0 - 1e-7
+"""Where a path is given up, which needs shorter strides still."""
+MOBILISED = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
+"""Slips of supports that may rest, over the smoothing: little of their friction, to almost all."""
+STOPPED = 1e-6
+"""A support whose slip drops below this share in a step is looked at again: it may have stopped."""
+LEAST_WEIGHT = 1e-4
+"""Of a support that rests without friction: it takes 1e-8 of a correction, which is small."""
+NOTHING = 1e-14
+"""Of the fastest slip that a step could cause, what is none beside rounding."""
+
+
+@dataclass(frozen=True, eq=False)
+class Stepped:
+    """What a step leads to.
+
+    Parameters
+    ----------
+    velocities
+        v+, (nv,).
+    impulses
+        Signed normal impulses (m,), N s: positive where the second support is loaded.
+    friction
+        The generalised impulse of friction, (nv,).
+    slipping
+        Whether the loaded support of each pair slides at the end of the step, (m,).
+    iterations
+        How often linear equations were solved.
+    """
+
+    velocities: np.ndarray
+    impulses: np.ndarray
+    friction: np.ndarray
+    slipping: np.ndarray
+    iterations: int
+
+
+@dataclass(frozen=True, eq=False)
+class _Smoothed:
+    """A point of the path, and the one before it."""
+
+    smoothing: float
+    point: Point
+    before: float = np.inf
+    point_before: Point | None = None
+
+    def ahead(self, smoothing: float) -> Point:
+        """Guess a point of the path: the slip of what rests is proportional to the smoothing."""
+        if self.point_before is None:
+            return self.point
+        share = (smoothing - self.smoothing) / (self.smoothing - self.before)
+        return self.point.at(self.point.all + share * (self.point.all - self.point_before.all))
+
+
+def take_step(balance: Balance, last: Stepped | None = None) -> Stepped:
+    """Solve the balance of a step.
+
+    Parameters
+    ----------
+    balance
+        The balance.
+    last
+        The step before, with which the search starts where all loaded supports slid.
+
+    Raises
+    ------
+    BranchLost
+        The path from no friction turns back, or cannot be followed.
+    UnphysicalVariant
+        It arrives at loaded supports that are divergent where they yield ever so little.
+    VariantError
+        The supports do not hold the body, even where nothing rubs.
+    """
+    search = _Search(balance)
+    if last is not None and np.all(last.slipping):
+        try:
+            return search.sliding_on(last.impulses)
+        except (NotFoundError, UnphysicalVariant):
+            pass
+    lost: VariantError | None = None
+    for stride in STRIDES:
+        try:
+            return search.from_no_friction(stride)
+        except (BranchLost, UnphysicalVariant) as error:
+            lost = error
+    rest = search.from_rest()
+    if rest is None:
+        assert lost is not None
+        raise lost
+    return rest
+
+
+class _Search:
+    """The search for what a step leads to."""
+
+    def __init__(self, balance: Balance) -> None:
+        self.balance = balance
+        self.iteration = Iteration(balance)
+
+    def sliding_on(self, last: np.ndarray) -> Stepped:
+        """Look for a step in which what is loaded goes on sliding.
+
+        Raises
+        ------
+        NotFoundError
+            There is none near.
+        UnphysicalVariant
+            It is divergent.
+        """
+        balance, before = self.balance, self.balance.before
+        held = np.zeros(len(balance.rows) - balance.count)
+        point = self.iteration.newton(Point(before, last, held), 0.0)
+        rubs = balance.rubs(point.v, point.impulses, 0.0)
+        onwards = friction_of(rubs, point.impulses).T @ before <= 0.0
+        speeds = [_loaded(balance.speeds(v), point.impulses) for v in (before, point.v)]
+        if not np.all(onwards & (speeds[1] > STOPPED * speeds[0])):
+            raise NotFoundError
+        return self._told(point, np.full(balance.count, True))
+
+    def from_no_friction(self, stride: float) -> Stepped:
+        """Follow the path on which friction sets in.
+
+        Raises
+        ------
+        BranchLost, UnphysicalVariant
+            As in `take_step`, for strides so long.
+        """
+        point = self.iteration.frictionless
+        speeds = [self.balance.speeds(v) for v in (point.v, self.balance.before)]
+        scale = float(np.max(speeds))
+        if scale <= NOTHING * self.iteration.fastest:
+            return self._held(point, np.full(self.balance.count, False), None)
+        smooth = SMOOTHEST * scale
+        try:
+            start = _Smoothed(smooth, self.iteration.newton(point, smooth))
+        except NotFoundError:
+            raise _lost(smooth) from None
+        return self._arrived(self._lowered(start, SHARPEST * scale, stride), stride)
+
+    def from_rest(self) -> Stepped | None:
+        """Look for supports that rest, where the path on which friction sets in turns back."""
+        balance, point = self.balance, self.iteration.frictionless
+        scale = float(np.max(balance.speeds(point.v)))
+        smoothing = SHARPEST * scale
+        for share in MOBILISED:
+            slow = share * SHARPEST * point.v
+            rubs = balance.rubs(slow, point.impulses, smoothing)
+            for answer in solve(balance.supports(rubs), policy="all").answers:
+                try:
+                    guess = Point(slow, answer.reactions, point.held)
+                    found = _Smoothed(smoothing, self.iteration.newton(guess, smoothing))
+                    stepped = self._arrived(found, STRIDES[0])
+                except (NotFoundError, VariantError):
+                    continue
+                if not np.any(stepped.slipping):
+                    return stepped
+        return None
+
+    def _arrived(self, sharp: _Smoothed, stride: float) -> Stepped:
+        """Tell what rests at the end of the path, and what slides."""
+        sharper = self._lowered(sharp, FADING * sharp.smoothing, stride)
+        impulses = sharper.point.impulses
+        before, after = (
+            _loaded(self.balance.speeds(found.point.v), impulses) for found in (sharp, sharper)
+        )
+        return self._held(sharper.point, after > before / 2, sharper.smoothing)
+
+    def _lowered(self, start: _Smoothed, smoothing: float, stride: float) -> _Smoothed:
+        """Follow the path to a lower smoothing."""
+        last, ratio = start, stride
+        while last.smoothing > smoothing:
+            following = max(last.smoothing * ratio, smoothing)
+            try:
+                found = self.iteration.newton(last.ahead(following), following)
+            except NotFoundError:
+                ratio = ratio**0.5
+                if ratio > SLOWEST:
+                    raise _lost(last.smoothing) from None
+                continue
+            last = _Smoothed(following, found, last.smoothing, last.point)
+            ratio = max(ratio**2, stride)
+        return last
+
+    def _held(self, point: Point, slipping: np.ndarray, smoothing: float | None) -> Stepped:
+        """Hold what rests, and let the rest rub, exactly."""
+        resting = None if np.all(slipping) else self._resting(point, slipping, smoothing)
+        count = 0 if resting is None else len(resting.aims)
+        start = Point(point.v, point.impulses, np.append(point.held, np.zeros(count)))
+        try:
+            found = self.iteration.newton(start, 0.0, resting)
+        except NotFoundError:
+            raise _lost(smoothing or 0.0) from None
+        return self._told(found, slipping, resting)
+
+    def _resting(self, point: Point, slipping: np.ndarray, smoothing: float | None) -> Resting:
+        """Return what is held, with the smoothed friction; without any where nothing pushes.
+
+        Where supports rest in several ways, the rows of those with little friction are short, so
+        that the least correction of their friction leaves it where it is.
+        """
+        balance, resting = self.balance, ~slipping
+        friction = np.zeros((len(point.v), int(np.sum(resting))))
+        if smoothing is not None:
+            rubs = balance.rubs(point.v, point.impulses, smoothing)
+            friction = friction_of(rubs, point.impulses)[:, resting]
+        sides = np.where(point.impulses > 0.0, 1, 0)[resting]
+        slips = balance.slips[sides, np.flatnonzero(resting)]
+        rows = slips.reshape(-1, len(point.v))
+        aims = -balance.offsets[sides, np.flatnonzero(resting)].ravel()
+        lengths = self.iteration.lengths(rows)
+        weights = _weights(np.linalg.norm(self.iteration.by_mass(friction), axis=0))
+        scales = np.repeat(weights, len(rows) // len(weights)) / np.where(lengths > 0, lengths, 1.0)
+        return Resting(
+            slipping=slipping,
+            friction=friction.sum(axis=1),
+            rows=(rows * scales[:, None])[lengths > 0.0],
+            aims=(aims * scales)[lengths > 0.0],
+        )
+
+    def _told(self, point: Point, slipping: np.ndarray, resting: Resting | None = None) -> Stepped:
+        """Return what was found, where it is physical.
+
+        Raises
+        ------
+        UnphysicalVariant
+            All supports slide, and the sign of the determinant is not the friction-free one.
+        """
+        balance, v = self.balance, point.v
+        friction = np.zeros(len(v))
+        if np.any(slipping):
+            rubs = balance.rubs(v, point.impulses, 0.0)
+            friction += friction_of(rubs, point.impulses)[:, slipping].sum(axis=1)
+            answer = answer_at(balance.supports(rubs), point.impulses)
+            # Where nothing is loaded, nothing tells which variant it is.
+            if np.all(slipping) and np.any(point.impulses) and not answer.physical:
+                raise UnphysicalVariant(
+                    "the impulses of the supports that were found are divergent where supports "
+                    f"yield ever so little: {answer}"
+                )
+        if resting is not None:
+            ideal = len(balance.rows) - balance.count
+            friction += resting.friction + resting.rows.T @ point.held[ideal:]
+            v = self._at_rest(v, resting)
+        return Stepped(v, point.impulses, friction, slipping, self.iteration.count)
+
+    def _at_rest(self, v: np.ndarray, resting: Resting) -> np.ndarray:
+        """Return velocities without what rounding left of them where nothing can move."""
+        rows = np.vstack([self.balance.rows, resting.rows])
+        if np.any(self.balance.aims) or np.any(resting.aims):
+            return v
+        scaled = self.iteration.by_mass(rows.T) / self.iteration.lengths(rows)
+        held = np.linalg.matrix_rank(scaled, tol=DEPENDENT) == len(v)
+        return np.zeros_like(v) if held else v
+
+
+def _weights(friction: np.ndarray) -> np.ndarray:
+    """Return the roots of shares of friction, with which a correction is shared as friction is."""
+    largest = float(np.max(friction))
+    if largest <= 0.0:
+        return np.ones(len(friction))
+    return np.maximum(np.sqrt(friction / largest), LEAST_WEIGHT)
+
+
+def _lost(smoothing: float) -> BranchLost:
+    return BranchLost(
+        "no impulses of the supports were found: on the way from no friction the solution is lost "
+        f"where slip below {smoothing:.3g} m/s fades out"
+    )
+
+
+def _loaded(of_supports: np.ndarray, impulses: np.ndarray) -> np.ndarray:
+    """Return what belongs to the loaded support of each pair, of (2, m)."""
+    first: np.ndarray = of_supports[0]
+    second: np.ndarray = of_supports[1]
+    return np.where(impulses > 0.0, second, first)

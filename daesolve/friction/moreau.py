@@ -1,0 +1,204 @@
+"""Moreau's time stepping: impulses over steps of equal length, without events."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from daesolve.equations.consistency import check_named, complete_start
+from daesolve.errors import (
+    Named,
+    OutOfRangeError,
+    VariantError,
+    is_number,
+    tell_names,
+    unknown_name,
+)
+from daesolve.friction.impulse_equations import StepEquations
+from daesolve.friction.impulse_step import Stepped, take_step
+from daesolve.posing.guides import SHARP
+from daesolve.system.system import MechanicalSystem
+
+MOST_STEPS = 10_000_000
+"""More steps than this are refused: their results would not fit."""
+
+
+@dataclass(frozen=True, eq=False)
+class TimeStepping:
+    """A motion in steps.
+
+    Parameters
+    ----------
+    times
+        (k + 1,) s: the ends of the steps, the start first.
+    states
+        By name, (k + 1,).
+    impulses
+        Signed normal impulses of each pair over each step, (k,), N s: positive where the second
+        support is loaded.
+    loaded
+        The loaded support of each pair in each step, 1 or 2, (k,); 0 where neither is.
+    slipping
+        Whether it slides at the end of each step, (k,).
+    rest_time
+        The end of the step in which the last slip ended, s; None where a support slides still.
+    energy
+        Kinetic and potential, (k + 1,), J.
+    friction_work
+        The work of friction since the start, (k + 1,), J: never positive where guides rest.
+    violation
+        By how much positions miss the constraints, at most over the steps, in their own units:
+        constraints are imposed on velocities alone.
+    iterations
+        How often linear equations were solved in each step, (k,).
+    """
+
+    times: np.ndarray
+    states: Mapping[str, np.ndarray]
+    impulses: Mapping[str, np.ndarray]
+    loaded: Mapping[str, np.ndarray]
+    slipping: Mapping[str, np.ndarray]
+    rest_time: float | None
+    energy: np.ndarray
+    friction_work: np.ndarray
+    violation: float
+    iterations: np.ndarray
+
+    def __post_init__(self) -> None:
+        tell_names(self, states="state", impulses="pair", loaded="pair", slipping="pair")
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        """Return a state by name, (k + 1,)."""
+        if name not in self.states:
+            raise unknown_name("state", name, self.states)
+        return self.states[name]
+
+    @property
+    def reactions(self) -> dict[str, np.ndarray]:
+        """The mean signed reaction of each pair over each step, (k,), N."""
+        lengths = np.diff(self.times)
+        return Named(((name, j / lengths) for name, j in self.impulses.items()), "pair")
+
+    @property
+    def end_state(self) -> dict[str, float]:
+        """The last state, by name."""
+        return Named(((name, float(x[-1])) for name, x in self.states.items()), "state")
+
+
+def moreau(
+    system: MechanicalSystem,
+    start: Mapping[str, float],
+    until: float,
+    step: float,
+    parameters: Mapping[str, float] | None = None,
+) -> TimeStepping:
+    """Step a system with pairs of supports by Moreau's midpoint rule.
+
+    Forces are taken in the middle of a step, friction opposes the slip at its end. Steps of first
+    order go through switches of supports, stops, and jams that end in a shock; what is at rest
+    under a load below the limit of friction stays where it is, to the last digit.
+
+    Parameters
+    ----------
+    system
+        With two-sided pairs of supports.
+    start
+        Values by the names of states; what is absent follows from the constraints.
+    until
+        The end, s; the start is at 0.
+    step
+        The length of a step, s; it is made a little shorter where it does not divide `until`.
+    parameters
+        Values in place of the defaults.
+
+    Raises
+    ------
+    PosingError, UnsupportedError
+        The system has no pairs of supports, or something that time steps cannot do.
+    OutOfRangeError, UnknownNameError
+        A number cannot be, or nothing carries a name.
+    VariantError
+        By its kind: no impulses of the supports were found in a step, whose time is told, or none
+        that is physical.
+
+    Notes
+    -----
+    Where several solutions exist, a step continues the one of the step before as long as all
+    supports slide on, else it takes the one to which the solution without friction leads.
+
+    Source: J. J. Moreau, Unilateral contact and dry friction in finite freedom dynamics, 1988.
+    """
+    for name, value in (("until", until), ("step", step)):
+        if not is_number(value) or not value > 0.0:
+            raise OutOfRangeError(f"{name} is {value!r}, but must be a positive number of seconds")
+    if until / step > MOST_STEPS:
+        raise OutOfRangeError(
+            f"{until / step:.3g} steps are more than {MOST_STEPS:.0e}: choose a longer step"
+        )
+    equations = StepEquations(system, parameters)
+    found = complete_start(equations.dynamics, equations.numbers, check_named("start", start))
+    times = np.linspace(0.0, until, max(int(np.ceil(until / step * (1.0 - 1e-12))), 1) + 1)
+    return _march(equations, found.state, times)
+
+
+def _march(equations: StepEquations, x: np.ndarray, times: np.ndarray) -> TimeStepping:
+    split = equations.dynamics.position_count
+    states, works = [x], [0.0]
+    steps: list[Stepped] = []
+    missed, last, before = equations.missed(times[0], x), None, None
+    step = (times[-1] - times[0]) / (len(times) - 1)
+    half = step / 2.0
+    for begin, end in itertools.pairwise(times):
+        middle = begin + half
+        centre = np.append(x[:split] + half * equations.position_rates(begin, x), x[split:])
+        balance = equations.balance(middle, centre, step)
+        try:
+            if last is not None and before is not None and balance.repeats(before):
+                taken = replace(last, iterations=0)
+            else:
+                taken = take_step(balance, last)
+        except VariantError as error:
+            raise type(error)(f"in the step from {begin:g} s: {error}", error.solution) from error
+        after = np.append(centre[:split], taken.velocities)
+        position = centre[:split] + half * equations.position_rates(middle, after)
+        works.append(float(taken.friction @ (x[split:] + taken.velocities)) / 2.0)
+        x = np.append(position, taken.velocities)
+        last, before = taken, balance
+        states.append(x)
+        steps.append(taken)
+        missed = max(missed, equations.missed(end, x))
+    return _result(equations, times, np.array(states), steps, np.cumsum(works), missed)
+
+
+def _result(
+    equations: StepEquations,
+    times: np.ndarray,
+    states: np.ndarray,
+    steps: list[Stepped],
+    work: np.ndarray,
+    missed: float,
+) -> TimeStepping:
+    impulses = np.array([taken.impulses for taken in steps])
+    loaded = np.where(impulses > 0.0, 2, np.where(impulses < 0.0, 1, 0))
+    slipping = np.array([taken.slipping for taken in steps])
+    rubbing = equations.speeds(float(times[0]), states[0]) > 1e3 * SHARP
+    first: np.ndarray = rubbing[0]
+    second: np.ndarray = rubbing[1]
+    sliding = [np.any(np.where(loaded[0] == 2, second, first)), *np.any(slipping, axis=1)]
+    ended = int(np.max(np.flatnonzero(sliding), initial=-1)) + 1
+    names, labels = equations.names, equations.dynamics.labels
+    return TimeStepping(
+        times=times,
+        states=dict(zip(labels.states, states.T, strict=True)),
+        impulses=dict(zip(names, impulses.T, strict=True)),
+        loaded=dict(zip(names, loaded.T, strict=True)),
+        slipping=dict(zip(names, slipping.T, strict=True)),
+        rest_time=float(times[ended]) if ended < len(times) else None,
+        energy=np.array([equations.energy(time, x) for time, x in zip(times, states, strict=True)]),
+        friction_work=work,
+        violation=missed,
+        iterations=np.array([taken.iterations for taken in steps]),
+    )

@@ -1,0 +1,223 @@
+"""Sliding in guides: which supports are loaded at the start, and what follows where that changes.
+
+Between two changes the loaded supports are discrete values and the motion is smooth. Where a
+reaction falls to zero, the pair's other support takes over: reactions and accelerations are
+continuous there as long as the determinant of the equations for the reactions keeps its sign.
+Otherwise the branch of solutions folds back, and the choice made so far has no continuation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Literal
+
+import numpy as np
+
+from daesolve.complementarity.answers import Answer
+from daesolve.complementarity.enumeration import enumerate_variants
+from daesolve.complementarity.horizontal import HorizontalComplementarity
+from daesolve.complementarity.policies import solve
+from daesolve.equations.dynamics import Dynamics
+from daesolve.errors import BranchLost, NoValidVariant, SupportLost, VariantError
+from daesolve.friction.balance import VariantState
+from daesolve.friction.sticking import Sticking, sticks
+from daesolve.friction.variants import VariantProblem, with_variant
+from daesolve.posing.guides import AT_REST, SWITCH, TURNED
+
+VariantPolicy = Literal["continuity", "homotopy", "strict"]
+
+FOLD = 1e-6
+"""Of the largest reaction, how far the reactions of another answer lie from those of a fold."""
+
+
+def refuse_open(dynamics: Dynamics, signs: np.ndarray, when: str) -> None:
+    """Refuse to go on where a body has left a support.
+
+    Parameters
+    ----------
+    dynamics
+        The equations.
+    signs
+        +1 or -1 for each pair, as the discrete values are.
+    when
+        The beginning of the sentence.
+
+    Raises
+    ------
+    SupportLost
+        A unilateral pair is open.
+    """
+    assert dynamics.guides is not None
+    for pair, sign in zip(dynamics.guides.pairs, signs, strict=True):
+        if pair.kind == "unilateral" and sign < 0:
+            raise SupportLost(
+                f"{when} the body leaves the support {pair.name!r}, which can only push; pose the "
+                "constraint as a Contact to follow the motion beyond that"
+            )
+
+
+class Sliding:
+    """Chooses the loaded supports of a system along its motion.
+
+    Parameters
+    ----------
+    dynamics
+        The equations.
+    policy
+        What to do where a branch ends: "continuity" ends the run, "homotopy" goes on with another
+        answer if there is a physical one, "strict" ends it as soon as there are several answers.
+    """
+
+    def __init__(self, dynamics: Dynamics, policy: VariantPolicy = "continuity") -> None:
+        assert dynamics.guides is not None
+        self.dynamics, self.policy = dynamics, policy
+        self.problem = VariantProblem(dynamics)
+        self.sticking = Sticking(dynamics)
+        self._places = {name: index for index, name in enumerate(dynamics.values)}
+        self._variants = [self._places[f"variant_{name}"] for name in self.problem.names]
+
+    def settle(
+        self,
+        time: float,
+        events: Collection[str],
+        x: np.ndarray,
+        before: np.ndarray,
+        p: np.ndarray,
+    ) -> tuple[np.ndarray, np.ndarray, bool]:
+        """Return state and values after supports have changed, and whether the body rests.
+
+        Parameters
+        ----------
+        time
+            s
+        events
+            The names of what happened.
+        x
+            (nx,) the state.
+        before, p
+            The values before, and with every support switched and every sense turned that asked
+            for it.
+
+        Raises
+        ------
+        VariantError
+            The motion has no continuation, by its kind.
+        """
+        if AT_REST in events:
+            return self._stopped(time, x, before, p)
+        if SWITCH in events:
+            p = self._switched(time, x, before, p)
+        if TURNED in events:
+            p = self.sticking.turned(time, x, before, p)
+        return x, p, False
+
+    # -- another support takes over -----------------------------------------------------------
+
+    def _switched(
+        self, time: float, x: np.ndarray, before: np.ndarray, p: np.ndarray
+    ) -> np.ndarray:
+        refuse_open(self.dynamics, p[self._variants], f"at t = {time:.10g} s")
+        equations = self.problem.at(x, time, numbers=p).complementarity
+        if self.policy == "strict":
+            return self._with(solve(equations, policy="strict").chosen, p)
+        if self._continues(equations, before, p):
+            return p
+        told = f"at t = {time:.10g} s the choice of loaded supports ends where it folds back"
+        if self.policy == "continuity":
+            raise BranchLost(
+                f"{told}: the supports of {self._changed(before, p)} cannot take over, and the "
+                "motion has no continuous reactions; ask for the variant policy 'homotopy' to go "
+                "on with another answer, if there is one"
+            )
+        return self._with(self._elsewhere(equations, before, told), p)
+
+    def _continues(
+        self, equations: HorizontalComplementarity, before: np.ndarray, p: np.ndarray
+    ) -> bool:
+        """Tell whether the determinant keeps its sign, against that without friction."""
+        old, new = (self._ratio(equations, values[self._variants]) for values in (before, p))
+        return old * new > 0.0
+
+    def _ratio(self, equations: HorizontalComplementarity, signs: np.ndarray) -> float:
+        signs = signs.astype(int)
+        return equations.determinant(signs) / equations.frictionless_determinant(signs)
+
+    def _elsewhere(
+        self, equations: HorizontalComplementarity, before: np.ndarray, told: str
+    ) -> Answer:
+        """Return a physical answer other than that which has come to its end."""
+        signs = before[self._variants].astype(int)
+        ended = np.linalg.solve(equations.orthant(signs), equations.load)
+        size = FOLD * np.max(np.abs(ended))
+        others = [
+            answer
+            for answer in enumerate_variants(equations)
+            if answer.physical and np.max(np.abs(answer.reactions - ended)) > size
+        ]
+        if not others:
+            raise NoValidVariant(f"{told}, and no other answer is physical: the supports lock")
+        if len(others) == 1:
+            return others[0]
+        chosen = solve(equations, policy="homotopy").chosen
+        assert chosen is not None
+        aim = chosen.reactions
+        return min(others, key=lambda answer: float(np.max(np.abs(answer.reactions - aim))))
+
+    def _changed(self, before: np.ndarray, p: np.ndarray) -> str:
+        names = [
+            name
+            for name, place in zip(self.problem.names, self._variants, strict=True)
+            if before[place] != p[place]
+        ]
+        return ", ".join(map(repr, names))
+
+    def _with(self, answer: Answer | None, p: np.ndarray) -> np.ndarray:
+        assert answer is not None
+        values = p.copy()
+        for name, value in with_variant({}, answer).items():
+            values[self._places[name]] = value
+        return values
+
+    # -- the slip ends ------------------------------------------------------------------------
+
+    def _stopped(
+        self, time: float, x: np.ndarray, before: np.ndarray, p: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, bool]:
+        """Turn round where friction lets the body, else rest."""
+        split = self.dynamics.position_count
+        turned = [n for n in self._senses if before[self._places[n]] != p[self._places[n]]]
+        if len(turned) < len(self._senses) or not self.sticking.rests(time, x, before):
+            raise sticks(time, sorted({name[5:].rsplit("_", 1)[0] for name in turned}))
+        still = x.copy()
+        still[split:] = 0.0
+        for values in (p, before):
+            found = self._sliding_on(time, still, values)
+            if found is not None:
+                return still, found, False
+        return still, before, True
+
+    def _sliding_on(self, time: float, x: np.ndarray, p: np.ndarray) -> np.ndarray | None:
+        """Return the values with which the body slides in the senses that p holds, if it does."""
+        here = self._in_senses(time, x, p)
+        try:
+            chosen = solve(here.complementarity, policy="homotopy").chosen
+        except VariantError:
+            return None
+        assert chosen is not None
+        split = self.dynamics.position_count
+        moved = x.copy()
+        moved[split:] = here.accelerations(chosen.reactions)
+        senses = np.array([p[self._places[n]] for n in self._senses])
+        slips = self.problem.planar_slips(moved, time)
+        return self._with(chosen, p) if np.all(senses * slips > 0.0) else None
+
+    @property
+    def _senses(self) -> list[str]:
+        guides = self.dynamics.guides
+        assert guides is not None
+        return [s.sense.name() for s in guides.rubbing if s.sense is not None]
+
+    def _in_senses(self, time: float, x: np.ndarray, p: np.ndarray) -> VariantState:
+        return self.problem.at(
+            x, time, numbers=p, senses={n: p[self._places[n]] for n in self._senses}
+        )

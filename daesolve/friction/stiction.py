@@ -1,0 +1,317 @@
+"""Whether friction holds a body at rest, and up to which load."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from daesolve.complementarity.answers import Answer
+from daesolve.complementarity.horizontal import Variant
+from daesolve.equations.consistency import check_named
+from daesolve.errors import OutOfRangeError, VariantError, is_number
+from daesolve.friction.direction_flow import (
+    Attractor,
+    RestingBody,
+    attraction,
+    attractor_from,
+    starts,
+)
+from daesolve.friction.roots import root
+from daesolve.friction.variants import VariantProblem
+from daesolve.friction.yielding import YieldingBody
+from daesolve.system.consistent_state import check_system, parameter_values
+from daesolve.system.system import MechanicalSystem
+
+SAME_GROWTH = 1e-8
+"""Of the size of accelerations, a growth that counts as none at a limit that was found."""
+LIMIT_ERROR = 1e-12
+"""Of the interval that is searched."""
+
+
+@dataclass(frozen=True, eq=False)
+class Stiction:
+    """Whether a body at rest stays there.
+
+    Parameters
+    ----------
+    sticks
+        Whether it does.
+    growth
+        g: along the direction v' = g u, in units of u per second. Negative where no sliding can
+        begin.
+    direction
+        u by the name of the velocity: in which the body begins to slide, or would at a larger
+        load; of length one in the metric of the masses, u . M u = 1.
+    answer
+        The loaded supports and their reactions in sliding.
+    certain
+        Whether the verdict holds from all starts of the flow of directions.
+    notes
+        Sentences on what is unusual.
+    """
+
+    sticks: bool
+    growth: float
+    direction: Mapping[str, float]
+    answer: Answer
+    certain: bool
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def variant(self) -> Variant:
+        """The loaded support of each pair in sliding."""
+        return self.answer.variant
+
+    @property
+    def sentence(self) -> str:
+        """The verdict in words."""
+        sure = "" if self.certain else " (not certain)"
+        if self.sticks:
+            verdict = f"friction holds the body at rest{sure}"
+        else:
+            verdict = f"the body begins to slide from rest{sure}"
+        return "; ".join([f"{verdict}, supports {self.variant}", *self.notes])
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+@dataclass(frozen=True, eq=False)
+class StictionLimit:
+    """The value of a parameter at which friction ceases to hold a body.
+
+    Parameters
+    ----------
+    value
+        Beyond it rest is not possible.
+    slides_from
+        The value from which on the body can begin to slide. It differs from the former only where
+        the loaded supports do not lie at one height: in between, a body at rest may stay there,
+        and one that is pushed goes on sliding.
+    direction
+        In which it begins to slide, by the name of the velocity; of length one in the metric of
+        the masses.
+    answer
+        The loaded supports and their reactions in sliding.
+    certain
+        Whether no other direction was found in which it could slide before.
+    """
+
+    value: float
+    slides_from: float
+    direction: Mapping[str, float]
+    answer: Answer
+    certain: bool
+
+    @property
+    def variant(self) -> Variant:
+        """The loaded support of each pair in sliding."""
+        return self.answer.variant
+
+
+def stiction(
+    system: MechanicalSystem,
+    state: Mapping[str, float] | np.ndarray,
+    parameters: Mapping[str, float] | None = None,
+    time: float = 0.0,
+) -> Stiction:
+    """Tell whether friction holds a body at rest.
+
+    Parameters
+    ----------
+    system
+        With pairs of supports.
+    state
+        By name, or (nx,); at rest.
+    parameters
+        Values in place of the defaults.
+    time
+        s
+
+    Raises
+    ------
+    OutOfRangeError
+        The body moves.
+    NoFreedomError
+        It cannot.
+    VariantError
+        No direction of sliding has a choice of the loaded supports.
+    """
+    problem = _problem(system, parameters)
+    return stiction_at(problem, problem.state(state, time), time)
+
+
+def stiction_at(
+    problem: VariantProblem, state: np.ndarray, time: float, numbers: np.ndarray | None = None
+) -> Stiction:
+    """Tell whether friction holds a body at rest, as `stiction`.
+
+    Parameters
+    ----------
+    problem
+        The equations of the supports.
+    state
+        (nx,)
+    time
+        s
+    numbers
+        p, where it is not that of the problem.
+    """
+    _check_rest(problem, state, time)
+    body = resting_body(problem, state, time, numbers)
+    found = attraction(body)
+    strongest = found.strongest
+    notes = [f"from some starts: {failure}" for failure in found.failures[:1]]
+    names = problem.velocity_names
+    direction = dict(zip(names, strongest.direction.tolist(), strict=True))
+
+    def verdict(*notes: str, sticks: bool, certain: bool) -> Stiction:
+        return Stiction(sticks, strongest.growth, direction, strongest.answer, certain, notes)
+
+    left = _left(problem, strongest.answer)
+    if left:
+        return verdict(f"it leaves its support {left}", *notes, sticks=False, certain=True)
+    settled = all(attractor.settled for attractor in found.attractors)
+    if strongest.growth <= 0.0:
+        return verdict(*notes, sticks=True, certain=settled and not found.failures)
+    try:
+        yields = attractor_from(YieldingBody(body), strongest.direction)
+    except VariantError as failure:
+        return verdict(f"whether it can rest: {failure}", *notes, sticks=False, certain=False)
+    if yields.growth > 0.0:
+        return verdict(*notes, sticks=False, certain=strongest.settled and yields.settled)
+    both = "it could slide as well: its loaded supports do not lie at one height"
+    return verdict(both, *notes, sticks=True, certain=yields.settled)
+
+
+def stiction_limit(
+    system: MechanicalSystem,
+    state: Mapping[str, float] | np.ndarray,
+    parameter: str,
+    between: tuple[float, float],
+    parameters: Mapping[str, float] | None = None,
+    time: float = 0.0,
+) -> StictionLimit:
+    """Return the value of a parameter at which friction ceases to hold a body.
+
+    Parameters
+    ----------
+    system, state, parameters, time
+        As in `stiction`.
+    parameter
+        Its name: a component of a load, a coefficient of friction.
+    between
+        Two values; at one of them the body stays at rest, at the other it slides.
+
+    Raises
+    ------
+    OutOfRangeError
+        The verdict is the same at both values.
+    UnknownNameError
+        There is no such parameter.
+    """
+    problem = _problem(system, parameters)
+    x = problem.state(state, time)
+    _check_rest(problem, x, time)
+
+    def body(value: float) -> RestingBody:
+        values = parameter_values(problem.dynamics, {**(parameters or {}), parameter: value})
+        return resting_body(problem, x, time, problem.dynamics.value_vector(values))
+
+    held, moved = _sides(body, between, parameter)
+    start = attraction(body(moved)).strongest
+    slides_from, sliding = _zero(body, start, (held, moved))
+    value = slides_from
+    yielding = attractor_from(YieldingBody(body(slides_from)), sliding.direction)
+    if yielding.growth < -SAME_GROWTH * body(slides_from).size:
+        value, yielding = _zero(lambda v: YieldingBody(body(v)), start, (slides_from, moved))
+    others = attraction(body(slides_from), [sliding.direction])
+    first = others.strongest.growth <= SAME_GROWTH * body(slides_from).size
+    return StictionLimit(
+        value,
+        slides_from,
+        dict(zip(problem.velocity_names, sliding.direction.tolist(), strict=True)),
+        sliding.answer,
+        certain=sliding.settled and yielding.settled and first,
+    )
+
+
+def _sides(
+    body: Callable[[float], RestingBody],
+    between: tuple[float, float],
+    parameter: str,
+) -> tuple[float, float]:
+    """Return the value at which the body is held, and that at which it slides."""
+    if len(between) != 2 or not all(map(is_number, between)) or between[0] == between[1]:
+        raise OutOfRangeError(f"between must be two different numbers, not {between!r}")
+    growths = [attractor_from(one, starts(one)[0]).growth for one in map(body, between)]
+    if (growths[0] > 0.0) == (growths[1] > 0.0):
+        growths = [attraction(body(value)).strongest.growth for value in between]
+    if (growths[0] > 0.0) == (growths[1] > 0.0):
+        what = "slides" if growths[0] > 0.0 else "stays at rest"
+        raise OutOfRangeError(
+            f"the body {what} at {parameter} = {between[0]:g} and {between[1]:g}: give values of "
+            "which one holds it and the other does not"
+        )
+    low, high = float(between[0]), float(between[1])
+    return (high, low) if growths[0] > 0.0 else (low, high)
+
+
+def _zero(
+    body: Callable[[float], RestingBody], start: Attractor, between: tuple[float, float]
+) -> tuple[float, Attractor]:
+    """Return where the growth vanishes along the directions that go on from one, and that there."""
+    here = start
+
+    def growth(value: float) -> float:
+        nonlocal here
+        here = attractor_from(body(value), here.direction)
+        return here.growth
+
+    error = LIMIT_ERROR * abs(between[1] - between[0])
+    # From the sliding end, so that the direction is followed from where it is known.
+    value = root(growth, between[1], between[0], error)
+    return value, attractor_from(body(value), here.direction)
+
+
+def resting_body(
+    problem: VariantProblem, state: np.ndarray, time: float, numbers: np.ndarray | None = None
+) -> RestingBody:
+    """Return a body by its equations at rest.
+
+    Parameters
+    ----------
+    problem, state, time, numbers
+        As in `stiction_at`.
+    """
+    p = problem.numbers if numbers is None else numbers
+    parts = problem.dynamics.matrices(time, state, p)
+    guided = np.array([row.reaction is None for row in problem.dynamics.rows])
+    rows = parts["jacobian"]
+    return RestingBody(
+        lambda direction: problem.at(state, time, direction, numbers=p),
+        parts["mass"],
+        rows[guided],
+        rows[~guided],
+    )
+
+
+def _problem(system: MechanicalSystem, parameters: Mapping[str, float] | None) -> VariantProblem:
+    check_system(system)
+    given = check_named("parameters", parameters)
+    return VariantProblem(system.dynamics, parameter_values(system.dynamics, given))
+
+
+def _check_rest(problem: VariantProblem, state: np.ndarray, time: float) -> None:
+    if problem.sliding(state, time):
+        raise OutOfRangeError("whether friction holds a body is asked of a state at rest: it moves")
+
+
+def _left(problem: VariantProblem, answer: Answer) -> str:
+    """Return the name of a support that opens."""
+    for pair, reaction in zip(problem.guides.pairs, answer.reactions, strict=True):
+        if pair.kind == "unilateral" and reaction < 0.0:
+            return pair.name
+    return ""

@@ -1,0 +1,1 @@
+"""The run: segments, events, samples, and how it ends."""

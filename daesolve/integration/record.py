@@ -1,0 +1,416 @@
+"""What a run gathers while it goes on, and the trajectory that is made of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from daesolve.algebra.translation import evaluate_block
+from daesolve.diagnostics.monitor import Monitor
+from daesolve.preparation.preparing import Prepared
+from daesolve.trajectory.results import Degeneracy, EventRecord, Impact, Outcome, Statistics
+from daesolve.trajectory.samples import Recorded, Samples
+from daesolve.trajectory.trajectory import Trajectory
+
+
+@dataclass
+class Boundary:
+    """The state at the start of a segment.
+
+    `turns` are whole turns taken out of its angles, `mode` is the index of p in the record.
+    """
+
+    time: float
+    state: np.ndarray
+    turns: np.ndarray
+    mode: int = 0
+
+
+@dataclass(frozen=True)
+class Happening:
+    """An event: when it happened, what it was called, the state there, and where it went on."""
+
+    time: float
+    name: str
+    at: Boundary
+    after: Boundary | None = None
+    fired: tuple[int, ...] = (0,)
+    impact: Impact | None = None
+
+
+@dataclass(frozen=True)
+class Tally:
+    """What is left of events and modes that are no longer in memory.
+
+    Parameters
+    ----------
+    events, charts
+        How many events there were, and how often independent velocities were chosen anew.
+    impacts, lost, worst
+        How many impacts, the energy that they took in J, and Carnot's theorem's largest miss.
+    rises, highest
+        How many impacts raised the energy, and by which part of it at most.
+    """
+
+    events: int = 0
+    charts: int = 0
+    impacts: int = 0
+    lost: float = 0.0
+    worst: float = 0.0
+    rises: int = 0
+    highest: float = 0.0
+
+    def after(self, events: Sequence[Happening], charts: int) -> Tally:
+        """Return the tally with more events and charts."""
+        impacts = [event.impact for event in events if event.impact is not None]
+        lost = self.lost
+        rises: list[float] = []
+        for impact in impacts:
+            lost += impact.kinetic_before - impact.kinetic_after
+            if impact.kinetic_after > impact.kinetic_before > 0.0:
+                rises.append(impact.kinetic_after / impact.kinetic_before - 1.0)
+        return Tally(
+            self.events + len(events),
+            self.charts + charts,
+            self.impacts + len(impacts),
+            lost,
+            max([self.worst, *(impact.carnot for impact in impacts)]),
+            self.rises + len(rises),
+            max([self.highest, *rises]),
+        )
+
+
+@dataclass
+class Record:
+    """What a run has gathered so far, or since its last part went to disk.
+
+    `modes` are the values of p that were in force, the first `carried` of them since before;
+    `taken` counts the scheduled samples, `tally` has what is left of earlier parts, and `recent`
+    their events at the instant of their end.
+    """
+
+    modes: list[np.ndarray]
+    sample_times: list[float] = field(default_factory=list[float])
+    samples: list[np.ndarray] = field(default_factory=list[np.ndarray])
+    sampled_at: list[Boundary] = field(default_factory=list[Boundary])
+    events: list[Happening] = field(default_factory=list[Happening])
+    boundaries: list[Boundary] = field(default_factory=list[Boundary])
+    taken: int = 0
+    steps: int = 0
+    rhs_evaluations: int = 0
+    wall_seconds: float = 0.0
+    carried: int = 1
+    tally: Tally = field(default_factory=Tally)
+    recent: list[tuple[str, float, tuple[int, ...]]] = field(
+        default_factory=list[tuple[str, float, tuple[int, ...]]]
+    )
+
+    @property
+    def event_count(self) -> int:
+        """How many events there were from the start."""
+        return self.tally.events + len(self.events)
+
+    def mode_table(self, places: Sequence[Boundary]) -> np.ndarray:
+        """Return p at each place: (np,) where it is one, else (k, np)."""
+        if len(self.modes) == 1:
+            return self.modes[0]
+        rows = [self.modes[place.mode] for place in places]
+        return np.array(rows).reshape(len(places), len(self.modes[0]))
+
+    def take(self, time: float, state: np.ndarray, place: Boundary) -> None:
+        """Keep a sample, with the start of the segment in which it lies."""
+        self.sample_times.append(time)
+        self.samples.append(state)
+        self.sampled_at.append(place)
+
+    def cut(self, until: float, sign: float) -> None:
+        """Drop what lies beyond a time."""
+        kept = [k for k, time in enumerate(self.sample_times) if sign * (time - until) <= 0.0]
+        self.sample_times = [self.sample_times[k] for k in kept]
+        self.samples = [self.samples[k] for k in kept]
+        self.sampled_at = [self.sampled_at[k] for k in kept]
+        self.events = [event for event in self.events if sign * (event.time - until) <= 0]
+
+    # -- from part to part --------------------------------------------------------------------
+
+    def tally_so_far(self) -> Tally:
+        """Return the tally with what is in memory."""
+        return self.tally.after(self.events, len(self.modes) - self.carried)
+
+    def at_instant(self, time: float) -> list[tuple[str, float, tuple[int, ...]]]:
+        """Return the events at this instant: name, time, and the guards that fired."""
+        near = 1e-14 * max(abs(time), 1.0)
+        events = [event for event in self.events if abs(event.time - time) <= near]
+        return [(event.name, event.time, event.fired) for event in events]
+
+    def known(self, name: str, time: float, near: float, guard: int) -> bool:
+        """Tell whether an event of an earlier part, at its very end, is this one."""
+        return any(
+            known == name and abs(moment - time) <= near and guard in fired
+            for known, moment, fired in self.recent
+        )
+
+    def flushed(self, here: Boundary) -> Boundary:
+        """Forget what has gone to disk; return where the run goes on."""
+        self.tally, self.recent = self.tally_so_far(), self.at_instant(here.time)
+        before = self.boundaries[-1]
+        self.sample_times, self.samples, self.sampled_at, self.events = [], [], [], []
+        modes = self.modes[before.mode], self.modes[here.mode]
+        return self.goes_on((before, modes[0]), (here, modes[1]))
+
+    def goes_on(
+        self, before: tuple[Boundary, np.ndarray], here: tuple[Boundary, np.ndarray]
+    ) -> Boundary:
+        """Return where the run goes on after a part, given the start of its last segment.
+
+        Each with the values in force there.
+        """
+        same = np.array_equal(before[1], here[1])
+        self.modes = [here[1]] if same else [before[1], here[1]]
+        self.carried = len(self.modes)
+        self.boundaries = [replace(before[0], mode=0)]
+        return replace(here[0], mode=len(self.modes) - 1)
+
+    def restore(self, tally: Mapping[str, Any], recent: Sequence[Sequence[Any]]) -> None:
+        """Go on after parts that are on disk."""
+        self.tally = Tally(**tally)
+        self.recent = [(name, float(time), tuple(fired)) for name, time, fired in recent]
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """Makes the trajectory of a run, and the tables of its parts.
+
+    Parameters
+    ----------
+    prepared, record, monitor
+        What was run, what it gathered, what was watched.
+    """
+
+    prepared: Prepared
+    record: Record
+    monitor: Monitor
+
+    def trajectory(
+        self, outcome: Outcome, message: str, samples: Recorded, *, lost_for_good: bool
+    ) -> Trajectory:
+        """Return the trajectory with its samples."""
+        prepared = self.prepared
+        description = describe(prepared)
+        description["notes"] += self._notes(lost_for_good=lost_for_good)
+        last = self.record.boundaries[-1]
+        return Trajectory(
+            samples=samples,
+            drift=self.monitor.drift(),
+            event_count=self.record.event_count,
+            outcome=outcome,
+            message=message,
+            end_time=last.time,
+            start=prepared.start.changes,
+            end_state=self.named([last])[0],
+            units=prepared.problem.labels.units(),
+            description=description,
+            statistics=self._statistics(),
+            conditioning=self.monitor.conditioning(),
+            peaks=self.monitor.peaks(),
+            degeneracy=self._degeneracy() if lost_for_good else None,
+        )
+
+    def _degeneracy(self) -> Degeneracy | None:
+        """Return where constraints came to depend on each other, and so ended the run."""
+        lost = self.monitor.lost_grip
+        if lost is None or lost.dependence is None:
+            return None
+        seen, before = lost.dependence, self.record.boundaries[-2:][0]
+        place = Boundary(seen.time, seen.state, before.turns, before.mode)
+        return Degeneracy(
+            time=seen.time,
+            state=self.named([place])[0],
+            goals=seen.goals,
+            singular_value=seen.singular_value,
+            threshold=seen.threshold,
+            null_vector=seen.null_vector,
+        )
+
+    def so_far(self, here: Boundary) -> dict[str, Any]:
+        """Return what is known of the run up to here, for reading while it is under way."""
+        return {
+            "end_time": here.time,
+            "end_state": self.named([here])[0],
+            "event_count": self.record.event_count,
+            "drift": {name: asdict(drift) for name, drift in self.monitor.drift().items()},
+            "conditioning": self.monitor.conditioning(),
+            "peaks": {name: asdict(peak) for name, peak in self.monitor.peaks().items()},
+            "statistics": asdict(self._statistics()),
+            "notes": self._notes(lost_for_good=False),
+        }
+
+    def _statistics(self) -> Statistics:
+        prepared, record = self.prepared, self.record
+        return Statistics(
+            steps=record.steps,
+            rhs_evaluations=record.rhs_evaluations,
+            compile_seconds=prepared.compilation.seconds,
+            compile_cached=prepared.compilation.cached,
+            wall_seconds=record.wall_seconds,
+            instructions=prepared.problem.rhs.n_instructions(),
+        )
+
+    def samples(self, order: np.ndarray | None = None) -> Samples:
+        """Return what is in memory.
+
+        Parameters
+        ----------
+        order
+            The places of the samples among those that were asked for, where these were in an
+            order of their own.
+        """
+        times, states, reactions, outputs, _ = self.tables()
+        if order is not None:
+            position = np.argsort(order[: len(times)], kind="stable")
+            times, states = times[position], states[position]
+            reactions, outputs = reactions[position], outputs[position]
+        labels = self.prepared.problem.labels
+        return Samples(
+            times,
+            _by_name(labels.states, states),
+            _by_name(labels.reactions, reactions),
+            _by_name(labels.outputs, outputs),
+            self.events(),
+        )
+
+    def named(self, places: Sequence[Boundary]) -> list[dict[str, float]]:
+        """Return the states at some places by name, with their whole turns."""
+        problem = self.prepared.problem
+        if not places:
+            return []
+        states = problem.visible(
+            np.array([place.time for place in places]),
+            np.array([place.state for place in places]),
+            self.record.mode_table(places),
+        )
+        turns = np.array([place.turns for place in places], dtype=float)
+        states[:, list(self.prepared.wrapped)] += 2.0 * math.pi * turns
+        return [dict(zip(problem.labels.states, row, strict=True)) for row in states.tolist()]
+
+    def events(self) -> tuple[EventRecord, ...]:
+        """Return the events that are in memory."""
+        events = self.record.events
+        discrete = [
+            (list(self.prepared.problem.values).index(name), name)
+            for name in self.prepared.dynamics.discrete
+        ]
+        afters = [event.after for event in events if event.after is not None]
+        found = iter(zip(afters, self.named(afters), strict=True))
+
+        def reached(event: Happening) -> dict[str, float] | None:
+            if event.after is None:
+                return None
+            place, states = next(found)
+            p = self.record.modes[place.mode]
+            return states | {name: float(p[index]) for index, name in discrete}
+
+        details = self.named([event.at for event in events])
+        return tuple(
+            EventRecord(event.time, event.name, detail, reached(event), event.fired, event.impact)
+            for event, detail in zip(events, details, strict=True)
+        )
+
+    def tables(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return times, states, reactions, outputs and residuals at the samples in memory.
+
+        In the direction of the run; each row with the p of its time.
+        """
+        prepared, problem, record = self.prepared, self.prepared.problem, self.record
+        sign = 1.0 if prepared.until >= prepared.start_time else -1.0
+        times = np.array(record.sample_times)
+        order = np.argsort(sign * times, kind="stable")
+        indices: list[int] = order.tolist()
+        places = [record.sampled_at[index] for index in indices]
+        table = np.array(record.samples).reshape(len(places), problem.size)[order]
+        times, values = times[order], record.mode_table(places)
+        angles = list(prepared.wrapped)
+        turns = np.array([p.turns for p in places], dtype=float).reshape(len(places), len(angles))
+        states = problem.visible(times, table, values)
+        _, reactions, outputs = evaluate_block(problem.recover, times, table, values)
+        residuals, _ = evaluate_block(problem.residuals, times, table, values)
+        states[:, angles] += 2.0 * math.pi * turns
+        return times, states, reactions, outputs, residuals[:, : len(problem.watched)]
+
+    def _notes(self, *, lost_for_good: bool) -> list[str]:
+        """Say what happened on the way that a reader should know."""
+        prepared, monitor = self.prepared, self.monitor
+        drift = monitor.drift()
+        untrusted = [n for n, d in drift.items() if not d.max_relative <= 1e-2 and not d.note]
+        notes: list[str] = []
+        chart = prepared.problem.chart
+        tally = self.record.tally_so_far()
+        if tally.charts and chart is not None and chart.choose is not None:
+            notes.append(f"independent velocities chosen anew {tally.charts} times")
+        if monitor.passages and monitor.breach is None:
+            slips = any(row.kind == "nonholonomic" for row in prepared.dynamics.rows)
+            open_end = ": constraints on velocities do not tell how the motion goes on"
+            notes.append(
+                f"passed positions where constraints lose rank {monitor.passages} times"
+                + (open_end if slips else "")
+            )
+        lost = monitor.lost_grip
+        if lost is not None and not monitor.passages and not lost_for_good:
+            at_rest = set(lost.goals) <= set(prepared.problem.singular_goals)
+            notes.append(
+                f"went on past t = {lost.time:.10g} s, where {', '.join(lost.goals)} lost their "
+                "grip, and wherever else they did"
+                + (": at rest the goals do not tell how the motion goes on" if at_rest else "")
+            )
+        warned = monitor.warned
+        if warned is not None and not lost_for_good:
+            notes.append(
+                f"at t = {warned.time:.10g} s {warned.sentence}, below {warned.threshold:.3g}: "
+                "rounding costs more digits there than the tolerance"
+            )
+        notes += _impact_notes(tally)
+        if untrusted:
+            notes.append(
+                f"not to be trusted: the residual of {', '.join(untrusted)} grew beyond a "
+                "hundredth of its scale"
+            )
+        return notes
+
+
+def _impact_notes(tally: Tally) -> list[str]:
+    """Say how many impacts there were, what they cost, and how well Carnot's theorem held."""
+    if not tally.impacts:
+        return []
+    count = f"{tally.impacts} impacts" if tally.impacts > 1 else "1 impact"
+    return [
+        f"{count} took {tally.lost:.6g} J; Carnot's theorem missed by at most "
+        f"{tally.worst:.2g} of the kinetic energy"
+        + (
+            f", which {tally.rises} of them raised by at most {tally.highest:.2g}"
+            if tally.rises
+            else ""
+        )
+    ]
+
+
+def describe(prepared: Prepared) -> dict[str, Any]:
+    """Return what a run is, in words and numbers, for the report."""
+    return {
+        "parameters": dict(prepared.parameters),
+        "formulation": prepared.formulation.title,
+        "solver": prepared.solver.name,
+        "rates": dict(prepared.rates),
+        "tolerances": prepared.solver.tolerances(),
+        "start_time": prepared.start_time,
+        "until": prepared.until,
+        "segment": prepared.segment,
+        "notes": list(prepared.notes),
+    }
+
+
+def _by_name(names: Sequence[str], table: np.ndarray) -> dict[str, np.ndarray]:
+    return {name: table[:, index].copy() for index, name in enumerate(names)}

@@ -1,0 +1,299 @@
+"""What a run carries along from segment to segment, and the checkpoints that are made of it."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from daesolve.diagnostics.degeneracy import RankWatch
+from daesolve.diagnostics.monitor import Monitor
+from daesolve.integration.angle_wrapping import wrap
+from daesolve.integration.checkpoints import restored_boundaries, saved_boundary
+from daesolve.integration.effort import Effort
+from daesolve.integration.record import Assembly, Boundary, Happening, Record
+from daesolve.integration.sample_times import At, EveryEvent, Schedule
+from daesolve.modes.transitions import INSTANT, Instant, Transitions
+from daesolve.preparation.preparing import Prepared
+from daesolve.solvers import EventHit, Observer, SegmentEnd, State
+from daesolve.trajectory.results import StepBlock
+
+WATCHED_AT_ONCE = 500
+"""Steps after which the monitors see those between resets, which are few at a time."""
+FIRST_STRETCH = 50.0
+"""One part in so many of a segment is gone at once before it is known when resets interrupt."""
+LEAST_TOLERANCE = 1e-10
+"""Rank is judged by no smaller one: solvers keep that of a step only far from degeneracy."""
+
+
+@dataclass(eq=False)
+class Course:
+    """A run under way.
+
+    Parameters
+    ----------
+    prepared
+        What is run.
+    record, monitor, effort
+        What it has gathered, what was watched, what it has cost.
+    schedule, samples_events
+        When it is sampled.
+    transitions, instant
+        The resets of this run, and how many there were at one instant; None without resets.
+    looks_ahead
+        Whether the solver locates no resets itself, so that it is to go only a stretch at once.
+    entered, stretch
+        When the motion was interrupted last, s, and how far it is integrated at once.
+    segments
+        How many are complete, counted from the start.
+    unwatched, unwatched_count
+        Steps that the monitor has not seen, each block with the index of its values.
+    """
+
+    prepared: Prepared
+    record: Record
+    monitor: Monitor
+    effort: Effort
+    schedule: Schedule
+    samples_events: bool
+    transitions: Transitions | None
+    instant: Instant
+    looks_ahead: bool
+    entered: float
+    stretch: float
+    segments: int = 0
+    unwatched: list[tuple[StepBlock, int]] = field(default_factory=list[tuple[StepBlock, int]])
+    unwatched_count: int = 0
+
+    @property
+    def sign(self) -> float:
+        """+1 forwards in time, -1 backwards."""
+        return self.schedule.sign
+
+    @property
+    def assembly(self) -> Assembly:
+        """What makes the trajectory of it."""
+        return Assembly(self.prepared, self.record, self.monitor)
+
+    def values(self, here: Boundary) -> np.ndarray:
+        """Return p as it is in force here."""
+        return self.record.modes[here.mode]
+
+    # -- from place to place ------------------------------------------------------------------
+
+    def start(self) -> Boundary:
+        """Take in the start of the run, and return it."""
+        prepared = self.prepared
+        turns = np.zeros(len(prepared.wrapped), dtype=int)
+        here = Boundary(prepared.start_time, prepared.initial, turns)
+        self.wrap(here)
+        self.monitor.start(here.state)
+        self.sample(self.schedule.up_to(0, here.time), itertools.repeat(here.state), here)
+        return here
+
+    def solve(self, start: State, until: float, at: np.ndarray, observe: Observer) -> SegmentEnd:
+        """Integrate from a state, with the solver of the run."""
+        return self.prepared.solver.segment(self.prepared.problem, start, until, at, observe)
+
+    def after(self, here: Boundary, end: SegmentEnd) -> Boundary:
+        """Return the start of the segment after one that has ended."""
+        problem, solver = self.prepared.problem, self.prepared.solver
+        state = end.state.copy()
+        if problem.project is not None and not solver.projects_steps:
+            projected = np.asarray(problem.project(end.time, state, self.values(here))).ravel()
+            state = projected if np.all(np.isfinite(projected)) else state
+        after = Boundary(end.time, state, here.turns.copy(), here.mode)
+        self.wrap(after)
+        return after
+
+    def in_mode(self, here: Boundary, state: np.ndarray, values: np.ndarray) -> Boundary:
+        """Return the place from which the motion goes on with other values."""
+        self.record.modes.append(values)
+        if self.transitions is None:
+            self.monitor.change_values(values)
+        return Boundary(here.time, state, here.turns.copy(), len(self.record.modes) - 1)
+
+    def wrap(self, here: Boundary) -> None:
+        """Take whole turns out of the angles."""
+        if self.prepared.wrapped:
+            wrap(here.state, here.turns, self.prepared.wrapped)
+
+    def unwrapped(self, here: Boundary, guards: Sequence[int]) -> Boundary:
+        """Put whole turns back into the angles that a reset names: it changes what is shown."""
+        if not here.turns.any():
+            return here
+        dynamics, problem = self.prepared.dynamics, self.prepared.problem
+        owners = [problem.events.index(problem.guarded[guard]) for guard in guards]
+        named = {index for owner in owners for index in dynamics.resets[owner].states}
+        angles = np.array(self.prepared.wrapped, dtype=int)
+        put = np.array([int(angle) in named for angle in angles], dtype=bool)
+        state, turns = here.state.copy(), here.turns.copy()
+        state[angles[put]] += 2.0 * math.pi * turns[put]
+        turns[put] = 0
+        return Boundary(here.time, state, turns, here.mode)
+
+    # -- what is written down -----------------------------------------------------------------
+
+    def sample(self, times: np.ndarray, samples: Iterable[np.ndarray], here: Boundary) -> None:
+        """Keep samples wrapped, so that what is computed from them loses no digits."""
+        for moment, sample in zip(times.tolist(), samples, strict=False):
+            self.record.take(moment, sample, here)
+            self.record.taken += 1
+
+    def sample_event(self, place: Boundary) -> None:
+        """Keep a sample at an event, if that was asked for."""
+        if self.samples_events:
+            self.record.take(place.time, place.state, place)
+
+    def happened(self, hit: EventHit, here: Boundary) -> None:
+        """Write down an event that changes nothing: once an instant, with all its guards."""
+        guarded = self.prepared.problem.guarded
+        name = guarded[hit.index].name
+        place = Boundary(hit.time, hit.state, here.turns, here.mode)
+        fired = hit.index - guarded.index(guarded[hit.index])
+        events = self.record.events
+        near = 1e-14 * max(abs(hit.time), 1.0)
+        recent = itertools.takewhile(
+            lambda k: abs(hit.time - events[k].time) <= near, reversed(range(len(events)))
+        )
+        for known in recent:
+            if events[known].name == name:
+                joined = tuple(sorted({*events[known].fired, fired}))
+                events[known] = replace(events[known], fired=joined)
+                return
+        if self.record.known(name, hit.time, near, fired):
+            return
+        events.append(Happening(hit.time, name, place, fired=(fired,)))
+        self.sample_event(place)
+
+    # -- what the monitors see ----------------------------------------------------------------
+
+    def watch_later(self, blocks: Iterable[StepBlock], mode: int) -> None:
+        """Let the monitors see steps once there are many."""
+        for block in blocks:
+            self.unwatched.append((block, mode))
+            self.unwatched_count += len(block.times)
+        if self.unwatched_count >= WATCHED_AT_ONCE:
+            self.watch_the_rest()
+
+    def watch_the_rest(self) -> None:
+        """Let the monitors see the steps that they have not seen."""
+        if not self.unwatched:
+            return
+        blocks = [block for block, _ in self.unwatched]
+        counts = [len(block.times) for block in blocks]
+        modes = np.repeat([mode for _, mode in self.unwatched], counts)
+        joined = StepBlock(
+            np.concatenate([block.times for block in blocks]),
+            np.concatenate([block.states for block in blocks]),
+        )
+        self.unwatched.clear()
+        self.unwatched_count = 0
+        self.monitor.observe(joined, modes, self.record.modes)
+
+    def timed(self) -> bool:
+        """Tell whether what acts on the body depends on time."""
+        dynamics = self.prepared.dynamics
+        numbers = ca.DM(self.record.modes[-1][: len(dynamics.values)])
+        acting = ca.veccat(dynamics.mass, dynamics.force, dynamics.influence)
+        return bool(ca.depends_on(ca.substitute(acting, dynamics.p, numbers), dynamics.t))
+
+    # -- checkpoints --------------------------------------------------------------------------
+
+    def saved(self, here: Boundary) -> dict[str, Any]:
+        """Return all that is needed to go on from here in another process."""
+        record = self.record
+        return {
+            "here": saved_boundary(here, record),
+            "before": saved_boundary(record.boundaries[-1], record),
+            "until": self.prepared.until,
+            "segments": self.segments,
+            "taken": record.taken,
+            "steps": record.steps,
+            "rhs_evaluations": record.rhs_evaluations,
+            "wall_seconds": record.wall_seconds,
+            "tally": record.tally_so_far(),
+            "recent": record.at_instant(here.time),
+            "monitor": self.monitor.saved(),
+            "transitions": self.transitions and self.transitions.saved(),
+            "instant": [self.instant.began, self.instant.count],
+            "ahead": [self.entered, self.stretch],
+            "effort": self.effort.saved(),
+        }
+
+    def restore(self, saved: Mapping[str, Any]) -> Boundary:
+        """Go on from what `saved` returned; return where that is."""
+        record = self.record
+        here = record.goes_on(*restored_boundaries(saved["before"], saved["here"]))
+        self.segments = int(saved["segments"])
+        record.taken = int(saved["taken"]) if saved["until"] == self.prepared.until else 0
+        record.steps, record.rhs_evaluations = int(saved["steps"]), int(saved["rhs_evaluations"])
+        record.wall_seconds = float(saved["wall_seconds"])
+        record.restore(saved["tally"], saved["recent"])
+        self.monitor.restore(saved["monitor"])
+        if self.transitions is not None:
+            self.transitions.restore(saved["transitions"])
+        self.instant.began, self.instant.count = float(saved["instant"][0]), saved["instant"][1]
+        self.entered, self.stretch = map(float, saved["ahead"])
+        self.effort.restore(saved["effort"])
+        return here
+
+
+def unobserved(block: StepBlock) -> None:
+    """Take in steps that nobody is to see."""
+
+
+def fresh_course(prepared: Prepared, at: At, extended_from: float | None = None) -> Course:
+    """Return the course of a run that has seen nothing yet.
+
+    Parameters
+    ----------
+    prepared, at
+        What is run, and when it is sampled.
+    extended_from
+        The end of the run before it was extended, s.
+    """
+    return Course(
+        prepared=prepared,
+        record=Record([prepared.values]),
+        monitor=Monitor(
+            prepared.problem,
+            prepared.values,
+            prepared.scales,
+            prepared.start_time,
+            surplus=prepared.surplus,
+            passes=prepared.rank_loss == "pass",
+            steps_over=prepared.solver.steps_over,
+            ranks=_rank_watch(prepared),
+            peaks=prepared.dynamics.peaks,
+            least_kinetic=prepared.least_kinetic,
+        ),
+        effort=Effort(prepared.max_evaluations, prepared.mean_step),
+        schedule=Schedule(at, prepared.start_time, prepared.until, extended_from),
+        samples_events=isinstance(at, EveryEvent),
+        transitions=prepared.transitions and prepared.transitions.fresh(),
+        instant=Instant(INSTANT * prepared.segment),
+        looks_ahead=not prepared.solver.halts_at_events(prepared.problem),
+        entered=prepared.start_time,
+        stretch=prepared.segment / FIRST_STRETCH,
+    )
+
+
+def _rank_watch(prepared: Prepared) -> RankWatch | None:
+    """Return what judges the rank along a run that does not pass where it is lost."""
+    if prepared.rank_loss == "pass" or not prepared.problem.pivot_goals:
+        return None
+    solver = prepared.solver
+    return RankWatch(
+        prepared.dynamics,
+        prepared.problem,
+        prepared.values,
+        prepared.samples,
+        max(solver.step_tolerance, LEAST_TOLERANCE) * solver.converges_to(prepared.problem),
+        prepared.surplus,
+    )

@@ -1,0 +1,277 @@
+"""The run itself: segments from boundary to boundary, parts on disk, interruption.
+
+What happens within a segment is in `running.segments`, what is due where one ends in
+`running.instants`, whether the run goes on after it in `running.verdicts`; `running.course` is what
+they share.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from daesolve.algebra.translation import evaluate_block
+from daesolve.diagnostics.monitor import Monitor
+from daesolve.errors import OutOfRangeError, is_number
+from daesolve.integration.checkpoints import Keeper
+from daesolve.integration.endings import Verdict
+from daesolve.integration.instants import at_start
+from daesolve.integration.interruption import interruptible
+from daesolve.integration.record import Boundary, Record
+from daesolve.integration.run_state import Course, fresh_course, unobserved
+from daesolve.integration.sample_times import At, EveryEvent, sample_times
+from daesolve.integration.segments import next_boundary, to_boundary
+from daesolve.preparation.preparing import Prepared
+from daesolve.solvers import State
+from daesolve.storage import StorageError
+from daesolve.trajectory.results import Outcome, Point
+from daesolve.trajectory.samples import Recorded
+from daesolve.trajectory.trajectory import Trajectory
+
+Progress = Callable[[float, Monitor, int], None]
+"""Called after each segment with the time reached, the monitor and the number of events."""
+
+
+def simulate(prepared: Prepared, at: At = None, progress: Progress | None = None) -> Trajectory:
+    """Integrate a prepared run.
+
+    Parameters
+    ----------
+    prepared
+        From `preparation.prepare`.
+    at
+        Sample times, `every(...)`, `every_event()`, or None for 1001 even samples.
+    progress
+        Called after each segment.
+
+    Returns
+    -------
+    Trajectory
+        With everything up to where the run ended, however it ended. Ctrl-C ends it after the
+        segment that is under way.
+    """
+    return simulate_recorded(prepared, at, progress)[0]
+
+
+def simulate_recorded(
+    prepared: Prepared, at: At = None, progress: Progress | None = None
+) -> tuple[Trajectory, Record]:
+    """Integrate a prepared run, as `simulate`; return what it gathered too."""
+    times = sample_times(at, prepared.start_time, prepared.until)
+    run = _Run(prepared, at, progress)
+    outcome, message = run.ended()
+    listed = not isinstance(at, EveryEvent)
+    course = run.course
+    order = np.argsort(course.sign * times, kind="stable") if listed else None
+    return run.trajectory(outcome, message, course.assembly.samples(order)), course.record
+
+
+def simulate_stored(
+    prepared: Prepared, at: At, progress: Progress | None, keeper: Keeper
+) -> Trajectory:
+    """Integrate a prepared run, or go on with it, part by part to disk.
+
+    Parameters
+    ----------
+    prepared, at, progress
+        As in `simulate`.
+    keeper
+        Where to, and from which checkpoint on.
+
+    Returns
+    -------
+    Trajectory
+        Its samples are on disk.
+    """
+    run = _Run(prepared, at, progress, keeper)
+    outcome, message = run.ended()
+    return run.trajectory(outcome, message, keeper.samples())
+
+
+class _PassedError(Exception):
+    """Ends a run that is repeated as far as a time that was asked for."""
+
+
+class _Run:
+    """One run, from its start or from a checkpoint.
+
+    Parameters
+    ----------
+    prepared, at, progress
+        As in `simulate`.
+    keeper
+        What keeps it on disk, where something does.
+    resumed
+        The checkpoint from which it goes on, where that is not the keeper's.
+    """
+
+    def __init__(
+        self,
+        prepared: Prepared,
+        at: At,
+        progress: Progress | None,
+        keeper: Keeper | None = None,
+        resumed: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.prepared, self.progress, self.keeper = prepared, progress, keeper
+        self.resumed = keeper.resumed if keeper is not None else resumed
+        extended_from = None if keeper is None else keeper.extended_from
+        self.course = fresh_course(prepared, at, extended_from)
+        self.over = False
+        self.clock = 0.0
+
+    def ended(self) -> tuple[Outcome, str]:
+        """Integrate, and return how it ended."""
+        self.clock = time.perf_counter()
+        try:
+            return self._integrate()
+        finally:
+            self._take_time()
+
+    def _take_time(self) -> None:
+        now = time.perf_counter()
+        self.course.record.wall_seconds += now - self.clock
+        self.clock = now
+
+    def trajectory(self, outcome: Outcome, message: str, samples: Recorded) -> Trajectory:
+        """Return the trajectory with its samples."""
+        lost = self.course.monitor.over
+        trajectory = self.course.assembly.trajectory(outcome, message, samples, lost_for_good=lost)
+        return replace(trajectory, _evaluate=self._point)
+
+    # -- integration --------------------------------------------------------------------------
+
+    def _integrate(self) -> Verdict:
+        course = self.course
+        here, verdict = self._begin()
+        with interruptible(by_termination=self.keeper is not None) as interrupted:
+            while verdict is None:
+                boundary = next_boundary(course, here)
+                try:
+                    here, verdict = to_boundary(course, here, boundary, self.keeper)
+                except StorageError as error:
+                    verdict = self._not_written(error)
+                if self.progress is not None:
+                    self.progress(here.time, course.monitor, course.record.event_count)
+                if verdict is None and boundary == self.prepared.until:
+                    verdict = (Outcome.COMPLETED, "")
+                elif verdict is None:
+                    course.segments += 1
+                    here, verdict = self._kept(here, interrupted=interrupted())
+        return self._ended(here, verdict)
+
+    def _begin(self) -> tuple[Boundary, Verdict | None]:
+        """Return where the run starts, or where it goes on."""
+        if self.resumed is None:
+            return at_start(self.course, self.course.start())
+        here, ended = self.course.restore(self.resumed), self.resumed["ended"]
+        if ended is None or self.resumed["until"] != self.prepared.until:
+            return here, None
+        self.over = True
+        return here, (Outcome(ended[0]), str(ended[1]))
+
+    def _ended(self, here: Boundary, verdict: Verdict) -> Verdict:
+        self.course.record.boundaries.append(here)
+        if self.keeper is None or self.keeper.done or self.over:
+            return verdict
+        if verdict[0] is not Outcome.INTERRUPTED:
+            failure = self._write(self.keeper, here, verdict)
+            return verdict if failure is None else failure
+        try:
+            self.keeper.write_partial(self.course.assembly)
+        except StorageError:
+            unread = "samples of the part that was under way could not be written"
+            return Outcome.INTERRUPTED, f"{verdict[1]} ({unread})"
+        return verdict
+
+    # -- parts on disk ------------------------------------------------------------------------
+
+    def _kept(self, here: Boundary, *, interrupted: bool) -> tuple[Boundary, Verdict | None]:
+        """Hand a part that is full to the keeper; end where there was an interruption."""
+        course, keeper = self.course, self.keeper
+        if keeper is not None and keeper.full(course.segments) and course.monitor.settled:
+            failure = self._write(keeper, here, None)
+            if failure is not None:
+                return here, failure
+            here = course.record.flushed(here)
+            if keeper.done:
+                return here, (Outcome.COMPLETED, "")
+        if not interrupted:
+            return here, None
+        kept = f"interrupted at t = {here.time:g} s; everything up to there is kept"
+        how = "" if keeper is None else f", and {keeper.advice}"
+        return here, (Outcome.INTERRUPTED, kept + how)
+
+    def _write(self, keeper: Keeper, here: Boundary, verdict: Verdict | None) -> Verdict | None:
+        """Write a part; return how the run ends where that fails."""
+        self._take_time()
+        try:
+            keeper.write(self.course.assembly, here, self.course.saved(here), verdict)
+        except StorageError as error:
+            return self._not_written(error)
+        return None
+
+    def _not_written(self, error: StorageError) -> Verdict:
+        assert self.keeper is not None
+        return Outcome.INTERRUPTED, f"{error}; nothing is lost: {self.keeper.advice}"
+
+    # -- any time of the run ------------------------------------------------------------------
+
+    def _point(self, moment: float) -> Point:
+        """Integrate from the last boundary before a time, with the run's own solver."""
+        first, last = self.prepared.start_time, self.course.record.boundaries[-1].time
+        low, high = min(first, last), max(first, last)
+        if not is_number(moment):
+            raise OutOfRangeError(f"the time is {moment!r}, but must be a number")
+        if not low <= moment <= high:
+            raise OutOfRangeError(f"the run covers {low:g} to {high:g} s, not t = {moment:g} s")
+        before = _last_before(self.course, moment)
+        return (
+            self._point_of_part(moment) if before is None else _point(self.course, before, moment)
+        )
+
+    def _point_of_part(self, moment: float) -> Point:
+        """Integrate a part that is on disk again, until a segment of it ends beyond a time."""
+        assert self.keeper is not None
+        sign = self.course.sign
+        checkpoint, until = self.keeper.around(moment, sign)
+
+        def look(reached: float, monitor: Monitor, events: int) -> None:
+            if sign * (reached - moment) > 0.0:
+                raise _PassedError
+
+        prepared = replace(self.prepared, until=until)
+        again = _Run(prepared, [until], look, resumed=checkpoint)
+        with suppress(_PassedError):
+            if again.ended()[0] is Outcome.INTERRUPTED:
+                raise KeyboardInterrupt
+        before = _last_before(again.course, moment)
+        assert before is not None
+        return _point(again.course, before, moment)
+
+
+def _last_before(course: Course, moment: float) -> Boundary | None:
+    """Return the last boundary in memory before a time."""
+    boundaries = reversed(course.record.boundaries)
+    return next((b for b in boundaries if course.sign * (b.time - moment) <= 0.0), None)
+
+
+def _point(course: Course, here: Boundary, moment: float) -> Point:
+    """Integrate from a boundary to a time within its segment."""
+    problem, state, values = course.prepared.problem, here.state, course.values(here)
+    if moment != here.time:
+        start = State(here.time, here.state, values)
+        state = course.solve(start, moment, np.array([moment]), unobserved).state
+    place = Boundary(moment, state, here.turns, here.mode)
+    _, reactions, outputs = evaluate_block(
+        problem.recover, np.array([moment]), state[None, :], values
+    )
+    labels = problem.labels
+    numbers = zip(labels.reactions + labels.outputs, (*reactions[0], *outputs[0]), strict=True)
+    named = course.assembly.named([place])[0]
+    return Point(moment, named | {n: float(v) for n, v in numbers})

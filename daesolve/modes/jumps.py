@@ -1,0 +1,284 @@
+"""What events change at once: resets, the projection of an impact, references taken anew."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import casadi as ca
+import numpy as np
+
+from daesolve.algebra.translation import function_of
+from daesolve.elimination.saddle import EliminationPlan, Saddle
+from daesolve.equations.dynamics import Dynamics, GoalRow, ResetRow
+from daesolve.errors import PosingError, ResetError
+from daesolve.formulations import OdeProblem
+from daesolve.posing.symbols import symbol
+from daesolve.solvers import Evaluator
+from daesolve.trajectory.results import Impact
+
+LEFT_OVER = 1e-6
+"""The residual over its scale beyond which a reset has left a constraint unmet."""
+
+
+class JumpFunction:
+    """The reset of some events together.
+
+    Parameters
+    ----------
+    dynamics, plan, problem
+        As in `Transitions`.
+    events
+        The indices of the events.
+
+    Attributes
+    ----------
+    function
+        (t, states and work integrals, p, fired) -> (states and work integrals, p, impulses,
+        [T before, T after, miss of Carnot's theorem], residuals before, residuals after);
+        fired are the guards of the events one after the other, 1.0 or 0.0.
+    """
+
+    def __init__(
+        self,
+        dynamics: Dynamics,
+        plan: EliminationPlan,
+        problem: OdeProblem,
+        events: tuple[int, ...],
+    ) -> None:
+        self.names = [problem.events[index].name for index in events]
+        self._guards_of = {index: range(problem.events[index].count) for index in events}
+        rows = [dynamics.resets[index] for index in events]
+        momentary = {row.name: row for reset in rows for row in reset.momentary}
+        self.imposes = any(reset.imposed for reset in rows)
+        self.reactions = (*dynamics.labels.reactions, *momentary)
+        self.goals = [name for row in dynamics.rows for name in row.links]
+        works = symbol("works", _work_count(dynamics, problem))
+        self.function = _jump_function(dynamics, plan, rows, list(momentary.values()), works)
+        self._evaluate = Evaluator(self.function)
+
+    def __call__(
+        self,
+        time: float,
+        states: np.ndarray,
+        p: np.ndarray,
+        groups: Mapping[int, tuple[int, ...]],
+        scales: Mapping[str, float],
+    ) -> tuple[np.ndarray, np.ndarray, Impact | None]:
+        """Return the states and values after, and the impact.
+
+        Raises
+        ------
+        ResetError
+            The result is not finite, or a constraint is left unmet.
+        """
+        fired = np.array(
+            [float(place in chosen) for e, chosen in groups.items() for place in self._guards_of[e]]
+        )
+        after, values, impulses, energies, before, left = self._evaluate(time, states, p, fired)
+        if not (math.isfinite(after.sum()) and math.isfinite(values.sum())):
+            raise ResetError(
+                f"{self._where(time)} leads to no finite state: the constraints that it imposes "
+                "contradict or repeat others, or a change is not finite"
+            )
+        if self.goals:
+            self._check(time, before, left, scales)
+        if not self.imposes:
+            return after, values, None
+        kinetic, remaining, miss = energies.tolist()
+        named = dict(zip(self.reactions, impulses.tolist(), strict=True))
+        miss = abs(miss) / kinetic if kinetic > 0.0 else 0.0
+        return after, values, Impact(named, kinetic, remaining, miss)
+
+    def _where(self, time: float) -> str:
+        return f"the reset of {', '.join(map(repr, self.names))} at t = {time:.10g} s"
+
+    def _check(
+        self, time: float, before: np.ndarray, left: np.ndarray, scales: Mapping[str, float]
+    ) -> None:
+        """Refuse to go on where a constraint is unmet that was met before."""
+        sizes = np.array([scales.get(name, 1.0) for name in self.goals])
+        unmet = np.abs(left) > LEFT_OVER * sizes + 10.0 * np.abs(before)
+        if unmet.any():
+            worst = int(np.argmax(np.where(unmet, np.abs(left) / sizes, 0.0)))
+            raise ResetError(
+                f"{self._where(time)} leaves the goal {self.goals[worst]!r} off by "
+                f"{left[worst]:.3g}: impose it, or change the state so that it is met"
+            )
+
+
+def _work_count(dynamics: Dynamics, problem: OdeProblem) -> int:
+    whole = problem if problem.chart is None else problem.chart.whole
+    return whole.size - dynamics.x.numel()
+
+
+def _jump_function(
+    dynamics: Dynamics,
+    plan: EliminationPlan,
+    resets: Sequence[ResetRow],
+    momentary: Sequence[GoalRow],
+    works: ca.SX,
+) -> ca.Function:
+    t, x, p = dynamics.t, dynamics.x, dynamics.p
+    links = ca.vertcat(ca.SX(0, 1), *[link for row in dynamics.rows for link in row.chain])
+    residuals = function_of("links", [t, x, p], [links], (["t", "x", "p"], ["links"]))
+    after, values = x, p
+    thrown: dict[str, ca.SX] = {}
+    for reset in resets:
+        changed_x, changed_p, restitution = _changed(dynamics, reset, after, values)
+        after, values = changed_x, changed_p
+        thrown |= dict.fromkeys(reset.imposed, restitution)
+    impulses = ca.SX(dynamics.reactions.numel() + len(momentary), 1)
+    energies = ca.SX(3, 1)
+    if any(reset.imposed for reset in resets):
+        rows = [*dynamics.rows, *momentary]
+        factors = ca.vertcat(ca.SX(0, 1), *[thrown.get(row.name, ca.SX(0)) for row in rows])
+        settle = settle_function(dynamics, plan, momentary)
+        after, impulses, energies = settle(t, after, values, factors)
+    values = with_references(dynamics, t, after, values, works)
+    fired = ca.vertcat(*[reset.fired for reset in resets])
+    state = ca.vertcat(x, works)
+    return function_of(
+        "jump",
+        [t, state, p, fired],
+        [
+            ca.vertcat(after, works),
+            values,
+            impulses,
+            energies,
+            residuals(t, x, p),
+            residuals(t, after, values),
+        ],
+        (
+            ["t", "x", "p", "fired"],
+            ["state", "values", "impulses", "energies", "before", "left"],
+        ),
+    )
+
+
+def _changed(dynamics: Dynamics, reset: ResetRow, x: ca.SX, p: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
+    """Return state, values and restitution after the changes of one event."""
+    names = list(dynamics.values)
+    numbers = {names.index(name): change for name, change in reset.values.items()}
+    changes = [*reset.states.values(), *numbers.values(), reset.restitution]
+    arguments = [dynamics.t, dynamics.x, dynamics.p, reset.fired]
+    function = ca.Function("changes", arguments, [ca.vertcat(*changes)])
+    found = function(dynamics.t, x, p, reset.fired)
+    new_x, new_p = ca.SX(x), ca.SX(p)
+    for place, index in enumerate(reset.states):
+        new_x[index] = found[place]
+    for place, index in enumerate(numbers, len(reset.states)):
+        new_p[index] = found[place]
+    return new_x, new_p, found[-1]
+
+
+def settle_function(
+    dynamics: Dynamics, plan: EliminationPlan, momentary: Sequence[GoalRow]
+) -> ca.Function:
+    """(t, x, p, restitution of each constraint) -> (x, impulses, energies): the projection."""
+    count = dynamics.reactions.numel()
+    own = [replace(row, reaction=count + k) for k, row in enumerate(momentary)]
+    symbols = [symbol(f"impulse_{row.name}") for row in own]
+    whole = replace(
+        dynamics,
+        rows=(*dynamics.rows, *own),
+        reactions=ca.vertcat(dynamics.reactions, *symbols),
+        influence=ca.horzcat(_smooth(dynamics), *[row.jacobian.T for row in own]),
+    )
+    try:
+        saddle = Saddle(whole, replace(plan, refinements=max(plan.refinements, 1)))
+    except PosingError:
+        names = ", ".join(repr(row.name) for row in whole.rows)
+        raise ResetError(
+            f"constraints that are imposed at once repeat others: of {names} some depend on each "
+            "other; impose each motion once"
+        ) from None
+    restitution = symbol("restitution", len(whole.rows))
+    before = dynamics.velocities
+    targets = [
+        row.jacobian @ before - (1.0 + restitution[k]) * row.chain[-1]
+        for k, row in enumerate(whole.rows)
+    ]
+    momentum = dynamics.mass @ before
+    after, impulses = saddle.solve(momentum, targets, [ca.SX(0)] * len(whole.relations))
+    energies = ca.vertcat(
+        ca.dot(before, momentum) / 2,
+        ca.dot(after, dynamics.mass @ after) / 2,
+        _carnot(whole, before, after, impulses, targets, symmetric=saddle.symmetric),
+    )
+    positions = dynamics.x[: dynamics.position_count]
+    return function_of(
+        "settle",
+        [dynamics.t, dynamics.x, dynamics.p, restitution],
+        [ca.vertcat(positions, after), impulses, energies],
+        (["t", "x", "p", "restitution"], ["state", "impulses", "energies"]),
+    )
+
+
+def _smooth(dynamics: Dynamics) -> ca.SX:
+    """Return how impulses act: along the gradients.
+
+    Friction of mu times an impulse would turn slip round.
+    """
+    influence = ca.SX(dynamics.influence)
+    for row in dynamics.rows:
+        if row.reaction is not None:
+            influence[:, row.reaction] = row.jacobian.T
+    return influence
+
+
+def _carnot(
+    dynamics: Dynamics,
+    before: ca.SX,
+    after: ca.SX,
+    impulses: ca.SX,
+    targets: Sequence[ca.SX],
+    *,
+    symmetric: bool,
+) -> ca.SX:
+    """Return T- - T+ - (energy of the lost velocities) + (work of the impulses at v+)."""
+    lost = after - before
+    mass = dynamics.mass
+    energy_lost = (ca.dot(before, mass @ before) - ca.dot(after, mass @ after)) / 2
+    work = ca.dot(ca.vertcat(*targets), impulses)
+    if not symmetric:
+        work = ca.dot(after, dynamics.influence @ impulses)
+    return energy_lost - ca.dot(lost, mass @ lost) / 2 + work
+
+
+def with_references(dynamics: Dynamics, t: ca.SX, x: ca.SX, p: ca.SX, works: ca.SX) -> ca.SX:
+    """Take what is held or measured from its value now: references are those of the new motion."""
+    names = list(dynamics.values)
+    held = {row.name: row.held for row in dynamics.invariants}
+    held |= {
+        row.name: row.chain[0] + dynamics.p[names.index(f"reference_{row.name}")]
+        for row in dynamics.rows
+        if row.from_start
+    }
+    if not held:
+        return p
+    column = ca.vertcat(*held.values())
+    function = ca.Function("held", [dynamics.t, dynamics.x, dynamics.p], [column])
+    found = function(t, x, p)
+    metered = [row.name for row in dynamics.invariants if row.automatic]
+    new = ca.SX(p)
+    for place, name in enumerate(held):
+        value = found[place]
+        if works.numel() and name in metered:
+            value = value - works[metered.index(name)]
+        new[names.index(f"reference_{name}")] = value
+    return new
+
+
+def joined(impacts: Sequence[Impact | None]) -> Impact | None:
+    """Return several impacts at one instant as one."""
+    known = [impact for impact in impacts if impact is not None]
+    if not known:
+        return None
+    return Impact(
+        {name: sum(impact.impulses[name] for impact in known) for name in known[0].impulses},
+        known[0].kinetic_before,
+        known[-1].kinetic_after,
+        max(impact.carnot for impact in known),
+    )

@@ -1,0 +1,77 @@
+"""Mechanisms assembled from rigid bodies, joints, forces and contacts."""
+
+from daesolve.multibody.bodies import Body, PlanarBody
+from daesolve.multibody.friction_laws import Coulomb, RegularisedCoulomb
+from daesolve.multibody.gears import Gear
+from daesolve.multibody.joint_friction import JointFriction
+from daesolve.multibody.joints import (
+    Cylindrical,
+    Distance,
+    Fixed,
+    Prismatic,
+    Revolute,
+    Slot,
+    Spherical,
+    Universal,
+)
+from daesolve.multibody.loads import (
+    Damper,
+    PointForce,
+    Spring,
+    SpringDamper,
+    Torque,
+    TorsionDamper,
+    TorsionSpring,
+)
+from daesolve.multibody.mechanism import Action, Contribution, Mechanism, Part
+from daesolve.multibody.motors import Actuator, Motor
+from daesolve.multibody.painleve import friction_margin
+from daesolve.multibody.places import GROUND, Frame, PlanarFrame, PlanarPoint, Point
+from daesolve.multibody.plane_contact import PlaneContact
+from daesolve.multibody.rolling import Rolling
+from daesolve.multibody.rotations import quaternion
+from daesolve.multibody.surfaces import Disc, Ellipsoid, Sphere, Spindle, Torus
+
+__all__ = [
+    "GROUND",
+    "Action",
+    "Actuator",
+    "Body",
+    "Contribution",
+    "Coulomb",
+    "Cylindrical",
+    "Damper",
+    "Disc",
+    "Distance",
+    "Ellipsoid",
+    "Fixed",
+    "Frame",
+    "Gear",
+    "JointFriction",
+    "Mechanism",
+    "Motor",
+    "Part",
+    "PlanarBody",
+    "PlanarFrame",
+    "PlanarPoint",
+    "PlaneContact",
+    "Point",
+    "PointForce",
+    "Prismatic",
+    "RegularisedCoulomb",
+    "Revolute",
+    "Rolling",
+    "Slot",
+    "Sphere",
+    "Spherical",
+    "Spindle",
+    "Spring",
+    "SpringDamper",
+    "Torque",
+    "TorsionDamper",
+    "TorsionSpring",
+    "Torus",
+    "Universal",
+    "friction_margin",
+    "quaternion",
+]

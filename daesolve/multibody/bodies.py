@@ -1,0 +1,352 @@
+"""Rigid bodies: in space by unit quaternions, in the plane by an angle.
+
+Newton's and Euler's equations: m r'' = F for the mass centre, and, in axes of the body,
+
+    I w' + w x I w = M.
+
+A body that is symmetric about its third axis need not be followed in its spin. Its axes are then
+those of a frame that does not spin about the third one and turns with (w1, w2, 0); with the rate s
+of the spin, told from space,
+
+    A w1' + B s w2 = M1,   A w2' - B s w1 = M2,   B s' = M3,
+
+whose solutions are as slow as the axis moves, however fast the body spins.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import casadi as ca
+
+from daesolve.errors import OutOfRangeError, PosingError
+from daesolve.multibody.inertia import inertia_matrix, positive
+from daesolve.multibody.places import (
+    Frame,
+    PlanarFrame,
+    PlanarPoint,
+    Point,
+    Vector,
+    column,
+    orthogonal_axes,
+    vanishes,
+)
+from daesolve.multibody.rotations import quaternion_rate, rotation
+from daesolve.posing.goals import Expression, Invariant, is_word
+from daesolve.posing.symbols import ANGLE, DifferentiableVector, SymbolVector
+
+IDENTITY = (1.0, 0.0, 0.0, 0.0)
+NOWHERE = (0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Body:
+    """A rigid body in space.
+
+    Its coordinates are `<name>_x`, `_y`, `_z` (the mass centre, m) and the unit quaternion
+    `<name>_q0` to `_q3` from its axes to those of space. Its velocities are `<name>_x_dot`,
+    `_y_dot`, `_z_dot` (m/s) and the angular velocity `<name>_w1`, `_w2`, `_w3` (rad/s) in axes of
+    the body.
+
+    Parameters
+    ----------
+    name
+        A word.
+    mass
+        kg, a number or an expression of parameters.
+    inertia
+        About the mass centre, kg m^2: three moments about its axes, or a matrix (3, 3).
+    axisymmetric
+        Whether its axes do not spin with it about the third of them, about which it is symmetric:
+        `_spin` is then in place of `_w3`, the rate of its spin told from space.
+    position, rotation, velocity, angular_velocity
+        The start: of the mass centre, m; the quaternion (see `quaternion`); m/s; rad/s in axes of
+        the body. Numbers or expressions of parameters.
+
+    Raises
+    ------
+    PosingError
+        The name is no word, a part of the inertia or of the start is missing, or a body that is
+        not symmetric is said to be so.
+    OutOfRangeError
+        The mass or the inertia is not above zero, a number of the start is not finite, or all four
+        of the rotation are zero.
+    """
+
+    name: str
+    mass: Expression
+    inertia: Vector
+    axisymmetric: bool = False
+    position: Vector = NOWHERE
+    rotation: Vector = IDENTITY
+    velocity: Vector = NOWHERE
+    angular_velocity: Vector = NOWHERE
+    coordinates: DifferentiableVector = field(init=False)
+    velocities: SymbolVector = field(init=False)
+    moments: ca.SX = field(init=False)
+    start: dict[str, ca.SX] = field(init=False)
+
+    def __post_init__(self) -> None:
+        check_name(self.name)
+        places = {f"{self.name}_{letter}": "m" for letter in "xyz"}
+        turns = {f"{self.name}_q{number}": "" for number in range(4)}
+        last = "spin" if self.axisymmetric else "w3"
+        rates = {f"{self.name}_{letter}_dot": "m/s" for letter in "xyz"}
+        spins = {f"{self.name}_{letter}": "rad/s" for letter in ("w1", "w2", last)}
+        units = places | turns
+        q = DifferentiableVector(tuple(units), tuple(units.values()), "coordinate")
+        v = SymbolVector((*rates, *spins), (*rates.values(), *spins.values()), "velocity")
+        object.__setattr__(self, "coordinates", q)
+        object.__setattr__(self, "velocities", v)
+        moments = inertia_matrix(self.inertia, self.name, axisymmetric=self.axisymmetric)
+        object.__setattr__(self, "mass", positive(self.mass, f"the mass of {self.name!r}", "kg"))
+        object.__setattr__(self, "moments", moments)
+        object.__setattr__(self, "start", self._start())
+
+    def __repr__(self) -> str:
+        return f"<body {self.name!r}>"
+
+    @property
+    def _turn(self) -> ca.SX:
+        return self.velocities.vector[3:]
+
+    @cached_property
+    def _axes(self) -> ca.SX:
+        return rotation(self.coordinates.vector[3:])
+
+    @property
+    def kinematics(self) -> ca.SX:
+        """The rates of the coordinates, (7, 1)."""
+        turning = self._turn
+        if self.axisymmetric:
+            turning = ca.vertcat(turning[:2], 0)
+        rate = quaternion_rate(self.coordinates.vector[3:], turning)
+        return ca.vertcat(self.velocities.vector[:3], rate)
+
+    @property
+    def mass_matrix(self) -> ca.SX:
+        """(6, 6)."""
+        return ca.diagcat(ca.SX.eye(3) * self.mass, self.moments)
+
+    @property
+    def gyroscopic(self) -> ca.SX:
+        """The gyroscopic forces, -w x I w for the turn, (6, 1)."""
+        turning = frame = self._turn
+        if self.axisymmetric:
+            frame = ca.vertcat(turning[:2], 0)
+        momentum = self.moments @ turning
+        moment = -ca.cross(frame, momentum)
+        if self.axisymmetric:
+            # A (w1 w2 - w2 w1), which is zero, but not in its structure.
+            moment = ca.vertcat(moment[:2], 0)
+        return ca.vertcat(ca.SX(3, 1), moment)
+
+    @cached_property
+    def norm(self) -> Invariant:
+        """The goal that keeps the quaternion of length one."""
+        square = ca.sumsqr(self.coordinates.vector[3:])
+        return Invariant(
+            f"{self.name}_norm", square, drive=True, on="positions", reference=1.0, scale=1.0
+        )
+
+    @cached_property
+    def centre(self) -> Point:
+        """The mass centre."""
+        return Point(self, self.coordinates.vector[:3], self.velocities.vector[:3])
+
+    def point(self, *coordinates: Expression) -> Point:
+        """Return a point of it, by three coordinates in its axes from the mass centre, m.
+
+        Raises
+        ------
+        PosingError
+            Its axes do not spin with it, and the point lies beside the one about which it spins.
+        """
+        return self._at(column(coordinates, (3,), f"a point of {self.name!r}"))
+
+    def frame(self, origin: Vector = NOWHERE, axes: Vector | None = None) -> Frame:
+        """Return a frame of it.
+
+        Parameters
+        ----------
+        origin
+            In its axes from the mass centre, m.
+        axes
+            In axes of the body: three columns (3, 3), or the direction of the third.
+
+        Raises
+        ------
+        PosingError
+            As for `point`; or the axes are no rotation.
+        """
+        point = self._at(column(origin, (3,), f"the origin of a frame of {self.name!r}"))
+        turned = orthogonal_axes(axes)
+        along = ca.SX(ca.sparsify(turned[:2, 2]))
+        if self.axisymmetric and along.nnz():
+            raise PosingError(
+                f"the axes of {self.name!r} do not spin with it: the third axis of a frame of it "
+                "can only be its own"
+            )
+        return Frame(
+            self,
+            point.position,
+            point.velocity,
+            self._axes if axes is None else self._axes @ turned,
+            self._axes @ self._turn,
+            turning=self.axisymmetric,
+        )
+
+    def _at(self, offset: ca.SX) -> Point:
+        offset = ca.SX(ca.sparsify(offset))
+        if offset.nnz() == 0:
+            return self.centre
+        if self.axisymmetric and ca.SX(ca.sparsify(offset[:2])).nnz():
+            raise PosingError(
+                f"the axes of {self.name!r} do not spin with it: a point of it can only lie on the "
+                "third one"
+            )
+        turned = self._axes @ ca.cross(self._turn, offset)
+        return Point(
+            self, self.centre.position + self._axes @ offset, self.centre.velocity + turned
+        )
+
+    @property
+    def kinetic(self) -> ca.SX:
+        """The kinetic energy, J."""
+        turning = self._turn
+        moving = self.mass * ca.sumsqr(self.velocities.vector[:3])
+        return (moving + ca.dot(turning, self.moments @ turning)) / 2
+
+    def _start(self) -> dict[str, ca.SX]:
+        what = f"of {self.name!r}"
+        turned = column(self.rotation, (4,), f"the rotation {what}")
+        if turned.is_constant() and vanishes(turned, 1.0):
+            raise OutOfRangeError(
+                f"the rotation {what} is a quaternion of length one, (1, 0, 0, 0) for none: not "
+                f"{self.rotation!r}"
+            )
+        values = ca.vertcat(
+            column(self.position, (3,), f"the position {what}"),
+            turned,
+            column(self.velocity, (3,), f"the velocity {what}"),
+            column(self.angular_velocity, (3,), f"the angular velocity {what}"),
+        )
+        names = (*self.coordinates.names, *self.velocities.names)
+        return dict(zip(names, ca.vertsplit(values), strict=True))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PlanarBody:
+    """A rigid body in the plane.
+
+    Its coordinates are `<name>_x`, `_y` (the mass centre, m) and `<name>_angle`; its velocities are
+    their rates.
+
+    Parameters
+    ----------
+    name
+        A word.
+    mass, inertia
+        kg, and kg m^2 about the mass centre: numbers or expressions of parameters.
+    position, angle, velocity, rate
+        The start, m, rad, m/s, rad/s: numbers or expressions of parameters.
+
+    Raises
+    ------
+    PosingError
+        The name is no word, or a part of the start is missing.
+    OutOfRangeError
+        The mass or the inertia is not above zero, or a number of the start is not finite.
+    """
+
+    name: str
+    mass: Expression
+    inertia: Expression
+    position: Vector = (0.0, 0.0)
+    angle: Expression = 0.0
+    velocity: Vector = (0.0, 0.0)
+    rate: Expression = 0.0
+    coordinates: DifferentiableVector = field(init=False)
+    start: dict[str, ca.SX] = field(init=False)
+
+    def __post_init__(self) -> None:
+        check_name(self.name)
+        names = tuple(f"{self.name}_{part}" for part in ("x", "y", "angle"))
+        q = DifferentiableVector(names, ("m", "m", ANGLE), "coordinate")
+        inertia = positive(self.inertia, f"the inertia of {self.name!r}", "kg m^2")
+        object.__setattr__(self, "mass", positive(self.mass, f"the mass of {self.name!r}", "kg"))
+        object.__setattr__(self, "inertia", inertia)
+        object.__setattr__(self, "coordinates", q)
+        object.__setattr__(self, "start", self._start())
+
+    def __repr__(self) -> str:
+        return f"<planar body {self.name!r}>"
+
+    @property
+    def mass_matrix(self) -> ca.SX:
+        """(3, 3)."""
+        return ca.diag(ca.vertcat(self.mass, self.mass, self.inertia))
+
+    @cached_property
+    def centre(self) -> PlanarPoint:
+        """The mass centre."""
+        q = self.coordinates
+        return PlanarPoint(self, q.vector[:2], q.dot.vector[:2])
+
+    def point(self, *coordinates: Expression) -> PlanarPoint:
+        """Return a point of it, by two coordinates in its axes from the mass centre, m."""
+        return self._at(column(coordinates, (2,), f"a point of {self.name!r}"))
+
+    def frame(self, origin: Vector = (0.0, 0.0), angle: Expression = 0.0) -> PlanarFrame:
+        """Return a frame of it, turned by an angle (rad) in the body."""
+        place = self._at(column(origin, (2,), f"the origin of a frame of {self.name!r}"))
+        turn, rate = self.coordinates.vector[2], self.coordinates.dot.vector[2]
+        return PlanarFrame(self, place.position, place.velocity, turn + angle, rate)
+
+    def _at(self, offset: ca.SX) -> PlanarPoint:
+        offset = ca.SX(ca.sparsify(offset))
+        if offset.nnz() == 0:
+            return self.centre
+        turn, rate = self.coordinates.vector[2], self.coordinates.dot.vector[2]
+        cosine, sine = ca.cos(turn), ca.sin(turn)
+        arm = ca.vertcat(
+            cosine * offset[0] - sine * offset[1], sine * offset[0] + cosine * offset[1]
+        )
+        return PlanarPoint(
+            self,
+            self.centre.position + arm,
+            self.centre.velocity + rate * ca.vertcat(-arm[1], arm[0]),
+        )
+
+    @property
+    def kinetic(self) -> ca.SX:
+        """The kinetic energy, J."""
+        rates = self.coordinates.dot.vector
+        return (self.mass * ca.sumsqr(rates[:2]) + self.inertia * rates[2] ** 2) / 2
+
+    def _start(self) -> dict[str, ca.SX]:
+        what = f"of {self.name!r}"
+        values = ca.vertcat(
+            column(self.position, (2,), f"the position {what}"),
+            column([self.angle], (1,), f"the angle {what}"),
+            column(self.velocity, (2,), f"the velocity {what}"),
+            column([self.rate], (1,), f"the rate {what}"),
+        )
+        names = (*self.coordinates.names, *self.coordinates.rates.names)
+        return dict(zip(names, ca.vertsplit(values), strict=True))
+
+
+AnyBody = Body | PlanarBody
+
+
+def check_name(name: object) -> None:
+    """Refuse a name that is no word.
+
+    Raises
+    ------
+    PosingError
+        It is none.
+    """
+    if not is_word(name):
+        raise PosingError(f"the name of a body is a word, not {name!r}")

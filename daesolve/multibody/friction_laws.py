@@ -1,0 +1,424 @@
+"""Laws of dry friction: the force against a slip, by the normal reaction.
+
+A slip u has one or two components, a normal reaction N pushes where it is positive. A law is
+anything with the method `act` of `FrictionLaw`. There are
+
+- `RegularisedCoulomb`: -mu N u / max(|u|, delta), a function of the slip;
+- `Coulomb`: -mu N u / |u| while it slips; while it sticks, u = 0 and the force is a reaction R,
+  which holds as long as |R| <= mu_s N.
+
+Between events the motion is smooth: which branch holds is a discrete value. A value that does not
+agree with the state is put right, at the start as well (`Reset(whenever_past=True)`), so that
+nobody has to give it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import casadi as ca
+
+from daesolve.errors import OutOfRangeError, PosingError, is_number
+from daesolve.multibody.loads import check_size
+from daesolve.posing.events import FALLING, RISING, Event, Reset
+from daesolve.posing.goals import Expression, Goal, Nonholonomic, as_scalar, is_word
+from daesolve.posing.symbols import Interval, Parameters, time
+
+SET_OUT = 10.0
+"""Times `Coulomb.still`, the slip in the plane at which its direction is first taken down."""
+SMALLER = 1e-3
+"""Times `Coulomb.still`, the slip in the plane below which its direction fades."""
+LOST = 1e-9
+"""Times delta, a slip whose square is lost in that of a saturated one; without any slip a number is
+divided by it, and not by zero."""
+LEAST = 1e-150
+"""m/s, in place of a slip that is divided by and may be none; its square is a number still."""
+DRIVEN = 1e-12
+"""Of the friction of slip, how far beyond it sticking bears at least: what begins to slip is then
+driven, and not by rounding alone."""
+LONG_AGO = -1e30
+"""s, before any start."""
+SWITCHED, SENSES = Interval(0.0, 1.0), Interval(-1.0, 1.0)
+_NO_DISCRETE = Parameters({}, {}, {}, "discrete value")
+
+
+@dataclass(frozen=True, eq=False)
+class Friction:
+    """What a law adds at one contact.
+
+    Parameters
+    ----------
+    slip
+        u, (k, 1), in m/s (or rad/s).
+    force
+        (k, 1), in N (or N m), on what slips: its power is force . slip. Linear in the reactions.
+    goals
+        What holds while it sticks, one for each component of the slip; they are ideal, so that
+        their reactions are forces along the slip as well.
+    discrete, events
+        The branches, and where they change.
+    """
+
+    slip: ca.SX
+    force: ca.SX
+    goals: tuple[Goal, ...] = ()
+    discrete: Parameters = _NO_DISCRETE
+    events: tuple[Event, ...] = ()
+
+    @property
+    def total(self) -> ca.SX:
+        """The whole force, with the reactions of what sticks, (k, 1)."""
+        if not self.goals:
+            return self.force
+        return self.force + ca.vertcat(*[goal.reaction for goal in self.goals])
+
+    @property
+    def power(self) -> ca.SX:
+        """The power of friction, W; never positive where the normal reaction pushes."""
+        return ca.dot(self.force, self.slip)
+
+
+@runtime_checkable
+class FrictionLaw(Protocol):
+    """A law of dry friction; whatever knows a slip and a normal reaction asks it."""
+
+    def act(
+        self,
+        contact: str,
+        slip: ca.SX,
+        normal: ca.SX,
+        touching: Expression = 1.0,
+        unit: str = "N",
+        size: Expression | None = None,
+    ) -> Friction:
+        """Return the friction of one contact.
+
+        Parameters
+        ----------
+        contact
+            A word, with which the names of its discrete values, events and goals are made.
+        slip
+            (1, 1) or (2, 1): how fast it slips along directions that are orthogonal, m/s or
+            rad/s, linear in the velocities. It is a velocity over the ground, or of one body over
+            another.
+        normal
+            The normal reaction, N, positive where it pushes; linear in the reactions of the system.
+            In a joint of which the lever arm is known, the reaction times this arm, N m.
+        touching
+            1.0 where the contact is closed and 0.0 where it is open, an expression of discrete
+            values.
+        unit
+            Of the friction, "N" or "N m".
+        size
+            The normal reaction where `normal` has it with signs that are discrete values: it needs
+            not be linear. What sticks is judged by it.
+
+        Returns
+        -------
+        Friction
+            Whoever asks adds its force along the slip (`Action(friction.slip, friction.force)`),
+            its goals, discrete values and events to the system.
+
+        Raises
+        ------
+        PosingError
+            The slip has neither one nor two components, or the normal reaction is no scalar.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class RegularisedCoulomb:
+    """Dry friction -mu N u / max(|u|, delta), linear in the slip where that is small.
+
+    The force is continuous, with a kink at |u| = delta. There the discrete value
+    `saturated_<contact>` changes, 1.0 beyond it and 0.0 below, at the event
+    `<contact>_saturation`. So does `heading_<contact>_1` (and `_2`), the direction of slip, which
+    is taken anew where it has turned by a right angle: a passage through the linear part that is
+    shorter than a step turns the slip round, and is not missed.
+
+    Parameters
+    ----------
+    coefficient
+        mu, a number or an expression of parameters, time and positions.
+    slip_velocity
+        delta, m/s: a number or an expression of parameters.
+    smooth
+        Whether to take -mu N u / sqrt(u^2 + delta^2) in place of it, which has no kink, no event,
+        and goes backwards in time as well.
+
+    Raises
+    ------
+    OutOfRangeError
+        The coefficient is negative, or delta not positive.
+    """
+
+    coefficient: Expression
+    slip_velocity: Expression
+    smooth: bool = False
+
+    def __post_init__(self) -> None:
+        check_size("the coefficient of friction", self.coefficient)
+        check_size("the slip velocity", self.slip_velocity, positive=True)
+
+    def act(
+        self,
+        contact: str,
+        slip: ca.SX,
+        normal: ca.SX,
+        touching: Expression = 1.0,
+        unit: str = "N",
+        size: Expression | None = None,
+    ) -> Friction:
+        """Return the friction of one contact, as `FrictionLaw` tells."""
+        slip, normal = _checked(contact, slip, normal)
+        delta = ca.SX(self.slip_velocity)
+        squared = ca.sumsqr(slip)
+        pressed = self.coefficient * normal
+        if self.smooth:
+            return Friction(slip, -pressed * slip / ca.sqrt(squared + delta**2))
+        name = f"saturated_{contact}"
+        heading = _heading_names(contact, slip)
+        values = _discrete({name: (0.0, SWITCHED), **dict.fromkeys(heading, (0.0, SENSES))})
+        saturated = values[name]
+        # What does not hold is kept away from where it has no derivative.
+        beyond = ca.sqrt(squared + (1 - saturated + LOST**2) * delta**2)
+        over = saturated * beyond + (1 - saturated) * delta
+        outside = (1 - 2 * saturated) * _beyond(squared, delta)
+        ahead = ca.dot(ca.vertcat(*[values[part] for part in heading]), slip)
+
+        def branch(fired: ca.SX) -> dict[str, ca.SX]:
+            within = fired[0] * saturated + (1 - fired[0]) * (squared < delta**2)
+            return {name: 1 - within, **_directed(heading, slip)}
+
+        kink = Event(
+            f"{contact}_saturation",
+            [outside, -saturated * ahead - (1 - saturated)],
+            RISING,
+            Reset(branch, whenever_past=True),
+        )
+        return Friction(slip, -pressed * slip / over, discrete=values, events=(kink,))
+
+
+@dataclass(frozen=True)
+class Coulomb:
+    """Dry friction with sticking: -mu N u / |u| while it slips, a reaction R while it sticks.
+
+    The discrete value `sticks_<contact>` is 1.0 while the slip is held at zero, by goals
+    `<contact>_stick_1` (and `_2`), whose reactions are the friction then. At `<contact>_sticks`
+    the slip ends, at `<contact>_slips` the reaction reaches mu_s N and the slip begins, against it.
+    Where the slip ends and sticking would ask for more than mu_s N, both happen at one instant: the
+    slip turns round, or goes on.
+
+    With one component, `sense_<contact>` is the sign of the slip, 0.0 as long as it is unknown; the
+    event `<contact>_sense` sets it at the start and after a blow. `ended_<contact>` is the time at
+    which the slip ended last: what begins to slip at that very instant has turned round, whatever
+    the reaction says. (At the dead centre of a crank no reaction holds the slider, and its sign is
+    that of rounding.) With two components the slip
+    ends where |u| falls to `still`; the rest of it is taken at once, by a blow. It begins
+    in the direction of the forces: below `still` / 1000 the direction of slip fades, so that there
+    is one at rest. `heading_<contact>_1` and `_2` are the direction that is taken down at
+    `<contact>_turns`, when it has set out and each time it has turned by a right angle: a slip that
+    goes straight through zero is stopped there. `begun_<contact>` is 1.0 from the start on.
+
+    Parameters
+    ----------
+    coefficient
+        mu, of slip: a number or an expression of parameters, time and positions.
+    static
+        mu_s, of sticking, not below mu; mu where None, and where an expression is smaller.
+    still
+        m/s (or rad/s): the slip that counts as none at the start and after a blow, and with two
+        components where it ends.
+
+    Raises
+    ------
+    OutOfRangeError
+        A coefficient is negative, the static one is smaller than that of slip, or `still` is not
+        positive.
+
+    Notes
+    -----
+    Contacts that stick and depend on each other (two feet of one rigid block) have no reactions
+    of their own: the run ends where they stick together, or does not start.
+    """
+
+    coefficient: Expression
+    static: Expression | None = None
+    still: float = 1e-7
+
+    def __post_init__(self) -> None:
+        check_size("the coefficient of friction", self.coefficient)
+        check_size("the slip that counts as none", self.still, positive=True)
+        if self.static is None:
+            return
+        check_size("the static coefficient of friction", self.static)
+        numbers = is_number(self.static) and is_number(self.coefficient)
+        if numbers and float(self.static) < float(self.coefficient):  # pyright: ignore
+            raise OutOfRangeError(
+                f"the static coefficient of friction is {self.static!r}, but must not be smaller "
+                f"than that of slip, {self.coefficient!r}"
+            )
+
+    def act(
+        self,
+        contact: str,
+        slip: ca.SX,
+        normal: ca.SX,
+        touching: Expression = 1.0,
+        unit: str = "N",
+        size: Expression | None = None,
+    ) -> Friction:
+        """Return the friction of one contact, as `FrictionLaw` tells."""
+        slip, normal = _checked(contact, slip, normal)
+        held_by = f"sticks_{contact}"
+        goals = tuple(
+            Nonholonomic(f"{contact}_stick_{k}", part, held_by=held_by, unit=unit)
+            for k, part in enumerate(ca.vertsplit(slip), 1)
+        )
+        bears = normal if size is None else as_scalar(f"the normal reaction of {contact!r}", size)
+        least = ca.SX((1 + DRIVEN) * self.coefficient)
+        limit = (least if self.static is None else ca.fmax(self.static, least)) * bears
+        along = self._on_a_line if len(goals) == 1 else self._in_a_plane
+        return along(contact, goals, (slip, self.coefficient * normal, limit), ca.SX(touching))
+
+    def _on_a_line(
+        self,
+        contact: str,
+        goals: tuple[Goal, ...],
+        pressed: tuple[ca.SX, ca.SX, ca.SX],
+        touching: ca.SX,
+    ) -> Friction:
+        slip, rubbing, limit = pressed
+        stick, sense = f"sticks_{contact}", f"sense_{contact}"
+        ended = f"ended_{contact}"
+        values = _discrete(
+            {stick: (0.0, SWITCHED), sense: (0.0, SENSES), ended: (LONG_AGO, Interval())}
+        )
+        sticks, sign = values[stick], values[sense]
+        reaction = goals[0].reaction
+
+        def begins(fired: ca.SX) -> dict[str, ca.SX]:
+            driven = fired[1] - fired[0]
+            along = ca.if_else(driven == 0, sign, driven)
+            return {stick: ca.SX(0), sense: ca.if_else(time <= values[ended], -sign, along)}
+
+        found = {
+            stick: touching * (ca.fabs(slip) <= self.still),
+            sense: ca.if_else(slip < -self.still, -1, 1),
+        }
+        events = (
+            _ends(contact, sign * slip, (1 - sticks) * touching, Reset({stick: 1.0, ended: time})),
+            _begins(contact, (sticks, touching), [reaction - limit, -reaction - limit], begins),
+            Event(
+                f"{contact}_sense",
+                [1 - 2 * sign**2, (1 - sticks) * (-sign * slip - self.still) - sticks],
+                RISING,
+                Reset(found, whenever_past=True),
+                told=False,
+            ),
+        )
+        return Friction(slip, -(1 - sticks) * sign * rubbing, goals, values, events)
+
+    def _in_a_plane(
+        self,
+        contact: str,
+        goals: tuple[Goal, ...],
+        pressed: tuple[ca.SX, ca.SX, ca.SX],
+        touching: ca.SX,
+    ) -> Friction:
+        slip, rubbing, limit = pressed
+        stick, begun = f"sticks_{contact}", f"begun_{contact}"
+        heading = _heading_names(contact, slip)
+        switches = dict.fromkeys((stick, begun), (0.0, SWITCHED))
+        values = _discrete(switches | dict.fromkeys(heading, (0.0, SENSES)))
+        sticks, known = values[stick], ca.vertcat(*[values[part] for part in heading])
+        headed = ca.sumsqr(known)
+        reaction = ca.vertcat(*[goal.reaction for goal in goals])
+        squared, counts = ca.sumsqr(slip), (1 - sticks) * headed * touching
+        still = touching * (squared <= self.still**2)
+        no_heading = dict.fromkeys(heading, ca.SX(0))
+        unknown = (1 - sticks) * (1 - headed)
+        taken_down = [
+            1 - 2 * values[begun],
+            unknown * _beyond(squared, SET_OUT * self.still) - (1 - unknown),
+            -counts * ca.dot(known, slip) - (1 - counts),
+        ]
+        found = {begun: 1.0, stick: still, **_directed(heading, slip, 1 - still)}
+        names = [goal.name for goal in goals]
+        caught = Reset({stick: 1.0, **no_heading}, impose=names)
+        events = (
+            _ends(contact, _beyond(squared, self.still), counts, caught),
+            _begins(
+                contact,
+                (sticks, touching),
+                [ca.sumsqr(reaction) - limit**2],
+                lambda _: {stick: ca.SX(0), **no_heading},
+            ),
+            Event(
+                f"{contact}_turns",
+                taken_down,
+                RISING,
+                Reset(found, whenever_past=True),
+                told=False,
+            ),
+        )
+        fading = ca.sqrt(squared + (SMALLER * self.still) ** 2)
+        return Friction(slip, -(1 - sticks) * rubbing * slip / fading, goals, values, events)
+
+
+def _beyond(squared: ca.SX, size: Expression) -> ca.SX:
+    """Return what is zero where a slip has a size, to the same part of it whatever the slip."""
+    return (squared - size**2) / (squared + size**2)  # pyright: ignore
+
+
+def _heading_names(contact: str, slip: ca.SX) -> list[str]:
+    return [f"heading_{contact}_{k}" for k in range(1, slip.numel() + 1)]
+
+
+def _directed(heading: Sequence[str], slip: ca.SX, counts: Expression = 1.0) -> dict[str, ca.SX]:
+    """Return the direction of a slip as changes; none where there is no slip."""
+    size = ca.fmax(ca.sqrt(ca.sumsqr(slip)), LEAST)
+    return {name: counts * slip[k] / size for k, name in enumerate(heading)}
+
+
+def _ends(contact: str, ahead: ca.SX, counts: ca.SX, then: Reset) -> Event:
+    """Return the event at which a slip ends; what does not count is one, far from zero."""
+    return Event(f"{contact}_sticks", counts * ahead + 1 - counts, FALLING, then)
+
+
+def _begins(
+    contact: str,
+    modes: tuple[ca.SX, ca.SX],
+    excess: Sequence[ca.SX],
+    changes: Callable[[ca.SX], Mapping[str, ca.SX]],
+) -> Event:
+    """Return the event at which a slip begins: sticking asks for too much, or the contact opens."""
+    sticks, touching = modes
+    guards = [sticks * part - (1 - sticks) for part in excess]
+    if not touching.is_constant():
+        guards.append(2 * sticks * (1 - touching) - 1)
+    return Event(f"{contact}_slips", guards, RISING, Reset(changes, whenever_past=True))
+
+
+def _discrete(given: Mapping[str, tuple[float, Interval]]) -> Parameters:
+    return Parameters(
+        {name: value for name, (value, _) in given.items()},
+        dict.fromkeys(given, ""),
+        {name: interval for name, (_, interval) in given.items()},
+        "discrete value",
+    )
+
+
+def _checked(contact: str, slip: ca.SX, normal: ca.SX) -> tuple[ca.SX, ca.SX]:
+    """Return slip and normal reaction, or say what is wrong with them."""
+    if not is_word(contact):
+        raise PosingError(f"the name {contact!r} of a contact that rubs is no word")
+    slip = ca.SX(slip)
+    if slip.shape not in ((1, 1), (2, 1)):
+        raise PosingError(
+            f"the slip of {contact!r} has one component or a column of two, not {slip.shape}"
+        )
+    return slip, as_scalar(f"the normal reaction of {contact!r}", normal)

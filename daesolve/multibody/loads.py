@@ -1,0 +1,400 @@
+"""Loads: springs, dampers, forces and torques.
+
+What a load does between two bodies it does on both: a positive tension draws two points together,
+a positive torque in a joint turns the second body ahead of the first. Springs have a potential
+energy, so that the energy of a mechanism with nothing else is conserved.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+
+import casadi as ca
+
+from daesolve.errors import OutOfRangeError, PosingError, is_number
+from daesolve.multibody.joints import Cylindrical, Joint, Revolute
+from daesolve.multibody.mechanism import Action, Contribution
+from daesolve.multibody.places import (
+    Frame,
+    Ground,
+    Place,
+    PlanarFrame,
+    PlanarPoint,
+    Point,
+    Vector,
+    column,
+)
+from daesolve.posing.events import FALLING, Event, Stop
+from daesolve.posing.goals import Expression, as_scalar, is_word
+from daesolve.system.system import Output
+
+LEAST = 1e-150
+"""m; its square is a number still, so that a line between two points that meet is zero."""
+MET = 1e-3
+"""Of its natural length, the length at which the ends of a spring have met."""
+WOUND = 1e-3
+"""rad before half a turn, up to which an angle in space is told."""
+
+
+Turning = Revolute | Cylindrical
+"""Joints that turn."""
+
+
+@dataclass(frozen=True, eq=False)
+class Line(ABC):
+    """What acts along the line between two points: a spring, a damper or both.
+
+    Its tension is k (d - l) + c d', d the distance. Outputs are `<name>_length` (m) and
+    `<name>_tension` (N, negative where it pushes). A spring that is pressed together to a
+    thousandth of its natural length has no direction to push in: there the event `<name>_met` ends
+    the run, and no run starts. One whose natural length is the number zero goes on. A damper
+    without a spring needs ends that are apart at the start.
+
+    Parameters
+    ----------
+    name
+        A word.
+    first, second
+        Points of two bodies, or of a body and the ground.
+
+    Raises
+    ------
+    PosingError
+        The name is no word, or the points do not belong together.
+    OutOfRangeError
+        A stiffness, a damping or a length is a negative number.
+    """
+
+    name: str
+    first: Place
+    second: Place
+
+    def __post_init__(self) -> None:
+        what = f"{type(self).__name__} {self.name!r}"
+        check_name(self.name, what)
+        _check_places(what, self.first, self.second)
+        for part, value in zip(("stiffness", "damping", "length"), self.numbers, strict=True):
+            check_size(f"the {part} of the {what}", value)
+
+    @property
+    @abstractmethod
+    def numbers(self) -> tuple[Expression, Expression, Expression]:
+        """Stiffness (N/m), damping (N s/m) and natural length (m)."""
+
+    @cached_property
+    def contribution(self) -> Contribution:
+        """What it adds to a mechanism."""
+        stiffness, damping, length = (ca.SX(number) for number in self.numbers)
+        line = self.second.position - self.first.position
+        squared = ca.sumsqr(line)
+        distance = ca.sqrt(squared + LEAST**2)
+        speed = ca.dot(line, self.second.velocity - self.first.velocity) / distance
+        stretch = distance - length
+        outputs: dict[str, Output] = {
+            f"{self.name}_length": (distance, "m"),
+            f"{self.name}_tension": (stiffness * stretch + damping * speed, "N"),
+        }
+        unstretched = length.is_zero()
+        potential = stiffness * (squared if unstretched else stretch**2) / 2
+        events: list[Event] = []
+        if not (unstretched and damping.is_zero()):
+            why = f"the ends of {self.name!r} meet, so that its force has no direction"
+            near = squared - LEAST if unstretched else squared / length**2 - MET**2
+            stop = Stop(why, whenever_past=True)
+            events.append(Event(f"{self.name}_met", near, FALLING, stop))
+        actions = [] if damping.is_zero() else [Action(speed, -damping * speed)]
+        return Contribution(potential=potential, actions=actions, events=events, outputs=outputs)
+
+
+@dataclass(frozen=True, eq=False)
+class Spring(Line):
+    """A spring between two points.
+
+    Its tension is k (d - l), d the distance; it is the output `<name>_tension` (N, negative where
+    it pushes), and d the output `<name>_length` (m). Where it is pressed together to a thousandth
+    of its natural length, the event `<name>_met` ends the run; where that is zero, it goes on.
+
+    Parameters
+    ----------
+    name
+        A word.
+    first, second
+        The points, of two bodies or of one and the ground.
+    stiffness
+        k, N/m: a number or an expression of parameters.
+    length
+        l, its natural length, m.
+    """
+
+    stiffness: Expression
+    length: Expression
+
+    @property
+    def numbers(self) -> tuple[Expression, Expression, Expression]:
+        """Without damping."""
+        return self.stiffness, 0.0, self.length
+
+
+@dataclass(frozen=True, eq=False)
+class Damper(Line):
+    """A damper between two points.
+
+    Its tension is c d', d the distance; it is the output `<name>_tension` (N, negative where it
+    pushes), and d the output `<name>_length` (m). Where the points meet, the event `<name>_met`
+    ends the run.
+
+    Parameters
+    ----------
+    name
+        A word.
+    first, second
+        The points, of two bodies or of one and the ground.
+    damping
+        c, N s/m: a number or an expression.
+    """
+
+    damping: Expression
+
+    @property
+    def numbers(self) -> tuple[Expression, Expression, Expression]:
+        """Damping alone."""
+        return 0.0, self.damping, 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class SpringDamper(Line):
+    """A spring and a damper side by side between two points.
+
+    Their tension is k (d - l) + c d', d the distance; outputs and event are those of a `Spring`.
+
+    Parameters
+    ----------
+    name
+        A word.
+    first, second
+        The points, of two bodies or of one and the ground.
+    stiffness, damping, length
+        k (N/m), c (N s/m) and l (m), as in `Spring` and `Damper`.
+    """
+
+    stiffness: Expression
+    damping: Expression
+    length: Expression
+
+    @property
+    def numbers(self) -> tuple[Expression, Expression, Expression]:
+        """As given."""
+        return self.stiffness, self.damping, self.length
+
+
+@dataclass(frozen=True, eq=False)
+class TorsionSpring:
+    """A spring in a joint that turns; its torque -k (angle - rest) is the output `<name>_torque`.
+
+    In space an angle is told within half a turn: where the spring is wound beyond that, the event
+    `<name>_wound` ends the run. In the plane it may be wound as far as one likes.
+
+    Parameters
+    ----------
+    name
+        A word.
+    joint
+        A joint with an angle.
+    stiffness
+        k, N m/rad: a number or an expression of parameters.
+    rest
+        The angle at which it is slack, rad.
+
+    Raises
+    ------
+    PosingError
+        The name is no word, or the joint does not turn.
+    OutOfRangeError
+        The stiffness is a negative number.
+    """
+
+    name: str
+    joint: Turning
+    stiffness: Expression
+    rest: Expression = 0.0
+
+    def __post_init__(self) -> None:
+        what = f"TorsionSpring {self.name!r}"
+        check_name(self.name, what)
+        check_joint(what, self.joint, "angle")
+        check_size(f"the stiffness of the {what}", self.stiffness)
+
+    @cached_property
+    def contribution(self) -> Contribution:
+        """What it adds to a mechanism."""
+        angle = self.joint.angle
+        wound = angle - self.rest
+        outputs: dict[str, Output] = {f"{self.name}_torque": (-self.stiffness * wound, "N m")}
+        events: list[Event] = []
+        if not self.joint.planar:
+            why = (
+                f"the spring {self.name!r} is wound by half a turn, and no angle in space tells "
+                "more"
+            )
+            guard = 1 + ca.cos(angle) - WOUND**2 / 2
+            events.append(Event(f"{self.name}_wound", guard, FALLING, Stop(why)))
+        potential = self.stiffness * wound**2 / 2
+        return Contribution(potential=potential, events=events, outputs=outputs)
+
+
+@dataclass(frozen=True, eq=False)
+class TorsionDamper:
+    """A damper in a joint that turns; its torque -c rate is the output `<name>_torque`.
+
+    Parameters
+    ----------
+    name
+        A word.
+    joint
+        A joint with a rate.
+    damping
+        c, N m s/rad: a number or an expression.
+
+    Raises
+    ------
+    PosingError
+        The name is no word, or the joint does not turn.
+    OutOfRangeError
+        The damping is a negative number.
+    """
+
+    name: str
+    joint: Turning
+    damping: Expression
+
+    def __post_init__(self) -> None:
+        what = f"TorsionDamper {self.name!r}"
+        check_name(self.name, what)
+        check_joint(what, self.joint, "rate")
+        check_size(f"the damping of the {what}", self.damping)
+
+    @cached_property
+    def contribution(self) -> Contribution:
+        """What it adds to a mechanism."""
+        torque = -self.damping * self.joint.rate
+        outputs: dict[str, Output] = {f"{self.name}_torque": (torque, "N m")}
+        return Contribution(actions=[Action(self.joint.rate, torque)], outputs=outputs)
+
+
+@dataclass(frozen=True, eq=False)
+class PointForce:
+    """A force on a point of a body.
+
+    Parameters
+    ----------
+    point
+        Where it acts.
+    force
+        In axes of space, N: two entries in the plane, three in space; numbers or expressions of
+        time, states and parameters.
+
+    Raises
+    ------
+    PosingError
+        The point is of the ground, or the force has another number of entries.
+    """
+
+    point: Place
+    force: Vector
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.point, Point | PlanarPoint) or _of_ground(self.point):
+            raise PosingError(f"a force acts on a point of a body, not on {self.point!r}")
+        column(self.force, (self.point.position.numel(),), "a force")
+
+    @cached_property
+    def contribution(self) -> Contribution:
+        """What it adds to a mechanism."""
+        size = self.point.position.numel()
+        return Contribution(
+            actions=[Action(self.point.velocity, column(self.force, (size,), "a force"))]
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Torque:
+    """A torque on a body.
+
+    Parameters
+    ----------
+    frame
+        A frame of the body.
+    torque
+        N m: in space three entries in axes of space, in the plane one expression.
+
+    Raises
+    ------
+    PosingError
+        The frame is none or of the ground, or the torque has another number of entries.
+    """
+
+    frame: Frame | PlanarFrame
+    torque: Vector | Expression
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.frame, Frame | PlanarFrame) or _of_ground(self.frame):
+            raise PosingError(f"a torque acts on a frame of a body, not on {self.frame!r}")
+        self._column()
+
+    def _column(self) -> ca.SX:
+        if isinstance(self.frame, PlanarFrame):
+            return as_scalar("a torque in the plane", self.torque)  # pyright: ignore
+        return column(self.torque, (3,), "a torque in space")  # pyright: ignore
+
+    @cached_property
+    def contribution(self) -> Contribution:
+        """What it adds to a mechanism."""
+        frame = self.frame
+        turning = frame.rate if isinstance(frame, PlanarFrame) else frame.angular_velocity
+        return Contribution(actions=[Action(turning, self._column())])
+
+
+def check_name(name: object, what: str) -> None:
+    """Refuse a name that is no word."""
+    if not is_word(name):
+        raise PosingError(f"the name of a load is a word, as that of the {what} must be")
+
+
+def _check_places(what: str, first: object, second: object) -> None:
+    """Refuse two places between which nothing can act."""
+    if not (isinstance(first, Point | PlanarPoint) and isinstance(second, Point | PlanarPoint)):
+        raise PosingError(
+            f"the {what} joins points of bodies or of the ground, not {first!r} and {second!r}"
+        )
+    if first.position.shape != second.position.shape:
+        raise PosingError(f"the {what} joins a point in the plane with one in space")
+    if first.body is second.body or (_of_ground(first) and _of_ground(second)):
+        raise PosingError(f"the {what} joins {first.body.name!r} with itself")
+
+
+def check_joint(what: str, joint: object, needed: str) -> None:
+    """Refuse a joint without the motion that is needed."""
+    if not (isinstance(joint, Joint) and hasattr(type(joint), needed)):
+        article = "an" if needed == "angle" else "a"
+        raise PosingError(f"the {what} needs a joint with {article} {needed}, not {joint}")
+
+
+def check_size(what: str, value: Expression, *, positive: bool = False) -> None:
+    """Refuse a number that is negative, or zero where it must be positive.
+
+    Raises
+    ------
+    OutOfRangeError
+        What is told, and the number.
+    """
+    if not as_scalar(what, value).is_constant():
+        return
+    number = float(ca.SX(value))
+    if not (is_number(number) and (number > 0.0 if positive else number >= 0.0)):
+        raise OutOfRangeError(f"{what} is {number!r}, but must be {'>' if positive else '>='} 0")
+
+
+def _of_ground(place: Place) -> bool:
+    return isinstance(place.body, Ground)

@@ -1,0 +1,452 @@
+"""A mechanism: bodies, and what joins and drives them, assembled to an ordinary system."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Protocol, TypeVar
+
+import casadi as ca
+
+from daesolve.errors import PosingError, UnknownNameError
+from daesolve.multibody.bodies import AnyBody, Body, PlanarBody
+from daesolve.multibody.painleve import watched_for_jams
+from daesolve.multibody.places import Vector, column
+from daesolve.multibody.tree import outer_bodies
+from daesolve.posing.events import Event
+from daesolve.posing.goals import AnyGoal, Expression, Goal, Invariant, as_scalar
+from daesolve.posing.symbols import DifferentiableVector, Parameters, SymbolVector, time
+from daesolve.system.system import MechanicalSystem, Output
+
+_Vector = TypeVar("_Vector", bound=SymbolVector)
+_NO_PARAMETERS = Parameters({}, {}, {})
+_NO_REACTIONS = SymbolVector((), (), "reaction")
+_NO_QUADRATURES = SymbolVector((), (), "quadrature")
+_NO_DISCRETE = Parameters({}, {}, {}, "discrete value")
+
+
+@dataclass(frozen=True, eq=False)
+class Action:
+    """A force, or several, by what they do work on.
+
+    Parameters
+    ----------
+    velocity
+        (k, 1), linear in the velocities of the bodies: of a point, of a turn, of an elongation.
+    force
+        (k, 1): its power is force . velocity. It may contain time, states, parameters and reactions
+        (linearly).
+
+    Raises
+    ------
+    PosingError
+        They are no columns of one size.
+    """
+
+    velocity: ca.SX
+    force: ca.SX
+
+    def __post_init__(self) -> None:
+        sizes = [ca.SX(side).shape for side in (self.velocity, self.force)]
+        if sizes[0] != sizes[1] or sizes[0][1] != 1:
+            raise PosingError(
+                "the velocity and the force of an action are columns of one size, not of "
+                f"{sizes[0]} and {sizes[1]}"
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class Contribution:
+    """What a part adds to a system; see `MechanicalSystem` for each.
+
+    Parameters
+    ----------
+    goals, events, outputs, meters, reactions, discrete, quadratures, integrands
+        As in `MechanicalSystem`.
+    potential
+        J.
+    actions
+        Forces.
+    start
+        Start values of its own states.
+    joins
+        The names of the two bodies that its goals hold together, where these hold either of them
+        by itself wherever the other goes, as a joint does.
+    """
+
+    goals: Sequence[AnyGoal] = ()
+    potential: Expression = 0.0
+    actions: Sequence[Action] = ()
+    events: Sequence[Event] = ()
+    outputs: Mapping[str, Output] = field(default_factory=dict[str, Output])
+    meters: Mapping[str, Output] = field(default_factory=dict[str, Output])
+    reactions: SymbolVector = _NO_REACTIONS
+    discrete: Parameters = _NO_DISCRETE
+    quadratures: SymbolVector = _NO_QUADRATURES
+    integrands: Mapping[str, Expression] = field(default_factory=dict[str, Expression])
+    start: Mapping[str, Expression] = field(default_factory=dict[str, Expression])
+    joins: tuple[str, str] | None = None
+
+    @property
+    def written(self) -> ca.SX:
+        """Its goals, actions, potential and integrands, one below the other."""
+        acting = [side for action in self.actions for side in (action.velocity, action.force)]
+        residuals = [
+            goal.value if isinstance(goal, Invariant) else goal.residual for goal in self.goals
+        ]
+        energy = as_scalar("the potential of a part", self.potential)
+        return ca.vertcat(energy, *residuals, *acting, *self.integrands.values())
+
+
+class Part(Protocol):
+    """What is put into a mechanism besides bodies: joints, springs, contacts, motors.
+
+    `contribution` is made once, since goals make the symbols of their reactions.
+    """
+
+    @cached_property
+    def contribution(self) -> Contribution:
+        """What it adds."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Mechanism:
+    """Bodies, all in space or all in the plane, and the parts between them.
+
+    Parameters
+    ----------
+    bodies
+        `Body`s or `PlanarBody`s.
+    parts
+        Joints, springs, motors, contacts, and whatever else has a `contribution`.
+    parameters
+        Those in which masses, lengths and forces are written.
+    gravity
+        The acceleration of free fall, m/s^2: three coordinates, two in the plane.
+
+    Raises
+    ------
+    PosingError
+        There are no bodies, bodies in space and in the plane, or two of one name; a part is none,
+        or listed twice; or gravity has another number of coordinates.
+
+    Examples
+    --------
+    >>> import daesolve as ds
+    >>> p = ds.parameters(length=(1.0, "m"), gravity=(9.81, "m/s^2"))
+    >>> rod = ds.PlanarBody("rod", 1.0, p.length**2 / 12, position=(p.length / 2, 0))
+    >>> pin = ds.Revolute("pin", ds.GROUND.frame((0, 0)), rod.frame((-p.length / 2, 0)))
+    >>> pendulum = ds.Mechanism([rod], [pin], p, gravity=(0, -p.gravity))
+    >>> run = ds.solve(pendulum.system(), until=1.0, guess=pendulum.start)
+    >>> run.outcome.name
+    'COMPLETED'
+    """
+
+    bodies: Sequence[AnyBody]
+    parts: Sequence[Part] = ()
+    parameters: Parameters = _NO_PARAMETERS
+    gravity: Vector | None = None
+
+    def __post_init__(self) -> None:
+        for what, given in (("bodies", self.bodies), ("parts", self.parts)):
+            if not isinstance(given, Sequence):
+                raise PosingError(f"the {what} of a mechanism come in a list, not as {given!r}")
+        self._check_bodies()
+        if not isinstance(self.parameters, Parameters):
+            raise PosingError(
+                "the parameters of a mechanism are declared by parameters(), not given as "
+                f"{self.parameters!r}"
+            )
+        self._check_parts()
+        if self.gravity is not None:
+            column(self.gravity, (2,) if self.planar else (3,), "gravity")
+
+    def _check_bodies(self) -> None:
+        if not self.bodies:
+            raise PosingError("a mechanism has at least one body")
+        for body in self.bodies:
+            if not isinstance(body, Body | PlanarBody):
+                raise PosingError(f"a mechanism is made of bodies, not of {body!r}")
+        if len({type(body) for body in self.bodies}) > 1:
+            raise PosingError(
+                "the bodies of a mechanism are all in space or all in the plane; a planar body is "
+                "one in space with a joint that keeps it in a plane"
+            )
+        names = [body.name for body in self.bodies]
+        for name in names:
+            if names.count(name) > 1:
+                raise PosingError(f"two bodies are called {name!r}")
+
+    def _check_parts(self) -> None:
+        for place, part in enumerate(self.parts):
+            if "contribution" not in dir(part):
+                raise PosingError(
+                    f"{part!r} is no part of a mechanism: parts are joints, springs, contacts, ... "
+                    "with a `contribution`"
+                )
+            if any(part is other for other in self.parts[:place]):
+                raise PosingError(f"{_title(part)} is listed twice")
+
+    @property
+    def planar(self) -> bool:
+        """Whether it lies in the plane."""
+        return isinstance(self.bodies[0], PlanarBody)
+
+    @cached_property
+    def _coordinates(self) -> DifferentiableVector:
+        first, *others = [body.coordinates for body in self.bodies]
+        for other in others:
+            first = first.joined(other)
+        return first
+
+    @cached_property
+    def _velocities(self) -> SymbolVector:
+        if self.planar:
+            return self._coordinates.rates
+        first, *others = [body.velocities for body in self._in_space]
+        for other in others:
+            first = first.joined(other)
+        return first
+
+    @property
+    def _in_space(self) -> list[Body]:
+        return [body for body in self.bodies if isinstance(body, Body)]
+
+    @cached_property
+    def contributions(self) -> tuple[Contribution, ...]:
+        """What the parts add, in their order."""
+        found = tuple(part.contribution for part in self.parts)
+        for part, contribution in zip(self.parts, found, strict=True):
+            if not isinstance(contribution, Contribution):
+                raise PosingError(f"{_title(part)} contributes {contribution!r}: no Contribution")
+        return found
+
+    @property
+    def potential(self) -> ca.SX:
+        """The potential energy, J."""
+        total = ca.SX(0)
+        if self.gravity is not None:
+            fall = column(self.gravity, (2,) if self.planar else (3,), "gravity")
+            for body in self.bodies:
+                total = total - body.mass * ca.dot(fall, body.centre.position)
+        for contribution in self.contributions:
+            total = total + contribution.potential
+        return total
+
+    @property
+    def force(self) -> ca.SX:
+        """The generalised forces of the parts, one for each velocity."""
+        v = self._velocities.vector
+        total = ca.SX(v.numel(), 1)
+        for part, contribution in zip(self.parts, self.contributions, strict=True):
+            for action in contribution.actions:
+                if ca.depends_on(ca.jacobian(action.velocity, v), v):
+                    raise PosingError(
+                        f"{_title(part)} acts along a velocity that is not linear in those of the "
+                        "bodies"
+                    )
+                total = total + ca.jtimes(action.velocity, v, action.force, True)
+        return total
+
+    def system(self, **further: Any) -> MechanicalSystem:
+        """Return the equations of motion.
+
+        Parameters
+        ----------
+        **further
+            Of `MechanicalSystem`: goals, events, outputs, meters, force (by the names of
+            velocities or as a column), discrete, reactions, potential, quadratures and integrands
+            are joined with the mechanism's own; what else there is, is handed on.
+
+        Raises
+        ------
+        PosingError
+            Names are used twice, what is given has no meaning, or a part is written in symbols of
+            a body or of parameters that the mechanism does not have.
+        """
+        for name in ("kinetic", "mass_matrix", "gyroscopic", "velocities", "kinematics"):
+            if name in further:
+                raise PosingError(f"the bodies of a mechanism give {name!r}: leave it out")
+        parts = [*self.contributions, _contribution_of(further)]
+        self._check_symbols(parts, further)
+        own: dict[str, Any] = {
+            "goals": (
+                *[body.norm for body in self._in_space],
+                *[goal for part in parts for goal in part.goals],
+            ),
+            "events": tuple(event for part in parts for event in part.events),
+            "outputs": _merged("output", [part.outputs for part in parts]),
+            "meters": _merged("meter", [part.meters for part in parts]),
+            "integrands": _merged("quadrature", [part.integrands for part in parts]),
+            "reactions": _joined([part.reactions for part in parts]),
+            "discrete": _joined([part.discrete for part in parts]),
+            "quadratures": _joined([part.quadratures for part in parts]),
+        }
+        force = self.force + self._column(further.pop("force", {}))
+        if not self.planar:
+            own["velocities"] = self._velocities
+            own["kinematics"] = ca.vertcat(*[body.kinematics for body in self._in_space])
+            own["gyroscopic"] = ca.vertcat(*[body.gyroscopic for body in self._in_space])
+        posed = MechanicalSystem(
+            self._coordinates,
+            self.parameters,
+            kinetic=sum((body.kinetic for body in self.bodies), start=ca.SX(0)),
+            potential=self.potential + parts[-1].potential,
+            mass_matrix=ca.diagcat(*[body.mass_matrix for body in self.bodies]),
+            force=force,
+            after=self._after(own["goals"]),
+            **own,
+            **further,
+        )
+        return watched_for_jams(posed)
+
+    def _after(self, goals: Iterable[AnyGoal]) -> dict[str, tuple[str, ...]]:
+        """Return what comes before the reaction of each goal in the elimination.
+
+        A joint of the tree has a grip on the body that it leads to, by itself. Any other goal,
+        which may spoil that grip, waits for all joints between the bodies that it touches and the
+        root of the tree.
+        """
+        named = {body.name: body for body in self.bodies}
+        joints = {
+            place: contribution.joins
+            for place, contribution in enumerate(self.contributions)
+            if contribution.joins is not None
+        }
+        inwards: dict[str, tuple[str, tuple[str, ...]]] = {}
+        found: dict[str, tuple[str, ...]] = {}
+        for place, name in outer_bodies(tuple(named), joints).items():
+            (before,) = {*joints[place]} - {name}
+            own = tuple(goal.name for goal in self.contributions[place].goals)
+            inwards[name] = (before, own)
+            found |= dict.fromkeys(own, _velocities_of(named[name]))
+        for goal in goals:
+            if not isinstance(goal, Goal) or goal.name in found:
+                continue
+            waits: dict[str, None] = {}
+            for name, body in named.items():
+                if ca.depends_on(ca.SX(goal.residual), _symbols_of(body)):
+                    waits |= dict.fromkeys(_path(name, named, inwards))
+            found[goal.name] = tuple(waits)
+        return found
+
+    def _check_symbols(self, parts: Sequence[Contribution], further: Mapping[str, Any]) -> None:
+        """Refuse parts that act on other bodies: the forces on these would be lost."""
+        goals = [goal for part in parts for goal in part.goals if isinstance(goal, Goal)]
+        own = [vector.vector for part in parts
+               for vector in (part.reactions, part.discrete, part.quadratures)]  # fmt: skip
+        given = [entry.vector for entry in further.values() if isinstance(entry, SymbolVector)]
+        rates = [self._coordinates.rates.vector, self._velocities.vector]
+        known = ca.vertcat(time, self._coordinates.vector, *rates, self.parameters.vector,
+                           *own, *given, *[goal.reaction for goal in goals])  # fmt: skip
+        hashes = {symbol.element_hash() for symbol in ca.vertsplit(known)}
+        for part, contribution in zip(self.parts, self.contributions, strict=True):
+            for symbol in ca.symvar(contribution.written):
+                if symbol.element_hash() not in hashes:
+                    raise PosingError(
+                        f"{_title(part)} contains the symbol {symbol.name()!r}, which belongs to "
+                        "none of the bodies, parts and parameters of the mechanism: list what it "
+                        "belongs to (another of the same name is none)"
+                    )
+
+    def _column(self, given: Mapping[str, Expression] | Sequence[Expression] | ca.SX) -> ca.SX:
+        names = self._velocities.names
+        if not isinstance(given, Mapping):
+            return column(given, (len(names),), "the force")
+        for name in given:
+            if name not in names:
+                raise UnknownNameError(
+                    f"there is no velocity {name!r} for a force to act on; there are "
+                    f"{', '.join(names)}"
+                )
+        return ca.vertcat(*[given.get(name, 0.0) for name in names])
+
+    @property
+    def start(self) -> dict[str, float]:
+        """The start by state, with the parameters' defaults: a `guess` for `daesolve.solve`."""
+        return self.start_at({})
+
+    def start_at(self, values: Mapping[str, float]) -> dict[str, float]:
+        """Return the start by state.
+
+        Parameters
+        ----------
+        values
+            Parameters that differ from their defaults, by name.
+
+        Raises
+        ------
+        PosingError
+            A start depends on more than the parameters of the mechanism.
+        """
+        given: dict[str, Expression] = {}
+        for body in self.bodies:
+            given |= body.start
+        for contribution in self.contributions:
+            given |= contribution.start
+        entries = ca.vertcat(*[ca.SX(value) for value in given.values()])
+        known = {symbol.element_hash() for symbol in ca.vertsplit(self.parameters.vector)}
+        for symbol in ca.symvar(entries):
+            if symbol.element_hash() not in known:
+                raise PosingError(
+                    "the start of a body is written in numbers and parameters of the mechanism "
+                    f"alone, not in {symbol.name()!r}"
+                )
+        numbers = self.parameters.values(values)
+        function = ca.Function("start", [self.parameters.vector], [ca.densify(entries)])
+        found = ca.DM(function(list(numbers.values()))).full().ravel()
+        return dict(zip(given, found.tolist(), strict=True))
+
+
+def _title(part: Part) -> str:
+    """Return what a part is called in messages."""
+    name = getattr(part, "name", "")
+    own = type(part).__str__ is not object.__str__
+    return str(part) if own else f"the part {name!r}" if name else f"a {type(part).__name__}"
+
+
+def _velocities_of(body: AnyBody) -> tuple[str, ...]:
+    return (body.velocities if isinstance(body, Body) else body.coordinates.rates).names
+
+
+def _symbols_of(body: AnyBody) -> ca.SX:
+    own = body.velocities if isinstance(body, Body) else body.coordinates.rates
+    return ca.vertcat(body.coordinates.vector, own.vector)
+
+
+def _path(
+    name: str, named: Mapping[str, AnyBody], inwards: Mapping[str, tuple[str, tuple[str, ...]]]
+) -> list[str]:
+    """Return the velocities of a body and those before it, and the joints between, to the root."""
+    found: list[str] = []
+    while name in named:
+        name_before, joint = inwards.get(name, ("", ()))
+        found += [*_velocities_of(named[name]), *joint]
+        name = name_before
+    return found
+
+
+def _contribution_of(further: dict[str, Any]) -> Contribution:
+    """Take from keywords what a contribution may hold."""
+    names = ("goals", "potential", "events", "outputs", "meters", "reactions", "discrete",
+             "quadratures", "integrands")  # fmt: skip
+    return Contribution(**{name: further.pop(name) for name in names if name in further})
+
+
+def _joined(vectors: Iterable[_Vector]) -> _Vector:
+    first, *others = vectors
+    for other in others:
+        first = first.joined(other)
+    return first
+
+
+def _merged(what: str, mappings: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    whole: dict[str, Any] = {}
+    for mapping in mappings:
+        for name, value in mapping.items():
+            if name in whole:
+                raise PosingError(f"two parts of a mechanism have the {what} {name!r}")
+            whole[name] = value
+    return whole

@@ -1,0 +1,249 @@
+"""Places on bodies: points and frames, with their velocities, in space and in the plane."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import casadi as ca
+import numpy as np
+
+from daesolve.errors import OutOfRangeError, PosingError
+from daesolve.multibody.rotations import axes_with_third
+from daesolve.posing.goals import Expression
+
+Vector = Sequence[Expression] | np.ndarray | ca.SX
+ROUNDING = 1e-12
+"""What counts as rounding, of something of size one."""
+
+
+class Owner(Protocol):
+    """What a place belongs to."""
+
+    @property
+    def name(self) -> str:
+        """Its name, for messages."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """A point of a body in space, or of the ground.
+
+    Parameters
+    ----------
+    body
+        What it belongs to.
+    position
+        In space, m: (3, 1).
+    velocity
+        m/s: (3, 1), linear in the velocities.
+    """
+
+    body: Owner
+    position: ca.SX
+    velocity: ca.SX
+
+
+@dataclass(frozen=True, eq=False)
+class Frame(Point):
+    """A point of a body with three axes.
+
+    Parameters
+    ----------
+    rotation
+        Its axes in space, as the columns of a matrix (3, 3).
+    angular_velocity
+        Of the body, in axes of space, rad/s: (3, 1).
+    turning
+        Whether the body turns in the frame, about the third axis of the body: then only that axis
+        and points on it are of the material.
+    """
+
+    rotation: ca.SX
+    angular_velocity: ca.SX
+    turning: bool = False
+
+    def axis(self, number: int) -> ca.SX:
+        """Return one of its axes (0, 1 or 2) in space, (3, 1)."""
+        return self.rotation[:, number]
+
+
+@dataclass(frozen=True, eq=False)
+class PlanarPoint:
+    """A point of a body in the plane, or of the ground.
+
+    Parameters
+    ----------
+    body
+        What it belongs to.
+    position
+        m: (2, 1).
+    velocity
+        m/s: (2, 1), linear in the velocities.
+    """
+
+    body: Owner
+    position: ca.SX
+    velocity: ca.SX
+
+
+@dataclass(frozen=True, eq=False)
+class PlanarFrame(PlanarPoint):
+    """A point of a body in the plane with two axes.
+
+    Parameters
+    ----------
+    angle
+        From the first axis of the plane to its own first axis, rad.
+    rate
+        Of the body's turn, rad/s.
+    """
+
+    angle: ca.SX
+    rate: ca.SX
+
+    def direction(self, number: int) -> ca.SX:
+        """Return one of its axes (0 or 1), (2, 1)."""
+        cosine, sine = ca.cos(self.angle), ca.sin(self.angle)
+        return ca.vertcat(cosine, sine) if number == 0 else ca.vertcat(-sine, cosine)
+
+
+Place = Point | PlanarPoint
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What does not move."""
+
+    name: str = "ground"
+
+    def point(self, *coordinates: Expression) -> Point | PlanarPoint:
+        """Return a fixed point: by two coordinates in the plane, by three in space, m."""
+        position = column(coordinates, (2, 3), "a point of the ground")
+        still = ca.SX(*position.shape)
+        if position.numel() == 2:
+            return PlanarPoint(self, position, still)
+        return Point(self, position, still)
+
+    def frame(
+        self,
+        origin: Vector = (0.0, 0.0, 0.0),
+        axes: Vector | None = None,
+        angle: Expression = 0.0,
+    ) -> Frame | PlanarFrame:
+        """Return a fixed frame.
+
+        Parameters
+        ----------
+        origin
+            m: two coordinates in the plane, three in space.
+        axes
+            In space: its axes as columns (3, 3), or the direction of the third.
+        angle
+            In the plane: of its first axis, rad.
+
+        Raises
+        ------
+        PosingError
+            The axes are no rotation, or the origin has another number of coordinates.
+        """
+        position = column(origin, (2, 3), "the origin of a frame")
+        still = ca.SX(*position.shape)
+        if position.numel() == 2:
+            if axes is not None:
+                raise PosingError("a frame in the plane has an angle, not axes")
+            return PlanarFrame(self, position, still, ca.SX(angle), ca.SX(0))
+        return Frame(self, position, still, orthogonal_axes(axes), still)
+
+
+GROUND = Ground()
+
+
+def array(given: Any) -> ca.SX:
+    """Return numbers and expressions, in a row of rows or a list, as a matrix or a column.
+
+    What is no such thing comes out empty.
+    """
+    try:
+        if isinstance(given, ca.SX | ca.DM):
+            return ca.SX(given)
+        return ca.vertcat(*[_row(entry) for entry in given])
+    except (TypeError, NotImplementedError, RuntimeError):
+        return ca.SX(0, 1)
+
+
+def _row(entry: Any) -> ca.SX:
+    if not _is_sequence(entry):
+        return ca.SX(entry)
+    return ca.horzcat(*[ca.SX(part) for part in entry])
+
+
+def _is_sequence(entry: object) -> bool:
+    return isinstance(entry, Sequence | np.ndarray)
+
+
+def column(given: object, sizes: tuple[int, ...], what: str) -> ca.SX:
+    """Return coordinates as a column.
+
+    Raises
+    ------
+    PosingError
+        There are not as many as there may be.
+    OutOfRangeError
+        One is infinite or no number.
+    """
+    found = array(given)
+    if found.shape not in {(size, 1) for size in sizes}:
+        counts = " or ".join(str(size) for size in sizes)
+        raise PosingError(f"{what} has {counts} coordinates, not {given!r}")
+    if not all(math.isfinite(float(entry)) for entry in ca.vertsplit(found) if entry.is_constant()):
+        raise OutOfRangeError(f"{what} must be finite, not {given!r}")
+    return found
+
+
+def vanishes(expression: ca.SX, size: float) -> bool:
+    """Tell whether an expression of parameters is zero but for rounding, at values near one.
+
+    Parameters
+    ----------
+    expression
+        Of any shape.
+    size
+        How large it could be.
+    """
+    symbols = ca.symvar(expression)
+    near_one = [1.0 + 0.37 * math.sin(1.0 + number) for number in range(len(symbols))]
+    symbols = ca.vertcat(ca.SX(0, 1), *symbols)
+    found = ca.Function("found", [symbols], [ca.densify(expression)])(near_one)
+    return bool(np.max(np.abs(ca.DM(found).full()), initial=0.0) <= ROUNDING * size)
+
+
+def orthogonal_axes(given: Vector | None) -> ca.SX:
+    """Return axes as the columns of a matrix, from a matrix, the third of them, or none.
+
+    Raises
+    ------
+    PosingError
+        The matrix is no rotation, or the third axis is written in parameters.
+    """
+    if given is None:
+        return ca.SX.eye(3)
+    found = array(given)
+    if found.shape == (3, 1):
+        if not found.is_constant():
+            raise PosingError(
+                "an axis that is written in parameters does not tell the other two: give three "
+                "columns"
+            )
+        return ca.SX(axes_with_third(ca.DM(found).full().ravel().tolist()))
+    if found.shape != (3, 3) or not (
+        vanishes(found.T @ found - ca.SX.eye(3), 1.0) and vanishes(ca.det(found) - 1.0, 1.0)
+    ):
+        raise PosingError(
+            f"the axes of a frame are a direction or three orthogonal columns of length one, "
+            f"right-handed, not {given!r}"
+        )
+    return found

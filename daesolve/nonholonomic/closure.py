@@ -1,0 +1,426 @@
+"""What constraints alone leave: positions and velocities that meet them, now and ever after.
+
+Constraints J(q) v + b(q) = 0 may be more than the velocities. Combinations n of them without any
+velocity, n(q) J(q) = 0, are conditions n b = 0 on the positions; their rates are constraints again,
+and so on until nothing new follows. So a wheelset on a straight track without slip keeps two of its
+four dimensions, and a rigid bogie with two of them none: no slip is not a model of its motion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import casadi as ca
+import numpy as np
+
+from daesolve.algebra.linear import solve_small
+from daesolve.algebra.translation import function_of
+from daesolve.equations.consistency import check_named, listed, misses, start_value
+from daesolve.equations.dynamics import Dynamics
+from daesolve.equations.projection import Level, Projection
+from daesolve.errors import (
+    ContradictoryGoalsError,
+    InconsistentStateError,
+    PosingError,
+    unknown_name,
+)
+from daesolve.nonholonomic.forms import (
+    check_linear,
+    check_numbers,
+    mechanical,
+    regular_block,
+    unit_velocities,
+    velocity_level,
+    with_references,
+)
+from daesolve.posing.goals import Goal, Holonomic, Nonholonomic
+from daesolve.system.consistent_state import parameter_values
+from daesolve.system.system import MechanicalSystem, System
+
+SEED = 20
+"""Of the random positions from which consistent ones are sought."""
+
+
+@dataclass(frozen=True, eq=False)
+class NoSlipClosure:
+    """The states (q, v) that constraints leave, with all that follows from them.
+
+    Parameters
+    ----------
+    dimension
+        `positions` + `velocities`.
+    positions, velocities
+        How many positions may be chosen, and then how many velocities.
+    free
+        The same without the constraints, in all.
+    hidden
+        How many independent conditions on positions followed, at each stage.
+    goals
+        The names of the constraints.
+    state
+        Positions that meet all of it, by name.
+    """
+
+    dimension: int
+    positions: int
+    velocities: int
+    free: int
+    hidden: tuple[int, ...]
+    goals: tuple[str, ...]
+    state: Mapping[str, float]
+
+
+def no_slip_closure(
+    system: System,
+    goals: Sequence[str | Goal] | None = None,
+    *,
+    parameters: Mapping[str, float] | None = None,
+    state: Mapping[str, float] | None = None,
+    time: float = 0.0,
+    points: int = 8,
+    tolerance: float = 1e-9,
+) -> NoSlipClosure:
+    """Find the dimension of what constraints leave, those that follow from them included.
+
+    Forces and masses play no part: it is asked whether constraints are a model at all.
+
+    Parameters
+    ----------
+    system
+        A mechanical system.
+    goals
+        Which constraints: names of the system's, or further `Holonomic` and `Nonholonomic` goals,
+        such as the slips of a model in which creep forces act. Without it all of the system's.
+        They must be linear in the velocities; they may contain time.
+    parameters
+        Values in place of the defaults.
+    state
+        Values of positions near which to look; the others are zero. Invariants on positions, such
+        as the norm of a quaternion, keep the value that they have there.
+    time
+        s
+    points
+        From how many random positions around it consistent ones are sought.
+    tolerance
+        The relative singular value, and the relative condition, that count as zero.
+
+    Returns
+    -------
+    NoSlipClosure
+        Dimensions, and the conditions that were found.
+
+    Raises
+    ------
+    PosingError
+        A constraint is not linear in the velocities.
+    ContradictoryGoalsError
+        No positions meet what follows from the constraints.
+    InconsistentStateError
+        They are not finite where they are met.
+    UnknownNameError, OutOfRangeError
+        A name or a number that cannot be.
+
+    Notes
+    -----
+    The rank of the constraints is taken to be the same near almost every position that meets them.
+
+    Examples
+    --------
+    A wheelset on a straight track, linear and normalised, without slip: two of four dimensions.
+
+    >>> import daesolve as ds
+    >>> q = ds.coordinates(y="m", psi="rad")
+    >>> across = ds.Nonholonomic("across", q.dot.y - q.psi)
+    >>> along = ds.Nonholonomic("along", q.dot.psi + q.y)
+    >>> kinetic = (q.dot.y**2 + q.dot.psi**2) / 2
+    >>> wheelset = ds.MechanicalSystem(q, kinetic=kinetic)
+    >>> found = no_slip_closure(wheelset, [across, along])
+    >>> found.dimension, found.free
+    (2, 4)
+    """
+    check_numbers(tolerance, time, points=points)
+    dynamics = mechanical(_asked(system, goals))
+    given = parameter_values(dynamics, check_named("parameters", parameters))
+    p = dynamics.value_vector(given)
+    centre = _guess(dynamics, state)
+    p = with_references(dynamics, p, centre)
+    units = unit_velocities(dynamics, time, centre, p)
+    closure = _Closure(_posed(dynamics), dynamics, centre, p, units, float(time), tolerance)
+    hidden: list[int] = []
+    states = closure.states(points)
+    while True:
+        further = closure.further(states)
+        if not further.positions:
+            break
+        before = max(closure.ranks(x)[0] for x in states)
+        closure = replace(closure, conditions=closure.conditions + further)
+        states = closure.states(points)
+        count = max(closure.ranks(x)[0] for x in states) - before
+        if not count:
+            break
+        hidden.append(count)
+    ranks = [closure.ranks(x) for x in states]
+    bound, held = max(ranks, key=sum)
+    reach = closure.reach(states[0])
+    return NoSlipClosure(
+        dimension=reach - bound + dynamics.velocity_count - held,
+        positions=reach - bound,
+        velocities=dynamics.velocity_count - held,
+        free=reach + dynamics.velocity_count,
+        hidden=tuple(hidden),
+        goals=tuple(row.name for row in dynamics.rows),
+        state={
+            dynamics.labels.states[k]: float(states[ranks.index((bound, held))][k])
+            for k in closure.conditions.places
+        },
+    )
+
+
+def _asked(system: System, goals: Sequence[str | Goal] | None) -> System:
+    """Return the system with the constraints that were asked for.
+
+    Raises
+    ------
+    UnknownNameError, PosingError
+        There is no such constraint.
+    """
+    mechanical(system)
+    if goals is None or not isinstance(system, MechanicalSystem):
+        return system
+    if isinstance(goals, str) or not isinstance(goals, Sequence):
+        raise PosingError(f"goals must be a list of constraints, not {goals!r}")
+    own = [goal.name for goal in system.goals if isinstance(goal, Goal)]
+    for goal in goals:
+        if isinstance(goal, str) and goal not in own:
+            raise unknown_name("constraint", goal, own)
+        if not isinstance(goal, str | Holonomic | Nonholonomic):
+            raise PosingError(
+                f"goals must be names, or Holonomic and Nonholonomic goals, not {goal!r}"
+            )
+    kept = system.without([name for name in own if name not in goals])
+    return replace(kept, goals=(*kept.goals, *[goal for goal in goals if isinstance(goal, Goal)]))
+
+
+def _guess(dynamics: Dynamics, state: Mapping[str, float] | None) -> np.ndarray:
+    names = dynamics.labels.states
+    given = check_named("state", state)
+    for name in given:
+        if name not in names:
+            raise unknown_name("state", name, names)
+    return np.array([start_value(name, given[name]) if name in given else 0.0 for name in names])
+
+
+# -- conditions and what follows from them -------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Conditions:
+    """Conditions on positions and on velocities, and the rates of the positions.
+
+    Parameters
+    ----------
+    positions, velocities
+        Residuals with what they are called in a message.
+    places, rates
+        The indices of positions in x, and their rates.
+    """
+
+    positions: tuple[tuple[str, ca.SX], ...]
+    velocities: tuple[tuple[str, ca.SX], ...]
+    places: np.ndarray
+    rates: ca.SX
+
+    def __add__(self, other: _Conditions) -> _Conditions:
+        return replace(
+            self,
+            positions=self.positions + other.positions,
+            velocities=self.velocities + other.velocities,
+        )
+
+
+def _posed(dynamics: Dynamics) -> _Conditions:
+    """Return the conditions that were posed.
+
+    Raises
+    ------
+    PosingError
+        A constraint is not linear in the velocities.
+    """
+    rows, rates, places = velocity_level(dynamics)
+    for name, row in rows.items():
+        check_linear(dynamics, f"the constraint {name!r}", row)
+    positions = [(f"the goal {row.name!r}", row.chain[0]) for row in dynamics.rows
+                 if row.kind == "holonomic"]  # fmt: skip
+    positions += [(f"the goal {row.name!r}", row.residual) for row in dynamics.implicit_rows]
+    positions += [(f"the goal {row.name!r}", row.value - row.reference)
+                  for row in dynamics.invariants if row.on == "positions"]  # fmt: skip
+    velocities = tuple((name, row) for name, row in rows.items())
+    return _Conditions(tuple(positions), velocities, places, rates)
+
+
+@dataclass(frozen=True, eq=False)
+class _Closure:
+    """Conditions with the numbers at which they are looked at, velocities measured in `units`."""
+
+    conditions: _Conditions
+    dynamics: Dynamics
+    centre: np.ndarray
+    p: np.ndarray
+    units: np.ndarray
+    time: float
+    tolerance: float
+
+    @cached_property
+    def _symbols(self) -> ca.SX:
+        places = self.conditions.places
+        return ca.vertcat(ca.SX(0, 1), *[self.dynamics.x[int(index)] for index in places])
+
+    def _function(self, *parts: ca.SX) -> Callable[[np.ndarray], list[np.ndarray]]:
+        """Return some expressions as a function of the state."""
+        dynamics = self.dynamics
+        names = [f"part_{index}" for index in range(len(parts))]
+        function = function_of(
+            "closure", [dynamics.t, dynamics.x, dynamics.p], parts, (["t", "x", "p"], names)
+        )
+
+        def evaluate(x: np.ndarray) -> list[np.ndarray]:
+            found = function.call([self.time, x, self.p])
+            return [
+                np.asarray(value).reshape(part.shape)
+                for value, part in zip(found, parts, strict=True)
+            ]
+
+        return evaluate
+
+    @cached_property
+    def _at(self) -> Callable[[np.ndarray], list[np.ndarray]]:
+        """Return x -> the gradients of the conditions on positions, S, J and b."""
+        conditions, v = self.conditions, self.dynamics.velocities
+        gradients = ca.jacobian(_stack(conditions.positions), self._symbols)
+        rows = _stack(conditions.velocities)
+        still = ca.substitute(rows, v, ca.SX.zeros(*v.shape))
+        directions = ca.jacobian(conditions.rates, v)
+        return self._function(gradients, directions, ca.jacobian(rows, v), still)
+
+    def states(self, count: int) -> list[np.ndarray]:
+        """Return positions that meet the conditions, from random ones about the centre.
+
+        Raises
+        ------
+        ContradictoryGoalsError, InconsistentStateError
+            There are none, or none where the constraints are finite.
+        """
+        residuals = _stack(self.conditions.positions)
+        evaluate = self._function(residuals, ca.jacobian(residuals, self._symbols))
+        titles = tuple(title for title, _ in self.conditions.positions)
+        places = self.conditions.places
+
+        def at(t: float, x: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            residual, jacobian = evaluate(x)
+            return residual.ravel(), jacobian
+
+        level = Level(titles, titles, places, at)
+        generator = np.random.default_rng(SEED)
+        unweighted = np.eye(len(places))
+        starts: list[Projection] = []
+        for _ in range(count):
+            start = self.centre.copy()
+            start[places] += generator.normal(size=len(places))
+            starts.append(Projection(level, unweighted, self.time, start, self.p, places))
+        found = [state for way in starts if (state := way.met(way.guess)) is not None]
+        if not found:
+            raise ContradictoryGoalsError(
+                f"no positions meet {listed(misses(starts[0]))}: the constraints contradict each "
+                "other"
+            )
+        finite = [x for x in found if all(np.all(np.isfinite(part)) for part in self._at(x))]
+        if not finite:
+            raise InconsistentStateError(
+                "the constraints are not finite at any of the random positions that meet them: "
+                "give a state near which they are"
+            )
+        return finite
+
+    def reach(self, x: np.ndarray) -> int:
+        """Return in how many dimensions positions can move without the constraints."""
+        return self._rank(np.eye(len(self.conditions.places)), self._at(x)[1])
+
+    def ranks(self, x: np.ndarray) -> tuple[int, int]:
+        """Return the ranks of the conditions on positions and on velocities."""
+        gradients, directions, rows, _ = self._at(x)
+        return self._rank(gradients, directions @ self.units), self._rank(rows, self.units)
+
+    def _rank(self, rows: np.ndarray, columns: np.ndarray) -> int:
+        """Return the rank of a product, its rows measured by the terms that they are made of."""
+        sizes = np.linalg.norm(np.abs(rows) @ np.abs(columns), axis=1, keepdims=True)
+        scaled = rows @ columns / np.where(sizes > 0.0, sizes, 1.0)
+        return int(np.sum(np.linalg.svd(scaled, compute_uv=False) > self.tolerance))
+
+    def further(self, states: Sequence[np.ndarray]) -> _Conditions:
+        """Return the conditions on positions that follow, and their rates; none if all are met."""
+        x = max(states, key=lambda state: self.ranks(state)[1])
+        rows, rank = self._at(x)[2], self.ranks(x)[1]
+        kept, solved = regular_block(rows, self.units, rank)
+        others = [index for index in range(len(rows)) if index not in kept]
+        if not others:
+            return replace(self.conditions, positions=(), velocities=())
+        return self._left(kept, solved, others, states)
+
+    def _left(
+        self, kept: list[int], solved: list[int], others: list[int], states: Sequence[np.ndarray]
+    ) -> _Conditions:
+        """Put the velocities from some constraints into the others: nothing of them is left there.
+
+        Parameters
+        ----------
+        kept, solved
+            The constraints and the velocities that these are solved for.
+        others
+            The constraints that depend on them.
+        states
+            Where the conditions that are left may be met already.
+        """
+        conditions, v = self.conditions, self.dynamics.velocities
+        stack = _stack(conditions.velocities)
+        still = ca.substitute(stack, v, ca.SX.zeros(*v.shape))
+        matrix = ca.jacobian(stack, v)
+        if kept:
+            moving = solve_small(matrix[kept, solved], still[kept])
+            parts = still[others], matrix[others, solved] @ moving
+        else:
+            parts = still[others], ca.SX.zeros(len(others), 1)
+        left = parts[0] - parts[1]
+        evaluate = self._function(left, *parts, *[ca.jacobian(z, self._symbols) for z in parts])
+        goals = dict.fromkeys(conditions.velocities[index][0] for index in [*kept, *others])
+        names = ", ".join(map(repr, goals))
+        positions: list[tuple[str, ca.SX]] = []
+        velocities: list[tuple[str, ca.SX]] = []
+        for index in np.flatnonzero(self._missed(evaluate, states)):
+            value = left[int(index)]
+            rate = ca.jacobian(value, self._symbols) @ conditions.rates
+            rate += ca.jtimes(value, self.dynamics.t, ca.SX(1))
+            positions.append((f"what follows from {names}", value))
+            velocities.append((conditions.velocities[others[int(index)]][0], rate))
+        return replace(conditions, positions=tuple(positions), velocities=tuple(velocities))
+
+    def _missed(
+        self, evaluate: Callable[[np.ndarray], list[np.ndarray]], states: Sequence[np.ndarray]
+    ) -> np.ndarray:
+        """Tell which conditions some states miss, beside the terms that these are made of."""
+        missed = False
+        for x in states:
+            left, *parts = evaluate(x)
+            values, slopes = parts[:2], parts[2:]
+            # Of order one at least, as the random positions are: the set may be a single point.
+            position = np.maximum(np.abs(x[self.conditions.places]), 1.0)
+            size = sum(np.abs(z.ravel()) for z in values) + sum(
+                np.abs(z) @ position for z in slopes
+            )
+            missed = missed | (np.abs(left.ravel()) > self.tolerance * size)
+        return np.asarray(missed)
+
+
+def _stack(conditions: Sequence[tuple[str, ca.SX]]) -> ca.SX:
+    return ca.vertcat(ca.SX(0, 1), *[value for _, value in conditions])

@@ -1,0 +1,216 @@
+"""Dirac's equations of a system whose small velocities carry no kinetic energy in the limit.
+
+With L = v.A v/2 + b.v - V, large velocities v1 and small ones v2, and S = A22 - A21 A11^-1 A12,
+the Lagrangian without the energy of the small velocities, L0 = L - v2.S v2/2, is singular. Its
+momenta fulfil the primary constraints Phi = p2 - b2 - A21 A11^-1 (p1 - b1) = 0, and
+
+    H = H0(t, q, p1) + Phi.S^-1 Phi/2,    lambda = S^-1 Phi = v2
+
+holds for the full system. So its motion is that of
+
+    q' = dH0/dp + Phi_p^T lambda,    p' = -dH0/dq - Phi_q^T lambda + (lambda.S lambda)_q/2 + Q,
+    (S lambda)' = R + Phi_p (lambda.S lambda)_q/2,
+
+exactly, with R(t, q, p1, lambda) the rate of Phi along Dirac's equations, those with S = 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import casadi as ca
+
+from daesolve.algebra.linear import solve_definite, solve_small
+from daesolve.equations.dynamics import Dynamics
+from daesolve.system.system import MechanicalSystem
+
+
+@dataclass(frozen=True, eq=False)
+class DiracEquations:
+    """Dirac's equations and what they neglect, as expressions of (t, x, lambda, p).
+
+    Parameters
+    ----------
+    t, slow, multipliers, p
+        Symbols: time, x = (positions, p1), lambda, and the numbers in `Dynamics.p`.
+    velocities
+        v, those of the full system.
+    constraints
+        Phi, an expression of (t, q, p1, p2).
+    inertia
+        S, (m, m) for m small velocities.
+    balance
+        R, (m, 1).
+    solvability
+        M = dR/dlambda.
+    rate
+        x' by Dirac's equations.
+    neglected
+        What is left out in x': (lambda.S lambda)_q1/2 in p1', zero elsewhere.
+    drift
+        R_x x' + R_t: where R = 0 is kept, M lambda' + drift = 0.
+    carried
+        What the inertia of the small velocities asks for besides S lambda', (m, 1): S' lambda, and
+        Phi_p (lambda.S lambda)_q/2 with the other sign. The small velocities of the slow motion
+        are lambda + M^-1 (S lambda' + carried) to the second order, with lambda where R = 0.
+    """
+
+    t: ca.SX
+    slow: ca.SX
+    multipliers: ca.SX
+    p: ca.SX
+    velocities: ca.SX
+    constraints: ca.SX
+    inertia: ca.SX
+    balance: ca.SX
+    solvability: ca.SX
+    rate: ca.SX
+    neglected: ca.SX
+    drift: ca.SX
+    carried: ca.SX
+
+    def arguments(self) -> list[ca.SX]:
+        """Return the symbols of which everything but `constraints` is a function."""
+        return [self.t, self.slow, self.multipliers, self.p]
+
+    @cached_property
+    def changing(self) -> ca.SX:
+        """The rate of lambda where R = 0 is kept."""
+        return -solve_small(self.solvability, self.drift)
+
+    def lengthening(self, changing: ca.SX) -> ca.SX:
+        """Return T' along the slow motion, T = |S^1/2 M^-1 S^1/2| the time of the fast motion, s.
+
+        As long as it is small against 1, fast motions are over, or have gone round many times,
+        before they have become slower. Where M becomes singular on the way T' passes 1 before.
+
+        Parameters
+        ----------
+        changing
+            lambda', (m, 1).
+        """
+        inverse = solve_small(self.solvability, ca.SX.eye(self.multipliers.numel()))
+        square = ca.dot(self.inertia @ inverse @ self.inertia, inverse)
+        return ca.jtimes(
+            ca.sqrt(square),
+            ca.vertcat(self.t, self.slow, self.multipliers),
+            ca.vertcat(1, self.rate, changing),
+        )
+
+
+def dirac_equations(
+    system: MechanicalSystem,
+    small: Sequence[int],
+    slow: ca.SX,
+    multipliers: ca.SX,
+    constrained: ca.SX,
+) -> DiracEquations:
+    """Derive Dirac's equations.
+
+    Parameters
+    ----------
+    system
+        Without constraints, in rates of coordinates, posed by its kinetic energy.
+    small
+        The indices of the small velocities, of which there are m.
+    slow, multipliers
+        The symbols of x = (positions, p1) and of lambda.
+    constrained
+        The symbols of the momenta p2.
+    """
+    dynamics = system.dynamics
+    t, count = dynamics.t, dynamics.position_count
+    large = [index for index in range(len(system.v)) if index not in small]
+    parts = _in_coordinates(system, large, small, slow[count:, 0], multipliers, constrained)
+    names = [*parts]
+    written = ca.substitute([*parts.values()], [dynamics.x[:count]], [slow[:count]])
+    own = dict(zip(names, written, strict=True))
+    steep, ties, balance, rate = own["steep"], own["ties"], own["balance"], own["rate"]
+
+    def following(expression: ca.SX) -> ca.SX:
+        return ca.jtimes(expression, slow, rate) + ca.jtimes(expression, t, ca.SX(1))
+
+    steep_large, steep_small = _block(steep, large, [0]), _block(steep, small, [0])
+    return DiracEquations(
+        t=t,
+        slow=slow,
+        multipliers=multipliers,
+        p=dynamics.p,
+        velocities=own["velocities"],
+        constraints=own["constraints"],
+        inertia=own["inertia"],
+        balance=balance,
+        solvability=ca.jacobian(balance, multipliers),
+        rate=rate,
+        neglected=ca.vertcat(ca.SX.zeros(count), steep_large),
+        drift=following(balance),
+        carried=following(own["inertia"] @ multipliers) - steep_small + ties @ steep_large,
+    )
+
+
+def _in_coordinates(
+    system: MechanicalSystem,
+    large: Sequence[int],
+    small: Sequence[int],
+    p1: ca.SX,
+    multipliers: ca.SX,
+    p2: ca.SX,
+) -> dict[str, ca.SX]:
+    """Return what `DiracEquations` has by name, still in the symbols of the system's positions.
+
+    Besides, `ties` is A21 A11^-1 and `steep` is (lambda.S lambda)_q/2.
+    """
+    dynamics = system.dynamics
+    assert dynamics.kinetic is not None
+    q, v, kinetic = dynamics.x[: dynamics.coordinate_count], dynamics.velocities, dynamics.kinetic
+    rest = ca.SX.zeros(v.numel())
+    at_rest, linear = ca.substitute([kinetic, ca.gradient(kinetic, v)], [v], [rest])
+    heavy, mixed = _block(dynamics.mass, large, large), _block(dynamics.mass, large, small)
+    ties = solve_definite(heavy, mixed).T if large else mixed.T
+    inertia = _block(dynamics.mass, small, small) - ties @ mixed
+
+    own = p1 - _block(linear, large, [0])
+    freed = solve_definite(heavy, own) if large else own
+    hamiltonian = ca.dot(own, freed) / 2 - at_rest
+    constraints = p2 - _block(linear, small, [0]) - ties @ own
+    velocities = _arranged(ca.vertcat(freed - ties.T @ multipliers, multipliers), [*large, *small])
+    moved = ca.jtimes(constraints, q, velocities) + ca.jtimes(constraints, dynamics.t, ca.SX(1))
+    driven = (
+        _forces(system, velocities)
+        - ca.gradient(hamiltonian, q)
+        - ca.jtimes(constraints, q, multipliers, True)
+    )
+    driven_large = _block(driven, large, [0])
+    rates = ca.substitute(dynamics.position_rates, v, velocities)
+    return {
+        "velocities": velocities,
+        "constraints": constraints,
+        "inertia": inertia,
+        "balance": moved + _block(driven, small, [0]) - ties @ driven_large,
+        "rate": ca.vertcat(rates, driven_large),
+        "ties": ties,
+        "steep": ca.gradient(ca.dot(multipliers, inertia @ multipliers) / 2, q),
+    }
+
+
+def _block(matrix: ca.SX, rows: Sequence[int], columns: Sequence[int]) -> ca.SX:
+    """Return some rows and columns, in the right shape also where there are none of them."""
+    if not rows:
+        return ca.SX(0, len(columns))
+    return ca.SX(matrix[list(rows), list(columns)])
+
+
+def _arranged(column: ca.SX, order: Sequence[int]) -> ca.SX:
+    """Put entries that stand in a given order at their places."""
+    arranged = ca.SX(*column.shape)
+    for place, index in enumerate(order):
+        arranged[index] = column[place]
+    return arranged
+
+
+def _forces(system: MechanicalSystem, velocities: ca.SX) -> ca.SX:
+    """Return Q - dV/dq at given velocities: what acts on the system but for its inertia."""
+    bare: Dynamics = replace(system, kinetic=0.0, events=(), outputs={}).dynamics
+    return ca.substitute(bare.force, bare.velocities, velocities)

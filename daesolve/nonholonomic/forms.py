@@ -1,0 +1,432 @@
+"""The constraints of a mechanical system as forms in its velocities: theta = A(q) v."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import casadi as ca
+import numpy as np
+from scipy.linalg import qr
+
+from daesolve.algebra.translation import function_of
+from daesolve.equations.consistency import check_named, complete_start, sample_states
+from daesolve.equations.dynamics import Dynamics
+from daesolve.equations.projection import metrics
+from daesolve.equations.rank import unit_length
+from daesolve.errors import (
+    DegenerateStartError,
+    InconsistentStateError,
+    OutOfRangeError,
+    PosingError,
+    is_number,
+)
+from daesolve.system.consistent_state import check_system, parameter_values
+from daesolve.system.lagrange import vanishes
+from daesolve.system.system import MechanicalSystem, System
+
+TAKES_PART = 1e-6
+"""The entry of a dependence, of unit length, above which a goal takes part in it."""
+
+
+# -- the constraints as forms --------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Forms:
+    """The exterior derivatives of the constraints on the velocities that they leave, at a state.
+
+    Parameters
+    ----------
+    matrix
+        (d (d - 1) / 2, m): dtheta_i(a, b) for pairs a < b of a basis of D, orthonormal in given
+        units of the velocities, theta_i of unit length there, relative to the terms of the sums.
+    singular_values
+        (m,) of it, padded by zeros.
+    lengths
+        (m,) of the constraints, in the same units.
+    """
+
+    matrix: np.ndarray
+    singular_values: np.ndarray
+    lengths: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Independence:
+    """The rank of constraints at a state, those that depend on each other, and what they leave.
+
+    Parameters
+    ----------
+    rank
+        Of the constraints.
+    dependent
+        The names of the goals that take part in dependences, for a message.
+    free
+        (nv, nv - rank): what they leave, orthonormal in the units of the velocities.
+    """
+
+    rank: int
+    dependent: str
+    free: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class PfaffSystem:
+    """The constraints A(q) v = 0 of a mechanical system with q' = S(q) v.
+
+    Parameters
+    ----------
+    dynamics
+        The equations.
+    goals
+        The names of the m constraints.
+    places
+        The indices in x of the positions q: coordinates and implicit unknowns.
+    coefficients, directions
+        A (m, nv) and S (nq, nv).
+    """
+
+    dynamics: Dynamics
+    goals: tuple[str, ...]
+    places: np.ndarray
+    coefficients: ca.SX
+    directions: ca.SX
+
+    @staticmethod
+    def of(system: System) -> PfaffSystem:
+        """Take the constraints of a system.
+
+        Raises
+        ------
+        PosingError
+            It is no mechanical system, or a constraint is not linear and homogeneous in the
+            velocities, or contains time.
+        """
+        dynamics = mechanical(system)
+        rows, rates, places = velocity_level(dynamics)
+        described = [(f"the constraint {name!r}", value) for name, value in rows.items()]
+        described += [(f"the rate of {dynamics.labels.states[k]!r}", rates[i])
+                      for i, k in enumerate(places)]  # fmt: skip
+        for what, value in described:
+            _check_homogeneous(dynamics, what, value)
+        v = dynamics.velocities
+        stack = ca.vertcat(ca.SX(0, 1), *rows.values())
+        return PfaffSystem(
+            dynamics, tuple(rows), places, ca.jacobian(stack, v), ca.jacobian(rates, v)
+        )
+
+    @property
+    def positions(self) -> ca.SX:
+        """The symbols of q."""
+        return ca.vertcat(ca.SX(0, 1), *[self.dynamics.x[int(index)] for index in self.places])
+
+    @property
+    def velocity_count(self) -> int:
+        """The number of velocities."""
+        return self.dynamics.velocity_count
+
+    def numbers(
+        self,
+        parameters: Mapping[str, float] | None,
+        at: Mapping[str, float] | None,
+        time: float = 0.0,
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return p as numbers, and the consistent state that was asked for, None if none was.
+
+        Raises
+        ------
+        PosingError
+            The state does not tell what value invariants on positions keep.
+        UnknownNameError, OutOfRangeError, InconsistentStateError
+            A name, a number or a state that cannot be.
+        """
+        dynamics = self.dynamics
+        p = dynamics.value_vector(parameter_values(dynamics, check_named("parameters", parameters)))
+        if at is None:
+            return with_references(dynamics, p, np.zeros(dynamics.x.numel())), None
+        x = complete_start(dynamics, p, check_named("state", at), time=time).state
+        return with_references(dynamics, p, x), x
+
+    def named(self, x: np.ndarray) -> dict[str, float]:
+        """Return the positions of a state by name."""
+        return {self.dynamics.labels.states[k]: float(x[k]) for k in self.places}
+
+    @cached_property
+    def _function(self) -> ca.Function:
+        parts = {"coefficients": self.coefficients, "directions": self.directions}
+        gradients = {
+            f"{name}_gradient": ca.jacobian(ca.vec(part), self.positions)
+            for name, part in parts.items()
+        }
+        everything = parts | gradients
+        return function_of(
+            "pfaff",
+            [self.dynamics.t, self.dynamics.x, self.dynamics.p],
+            list(everything.values()),
+            (["t", "x", "p"], [*everything]),
+        )
+
+    def parts(self, x: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Return A (m, nv), S (nq, nv) and their derivatives (m, nv, nq) and (nq, nv, nq)."""
+        forms, directions, by_forms, by_directions = map(np.asarray, self._function(0.0, x, p))
+        count, size = self.velocity_count, len(self.places)
+        shapes = (len(self.goals), count), (size, count)
+        gradients = [
+            part.reshape(columns, rows, size).transpose(1, 0, 2)
+            for part, (rows, columns) in zip((by_forms, by_directions), shapes, strict=True)
+        ]
+        return forms.reshape(shapes[0]), directions.reshape(shapes[1]), *gradients
+
+    def random_states(self, p: np.ndarray, count: int) -> list[np.ndarray]:
+        """Return random states that meet the holonomic constraints, where all is finite.
+
+        Raises
+        ------
+        InconsistentStateError
+            None was found.
+        """
+        samples = sample_states(self.dynamics, p, count=count, at_rest=4 * count)
+        found = [x for _, x in samples if all(np.all(np.isfinite(z)) for z in self.parts(x, p))]
+        if not found:
+            raise InconsistentStateError(
+                "no random state meets the constraints with finite numbers: give parameters= for "
+                "which there are such"
+            )
+        return found
+
+    def rank(
+        self, x: np.ndarray, p: np.ndarray, units: np.ndarray, tolerance: float
+    ) -> Independence:
+        """Return which constraints are independent at a state, velocities measured in `units`."""
+        left, singular, right = np.linalg.svd(unit_length(self.parts(x, p)[0] @ units, 1))
+        full = np.zeros(len(left))
+        full[: len(singular)] = singular
+        rank = int(np.sum(full > tolerance))
+        dependent = np.any(np.abs(left[:, full <= tolerance]) > TAKES_PART, axis=1)
+        names = [name for name, part in zip(self.goals, dependent, strict=True) if part]
+        return Independence(rank, ", ".join(map(repr, names)), right[rank:].T)
+
+    def forms(self, x: np.ndarray, p: np.ndarray, units: np.ndarray, tolerance: float) -> Forms:
+        """Return the exterior derivatives of the constraints, independent ones, at a state.
+
+        Raises
+        ------
+        PosingError
+            The velocities are bound by kinematics that are not among the constraints.
+        """
+        lengths = np.linalg.norm(self.parts(x, p)[0] @ units, axis=1)
+        free = units @ self.rank(x, p, units, tolerance).free
+        found, terms = _exterior(self.parts(x, p), free, tolerance)
+        size = float(np.linalg.norm(terms / lengths)) or 1.0
+        matrix = found / lengths / size
+        values = np.zeros(len(lengths))
+        own = np.linalg.svd(matrix, compute_uv=False)
+        values[: len(own)] = own
+        return Forms(matrix, values, lengths)
+
+
+def check_regular(here: Independence, usual: int) -> None:
+    """Refuse a state where the constraints lose their independence.
+
+    Raises
+    ------
+    DegenerateStartError
+        With the goals that do.
+    """
+    if here.rank < usual:
+        raise DegenerateStartError(
+            f"at this state the constraints {here.dependent} depend on each other, though not "
+            "elsewhere: the velocities that they leave have another dimension here than nearby; "
+            "take a state beside it"
+        )
+
+
+def _exterior(
+    parts: tuple[np.ndarray, ...], free: np.ndarray, tolerance: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return dtheta_i(a, b) for pairs of columns of `free`, and the sums of their terms' sizes.
+
+    dtheta(a, b) = Sa(theta(b)) - Sb(theta(a)) - theta([Sa, Sb]), a and b constant in v.
+    """
+    first, second = np.triu_indices(free.shape[1], 1)
+    derivatives = _turned(parts, free)[:, first, second].T
+    terms = _turned(tuple(map(np.abs, parts)), np.abs(free), 1.0)[:, first, second].T
+    forms, directions = parts[0], parts[1]
+    brackets = _turned((directions, directions, parts[3]), free)[:, first, second]
+    inverse = np.linalg.pinv(directions)
+    own = inverse @ brackets
+    turning = _turned(tuple(map(np.abs, (directions, directions, parts[3]))), np.abs(free), 1.0)[
+        :, first, second
+    ]
+    missed = np.linalg.norm(directions @ own - brackets)
+    if missed > tolerance * np.linalg.norm(turning):
+        raise PosingError(
+            "the kinematics bind the velocities beyond the constraints (the brackets of their "
+            "columns leave them): pose what they contain as constraints"
+        )
+    sizes = np.abs(forms) @ np.abs(inverse) @ turning
+    return derivatives - (forms @ own).T, terms + sizes.T
+
+
+def _turned(parts: tuple[np.ndarray, ...], free: np.ndarray, sign: float = -1.0) -> np.ndarray:
+    """Return the derivative of rows b along S a, with `sign` times that of a along S b."""
+    along = np.einsum("ijk,kl,la,jb->iab", parts[2], parts[1], free, free, optimize=True)
+    return along + sign * along.transpose(0, 2, 1)
+
+
+# -- velocity-level constraints ------------------------------------------------------------------
+
+
+def mechanical(system: System) -> Dynamics:
+    """Return the equations of a mechanical system.
+
+    Raises
+    ------
+    PosingError
+        It is none.
+    """
+    check_system(system)
+    if not isinstance(system, MechanicalSystem):
+        raise PosingError(
+            "a ControlSystem has no constraints on velocities; this needs a MechanicalSystem"
+        )
+    return system.dynamics
+
+
+def velocity_level(dynamics: Dynamics) -> tuple[dict[str, ca.SX], ca.SX, np.ndarray]:
+    """Return the constraints on velocities by name, and q' with the places of q in x.
+
+    Holonomic constraints stand there with their rates; feedback is left out.
+
+    Raises
+    ------
+    PosingError
+        A constraint is measured from its value at the start, or does not always hold.
+    """
+    coordinates = np.arange(dynamics.coordinate_count)
+    first = dynamics.position_count - len(dynamics.implicit_rows)
+    places = np.concatenate([coordinates, np.arange(first, dynamics.position_count)])
+    rows: dict[str, ca.SX] = {}
+    for row in dynamics.rows:
+        if row.from_start:
+            raise PosingError(
+                f"the constraint {row.name!r} is measured from its value at the start, and is no "
+                f"form in the velocities: leave it out (system.without([{row.name!r}]))"
+            )
+        if row.hold is not None:
+            raise PosingError(
+                f"the constraint {row.name!r} is let go of at times: leave it out "
+                f"(system.without([{row.name!r}])), or pose one that always holds"
+            )
+        rows[row.name] = ca.sparsify(dynamics.without_feedback(row.chain[-1]))
+    rates = ca.vertcat(ca.SX(0, 1), *[dynamics.position_rates[int(index)] for index in places])
+    return rows, ca.sparsify(dynamics.without_feedback(rates)), places
+
+
+def with_references(
+    dynamics: Dynamics, p: np.ndarray, x: np.ndarray, time: float = 0.0
+) -> np.ndarray:
+    """Return p with the values at a state of the invariants that positions keep.
+
+    Raises
+    ------
+    PosingError
+        One is stationary there: a quaternion of zeros.
+    """
+    kept = [row for row in dynamics.invariants if row.on == "positions"]
+    stack = ca.vertcat(ca.SX(0, 1), *[row.value for row in kept])
+    function = function_of(
+        "kept",
+        [dynamics.t, dynamics.x, dynamics.p],
+        [stack, ca.jacobian(stack, dynamics.x)],
+        (["t", "x", "p"], ["values", "gradients"]),
+    )
+    values, gradients = map(np.asarray, function(time, x, p))
+    names = list(dynamics.values)
+    changed = p.copy()
+    for row, value, gradient in zip(kept, values.ravel(), gradients, strict=True):
+        if not np.any(gradient):
+            raise PosingError(
+                f"the positions keep the value of {row.name!r}, but it is stationary in the state "
+                "that should tell it; give one where it is not, such as a quaternion of length 1"
+            )
+        changed[names.index(f"reference_{row.name}")] = value
+    return changed
+
+
+def unit_velocities(dynamics: Dynamics, t: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
+    """Return velocities (nv, nv), as columns, in which the mass matrix at a state is one.
+
+    Measured in them, nothing depends on the units of coordinates.
+    """
+    return np.linalg.inv(np.linalg.cholesky(metrics(dynamics, t, x, p)[1])).T
+
+
+def check_linear(dynamics: Dynamics, what: str, value: ca.SX) -> ca.SX:
+    """Return what is left of an expression without velocities.
+
+    Raises
+    ------
+    PosingError
+        It is not linear in the velocities.
+    """
+    v = dynamics.velocities
+    if ca.depends_on(ca.jacobian(value, v), v):
+        raise PosingError(
+            f"{what} is not linear in the velocities; leave it out (system.without), or pose it "
+            "as a linear one"
+        )
+    return ca.SX(ca.sparsify(ca.substitute(value, v, ca.SX.zeros(*v.shape))))
+
+
+def _check_homogeneous(dynamics: Dynamics, what: str, value: ca.SX) -> None:
+    rest = check_linear(dynamics, what, value)
+    if rest.nnz() and not vanishes(rest, ca.vertcat(dynamics.t, dynamics.x, dynamics.p)):
+        raise PosingError(
+            f"{what} does not vanish with the velocities: forms have no part that is free of them"
+        )
+    if ca.depends_on(ca.jacobian(value, dynamics.velocities), dynamics.t):
+        raise PosingError(f"{what} contains time: forms depend on positions alone")
+
+
+def regular_block(rows: np.ndarray, units: np.ndarray, rank: int) -> tuple[list[int], list[int]]:
+    """Return as many rows as a matrix has rank, and velocities for which these can be solved.
+
+    Parameters
+    ----------
+    rows
+        (m, nv)
+    units
+        From `unit_velocities`.
+    rank
+        Of the rows.
+    """
+    kept = _pivots(unit_length(rows @ units, 1).T, rank)
+    heaviness = np.linalg.norm(np.linalg.inv(units), axis=0)
+    return kept, _pivots(rows[kept] / heaviness, rank)
+
+
+def _pivots(matrix: np.ndarray, count: int) -> list[int]:
+    if count == 0:
+        return []
+    order = np.asarray(qr(matrix, mode="r", pivoting=True)[-1])
+    return sorted(int(column) for column in order[:count])
+
+
+def check_numbers(tolerance: float, time: float = 0.0, **counts: int) -> None:
+    """Refuse a tolerance, a time or a count that cannot be.
+
+    Raises
+    ------
+    OutOfRangeError
+        It is named.
+    """
+    if not (is_number(tolerance) and 0.0 < tolerance < 1.0):
+        raise OutOfRangeError(f"the tolerance is {tolerance!r}, but must lie between 0 and 1")
+    if not is_number(time):
+        raise OutOfRangeError(f"the time is {time!r}, but must be a finite number of seconds")
+    for name, count in counts.items():
+        if not isinstance(count, int) or isinstance(count, bool) or count < 1:
+            raise OutOfRangeError(f"{name} is {count!r}, but must be a whole number >= 1")

@@ -1,0 +1,229 @@
+"""Constraints as a Pfaff system: which combinations of them may be substituted into any Lagrangian.
+
+The constraints theta = A(q) v = 0 leave the velocities D = ker A. Those combinations c whose
+exterior derivative vanishes there,
+
+    sum_i c_i dtheta_i(a, b) = 0 for all a, b in D,
+
+form the first derived system: Hadamard's substitutable combinations. They may be put into the
+Lagrangian whatever the masses are. Hadamard counted m - d (d - 1) / 2 of them, d the dimension of
+D: these are equations for m numbers, not always independent, so that there may be more.
+
+A. V. Borisov, A. A. Kilin, I. S. Mamaev, On the Hadamard-Hamel problem and the dynamics of wheeled
+vehicles, Regular and Chaotic Dynamics 20 (2015) 752-766, section 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from daesolve.errors import PosingError, RedundantConstraintsError
+from daesolve.nonholonomic.forms import (
+    TAKES_PART,
+    Forms,
+    PfaffSystem,
+    check_numbers,
+    check_regular,
+    unit_velocities,
+)
+from daesolve.system.system import System
+
+
+@dataclass(frozen=True, eq=False)
+class SubstitutableCombinations:
+    """The combinations of constraints that may be substituted into any Lagrangian.
+
+    Parameters
+    ----------
+    dimension
+        How many there are, at almost every state.
+    bound
+        Hadamard's count max(0, m - d (d - 1) / 2), which there are at least.
+    freedom
+        d, the number of velocities that the constraints leave.
+    goals
+        The names of the m constraints, in the order of the columns of `basis`.
+    basis
+        (k, m) at `state`: each row a combination, in reduced row echelon form. k is `dimension`,
+        more where `state` is an exception.
+    each
+        By goal: whether it is one of them by itself, at every state.
+    residual, gap
+        The largest singular value that was taken for zero, and the smallest that was not, relative
+        to the terms that they are the sum of; 0.0 and infinity where there was none.
+    state
+        The positions where `basis` holds, by name.
+    points
+        The number of states that were looked at.
+    """
+
+    dimension: int
+    bound: int
+    freedom: int
+    goals: tuple[str, ...]
+    basis: np.ndarray
+    each: Mapping[str, bool]
+    residual: float
+    gap: float
+    state: Mapping[str, float]
+    points: int
+
+
+def substitutable_combinations(
+    system: System,
+    *,
+    parameters: Mapping[str, float] | None = None,
+    at: Mapping[str, float] | None = None,
+    points: int = 8,
+    tolerance: float = 1e-9,
+) -> SubstitutableCombinations:
+    """Find the combinations of constraints that may be substituted into any Lagrangian.
+
+    Parameters
+    ----------
+    system
+        A mechanical system, in rates of coordinates or quasi-velocities. Holonomic constraints
+        count with their rates. Coefficients may depend on every position.
+    parameters
+        Values in place of the defaults.
+    at
+        A state at which to give the basis; without it a random one. Invariants on positions, such
+        as the norm of a quaternion, keep the value that they have there.
+    points
+        How many random states to decide at.
+    tolerance
+        The relative singular value that counts as zero.
+
+    Returns
+    -------
+    SubstitutableCombinations
+        Their number, Hadamard's, and a basis.
+
+    Raises
+    ------
+    PosingError
+        There is no constraint, or one is not linear in the velocities, or contains time.
+    RedundantConstraintsError
+        The constraints depend on each other everywhere.
+    DegenerateStartError
+        They do at the state `at`.
+    UnknownNameError, OutOfRangeError, InconsistentStateError
+        A name, a number or a state that cannot be.
+
+    Examples
+    --------
+    A wheel on an axle: rolling without slip, which the skate allows to be substituted.
+
+    >>> import casadi as ca
+    >>> import daesolve as ds
+    >>> q = ds.coordinates(x="m", y="m", psi=ds.ANGLE, phi=ds.ANGLE)
+    >>> c, s = ca.cos(q.psi), ca.sin(q.psi)
+    >>> skate = ds.Nonholonomic("skate", c * q.dot.y - s * q.dot.x)
+    >>> rolling = ds.Nonholonomic("rolling", c * q.dot.x + s * q.dot.y - 0.4 * q.dot.phi)
+    >>> kinetic = (q.dot.x**2 + q.dot.y**2 + q.dot.psi**2 + q.dot.phi**2) / 2
+    >>> unicycle = ds.MechanicalSystem(q, kinetic=kinetic, goals=[skate, rolling])
+    >>> found = substitutable_combinations(unicycle)
+    >>> found.dimension, dict(found.each)
+    (1, {'skate': False, 'rolling': True})
+    """
+    check_numbers(tolerance, points=points)
+    pfaff = PfaffSystem.of(system)
+    if not pfaff.goals:
+        raise PosingError("the system has no constraints, so that there is nothing to substitute")
+    p, state = pfaff.numbers(parameters, at)
+    states = pfaff.random_states(p, points)
+    units = unit_velocities(pfaff.dynamics, 0.0, states[0], p)
+    independence = [pfaff.rank(x, p, units, tolerance) for x in states]
+    rank = max(found.rank for found in independence)
+    states = [x for x, found in zip(states, independence, strict=True) if found.rank == rank]
+    if rank < len(pfaff.goals):
+        dependent = next(found.dependent for found in independence if found.rank == rank)
+        raise RedundantConstraintsError(
+            f"the constraints {dependent} depend on each other everywhere: leave out one of them "
+            "(system.without)"
+        )
+    if state is None:
+        state = states[0]
+    check_regular(pfaff.rank(state, p, units, tolerance), rank)
+    usual = [pfaff.forms(x, p, units, tolerance) for x in states]
+    counts = [int(np.sum(forms.singular_values > tolerance)) for forms in usual]
+    independent = max(counts)
+    decided = [forms.singular_values for forms in usual]
+    freedom = pfaff.velocity_count - rank
+    return SubstitutableCombinations(
+        dimension=rank - independent,
+        bound=max(0, rank - freedom * (freedom - 1) // 2),
+        freedom=freedom,
+        goals=pfaff.goals,
+        basis=_basis(pfaff.forms(state, p, units, tolerance), tolerance),
+        each={
+            goal: bool(max(np.linalg.norm(f.matrix[:, i]) for f in usual) <= tolerance)
+            for i, goal in enumerate(pfaff.goals)
+        },
+        residual=max(float(np.max(values[independent:], initial=0.0)) for values in decided),
+        gap=min(float(np.min(values[:independent], initial=np.inf)) for values in decided),
+        state=pfaff.named(state),
+        points=len(usual),
+    )
+
+
+def substitutable_report(
+    system: System,
+    *,
+    parameters: Mapping[str, float] | None = None,
+    at: Mapping[str, float] | None = None,
+) -> dict[str, Any]:
+    """Return the substitutable combinations as plain values.
+
+    Parameters
+    ----------
+    system, parameters, at
+        As in `substitutable_combinations`, which see for what is raised.
+
+    Returns
+    -------
+    dict
+        The fields of `SubstitutableCombinations`, `basis` as a list of tables from goal to
+        coefficient (without zeros); `gap` None where there is none.
+    """
+    found = substitutable_combinations(system, parameters=parameters, at=at)
+    rows = [dict(zip(found.goals, row, strict=True)) for row in found.basis.tolist()]
+    return {
+        "dimension": found.dimension,
+        "bound": found.bound,
+        "freedom": found.freedom,
+        "goals": list(found.goals),
+        "basis": [{goal: value for goal, value in row.items() if value} for row in rows],
+        "each": dict(found.each),
+        "residual": found.residual,
+        "gap": found.gap if np.isfinite(found.gap) else None,
+        "state": dict(found.state),
+        "points": found.points,
+    }
+
+
+def _basis(here: Forms, tolerance: float) -> np.ndarray:
+    """Return all c with c . dtheta = 0 in reduced row echelon form; rounding is made zero."""
+    count = len(here.lengths)
+    padded = np.vstack([here.matrix, np.zeros((count, count))])
+    _, singular, directions = np.linalg.svd(padded)
+    rows = directions[singular[:count] <= tolerance]
+    pivots: list[int] = []
+    for column in range(count):
+        step = len(pivots)
+        if step == len(rows):
+            break
+        largest = step + int(np.argmax(np.abs(rows[step:, column])))
+        if np.abs(rows[largest, column]) <= TAKES_PART:
+            continue
+        rows[[step, largest]] = rows[[largest, step]]
+        rows[step] /= rows[step, column]
+        others = np.arange(len(rows)) != step
+        rows[others] -= np.outer(rows[others, column], rows[step])
+        pivots.append(column)
+    rows = np.where(np.abs(rows) > tolerance, rows, 0.0)
+    return rows / here.lengths * here.lengths[pivots][:, None]

@@ -1,0 +1,370 @@
+"""Whether constraints may be substituted into the Lagrangian: the Hadamard-Hamel problem.
+
+Coordinates y on which nothing depends but by their rates, constraints solved for these, y' = g, and
+the constraints f = 0 that remain. Substituting g into L changes the equations of the other
+velocities w by
+
+    N = sum_i p_i [g_i],    p_i = dL/dy_i' where y' = g,
+
+[.] Hamel's operator (`lagrange.hamel`). They keep their form, with other multipliers, if and only
+if N is a combination of the df/dw wherever f = 0: N = (df/dw)^T alpha. Then the constraints are
+quasi-holonomic, and the multipliers found after the substitution are too large by alpha.
+
+A. V. Borisov, A. A. Kilin, I. S. Mamaev, On the Hadamard-Hamel problem and the dynamics of wheeled
+vehicles, Regular and Chaotic Dynamics 20 (2015) 752-766, theorems 1 (rates of coordinates) and 2
+(quasi-velocities).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from numbers import Integral
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from daesolve.equations.consistency import check_named
+from daesolve.errors import InconsistentStateError, OutOfRangeError, PosingError, is_number
+from daesolve.nonholonomic.remainder import (
+    largest_remainders,
+    nearest_combination,
+    random_states,
+    told_state,
+)
+from daesolve.nonholonomic.solved_rates import (
+    Substitution,
+    check_free_of,
+    check_system,
+    constraint_rates,
+    independent_rows,
+    rate_indices,
+    somewhere,
+    substitution,
+)
+from daesolve.system.consistent_state import parameter_values
+from daesolve.system.system import MechanicalSystem
+
+
+@dataclass(frozen=True, eq=False)
+class QuasiHolonomic:
+    """Whether constraints may be substituted into the Lagrangian; true where they may.
+
+    Parameters
+    ----------
+    holds
+        Whether N is a combination of the df/dw, at every point.
+    residual
+        The largest part of N that is none, relative to sum |p_i| |[g_i]|.
+    for_every_lagrangian
+        Whether it would be so with any masses.
+    each, each_residual
+        By the names of y: whether [g_i] alone is such a combination, and what is left of it.
+    points, tolerance
+        The number of random consistent states that were looked at, and the limit.
+    eliminated, by, remaining
+        The names of y, of the goals that are solved for y', and of those that remain.
+    state
+        The consistent state that was told by `at`, by name, None where none was.
+    alpha
+        The `coefficients` there. None where no state was told, or where the constraints are not
+        quasi-holonomic, so that there are none.
+    substitution
+        The expressions.
+    values
+        p as numbers.
+    """
+
+    holds: bool
+    residual: float
+    for_every_lagrangian: bool
+    each: Mapping[str, bool]
+    each_residual: Mapping[str, float]
+    points: int
+    tolerance: float
+    eliminated: tuple[str, ...]
+    by: tuple[str, ...]
+    remaining: tuple[str, ...]
+    state: Mapping[str, float] | None
+    alpha: Mapping[str, float] | None
+    substitution: Substitution = field(repr=False)
+    values: np.ndarray = field(repr=False)
+
+    def __bool__(self) -> bool:
+        return self.holds
+
+    def __str__(self) -> str:
+        solved = ", ".join(self.by)
+        rates = ", ".join(f"{name}'" for name in self.eliminated)
+        lines = [
+            f"{solved} solved for {rates}: "
+            + ("quasi-holonomic" if self.holds else "not quasi-holonomic"),
+            f"residual {self.residual:.1e} at {self.points} points (limit {self.tolerance:g})",
+            "for every Lagrangian: " + ("yes" if self.for_every_lagrangian else "no"),
+        ]
+        single = [f"{name} {miss:.1e}" for name, miss in self.each_residual.items()]
+        lines.append("each by itself, whatever the masses: " + ", ".join(single))
+        lines.append("constraints that remain: " + (", ".join(self.remaining) or "none"))
+        if self.alpha:
+            told = [f"{name} {value:.6g}" for name, value in self.alpha.items()]
+            lines.append("alpha at the state told: " + ", ".join(told))
+        return "\n".join(lines)
+
+    def coefficients(
+        self,
+        state: Mapping[str, float],
+        parameters: Mapping[str, float] | None = None,
+        time: float = 0.0,
+    ) -> dict[str, float]:
+        """Return alpha by the names of the remaining goals.
+
+        Their multipliers after the substitution are larger by alpha than their reactions. Where
+        the constraints are not quasi-holonomic, alpha is that of the nearest combination.
+
+        Parameters
+        ----------
+        state
+            Values by the names of states; the others are made consistent.
+        parameters
+            Values in place of those of the test.
+        time
+            s
+
+        Raises
+        ------
+        InconsistentStateError, UnknownNameError, OutOfRangeError
+            The state or a parameter cannot be.
+        """
+        _check_time(time)
+        held = self.substitution
+        numbers = self.values if parameters is None else _numbers(held, parameters)
+        x = told_state(held, numbers, check_named("state", state), time)
+        return nearest_combination(held, numbers, time, x)
+
+
+def is_quasi_holonomic(
+    system: MechanicalSystem,
+    eliminate: Sequence[str],
+    *,
+    parameters: Mapping[str, float] | None = None,
+    at: Mapping[str, float] | None = None,
+    time: float = 0.0,
+    points: int = 20,
+    tolerance: float = 1e-9,
+) -> QuasiHolonomic:
+    """Tell whether constraints may be substituted into the Lagrangian.
+
+    Parameters
+    ----------
+    system
+        Lagrangian mechanics, in rates of coordinates or in quasi-velocities. Energies, constraints
+        and kinematics must not contain the coordinates y that are eliminated, but for their rates.
+        In quasi-velocities each y' must be a velocity of its own.
+    eliminate
+        The names of y. The goals that contain y' are solved for it; there may be more of them than
+        y, then those that are not needed remain. A holonomic goal counts with its rate.
+    parameters
+        Values in place of the defaults. N is compared with the constraints at these: masses for
+        which it vanishes by chance are found out by other values.
+    at
+        Values by the names of states, near which to look; the others are made consistent. Without
+        it the states are random, of order one.
+    time
+        That of this state, s.
+    points
+        The number of random consistent states. Those where something is not finite are replaced.
+    tolerance
+        The limit of the relative residual.
+
+    Returns
+    -------
+    QuasiHolonomic
+        The verdict and its numbers.
+
+    Raises
+    ------
+    PosingError
+        The constraints cannot be solved for y', or something depends on y.
+    UnknownNameError, OutOfRangeError
+        A coordinate or a parameter is not the system's, or a number is out of range.
+    InconsistentStateError
+        No random state was found that meets the constraints.
+
+    Examples
+    --------
+    >>> import casadi as ca
+    >>> import daesolve as ds
+    >>> q = ds.coordinates(x="m", y="m", psi=ds.ANGLE, phi=ds.ANGLE)
+    >>> c, s = ca.cos(q.psi), ca.sin(q.psi)
+    >>> skate = ds.Nonholonomic("skate", c * q.dot.y - s * q.dot.x)
+    >>> rolling = ds.Nonholonomic("rolling", c * q.dot.x + s * q.dot.y - 0.4 * q.dot.phi)
+    >>> kinetic = (q.dot.x**2 + q.dot.y**2 + q.dot.psi**2 + q.dot.phi**2) / 2
+    >>> unicycle = ds.MechanicalSystem(q, kinetic=kinetic, goals=[skate, rolling])
+    >>> bool(ds.is_quasi_holonomic(unicycle, ["phi"]))
+    True
+    """
+    _check_numbers(points, tolerance, time)
+    held = substitution(system, eliminate)
+    numbers = _numbers(held, parameters)
+    told = None if at is None else told_state(held, numbers, check_named("at", at), time)
+    states = random_states(held, numbers, told, time, points)
+    worst, each = largest_remainders(held, numbers, states)
+    alone = {
+        name: bool(miss <= tolerance) for name, miss in zip(held.eliminated, each, strict=True)
+    }
+    holds = worst <= tolerance
+    alpha = None if told is None or not holds else nearest_combination(held, numbers, time, told)
+    return QuasiHolonomic(
+        holds=holds,
+        residual=worst,
+        for_every_lagrangian=all(alone.values()),
+        each=alone,
+        each_residual={n: float(miss) for n, miss in zip(held.eliminated, each, strict=True)},
+        points=len(states),
+        tolerance=tolerance,
+        eliminated=held.eliminated,
+        by=held.by,
+        remaining=held.remaining,
+        state=None if told is None else _by_name(held, told),
+        alpha=alpha,
+        substitution=held,
+        values=numbers,
+    )
+
+
+def quasi_holonomic_report(
+    system: MechanicalSystem,
+    eliminate: Sequence[str] = (),
+    *,
+    parameters: Mapping[str, float] | None = None,
+    at: Mapping[str, float] | None = None,
+    time: float = 0.0,
+    points: int = 20,
+    tolerance: float = 1e-9,
+) -> dict[str, Any]:
+    """Return the verdict as a table; see `is_quasi_holonomic`, also for what is raised.
+
+    Without names the coordinates are those of `default_coordinates`.
+
+    Returns
+    -------
+    dict
+        `eliminated`, `by` and `remaining` (names), `quasi_holonomic`, its `residual`,
+        `for_every_lagrangian`, `each` (by coordinate: `for_every_lagrangian`, `residual`),
+        `points`, `tolerance`, `state` (that was told, None where none was), and `alpha` (by
+        goal that remains, there; None as well where the constraints are not quasi-holonomic).
+    """
+    names = eliminate or default_coordinates(system)
+    if not names:
+        raise PosingError(
+            "no coordinate stands in the constraints with its rate alone and a constant "
+            "coefficient: name those that are to be eliminated"
+        )
+    found = is_quasi_holonomic(
+        system,
+        names,
+        parameters=parameters,
+        at=at,
+        time=time,
+        points=points,
+        tolerance=tolerance,
+    )
+    return {
+        "eliminated": list(found.eliminated),
+        "by": list(found.by),
+        "remaining": list(found.remaining),
+        "quasi_holonomic": found.holds,
+        "residual": found.residual,
+        "for_every_lagrangian": found.for_every_lagrangian,
+        "each": {
+            name: {"for_every_lagrangian": holds, "residual": found.each_residual[name]}
+            for name, holds in found.each.items()
+        },
+        "points": found.points,
+        "tolerance": found.tolerance,
+        "state": None if found.state is None else dict(found.state),
+        "alpha": None if found.alpha is None else dict(found.alpha),
+    }
+
+
+def default_coordinates(system: MechanicalSystem) -> tuple[str, ...]:
+    """Return coordinates that one would eliminate: wheel angles, as a rule.
+
+    Nothing depends on them, and the constraints contain their rates with constant coefficients.
+    There are no more of them than constraints can be solved for.
+    """
+    check_system(system)
+    dynamics = system.dynamics
+    goals = constraint_rates(system, dynamics)
+    chosen: list[str] = []
+    for name in system.coordinates.names:
+        try:
+            check_free_of(system, dynamics, goals, [name])
+            rates = rate_indices(system, [*chosen, name])
+        except PosingError:
+            continue
+        pivots = ca.jacobian(ca.vertcat(ca.SX(0, 1), *goals.values()), system.v.vector[rates])
+        if ca.depends_on(pivots, ca.vertcat(dynamics.x, dynamics.t)):
+            continue
+        if len(independent_rows(somewhere(dynamics, pivots))) == len(rates):
+            chosen.append(name)
+    return tuple(chosen)
+
+
+def _by_name(held: Substitution, x: np.ndarray) -> dict[str, float]:
+    return dict(zip(held.dynamics.labels.states, x.tolist(), strict=True))
+
+
+def residual_at_other_parameters(
+    found: QuasiHolonomic, at: Mapping[str, float] | None = None, time: float = 0.0
+) -> float | None:
+    """Return the residual at values of the parameters that differ at random from those judged.
+
+    Parameters
+    ----------
+    found
+        The verdict.
+    at, time
+        As in `is_quasi_holonomic`.
+
+    Returns
+    -------
+    float or None
+        None where there are no parameters, or no state meets the constraints at any such values.
+    """
+    held = found.substitution
+    dynamics, generator = held.dynamics, np.random.default_rng(23)
+    given = dict(zip(dynamics.values, found.values.tolist(), strict=True))
+    for _ in range(3 if len(held.system.parameters) else 0):
+        others = dict(given)
+        for name in held.system.parameters.names:
+            step = generator.uniform(0.1, 0.3) * (abs(given[name]) or 1.0)
+            near = [given[name] + step, given[name] - step]
+            others[name] = next((v for v in near if v in dynamics.ranges[name]), given[name])
+        numbers = dynamics.value_vector(others)
+        try:
+            told = None if at is None else told_state(held, numbers, at, time)
+            states = random_states(held, numbers, told, time, points=5)
+        except InconsistentStateError:
+            continue
+        return largest_remainders(held, numbers, states)[0]
+    return None
+
+
+def _check_numbers(points: int, tolerance: float, time: float) -> None:
+    if not isinstance(points, Integral) or isinstance(points, bool) or points < 1:
+        raise OutOfRangeError(f"points is {points!r}, but must be a whole number >= 1")
+    if not (is_number(tolerance) and 0.0 < tolerance < 1.0):
+        raise OutOfRangeError(f"the tolerance is {tolerance!r}, but must lie between 0 and 1")
+    _check_time(time)
+
+
+def _check_time(time: float) -> None:
+    if not is_number(time):
+        raise OutOfRangeError(f"time is {time!r}, but must be a finite number of s")
+
+
+def _numbers(held: Substitution, parameters: Mapping[str, float] | None) -> np.ndarray:
+    values = parameter_values(held.dynamics, check_named("parameters", parameters))
+    return held.dynamics.value_vector(values)

@@ -1,0 +1,169 @@
+"""What of N is a combination of the constraints that remain, in numbers at random states.
+
+N = sum p_i [g_i] is what putting y' = g into a Lagrangian changes; see `quasi_holonomic`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from daesolve.algebra.arrays import shortest_solution
+from daesolve.algebra.translation import function_of
+from daesolve.equations.consistency import complete_start, instantaneous, sample_states
+from daesolve.errors import InconsistentStateError, PosingError
+from daesolve.nonholonomic.forms import with_references
+from daesolve.nonholonomic.solved_rates import Substitution
+
+CANCELLED = 1e-4
+"""What is smaller than this beside the terms that it is the sum of is measured against these."""
+ROUNDING = 1e-13
+"""A share in N smaller than this beside the largest is rounding, and zero."""
+RANK_TOLERANCE = 1e-9
+"""A singular value of the remaining constraints, rows of unit length, below this counts as zero."""
+
+
+def told_state(
+    held: Substitution, numbers: np.ndarray, given: Mapping[str, float], time: float
+) -> np.ndarray:
+    """Return the consistent state (nx,) that keeps the given values; see `complete_start`."""
+    return complete_start(held.dynamics, numbers, given, time=time).state
+
+
+def random_states(
+    held: Substitution, numbers: np.ndarray, around: np.ndarray | None, time: float, points: int
+) -> list[tuple[float, np.ndarray]]:
+    """Return random consistent states where everything is finite, near one if it is given.
+
+    Raises
+    ------
+    InconsistentStateError
+        There are none.
+    """
+    dynamics = held.dynamics
+    if around is None:
+        numbers = _with_unit_references(held, numbers, time)
+    else:
+        numbers = with_references(dynamics, numbers, around, time)
+    still = np.zeros(held.velocities.numel())
+
+    def finite(t: float, x: np.ndarray) -> bool:
+        return _all_finite(held.at(t, x, numbers, still))
+
+    found: list[tuple[float, np.ndarray]] = []
+    for count in (points, 2 * points, 4 * points):
+        samples = sample_states(dynamics, numbers, around, time=time, count=count, at_rest=0)
+        found = [(t, x) for t, x in samples if finite(t, x)][:points]
+        if len(found) == points:
+            return found
+    if not found:
+        raise InconsistentStateError(
+            "no random state was found that meets the constraints and is finite: tell by at= where "
+            "such states are"
+        )
+    return found
+
+
+def _with_unit_references(held: Substitution, numbers: np.ndarray, time: float) -> np.ndarray:
+    """Return p with the values that invariants on positions have in unit states.
+
+    A unit quaternion has the same value wherever one of its coordinates is one, the others zero.
+
+    Raises
+    ------
+    PosingError
+        It is not the same there.
+    """
+    dynamics = held.dynamics
+    p = numbers.copy()
+    for row in dynamics.invariants:
+        if row.on != "positions":
+            continue
+        of = function_of("value", [dynamics.t, dynamics.x, dynamics.p], [row.value], (
+            ["t", "x", "p"], ["value"]))  # fmt: skip
+        units = np.eye(dynamics.x.numel())
+        own = [i for i in range(len(units)) if ca.depends_on(row.value, dynamics.x[i])]
+        values = [float(of(time, x, numbers)) for x in units[own]]  # pyright: ignore
+        if max(values) - min(values) > 1e-12 * max(1.0, *map(abs, values)):
+            raise PosingError(
+                f"the value that the invariant {row.name!r} is held at is not known: tell a state "
+                "by at="
+            )
+        p[list(dynamics.values).index(f"reference_{row.name}")] = values[0]
+    return p
+
+
+def nearest_combination(
+    held: Substitution, p: np.ndarray, t: float, x: np.ndarray
+) -> dict[str, float]:
+    """Return the coefficients of the df/dw whose combination is nearest to N, by goal.
+
+    Raises
+    ------
+    InconsistentStateError
+        The constraints that are solved cannot be solved at this state.
+    """
+    accelerations = np.zeros(held.velocities.numel())
+    if ca.depends_on(held.hamel, held.accelerations):
+        accelerations = instantaneous(held.dynamics, t, x, p)[0][held.kept]
+    parts = held.at(t, x, p, accelerations)
+    if not _all_finite(parts):
+        raise InconsistentStateError(
+            f"{', '.join(held.by)} cannot be solved for the rates of {', '.join(held.eliminated)} "
+            "at the state that is told: tell another"
+        )
+    extra = (parts["hamel"] @ parts["momenta"]).ravel()
+    found = shortest_solution(parts["gradients"].T, extra, RANK_TOLERANCE)
+    shares = np.abs(found) * np.linalg.norm(parts["gradients"], axis=1)
+    found[shares <= ROUNDING * np.max(shares, initial=0.0)] = 0.0
+    return {name: float(value) for name, value in zip(held.remaining, found, strict=True)}
+
+
+def largest_remainders(
+    held: Substitution, p: np.ndarray, states: Sequence[tuple[float, np.ndarray]]
+) -> tuple[float, np.ndarray]:
+    """Return the largest of what `_remainders` returns at each state."""
+    generator = np.random.default_rng(22)
+    missed = [_remainders(held, p, t, x, generator) for t, x in states]
+    return max(whole for whole, _ in missed), np.max([alone for _, alone in missed], axis=0)
+
+
+def _remainders(
+    held: Substitution, p: np.ndarray, t: float, x: np.ndarray, generator: np.random.Generator
+) -> tuple[float, np.ndarray]:
+    """Return the parts of N and of each [g_i] that are no combination of the df/dw.
+
+    Accelerations, where there are any, are random with f' = 0.
+    """
+    parts = held.at(t, x, p, np.zeros(held.velocities.numel()))
+    gradients, drift = parts["gradients"], parts["drift"].ravel()
+    free = _null_space(gradients)
+    falling = shortest_solution(gradients, -drift, RANK_TOLERANCE)
+    parts = held.at(t, x, p, falling + free @ generator.normal(size=int(free.shape[1])))
+    columns, momenta = parts["hamel"], parts["momenta"].ravel()
+    # |[g_i]| and |p_i|; where the terms cancel, so much of theirs that rounding is small beside.
+    sizes = np.linalg.norm(columns, axis=0)
+    sizes = np.maximum(sizes, CANCELLED * np.linalg.norm(parts["terms"], axis=0))
+    loads = np.maximum(np.abs(momenta), CANCELLED * parts["inertia"].ravel())
+    together = np.linalg.norm(free.T @ (columns @ momenta))
+    alone = np.linalg.norm(free.T @ columns, axis=0)
+    return float(_ratio(together, loads @ sizes)), _ratio(alone, sizes)
+
+
+def _all_finite(parts: Mapping[str, np.ndarray]) -> bool:
+    return all(bool(np.all(np.isfinite(part))) for part in parts.values())
+
+
+def _null_space(matrix: np.ndarray) -> np.ndarray:
+    """Return an orthonormal basis of what a matrix takes to zero, as columns."""
+    lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
+    _, singular, directions = np.linalg.svd(matrix / np.where(lengths > 0.0, lengths, 1.0))
+    return directions[int(np.sum(singular > RANK_TOLERANCE)) :].T
+
+
+def _ratio(parts: Any, sizes: Any) -> np.ndarray:
+    """Divide; nothing of nothing is nothing."""
+    return np.divide(parts, sizes, out=np.zeros(np.shape(parts)), where=np.asarray(sizes) > 0.0)

@@ -1,0 +1,429 @@
+"""Systems with small velocities, reduced through Dirac's primary constraints: `small_velocities`.
+
+The method is that of A. V. Vlakhova, On "non-holonomic motions" of gyroscopic and wheeled systems,
+Vestnik Moskovskogo Universiteta, Ser. 1, Mat. Mekh. (2013) no. 5, 67-73.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import casadi as ca
+import numpy as np
+
+from daesolve.algebra.translation import function_of
+from daesolve.equations.consistency import check_named, sample_states, start_value
+from daesolve.equations.rank import RANK_TOLERANCE, check_mass
+from daesolve.errors import OutOfRangeError, PosingError, SecondaryConstraintsError, unknown_name
+from daesolve.nonholonomic.dirac import DiracEquations, dirac_equations
+from daesolve.nonholonomic.slow_manifold import grips, strength
+from daesolve.nonholonomic.slow_motion import FastSpectrum, Quantities, SlowMotion, Validity
+from daesolve.nonholonomic.slow_systems import added_names, leading_system, refined_system
+from daesolve.posing.symbols import SymbolVector
+from daesolve.system.consistent_state import parameter_values
+from daesolve.system.system import ControlSystem, MechanicalSystem
+
+Values = Mapping[str, float]
+Order = Literal[0, 1]
+
+
+@dataclass(frozen=True, eq=False)
+class DiracModel:
+    """A system whose small velocities follow from its positions and large momenta.
+
+    Parameters
+    ----------
+    full
+        The system it comes from.
+    multipliers
+        The names of the m small velocities: in the slow motion they are Dirac's multipliers.
+    rank
+        Of the Hessian of the singular Lagrangian L0: the number of large velocities, for A11 is
+        positive definite wherever A is.
+    momenta
+        Symbols of the momenta of every coordinate, `momentum_<coordinate>`.
+    primary_constraints
+        Phi by the name of its small velocity, an expression of coordinates and momenta.
+    equations
+        Dirac's equations, and the refinement.
+    states
+        Symbols of the states of `system`: the positions, the momenta of large velocities, the
+        small velocities.
+
+    Notes
+    -----
+    In every method `state` is one of the full system, of `system` or of `refined`: values by name,
+    zero where absent, with momenta in place of all large velocities or not (small velocities of
+    order 0 are found anew). `parameters` has those that differ from the defaults, `time` is in s.
+    Each may raise
+
+    SecondaryConstraintsError
+        M is singular at the state.
+    NoSlowManifoldError
+        No small velocities balance the forces; or, by `start`, the fast motion grows or changes
+        as fast as it goes. Runs that come to such a place end by the event `slow_manifold_lost`.
+    UnknownNameError, OutOfRangeError
+        A name that nothing carries, or a value that is no number.
+    """
+
+    full: MechanicalSystem
+    multipliers: tuple[str, ...]
+    rank: int
+    momenta: SymbolVector
+    primary_constraints: Mapping[str, ca.SX]
+    equations: DiracEquations
+    states: SymbolVector
+
+    @cached_property
+    def system(self) -> ControlSystem:
+        """Order 0: Dirac's equations, with goals `balance_<coordinate>` that keep R = 0.
+
+        Large velocities are outputs, by their own names.
+        """
+        return leading_system(self.full, self.equations, self.states, self._small)
+
+    @cached_property
+    def refined(self) -> ControlSystem:
+        """The refinement, with errors of the second order.
+
+        The small velocities are lambda1. Behind the states of `system` stand those of order 0 as
+        `<small velocity>_leading`, and their rates as `<small velocity>_leading_dot`.
+        """
+        return refined_system(self.full, self.equations, self.states, self._small)
+
+    def start(
+        self,
+        state: Values,
+        parameters: Values | None = None,
+        time: float = 0.0,
+        *,
+        order: Order = 0,
+    ) -> dict[str, float]:
+        """Return the state in which `system` (order 0) or `refined` (order 1) starts.
+
+        The small velocities are those of the slow motion. For the refinement positions and momenta
+        are moved by what the fast motion does to them, x - g_lambda M^-1 S (lambda - lambda0) with
+        x' = g(x, lambda); without that its errors would be of the first order.
+        """
+        motion = self._motion(state, parameters, time)
+        motion.check_slow()
+        if _checked(order) == 0:
+            return _by_name(self.states.names, np.concatenate([motion.slow, motion.leading]))
+        motion = motion.after_layer()
+        motion.check_slow()
+        found = [motion.slow, motion.refined, motion.leading, motion.changing]
+        names = self.states.names + added_names(self.multipliers)
+        return _by_name(names, np.concatenate(found))
+
+    def corrected_initial(
+        self, state: Values, parameters: Values | None = None, time: float = 0.0
+    ) -> dict[str, float]:
+        """Return the state in which `refined` starts: `start` of order 1."""
+        return self.start(state, parameters, time, order=1)
+
+    def on_slow_manifold(
+        self,
+        state: Values,
+        parameters: Values | None = None,
+        time: float = 0.0,
+        *,
+        order: Order = 1,
+    ) -> dict[str, float]:
+        """Return the full system's state with the small velocities of the slow motion.
+
+        Positions and the momenta of large velocities are those of the state; small velocities are
+        lambda0 (order 0) or lambda1 (order 1).
+        """
+        motion = self._motion(state, parameters, time)
+        small = motion.leading if _checked(order) == 0 else motion.refined
+        positions = motion.slow[: self.full.dynamics.position_count]
+        names = self.full.dynamics.labels.states
+        return _by_name(names, np.concatenate([positions, motion.at(small)["velocities"]]))
+
+    def solvability_matrix(
+        self, state: Values, parameters: Values | None = None, time: float = 0.0
+    ) -> np.ndarray:
+        """Return M = dR/dlambda, (m, m), at the small velocities of the state."""
+        motion = self._motion(state, parameters, time)
+        return motion.at(motion.multipliers)["solvability"]
+
+    def small_inertia(
+        self, state: Values, parameters: Values | None = None, time: float = 0.0
+    ) -> np.ndarray:
+        """Return S = A22 - A21 A11^-1 A12, (m, m)."""
+        motion = self._motion(state, parameters, time)
+        return motion.at(motion.multipliers)["inertia"]
+
+    def fast_spectrum(
+        self, state: Values, parameters: Values | None = None, time: float = 0.0
+    ) -> FastSpectrum:
+        """Return the eigenvalues of S^-1 M, on the slow manifold, and their kinds."""
+        return self._motion(state, parameters, time).spectrum()
+
+    def validity(
+        self, state: Values, parameters: Values | None = None, time: float = 0.0
+    ) -> Validity:
+        """Compare the slow motion with the fast one, and the kept terms with the neglected ones."""
+        return self._motion(state, parameters, time).validity()
+
+    @cached_property
+    def _small(self) -> tuple[int, ...]:
+        return tuple(self.full.v.names.index(name) for name in self.multipliers)
+
+    @cached_property
+    def _large(self) -> tuple[int, ...]:
+        return tuple(i for i in range(len(self.full.v)) if i not in self._small)
+
+    @cached_property
+    def _quantities(self) -> Quantities:
+        return Quantities(self.equations)
+
+    @cached_property
+    def _momenta(self) -> ca.Function:
+        """(t, x, p) of the full system -> the momenta of large velocities."""
+        dynamics = self.full.dynamics
+        assert dynamics.kinetic is not None
+        momenta = ca.gradient(dynamics.kinetic, dynamics.velocities)[list(self._large)]
+        return function_of(
+            "momenta", [dynamics.t, dynamics.x, dynamics.p], [momenta], (["t", "x", "p"], ["p1"])
+        )
+
+    def _motion(self, state: Values, parameters: Values | None, time: float) -> SlowMotion:
+        dynamics = self.full.dynamics
+        changed = parameter_values(dynamics, check_named("parameters", parameters))
+        p = dynamics.value_vector(changed)
+        t = start_value("time", time)
+        x = self._full_state(check_named("state", state), t, p)
+        return self._motion_at(t, x, p, self._scale(t, x, p))
+
+    def _motion_at(self, t: float, x: np.ndarray, p: np.ndarray, scale: float) -> SlowMotion:
+        count = self.full.dynamics.position_count
+        momenta = np.asarray(self._momenta(t, x, p)).ravel()
+        slow = np.concatenate([x[:count], momenta])
+        small = x[count:][list(self._small)]
+        return SlowMotion(self._quantities, self.multipliers, t, slow, small, p, scale)
+
+    def _full_state(self, state: Values, t: float, p: np.ndarray) -> np.ndarray:
+        """Return the state of the full system, large velocities from momenta where these are given.
+
+        Raises
+        ------
+        OutOfRangeError
+            Both are given.
+        """
+        names = self.full.dynamics.labels.states
+        large = [self.full.v.names[index] for index in self._large]
+        momenta = [self.momenta.names[index] for index in self._large]
+        known = dict.fromkeys([*names, *momenta, *added_names(self.multipliers)])
+        values = {name: start_value(name, value) for name, value in state.items()}
+        for name in values:
+            if name not in known:
+                raise unknown_name("state", name, known)
+        x = np.array([values.get(name, 0.0) for name in names])
+        given = [name for name in momenta if name in values]
+        if not given:
+            return x
+        both = [name for name in large if name in values]
+        if both:
+            raise OutOfRangeError(
+                f"the state has {both[0]!r} and {given[0]!r}: give large velocities or their "
+                "momenta, not both"
+            )
+        count = self.full.dynamics.position_count
+        slow = np.concatenate([x[:count], [values.get(name, 0.0) for name in momenta]])
+        small = x[count:][list(self._small)]
+        x[count:] = self._quantities(t, slow, small, p)["velocities"]
+        return x
+
+    def _scale(self, t: float, x: np.ndarray, p: np.ndarray) -> float:
+        """Return the typical size of M in units of S near a state, 1/s."""
+        samples = sample_states(self.full.dynamics, p, around=x, time=t)
+        return strength(self._matrices(samples, p))
+
+    def check_solvable(self, samples: Iterable[tuple[float, np.ndarray]], p: np.ndarray) -> None:
+        """Refuse a matrix M that is singular at every sample, unless it may be regular elsewhere.
+
+        Where M depends on the small velocities, random ones may lie where creep forces are
+        saturated: then the state decides.
+
+        Raises
+        ------
+        SecondaryConstraintsError
+            It is singular everywhere.
+        """
+        matrices = self._matrices(samples, p)
+        scale = strength(matrices)
+        smallest = [grips(*pair)[0][-1] for pair in matrices if np.all(np.isfinite(pair[1]))]
+        if not self._quantities.linear or max(smallest, default=np.inf) > RANK_TOLERANCE * scale:
+            return
+        listed = ", ".join(map(repr, self.multipliers))
+        raise SecondaryConstraintsError(
+            f"the rates of the primary constraints never determine {listed}: their matrix "
+            "is singular in every state, as it is where an odd number of velocities is coupled by "
+            "gyroscopic forces alone; take other velocities for small ones"
+        )
+
+    def _matrices(
+        self, samples: Iterable[tuple[float, np.ndarray]], p: np.ndarray
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
+        motions = [self._motion_at(t, x, p, 0.0) for t, x in samples]
+        found = [motion.at(motion.multipliers) for motion in motions]
+        return [(parts["inertia"], parts["solvability"]) for parts in found]
+
+
+def small_velocities(
+    system: MechanicalSystem,
+    small: Iterable[str],
+    *,
+    parameters: Values | None = None,
+) -> DiracModel:
+    """Reduce a system in which some velocities are small.
+
+    Parameters
+    ----------
+    system
+        Without goals, in rates of coordinates, posed by its kinetic energy.
+    small
+        The names of the small velocities, rates of coordinates.
+    parameters
+        Values in place of the defaults, at which the system is examined.
+
+    Raises
+    ------
+    PosingError
+        The system is of another kind, or a velocity carries no inertia; what is wrong is told.
+    UnknownNameError, OutOfRangeError
+        A name that nothing carries, a value that cannot be.
+    SecondaryConstraintsError
+        The matrix M is singular everywhere, as with an odd number of small velocities that nothing
+        but gyroscopic forces couple.
+
+    Examples
+    --------
+    >>> import daesolve as ds
+    >>> q = ds.coordinates(x="m")
+    >>> sliding = ds.MechanicalSystem(q, kinetic=0.005 * q.dot.x**2, force={"x": 3 - 2 * q.dot.x})
+    >>> ds.small_velocities(sliding, ["x_dot"]).start({"x": 1.0})
+    {'x': 1.0, 'x_dot': 1.5}
+    """
+    _check_system(system)
+    names = _checked_names(system, small)
+    dynamics = system.dynamics
+    chosen = [system.v.names.index(name) for name in names]
+    large = [index for index in range(len(system.v)) if index not in chosen]
+    p = dynamics.value_vector(parameter_values(dynamics, check_named("parameters", parameters)))
+    samples = sample_states(dynamics, p)
+    check_mass(dynamics, samples, p)
+    momenta = SymbolVector(
+        tuple(f"momentum_{name}" for name in system.coordinates.names),
+        tuple(f"J s/{unit}" if unit else "J s" for unit in system.coordinates.units),
+        "momentum",
+    )
+    kept = momenta.part(momenta.names[index] for index in large)
+    states = _states(system, kept, names)
+    split = len(states) - len(names)
+    equations = dirac_equations(
+        system,
+        chosen,
+        slow=states.vector[:split],
+        multipliers=states.vector[split:],
+        constrained=momenta.vector[chosen],
+    )
+    positions = dynamics.x[: dynamics.position_count]
+    constraints = ca.substitute(
+        equations.constraints, equations.slow, ca.vertcat(positions, kept.vector)
+    )
+    model = DiracModel(
+        full=system,
+        multipliers=names,
+        rank=len(large),
+        momenta=momenta,
+        primary_constraints={name: constraints[i] for i, name in enumerate(names)},
+        equations=equations,
+        states=states,
+    )
+    model.check_solvable(samples, p)
+    return model
+
+
+def _states(system: MechanicalSystem, momenta: SymbolVector, small: Sequence[str]) -> SymbolVector:
+    """Return symbols of the positions, the momenta of large velocities and the small velocities."""
+    labels, count = system.dynamics.labels, system.dynamics.position_count
+    moving = system.v.part(small)
+    return SymbolVector(
+        (*labels.states[:count], *momenta.names, *moving.names),
+        (*labels.state_units[:count], *momenta.units, *moving.units),
+        "state",
+    )
+
+
+def _check_system(system: MechanicalSystem) -> None:
+    """Refuse systems that have no such reduction.
+
+    Raises
+    ------
+    PosingError
+        What is in the way is named.
+    """
+    if not isinstance(system, MechanicalSystem):
+        raise PosingError(
+            f"small velocities are those of a MechanicalSystem, not of {type(system).__name__}"
+        )
+    if system.kinetic is None:
+        raise PosingError(
+            "small velocities need Lagrange's equations: pose the system by kinetic=, not by "
+            "mass_matrix="
+        )
+    if system.velocities is not None:
+        raise PosingError(
+            "small velocities are rates of coordinates, but this system has quasi-velocities: "
+            "pose it in coordinates whose rates are the small velocities"
+        )
+    refused = [goal.name for goal in system.goals]
+    refused += [*system.implicit.names, *system.reactions.names, *system.recovered]
+    if refused:
+        raise PosingError(
+            f"small velocities need a system without goals, reactions and implicit unknowns, but "
+            f"this one has {', '.join(map(repr, refused))}: choose coordinates that need no "
+            "constraints, and watch conserved quantities as outputs"
+        )
+    resets = [repr(event.name) for event in system.events if event.then.reset is not None]
+    if resets:
+        raise PosingError(
+            f"the reduced system cannot take the resets of {', '.join(resets)}, for its states are "
+            "others: integrate the full system"
+        )
+
+
+def _checked_names(system: MechanicalSystem, small: Iterable[str]) -> tuple[str, ...]:
+    """Return the names of the small velocities.
+
+    Raises
+    ------
+    PosingError, UnknownNameError
+        They are no velocities of the system, or none, or one is named twice.
+    """
+    if isinstance(small, str):
+        raise PosingError(f"small must be a list of names, [{small!r}] for a single one")
+    if not isinstance(small, Iterable):
+        raise PosingError(f"small must be a list of names of velocities, not {small!r}")
+    names = tuple(small)
+    for name in names:
+        if name not in system.v:
+            raise unknown_name("velocity", name, system.v.names)
+    if not names or len(set(names)) < len(names):
+        raise PosingError(f"small must name some velocities, each once, not {list(names)!r}")
+    return names
+
+
+def _checked(order: Order) -> Order:
+    if order not in (0, 1):
+        raise OutOfRangeError(f"the order is {order!r}, but must be 0 or 1")
+    return order
+
+
+def _by_name(names: Iterable[str], values: np.ndarray) -> dict[str, float]:
+    return {name: float(value) for name, value in zip(names, values, strict=True)}

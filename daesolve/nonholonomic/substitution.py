@@ -1,0 +1,450 @@
+"""Constraints substituted into the Lagrangian: a smaller system, with the reactions of the first.
+
+The equations that follow from L* = L(t, z, w, g) are those of the system itself but for
+
+    N = sum_i p_i [g_i],    p_i = dL/dy_i' where y' = g,
+
+Hamel's operator taken of g. Where the constraints are quasi-holonomic, N = (df/dw)^T alpha is taken
+up by the multipliers of the constraints f that remain,
+
+    lambda = apparent - alpha,    mu_i = d/dt p_i - Q_i,
+
+lambda and mu the reactions of the system itself. Otherwise N is put beside the forces (Voronets).
+Forces are mapped by Q + (dg/dw)^T Q_y.
+
+A. V. Borisov, A. A. Kilin, I. S. Mamaev, On the Hadamard-Hamel problem and the dynamics of wheeled
+vehicles, Regular and Chaotic Dynamics 20 (2015) 752-766.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, get_args
+
+import casadi as ca
+
+from daesolve.algebra.linear import orthogonal_rows, solve_definite, solve_small
+from daesolve.errors import NotQuasiHolonomicError, PosingError
+from daesolve.nonholonomic.quasi_holonomic import (
+    QuasiHolonomic,
+    is_quasi_holonomic,
+    residual_at_other_parameters,
+)
+from daesolve.nonholonomic.solved_rates import (
+    Substitution,
+    independent_rows,
+    somewhere,
+)
+from daesolve.posing.events import Event, Reset, joined
+from daesolve.posing.goals import (
+    AnyGoal,
+    Expression,
+    Goal,
+    Holonomic,
+    Implicit,
+    Invariant,
+    Relation,
+)
+from daesolve.posing.symbols import symbol
+from daesolve.system.system import MechanicalSystem, Output
+
+Gyroscopic = Literal["refuse", "keep"]
+
+
+@dataclass(frozen=True, eq=False)
+class Eliminated:
+    """A system without some coordinates, whose constraints were substituted.
+
+    Parameters
+    ----------
+    system
+        The smaller system, in the symbols and names of the first. The coordinates that were
+        eliminated are quadratures, so that they stay states of a run; their rates are outputs.
+        The reactions that a run shows under their own names are those of the first system.
+        Where constraints remain, the multipliers of the smaller system are `<goal>_apparent`.
+    report
+        Whether the constraints are quasi-holonomic.
+    """
+
+    system: MechanicalSystem
+    report: QuasiHolonomic
+
+
+def eliminate(
+    system: MechanicalSystem,
+    eliminate: Sequence[str],
+    *,
+    gyroscopic: Gyroscopic = "refuse",
+    parameters: Mapping[str, float] | None = None,
+    at: Mapping[str, float] | None = None,
+    time: float = 0.0,
+) -> Eliminated:
+    """Substitute constraints into the Lagrangian, and map forces and reactions.
+
+    Parameters
+    ----------
+    system, eliminate
+        As in `is_quasi_holonomic`. Forces may contain the coordinates that are eliminated.
+    gyroscopic
+        What to do where the constraints are not quasi-holonomic: "refuse", or "keep" what their
+        substitution changes as a force (Voronets' equations). With "keep" it is kept in any case,
+        and the multipliers need no correction.
+    parameters, at, time
+        As in `is_quasi_holonomic`. At other values of the parameters the constraints must be
+        quasi-holonomic as well, for those of the smaller system may vary.
+
+    Returns
+    -------
+    Eliminated
+        The smaller system and the verdict.
+
+    Raises
+    ------
+    NotQuasiHolonomicError
+        The constraints are not quasi-holonomic, or at these values of the parameters only, and
+        gyroscopic is "refuse".
+    PosingError
+        Something cannot be carried over; it is named. And as `is_quasi_holonomic`.
+
+    Notes
+    -----
+    A run of the smaller system integrates the eliminated coordinates, and never compares them
+    with the holonomic goals among those that were solved: these hold as they do at the start.
+
+    To see what becomes of it without a constraint, leave that out of the given system (`without`)
+    and eliminate anew: constraints that remain are what allowed the substitution.
+    """
+    if gyroscopic not in get_args(Gyroscopic):
+        raise PosingError(f"gyroscopic is {gyroscopic!r}, but must be 'refuse' or 'keep'")
+    report = is_quasi_holonomic(system, eliminate, parameters=parameters, at=at, time=time)
+    if gyroscopic == "refuse" and not report:
+        raise NotQuasiHolonomicError(
+            f"{', '.join(report.by)} may not be substituted into the Lagrangian: what this changes "
+            f"is no combination of the constraints that remain (by {report.residual:.1e} of its "
+            "size); gyroscopic='keep' puts it beside the forces"
+        )
+    held = report.substitution
+    _check(held)
+    corrected = gyroscopic == "refuse"
+    if corrected:
+        _check_parameters(report, at, time)
+    goals = _goals(held, corrected)
+    meaning = _meaning(held, goals, corrected)
+    smaller = _without_outputs(held, goals, meaning, keep=not corrected)
+    told = {**meaning.reactions, **_lost_reactions(held, smaller, meaning)}
+    meaning = replace(meaning, reactions=told)
+    return Eliminated(_with_outputs(held, smaller, meaning, corrected), report)
+
+
+@dataclass(frozen=True, eq=False)
+class _Meaning:
+    """What stands for the symbols that the smaller system has not.
+
+    Parameters
+    ----------
+    rates, rate_values
+        The rates of y, however they are written, and g.
+    reactions
+        The reactions of constraints by the names of their goals.
+    system
+        The system that was given.
+    corrections
+        Symbols of invariants that are written anew, and those in their place.
+    """
+
+    system: MechanicalSystem
+    rates: ca.SX
+    rate_values: ca.SX
+    reactions: Mapping[str, ca.SX] = field(default_factory=dict[str, ca.SX])
+    corrections: Sequence[tuple[ca.SX, ca.SX]] = ()
+
+    def __call__(self, expression: Expression) -> ca.SX:
+        """Write an expression in what the smaller system has."""
+        pairs = [(_goal(self.system, name).reaction, u) for name, u in self.reactions.items()]
+        pairs += self.corrections
+        old = ca.vertcat(self.rates, *[symbol for symbol, _ in pairs])
+        new = ca.vertcat(self.rate_values, *[value for _, value in pairs])
+        return ca.substitute(ca.SX(expression), old, new)
+
+    def output(self, entry: Output) -> Output:
+        """Write an output likewise."""
+        return (self(entry[0]), entry[1]) if isinstance(entry, tuple) else self(entry)
+
+
+def _check_parameters(report: QuasiHolonomic, at: Mapping[str, float] | None, time: float) -> None:
+    """Refuse what may be substituted for some values of the parameters and not for others.
+
+    Raises
+    ------
+    NotQuasiHolonomicError
+        So it is.
+    """
+    residual = residual_at_other_parameters(report, at, time)
+    if residual is not None and residual > report.tolerance:
+        raise NotQuasiHolonomicError(
+            f"{', '.join(report.by)} may be substituted into the Lagrangian at these values of the "
+            "parameters only, and those of the smaller system may vary: write the values in place "
+            "of the parameters, or take gyroscopic='keep', which is right for all"
+        )
+
+
+def _check(held: Substitution) -> None:
+    """Refuse what cannot be carried over.
+
+    Raises
+    ------
+    PosingError
+        It is named.
+    """
+    system = held.system
+    if ca.depends_on(held.slopes, held.velocities):
+        raise PosingError(
+            f"the goals {', '.join(held.by)} are not linear in the velocities: substituted they "
+            "give a kinetic energy that is not quadratic"
+        )
+    if len(system.quadratures):
+        raise PosingError(
+            f"the system has quadratures already ({', '.join(system.quadratures)}): eliminate all "
+            "coordinates at once, and add quadratures to the smaller system"
+        )
+    y = system.coordinates.part(held.eliminated).vector
+    for name in held.remaining:
+        goal = _goal(system, name)
+        if isinstance(goal, Holonomic) and ca.depends_on(goal.residual, y):
+            raise PosingError(
+                f"the holonomic goal {name!r} contains {', '.join(held.eliminated)}, but is not "
+                "needed to solve for their rates: leave it out"
+            )
+    lost = ca.vertcat(*[_goal(system, name).reaction for name in held.by])
+    owners = [("the force", _force(system))]
+    owners += [
+        (f"the relation {goal.name!r}", ca.SX(goal.residual))
+        for goal in system.goals
+        if isinstance(goal, Relation)
+    ]
+    for owner, expression in owners:
+        if ca.depends_on(expression, lost):
+            raise PosingError(
+                f"{owner} contains the reaction of a goal that is eliminated "
+                f"({', '.join(held.by)}), which follows from the accelerations alone"
+            )
+    for event in system.events:
+        _check_reset(held, event)
+
+
+def _check_reset(held: Substitution, event: Event) -> None:
+    reset = event.then.reset
+    if reset is None:
+        return
+    for entry in reset.impose:
+        if isinstance(entry, str) and entry in held.by:
+            raise PosingError(
+                f"the event {event.name!r} imposes the goal {entry!r}, which is eliminated and "
+                "holds always: leave it out of impose"
+            )
+    fired = symbol("fired", event.count)
+    symbols = dict(zip(held.dynamics.labels.states, ca.vertsplit(held.dynamics.x), strict=True))
+    symbols |= {name: held.system.discrete[name] for name in held.system.discrete.names}
+    for name in reset.changes_where(event.name, fired):
+        if name in held.rate_names:
+            raise PosingError(
+                f"the event {event.name!r} changes {name!r}, which is eliminated: it follows from "
+                "the other velocities"
+            )
+        if reset.impose and ca.depends_on(held.g, symbols[name]):
+            raise PosingError(
+                f"the event {event.name!r} imposes constraints and changes {name!r}, by which "
+                f"{', '.join(held.rate_names)} would jump without an impulse: leave the change "
+                "out, or eliminate less"
+            )
+
+
+def _goals(held: Substitution, corrected: bool) -> list[AnyGoal]:
+    """Return the goals that stay, but for relations, with y' replaced by g."""
+    put = _rates_alone(held)
+    goals: list[AnyGoal] = []
+    for goal in held.system.goals:
+        if isinstance(goal, Invariant):
+            goals.append(replace(goal, value=put(goal.value)))
+        elif isinstance(goal, Goal) and goal.name not in held.by:
+            name = f"{goal.name}_apparent" if corrected else goal.reaction_name
+            goals.append(replace(goal, residual=put(goal.residual), reaction_name=name))
+        elif isinstance(goal, Implicit | Relation):
+            goals.append(goal)
+    return goals
+
+
+def _rates_alone(held: Substitution) -> _Meaning:
+    system = held.system
+    if system.velocities is None:
+        return _Meaning(system, held.rates, held.g)
+    rates = [system.coordinates.dot[name] for name in held.eliminated]
+    return _Meaning(system, ca.vertcat(held.rates, *rates), ca.vertcat(held.g, held.g))
+
+
+def _meaning(held: Substitution, goals: Sequence[AnyGoal], corrected: bool) -> _Meaning:
+    """Return what stands for rates, the reactions of remaining goals and corrections."""
+    own = {goal.name: goal for goal in goals}
+    apparent = [_own_reaction(own[name]) for name in held.remaining]
+    alpha = ca.vertsplit(_combination(held)) if corrected else [ca.SX(0)] * len(apparent)
+    true = {
+        name: value - part
+        for name, value, part in zip(held.remaining, apparent, alpha, strict=True)
+    }
+    corrections: list[tuple[ca.SX, ca.SX]] = []
+    for old in held.system.goals:
+        new = own.get(old.name)
+        if isinstance(old, Invariant) and isinstance(new, Invariant):
+            corrections.append((old.correction, new.correction))
+    return replace(_rates_alone(held), reactions=true, corrections=corrections)
+
+
+def _own_reaction(goal: AnyGoal) -> ca.SX:
+    assert isinstance(goal, Goal)
+    return goal.reaction
+
+
+def _without_outputs(
+    held: Substitution, goals: Sequence[AnyGoal], meaning: _Meaning, *, keep: bool
+) -> MechanicalSystem:
+    """Return the smaller system without outputs, events and reactions that are recovered."""
+    given = held.system
+    left = [name for name in given.coordinates.names if name not in held.eliminated]
+    column = meaning(_force(given))
+    force = column[held.kept] + held.slopes.T @ column[held.lost]
+    kinematics = None
+    if given.kinematics is not None:
+        rows = [given.coordinates.names.index(name) for name in left]
+        kinematics = ca.SX(given.kinematics)[rows]
+    assert given.kinetic is not None
+    return MechanicalSystem(
+        given.coordinates.part(left),
+        given.parameters,
+        kinetic=meaning(given.kinetic),
+        potential=given.potential,
+        goals=[
+            replace(goal, residual=meaning(goal.residual)) if isinstance(goal, Relation) else goal
+            for goal in goals
+        ],
+        force=force + held.extra if keep else force,
+        implicit=given.implicit,
+        reactions=given.reactions,
+        discrete=given.discrete,
+        velocities=None
+        if given.velocities is None
+        else given.velocities.part([given.v.names[index] for index in held.kept]),
+        kinematics=kinematics,
+        auxiliaries=given.auxiliaries,
+        independent={name: meaning(value) for name, value in given.independent.items()},
+        quadratures=given.coordinates.part(held.eliminated),
+        integrands=held.g,
+    )
+
+
+def _lost_reactions(
+    held: Substitution, smaller: MechanicalSystem, meaning: _Meaning
+) -> dict[str, ca.SX]:
+    """Return the reactions of the goals that were solved, from the accelerations.
+
+    With E and D the derivatives of solved and remaining goals by y', E^T u + D^T lambda = mu.
+    """
+    dynamics = smaller.dynamics
+    accelerations = solve_definite(
+        dynamics.mass, dynamics.force + dynamics.influence @ dynamics.reactions
+    )
+    accelerations = dynamics.without_feedback(accelerations)
+    changing = ca.substitute(held.along(held.momenta), held.accelerations, accelerations)
+    true = ca.vertcat(ca.SX(0, 1), *[meaning.reactions[name] for name in held.remaining])
+    mu = changing - meaning(_force(held.system))[held.lost]
+    found = solve_small(held.pivot.T, mu - held.cross.T @ true)
+    return dict(zip(held.by, ca.vertsplit(found), strict=True))
+
+
+def _with_outputs(
+    held: Substitution, smaller: MechanicalSystem, meaning: _Meaning, corrected: bool
+) -> MechanicalSystem:
+    """Add outputs, events and the reactions that are recovered."""
+    given = held.system
+    units = [given.v.units[index] for index in held.lost]
+    rates = ca.vertsplit(held.g)
+    outputs: dict[str, Output] = {
+        name: (rate, unit) for name, rate, unit in zip(held.rate_names, rates, units, strict=True)
+    }
+    recovered: dict[str, Output] = {}
+    for name, reaction in meaning.reactions.items():
+        if corrected or name in held.by:
+            goal = _goal(given, name)
+            recovered[goal.reaction_label] = (reaction, goal.unit)
+    return replace(
+        smaller,
+        outputs=outputs | {name: meaning.output(entry) for name, entry in given.outputs.items()},
+        recovered=recovered
+        | {name: meaning.output(entry) for name, entry in given.recovered.items()},
+        events=tuple(_event(event, meaning) for event in given.events),
+    )
+
+
+def _event(event: Event, meaning: _Meaning) -> Event:
+    parts = [
+        _reset(event.name, part, meaning) if isinstance(part, Reset) else part
+        for part in event.then.parts
+    ]
+    return replace(event, guard=meaning(event.guards), then=joined(parts))
+
+
+def _reset(owner: str, reset: Reset, meaning: _Meaning) -> Reset:
+    def changes(fired: ca.SX) -> dict[str, ca.SX]:
+        given = reset.changes_where(owner, fired)
+        return {name: meaning(value) for name, value in given.items()}
+
+    return replace(
+        reset,
+        changes=changes,
+        impose=[
+            replace(goal, residual=meaning(goal.residual)) if isinstance(goal, Goal) else goal
+            for goal in reset.impose
+        ],
+        restitution=meaning(reset.restitution),
+    )
+
+
+def _goal(system: MechanicalSystem, name: str) -> Goal:
+    return next(g for g in system.goals if isinstance(g, Goal) and g.name == name)
+
+
+def _force(system: MechanicalSystem) -> ca.SX:
+    """Return the generalised forces as a column."""
+    names = system.coordinates.names if system.velocities is None else system.velocities.names
+    force = system.force
+    if isinstance(force, Mapping):
+        return ca.vertcat(*[ca.SX(force.get(name, 0.0)) for name in names])
+    column = ca.SX(force) if isinstance(force, ca.SX | ca.DM) else ca.vertcat(ca.SX(0, 1), *force)
+    return column if column.numel() else ca.SX(len(names), 1)
+
+
+def _combination(held: Substitution) -> ca.SX:
+    """Return alpha, N = (df/dw)^T alpha, by orthogonal rows of df/dw: (k, 1).
+
+    Raises
+    ------
+    PosingError
+        The goals that remain depend on each other.
+    """
+    count = len(held.remaining)
+    gradients = held.gradients
+    if len(independent_rows(somewhere(held.dynamics, gradients))) < count:
+        raise PosingError(
+            f"the goals {', '.join(held.remaining)} depend on each other, and so do their "
+            "reactions: leave one of them out"
+        )
+    size = held.velocities.numel()
+    basis = orthogonal_rows([[gradients[i, j] for j in range(size)] for i in range(count)])
+    extra = ca.vertsplit(held.extra)
+    alpha = [ca.SX(0)] * count
+    for i in reversed(range(count)):
+        part = sum((a * b for a, b in zip(basis.rows[i], extra, strict=True)), ca.SX(0))
+        for j in range(i + 1, count):
+            part = part - basis.triangle[j][i] * alpha[j]
+        alpha[i] = part / basis.norms[i]
+    return ca.vertcat(ca.SX(0, 1), *alpha)

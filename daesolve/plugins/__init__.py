@@ -1,0 +1,1 @@
+"""Problems and their cases, and how they are found."""

@@ -1,0 +1,253 @@
+"""What can be said about a case besides its motion, as numbers and words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from daesolve.analysis.linearization import linearize_equations
+from daesolve.analysis.sensitivity import Sensitivity
+from daesolve.equations.rank import Decoupling, decoupling
+from daesolve.errors import UnsupportedError
+from daesolve.friction.stiction import stiction_at
+from daesolve.friction.variants import VariantProblem
+from daesolve.nonholonomic import (
+    growth_vector_report,
+    quasi_holonomic_report,
+    substitutable_report,
+)
+from daesolve.system.system import MechanicalSystem, System
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is asked about: a system, the values of its parameters, and where it starts.
+
+    Parameters
+    ----------
+    system, values
+        What was posed, and its parameters by name.
+    time
+        Of the start, s.
+    find_start
+        Returns the consistent state (nx,) of the start.
+    differentiate
+        Returns the derivatives of the final state by what is named, up to a horizon in s.
+    """
+
+    system: System
+    values: Mapping[str, float]
+    time: float
+    find_start: Callable[[], np.ndarray]
+    differentiate: Callable[[Sequence[str], float | None], Sensitivity]
+
+    @cached_property
+    def start(self) -> np.ndarray:
+        """The consistent state of the start, (nx,)."""
+        return self.find_start()
+
+    @property
+    def named_start(self) -> dict[str, float]:
+        """The consistent state of the start by name."""
+        names = self.system.dynamics.labels.states
+        return dict(zip(names, self.start.tolist(), strict=True))
+
+    @property
+    def numbers(self) -> np.ndarray:
+        """The values of everything that may vary from run to run, in the order of the symbols."""
+        return self.system.dynamics.value_vector(self.values)
+
+    @property
+    def mechanical(self) -> MechanicalSystem:
+        """The system, where it is mechanical.
+
+        Raises
+        ------
+        UnsupportedError
+            It is a control system.
+        """
+        if not isinstance(self.system, MechanicalSystem):
+            raise UnsupportedError(
+                "this analysis is about constraints on velocities, and a control system has none; "
+                "choose a model that is a mechanical system"
+            )
+        return self.system
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """What can be asked about any case.
+
+    Parameters
+    ----------
+    answer
+        Of the subject, of names and of a horizon.
+    takes_names, takes_horizon
+        Whether it does.
+    """
+
+    answer: Callable[[Subject, Sequence[str], float | None], dict[str, Any]]
+    takes_names: bool = False
+    takes_horizon: bool = False
+
+
+def rank_report(subject: Subject) -> dict[str, Any]:
+    """Tell whether the reactions influence all goals independently, in motion and at rest.
+
+    Parameters
+    ----------
+    subject
+        What is asked about. At rest the velocities of its start are set to zero; a control system
+        has none.
+
+    Returns
+    -------
+    dict
+        `degrees` (the relative degree of each goal), and for `start` and `at_rest` (None of a
+        control system): `rank`, `of`, `dependent` (the goals that take part in dependences),
+        `singular_values` (of the decoupling matrix with rows and columns of unit length) and
+        `condition` (None where it is singular; columns of unit length alone, since the lengths of
+        rows tell of goals that lose their grip).
+    """
+    dynamics, time, p = subject.system.dynamics, subject.time, subject.numbers
+    state = subject.start
+    mechanical = isinstance(subject.system, MechanicalSystem)
+    resting = state.copy()
+    resting[dynamics.position_count :] = 0.0
+    degrees = {row.name: row.degree for row in dynamics.rows}
+    degrees |= {row.name: 1 for row in dynamics.implicit_rows}
+    degrees |= {row.name: 0 for row in dynamics.relations}
+    return {
+        "degrees": degrees,
+        "start": _told(decoupling(dynamics, time, state, p)),
+        "at_rest": _told(decoupling(dynamics, time, resting, p)) if mechanical else None,
+    }
+
+
+def linearization_report(subject: Subject) -> dict[str, Any]:
+    """Linearize about the start; see `daesolve.linearize`, also for what is raised.
+
+    Parameters
+    ----------
+    subject
+        What is asked about. It starts in an equilibrium or a steady motion.
+
+    Returns
+    -------
+    dict
+        `names` of the coordinates of small motions, `matrix` (by name, the row of its rate),
+        `eigenvalues` (`real` and `imaginary` parts, 1/s), `modes` (by name, `real` and `imaginary`
+        components in the motion of each eigenvalue), the rates of the `cyclic` coordinates, and
+        the relative `residual` of the rates of all others.
+    """
+    found = linearize_equations(
+        subject.system.dynamics, subject.start, subject.numbers, time=subject.time
+    )
+    return {
+        "names": list(found.names),
+        "matrix": dict(zip(found.names, found.matrix.tolist(), strict=True)),
+        "eigenvalues": _parts(found.eigenvalues),
+        "modes": {name: _parts(found.modes[name]) for name in found.names},
+        "cyclic": {name: found.rates[name] for name in found.cyclic},
+        "residual": found.residual,
+    }
+
+
+def sensitivity_report(found: Sensitivity) -> dict[str, Any]:
+    """Return derivatives of the final state as a table.
+
+    Parameters
+    ----------
+    found
+        From `daesolve.sensitivity`.
+
+    Returns
+    -------
+    dict
+        `end_time`, `final_state`, `derivatives` (by what, then of which state), those of the end
+        time (`end_time_derivatives`), `events` (each with its derivatives by name), and `notes`.
+    """
+    columns = found.matrix.T.tolist()
+    return {
+        "end_time": found.run.end_time,
+        "final_state": dict(found.final_state),
+        "derivatives": {
+            by: dict(zip(found.states, column, strict=True))
+            for by, column in zip(found.by, columns, strict=True)
+        },
+        "end_time_derivatives": dict(found.end_time),
+        "events": [
+            {
+                "name": event.name,
+                "time": event.time,
+                "derivatives": dict(zip(found.by, row, strict=True)),
+            }
+            for event, row in zip(found.run.events, found.event_times.tolist(), strict=True)
+        ],
+        "notes": list(found.notes),
+    }
+
+
+def _quasi_holonomic(subject: Subject, of: Sequence[str]) -> dict[str, Any]:
+    """Tell whether constraints may be substituted, solved for the rates of some coordinates."""
+    at, values = subject.named_start, subject.values
+    system, time = subject.mechanical, subject.time
+    return quasi_holonomic_report(system, of, parameters=values, at=at, time=time)
+
+
+def _substitutable(subject: Subject) -> dict[str, Any]:
+    """Find the combinations of constraints that may be substituted into any Lagrangian."""
+    at, values = subject.named_start, subject.values
+    return substitutable_report(subject.mechanical, at=at, parameters=values)
+
+
+def _growth_vector(subject: Subject) -> dict[str, Any]:
+    """Find how fast the velocities that constraints leave, and their brackets, span everything."""
+    system, state, values = subject.mechanical, subject.named_start, subject.values
+    return growth_vector_report(system, state, parameters=values, time=subject.time)
+
+
+def _variants(subject: Subject) -> dict[str, Any]:
+    """List every choice of the loaded supports, with what speaks for and against it."""
+    problem = VariantProblem(subject.mechanical.dynamics, subject.values)
+    direction = None
+    if not problem.sliding(subject.start, subject.time):
+        direction = stiction_at(problem, subject.start, subject.time).direction
+    return problem.report(subject.start, subject.time, direction)
+
+
+ANALYSES: dict[str, Analysis] = {
+    "rank": Analysis(lambda subject, of, until: rank_report(subject)),
+    "linearization": Analysis(lambda subject, of, until: linearization_report(subject)),
+    "sensitivity": Analysis(
+        lambda subject, of, until: sensitivity_report(subject.differentiate(of, until)),
+        takes_names=True,
+        takes_horizon=True,
+    ),
+    "quasi-holonomic": Analysis(
+        lambda subject, of, until: _quasi_holonomic(subject, of), takes_names=True
+    ),
+    "substitutable": Analysis(lambda subject, of, until: _substitutable(subject)),
+    "growth-vector": Analysis(lambda subject, of, until: _growth_vector(subject)),
+    "variants": Analysis(lambda subject, of, until: _variants(subject)),
+}
+"""What can be asked about a case of any problem."""
+
+
+def _parts(numbers: np.ndarray) -> dict[str, list[float]]:
+    return {"real": np.real(numbers).tolist(), "imaginary": np.imag(numbers).tolist()}
+
+
+def _told(matrix: Decoupling) -> dict[str, Any]:
+    condition = matrix.condition
+    return {
+        "rank": matrix.rank,
+        "of": len(matrix.goals),
+        "dependent": list(matrix.dependent),
+        "singular_values": [float(value) for value in matrix.singular_values],
+        "condition": condition if np.isfinite(condition) else None,
+    }

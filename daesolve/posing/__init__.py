@@ -1,0 +1,1 @@
+"""What is posed: named symbols, goals, events, supports of guides."""

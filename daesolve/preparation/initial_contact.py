@@ -1,0 +1,146 @@
+"""How a body in guides sets out: which supports are loaded, or whether friction holds it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from daesolve.complementarity.answers import VariantSolution
+from daesolve.complementarity.policies import solve
+from daesolve.equations.dynamics import Dynamics
+from daesolve.errors import SupportSticks
+from daesolve.friction.sliding import refuse_open
+from daesolve.friction.sticking import Sticking
+from daesolve.friction.stiction import stiction_at
+from daesolve.friction.variants import VariantProblem, with_variant
+from daesolve.posing.guides import SHARP, SLOW_ENERGY, SLOW_PART, SMOOTHING
+from daesolve.preparation.request import Request
+
+SET_OUT = 1e-10
+"""Of the speed that the body reaches at its first acceleration in the time of the run, at most in a
+second: with it a motion in space begins from rest, where friction has no direction."""
+LONGEST = 1.0
+"""s"""
+LEAST = 1e-300
+"""J, of a body that does not move."""
+UNFELT = 1e-40
+"""The same for a body that stays at rest: it has the direction in which it would begin to slide."""
+
+
+@dataclass(frozen=True)
+class SettingOut:
+    """How a sliding motion begins.
+
+    Parameters
+    ----------
+    values
+        The discrete values by name, and the energy below which the motion is slow.
+    state
+        (nx,) the state, with a velocity where the body begins to slide from rest.
+    resting
+        Whether it stays at rest.
+    energy
+        The kinetic energy that it has or would reach, J.
+    notes
+        What was chosen, in words.
+    """
+
+    values: Mapping[str, float]
+    state: np.ndarray
+    resting: bool
+    energy: float
+    notes: tuple[str, ...]
+
+
+def set_out(
+    dynamics: Dynamics, values: Mapping[str, float], state: np.ndarray, request: Request
+) -> SettingOut:
+    """Choose the loaded supports at the start.
+
+    Parameters
+    ----------
+    dynamics, values
+        The equations, and p by name.
+    state
+        (nx,) the consistent start.
+    request
+        The start time, the end and the policy.
+
+    Raises
+    ------
+    VariantError
+        By its kind: no choice agrees with the signs of the reactions, none that is physical does,
+        or several do, or the body leaves a support.
+    """
+    problem = VariantProblem(dynamics, values)
+    time = request.start_time
+    split = dynamics.position_count
+    notes: list[str] = []
+    resting, x, reached = False, state, 0.0
+    if values[SMOOTHING] > SHARP or problem.sliding(state, time):
+        here = problem.at(state, time)
+        policy = "strict" if request.variant_policy == "strict" else "homotopy"
+        solution = solve(here.complementarity, policy=policy)
+        chosen = solution.chosen
+        notes.extend([_told(solution), *solution.notes])
+    else:
+        _refuse_rolling(state[split:])
+        held = stiction_at(problem, state, time)
+        resting, chosen = held.sticks, held.answer
+        direction = np.array([held.direction[name] for name in problem.velocity_names])
+        here = problem.at(state, time, direction)
+        notes.append(held.sentence)
+        planar = dynamics.guides is not None and dynamics.guides.planar
+        reached = abs(held.growth * (request.until - time))
+        if not planar:
+            x = state.copy()
+            small = UNFELT * reached if resting else first_speed(held.growth, request.until - time)
+            x[split:] = small * direction
+    assert chosen is not None
+    refuse_open(dynamics, chosen.signs, "at the start")
+    kinetic = 0.5 * float(x[split:] @ here.mass @ x[split:])
+    found = {**here.values, SLOW_ENERGY: max(SLOW_PART * kinetic, LEAST)}
+    found |= Sticking(dynamics).headed(time, x, problem.numbers)
+    energy = max(kinetic, 0.5 * reached**2)
+    return SettingOut(with_variant(found, chosen), x, resting, energy, tuple(notes))
+
+
+def first_speed(growth: float, span: float) -> float:
+    """Return the speed with which a motion in space begins from rest.
+
+    Parameters
+    ----------
+    growth
+        Of the speed, in units of it per second.
+    span
+        The time to the end of the run, s.
+    """
+    return SET_OUT * growth * min(span, LONGEST)
+
+
+def _refuse_rolling(velocities: np.ndarray) -> None:
+    """Refuse a start in which nothing slides although the body moves.
+
+    Raises
+    ------
+    SupportSticks
+        It does.
+    """
+    if np.any(velocities):
+        raise SupportSticks(
+            "at the start no support slides although the body moves, and supports that stick are "
+            "not part of the equations; start where one slides, or at rest"
+        )
+
+
+def _told(solution: VariantSolution) -> str:
+    """Say which supports are loaded, and which others could be."""
+    assert solution.chosen is not None
+    told = f"the supports {solution.chosen.variant} are loaded at the start"
+    others = [answer for answer in solution.answers if answer.variant != solution.chosen.variant]
+    if not others:
+        return told
+    listed = [f"{one.variant}{'' if one.physical else ' (not physical)'}" for one in others]
+    return f"{told}; {', '.join(listed)} could be as well"

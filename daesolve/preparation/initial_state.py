@@ -1,0 +1,99 @@
+"""Where a run starts: a consistent state, the values of p there, the loaded supports of guides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import casadi as ca
+import numpy as np
+
+from daesolve.equations.consistency import Start, check_named, complete_start
+from daesolve.equations.dynamics import Dynamics
+from daesolve.equations.fitting import fitting_values, refuse_past
+from daesolve.formulations import Formulation, Regularised
+from daesolve.posing.guides import SMOOTHING
+from daesolve.preparation.initial_contact import SettingOut, set_out
+from daesolve.preparation.request import Request
+from daesolve.system.consistent_state import parameter_values
+
+
+@dataclass(frozen=True, eq=False)
+class Departure:
+    """Where a run starts.
+
+    Parameters
+    ----------
+    start
+        The consistent start and what was changed for it.
+    values
+        p by name.
+    setting_out
+        How a motion in guides begins; None without guides.
+    """
+
+    start: Start
+    values: dict[str, float]
+    setting_out: SettingOut | None
+
+    @property
+    def resting(self) -> bool:
+        """Whether dry friction holds the body at rest from the start on."""
+        return self.setting_out is not None and self.setting_out.resting
+
+
+def departure(dynamics: Dynamics, formulation: Formulation, request: Request) -> Departure:
+    """Choose the loaded supports and the discrete values that fit the consistent start.
+
+    Raises
+    ------
+    DaesolveError
+        A parameter cannot be, no consistent state agrees with the start values, or no motion goes
+        on from there.
+    """
+    start, values = starting_point(dynamics, request)
+    setting_out = None
+    if dynamics.guides is not None:
+        if isinstance(formulation, Regularised):
+            values[SMOOTHING] = float(formulation.speed)
+        setting_out = set_out(dynamics, values, start.state, request)
+        start = replace(start, state=setting_out.state)
+        values |= setting_out.values
+    values = fitting_values(dynamics, values, start.state, request.start_time)
+    refuse_past(dynamics, values, start.state, request.start_time)
+    return Departure(start, values, setting_out)
+
+
+def starting_point(dynamics: Dynamics, request: Request) -> tuple[Start, dict[str, float]]:
+    """Return the consistent start, and the values of p by name, the references there included.
+
+    Raises
+    ------
+    DaesolveError
+        A parameter cannot be, or no consistent state agrees with the start values.
+    """
+    values = dict(dynamics.values)
+    values |= parameter_values(dynamics, check_named("parameters", request.parameters))
+    start = complete_start(
+        dynamics,
+        dynamics.value_vector(values),
+        request.initial,
+        guess=request.guess,
+        time=request.start_time,
+    )
+    return start, values | _references(dynamics, start.state, request.start_time, values)
+
+
+def _references(
+    dynamics: Dynamics, state: np.ndarray, time: float, values: Mapping[str, float]
+) -> dict[str, float]:
+    held = {row.name: row.held for row in dynamics.invariants}
+    held |= {row.name: row.chain[0] for row in dynamics.rows if row.from_start}
+    if not held:
+        return {}
+    function = ca.Function(
+        "held", [dynamics.t, dynamics.x, dynamics.p], [ca.vertcat(*held.values())]
+    )
+    numbers = dynamics.value_vector({**values, **{f"reference_{name}": 0.0 for name in held}})
+    found = np.asarray(function(time, state, numbers)).ravel()
+    return {f"reference_{name}": float(v) for name, v in zip(held, found, strict=True)}

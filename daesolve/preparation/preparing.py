@@ -1,0 +1,468 @@
+"""From a request to a run that can start: consistent start, checks, choices, scales.
+
+Everything that is chosen automatically is chosen here, once, and told in `Prepared.notes`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from daesolve.algebra.translation import evaluate_block
+from daesolve.elimination.plan import choose_plan, regularisations
+from daesolve.elimination.saddle import (
+    PROXIMAL_EPSILON,
+    REFINED,
+    SHARING_EPSILON,
+    EliminationPlan,
+)
+from daesolve.equations.consistency import Start, sample_states, time_states
+from daesolve.equations.dynamics import Dynamics
+from daesolve.equations.rank import Rank, Samples
+from daesolve.formulations import Feedback, Formulation, OdeProblem, Projected, Viscous
+from daesolve.friction.sliding import Sliding, VariantPolicy
+from daesolve.modes.transitions import Transitions
+from daesolve.preparation.choosing import check_pair, choose_solver
+from daesolve.preparation.examination import examined, restricted
+from daesolve.preparation.initial_state import Departure, departure
+from daesolve.preparation.rates import automatic_rate, stiffness_warning
+from daesolve.preparation.request import DEFAULT_RATE, RankLoss, Request, check_request
+from daesolve.preparation.sizes import (
+    Probe,
+    floors,
+    least_kinetic,
+    periodic_angles,
+    run_probe,
+    scales,
+    segment_length,
+    typical_influences,
+)
+from daesolve.preparation.stiffness import Stiffness, stiffness
+from daesolve.solvers import Compilation, Solver
+from daesolve.solvers.ida_control import velocity_warning
+from daesolve.system.consistent_state import check_system
+from daesolve.system.system import System
+
+WEAK_GRIP = 1e-4
+"""Below this part of its usual size a grip costs digits, where the elimination is not refined."""
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A run that can start.
+
+    Parameters
+    ----------
+    dynamics, problem, solver
+        What is integrated, and by what, with every automatic choice made.
+    formulation
+        Its formulation.
+    start
+        The consistent start and what was changed for it; `start_time` and `until` are its times.
+    values
+        p as numbers, at the start; rates carry the sign of the direction of time.
+    parameters, rates
+        For the report; a rate is None where a goal is only measured.
+    scales
+        Of `problem.watched`; NaN for an energy that takes the largest kinetic energy.
+    least_kinetic
+        The kinetic energy that is no more than rounding, J.
+    segment
+        The length of a segment, s; boundaries lie at whole multiples of it from the start.
+    wrapped
+        Indices of the angles that are wrapped at the boundaries.
+    rank_loss, max_evaluations
+        As requested.
+    samples
+        Consistent states near the start, which show what is usual.
+    surplus
+        Goals that depend on the others everywhere: their reactions have no grip of their own.
+    compilation
+        What compiling took.
+    transitions
+        What its events reset; None where none does.
+    resting
+        Whether dry friction holds the body at rest from the start on.
+    path
+        (k, n) states that a short run went through.
+    mean_step
+        The mean step of that run, s.
+    notes
+        Every automatic choice in words.
+    """
+
+    dynamics: Dynamics
+    problem: OdeProblem
+    formulation: Formulation
+    solver: Solver
+    start: Start
+    start_time: float
+    until: float
+    values: np.ndarray
+    parameters: Mapping[str, float]
+    rates: Mapping[str, float | None]
+    scales: np.ndarray
+    least_kinetic: float
+    segment: float
+    wrapped: tuple[int, ...]
+    rank_loss: RankLoss
+    max_evaluations: int | None
+    samples: Samples
+    surplus: tuple[str, ...]
+    compilation: Compilation
+    transitions: Transitions | None
+    resting: bool
+    path: np.ndarray
+    mean_step: float
+    notes: tuple[str, ...]
+
+    @property
+    def initial(self) -> np.ndarray:
+        """The problem's start: what stands for the state, and zero for work integrals."""
+        return self.problem.enter(self.start_time, self.start.state, self.values)
+
+
+def prepare(system: System, request: Request) -> Prepared:
+    """Make a request ready to run, or say in one sentence why it cannot.
+
+    Raises
+    ------
+    DaesolveError
+        In its own type for each kind of fault: an unknown name, a value out of range, a start
+        that no consistent state agrees with, redundant constraints, a goal without influence,
+        no freedom, a solver that lacks an operation.
+    """
+    check_system(system)
+    check_request(system.dynamics, request)
+    request = replace(request, until=float(request.until), start_time=float(request.start_time))
+    notes: list[str] = []
+    posed = _posed(system, request, notes)
+    stiff, probe = _short_run(posed, request)
+    posed = _refined(posed, probe, notes)
+    posed = _with_numbers(posed, request, probe, notes)
+    solver, compilation = _compiled(posed, request, stiff, probe, notes)
+    dynamics, problem, start = posed.dynamics, posed.problem, posed.departure.start
+    numbers = problem.value_vector(posed.values)
+    wrapped = periodic_angles(problem, posed.samples, numbers, notes)
+    projects = problem.project is not None and not solver.projects_steps
+    scaling = scales(
+        dynamics,
+        problem,
+        _of(dynamics, posed.values),
+        start,
+        probe,
+        request.start_time,
+        _own_scales(dynamics, posed.departure, request.scales),
+    )
+    transitions = _transitions(dynamics, posed.plan, problem, scaling, request.variant_policy)
+    if transitions is not None:
+        initial = problem.enter(request.start_time, start.state, numbers)
+        transitions.check_start(request.start_time, initial, numbers)
+    return Prepared(
+        dynamics=dynamics,
+        problem=problem,
+        formulation=posed.formulation,
+        solver=solver,
+        start=start,
+        start_time=request.start_time,
+        until=request.until,
+        values=numbers,
+        parameters={name: posed.departure.values[name] for name in system.dynamics.posed_ranges},
+        rates=posed.rates,
+        scales=scaling,
+        least_kinetic=posed.least_kinetic,
+        segment=segment_length(problem, probe, wrapped, projects=projects),
+        wrapped=wrapped,
+        rank_loss=request.rank_loss,
+        max_evaluations=request.max_evaluations,
+        samples=posed.samples,
+        surplus=_without_grip(problem, posed.samples, numbers, posed.rank),
+        compilation=compilation,
+        transitions=transitions,
+        resting=posed.departure.resting,
+        path=probe.path,
+        mean_step=probe.mean_step,
+        notes=tuple(notes),
+    )
+
+
+# -- what is integrated ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Posed:
+    """What is integrated, and the numbers that are known of it so far.
+
+    Parameters
+    ----------
+    system
+        Without the goals that were dropped.
+    formulation
+        As asked for or chosen.
+    departure, samples
+        Where it starts, and consistent states near there.
+    rank, conserved
+        What its constraints are worth, and which invariants are conserved.
+    rates
+        By goal; None where it is only measured.
+    plan, problem
+        How the reactions are eliminated, and what that makes.
+    values
+        p by name.
+    least_kinetic
+        The kinetic energy that is no more than rounding, J.
+    """
+
+    system: System
+    formulation: Formulation
+    departure: Departure
+    samples: Samples
+    rank: Rank
+    conserved: Mapping[str, bool]
+    rates: Mapping[str, float | None]
+    plan: EliminationPlan
+    problem: OdeProblem
+    values: Mapping[str, float]
+    least_kinetic: float = 0.0
+
+    @property
+    def dynamics(self) -> Dynamics:
+        """The equations."""
+        return self.system.dynamics
+
+    @property
+    def fastest(self) -> float:
+        """The highest rate, 1/s."""
+        return max((rate for rate in self.rates.values() if rate is not None), default=0.0)
+
+
+def _posed(system: System, request: Request, notes: list[str]) -> _Posed:
+    """Choose the formulation, examine the system at its start, and build the problem."""
+    dynamics = system.dynamics
+    formulation = chosen_formulation(dynamics, request, notes)
+    if request.solver is not None:
+        check_pair(formulation, request.solver)
+    rates = formulation.chosen_rates(dynamics, request.default_rate)
+    begin = departure(dynamics, formulation, request)
+    if begin.setting_out is not None:
+        notes.extend(begin.setting_out.notes)
+    numbers, state = dynamics.value_vector(begin.values), begin.start.state
+    samples = sample_states(dynamics, numbers, around=state, time=request.start_time)
+    found = examined(system, begin.values, samples, request, formulation, notes)
+    values = begin.values
+    if found.system is not system:
+        dynamics = found.system.dynamics
+        values = restricted(dynamics, values)
+    numbers = dynamics.value_vector(values)
+    rates = {goal: rate for goal, rate in rates.items() if f"rate_{goal}" in dynamics.values}
+    plan = choose_plan(dynamics, samples, numbers, proximal=found.proximal)
+    if plan.refinements:
+        notes.append(f"elimination refined {plan.refinements} times")
+    if found.proximal:
+        shift = PROXIMAL_EPSILON if request.rank_loss == "pass" else SHARING_EPSILON
+        weights = request.redundant_weights
+        values = values | regularisations(dynamics, samples, numbers, shift, weights)
+    return _Posed(
+        system=found.system,
+        formulation=formulation,
+        departure=begin,
+        samples=samples,
+        rank=found.rank,
+        conserved=found.conserved,
+        rates=rates,
+        plan=plan,
+        problem=_problem(found.system, formulation, rates, plan, found.conserved),
+        values=values,
+    )
+
+
+def chosen_formulation(dynamics: Dynamics, request: Request, notes: list[str]) -> Formulation:
+    """Return what was asked for, else feedback, or friction where that is to replace constraints.
+
+    Where constraints lose rank, what throws the motion off its branch is the error with which it
+    arrives: there each step is projected besides.
+    """
+    if request.formulation is not None:
+        return request.formulation
+    if request.rank_loss == "pass" and dynamics.position_count and dynamics.rows:
+        notes.append(
+            "formulation projected, since positions where constraints lose rank are passed"
+        )
+        return Projected()
+    if request.rank_loss == "viscous":
+        return Viscous()
+    return Feedback()
+
+
+_problems: WeakKeyDictionary[System, dict[tuple[object, ...], OdeProblem]] = WeakKeyDictionary()
+
+
+def _problem(
+    system: System,
+    formulation: Formulation,
+    rates: Mapping[str, float | None],
+    plan: EliminationPlan,
+    conserved: Mapping[str, bool],
+) -> OdeProblem:
+    """Build the problem, or return the one of an earlier run that differs in numbers only."""
+    driven = tuple(sorted(name for name, rate in rates.items() if rate is not None))
+    scales = tuple(sorted(plan.block_scales.items()))
+    key = (
+        formulation.shape,
+        driven,
+        (plan.refinements, plan.proximal, scales),
+        tuple(sorted(conserved.items())),
+    )
+    built = _problems.setdefault(system, {})
+    if key not in built:
+        built[key] = formulation.problem(system.dynamics, plan, conserved, rates)
+    return built[key]
+
+
+# -- numbers that a short run tells ----------------------------------------------------------------
+
+
+def _short_run(posed: _Posed, request: Request) -> tuple[Stiffness | None, Probe]:
+    """Look for what dies out far faster than the motion, and integrate a few hundred steps."""
+    problem, start, time = posed.problem, posed.departure.start, request.start_time
+    whole = problem if problem.chart is None else problem.chart.whole
+    values = whole.value_vector(posed.values)
+    x = whole.enter(time, start.state, values)
+    stiff = stiffness(whole, values, time, x, request.until, posed.fastest)
+    recognised = stiff is not None and stiff.recognised
+    return stiff, run_probe(whole, values, start, time, request.until, stiff=recognised)
+
+
+def _refined(posed: _Posed, probe: Probe, notes: list[str]) -> _Posed:
+    """Refine the elimination where a short run comes near to a place at which reactions fail."""
+    plan = posed.plan
+    if plan.proximal or plan.refinements >= REFINED or posed.formulation.form != "ode":
+        return posed
+    if probe.weakest >= WEAK_GRIP:
+        return posed
+    notes.append(
+        f"elimination refined {REFINED} times, since a grip falls to {probe.weakest:.2g} of its "
+        "usual size"
+    )
+    refined = replace(plan, refinements=REFINED)
+    problem = _problem(posed.system, posed.formulation, posed.rates, refined, posed.conserved)
+    return replace(posed, problem=problem)
+
+
+def _with_numbers(posed: _Posed, request: Request, probe: Probe, notes: list[str]) -> _Posed:
+    """Choose the chart, the rates, and the sizes that bound the corrections."""
+    dynamics, rates = posed.dynamics, posed.rates
+    values = _charted(posed, request.start_time, probe.path)
+    if _leaves_the_rate(posed.formulation, request):
+        automatic, reason = automatic_rate(probe, passes=request.rank_loss == "pass")
+        chosen = posed.formulation.chosen_rates(dynamics, automatic)
+        rates = {goal: chosen[goal] for goal in rates}
+        notes.append(f"rate {automatic:.4g} 1/s, for {reason}")
+    direction = 1.0 if request.until >= request.start_time else -1.0
+    values |= {f"rate_{goal}": direction * (rate or 0.0) for goal, rate in rates.items()}
+    numbers = _of(dynamics, values)
+    least = least_kinetic(dynamics, numbers, posed.samples, probe)
+    values |= floors(dynamics, numbers, posed.samples, probe, least, request.scales)
+    values |= typical_influences(probe)
+    return replace(posed, rates=rates, values=values, least_kinetic=least)
+
+
+def _charted(posed: _Posed, time: float, path: np.ndarray) -> dict[str, float]:
+    """Return the values, with the discrete ones of the chart in which the run starts."""
+    problem = posed.problem
+    if problem.chart is None or problem.chart.choose is None:
+        return dict(posed.values)
+    numbers = problem.value_vector(posed.values)
+    numbers = problem.chart.choose(time, posed.departure.start.state, numbers, path)
+    return dict(zip(problem.values, map(float, numbers), strict=True))
+
+
+def _of(dynamics: Dynamics, values: Mapping[str, float]) -> np.ndarray:
+    """Return p of the equations alone, without what a chart adds."""
+    return dynamics.value_vector({name: values[name] for name in dynamics.values})
+
+
+def _leaves_the_rate(formulation: Formulation, request: Request) -> bool:
+    """Tell whether the rate is automatic: asked for, or nobody chose one for passing."""
+    rate = getattr(formulation, "rate", request.default_rate)
+    unchosen = rate is None and request.default_rate == DEFAULT_RATE
+    return rate == "auto" or (unchosen and request.rank_loss == "pass")
+
+
+def _own_scales(
+    dynamics: Dynamics, departure: Departure, scales: Mapping[str, float]
+) -> dict[str, float]:
+    """Return the scales asked for, and that of the energy of a body that stays at rest."""
+    if departure.setting_out is None or not departure.resting:
+        return dict(scales)
+    energies = [row.name for row in dynamics.invariants if row.automatic]
+    return {**dict.fromkeys(energies, departure.setting_out.energy or 1.0), **scales}
+
+
+# -- what integrates it ----------------------------------------------------------------------------
+
+
+def _compiled(
+    posed: _Posed, request: Request, stiff: Stiffness | None, probe: Probe, notes: list[str]
+) -> tuple[Solver, Compilation]:
+    """Choose the solver, and compile the problem for it."""
+    formulation, problem = posed.formulation, posed.problem
+    steps = abs(request.until - request.start_time) / probe.mean_step
+    if isinstance(formulation, Viscous):
+        notes.append(_friction(formulation, posed.dynamics))
+    tolerances = (request.rtol, request.atol)
+    solver = choose_solver(request.solver, formulation, problem, steps, notes, stiff, tolerances)
+    motion = stiff.motion if stiff else 0.0
+    warnings = (
+        stiffness_warning(solver, posed.fastest, probe),
+        velocity_warning(solver, problem, motion, probe.states),
+    )
+    notes.extend(warning for warning in warnings if warning is not None)
+    compilation = solver.compile(problem)
+    notes.extend(compilation.notes)
+    return solver, compilation
+
+
+def _friction(formulation: Viscous, dynamics: Dynamics) -> str:
+    """Say what stands in place of which constraints."""
+    names = ", ".join(row.name for row in dynamics.rows if row.degree == 1)
+    return (
+        f"friction of mobility {formulation.mobility:g} in place of {names}: what comes after they "
+        "come to depend on each other depends on it"
+    )
+
+
+def _transitions(
+    dynamics: Dynamics,
+    plan: EliminationPlan,
+    problem: OdeProblem,
+    scaling: np.ndarray,
+    policy: VariantPolicy,
+) -> Transitions | None:
+    if not dynamics.resets:
+        return None
+    names = [watched.name for watched in problem.watched]
+    sizes = dict(zip(names, map(float, scaling), strict=True))
+    sliding = None if dynamics.guides is None else Sliding(dynamics, policy)
+    return Transitions(dynamics, plan, problem, sizes, sliding)
+
+
+def _without_grip(
+    problem: OdeProblem, samples: Samples, numbers: np.ndarray, rank: Rank
+) -> tuple[str, ...]:
+    """Name the dependent goals whose pivots are the proximal shift alone, in elimination's order.
+
+    These pivots say nothing of the rank along the run.
+    """
+    if not rank.groups:
+        return ()
+    times, visible = time_states(samples)
+    states = np.hstack([visible, np.zeros((len(visible), problem.size - visible.shape[1]))])
+    table, _ = evaluate_block(problem.residuals, times, states, numbers)
+    typical = np.nanmedian(table[:, len(problem.watched) + 1 :], axis=0)
+    pivots = dict(zip(problem.pivot_goals, typical, strict=True))
+    redundant = [name for name in rank.redundant if name in pivots]
+    return tuple(sorted(redundant, key=lambda name: pivots[name])[: len(rank.droppable)])

@@ -1,0 +1,155 @@
+"""What a run is to be, and what of it has no meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+from daesolve.equations.consistency import check_named
+from daesolve.equations.dynamics import Dynamics
+from daesolve.errors import OutOfRangeError, UnsupportedError, is_number, unknown_name
+from daesolve.formulations import Formulation, Viscous
+from daesolve.friction.sliding import VariantPolicy
+from daesolve.posing.goals import check_feedback
+from daesolve.solvers import Solver
+
+Redundant = Literal["error", "drop", "minimum-norm"]
+RankLoss = Literal["stop", "pass", "raise", "viscous"]
+
+DEFAULT_RATE = 10.0
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a run is to be.
+
+    Parameters
+    ----------
+    until
+        The end, s.
+    start_time
+        The start, s.
+    parameters
+        Values in place of the defaults.
+    initial
+        Start values to keep, by the names of states.
+    guess
+        Start values that may be changed to make the state consistent.
+    formulation, solver
+        None lets the library choose.
+    rtol, atol
+        Tolerances of the solver that the library chooses; None leaves it its own.
+    default_rate
+        The rate where nothing else is chosen, 1/s.
+    scales
+        The scale of goals by name.
+    redundant
+        What to do with constraints that depend on each other everywhere.
+    redundant_weights
+        How a shared load is divided with "minimum-norm", by the goal's name; one for the others.
+    rank_loss
+        What to do where constraints lose rank at isolated positions.
+    max_evaluations
+        How many right-hand sides the run may take; None sets no bound.
+    variant_policy
+        How to go on where another support of a guide is loaded.
+    """
+
+    until: float
+    start_time: float = 0.0
+    parameters: Mapping[str, object] = field(default_factory=dict[str, object])
+    initial: Mapping[str, float] = field(default_factory=dict[str, float])
+    guess: Mapping[str, float] = field(default_factory=dict[str, float])
+    formulation: Formulation | None = None
+    solver: Solver | None = None
+    rtol: float | None = None
+    atol: float | None = None
+    default_rate: float = DEFAULT_RATE
+    scales: Mapping[str, float] = field(default_factory=dict[str, float])
+    redundant: Redundant = "error"
+    redundant_weights: Mapping[str, float] = field(default_factory=dict[str, float])
+    rank_loss: RankLoss = "stop"
+    max_evaluations: int | None = None
+    variant_policy: VariantPolicy = "continuity"
+
+
+def check_request(dynamics: Dynamics, request: Request) -> None:
+    """Refuse times, options and scales that have no meaning.
+
+    Raises
+    ------
+    OutOfRangeError, UnknownNameError, UnsupportedError
+        What is wrong is named, with what would be right.
+    """
+    for option, given, known in (
+        ("redundant", request.redundant, get_args(Redundant)),
+        ("rank_loss", request.rank_loss, get_args(RankLoss)),
+        ("variant_policy", request.variant_policy, get_args(VariantPolicy)),
+    ):
+        if given not in known:
+            raise OutOfRangeError(f"{option} is {given!r}, but must be one of {', '.join(known)}")
+    if request.variant_policy != "continuity" and dynamics.guides is None:
+        raise UnsupportedError(
+            f"variant_policy = {request.variant_policy!r} is about pairs of supports, and the "
+            "system has none: leave it out"
+        )
+    _check_tolerances(request)
+    _check_rank_loss(request)
+    check_named("redundant_weights", request.redundant_weights)
+    if request.redundant_weights and request.redundant != "minimum-norm":
+        raise OutOfRangeError(
+            "redundant_weights say how reactions are shared: they need redundant = 'minimum-norm'"
+        )
+    for name, scale in check_named("scales", request.scales).items():
+        if name not in dynamics.goal_names:
+            raise unknown_name("goal with a scale", name, dynamics.goal_names)
+        check_feedback(name, None, scale)
+    _check_times(dynamics, request)
+    if not is_number(request.default_rate) or request.default_rate < 0:
+        raise OutOfRangeError(f"the rate is {request.default_rate!r}, but must be >= 0")
+
+
+def _check_tolerances(request: Request) -> None:
+    """Refuse tolerances that are none, or that a solver which is given has itself."""
+    for name, value in (("rtol", request.rtol), ("atol", request.atol)):
+        if value is None:
+            continue
+        if not is_number(value) or value <= 0:
+            raise OutOfRangeError(f"{name} is {value!r}, but must be a number > 0")
+        if request.solver is not None:
+            raise OutOfRangeError(
+                f"{name} is for the solver that is chosen by itself, and {request.solver.name!r} "
+                "is asked for: give the tolerance to the solver"
+            )
+
+
+def _check_rank_loss(request: Request) -> None:
+    """Refuse a formulation that is not the one that is asked for besides, and a budget of none."""
+    given, budget = request.formulation, request.max_evaluations
+    if request.rank_loss == "viscous" and given is not None and not isinstance(given, Viscous):
+        raise UnsupportedError(
+            f"rank_loss = 'viscous' takes the formulation 'viscous', and {given.title!r} is asked "
+            "for: leave one of them out"
+        )
+    if budget is not None and not (type(budget) is int and budget > 0):
+        raise OutOfRangeError(
+            f"max_evaluations is {budget!r}, but must be a whole number of right-hand sides > 0"
+        )
+
+
+def _check_times(dynamics: Dynamics, request: Request) -> None:
+    """Refuse a start and an end between which there is no run."""
+    for name, value in (("until", request.until), ("the start time", request.start_time)):
+        if not is_number(value):
+            raise OutOfRangeError(f"{name} is {value!r}, but must be a finite time in s")
+    if dynamics.resets and request.until < request.start_time:
+        raise OutOfRangeError(
+            f"until = {request.until:g} s lies before the start at {request.start_time:g} s, but "
+            "what a reset changes cannot be undone: run forwards in time"
+        )
+    if request.until == request.start_time:
+        raise OutOfRangeError(
+            f"the horizon is zero: the run starts and ends at t = {request.until:g} s; give "
+            "another until"
+        )

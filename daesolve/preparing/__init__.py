@@ -1,1 +1,0 @@
-"""What is asked for, and every choice that is made before a run begins."""

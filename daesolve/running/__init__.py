@@ -1,1 +1,0 @@
-"""The parts of a run: its segments, what they record, and how they end."""

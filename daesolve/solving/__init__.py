@@ -1,0 +1,1 @@
+"""`solve`, runs on disk, and the comparison of formulations and solvers."""

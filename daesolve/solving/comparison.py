@@ -1,0 +1,459 @@
+"""Formulations times solvers times tolerances: cost, error, drift, and whether they agree."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Literal, TypedDict, Unpack
+
+import numpy as np
+
+from daesolve.errors import (
+    DaesolveError,
+    MissingBackendError,
+    Named,
+    OutOfRangeError,
+    UnsupportedError,
+    unknown_name,
+)
+from daesolve.formulations import Formulation
+from daesolve.friction.sliding import VariantPolicy
+from daesolve.integration.sample_times import At, sample_times
+from daesolve.preparation.request import RankLoss, Redundant
+from daesolve.solvers import Solver
+from daesolve.solving.solving import solve
+from daesolve.system.system import System
+from daesolve.trajectory.results import Drift, Outcome
+from daesolve.trajectory.trajectory import Trajectory
+from daesolve.verification.agreement import Difference, End, Sampled, difference, resets_told
+from daesolve.verification.pairing import Attempt, Refused, attempts
+from daesolve.verification.reference_run import ReferenceRun, reference_run
+
+ROUNDING = 2.0**-53
+"""The relative error of a number next to which a double stands."""
+
+SAMPLES = 21
+"""So few that taking them costs little beside the steps."""
+
+Progress = Callable[[int, int, str], None]
+"""Called before each run with how many are done, how many there are, and what is next."""
+
+
+class RunSettings(TypedDict, total=False):
+    """What all runs of a comparison have in common, as for `daesolve.solve`."""
+
+    start_time: float
+    guess: Mapping[str, float] | None
+    parameters: Mapping[str, object] | None
+    default_rate: float
+    scales: Mapping[str, float] | None
+    redundant: Redundant
+    redundant_weights: Mapping[str, float] | None
+    rank_loss: RankLoss
+    variant_policy: VariantPolicy
+
+
+@dataclass(frozen=True)
+class Largest:
+    """The largest of several relative sizes, and whose it is."""
+
+    name: str
+    size: float
+
+
+@dataclass(frozen=True, eq=False)
+class ComparedRun:
+    """One run of a pair.
+
+    Parameters
+    ----------
+    formulation, solver
+        Their names, told apart by their settings where two are of one kind.
+    tolerance
+        The tolerance that was chosen (`Taylor.tolerance` or `rtol`); the solver's own where none
+        was; None for a solver that has no such thing.
+    trajectory
+        The result, whatever its outcome; None where the solver gave none.
+    failure
+        What a solver raised that gave no result.
+    residual, invariant
+        The constraint and the invariant that drifted most, over their scales, over every accepted
+        step.
+    difference
+        From the reference over the common samples; None without a reference.
+    """
+
+    formulation: str
+    solver: str
+    tolerance: float | None
+    trajectory: Trajectory | None
+    failure: str = ""
+    residual: Largest | None = None
+    invariant: Largest | None = None
+    difference: Difference | None = None
+
+    @property
+    def pair(self) -> str:
+        """The formulation and the solver."""
+        return f"{self.formulation} + {self.solver}"
+
+    @property
+    def outcome(self) -> Outcome:
+        """How the run ended."""
+        return Outcome.FAILED if self.trajectory is None else self.trajectory.outcome
+
+    @property
+    def message(self) -> str:
+        """Why it ended so."""
+        return self.failure if self.trajectory is None else self.trajectory.message
+
+    @property
+    def error(self) -> float | None:
+        """The largest relative difference from the reference; see `Difference.largest`."""
+        return None if self.difference is None else self.difference.largest
+
+    @property
+    def digits(self) -> float | None:
+        """The digits that are right: -log10 of the error, no more than a double has."""
+        return None if self.error is None else max(0.0, -math.log10(max(self.error, ROUNDING)))
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How far the best runs of two pairs differ."""
+
+    first: str
+    second: str
+    difference: Difference
+
+
+@dataclass(frozen=True, eq=False)
+class Standard:
+    """What errors are measured against.
+
+    Parameters
+    ----------
+    kind
+        "quad", "given", "run" (the tightest of the runs, which has no error then) or "none".
+    note
+        What it is, in a sentence.
+    samples
+        Its states; None where there is none.
+    """
+
+    kind: Literal["quad", "given", "run", "none"]
+    note: str
+    samples: Sampled | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Runs of pairs of formulations and solvers.
+
+    Parameters
+    ----------
+    runs
+        In the order of formulations, solvers and tolerances.
+    refused
+        What could not be run.
+    standard
+        What errors are measured against.
+    agreement
+        Of each two pairs, by their completed runs of the smallest tolerance.
+    interrupted
+        Whether Ctrl-C ended it; what was computed is here.
+    """
+
+    runs: tuple[ComparedRun, ...]
+    refused: tuple[Refused, ...]
+    standard: Standard
+    agreement: tuple[Agreement, ...]
+    interrupted: bool
+
+    @property
+    def pairs(self) -> Mapping[str, tuple[ComparedRun, ...]]:
+        """The runs of each pair."""
+        found: dict[str, list[ComparedRun]] = {}
+        for run in self.runs:
+            found.setdefault(run.pair, []).append(run)
+        return Named({pair: tuple(runs) for pair, runs in found.items()}, "pair")
+
+    def __str__(self) -> str:
+        lines = [f"{'pair':32} {'tolerance':>9} {'error':>8} {'wall s':>9} {'steps':>8}  outcome"]
+        for run in self.runs:
+            cost = f"{'':>9} {'':>8}"
+            if run.trajectory is not None:
+                statistics = run.trajectory.statistics
+                cost = f"{statistics.wall_seconds:9.3g} {statistics.steps:8d}"
+            numbers = f"{_told(run.tolerance):>9} {_told(run.error):>8} {cost}"
+            ending = f"{run.outcome.value}: {run.message}" if run.message else run.outcome.value
+            lines.append(f"{run.pair:32} {numbers}  {ending}")
+        lines += [f"{entry.formulation} + {entry.solver}: {entry.reason}" for entry in self.refused]
+        return "\n".join([*lines, self.standard.note])
+
+
+def _told(value: float | None) -> str:
+    return "" if value is None else f"{value:.1e}"
+
+
+def compare(
+    system: System,
+    formulations: Sequence[Formulation | str],
+    solvers: Sequence[Solver | str],
+    until: float,
+    initial: Mapping[str, float] | None = None,
+    *,
+    tolerances: Sequence[float] | None = None,
+    reference: Mapping[str, float] | Trajectory | ReferenceRun | Literal["quad"] | None = None,
+    at: At = None,
+    max_evaluations: int | None = None,
+    progress: Progress | None = None,
+    **settings: Unpack[RunSettings],
+) -> Comparison:
+    """Run every formulation with every solver at every tolerance, and measure error and cost.
+
+    Pairs that cannot meet, solvers that are not installed and tolerances that a solver does not
+    have are listed in `Comparison.refused`; a run that fails is kept with its outcome. Ctrl-C ends
+    the comparison after the segment that is under way.
+
+    Parameters
+    ----------
+    system, until, initial
+        As for `daesolve.solve`.
+    formulations, solvers
+        Objects, or names.
+    tolerances
+        Put into each solver in turn, as `Taylor.tolerance` or as `rtol`, whose `atol` keeps its
+        ratio (1/100 where the solver is given by name); None takes each solver's own. A solver
+        with a fixed step runs once.
+    reference
+        States at the end by name; a trajectory with some of the same sample times; or "quad", a
+        run in quadruple precision, which is refused where it cannot be. None takes "quad" where it
+        can be, else the completed run of the smallest tolerance, and says so.
+    at
+        The sample times at which states are compared; None takes 21 even ones, for samples cost
+        some solvers much.
+    max_evaluations
+        How many right-hand sides each run may take, as for `daesolve.solve`; the reference in
+        quadruple precision is not bounded by it.
+    progress
+        Called before each run.
+    **settings
+        `start_time`, `guess`, `parameters`, `default_rate`, `scales`, `redundant`,
+        `redundant_weights`, `rank_loss` and `variant_policy`, as for `daesolve.solve`.
+
+    Raises
+    ------
+    UnknownNameError
+        No such formulation or solver, or the reference has a state that the system has not.
+    OutOfRangeError
+        There is no formulation or no solver, or a tolerance is no positive number.
+    DaesolveError
+        The request cannot be run by any pair; see `daesolve.solve`.
+
+    Examples
+    --------
+    >>> import daesolve as ds
+    >>> q = ds.coordinates(x="m")
+    >>> spring = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, potential=q.x**2 / 2)
+    >>> told = ds.compare(
+    ...     spring, [ds.Feedback()], [ds.Taylor(), ds.Dop853()], until=10.0, initial={"x": 1.0}
+    ... )
+    >>> [run.error < 1e-8 for run in told.runs]
+    [True, True]
+    """
+    _check_reference(reference, system)
+    planned, refused = attempts(formulations, solvers, tolerances)
+    start = settings.get("start_time", 0.0)
+    at = sample_times(at, start, until) if at is not None else np.linspace(start, until, SAMPLES)
+
+    def quad() -> Standard:
+        return _quad(reference_run(system, until, initial, at=at, **settings))
+
+    def run(attempt: Attempt) -> Trajectory:
+        return solve(
+            system,
+            until,
+            initial,
+            formulation=attempt.formulation,
+            solver=attempt.solver,
+            at=at,
+            max_evaluations=max_evaluations,
+            **settings,
+        )
+
+    asked = quad() if isinstance(reference, str) else None
+    invariants = [row.name for row in system.dynamics.invariants]
+    series = _Series(planned, refused, invariants)
+    series.run(run, progress)
+    standard = asked or _standard(reference, series, until, quad, progress)
+    runs = tuple(_with_error(entry, standard) for entry in series.runs)
+    told = resets_told(
+        {
+            f"{run.pair} at {_told(run.tolerance) or 'its step'}": run.difference
+            for run in runs
+            if run.difference is not None
+        }
+    )
+    return Comparison(
+        runs=runs,
+        refused=tuple(series.refused),
+        standard=replace(standard, note=f"{standard.note}; {told}" if told else standard.note),
+        agreement=tuple(_agreement(series.runs)),
+        interrupted=series.interrupted,
+    )
+
+
+def _check_reference(reference: Mapping[str, float] | Sampled | str | None, system: System) -> None:
+    if isinstance(reference, str):
+        if reference != "quad":
+            raise OutOfRangeError(
+                f"the reference is {reference!r}, but must be 'quad', states at the end by name, "
+                "or a trajectory"
+            )
+    elif reference is not None:
+        states = system.dynamics.labels.states
+        named: Iterable[str] = reference if isinstance(reference, Mapping) else reference.states
+        for name in named:
+            if name not in states:
+                raise unknown_name("state in the reference", name, states)
+
+
+class _Series:
+    """The runs of a comparison, one after the other."""
+
+    def __init__(
+        self, planned: Sequence[Attempt], refused: Sequence[Refused], invariants: Sequence[str]
+    ) -> None:
+        self.planned = planned
+        self.invariants = invariants
+        self.runs: list[ComparedRun] = []
+        self.refused = list(refused)
+        self.interrupted = False
+
+    def run(self, run: Callable[[Attempt], Trajectory], progress: Progress | None) -> None:
+        """Make every run; what a pair is refused for, it is refused at every tolerance.
+
+        Raises
+        ------
+        DaesolveError
+            No pair could run, and for another reason than that the two cannot meet.
+        """
+        impossible: set[tuple[str, str]] = set()
+        wrong: DaesolveError | None = None
+        try:
+            for number, attempt in enumerate(self.planned):
+                names = attempt.formulation_name, attempt.solver_name
+                if names in impossible:
+                    continue
+                if progress is not None:
+                    progress(number, len(self.planned), str(attempt))
+                try:
+                    found = run(attempt)
+                except DaesolveError as error:
+                    if not isinstance(error, UnsupportedError):
+                        wrong = wrong or error
+                    impossible.add(names)
+                    self.refused.append(Refused(*names, None, str(error)))
+                    continue
+                except Exception as error:  # a backend's own; it must not cost the other runs
+                    found = f"{type(error).__name__}: {error}"
+                self.runs.append(_measured(attempt, found, self.invariants))
+                if self.runs[-1].outcome is Outcome.INTERRUPTED:
+                    self.interrupted = True
+                    return
+        except KeyboardInterrupt:
+            self.interrupted = True
+        if wrong is not None and not self.runs:
+            raise wrong
+
+
+# -- what is measured -------------------------------------------------------------------------
+
+
+def _measured(attempt: Attempt, run: Trajectory | str, invariants: Sequence[str]) -> ComparedRun:
+    names = attempt.formulation_name, attempt.solver_name
+    if isinstance(run, str):
+        return ComparedRun(*names, attempt.tolerance, None, failure=run)
+    held = {name: entry for name, entry in run.drift.items() if name in invariants}
+    others = {name: entry for name, entry in run.drift.items() if name not in invariants}
+    return ComparedRun(
+        *names, attempt.tolerance, run, residual=_largest(others), invariant=_largest(held)
+    )
+
+
+def _largest(drift: Mapping[str, Drift]) -> Largest | None:
+    sizes = {name: entry.max_relative for name, entry in drift.items()}
+    if not sizes:
+        return None
+    name = max(sizes, key=lambda n: math.inf if math.isnan(sizes[n]) else sizes[n])
+    return Largest(name, sizes[name])
+
+
+# -- errors and agreement ----------------------------------------------------------------------
+
+
+def _quad(run: ReferenceRun) -> Standard:
+    worst = max(run.residuals.values(), default=0.0)
+    note = (
+        f"errors against a run in quadruple precision ({run.steps} steps, "
+        f"{run.wall_seconds:.3g} s, residuals up to {worst:.1e})"
+    )
+    return Standard("quad", f"{note}; {run.message}" if run.message else note, run)
+
+
+def _standard(
+    reference: Mapping[str, float] | Sampled | str | None,
+    series: _Series,
+    until: float,
+    quad: Callable[[], Standard],
+    progress: Progress | None,
+) -> Standard:
+    """Return what errors are measured against."""
+    if isinstance(reference, Mapping):
+        end = End(until, {name: float(value) for name, value in reference.items()})
+        return Standard("given", "errors of the states at the end", end)
+    if reference is not None and not isinstance(reference, str):
+        return Standard("given", "errors against the trajectory that was given", reference)
+    why = "the comparison was interrupted"
+    if not series.interrupted:
+        if progress is not None:
+            progress(len(series.planned), len(series.planned), "reference in quadruple precision")
+        try:
+            return quad()
+        except KeyboardInterrupt:
+            series.interrupted = True
+        except (UnsupportedError, MissingBackendError) as error:
+            why = str(error)
+    good = [run for run in series.runs if run.outcome.good and run.tolerance is not None]
+    if not good:
+        return Standard("none", f"no errors: {why}, and no run was completed")
+    best = min(good, key=lambda run: run.tolerance or math.inf)
+    note = f"errors against {best.pair} at {best.tolerance:.1e}, the tightest run: {why}"
+    return Standard("run", note, best.trajectory)
+
+
+def _with_error(run: ComparedRun, standard: Standard) -> ComparedRun:
+    trajectory, samples = run.trajectory, standard.samples
+    if trajectory is None or samples is None or samples is trajectory:
+        return run
+    whole: Sampled = trajectory
+    if isinstance(samples, End):
+        whole = End(trajectory.end_time, trajectory.end_state)
+    return replace(run, difference=difference(whole, samples, trajectory.units))
+
+
+def _agreement(runs: Iterable[ComparedRun]) -> Iterator[Agreement]:
+    best: dict[str, ComparedRun] = {}
+    for run in runs:
+        if run.outcome.good:
+            known = best.get(run.pair)
+            if known is None or (run.tolerance or 0.0) < (known.tolerance or 0.0):
+                best[run.pair] = run
+    for first, second in combinations(best.values(), 2):
+        if first.trajectory is not None and second.trajectory is not None:
+            found = difference(first.trajectory, second.trajectory, second.trajectory.units)
+            if found is not None:
+                yield Agreement(first.pair, second.pair, found)

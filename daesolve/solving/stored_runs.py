@@ -1,0 +1,396 @@
+"""Runs that are kept on disk while they go on: begun, gone on with, mended, extended.
+
+A run restarts its integrator at whole multiples of the segment from its start, whatever happens.
+A part is a whole number of segments. So a run that was killed computes its last part again from
+the checkpoint before it, and has the same samples, events and drift as one that was not.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, cast
+
+import casadi as ca
+import numpy as np
+
+from daesolve.errors import NotResumableError, OutOfRangeError, UnsupportedError, is_number
+from daesolve.formulations import FORMULATIONS, Formulation, OdeProblem
+from daesolve.integration.checkpoints import Keeper, event_columns, segments_per_part
+from daesolve.integration.record import describe
+from daesolve.integration.sample_times import (
+    DEFAULT_SAMPLES,
+    MOST_SAMPLES,
+    At,
+    Every,
+    EveryEvent,
+    restored_sampling,
+    saved_sampling,
+)
+from daesolve.integration.simulation import Progress, simulate_stored
+from daesolve.preparation.preparing import Prepared
+from daesolve.preparation.request import Request
+from daesolve.solvers import SOLVERS, Solver
+from daesolve.storage import Stored, Writer, resuming
+from daesolve.storage.versions import processor, versions
+from daesolve.trajectory.results import Outcome
+from daesolve.trajectory.samples import column_names
+from daesolve.trajectory.trajectory import Trajectory, summary_of
+from daesolve.verification.verification import verify
+
+Tell = Callable[[str], None]
+VERIFIED_ROWS = 10_001
+"""Samples of a stored run at which its repetition is compared, at most."""
+MADE_OF = {"name", "settings"}
+"""What a manifest tells of a solver or a formulation."""
+
+
+@dataclass(frozen=True)
+class Destination:
+    """Where a run is kept, and what is known of it besides its numbers.
+
+    Parameters
+    ----------
+    directory
+        It must not exist, or be empty.
+    identity
+        What the report calls it.
+    source
+        How its system is posed again: problem, path, model and structure; None where that is not
+        known, so that the system must be given to go on.
+    derived
+        The names of parameters that follow from others.
+    """
+
+    directory: Path
+    identity: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    source: Mapping[str, Any] | None = None
+    derived: tuple[str, ...] = ()
+
+
+def begin(
+    prepared: Prepared,
+    request: Request,
+    at: At,
+    verifying: bool | Solver,
+    progress: Progress | None,
+    destination: Destination,
+) -> Trajectory:
+    """Run from the start, to disk.
+
+    Parameters
+    ----------
+    prepared, request
+        What is run, and from what it was prepared.
+    at, verifying, progress
+        As in `solve`.
+    destination
+        Where to.
+
+    Raises
+    ------
+    OutputExistsError, LockedRunError, StorageError
+        The directory cannot be had. What fails to be written later ends the run, as interrupted.
+    """
+    manifest = _manifest(prepared, request, at, verifying, destination)
+    with Writer.create(destination.directory, manifest) as writer:
+        sampling = restored_sampling(writer.manifest["sampling"])
+        run = simulate_stored(prepared, sampling, progress, Keeper(writer))
+        return _finished(run, prepared, writer)
+
+
+def go_on(
+    directory: Path | str,
+    prepared: Prepared,
+    until: float | None = None,
+    progress: Progress | None = None,
+    tell: Tell | None = None,
+    remark: str | None = None,
+) -> Trajectory:
+    """Go on with a run on disk: mend what is damaged, compute what is missing, extend it.
+
+    Parameters
+    ----------
+    directory
+        Of the run.
+    prepared
+        From the run's own request; its numbers are replaced by those of the manifest.
+    until
+        A farther end, s.
+    progress
+        As in `solve`.
+    tell
+        Called with a sentence for each thing that was found amiss.
+    remark
+        What the run's notes are to say from now on.
+
+    Raises
+    ------
+    NotResumableError
+        The equations are others, or the run ended for good.
+    OutOfRangeError
+        It reaches farther already.
+    ArchiveError
+        The directory cannot be had or read.
+    """
+    with Writer.open(directory) as writer:
+        if tell is not None and writer.taken_over is not None:
+            tell(writer.taken_over)
+        prepared = _as_begun(prepared, writer)
+        remarks = [*writer.manifest.get("remarks", ())]
+        if remark is not None and remark not in remarks:
+            writer.rewrite_manifest({**writer.manifest, "remarks": [*remarks, remark]})
+        at = restored_sampling(writer.manifest["sampling"])
+        interrupted = _mended(Stored(directory), prepared, writer, tell)
+        if interrupted is not None:
+            return interrupted
+        horizons = _horizons(Stored(directory), prepared, until)
+        if horizons != list(writer.manifest["horizons"]):
+            writer.remove_result()  # first: the result of the shorter run is none of the longer
+            longer = replace(prepared, until=horizons[-1])
+            parts = [*writer.manifest["segments_per_part"]]
+            parts.append(segments_per_part(longer, _count(at, longer)))
+            extended = {"horizons": horizons, "segments_per_part": parts}
+            writer.rewrite_manifest({**writer.manifest, **extended})
+        while True:
+            stored = Stored(directory)
+            stage, keeper = _stage(stored, prepared, writer, stored.last + 1)
+            ahead = replace(prepared, until=horizons[stage])
+            run = simulate_stored(ahead, at, progress, keeper)
+            if run.outcome is not Outcome.COMPLETED or ahead.until == horizons[-1]:
+                return _finished(run, ahead, writer)
+
+
+def restored_request(saved: Mapping[str, Any]) -> Request:
+    """Return the request of a manifest."""
+    made = {"formulation": FORMULATIONS, "solver": SOLVERS}
+    found = {name: _restored(made[name], saved[name]) for name in made}
+    return Request(**{**saved, **found})
+
+
+# -- the manifest ---------------------------------------------------------------------------------
+
+
+def _manifest(
+    prepared: Prepared,
+    request: Request,
+    at: At,
+    verifying: bool | Solver,
+    destination: Destination,
+) -> dict[str, Any]:
+    sampling = saved_sampling(at, prepared.start_time, prepared.until)
+    told = split_derived(describe(prepared), destination.derived)
+    own = {entry.name: getattr(request, entry.name) for entry in fields(request)}
+    labels, watched = prepared.problem.labels, [row.name for row in prepared.problem.watched]
+    asked = own | {name: _described(own[name]) for name in ("formulation", "solver")}
+    for name in ("parameters", "initial", "guess"):
+        asked[name] = {key: float(value) for key, value in own[name].items()}
+    return {
+        "identity": dict(destination.identity),
+        "source": destination.source,
+        "derived": list(destination.derived),
+        "request": asked,
+        "sampling": sampling,
+        "verify": verifying if isinstance(verifying, bool) else _described(verifying),
+        "horizons": [prepared.until],
+        "segments_per_part": [segments_per_part(prepared, _count(at, prepared))],
+        "resolved": {
+            "values": prepared.values,
+            "scales": prepared.scales,
+            "segment": prepared.segment,
+            "wrapped": prepared.wrapped,
+            "surplus": prepared.surplus,
+            "start": prepared.start.state,
+            "path": prepared.path,
+            "solver": _described(prepared.solver),
+            "equations": _fingerprint(prepared.problem),
+        },
+        "columns": column_names(labels.states, labels.outputs, labels.reactions, watched),
+        "event_columns": event_columns(prepared),
+        "told": {
+            "start": prepared.start.changes,
+            "units": prepared.problem.labels.units(),
+            "description": told,
+        },
+        "versions": versions(),
+        "processor": processor(),
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def _count(at: At, prepared: Prepared) -> float:
+    if isinstance(at, Every):
+        span = abs(prepared.until - prepared.start_time)
+        if min(prepared.segment, span) / at.interval > MOST_SAMPLES:
+            raise OutOfRangeError(
+                f"the sample interval {at.interval:g} s asks for more than {MOST_SAMPLES:g} "
+                f"samples in a segment of {prepared.segment:g} s, which is held in memory"
+            )
+        return span / at.interval
+    return DEFAULT_SAMPLES if at is None or isinstance(at, EveryEvent) else float(len(at))
+
+
+def _described(given: Solver | Formulation | None) -> dict[str, Any] | None:
+    """Return a solver or a formulation by its name and settings.
+
+    Raises
+    ------
+    UnsupportedError
+        It is none of the library's own, so that it could not be had again.
+    """
+    if given is None:
+        return None
+    known = {**SOLVERS, **FORMULATIONS}
+    if known.get(given.name) is not type(given):
+        raise UnsupportedError(
+            f"{type(given).__name__} is none of the library's own, so a run with it cannot be "
+            "stored: how it is made again is not known"
+        )
+    return {"name": given.name, "settings": _settings(given)}
+
+
+def _settings(made: Any) -> dict[str, Any]:
+    """Return what one of the library's own was made with: all of them are dataclasses."""
+    values = {entry.name: getattr(made, entry.name) for entry in fields(made)}
+    return {
+        name: _described(value) if isinstance(value, Formulation | Solver) else value
+        for name, value in values.items()
+    }
+
+
+def _is_described(value: Any) -> bool:
+    if not isinstance(value, dict):
+        return False
+    entries = cast("dict[str, Any]", value)  # it comes from a manifest
+    return {*entries} == MADE_OF
+
+
+def _restored(kinds: Mapping[str, type], saved: Mapping[str, Any] | None) -> Any:
+    if saved is None:
+        return None
+    settings = {
+        name: _restored(kinds, value) if _is_described(value) else value
+        for name, value in saved["settings"].items()
+    }
+    return kinds[saved["name"]](**settings)
+
+
+def _fingerprint(problem: OdeProblem) -> str:
+    """Return what stands for the equations: nothing but them has it."""
+    functions = [getattr(problem, entry.name) for entry in fields(problem)]
+    texts = [value.serialize() for value in functions if isinstance(value, ca.Function)]
+    return hashlib.sha256("\n".join([*problem.values, *texts]).encode()).hexdigest()
+
+
+def _as_begun(prepared: Prepared, writer: Writer) -> Prepared:
+    """Return the run with every number as it was chosen when it began."""
+    saved = writer.manifest["resolved"]
+    if saved["equations"] != _fingerprint(prepared.problem):
+        raise NotResumableError(
+            f"the equations are not those with which the run in {str(writer.directory)!r} was "
+            "begun: the system, its plugin or what eliminates the reactions has changed; go on "
+            "with what it was begun with, or begin anew"
+        )
+    return replace(
+        prepared,
+        values=np.array(saved["values"], dtype=float),
+        scales=np.array(saved["scales"], dtype=float),
+        segment=float(saved["segment"]),
+        wrapped=tuple(int(index) for index in saved["wrapped"]),
+        surplus=tuple(saved["surplus"]),
+        start=replace(prepared.start, state=np.array(saved["start"], dtype=float)),
+        path=np.array(saved["path"], dtype=float).reshape(-1, prepared.path.shape[1]),
+        solver=_restored(SOLVERS, saved["solver"]),
+    )
+
+
+# -- from stage to stage --------------------------------------------------------------------------
+
+
+def _horizons(stored: Stored, prepared: Prepared, until: float | None) -> list[float]:
+    """Return the ends of the run's stages, one more where it is extended."""
+    known = [float(end) for end in stored.manifest["horizons"]]
+    if until is None or until == known[-1]:
+        return known
+    sign = 1.0 if known[0] >= prepared.start_time else -1.0
+    if not is_number(until) or sign * (until - known[-1]) < 0.0:
+        raise OutOfRangeError(
+            f"until is {until!r}, but the run in {str(stored.directory)!r} goes to "
+            f"{known[-1]:g} s: it can be extended beyond that"
+        )
+    ended = stored.checkpoint(stored.last)["ended"] if stored.last else None
+    if ended is not None and ended[0] != Outcome.COMPLETED.value:
+        raise NotResumableError(
+            f"the run in {str(stored.directory)!r} ended {ended[0]} ({ended[1]}): it cannot be "
+            "extended"
+        )
+    return [*known, float(until)]
+
+
+def _stage(
+    stored: Stored, prepared: Prepared, writer: Writer, number: int, last: int | None = None
+) -> tuple[int, Keeper]:
+    """Return in which stage a part lies, and what keeps it."""
+    horizons = [float(end) for end in writer.manifest["horizons"]]
+    before = stored.checkpoint(number - 1) if number > 1 else None
+    if before is None:
+        return 0, Keeper(writer, number, last_number=last)
+    sign = 1.0 if horizons[0] >= prepared.start_time else -1.0
+    reached = float(before["here"]["time"])
+    open_stages = [k for k, end in enumerate(horizons) if sign * (end - reached) > 0.0]
+    over = before["ended"] is not None and before["ended"][0] != Outcome.COMPLETED.value
+    stage = horizons.index(before["until"]) if over or not open_stages else open_stages[0]
+    return stage, Keeper(writer, number, before, stage, last)
+
+
+def _mended(
+    stored: Stored, prepared: Prepared, writer: Writer, tell: Tell | None
+) -> Trajectory | None:
+    """Compute damaged parts again; return the run where that was interrupted."""
+    at, damaged = restored_sampling(writer.manifest["sampling"]), stored.damaged()
+    for number, reason in damaged:
+        if tell is not None:
+            tell(f"part {number} is damaged ({reason}): it is set aside and computed again")
+        writer.set_aside(number)
+        stage, keeper = _stage(Stored(stored.directory), prepared, writer, number, number)
+        until = float(writer.manifest["horizons"][stage])
+        run = simulate_stored(replace(prepared, until=until), at, None, keeper)
+        if run.outcome is Outcome.INTERRUPTED:
+            return run
+    if damaged:
+        # A run that took back its last steps may have ended before the end of such a part.
+        end = float(Stored(stored.directory).checkpoint(stored.last)["here"]["time"])
+        sign = 1.0 if prepared.until >= prepared.start_time else -1.0
+        Keeper(writer).cut(end, sign, [number for number, _ in damaged])
+    return None
+
+
+def _finished(run: Trajectory, prepared: Prepared, writer: Writer) -> Trajectory:
+    """Verify a run that has come to its end, and write how it ended."""
+    run = replace(run, description=split_derived(run.description, writer.manifest["derived"]))
+    if run.outcome is Outcome.INTERRUPTED:
+        return run
+    stored = Stored(writer.directory)
+    if stored.result is not None:
+        return replace(Trajectory.from_run(writer.directory), _evaluate=run.at)
+    asked = writer.manifest["verify"]
+    if asked and run.outcome.good:
+        solver = None if asked is True else _restored(SOLVERS, asked)
+        thin = run.thinned(VERIFIED_ROWS)
+        found = verify(prepared, thin, thin.times, solver)
+        if found.interrupted:
+            message = f"interrupted while it was repeated; `{resuming(stored.directory)}` goes on"
+            return replace(run, outcome=Outcome.INTERRUPTED, message=message)
+        run = replace(run, verification=found)
+    writer.write_result(summary_of(run))
+    return replace(Trajectory.from_run(writer.directory), _evaluate=run.at)
+
+
+def split_derived(description: Mapping[str, Any], derived: Sequence[str]) -> dict[str, Any]:
+    """Return a description with the parameters that follow from others by themselves."""
+    parameters = dict(description["parameters"])
+    found = {name: parameters.pop(name) for name in derived if name in parameters}
+    return {**description, "parameters": parameters, "derived": found}

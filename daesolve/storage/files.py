@@ -1,0 +1,200 @@
+"""Where the files of a run are, and how one comes into being whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from daesolve.errors import OutputExistsError
+from daesolve.storage.encoding import from_json
+from daesolve.storage.failures import ArchiveError, FormatError, NotARunError, not_stored
+
+FORMAT = 1
+FOLDERS = ("samples", "events", "checkpoints")
+
+
+def located(directory: object) -> Path:
+    """Return where a run is, whatever becomes of the working directory.
+
+    Raises
+    ------
+    ArchiveError
+        It is no path.
+    """
+    if isinstance(directory, str | os.PathLike):
+        name: str | bytes = os.fspath(directory)
+        if isinstance(name, str) and name and "\0" not in name:
+            return Path(name).absolute()
+    raise ArchiveError(f"a run's directory is {directory!r}, but must be a path like 'runs/disc'")
+
+
+def make_directory(directory: Path) -> None:
+    """Make a directory for results, unless it is there.
+
+    Raises
+    ------
+    OutputExistsError
+        It cannot be made.
+    """
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputExistsError(
+            f"the directory {str(directory)!r} cannot be made: {error.strerror}"
+        ) from None
+
+
+def samples_file(directory: Path, number: int) -> Path:
+    """Return where the samples of a part are."""
+    return directory / "samples" / f"{number:06d}.parquet"
+
+
+def events_file(directory: Path, number: int) -> Path:
+    """Return where the events of a part are."""
+    return directory / "events" / f"{number:06d}.parquet"
+
+
+def checkpoint_file(directory: Path, number: int) -> Path:
+    """Return where the checkpoint at the end of a part is."""
+    return directory / "checkpoints" / f"{number:06d}.json"
+
+
+def partial(path: Path) -> Path:
+    """Return the name of an unfinished file."""
+    return path.with_name(path.name + ".partial")
+
+
+def committed(directory: Path) -> tuple[int, ...]:
+    """Return the numbers of the parts that have a checkpoint, in order."""
+    with suppress(FileNotFoundError), os.scandir(directory / "checkpoints") as entries:
+        names = [entry.name.removesuffix(".json") for entry in entries if _is_checkpoint(entry)]
+        return tuple(sorted(int(name) for name in names))
+    return ()
+
+
+def read_manifest(directory: Path) -> dict[str, Any]:
+    """Return a run's manifest.
+
+    Raises
+    ------
+    NotARunError
+        There is none.
+    FormatError
+        It cannot be read, or tells of another format.
+    """
+    path = directory / "manifest.json"
+    try:
+        content = path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        raise NotARunError(
+            f"{str(directory)!r} holds no run, for there is no manifest.json: name the directory "
+            "that a run was stored in"
+        ) from None
+    except OSError as error:
+        raise FormatError(
+            f"{str(path)!r} cannot be read ({error.strerror}): it tells what was run"
+        ) from error
+    try:
+        manifest = from_json(content)
+    except ValueError as error:
+        raise FormatError(
+            f"{str(path)!r} is spoilt ({error}): without it nobody knows what was run; compute "
+            "the run anew in another directory"
+        ) from error
+    if manifest.get("format") != FORMAT:
+        raise FormatError(
+            f"{str(path)!r} is of format {manifest.get('format')!r}, and this version of daesolve "
+            f"reads format {FORMAT}: use the version that wrote it"
+        )
+    return manifest
+
+
+def store(contents: Mapping[Path, bytes], obsolete: Sequence[Path] = ()) -> None:
+    """Replace files one after the other; the last one commits the rest.
+
+    All are written under temporary names first, so that a full disk changes nothing. Where the last
+    one exists already it is removed before the others change.
+
+    Parameters
+    ----------
+    contents
+        What each file shall hold, in the order in which they shall come into being.
+    obsolete
+        Files to be removed before the last one comes into being.
+
+    Raises
+    ------
+    StorageError
+        What failed; no temporary file is left.
+    """
+    *before, last = contents
+    staged: dict[Path, Path] = {}
+    path = last
+    try:
+        for path, content in contents.items():
+            staged[path] = path.with_name(f".{path.name}.tmp")
+            _write(staged[path], content)
+        path = last
+        if before or obsolete:
+            remove([last])
+        for path in before:
+            _rename(staged[path], path)
+        remove(obsolete)
+        path = last
+        _rename(staged[path], path)
+    except OSError as error:
+        raise not_stored(path, error) from error
+    finally:
+        for temporary in staged.values():
+            with suppress(OSError):
+                temporary.unlink(missing_ok=True)
+
+
+def remove(paths: Sequence[Path]) -> None:
+    """Remove the files that exist, for good."""
+    for path in paths:
+        if path.exists():
+            path.unlink()
+            _synchronise(path.parent)
+
+
+def set_aside(path: Path) -> None:
+    """Give a file a name under which nothing reads it, and no other set aside before it had."""
+    if not path.exists():
+        return
+    names = (f"_{path.name}{'.' + str(n) if n else ''}.torn" for n in range(10**6))
+    target = next(path.with_name(name) for name in names if not path.with_name(name).exists())
+    try:
+        _rename(path, target)
+    except OSError as error:
+        raise not_stored(target, error) from error
+
+
+def _is_checkpoint(entry: os.DirEntry[str]) -> bool:
+    return entry.name.endswith(".json") and entry.name.removesuffix(".json").isdecimal()
+
+
+def _write(path: Path, content: bytes) -> None:
+    with path.open("wb") as stream:
+        stream.write(content)
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
+def _rename(source: Path, target: Path) -> None:
+    os.replace(source, target)
+    _synchronise(target.parent)
+
+
+def _synchronise(directory: Path) -> None:
+    """Let the names in a directory outlive a power cut (Windows has no such call)."""
+    if os.name == "nt":
+        return
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,1 +1,0 @@
-"""Supports with dry friction: which are loaded, which slide, and which stick."""

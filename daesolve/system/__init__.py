@@ -1,0 +1,1 @@
+"""What is posed, checked row by row, and made one form of equations."""

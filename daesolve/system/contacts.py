@@ -1,0 +1,147 @@
+"""Supports that can only push: a contact holds its gap at zero, opens, and closes by an impact.
+
+While it is closed, a contact is a holonomic constraint whose reaction N pushes. Where N would pull,
+it opens, and the constraint is gone; where the gap is zero again, it closes. Which contacts open or
+close at an instant is one question for all of them (Signorini's conditions 0 <= N, 0 <= gap'',
+N gap'' = 0), which `contact_changes` answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+import casadi as ca
+
+from daesolve.equations.dynamics import ContactRow, Dynamics
+from daesolve.errors import PosingError, UnsupportedError
+from daesolve.posing.events import FALLING, Event, Reset
+from daesolve.posing.goals import AnyGoal, Expression, Goal, Holonomic
+from daesolve.posing.symbols import Interval, Parameters
+
+CLOSED = Interval(0.0, 1.0)
+"""What `contact_<name>` may be."""
+
+
+@dataclass(frozen=True, eq=False)
+class Contact(Holonomic):
+    """A support that can only push.
+
+    Its residual is the gap, which is not negative. Its reaction, along the gradient of the gap, is
+    not negative either. It has a discrete value `contact_<name>`, 1.0 while it is closed and 0.0
+    while it is open, and the events `<name>_lost` and `<name>_closed`.
+
+    Parameters
+    ----------
+    restitution
+        e, a number or an expression of parameters and of the state: where the gap closes with a
+        speed, the contact is left with e times this speed (Newton's law).
+    closed
+        Whether it is closed at the start. `parameters={"contact_<name>": 0.0}` tells it for a run.
+
+    Raises
+    ------
+    PosingError
+        It brings no reaction of its own along the gradient, or is held by something else.
+
+    Examples
+    --------
+    >>> import daesolve as ds
+    >>> q = ds.coordinates(y="m")
+    >>> floor = ds.Contact("floor", q.y, restitution=0.5, closed=False)
+    >>> ball = ds.MechanicalSystem(q, kinetic=q.dot.y**2 / 2, potential=10 * q.y, goals=[floor])
+    >>> run = ds.solve(ball, until=0.9, initial={"y": 1.25})
+    >>> [(event.name, round(event.time, 9)) for event in run.events]
+    [('floor_closed', 0.5)]
+    """
+
+    restitution: Expression = 0.0
+    closed: bool = True
+    values: Parameters = field(init=False)
+    events: tuple[Event, Event] = field(init=False)
+
+    def __post_init__(self) -> None:
+        value = f"contact_{self.name}"
+        if self.held_by not in ("", value) or not self.ideal:
+            raise PosingError(
+                f"the contact {self.name!r} must be ideal and hold by itself: its reaction acts "
+                "along the gradient of its gap; friction may enter the forces with it"
+            )
+        object.__setattr__(self, "held_by", value)
+        super().__post_init__()
+        closed = float(bool(self.closed))
+        values = Parameters({value: closed}, {value: ""}, {value: CLOSED}, "discrete value")
+        touches, open_ = values[value], 1.0 - values[value]
+        opens = Reset({value: 0.0})
+        closes = Reset({value: 1.0}, impose=[self.name], restitution=self.restitution)
+        # What does not count is one, far from zero.
+        lost = Event(f"{self.name}_lost", touches * self.reaction + open_, FALLING, opens)
+        met = Event(f"{self.name}_closed", open_ * self.residual + touches, FALLING, closes)
+        object.__setattr__(self, "values", values)
+        object.__setattr__(self, "events", (lost, met))
+
+
+def contacts_of(goals: Iterable[AnyGoal]) -> list[Contact]:
+    """Return the contacts among some goals."""
+    return [goal for goal in goals if isinstance(goal, Contact)]
+
+
+def with_contacts(
+    discrete: Parameters, events: Sequence[Event], contacts: Sequence[Contact]
+) -> tuple[Parameters, tuple[Event, ...]]:
+    """Return discrete values and events of a system, those of its contacts behind its own."""
+    for contact in contacts:
+        own = contact.values[contact.held_by]
+        if not (contact.held_by in discrete and discrete[contact.held_by] is own):
+            discrete = discrete.joined(contact.values)
+    further = [event for contact in contacts for event in contact.events]
+    return discrete, (*events, *[event for event in further if event not in events])
+
+
+def contact_rows(
+    contacts: Sequence[Contact],
+    dynamics: Dynamics,
+    written: Callable[[Expression], ca.SX],
+) -> tuple[ContactRow, ...]:
+    """Return the contacts in the symbols of the equations."""
+    names, rows = list(dynamics.values), [row.name for row in dynamics.rows]
+    events = [event.name for event in dynamics.events]
+    return tuple(
+        ContactRow(
+            name=contact.name,
+            row=rows.index(contact.name),
+            hold=names.index(contact.held_by),
+            lost=events.index(contact.events[0].name),
+            closed=events.index(contact.events[1].name),
+            restitution=written(contact.restitution),
+        )
+        for contact in contacts
+    )
+
+
+def check_held(goals: Sequence[AnyGoal], pairs: Sequence[object]) -> None:
+    """Refuse contacts that nothing could decide on.
+
+    Raises
+    ------
+    UnsupportedError
+        There are pairs of supports besides, on which is decided apart. Or further goals are held
+        by a contact that is not the only one: then opening it lets go of several constraints at
+        once, and no complementarity problem says which contacts open.
+    """
+    contacts = contacts_of(goals)
+    if contacts and len(pairs):
+        raise UnsupportedError(
+            f"the contact {contacts[0].name!r} stands beside pairs of supports, but which of them "
+            "are loaded and which contacts open is not decided together; take one or the other"
+        )
+    for goal in goals:
+        if not isinstance(goal, Goal) or not goal.held_by:
+            continue
+        shared = any(goal.held_by == contact.held_by for contact in contacts)
+        if shared and not isinstance(goal, Contact) and len(contacts) > 1:
+            raise UnsupportedError(
+                f"the goal {goal.name!r} is let go of with the contact that has "
+                f"{goal.held_by!r}, which is then to be the only contact of the system, not one of "
+                f"{len(contacts)}: which of them open is decided for single reactions"
+            )

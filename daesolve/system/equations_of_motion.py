@@ -1,0 +1,389 @@
+"""The equations of motion of a mechanical system: from what is posed of it to `Dynamics`."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import casadi as ca
+
+from daesolve.equations.dynamics import Dynamics, GoalRow, ImplicitRow, InvariantRow
+from daesolve.errors import PosingError, unknown_name
+from daesolve.posing.goals import Expression, Goal, Invariant, as_scalar, expression_of
+from daesolve.posing.symbols import Labels, time
+from daesolve.system.checking import implicit_goals
+from daesolve.system.contacts import contact_rows, contacts_of
+from daesolve.system.flow import Flow, Named, Tracked
+from daesolve.system.lagrange import Kinematics, Motion, lagrange, newton_euler, vanishes
+from daesolve.system.posed import PosedMechanics, column, with_units
+from daesolve.system.resets import reset_rows
+from daesolve.system.rows import (
+    AUTOMATIC_NAMES,
+    Feedbacks,
+    Values,
+    automatic_invariant,
+    check_counts,
+    drive_by_relations,
+    goal_row,
+    held_row,
+    invariant_row,
+    relation_rows,
+    split_linear,
+)
+
+
+class _Symbols:
+    """The symbols of a system, the values that become p, and its expressions in both."""
+
+    def __init__(self, system: PosedMechanics) -> None:
+        self.system = system
+        self.q, self.v = system.coordinates.vector, system.v.vector
+        self.s, self.sigma = system.implicit.vector, system.implicit.dot.vector
+        self.quadratures = system.quadratures.vector
+        self.own = [goal for goal in system.goals if isinstance(goal, Goal) and goal.ideal]
+        self.u = ca.vertcat(system.reactions.vector, *[goal.reaction for goal in self.own])
+        self.values = Values()
+        self.values.take(system.parameters)
+        self.values.take(system.discrete)
+        q_dot = self.v if system.kinematics is None else ca.SX(system.kinematics)
+        massless = ca.vertcat(self.s, self.sigma, self.quadratures)
+        self.kinematics = Kinematics(self.q, self.v, q_dot, massless, system.kinematics is not None)
+        self.implicit = {
+            goal: self.values.add(f"rate_{goal.name}", 0.0)
+            for goal in implicit_goals(system.goals, system.implicit)
+        }
+        self.invariants = {
+            goal: Feedbacks.of(goal.name, self.values, goal.reference)
+            for goal in system.goals
+            if isinstance(goal, Invariant)
+        }
+        self.flow = self._flow()
+
+    @property
+    def x(self) -> ca.SX:
+        """The state."""
+        return ca.vertcat(self.q, self.quadratures, self.s, self.v)
+
+    def posed(self, expression: Expression) -> ca.SX:
+        """Write the rates of the coordinates in the velocities."""
+        return self.system.in_velocities(expression)
+
+    def written(self, expression: Expression) -> ca.SX:
+        """Write an expression in time, the state, p and the reactions."""
+        return self.flow.explicit(self.posed(expression))
+
+    def row(self, goal: Goal) -> GoalRow:
+        """Differentiate a constraint that has no reaction of its own here."""
+        return goal_row(goal, self.posed(goal.residual), self.values, self.flow, None)
+
+    def reaction_of(self, goal: Goal) -> int | None:
+        """Return the index of a goal's own reaction."""
+        if not goal.ideal:
+            return None
+        return len(self.system.reactions) + self.own.index(goal)
+
+    def _flow(self) -> Flow:
+        """Return derivatives along the motion; invariants on positions correct q' itself."""
+        q_dot = self.kinematics.q_dot
+        for goal, feedback in self.invariants.items():
+            if goal.on == "positions":
+                value = self.posed(goal.value)
+                gradient = ca.gradient(value, self.q)
+                error = feedback.rate * (value - feedback.reference)
+                q_dot = q_dot - error * gradient / ca.sumsqr(gradient)
+        tracked = Tracked(
+            self.s,
+            self.sigma,
+            ca.vertcat(ca.SX(0, 1), *[self.posed(goal.residual) for goal in self.implicit]),
+            ca.vertcat(ca.SX(0, 1), *self.implicit.values()),
+        )
+        quantities = self.system.auxiliaries
+        named = Named(quantities.vector, quantities.dot.vector, quantities.meanings)
+        positions = ca.vertcat(self.q, self.quadratures)
+        rates = ca.vertcat(q_dot, self._integrands())
+        return Flow(time, positions, self.v, rates, tracked, named)
+
+    def _integrands(self) -> ca.SX:
+        """Return the rates of the quadratures.
+
+        Raises
+        ------
+        PosingError
+            One has no rate, or a constraint contains it.
+        """
+        system = self.system
+        names = system.quadratures.names
+        if isinstance(system.integrands, Mapping):
+            for name in names:
+                if name not in system.integrands:
+                    raise PosingError(f"the quadrature {name!r} has no rate: give it in integrands")
+        for goal in system.goals:
+            if isinstance(goal, Invariant):
+                continue
+            if ca.depends_on(expression_of(goal), self.quadratures):
+                raise PosingError(
+                    f"the goal {goal.name!r} contains a quadrature, but only forces, events, "
+                    "outputs and invariants may; make it a coordinate"
+                )
+        rates = self.posed(column("the rate", system.integrands, names, "quadrature"))
+        for name, rate in zip(names, ca.vertsplit(rates), strict=True):
+            if ca.depends_on(rate, self.u):
+                raise PosingError(
+                    f"the rate of the quadrature {name!r} contains a reaction, but only time, "
+                    "states and parameters may stand in it; make it an output"
+                )
+        return rates
+
+
+@dataclass(frozen=True, eq=False)
+class _Told:
+    """What is told beside the motion, in the symbols of the equations, with units."""
+
+    outputs: dict[str, ca.SX]
+    output_units: dict[str, str]
+    recovered: dict[str, ca.SX]
+    recovered_units: dict[str, str]
+    meters: dict[str, tuple[ca.SX, str]]
+
+    @staticmethod
+    def of(symbols: _Symbols, energy: ca.SX | None) -> _Told:
+        """Write the outputs of a system, its energy among them."""
+        system = symbols.system
+        outputs, units = with_units(system.outputs)
+        recovered, recovered_units = with_units(system.recovered, "the recovered reaction")
+        meters, meter_units = with_units(system.meters, "meter")
+        if energy is not None and "energy" not in outputs:
+            outputs["energy"], units["energy"] = energy, "J"
+        written = symbols.written
+        return _Told(
+            {name: written(value) for name, value in outputs.items()},
+            units,
+            {name: written(value) for name, value in recovered.items()},
+            recovered_units,
+            {name: (written(power), meter_units[name]) for name, power in meters.items()},
+        )
+
+
+def equations_of_motion(system: PosedMechanics) -> Dynamics:
+    """Return the equations of a system without pairs of supports.
+
+    Raises
+    ------
+    PosingError, NoInfluenceError, UnknownNameError
+        As for `MechanicalSystem`.
+    """
+    symbols = _Symbols(system)
+    flow, u = symbols.flow, symbols.u
+    rows = _rows(symbols)
+    motion = _motion(symbols)
+    force, influence = split_linear("the force", symbols.posed(system.applied_force), u)
+    relations = relation_rows(system.goals, u)
+    check_counts(u.numel(), len(rows), len(relations))
+    kinetic, potential = _energies(symbols, motion)
+    invariants, relations = drive_by_relations(
+        list(symbols.invariants),
+        [
+            invariant_row(goal, symbols.posed(goal.value), feedback, flow)
+            for goal, feedback in symbols.invariants.items()
+        ],
+        relations,
+    )
+    if potential is not None and not {goal.name for goal in system.goals} & AUTOMATIC_NAMES:
+        invariants.append(_automatic(symbols, motion, (kinetic, potential), force, rows))
+    told = _Told.of(symbols, None if potential is None else kinetic + potential)
+    labels = _labels(symbols, told)
+    written = symbols.written
+    resets = reset_rows(system.events, labels.states, system.discrete, rows, written, symbols.row)
+    dynamics = Dynamics(
+        labels=labels,
+        t=time,
+        x=symbols.x,
+        p=symbols.values.vector(),
+        values=symbols.values.defaults,
+        ranges=system.parameters.ranges | system.discrete.ranges,
+        position_count=symbols.x.numel() - symbols.v.numel(),
+        quadrature_count=symbols.quadratures.numel(),
+        position_rates=flow.position_rates,
+        mass=motion.mass,
+        force=flow.explicit(motion.force + force),
+        influence=_influence(flow, influence, rows),
+        reactions=u,
+        rows=rows,
+        relations=tuple(
+            replace(row, jacobian=written(row.jacobian), offset=written(row.offset))
+            for row in relations
+        ),
+        implicit_rows=tuple(
+            ImplicitRow(goal.name, written(goal.residual), rate, goal.rate, goal.scale)
+            for goal, rate in symbols.implicit.items()
+        ),
+        invariants=tuple(invariants),
+        outputs=told.outputs,
+        recovered=told.recovered,
+        events=tuple(replace(e, guard=written(e.guards)) for e in system.events),
+        resets=resets,
+        discrete=system.discrete.names,
+        kinetic=kinetic,
+        independent=_independent(symbols),
+        meters=told.meters,
+        peaks=_peaks(system.peaks, (*told.outputs, *told.meters)),
+        after=_after(system),
+    )
+    return replace(dynamics, contacts=contact_rows(contacts_of(system.goals), dynamics, written))
+
+
+def _rows(symbols: _Symbols) -> tuple[GoalRow, ...]:
+    rows: list[GoalRow] = []
+    for goal in symbols.system.goals:
+        if isinstance(goal, Goal):
+            row = replace(symbols.row(goal), reaction=symbols.reaction_of(goal))
+            hold = symbols.system.discrete[goal.held_by] if goal.held_by else None
+            rows.append(row if hold is None else held_row(row, hold))
+    return tuple(rows)
+
+
+def _motion(symbols: _Symbols) -> Motion:
+    """Return the motion freed of its constraints, without the forces that are applied."""
+    system, flow = symbols.system, symbols.flow
+    potential = flow.explicit(as_scalar("the potential", symbols.posed(system.potential)))
+    if system.mass_matrix is not None:
+        motion = newton_euler(ca.SX(system.mass_matrix), potential, symbols.kinematics)
+        return replace(motion, force=motion.force + _gyroscopic(symbols))
+    assert system.kinetic is not None
+    kinetic = flow.explicit(as_scalar("the kinetic energy", symbols.posed(system.kinetic)))
+    return lagrange(kinetic, potential, symbols.kinematics)
+
+
+def _gyroscopic(symbols: _Symbols) -> ca.SX:
+    """Return the gyroscopic forces.
+
+    Raises
+    ------
+    PosingError
+        They do work, or contain reactions.
+    """
+    system = symbols.system
+    forces = symbols.posed(system.force_column("the gyroscopic force", system.gyroscopic))
+    if ca.depends_on(forces, symbols.u):
+        raise PosingError("gyroscopic forces do not depend on reactions: put them into force")
+    power = ca.dot(forces, symbols.v)
+    if not vanishes(power, ca.vertcat(symbols.q, symbols.v)):
+        raise PosingError("the gyroscopic forces do work: put them into force")
+    return forces
+
+
+def _energies(symbols: _Symbols, motion: Motion) -> tuple[ca.SX, ca.SX | None]:
+    """Return T and V; without V where T is not given, but follows from the mass matrix."""
+    system, v = symbols.system, symbols.v
+    if system.kinetic is None:
+        return ca.dot(v, motion.mass @ v) / 2, None
+    return symbols.written(system.kinetic), symbols.written(system.potential)
+
+
+def _automatic(
+    symbols: _Symbols,
+    motion: Motion,
+    energies: tuple[ca.SX, ca.SX],
+    force: ca.SX,
+    rows: Sequence[GoalRow],
+) -> InvariantRow:
+    """Return the invariant that the library adds, and why sampling cannot show it conserved."""
+    flow = symbols.flow
+    automatic = automatic_invariant(*energies, motion.mass, flow, symbols.values)
+    timed = [*energies, flow.position_rates, *(row.bias for row in rows)]
+    doubt = _doubt(force, ca.vertcat(*timed, *(row.jacobian.T for row in rows)))
+    return replace(automatic, doubt=doubt)
+
+
+def _doubt(force: ca.SX, timed: ca.SX) -> str:
+    """Say why sampling cannot show that the energy is conserved."""
+    if ca.SX(ca.sparsify(force)).nnz() != 0:
+        return "forces act"
+    if ca.depends_on(timed, time):
+        return "time stands in the equations"
+    return ""
+
+
+def _influence(flow: Flow, directed: ca.SX, rows: Sequence[GoalRow]) -> ca.SX:
+    """Return B: what the forces direct, and each goal's own reaction along its gradient."""
+    gradients = ca.SX(*directed.shape)
+    for row in rows:
+        if row.reaction is not None:
+            gradients[:, row.reaction] = row.jacobian.T
+            if row.hold is not None:
+                directed[:, row.reaction] *= row.hold
+    return flow.explicit(directed) + gradients
+
+
+def _labels(symbols: _Symbols, told: _Told) -> Labels:
+    system, own = symbols.system, symbols.own
+    groups = (system.coordinates, system.quadratures, system.implicit)
+    positions = tuple(name for group in groups for name in group.names)
+    units = tuple(unit for group in groups for unit in group.units)
+    angles = {name for group in groups for name in group.angles}
+    return Labels(
+        states=positions + system.v.names,
+        state_units=units + system.v.units,
+        reactions=system.reactions.names + tuple(goal.reaction_label for goal in own),
+        reaction_units=system.reactions.units + tuple(goal.unit for goal in own),
+        outputs=tuple(told.output_units),
+        output_units=tuple(told.output_units.values()),
+        accelerations=tuple(f"{name}'" for name in system.v.names),
+        angles=tuple(index for index, name in enumerate(positions) if name in angles),
+        recovered=tuple(told.recovered_units),
+        recovered_units=tuple(told.recovered_units.values()),
+    )
+
+
+def _independent(symbols: _Symbols) -> dict[str, ca.SX]:
+    """Return the problem's independent velocities.
+
+    Raises
+    ------
+    PosingError
+        One is not linear in the velocities, or depends on none.
+    """
+    found: dict[str, ca.SX] = {}
+    for name, expression in symbols.system.independent.items():
+        written = symbols.written(as_scalar(f"independent velocity {name!r}", expression))
+        slope = ca.jacobian(written, symbols.v)
+        if slope.nnz() == 0 or ca.depends_on(slope, symbols.v):
+            raise PosingError(f"the independent velocity {name!r} must be linear in the velocities")
+        found[name] = written
+    return found
+
+
+def _peaks(names: Sequence[str], outputs: Collection[str]) -> tuple[str, ...]:
+    """Return the outputs whose peaks are told.
+
+    Raises
+    ------
+    PosingError
+        They are no list of names.
+    UnknownNameError
+        There is no such output.
+    """
+    if isinstance(names, str):
+        raise PosingError(f"peaks must be a list of outputs, not {names!r}")
+    for name in names:
+        if name not in outputs:
+            raise unknown_name("output", name, outputs)
+    return tuple(names)
+
+
+def _after(system: PosedMechanics) -> dict[str, tuple[str, ...]]:
+    """Return what comes before the reactions of goals in the elimination.
+
+    Raises
+    ------
+    UnknownNameError
+        There is no such goal or velocity.
+    """
+    goals = [goal.name for goal in system.goals]
+    for goal, before in system.after.items():
+        if goal not in goals:
+            raise unknown_name("goal", goal, goals)
+        for name in before:
+            if name not in goals and name not in system.v:
+                raise unknown_name("velocity or goal", name, [*system.v.names, *goals])
+    return {goal: tuple(before) for goal, before in system.after.items()}

@@ -1,0 +1,319 @@
+"""From posed goals to rows of equations, differentiated until accelerations or controls appear."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import casadi as ca
+import numpy as np
+
+from daesolve.equations.dynamics import GoalRow, InvariantRow, RelationRow
+from daesolve.errors import NoInfluenceError, PosingError
+from daesolve.posing.goals import AnyGoal, Goal, Holonomic, Invariant, Relation, as_scalar
+from daesolve.posing.symbols import Parameters, symbol, time
+from daesolve.system.flow import Flow
+from daesolve.system.lagrange import vanishes
+
+AUTOMATIC_NAMES = frozenset({"energy", "jacobi_integral"})
+"""Names of the invariant that the library adds; a goal of the user's by such a name replaces it."""
+
+
+@dataclass
+class Values:
+    """Collects the symbols that become p, with their defaults.
+
+    Parameters
+    ----------
+    defaults
+        Name -> default, in the order of the symbols.
+    symbols
+        Columns of symbols.
+    """
+
+    defaults: dict[str, float] = field(default_factory=dict[str, float])
+    symbols: list[ca.SX] = field(default_factory=list[ca.SX])
+
+    def take(self, parameters: Parameters) -> None:
+        """Add parameters or discrete values as they are."""
+        self.defaults |= parameters.defaults
+        self.symbols.append(parameters.vector)
+
+    def add(self, name: str, default: float) -> ca.SX:
+        """Add one value and return its symbol.
+
+        Raises
+        ------
+        PosingError
+            A parameter has this name already.
+        """
+        if name in self.defaults:
+            raise PosingError(f"the name {name!r} is the library's own; rename the parameter")
+        added = symbol(name)
+        self.defaults[name] = default
+        self.symbols.append(added)
+        return added
+
+    def vector(self) -> ca.SX:
+        """Return p."""
+        return ca.vertcat(ca.SX(0, 1), *self.symbols)
+
+
+@dataclass(frozen=True, eq=False)
+class Feedbacks:
+    """The symbols of an invariant's feedback: rate, value to hold, floor of its gradient."""
+
+    rate: ca.SX
+    reference: ca.SX
+    floor: ca.SX
+
+    @staticmethod
+    def of(name: str, values: Values, reference: float | None = None) -> Feedbacks:
+        """Add the three to the values."""
+        return Feedbacks(
+            values.add(f"rate_{name}", 0.0),
+            values.add(f"reference_{name}", reference or 0.0),
+            values.add(f"floor_{name}", 1.0),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class GoalValues:
+    """The symbols of a goal's feedback: rate, value at the start, typical influence."""
+
+    rate: ca.SX
+    reference: ca.SX
+    typical: ca.SX | None
+
+
+def goal_values(goal: Goal, values: Values) -> GoalValues:
+    """Add what a goal needs to the values."""
+    rate = values.add(f"rate_{goal.name}", 0.0)
+    values.add(f"regularisation_{goal.name}", 0.0)
+    reference = values.add(f"reference_{goal.name}", 0.0) if goal.from_start else ca.SX(0)
+    typical = values.add(f"typical_{goal.name}", 1.0) if goal.singular_at_rest else None
+    return GoalValues(rate, reference, typical)
+
+
+def split_linear(owner: str, column: ca.SX, unknowns: ca.SX) -> tuple[ca.SX, ca.SX]:
+    """Split a column into what is free of the unknowns and their matrix.
+
+    Raises
+    ------
+    PosingError
+        It is not linear in them.
+    """
+    matrix = ca.jacobian(column, unknowns)
+    if unknowns.numel() and ca.depends_on(matrix, unknowns):
+        raise PosingError(
+            f"{owner} must be linear in the reactions; a force that depends on the size of a "
+            "reaction is an algebraic loop"
+        )
+    return ca.substitute(column, unknowns, ca.SX.zeros(*unknowns.shape)), matrix
+
+
+def goal_row(
+    goal: Goal, residual: ca.SX, values: Values, flow: Flow, reaction: int | None
+) -> GoalRow:
+    """Differentiate a constraint until accelerations appear.
+
+    Parameters
+    ----------
+    goal
+        `Holonomic` or `Nonholonomic`.
+    residual
+        Its residual in the symbols of the flow.
+    values
+        Takes the symbols of its feedback.
+    flow
+        Derivatives along the motion.
+    reaction
+        The index of its own reaction, None where the forces direct it.
+    """
+    own = goal_values(goal, values)
+    chain = [residual - own.reference]
+    if isinstance(goal, Holonomic):
+        hidden, highest = flow.second(residual)
+        chain.append(hidden)
+    else:
+        highest = flow.first(residual)
+    return GoalRow(
+        name=goal.name,
+        kind="holonomic" if isinstance(goal, Holonomic) else "nonholonomic",
+        unit=goal.unit,
+        chain=tuple(flow.explicit(link) for link in chain),
+        jacobian=flow.explicit(highest.jacobian),
+        bias=flow.explicit(highest.bias),
+        rate=own.rate,
+        reaction=reaction,
+        chosen_rate=goal.rate,
+        scale=goal.scale,
+        from_start=goal.from_start,
+        typical=own.typical,
+    )
+
+
+def held_row(row: GoalRow, hold: ca.SX) -> GoalRow:
+    """Let a constraint hold only while a discrete value is 1.0: it vanishes while that is 0.0."""
+    return replace(
+        row,
+        chain=tuple(hold * link for link in row.chain),
+        jacobian=hold * row.jacobian,
+        bias=hold * row.bias,
+        hold=hold,
+    )
+
+
+def relation_rows(goals: Sequence[AnyGoal], unknowns: ca.SX) -> list[RelationRow]:
+    """Return the relations, linear in the reactions.
+
+    Raises
+    ------
+    PosingError, NoInfluenceError
+        A relation is not linear in the reactions, or contains none.
+    """
+    rows: list[RelationRow] = []
+    for goal in goals:
+        if not isinstance(goal, Relation):
+            continue
+        offset, matrix = split_linear(
+            f"the relation {goal.name!r}", as_scalar(goal.name, goal.residual), unknowns
+        )
+        if matrix.nnz() == 0:
+            raise NoInfluenceError(f"no reaction influences the goal {goal.name!r}")
+        rows.append(RelationRow(goal.name, matrix, offset, goal.scale))
+    return rows
+
+
+def invariant_row(goal: Invariant, value: ca.SX, feedback: Feedbacks, flow: Flow) -> InvariantRow:
+    """Differentiate an invariant once."""
+    rate = flow.first(value)
+    return InvariantRow(
+        name=goal.name,
+        value=flow.explicit(value),
+        jacobian=flow.explicit(rate.jacobian),
+        bias=flow.explicit(rate.bias),
+        twice_kinetic=None,
+        on=goal.on,
+        drive=goal.drive,
+        automatic=False,
+        rate=feedback.rate,
+        reference=feedback.reference,
+        floor=feedback.floor,
+        chosen_rate=goal.rate,
+        scale=goal.scale,
+        fixed=goal.reference,
+    )
+
+
+def drive_by_relations(
+    goals: Sequence[Invariant], invariants: list[InvariantRow], relations: list[RelationRow]
+) -> tuple[list[InvariantRow], list[RelationRow]]:
+    """Put rate * (value - reference) in place of the symbols `Invariant.correction`."""
+    symbols = ca.vertcat(ca.SX(0, 1), *[goal.correction for goal in goals])
+    corrections = ca.vertcat(
+        ca.SX(0, 1), *[row.rate * (row.value - row.reference) for row in invariants]
+    )
+    offsets = ca.vertcat(ca.SX(0, 1), *[row.offset for row in relations])
+    marked = [
+        replace(row, by_relation=bool(ca.depends_on(offsets, goal.correction)))
+        for goal, row in zip(goals, invariants, strict=True)
+    ]
+    return marked, [
+        replace(row, offset=ca.substitute(row.offset, symbols, corrections)) for row in relations
+    ]
+
+
+def automatic_invariant(
+    kinetic: ca.SX, potential: ca.SX, mass: ca.SX, flow: Flow, values: Values
+) -> InvariantRow:
+    """Return Jacobi's integral v . dL/dv - L; the energy where T is homogeneous in v."""
+    v = flow.velocities
+    twice_kinetic = ca.dot(v, mass @ v)
+    natural = vanishes(kinetic - twice_kinetic / 2, ca.vertcat(flow.positions, v))
+    if natural:
+        name, note, value = "energy", "", twice_kinetic / 2 + potential
+    else:
+        name = "jacobi_integral"
+        note = (
+            "Jacobi's integral v.dL/dv - L; the kinetic energy is not homogeneous in the "
+            "velocities, so T + V is not conserved and is never driven"
+        )
+        value = ca.dot(v, ca.gradient(kinetic, v)) - kinetic + potential
+    feedback = Feedbacks.of(name, values)
+    rate = flow.first(value)
+    return InvariantRow(
+        name=name,
+        value=value,
+        jacobian=flow.explicit(rate.jacobian),
+        bias=flow.explicit(rate.bias),
+        twice_kinetic=twice_kinetic,
+        on="velocities",
+        drive=True,
+        automatic=True,
+        rate=feedback.rate,
+        reference=feedback.reference,
+        floor=feedback.floor,
+        chosen_rate=None,
+        scale=None,
+        note=note,
+    )
+
+
+def control_row(goal: Goal, x: ca.SX, drift: ca.SX, influence: ca.SX, values: Values) -> GoalRow:
+    """Differentiate a goal along f until a control appears (Isidori's relative degree).
+
+    Raises
+    ------
+    NoInfluenceError
+        No control appears in as many derivatives as there are states.
+    """
+    own = goal_values(goal, values)
+    chain = [ca.SX(goal.residual) - own.reference]
+    for _ in range(x.numel()):
+        gradient = ca.jacobian(chain[-1], x)
+        if _largest(gradient @ influence, x, values) > 1e-12:
+            return GoalRow(
+                name=goal.name,
+                kind="control",
+                at_start=goal.at_start,
+                unit=goal.unit,
+                chain=tuple(chain),
+                jacobian=gradient,
+                bias=ca.jtimes(chain[-1], time, ca.SX(1)),
+                rate=own.rate,
+                reaction=None,
+                chosen_rate=goal.rate,
+                scale=goal.scale,
+                from_start=goal.from_start,
+                typical=own.typical,
+            )
+        chain.append(gradient @ drift + ca.jtimes(chain[-1], time, ca.SX(1)))
+    raise NoInfluenceError(f"no control influences the goal {goal.name!r}, however often derived")
+
+
+def _largest(row: ca.SX, x: ca.SX, values: Values) -> float:
+    """Return the largest norm of a row at random states, where it is finite."""
+    function = ca.Function("row", [time, x, values.vector()], [ca.norm_2(ca.vec(row))])
+    generator = np.random.default_rng(3)
+    defaults = list(values.defaults.values())
+    sizes = [
+        float(function(0.3, generator.normal(size=x.numel()), defaults))  # pyright: ignore
+        for _ in range(5)
+    ]
+    return max((size for size in sizes if np.isfinite(size)), default=0.0)
+
+
+def check_counts(unknowns: int, rows: int, relations: int) -> None:
+    """Refuse a system with more or fewer reactions than goals.
+
+    Raises
+    ------
+    PosingError
+        Both numbers are told.
+    """
+    if unknowns != rows + relations:
+        raise PosingError(
+            f"{unknowns} reactions for {rows + relations} goals ({rows} constraints and "
+            f"{relations} relations): there must be as many reactions as goals"
+        )

@@ -1,0 +1,399 @@
+"""Systems as they are posed: mechanics by Lagrange or Newton-Euler, and control systems."""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import casadi as ca
+
+from daesolve.elimination.functions import equations
+from daesolve.equations.dynamics import Dynamics
+from daesolve.errors import PosingError
+from daesolve.posing.events import Event, Reset, joined
+from daesolve.posing.goals import (
+    Expression,
+    Goal,
+    Holonomic,
+    Implicit,
+    Nonholonomic,
+    Relation,
+    as_scalar,
+)
+from daesolve.posing.guides import FRICTION_WORK, Guides, guide_events, guides
+from daesolve.posing.support_checks import check_pairs, check_supports
+from daesolve.posing.symbols import DifferentiableVector, time
+from daesolve.system.checking import (
+    check_degrees,
+    check_entries,
+    check_goals,
+    check_names,
+    check_symbols,
+    expressions_of,
+)
+from daesolve.system.contacts import check_held, contacts_of, with_contacts
+from daesolve.system.control_equations import control_equations
+from daesolve.system.equations_of_motion import equations_of_motion
+from daesolve.system.jams import watched_for_jams
+from daesolve.system.posed import Forces, Output, PosedControl, PosedMechanics, is_empty
+from daesolve.system.resets import check_resets
+
+__all__ = ["ControlSystem", "Forces", "MechanicalSystem", "Output", "System"]
+
+
+@dataclass(frozen=True, eq=False)
+class MechanicalSystem(PosedMechanics):
+    """A constrained mechanical system.
+
+    Its equations are `mass_matrix @ v' = force` (Newton-Euler) where the mass matrix is given, else
+    Lagrange's (Hamel's in quasi-velocities).
+
+    Parameters
+    ----------
+    coordinates
+        q, from `coordinates`.
+    parameters
+        Numbers that may vary from run to run without compiling again.
+    kinetic, potential
+        T(t, q, v) and V(t, q), in J.
+    mass_matrix
+        (nv, nv). `kinetic` may be given besides, as the energy to be watched.
+    gyroscopic
+        Beside a mass matrix, inertial forces that do no work, such as -w x I w of a body in axes
+        of its own, given as `force` is.
+    goals
+        Constraints, implicit equations, relations between reactions, invariants.
+    force
+        Generalised forces by the name of a coordinate (or quasi-velocity), or as a column. They
+        may contain time, states, parameters and reactions (linearly).
+    implicit, reactions, discrete
+        Massless unknowns, reactions directed by where they enter `force`, discrete values.
+    velocities, kinematics
+        Quasi-velocities v and q' = S(q) v as a column.
+    auxiliaries
+        Names for expressions of time and positions, from `auxiliaries`.
+    independent
+        For the formulation `null-space`: as many velocities as the constraints leave, by name,
+        linear in v, such as the speed and the rate of turn of a vehicle.
+    quadratures, integrands
+        What is integrated along the motion, from `states`, and the rates by name or as a column:
+        the angle of a wheel, work. They are states of the run. Energies and constraints do not
+        contain them; forces, events, outputs and invariants may.
+    events
+        What to watch for.
+    outputs
+        Further quantities by name: an expression, or (expression, unit).
+    meters
+        Powers by name, which may contain reactions: (expression, unit of the integral). What they
+        have come to since the start is an output by this name.
+    pairs
+        Pairs of supports that hold the body, where it is unknown which of them are loaded. As many
+        constraints, posed with `ideal=False`, are those that they keep.
+    peaks
+        Outputs by name whose largest magnitude over every accepted step is told with a run.
+    after
+        By the name of a goal, the velocities (of those that it touches) and goals after which the
+        elimination may take its reaction: it must have a grip on what these leave, wherever the
+        motion goes. All velocities that it touches, where nothing is told.
+    recovered
+        Reactions that are no unknowns, such as those of constraints that were eliminated, by name:
+        an expression of time, states and reactions, or (expression, unit).
+
+    Raises
+    ------
+    PosingError
+        The system has no meaning as posed; the goal or name at fault is told.
+    UndefinedDegreeError, NoInfluenceError
+        A goal has no relative degree, or no reaction influences it.
+
+    Notes
+    -----
+    The automatic invariant is Jacobi's integral v . dL/dv - L, unless a goal is called `energy` or
+    `jacobi_integral`. Whether it is conserved is decided at consistent states when a run is
+    prepared.
+
+    Examples
+    --------
+    >>> import daesolve as ds
+    >>> q = ds.coordinates(x="m", y="m")
+    >>> p = ds.parameters(length=(1.0, "m"), gravity=(9.81, "m/s^2"))
+    >>> rod = ds.Holonomic("rod", q.x**2 + q.y**2 - p.length**2)
+    >>> pendulum = ds.MechanicalSystem(
+    ...     q,
+    ...     p,
+    ...     kinetic=(q.dot.x**2 + q.dot.y**2) / 2,
+    ...     potential=p.gravity * q.y,
+    ...     goals=[rod],
+    ...     outputs={"tension": (-2 * p.length * rod.reaction, "N")},
+    ... )
+    >>> run = ds.solve(pendulum, until=10.0, initial={"x": 1.0}, guess={"y": 0.0})
+    >>> run.drift["energy"].max_relative < 1e-9
+    True
+    >>> print(f"{run['tension'].max():.2f} N")  # three times the weight
+    29.43 N
+    """
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.coordinates, DifferentiableVector) or not len(self.coordinates):
+            raise PosingError(
+                f"coordinates must be at least one, from coordinates(), not {self.coordinates!r}"
+            )
+        as_scalar("the potential", self.potential)
+        if self.kinetic is not None:
+            as_scalar("the kinetic energy", self.kinetic)
+        if self.kinetic is None and self.mass_matrix is None:
+            raise PosingError("give kinetic (Lagrange) or mass_matrix (Newton-Euler)")
+        if self.mass_matrix is None and not is_empty(self.gyroscopic):
+            raise PosingError(
+                "gyroscopic forces stand beside a mass matrix: the kinetic energy has its own"
+            )
+        if (self.velocities is None) != (self.kinematics is None):
+            raise PosingError("quasi-velocities need both velocities= and kinematics=")
+        if self.kinematics is not None and not isinstance(self.kinematics, ca.SX):
+            raise PosingError("kinematics must be q' as a column: a CasADi SX, S @ v.vector")
+        check_entries(self.goals, self.events)
+        contacts = contacts_of(self.goals)
+        if contacts:
+            discrete, events = with_contacts(self.discrete, self.events, contacts)
+            object.__setattr__(self, "discrete", discrete)
+            object.__setattr__(self, "events", events)
+        posed = self.posed
+        check_names(
+            [
+                self.parameters,
+                posed.discrete,
+                self.coordinates,
+                self.v,
+                self.implicit,
+                self.quadratures,
+                posed.reactions,
+            ],
+            self.goals,
+            posed.events,
+            self.outputs,
+            self.recovered,
+            posed.meters,
+        )
+        moving = [self.coordinates.dot.vector, self.implicit.dot.vector]
+        moving.append(self.auxiliaries.dot.vector)
+        if self.velocities is not None:
+            moving.append(self.velocities.vector)
+        check_goals(self.goals, ca.vertcat(*moving))
+        check_held(self.goals, self.pairs)
+        dynamics = self.dynamics
+        known = ca.vertcat(dynamics.t, dynamics.x, dynamics.p, dynamics.reactions)
+        check_symbols(expressions_of(dynamics), known)
+        check_degrees(dynamics)
+        check_resets(dynamics)
+
+    def __repr__(self) -> str:
+        return _in_short(self, self.coordinates.names)
+
+    @cached_property
+    def guides(self) -> Guides | None:
+        """What its pairs of supports add to it."""
+        check_pairs(self.pairs, self.goals)
+        if not len(self.pairs):
+            return None
+        rates = self.coordinates.dot.vector
+        moving = rates if self.velocities is None else ca.vertcat(rates, self.v.vector)
+        others = [part for own in (self.implicit, self.auxiliaries) for part in (own, own.dot)]
+        found = ca.vertcat(*[part.vector for part in others])
+        check_supports(self.pairs, self.coordinates.vector, moving, found)
+        freedom = len(self.v) - sum(isinstance(goal, Goal) for goal in self.goals)
+        timed = [goal.residual for goal in self.goals if isinstance(goal, Goal)]
+        return guides(
+            self.pairs,
+            (self.coordinates.vector, rates),
+            self.v.vector,
+            freedom,
+            not ca.depends_on(ca.vertcat(ca.SX(0, 1), *timed), time),
+            self.in_velocities,
+        )
+
+    @cached_property
+    def posed(self) -> MechanicalSystem:
+        """The system with what its pairs of supports add to it."""
+        return self if self.guides is None else _guided(self, self.guides)
+
+    @cached_property
+    def dynamics(self) -> Dynamics:
+        """The equations, symbolic and not yet eliminated."""
+        if self.guides is None:
+            return equations_of_motion(self)
+        return watched_for_jams(replace(self.posed.dynamics, guides=self.guides), self.guides)
+
+    def function(self, quantity: str, around: Mapping[str, float] | None = None) -> ca.Function:
+        """Return "accelerations", "reactions", "rhs" or "residuals"; see `export.equations`."""
+        return equations(self.dynamics, quantity, around)
+
+    def without(self, names: Iterable[str]) -> MechanicalSystem:
+        """Return the system without some goals: their reactions are zero wherever they stand."""
+        dropped = set(names)
+        gone = [
+            goal.reaction
+            for goal in self.goals
+            if isinstance(goal, Goal) and goal.ideal and goal.name in dropped
+        ]
+        reactions = ca.vertcat(ca.SX(0, 1), *gone)
+
+        def freed(expression: Expression) -> ca.SX:
+            return ca.substitute(ca.SX(expression), reactions, ca.SX.zeros(*reactions.shape))
+
+        force = self.force
+        if isinstance(force, Mapping):
+            force = {name: freed(value) for name, value in force.items()}
+        elif isinstance(force, ca.SX):
+            force = freed(force)
+        else:
+            force = [freed(value) for value in force]
+        return replace(
+            self,
+            force=force,
+            goals=tuple(
+                replace(goal, residual=freed(goal.residual)) if isinstance(goal, Relation) else goal
+                for goal in self.goals
+                if goal.name not in dropped
+            ),
+            events=tuple(_without(event, dropped, freed) for event in self.events),
+            outputs=_changed(freed, self.outputs),
+            recovered=_changed(freed, self.recovered),
+            meters=_changed(freed, self.meters),
+            after={
+                name: [other for other in before if other not in dropped]
+                for name, before in self.after.items()
+                if name not in dropped
+            },
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class ControlSystem(PosedControl):
+    """x' = f(t, x) + G(t, x) u with goals that the controls u are to meet.
+
+    Parameters
+    ----------
+    states
+        x, from `states`.
+    rate
+        x' by the name of a state or as a column; linear in the controls.
+    parameters, discrete, events, outputs
+        As in `MechanicalSystem`.
+    controls
+        u, from `reactions`.
+    goals
+        `Goal`s (their relative degrees are found by Lie derivatives), `Relation`s, `Invariant`s.
+
+    Raises
+    ------
+    PosingError, UndefinedDegreeError, NoInfluenceError
+        As in `MechanicalSystem`.
+
+    Examples
+    --------
+    A cart is to follow sin t from where it stands:
+
+    >>> import casadi as ca
+    >>> import daesolve as ds
+    >>> x, u = ds.states(position="m", speed="m/s"), ds.reactions(force="N")
+    >>> track = ds.Goal("track", x.position - ca.sin(ds.time))
+    >>> rate = {"position": x.speed, "speed": u.force / 2.0}
+    >>> cart = ds.ControlSystem(x, rate, controls=u, goals=[track])
+    >>> run = ds.solve(cart, until=5.0)
+    >>> abs(run.end_state["position"] - float(ca.sin(5.0))) < 1e-9
+    True
+    """
+
+    def __post_init__(self) -> None:
+        check_entries(self.goals, self.events)
+        vectors = [self.parameters, self.discrete, self.states, self.controls]
+        own = [replace(goal, ideal=False) for goal in self.goals if isinstance(goal, Goal)]
+        check_names(vectors, own, self.events, self.outputs, {}, {})
+        for goal in self.goals:
+            if isinstance(goal, Implicit | Holonomic | Nonholonomic):
+                raise PosingError(
+                    f"goal {goal.name!r} of a control system must be a Goal, a Relation or an "
+                    f"Invariant, not {type(goal).__name__}"
+                )
+        check_degrees(self.dynamics)
+        check_resets(self.dynamics)
+
+    def __repr__(self) -> str:
+        return _in_short(self, self.states.names)
+
+    @cached_property
+    def dynamics(self) -> Dynamics:
+        """The equations, symbolic and not yet eliminated."""
+        return control_equations(self)
+
+    def function(self, quantity: str, around: Mapping[str, float] | None = None) -> ca.Function:
+        """Return "accelerations", "reactions", "rhs" or "residuals"; see `export.equations`."""
+        return equations(self.dynamics, quantity, around)
+
+    def without(self, names: Iterable[str]) -> ControlSystem:
+        """Return the system without some goals."""
+        dropped = set(names)
+        return replace(self, goals=tuple(goal for goal in self.goals if goal.name not in dropped))
+
+
+System = MechanicalSystem | ControlSystem
+
+
+def _in_short(system: System, names: tuple[str, ...]) -> str:
+    """Return what tells systems apart in a terminal; their equations may fill many pages."""
+    goals = tuple(goal.name for goal in system.goals)
+    return f"{type(system).__name__}({reprlib.repr(names)}, goals={reprlib.repr(goals)})"
+
+
+def _changed(
+    change: Callable[[Expression], ca.SX], outputs: Mapping[str, Output]
+) -> dict[str, Output]:
+    """Return outputs with their expressions changed and their units kept."""
+    return {
+        name: (change(entry[0]), entry[1]) if isinstance(entry, tuple) else change(entry)
+        for name, entry in outputs.items()
+    }
+
+
+def _without(event: Event, dropped: set[str], freed: Callable[[ca.SX], ca.SX]) -> Event:
+    """Return an event that imposes none of the dropped goals.
+
+    Raises
+    ------
+    PosingError
+        It would impose nothing any more.
+    """
+    reset = event.then.reset
+    if reset is not None and reset.impose and dropped.issuperset(reset.impose):
+        raise PosingError(
+            f"the event {event.name!r} imposes only goals that are dropped as redundant, "
+            f"{', '.join(map(repr, reset.impose))}: impose one that they depend on, or ask for "
+            "redundant = 'minimum-norm'"
+        )
+    parts = [
+        replace(part, impose=[goal for goal in part.impose if goal not in dropped])
+        if isinstance(part, Reset)
+        else part
+        for part in event.then.parts
+    ]
+    return replace(event, guard=freed(event.guards), then=joined(parts))
+
+
+def _guided(system: MechanicalSystem, guides: Guides) -> MechanicalSystem:
+    """Return the system with the reactions, forces and events of its supports."""
+    v = system.v.vector
+    kinetic = system.kinetic
+    if kinetic is None:
+        assert system.mass_matrix is not None
+        kinetic = ca.dot(v, system.mass_matrix @ v) / 2
+    return replace(
+        system,
+        pairs=(),
+        reactions=system.reactions.joined(guides.reactions),
+        discrete=system.discrete.joined(guides.values),
+        force=system.applied_force + guides.force,
+        events=(*system.events, *guide_events(guides, as_scalar("the kinetic energy", kinetic))),
+        meters={**system.meters, FRICTION_WORK: (guides.power(v), "J")},
+    )

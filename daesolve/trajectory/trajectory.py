@@ -1,0 +1,445 @@
+"""What a run gives back: samples, reactions, outputs, drift, events, and how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from daesolve.errors import MissingPackageError, OutOfRangeError, tell_names, unknown_name
+from daesolve.storage import FormatError, NotARunError, Stored, resuming
+from daesolve.trajectory.results import (
+    Degeneracy,
+    Drift,
+    EventRecord,
+    Outcome,
+    Peak,
+    Point,
+    Statistics,
+    Verification,
+)
+from daesolve.trajectory.samples import (
+    Recorded,
+    StoredSamples,
+    column_names,
+    every_of,
+    joined,
+    stride_of,
+)
+
+if TYPE_CHECKING:
+    import pandas
+    import xarray
+
+
+IN_MANIFEST = (
+    *("columns", "event_columns", "horizons", "request", "resolved", "sampling"),
+    *("segments_per_part", "told"),
+)
+IN_RESULT = ("outcome", "message", "end_time", "end_state", "drift", "statistics", "verification")
+"""By which the files of a run are known."""
+KINDS = {
+    "drift": "residual in the drift",
+    "start": "changed start value",
+    "end_state": "state",
+    "units": "state, reaction or output",
+    "description": "entry of the description",
+    "conditioning": "goal",
+    "peaks": "output",
+}
+"""What the names in a trajectory's dictionaries stand for."""
+MOST_RESIDUALS = 30
+"""How many rows `str` of a trajectory has."""
+
+
+@dataclass(frozen=True, eq=False)
+class Trajectory:
+    """A run's result.
+
+    Parameters
+    ----------
+    samples
+        The series, in memory or on disk: `times`, `states`, `reactions`, `outputs` and `events`
+        are those of it.
+    drift
+        By the name of the goal (and of its hidden constraint, `contact_dot`).
+    event_count
+        How many events there were.
+    outcome, message, end_time
+        How and when it ended.
+    start
+        What was changed to make the start consistent: name -> (given, value).
+    end_state
+        The state at `end_time`, by name: the start of another run.
+    units
+        The unit of each state, reaction and output.
+    description
+        What was run: formulation, solver, rates, tolerances, parameters and notes.
+    statistics, verification
+        Cost, and the repeated run if there was one.
+    conditioning
+        By goal, the smallest grip of its reaction over every accepted step: its pivot in the
+        elimination, relative to its typical size. Zero is a loss of rank.
+    degeneracy
+        Where constraints came to depend on each other, if that ended the run.
+    peaks
+        By output that the system names, its value of largest magnitude over every accepted step.
+    sources
+        The papers and books of the problem that was run.
+
+    Notes
+    -----
+    A trajectory can be pickled, and so sent from one process to another. What arrives holds all
+    but the functions that `at` integrates by, which belong to the process that compiled them. Of a
+    run on disk its place is sent: the samples are read there.
+
+    Examples
+    --------
+    `run["x"]`, `run.reactions["rod"]`, `run.drift["energy"].max_relative`, `run.at(12.5)["y_dot"]`
+    """
+
+    samples: Recorded
+    drift: Mapping[str, Drift]
+    event_count: int
+    outcome: Outcome
+    message: str
+    end_time: float
+    start: Mapping[str, tuple[float, float]]
+    end_state: Mapping[str, float]
+    units: Mapping[str, str]
+    description: Mapping[str, Any]
+    statistics: Statistics
+    verification: Verification | None = None
+    conditioning: Mapping[str, float] = field(default_factory=dict[str, float])
+    degeneracy: Degeneracy | None = None
+    peaks: Mapping[str, Peak] = field(default_factory=dict[str, Peak])
+    sources: Sequence[str] = ()
+    _evaluate: Callable[[float], Point] | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        tell_names(self, **KINDS)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what integrates anew: compiled functions belong to the process."""
+        return {**vars(self), "_evaluate": None}
+
+    def __copy__(self) -> Trajectory:
+        return replace(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Trajectory:
+        held = {entry.name: getattr(self, entry.name) for entry in fields(self)}
+        return replace(self, **{name: deepcopy(value, memo) for name, value in held.items()})
+
+    def __repr__(self) -> str:
+        told = self.description
+        return (
+            f"Trajectory({told['formulation']} with {told['solver']}, {self.outcome.value} at "
+            f"t = {self.end_time:g} s)"
+        )
+
+    def __str__(self) -> str:
+        told = self.description
+        ending = f"{told['formulation']} with {told['solver']}: {self.outcome.value}"
+        lines = [f"{ending} at t = {self.end_time:g} s", *_drift_lines(self.drift)]
+        if self.message:
+            lines.insert(1, self.message)
+        if self.event_count:
+            lines.append(f"events: {self.event_count}")
+        if self.verification is not None:
+            lines.append(_verification_line(self.verification, self.units))
+        return "\n".join(lines)
+
+    @classmethod
+    def from_run(cls, directory: Path | str) -> Trajectory:
+        """Read a run on disk, finished or not; its samples are read when they are asked for.
+
+        Raises
+        ------
+        ArchiveError
+            There is no run, or it is damaged.
+        """
+        return _read(stored_run(directory))
+
+    @property
+    def times(self) -> np.ndarray:
+        """The sample times that were reached, (k,) s."""
+        return self.samples.times
+
+    @property
+    def states(self) -> Mapping[str, np.ndarray]:
+        """Name -> (k,) at the sample times; angles are unwrapped."""
+        return self.samples.states
+
+    @property
+    def reactions(self) -> Mapping[str, np.ndarray]:
+        """Name -> (k,) at the sample times."""
+        return self.samples.reactions
+
+    @property
+    def outputs(self) -> Mapping[str, np.ndarray]:
+        """Name -> (k,) at the sample times."""
+        return self.samples.outputs
+
+    @property
+    def events(self) -> Sequence[EventRecord]:
+        """What happened."""
+        return self.samples.events
+
+    def __contains__(self, name: object) -> bool:
+        return name == "t" or any(
+            name in series for series in (self.states, self.outputs, self.reactions)
+        )
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        """Return the samples of a state, a reaction or an output; "t" is the time.
+
+        Raises
+        ------
+        UnknownNameError
+            Nothing has such a name.
+        """
+        if name == "t":
+            return self.times
+        for series in (self.states, self.outputs, self.reactions):
+            if name in series:
+                return series[name]
+        known = ["t", *self.states, *self.outputs, *self.reactions]
+        raise unknown_name("state, reaction or output", name, known)
+
+    def at(self, time: float) -> Point:
+        """Return the point at any time of the run, integrated anew from the last boundary.
+
+        Raises
+        ------
+        OutOfRangeError
+            The run does not cover this time.
+        """
+        if self._evaluate is None:
+            raise OutOfRangeError(
+                "this trajectory was read from disk or pickled, so that it holds samples alone and "
+                "cannot be continued: have solve sample the time by its `at`, or store the run, "
+                "and daesolve.resume(DIR) gives one that can"
+            )
+        return self._evaluate(time)
+
+    def thinned(self, rows: int) -> Trajectory:
+        """Return the trajectory in memory with at most so many samples, evenly chosen, and events.
+
+        Parameters
+        ----------
+        rows
+            At least 2: the first and the last sample are always there. Of the events, the first
+            ones are.
+        """
+        if not isinstance(rows, int) or rows < 2:
+            raise OutOfRangeError(f"rows is {rows!r}, but must be >= 2")
+        if isinstance(self.samples, StoredSamples):
+            count = self.samples.stored.rows
+            stride = stride_of(count, rows)
+            series = self.samples.thinned(stride)
+            events = self.samples.first_events(rows)
+            last = self.samples.thinned(max(count - 1, 1))
+        else:
+            count = len(self.times)
+            stride = stride_of(count, rows)
+            series = every_of(self.samples, slice(None, None, stride))
+            events = tuple(self.events[:rows])
+            last = every_of(self.samples, slice(-1, None))
+        if count and (count - 1) % stride:
+            series = joined(series, every_of(last, slice(-1, None)))
+        return replace(self, samples=replace(series, events=events))
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return the samples as a table: states, outputs and reactions over the time `t`.
+
+        A reaction is called `reaction_<name>`, as in the files of a run.
+
+        Raises
+        ------
+        MissingPackageError
+            pandas is not installed.
+        """
+        try:
+            import pandas
+        except ImportError:
+            raise MissingPackageError("pandas", "tables") from None
+        samples = self.samples
+        if isinstance(samples, StoredSamples):
+            samples = samples.thinned(1)
+        columns = {
+            column: getattr(samples, kind)[name]
+            for kind, named in self._columns().items()
+            for name, column in named.items()
+        }
+        return pandas.DataFrame(columns, index=pandas.Index(samples.times, name="t"))
+
+    def to_xarray(self) -> xarray.Dataset:
+        """Return the samples as a data set over the dimension `t`, with units.
+
+        Raises
+        ------
+        MissingPackageError
+            xarray is not installed.
+        """
+        try:
+            import xarray
+        except ImportError:
+            raise MissingPackageError("xarray", "tables") from None
+        table = self.to_pandas()
+        data = xarray.Dataset.from_dataframe(table)
+        for named in self._columns().values():
+            for name, column in named.items():
+                data[column].attrs["units"] = self.units.get(name, "")
+        data["t"].attrs["units"] = "s"
+        return data
+
+    def _columns(self) -> dict[str, dict[str, str]]:
+        """Return the column of each series in tables by its name, by kind."""
+        named = column_names(self.states, self.outputs, self.reactions)
+        return {kind: named[kind] for kind in ("states", "outputs", "reactions")}
+
+
+# -- in words -------------------------------------------------------------------------------------
+
+
+def _drift_lines(drift: Mapping[str, Drift]) -> list[str]:
+    """Return a table of the residuals that came farthest from zero, these first."""
+
+    def farthest(name: str) -> float:
+        size = drift[name].max_relative
+        return np.inf if np.isnan(size) else size
+
+    names = sorted(drift, key=farthest, reverse=True)
+    shown, rest = names[:MOST_RESIDUALS], len(names) - MOST_RESIDUALS
+    width = max((len(name) for name in shown), default=0)
+    lines = [
+        f"{name:{width}}  {drift[name].max_relative:7.1e}  {drift[name].final_relative:7.1e}  "
+        f"{'driven' if drift[name].driven else 'measured'}"
+        for name in shown
+    ]
+    if lines:
+        lines.insert(0, f"{'':{width}}  {'largest':>7}  {'last':>7}  residual over its scale")
+    return [*lines, f"and {rest} more"] if rest > 0 else lines
+
+
+def _verification_line(found: Verification, units: Mapping[str, str]) -> str:
+    if found.interrupted:
+        return f"against {found.against}: interrupted"
+    largest: dict[str, float] = {}
+    for name, value in found.difference.items():
+        unit = units.get(name, "")
+        largest[unit] = float(np.maximum(value, largest.get(unit, value)))
+    told = ", ".join(f"{value:.1e} {unit}".rstrip() for unit, value in largest.items())
+    return f"against {found.against}: largest difference {told}"
+
+
+# -- on disk --------------------------------------------------------------------------------------
+
+
+def summary_of(run: Trajectory) -> dict[str, Any]:
+    """Return a trajectory without its series, for the archive."""
+    return {
+        "outcome": run.outcome.value,
+        "message": run.message,
+        "end_time": run.end_time,
+        "event_count": run.event_count,
+        "drift": {name: asdict(drift) for name, drift in run.drift.items()},
+        "start": dict(run.start),
+        "end_state": dict(run.end_state),
+        "units": dict(run.units),
+        "description": dict(run.description),
+        "statistics": asdict(run.statistics),
+        "verification": None if run.verification is None else asdict(run.verification),
+        "conditioning": dict(run.conditioning),
+        "degeneracy": None if run.degeneracy is None else asdict(run.degeneracy),
+        "peaks": {name: asdict(peak) for name, peak in run.peaks.items()},
+    }
+
+
+def stored_run(directory: Path | str) -> Stored:
+    """Open a run on disk.
+
+    Raises
+    ------
+    FormatError
+        A file is none of a run's.
+    """
+    stored = Stored(directory)
+    for name, found, wanted in (
+        ("manifest.json", stored.manifest, IN_MANIFEST),
+        ("result.json", stored.result, IN_RESULT),
+    ):
+        absent = [entry for entry in wanted if found is not None and entry not in found]
+        if absent:
+            raise FormatError(
+                f"{str(stored.directory / name)!r} is none of a run, for it has no {absent[0]!r}: "
+                "name the directory that a run was stored in"
+            )
+    return stored
+
+
+def _read(stored: Stored) -> Trajectory:
+    told = stored.result
+    if told is None:
+        told = _unfinished(stored)
+    verification, description = told["verification"], told["description"]
+    remarks = [*description["notes"], *stored.manifest.get("remarks", ())]
+    return Trajectory(
+        samples=StoredSamples(stored),
+        drift={name: _drift(entry) for name, entry in told["drift"].items()},
+        event_count=told["event_count"],
+        outcome=Outcome(told["outcome"]),
+        message=told["message"],
+        end_time=told["end_time"],
+        start={name: (given, value) for name, (given, value) in told["start"].items()},
+        end_state=told["end_state"],
+        units=told["units"],
+        description={**description, "notes": remarks},
+        statistics=Statistics(**told["statistics"]),
+        verification=None if verification is None else Verification(**verification),
+        conditioning=told["conditioning"],
+        degeneracy=_degeneracy(told.get("degeneracy")),
+        peaks={name: Peak(**entry) for name, entry in told.get("peaks", {}).items()},
+    )
+
+
+def _unfinished(stored: Stored) -> Mapping[str, Any]:
+    """Return what is known of a run that is under way, or was stopped, from its last checkpoint."""
+    directory = str(stored.directory)
+    if not stored.last:
+        raise NotARunError(
+            f"the run in {directory!r} has not come to the end of its first part yet: nothing can "
+            "be read of it so far"
+        )
+    so_far: Mapping[str, Any] = stored.checkpoint(stored.last)["so_far"]
+    told: dict[str, Any] = {**stored.manifest["told"], **so_far, "verification": None}
+    told["description"] = {
+        **told["description"],
+        "notes": told["description"]["notes"] + so_far["notes"],
+    }
+    told["outcome"] = Outcome.INTERRUPTED.value
+    told["message"] = (
+        f"under way, at t = {told['end_time']:g} s so far"
+        if stored.locked
+        else f"not finished: what was computed up to t = {told['end_time']:g} s is kept, and "
+        f"`{resuming(stored.directory)}` goes on"
+    )
+    return told
+
+
+def _degeneracy(told: Mapping[str, Any] | None) -> Degeneracy | None:
+    """Return where a run became degenerate; runs of earlier versions do not tell."""
+    if told is None:
+        return None
+    settings: dict[str, Any] = {**told, "goals": tuple(told["goals"])}
+    return Degeneracy(**settings)
+
+
+def _drift(entry: Mapping[str, Any]) -> Drift:
+    history = tuple((float(time), float(value)) for time, value in entry["history"])
+    settings: dict[str, Any] = {**entry, "history": history}
+    return Drift(**settings)

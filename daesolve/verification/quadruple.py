@@ -1,0 +1,298 @@
+"""Arithmetic of 113 bits: CasADi functions evaluated instruction by instruction, and resets."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from daesolve.algebra.translation import Table, integer_power, translate
+from daesolve.elimination.saddle import EliminationPlan
+from daesolve.equations.dynamics import Dynamics
+from daesolve.errors import MissingBackendError
+from daesolve.formulations import OdeProblem
+from daesolve.modes.transitions import JumpFunction, Transitions, guard_rates
+from daesolve.preparation.preparing import Prepared
+from daesolve.solvers import Evaluator
+from daesolve.solvers.heyoka_code import ARITHMETIC, hy
+
+PRECISION = 113
+"""Bits, as in IEEE's quadruple precision."""
+
+
+def available() -> bool:
+    """Tell whether heyoka is here, and was built with numbers of any precision."""
+    return hy is not None and hasattr(hy, "real")
+
+
+@cache
+def real() -> Any:
+    """Return the type of numbers of any precision.
+
+    Raises
+    ------
+    MissingBackendError
+        heyoka is not installed, or was built without it.
+    """
+    if not available():
+        raise MissingBackendError(
+            "quadruple precision needs heyoka with its type `real`; install it from conda-forge "
+            "(conda install heyoka.py)"
+        )
+    return hy.real
+
+
+def quad(value: float) -> Any:
+    """Return a double as a number of 113 bits."""
+    return real()(float(value), PRECISION)
+
+
+def quads(values: Sequence[float] | np.ndarray) -> Any:
+    """Return doubles as an array of 113 bits."""
+    return array_of([quad(value) for value in values])
+
+
+def array_of(numbers: Sequence[Any]) -> Any:
+    """Return numbers of 113 bits as an array."""
+    return np.array(list(numbers), dtype=real())
+
+
+class Moment(float):
+    """A time that is told as a double and computed with as it is."""
+
+    exact: Any
+
+    def __new__(cls, exact: Any) -> Moment:
+        """Keep the number beside the double next to it."""
+        moment = super().__new__(cls, float(exact))
+        moment.exact = exact
+        return moment
+
+    def __eq__(self, other: object) -> bool:
+        """Tell moments apart that are next to the same double."""
+        return isinstance(other, Moment) and bool(self.exact == other.exact)
+
+    def __hash__(self) -> int:
+        """Return that of the double."""
+        return super().__hash__()
+
+
+def evaluate(function: ca.Function, *arguments: float | np.ndarray) -> list[Any]:
+    """Evaluate a function of dense columns; return an array for each output.
+
+    Parameters
+    ----------
+    function
+        Of SX expressions.
+    *arguments
+        Arrays of either precision, and times.
+
+    Raises
+    ------
+    UnsupportedError
+        The function has an operation that is not known in 113 bits; it is named.
+    """
+    inputs = [_numbers(argument) for argument in arguments]
+    outputs = translate(function, inputs, _TABLE, quad, "quadruple precision")
+    return [array_of(column) for column in outputs]
+
+
+def _numbers(argument: float | np.ndarray) -> list[Any]:
+    if isinstance(argument, Moment):
+        return [argument.exact]
+    if isinstance(argument, np.ndarray):
+        return list(argument if argument.dtype == real() else quads(argument))
+    return [quad(argument)]
+
+
+class QuadEvaluator(Evaluator):
+    """A function evaluated in 113 bits.
+
+    Parameters
+    ----------
+    function
+        Of dense columns.
+    exact
+        How many of its results, the first ones, stay as they are; the others become doubles,
+        which keep their leading 16 digits however small they are.
+    """
+
+    def __init__(self, function: ca.Function, exact: int) -> None:
+        self._function, self._exact = function, exact
+
+    def __call__(self, *arguments: Any) -> list[Any]:
+        """Evaluate; the results are new arrays."""
+        results = evaluate(self._function, *arguments)
+        told = [result.astype(float) for result in results[self._exact :]]
+        return results[: self._exact] + told
+
+
+class QuadTransitions(Transitions):
+    """The resets of a problem in quadruple precision.
+
+    What counts as zero is the same as in double precision, `TOGETHER`: the numbers of a problem
+    are doubles, so guards that a symmetric motion brings to zero together do so to 1e-16 and no
+    better, however exact the motion; and what counts as together belongs to the model.
+    """
+
+    def __init__(self, prepared: Prepared) -> None:
+        names = [watched.name for watched in prepared.problem.watched]
+        scales = dict(zip(names, map(float, prepared.scales), strict=True))
+        super().__init__(prepared.dynamics, prepared.problem.plan, prepared.problem, scales)
+        self._guards = QuadEvaluator(guard_rates(prepared.problem), exact=0)
+        self._exact: dict[tuple[int, ...], JumpFunction] = {}
+
+    def function(self, events: tuple[int, ...]) -> JumpFunction:
+        """Return the function that resets these events together, in 113 bits."""
+        if events not in self._exact:
+            self._exact[events] = _QuadJump(self.dynamics, self.plan, self.problem, events)
+        return self._exact[events]
+
+
+class _QuadJump(JumpFunction):
+    """The reset of some events together; what is only told and checked becomes doubles."""
+
+    def __init__(
+        self,
+        dynamics: Dynamics,
+        plan: EliminationPlan,
+        problem: OdeProblem,
+        events: tuple[int, ...],
+    ) -> None:
+        super().__init__(dynamics, plan, problem, events)
+        self._evaluate = QuadEvaluator(self.function, exact=2)
+
+
+def _floor(a: Any) -> Any:
+    # A double is exact to 2^53, beyond which every double is whole.
+    whole = quad(math.floor(float(a))) if np.isfinite(a) else a
+    return whole - 1.0 if whole > a else whole
+
+
+def _nearest_even(a: Any) -> Any:
+    low = _floor(a)
+    beyond = a - low
+    if beyond == 0.5:
+        return low + (0.0 if _floor(low / 2.0) * 2.0 == low else 1.0)
+    return low if beyond < 0.5 else low + 1.0
+
+
+def _truncated(a: Any) -> Any:
+    return _floor(a) if a >= 0.0 else -_floor(-a)
+
+
+def _power(a: Any, b: Any) -> Any:
+    exponent = float(b)
+    if exponent.is_integer() and abs(exponent) <= 64 and b == exponent:
+        return quad(1.0) * integer_power(a, int(exponent))
+    return np.power(a, b)
+
+
+def _truth(a: Any) -> Any:
+    return quad(1.0 if a else 0.0)
+
+
+def _less(a: Any, b: Any) -> Any:
+    return _truth(a < b)
+
+
+def _at_most(a: Any, b: Any) -> Any:
+    return _truth(a <= b)
+
+
+def _equal(a: Any, b: Any) -> Any:
+    return _truth(a == b)
+
+
+def _unequal(a: Any, b: Any) -> Any:
+    return _truth(a != b)
+
+
+def _not(a: Any) -> Any:
+    return _truth(a == 0.0)
+
+
+def _and(a: Any, b: Any) -> Any:
+    return _truth(a != 0.0 and b != 0.0)
+
+
+def _or(a: Any, b: Any) -> Any:
+    return _truth(a != 0.0 or b != 0.0)
+
+
+def _if_else_zero(a: Any, b: Any) -> Any:
+    return b if a != 0.0 else quad(0.0)
+
+
+def _hypot(a: Any, b: Any) -> Any:
+    return np.sqrt(a * a + b * b)
+
+
+def _copysign(a: Any, b: Any) -> Any:
+    return abs(a) if math.copysign(1.0, float(b)) > 0.0 else -abs(a)
+
+
+def _least(a: Any, b: Any) -> Any:
+    return a if a <= b or np.isnan(b) else b
+
+
+def _greatest(a: Any, b: Any) -> Any:
+    return a if a >= b or np.isnan(b) else b
+
+
+def _ceiling(a: Any) -> Any:
+    return -_floor(-a)
+
+
+def _fmod(a: Any, b: Any) -> Any:
+    return a - b * _truncated(a / b)
+
+
+def _remainder(a: Any, b: Any) -> Any:
+    return a - b * _nearest_even(a / b)
+
+
+_TABLE: Table = ARITHMETIC | {
+    ca.OP_POW: _power,
+    ca.OP_CONSTPOW: _power,
+    ca.OP_SQRT: np.sqrt,
+    ca.OP_EXP: np.exp,
+    ca.OP_LOG: np.log,
+    ca.OP_LOG1P: np.log1p,
+    ca.OP_EXPM1: np.expm1,
+    ca.OP_SIN: np.sin,
+    ca.OP_COS: np.cos,
+    ca.OP_TAN: np.tan,
+    ca.OP_ASIN: np.arcsin,
+    ca.OP_ACOS: np.arccos,
+    ca.OP_ATAN: np.arctan,
+    ca.OP_ATAN2: np.arctan2,
+    ca.OP_SINH: np.sinh,
+    ca.OP_COSH: np.cosh,
+    ca.OP_TANH: np.tanh,
+    ca.OP_ASINH: np.arcsinh,
+    ca.OP_ACOSH: np.arccosh,
+    ca.OP_ATANH: np.arctanh,
+    ca.OP_HYPOT: _hypot,
+    ca.OP_LT: _less,
+    ca.OP_LE: _at_most,
+    ca.OP_EQ: _equal,
+    ca.OP_NE: _unequal,
+    ca.OP_NOT: _not,
+    ca.OP_AND: _and,
+    ca.OP_OR: _or,
+    ca.OP_IF_ELSE_ZERO: _if_else_zero,
+    ca.OP_FABS: abs,
+    ca.OP_SIGN: np.sign,
+    ca.OP_COPYSIGN: _copysign,
+    ca.OP_FMIN: _least,
+    ca.OP_FMAX: _greatest,
+    ca.OP_FLOOR: _floor,
+    ca.OP_CEIL: _ceiling,
+    ca.OP_FMOD: _fmod,
+    ca.OP_REMAINDER: _remainder,
+}

@@ -1,0 +1,390 @@
+"""A motion in quadruple precision: steps of Taylor's method, events, resets, samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from daesolve.algebra.translation import constants_function
+from daesolve.errors import ChatteringError, ResetError, UnsupportedError, VariantError
+from daesolve.integration.instants import past_at_start
+from daesolve.modes.transitions import INSTANT, Instant, Jump
+from daesolve.posing.events import Direction
+from daesolve.posing.guides import AT_REST, SLOW
+from daesolve.preparation.preparing import Prepared
+from daesolve.solvers.heyoka_code import hy, missing_in_series, translated
+from daesolve.verification.quadruple import Moment, QuadTransitions, array_of, evaluate, quad
+
+PIECE = 200
+"""Steps between which progress is told and looked whether there is any."""
+STUCK = 1e-6
+"""A piece that covers less than this part of the run leads nowhere."""
+AWAY = 1e-6
+"""Of a step, to leave a guard that is zero: from there heyoka would not find the next zero."""
+ONCE = 1e-14
+"""Of the time, how far apart guards of one event are passed at one instant, as in `Course`."""
+HALVINGS = 120
+"""Of a step, to find a zero that heyoka did not: to the last of 113 bits."""
+
+Told = Callable[[float], None]
+"""Called with the time reached."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A point of the motion, in 113 bits; `mode` is the index of p."""
+
+    time: Any
+    x: Any
+    mode: int
+
+
+@dataclass(frozen=True)
+class Passed:
+    """An event of the motion: its name, where it was met and where the motion went on."""
+
+    name: str
+    at: Place
+    fired: tuple[int, ...]
+    after: Place | None = None
+    jump: Jump | None = None
+
+
+@dataclass
+class MotionRecord:
+    """What a motion went through; `modes` are the values of p, `message` says why it ended."""
+
+    modes: list[Any]
+    samples: list[Place] = field(default_factory=list[Place])
+    events: list[Passed] = field(default_factory=list[Passed])
+    steps: int = 0
+    message: str = ""
+
+
+class Motion:
+    """Integrates a prepared run from a start to the last of some times.
+
+    Parameters
+    ----------
+    prepared
+        In a formulation without charts.
+    start, p
+        The start and the values, in 113 bits.
+    tolerance
+        Relative tolerance of a step.
+
+    Raises
+    ------
+    UnsupportedError
+        The guard of an event has no Taylor series; the event is named.
+    """
+
+    def __init__(self, prepared: Prepared, start: Any, p: Any, tolerance: float) -> None:
+        self.prepared, problem = prepared, prepared.problem
+        missing = missing_in_series(problem.guards)
+        if missing:
+            raise UnsupportedError(
+                "a reference in quadruple precision cannot find the events "
+                f"{', '.join(repr(event.name) for event in problem.events)}: their guards have "
+                f"{', '.join(missing)}, which has no Taylor series"
+            )
+        if prepared.dynamics.contacts:
+            raise UnsupportedError(
+                "a reference in quadruple precision cannot follow contacts that open and close: "
+                f"{', '.join(repr(row.name) for row in prepared.dynamics.contacts)}"
+            )
+        self.here = Place(quad(prepared.start_time), start, 0)
+        self.record = MotionRecord([p])
+        self.transitions = QuadTransitions(prepared) if problem.events else None
+        double = prepared.transitions
+        self.sliding = None if double is None else double.sliding
+        self.instant = Instant(INSTANT * prepared.segment)
+        self.sign = 1.0 if prepared.until >= prepared.start_time else -1.0
+        self._met: list[tuple[int, Any]] = []
+        self._compile(tolerance)
+
+    def _compile(self, tolerance: float) -> None:
+        problem = self.prepared.problem
+        rates = translated(problem.rhs)
+        guards = translated(problem.guards, len(rates.hoisted))
+        self._hoisted = [constants_function(part.function, 2) for part in (rates, guards)]
+        self._interrupting: list[int] = []
+        ending, passing = [], []
+        # Guards of values alone pass through zero at resets, and not between them.
+        moving = {row for k in (0, 1) for row in problem.guards.jac_sparsity(0, k).row()}
+        ways = {
+            Direction.FALLING: hy.event_direction.negative,
+            Direction.RISING: hy.event_direction.positive,
+            Direction.EITHER: hy.event_direction.any,
+        }
+        for index, event in enumerate(problem.guarded):
+            guard, way = guards.expressions[index], ways[event.direction]
+            if index not in moving:
+                continue
+            if event.then.interrupts:
+                ending.append(hy.t_event(guard, direction=way, fp_type=hy.real))
+                self._interrupting.append(index)
+            else:
+                noted = _Noted(self._met, index)
+                passing.append(hy.nt_event(guard, noted, direction=way, fp_type=hy.real))
+        self.integrator = hy.taylor_adaptive(
+            list(zip(rates.variables, rates.expressions, strict=True)),
+            self.here.x.copy(),
+            time=self.here.time,
+            tol=quad(tolerance),
+            fp_type=hy.real,
+            high_accuracy=True,
+            compact_mode=True,
+            opt_level=0,
+            t_events=ending,
+            nt_events=passing,
+        )
+        self._set_parameters(self.record.modes[0])
+
+    def _set_parameters(self, p: Any) -> None:
+        hoisted = [evaluate(function, p)[0] for function in self._hoisted]
+        numbers = np.concatenate([p, *hoisted])
+        self.integrator.pars[:] = numbers[: len(self.integrator.pars)]
+
+    # -- the motion ---------------------------------------------------------------------------
+
+    def through(self, times: np.ndarray, progress: Told | None) -> MotionRecord:
+        """Integrate to the last of some times, which are in the order of the run."""
+        record, until = self.record, quad(times[-1])
+        count = int(np.sum(times == self.prepared.start_time))
+        record.samples += [self.here] * count
+        record.message = self._held_at_start() or self._happen(())
+        span = abs(self.prepared.until - self.prepared.start_time)
+        began = self.here.time
+        while not record.message and self.here.time != until:
+            record.message = self._step(until, times)
+            record.steps += 1
+            if record.steps % PIECE == 0:
+                if not record.message and abs(float(self.here.time - began)) < STUCK * span:
+                    record.message = self._ended("the steps have become too small to go on")
+                began = self.here.time
+                if progress is not None:
+                    progress(float(self.here.time))
+        if progress is not None:
+            progress(float(self.here.time))
+        return record
+
+    def _step(self, until: Any, times: np.ndarray) -> str:
+        """Take a step, to the first event that interrupts; return why the motion ends there."""
+        integrator, before = self.integrator, self.here
+        self._met.clear()
+        farthest, limited = self._farthest(until)
+        late = self._late(before)
+        outcome, _ = integrator.step(max_delta_t=farthest, write_tc=True)
+        if outcome == hy.taylor_outcome.err_nf_state:
+            return self._ended("the state is no longer finite")
+        time = integrator.time
+        if outcome == hy.taylor_outcome.time_limit and not limited:
+            time = until
+        reached = Place(time, integrator.state.copy(), before.mode)
+        code = int(outcome)
+        found = [self._interrupting[-code - 1]] if 0 > code >= -len(self._interrupting) else []
+        missed = [k for k in self._late(reached) if k not in found and k not in late]
+        if missed:
+            reached, found = self._first_zero(before, reached, missed)
+        self._sample(reached, times)
+        for index, moment in self._met:
+            if self.sign * float(moment - reached.time) <= 0.0:
+                self._take_down(index, self._inside(moment))
+        if missed:
+            integrator.time, integrator.state[:] = reached.time, reached.x
+        self.here = reached
+        return self._happen(found, late) if found else ""
+
+    def _farthest(self, until: Any) -> tuple[Any, bool]:
+        """Return how far to go at most, and whether that is less than to the end."""
+        left = until - self.here.time
+        if self.transitions is None:
+            return left, False
+        values, _ = self.transitions.measure(*self._told(self.here))
+        if 0.0 not in values[self._interrupting]:
+            return left, False
+        usual = abs(self.integrator.last_h) or abs(left)
+        away = self.sign * AWAY * usual
+        return (away, True) if abs(away) < abs(left) else (left, False)
+
+    def _inside(self, moment: Any) -> Place:
+        """Return the place within the last step, by its own series."""
+        self.integrator.update_d_output(moment)
+        return Place(moment, array_of(self.integrator.d_output), self.here.mode)
+
+    def _sample(self, reached: Place, times: np.ndarray) -> None:
+        samples = self.record.samples
+        while len(samples) < len(times):
+            moment = times[len(samples)]
+            if self.sign * float(quad(moment) - reached.time) > 0.0:
+                return
+            samples.append(self._inside(quad(moment)))
+
+    # -- events -------------------------------------------------------------------------------
+
+    def _told(self, place: Place) -> tuple[Moment, Any, Any]:
+        return Moment(place.time), place.x, self.record.modes[place.mode]
+
+    def _late(self, place: Place) -> list[int]:
+        return [] if self.transitions is None else self.transitions.late(*self._told(place))
+
+    def _first_zero(
+        self, before: Place, reached: Place, missed: Sequence[int]
+    ) -> tuple[Place, list[int]]:
+        """Return where the first of some guards passed within the last step, and which it is."""
+        assert self.transitions is not None
+        low, high = before.time, reached
+        outside = self.transitions.outside(*self._told(reached))[missed]
+        for _ in range(HALVINGS):
+            middle = self._inside((low + high.time) / 2.0)
+            found = self.transitions.outside(*self._told(middle))[missed]
+            if np.all(found < 0.0):
+                low = middle.time
+            else:
+                high, outside = middle, found
+        return high, [missed[int(np.argmax(outside))]]
+
+    def _held_at_start(self) -> str:
+        """Return why the motion ends before it begins, if it does."""
+        if self.transitions is None:
+            return ""
+        guarded = self.prepared.problem.guarded
+        index = past_at_start(guarded, self.transitions.measure(*self._told(self.here))[0])
+        if index is None:
+            return ""
+        self._take_down(index, self.here)
+        return f"the event {guarded[index].name!r} holds at the start already"
+
+    def _happen(self, found: Sequence[int], past: Sequence[int] = ()) -> str:
+        """Do what is due here, until nothing is; return why the motion ends.
+
+        As `instants.through`: `past` were past zero all the way here, and have not passed it.
+        """
+        transitions, guarded = self.transitions, self.prepared.problem.guarded
+        if transitions is None:
+            return ""
+        found = self._interrupted(transitions, found)
+        while True:
+            told = self._told(self.here)
+            due = {*transitions.due(*told)} - {*past}
+            due, past = sorted({*found, *due}), ()
+            stops = [k for k in due if guarded[k].then.stops]
+            resets = [k for k in due if guarded[k].then.reset is not None]
+            for index in stops:
+                if index not in resets:
+                    self._take_down(index, self.here)
+            if self.sliding and any(guarded[k].name in (AT_REST, SLOW) for k in resets):
+                return (
+                    f"at t = {told[0]:.10g} s dry friction ends the slip, or has slowed it down so "
+                    "far that it is followed in scaled time, which quadruple precision is not"
+                )
+            try:
+                found = self._reset(transitions, resets)
+            except (ChatteringError, ResetError, VariantError) as error:
+                return str(error)
+            if stops:
+                return f"the event {guarded[stops[0]].name!r} at t = {told[0]:.10g} s"
+            if not resets:
+                return ""
+
+    def _interrupted(self, transitions: QuadTransitions, found: Sequence[int]) -> list[int]:
+        """Write down what passes here and changes nothing; return the guards that interrupt."""
+        if not found:
+            return []
+        told, guarded = self._told(self.here), self.prepared.problem.guarded
+        stops = [k for k in found if guarded[k].then.reset is None]
+        for index in (*stops, *transitions.passing(*told)):
+            self._take_down(index, self.here)
+        found = [k for k in found if transitions.counts(told[0], k)]
+        return found + transitions.beside(*told) if found else []
+
+    def _reset(self, transitions: QuadTransitions, guards: Sequence[int]) -> list[int]:
+        """Do what these guards ask for; return the guards of values alone that it switched."""
+        if not guards:
+            return []
+        guarded, told = self.prepared.problem.guarded, self._told(self.here)
+        before, _ = transitions.measure(*told)
+        rates = transitions.fire(*told, guards)
+        self.instant.take(told[0], guarded[guards[0]].name)
+        for jump in transitions.jumps(*told, guards):
+            settled = self._settled(jump)
+            self._jump(settled)
+            rates = transitions.answered(*self._told(self.here), settled, rates)
+        switched = transitions.switched(*self._told(self.here), before)
+        for index in switched:
+            if not guarded[index].then.interrupts:
+                self._take_down(index, self.here)
+        return switched
+
+    def _settled(self, jump: Jump) -> Jump:
+        """Let the supports of guides decide how the motion goes on.
+
+        In double precision: what they decide is a loaded support, or a heading to be taken back,
+        which is then taken with all its digits.
+
+        Raises
+        ------
+        VariantError
+            The motion has no continuation.
+        """
+        if self.sliding is None:
+            return jump
+        problem, dynamics = self.prepared.problem, self.prepared.dynamics
+        names = {problem.events[index].name for index in jump.events}
+        count, own = len(dynamics.labels.states), len(dynamics.values)
+        before = self.record.modes[self.here.mode]
+        x, old, new = (np.array(part, dtype=float) for part in (jump.x, before, jump.p))
+        time = float(self.here.time)
+        _, settled, _ = self.sliding.settle(time, names, x[:count], old[:own], new[:own])
+        p = jump.p.copy()
+        for place in np.flatnonzero(settled != new[:own]):
+            back = settled[place] == -old[place]
+            p[place] = -before[place] if back else quad(settled[place])
+        return replace(jump, p=p)
+
+    def _jump(self, jump: Jump) -> None:
+        before = self.here
+        self.record.modes.append(jump.p)
+        self.here = replace(before, x=jump.x, mode=len(self.record.modes) - 1)
+        self.integrator.state[:] = jump.x
+        self._set_parameters(jump.p)
+        for index, fired in jump.events.items():
+            name = self.prepared.problem.events[index].name
+            if name in self.prepared.dynamics.hidden_events:
+                continue
+            self.record.events.append(Passed(name, before, fired, self.here, jump))
+            jump = replace(jump, impact=None)
+
+    def _take_down(self, index: int, place: Place) -> None:
+        """Write down an event that changes nothing: once an instant, with all its guards."""
+        guarded, events = self.prepared.problem.guarded, self.record.events
+        name, fired = guarded[index].name, index - guarded.index(guarded[index])
+        near = ONCE * max(abs(float(place.time)), 1.0)
+        for k in reversed(range(len(events))):
+            if abs(float(place.time - events[k].at.time)) > near:
+                break
+            if events[k].name == name:
+                events[k] = replace(events[k], fired=tuple(sorted({*events[k].fired, fired})))
+                return
+        events.append(Passed(name, place, (fired,)))
+
+    def _ended(self, why: str) -> str:
+        return f"at t = {float(self.integrator.time):.10g} s {why}"
+
+
+class _Noted:
+    """Notes when an event that does not interrupt happens, in the list of its integrator."""
+
+    def __init__(self, met: list[tuple[int, Any]], index: int) -> None:
+        self.met, self.index = met, index
+
+    def __call__(self, integrator: Any, time: Any, sign: int) -> None:
+        self.met.append((self.index, time))
+
+    def __deepcopy__(self, memo: Any) -> _Noted:
+        # heyoka keeps copies of callbacks.
+        return self

@@ -1,0 +1,329 @@
+"""A reference in quadruple precision: the same equations by Taylor's method with 113 bits.
+
+Start values and parameters are taken as the doubles they are. The reactions are eliminated as for
+`Feedback`; constraints are driven at their rates, invariants are not driven, so that they tell how
+good the run is. Three things are done anew in quadruple precision, since each would cost half of
+the digits: the start is moved to the nearest state that fulfils every constraint (the double one
+misses them by about 1e-16 of their size), and what invariants and errors are measured from is
+evaluated there, as are the residuals.
+
+Events are located and resets evaluated in the same arithmetic; which guards pass together is
+decided as in double precision (see `quadruple.QuadTransitions`). An event that stops the motion
+ends the run.
+
+Numbers that stand in the equations themselves, not as parameters, may have been folded in double
+precision while the equations were built; then `ReferenceRun.residuals` show about 1e-16.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+
+from daesolve.algebra.translation import function_of
+from daesolve.equations.dynamics import Dynamics
+from daesolve.errors import (
+    MissingBackendError,
+    OutOfRangeError,
+    UnsupportedError,
+    tell_names,
+)
+from daesolve.formulations import Feedback
+from daesolve.friction.sliding import VariantPolicy
+from daesolve.integration.sample_times import At, sample_times
+from daesolve.preparation.preparing import Prepared, prepare
+from daesolve.preparation.request import DEFAULT_RATE, RankLoss, Redundant, Request
+from daesolve.solvers import Dop853, Taylor
+from daesolve.system.system import System
+from daesolve.trajectory.results import EventRecord
+from daesolve.verification.quadruple import Moment, array_of, available, evaluate, quad, quads
+from daesolve.verification.reference_motion import Motion, MotionRecord, Passed, Place, Told
+
+TOLERANCE = 1e-30
+FINEST_TOLERANCE = 1e-33
+"""About five times the rounding of 113 bits."""
+POLISHING_STEPS = 8
+"""Of Newton's method with a Jacobian in double precision: each gains about 14 digits."""
+
+
+@dataclass(frozen=True, eq=False)
+class ReferenceRun:
+    """A trajectory in quadruple precision.
+
+    Parameters
+    ----------
+    times
+        (k,) the sample times that were reached, s.
+    states
+        Name -> (k,) values, each the double next to what was computed; angles are unwrapped.
+    decimals
+        Name -> k decimal numbers with every digit that was computed.
+    units
+        The unit of each state.
+    events, event_count
+        What happened, with doubles for all numbers.
+    event_decimals
+        When, with every digit that was computed.
+    residuals
+        The largest |residual| over its scale at the samples, for every constraint, hidden
+        constraint and conserved quantity; invariants were not driven, and are measured from their
+        value after the last reset.
+    start_moved
+        The largest change of a start value that consistency in quadruple precision took.
+    tolerance
+        Relative tolerance of a step.
+    end_time
+        The time that was reached, s.
+    message
+        Why it ended early; empty where every sample was reached.
+    steps, compile_seconds, wall_seconds
+        What it cost.
+    """
+
+    times: np.ndarray
+    states: Mapping[str, np.ndarray]
+    decimals: Mapping[str, tuple[str, ...]]
+    units: Mapping[str, str]
+    events: tuple[EventRecord, ...]
+    event_count: int
+    event_decimals: tuple[str, ...]
+    residuals: Mapping[str, float]
+    start_moved: float
+    tolerance: float
+    end_time: float
+    message: str
+    steps: int
+    compile_seconds: float
+    wall_seconds: float
+
+    def __post_init__(self) -> None:
+        tell_names(self, states="state", decimals="state", units="state", residuals="residual")
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        """Return the samples of a state."""
+        return self.states[name]
+
+
+def reference_run(
+    system: System,
+    until: float,
+    initial: Mapping[str, float] | None = None,
+    *,
+    at: At = None,
+    start_time: float = 0.0,
+    guess: Mapping[str, float] | None = None,
+    parameters: Mapping[str, object] | None = None,
+    default_rate: float = DEFAULT_RATE,
+    scales: Mapping[str, float] | None = None,
+    redundant: Redundant = "error",
+    redundant_weights: Mapping[str, float] | None = None,
+    rank_loss: RankLoss = "stop",
+    variant_policy: VariantPolicy = "continuity",
+    tolerance: float = TOLERANCE,
+    progress: Told | None = None,
+) -> ReferenceRun:
+    """Integrate a system in quadruple precision, through its events, to the last sample time.
+
+    Parameters
+    ----------
+    system, until, initial, at, start_time, guess, parameters, default_rate, scales, redundant, \
+redundant_weights, rank_loss, variant_policy
+        As for `daesolve.solve`.
+    tolerance
+        Relative tolerance of a step, from 1e-33.
+    progress
+        Called now and then with the time reached.
+
+    Raises
+    ------
+    MissingBackendError
+        heyoka is not installed, or was built without quadruple precision.
+    UnsupportedError
+        The equations or the guard of an event have an operation without a Taylor series; it is
+        named.
+    DaesolveError
+        The request cannot be run; see `daesolve.solve`.
+    """
+    if not available():
+        raise MissingBackendError(
+            "a reference in quadruple precision needs heyoka with its type `real`; install it "
+            "from conda-forge (conda install heyoka.py), or give a reference of your own"
+        )
+    if not FINEST_TOLERANCE <= tolerance <= 1e-2:
+        raise OutOfRangeError(
+            f"the tolerance of the reference is {tolerance!r}, but must lie in "
+            f"[{FINEST_TOLERANCE:g}, 0.01]"
+        )
+    times = sample_times(at, start_time, until)
+    invariants = {row.name: None for row in system.dynamics.invariants if not row.by_relation}
+    prepared = prepare(
+        system,
+        Request(
+            until=until,
+            start_time=start_time,
+            parameters=parameters or {},
+            initial=initial or {},
+            guess=guess or {},
+            formulation=Feedback(rates=invariants),
+            # One that compiles nothing: what integrates is made below.
+            solver=Dop853(),
+            default_rate=default_rate,
+            scales=scales or {},
+            redundant=redundant,
+            redundant_weights=redundant_weights or {},
+            rank_loss=rank_loss,
+            variant_policy=variant_policy,
+        ),
+    )
+    refusal = Taylor().refusal(prepared.problem)
+    if refusal is not None:
+        raise UnsupportedError(refusal)
+    return _Run(prepared, tolerance).trajectory(times, progress)
+
+
+class _Run:
+    """A prepared run carried over to quadruple precision."""
+
+    def __init__(self, prepared: Prepared, tolerance: float) -> None:
+        self.prepared = prepared
+        self.tolerance = tolerance
+        self.p = quads(prepared.values)
+        self.start = quads(prepared.initial)
+        self._make_consistent()
+        self._measure_references()
+
+    def trajectory(self, times: np.ndarray, progress: Told | None) -> ReferenceRun:
+        """Integrate over the sample times, in whatever order they are."""
+        begin = time.perf_counter()
+        motion = Motion(self.prepared, self.start, self.p, self.tolerance)
+        compiled = time.perf_counter()
+        backwards = self.prepared.until < self.prepared.start_time
+        ordered = np.unique(times)[:: -1 if backwards else 1]
+        record = motion.through(ordered, progress)
+        ended = time.perf_counter()
+        reached = ordered[: len(record.samples)]
+        kept = np.isin(times, reached)
+        place = {moment: index for index, moment in enumerate(reached)}
+        samples = [record.samples[place[moment]] for moment in times[kept]]
+        labels = self.prepared.problem.labels
+        columns = {
+            name: array_of([sample.x[index] for sample in samples])
+            for index, name in enumerate(labels.states)
+        }
+        return ReferenceRun(
+            times=times[kept],
+            states={name: column.astype(float) for name, column in columns.items()},
+            decimals={name: tuple(map(str, column)) for name, column in columns.items()},
+            units={name: labels.units()[name] for name in labels.states},
+            events=tuple(self._event(record, event) for event in record.events),
+            event_count=len(record.events),
+            event_decimals=tuple(str(event.at.time) for event in record.events),
+            residuals=self._residuals(record),
+            start_moved=float(np.max(np.abs(self.start - quads(self.prepared.initial)))),
+            tolerance=self.tolerance,
+            end_time=float(motion.here.time),
+            message=record.message,
+            steps=record.steps,
+            compile_seconds=compiled - begin,
+            wall_seconds=ended - compiled,
+        )
+
+    def _event(self, record: MotionRecord, event: Passed) -> EventRecord:
+        """Return an event with doubles for all its numbers."""
+        labels, values = self.prepared.problem.labels, list(self.prepared.problem.values)
+
+        def named(place: Place) -> dict[str, float]:
+            return dict(zip(labels.states, map(float, place.x), strict=False))
+
+        after = None
+        if event.after is not None:
+            p = record.modes[event.after.mode]
+            discrete = self.prepared.dynamics.discrete
+            after = named(event.after) | {n: float(p[values.index(n)]) for n in discrete}
+        impact = None if event.jump is None else event.jump.impact
+        time = float(event.at.time)
+        return EventRecord(time, event.name, named(event.at), after, event.fired, impact)
+
+    # -- the start ----------------------------------------------------------------------------
+
+    def _make_consistent(self) -> None:
+        """Move the start least until every constraint holds: positions first, then velocities."""
+        for residuals, columns in _levels(self.prepared.dynamics):
+            if residuals.numel():
+                self._project(residuals, columns)
+
+    def _project(self, residuals: ca.SX, columns: np.ndarray) -> None:
+        dynamics, moment = self.prepared.dynamics, self.prepared.start_time
+        size = dynamics.x.numel()
+        slopes = ca.jacobian(residuals, dynamics.x)[:, columns.tolist()]
+        function = ca.Function("slopes", [dynamics.t, dynamics.x, dynamics.p], [slopes])
+        point: np.ndarray = self.start[:size].astype(float)
+        inverse = np.linalg.pinv(
+            np.asarray(function(moment, point, self.prepared.values)), rcond=1e-12
+        )
+        missed = self._function(residuals)
+        last = np.inf
+        for _ in range(POLISHING_STEPS):
+            error = evaluate(missed, moment, self.start[:size], self.p)[0]
+            largest = float(np.max(np.abs(error)))
+            if largest == 0.0 or largest >= last:
+                return
+            last = largest
+            # The error keeps its leading 16 digits as a double, however small it is.
+            self.start[columns] -= quads(inverse @ error.astype(float))
+
+    def _measure_references(self) -> None:
+        """Evaluate what is measured from the start."""
+        dynamics = self.prepared.dynamics
+        held = {row.name: row.value for row in dynamics.invariants}
+        held |= {row.name: row.chain[0] for row in dynamics.rows if row.from_start}
+        places = [list(dynamics.values).index(f"reference_{name}") for name in held]
+        for place in places:
+            self.p[place] = quad(0.0)
+        function = self._function(ca.vertcat(ca.SX(0, 1), *held.values()))
+        start = self.start[: dynamics.x.numel()]
+        found = evaluate(function, self.prepared.start_time, start, self.p)[0]
+        for place, value in zip(places, found, strict=True):
+            self.p[place] = value
+
+    def _function(self, expression: ca.SX) -> ca.Function:
+        dynamics = self.prepared.dynamics
+        return ca.Function("f", [dynamics.t, dynamics.x, dynamics.p], [ca.densify(expression)])
+
+    def _residuals(self, record: MotionRecord) -> dict[str, float]:
+        """Return the largest of each residual over its scale."""
+        problem, prepared = self.prepared.problem, self.prepared
+        if not record.samples:
+            return {}
+        count = len(problem.watched)
+        t, x, p = (problem.residuals.sx_in(k) for k in range(3))
+        watched = problem.residuals(t, x, p)[0][: count + 1]
+        function = function_of("watched", [t, x, p], [watched], (["t", "x", "p"], ["watched"]))
+        found = [
+            evaluate(function, Moment(sample.time), sample.x, record.modes[sample.mode])[0]
+            for sample in record.samples
+        ]
+        largest = np.max(np.abs(np.array([entry.astype(float) for entry in found])), axis=0)
+        # An energy without a scale of its own takes the largest kinetic energy, if there is any.
+        scales = np.where(np.isnan(prepared.scales), largest[count] or 1.0, prepared.scales)
+        return {
+            watched.name: float(size / scale)
+            for watched, size, scale in zip(problem.watched, largest[:count], scales, strict=True)
+        }
+
+
+def _levels(dynamics: Dynamics) -> Iterator[tuple[ca.SX, np.ndarray]]:
+    """Yield residuals and the states that fulfil them: of the positions, then of the velocities."""
+    holonomic = [row for row in dynamics.rows if row.kind == "holonomic"]
+    slow = [row.chain[0] for row in holonomic] + [row.residual for row in dynamics.implicit_rows]
+    fast = [row.chain[1] for row in holonomic]
+    fast += [
+        row.chain[0] for row in dynamics.rows if row.kind == "nonholonomic" and not row.from_start
+    ]
+    split = dynamics.position_count
+    yield ca.vertcat(ca.SX(0, 1), *slow), np.arange(split)
+    yield ca.vertcat(ca.SX(0, 1), *fast), np.arange(split, dynamics.x.numel())

@@ -1,0 +1,196 @@
+"""What becomes of a small change: along the smooth motion, at a guard, through a reset.
+
+With s and pi the derivatives of the state and of the values at a given time, tau that of the time
+of an event, and R the reset,
+
+    s' = f_x s + f_p pi                                        between events
+    g_x (s + f tau) + g_p pi + g_t tau = 0                     at the guard g
+    s+ + f+ tau = R_x (s + f tau) + R_p pi + R_t tau           through the reset
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from weakref import WeakKeyDictionary
+
+import casadi as ca
+import numpy as np
+
+from daesolve.algebra.translation import function_of
+from daesolve.equations.dynamics import Dynamics
+from daesolve.errors import DaesolveError, InconsistentStateError
+from daesolve.formulations import OdeProblem
+from daesolve.modes.jumps import JumpFunction
+from daesolve.posing.symbols import symbol
+from daesolve.solvers import Evaluator
+
+FIRST_STEP = 0.1
+"""Of a number's own size: how far the start is looked at to differentiate it."""
+HALVINGS = 7
+"""How often this step is halved to extrapolate to zero."""
+SHORTENINGS = 6
+"""How often it is quartered where the start cannot follow, or bends too much."""
+ENOUGH = 1e-11
+"""A change of the slope, relative to its largest entry, after which no smaller step is tried."""
+
+
+def changing_values(dynamics: Dynamics) -> list[int]:
+    """Return the indices of values that may depend on others: no rates and no sizes."""
+    kinds = ("rate", "floor", "regularisation", "typical")
+    fixed = {f"{kind}_{goal}" for kind in kinds for goal in dynamics.goal_names}
+    return [index for index, name in enumerate(dynamics.values) if name not in fixed]
+
+
+_variational: WeakKeyDictionary[OdeProblem, OdeProblem] = WeakKeyDictionary()
+
+
+def variational_problem(problem: OdeProblem, changing: Sequence[int]) -> OdeProblem:
+    """Return the equations of the motion and of one small change of it, in (x, s).
+
+    Parameters
+    ----------
+    problem
+        In all states, without a chart. Its guards are left out.
+    changing
+        The indices of values in p whose changes follow p.
+    """
+    if problem not in _variational:
+        t, x, p = (problem.rhs.sx_in(k) for k in range(3))
+        change = symbol("change", x.numel())
+        moved = symbol("moved", len(changing))
+        along = ca.SX.zeros(p.numel())
+        along[list(changing)] = moved
+        rate = problem.rhs(t, x, p)
+        grown = ca.jtimes(rate, ca.vertcat(x, p), ca.vertcat(change, along))
+        arguments = [t, ca.vertcat(x, change), ca.vertcat(p, moved)]
+        names = list(problem.values)
+
+        def function(name: str, *outputs: ca.SX) -> ca.Function:
+            labels = [f"{name}_{k}" for k in range(len(outputs))]
+            return function_of(name, arguments, outputs, (["t", "x", "p"], labels))
+
+        none = ca.SX(0, 1)
+        _variational[problem] = OdeProblem(
+            labels=problem.labels,
+            size=2 * problem.size,
+            values={**problem.values, **{f"change_{names[k]}": 0.0 for k in changing}},
+            rhs=function("rhs", ca.vertcat(rate, grown)),
+            recover=function("recover", none, none, none),
+            residuals=function("residuals", none, none),
+            guards=function("guards", none),
+            watched=(),
+            pivot_goals=(),
+            singular_goals=(),
+            events=(),
+            plan=problem.plan,
+        )
+    return _variational[problem]
+
+
+_slopes: WeakKeyDictionary[OdeProblem, Evaluator] = WeakKeyDictionary()
+
+
+def guard_slopes(problem: OdeProblem) -> Evaluator:
+    """(t, x, p, dt, dx, dp) -> the guards, their rates along the motion, their changes."""
+    if problem not in _slopes:
+        t, x, p = (problem.guards.sx_in(k) for k in range(3))
+        along, seeds = _seeds(t, x, p)
+        values = problem.guards(t, x, p)
+        motion = ca.vertcat(1, problem.rhs(t, x, p), ca.SX.zeros(p.numel()))
+        rates, changes = (ca.jtimes(values, along, seed) for seed in (motion, ca.vertcat(*seeds)))
+        _slopes[problem] = _evaluator("slopes", [t, x, p, *seeds], [values, rates, changes])
+    return _slopes[problem]
+
+
+_jumps: WeakKeyDictionary[JumpFunction, Evaluator] = WeakKeyDictionary()
+
+
+def jump_slopes(jump: JumpFunction) -> Evaluator:
+    """(t, x, p, fired, dt, dx, dp) -> state and values after, and their changes."""
+    if jump not in _jumps:
+        t, x, p, fired = (jump.function.sx_in(k) for k in range(4))
+        along, seeds = _seeds(t, x, p)
+        after = jump.function(t, x, p, fired)[:2]
+        changes = [ca.jtimes(result, along, ca.vertcat(*seeds)) for result in after]
+        _jumps[jump] = _evaluator("jump_slopes", [t, x, p, fired, *seeds], [*after, *changes])
+    return _jumps[jump]
+
+
+def _seeds(t: ca.SX, x: ca.SX, p: ca.SX) -> tuple[ca.SX, list[ca.SX]]:
+    sizes = (1, x.numel(), p.numel())
+    return ca.vertcat(t, x, p), [symbol(f"d{k}", n) for k, n in enumerate(sizes)]
+
+
+def _evaluator(name: str, inputs: Sequence[ca.SX], outputs: Sequence[ca.SX]) -> Evaluator:
+    labels = [f"in_{k}" for k in range(len(inputs))], [f"out_{k}" for k in range(len(outputs))]
+    return Evaluator(function_of(name, inputs, outputs, labels))
+
+
+# -- the start -----------------------------------------------------------------------------------
+
+
+def start_slope(
+    name: str, start: Callable[[float], np.ndarray], value: float
+) -> tuple[np.ndarray, float]:
+    """Differentiate what a run starts with by a number, by extrapolated central differences.
+
+    Start rules are any Python, and the nearest consistent state is found by iteration.
+
+    Parameters
+    ----------
+    name
+        Of the number, for messages.
+    start
+        Its value -> what the run starts with, (n,).
+    value
+        Where to differentiate.
+
+    Returns
+    -------
+    slope, error
+        (n,), and how much it changed last, relative to the largest entry.
+
+    Raises
+    ------
+    InconsistentStateError
+        The start does not exist beside this value.
+
+    Notes
+    -----
+    C. J. F. Ridders, Adv. Eng. Software 4 (1982) 75.
+    """
+    step = FIRST_STEP * (abs(value) or 1.0)
+    refusal: DaesolveError | None = None
+    found: list[tuple[np.ndarray, float]] = []
+    for _ in range(SHORTENINGS):
+        try:
+            found.append(_extrapolated(start, value, step))
+        except DaesolveError as error:
+            refusal = error
+        if found and found[-1][1] <= ENOUGH:
+            break
+        step /= 4
+    if not found:
+        raise InconsistentStateError(f"the start cannot follow a change of {name!r}: {refusal}")
+    return min(found, key=lambda pair: pair[1])
+
+
+def _extrapolated(
+    function: Callable[[float], np.ndarray], value: float, step: float
+) -> tuple[np.ndarray, float]:
+    """Extrapolate central differences to zero; of each entry, take what changed least."""
+    best = np.zeros(0)
+    errors = np.zeros(0)
+    previous: list[np.ndarray] = []
+    for halving in range(HALVINGS + 1):
+        ahead, behind = value + step / 2**halving, value - step / 2**halving
+        row = [(function(ahead) - function(behind)) / (ahead - behind)]
+        for order, coarser in enumerate(previous, start=1):
+            row.append(row[-1] + (row[-1] - coarser) / (4**order - 1))
+            change = np.maximum(np.abs(row[-1] - row[-2]), np.abs(row[-1] - coarser))
+            if not best.size:
+                best, errors = row[-1], change
+            best, errors = np.where(change < errors, row[-1], best), np.minimum(change, errors)
+        previous = row
+    size = float(np.max(np.abs(best), initial=0.0))
+    return best, float(np.max(errors, initial=0.0)) / (size or 1.0)

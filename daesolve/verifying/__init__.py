@@ -1,1 +1,0 @@
-"""What runs are held against: another run, quadruple precision, how small errors grow."""

@@ -1,0 +1,204 @@
+"""Runs in the lanes of a batch are runs like any other."""
+
+import signal
+
+import numpy as np
+import pytest
+
+import daesolve as ds
+from daesolve.ensembles.batches import run_batch
+from daesolve.errors import OutOfRangeError, UnsupportedError
+
+EPS = np.finfo(float).eps
+UNTIL = 20.0
+FASTEST = 60.0
+"""No state of the pendulum changes faster: g + 2 g (1 + cos) and v^2 / l stay below 50 m/s^2."""
+
+
+def pendulum(reset: bool = False) -> ds.MechanicalSystem:
+    q = ds.coordinates(x="m", y="m")
+    p = ds.parameters(length=(1.0, "m"), gravity=(9.81, "m/s^2"), at=(5.0, "m"))
+    back = ds.Reset({"x_dot": -q.dot.x}) if reset else ds.Stop()
+    return ds.MechanicalSystem(
+        q,
+        p,
+        kinetic=(q.dot.x**2 + q.dot.y**2) / 2,
+        potential=p.gravity * q.y,
+        goals=[ds.Holonomic("rod", q.x**2 + q.y**2 - p.length**2)],
+        events=[
+            ds.Event("lowest", q.x, ds.RISING, ds.Record()),
+            ds.Event("wall", p.at - q.x, ds.FALLING, back),
+        ],
+    )
+
+
+def growth() -> ds.ControlSystem:
+    x = ds.states(x="")
+    p = ds.parameters(k=(1.0, ""))
+    return ds.ControlSystem(x, {"x": p.k * x.x**2}, p)
+
+
+SWINGING = ds.Problem(
+    "swinging",
+    title="A pendulum that may meet a wall",
+    models={"plain": pendulum},
+    structure={"reset": False},
+    cases=[ds.Case("wide", until=UNTIL, start={"x": -0.8})],
+)
+GROWING = ds.Problem(
+    "growing",
+    title="x' = k x^2, which is 1 / (1 - k t)",
+    models={"plain": growth},
+    cases=[ds.Case("one", until=2.0, start={"x": 1.0})],
+)
+MEMBERS = [{"x": -0.8}, {"x": -0.6, "length": 1.1}, {"gravity": 3.7}]
+
+
+def same(one: ds.Trajectory, other: ds.Trajectory) -> bool:
+    """Tell whether two runs agree in every bit."""
+    return (
+        one.end_state == other.end_state
+        and all(np.array_equal(one.states[name], other.states[name]) for name in one.states)
+        and all(np.array_equal(one.reactions[n], other.reactions[n]) for n in one.reactions)
+        and [e.time for e in one.events] == [e.time for e in other.events]
+        and one.drift == other.drift
+    )
+
+
+@pytest.fixture(scope="module")
+def runs() -> list:
+    return run_batch(SWINGING.case(), MEMBERS, lanes=4)
+
+
+@pytest.mark.parametrize("number", range(len(MEMBERS)))
+def test_a_member_is_to_rounding_what_it_is_by_itself(runs, number):
+    member = MEMBERS[number]
+    alone = SWINGING.case().with_values(member).solve()
+    run = runs[number]
+    # Rounding shifts a motion whose energy is held by a few roundings of the time.
+    limit = 8.0 * EPS * UNTIL * FASTEST
+    assert run.outcome is ds.Outcome.COMPLETED
+    np.testing.assert_array_equal(run.times, alone.times)
+    for name, series in alone.states.items():
+        np.testing.assert_allclose(run[name], series, rtol=0.0, atol=limit)
+    assert [event.name for event in run.events] == [event.name for event in alone.events]
+    found, expected = ([e.time for e in each.events] for each in (run, alone))
+    np.testing.assert_allclose(found, expected, rtol=0.0, atol=8.0 * EPS * UNTIL)
+    for name, drift in alone.drift.items():
+        assert run.drift[name].driven == drift.driven
+        assert run.drift[name].max_relative <= drift.max_relative + 8.0 * EPS
+    assert abs(run.statistics.steps - alone.statistics.steps) <= 1
+    assert run.start == alone.start
+
+
+def test_a_member_runs_with_its_own_parameters(runs):
+    lengths = [np.hypot(run["x"], run["y"]) for run in runs]
+    for length, expected in zip(lengths, (1.0, 1.1, 1.0), strict=True):
+        np.testing.assert_allclose(length, expected, rtol=8.0 * EPS)
+
+
+def test_any_time_of_a_run_can_be_asked_for_afterwards(runs):
+    run = runs[1]
+    for k in (0, 137, 1000):
+        assert run.at(run.times[k])["x"] == pytest.approx(run["x"][k], rel=0.0, abs=4.0 * EPS)
+
+
+def test_the_members_beside_one_change_no_bit(runs):
+    others = [MEMBERS[2], MEMBERS[0], *({"x": -0.1 * k} for k in range(2, 6))]
+    again = run_batch(SWINGING.case(), others, lanes=4)
+    assert same(again[0], runs[2])
+    assert same(again[1], runs[0])
+
+
+def test_backwards_too():
+    [run] = run_batch(SWINGING.case(), [{}], -3.0, lanes=4)
+    alone = SWINGING.case().solve(-3.0)
+    assert run.end_time == -3.0
+    limit = 8.0 * EPS * 3.0 * FASTEST
+    assert run.end_state == pytest.approx(alone.end_state, rel=0.0, abs=limit)
+
+
+def test_a_stopping_event_ends_its_run_alone(runs):
+    stopped, free = run_batch(SWINGING.case(), [{"at": 0.5}, MEMBERS[1]], lanes=4)
+    assert stopped.outcome is ds.Outcome.STOPPED_BY_EVENT
+    assert stopped.end_state["x"] == pytest.approx(0.5, rel=0.0, abs=4.0 * EPS)
+    assert same(free, runs[1])
+
+
+def test_a_run_that_fails_ends_alone():
+    members = [{"k": -1.0}, {"k": 1.0}, {"k": -0.5}]
+    runs = run_batch(GROWING.case(), members, lanes=4)
+    assert [run.outcome.good for run in runs] == [True, False, True]
+    assert runs[1].end_time == pytest.approx(1.0)
+    for run, k in ((runs[0], -1.0), (runs[2], -0.5)):
+        np.testing.assert_allclose(run["x"], 1.0 / (1.0 - k * run.times), rtol=32.0 * EPS)
+        assert same(run, run_batch(GROWING.case(), [{"k": k}], lanes=4)[0])
+
+
+def test_a_member_that_cannot_be_run_is_its_error():
+    bad, good = run_batch(GROWING.case(), [{"k": float("nan")}, {"k": -1.0}], lanes=2)
+    assert isinstance(bad, OutOfRangeError)
+    assert good.outcome is ds.Outcome.COMPLETED
+
+
+def test_another_error_ends_all_and_is_raised():
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("by the caller")
+
+    with pytest.raises(ZeroDivisionError, match="by the caller"):
+        run_batch(GROWING.case(), [{"k": -1.0}] * 3, lanes=2, progress=broken)
+
+
+def test_an_interruption_ends_all():
+    once = iter([signal.SIGINT])
+
+    def interrupt(*_: object) -> None:
+        for number in once:
+            signal.raise_signal(number)
+
+    with pytest.raises(KeyboardInterrupt):
+        run_batch(SWINGING.case(), MEMBERS, 1e7, lanes=4, at=[], progress=interrupt)
+
+
+def test_verification_goes_through_the_lanes_too():
+    runs = run_batch(SWINGING.case(), MEMBERS[:2], 2.0, lanes=4, verify=True)
+    for run in runs:
+        assert run.verification.against.startswith("taylor")
+        assert max(run.verification.difference.values()) < 1e-12
+
+
+def test_rtol_is_the_tolerance_of_the_solver_that_is_left_out():
+    [told] = run_batch(SWINGING.case(), [{}], 2.0, lanes=2, rtol=1e-6)
+    [given] = run_batch(SWINGING.case(), [{}], 2.0, lanes=2, solver=ds.Taylor(tolerance=1e-6))
+    [fine] = run_batch(SWINGING.case(), [{}], 2.0, lanes=2)
+    assert told.description["tolerances"] == {"tolerance": 1e-6}
+    assert same(told, given)
+    assert not same(told, fine)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "sentence"),
+    [
+        ({"solver": ds.Cvodes()}, UnsupportedError, "not by Cvodes"),
+        ({"lanes": 0}, OutOfRangeError, "number of lanes is 0"),
+        ({"lanes": True}, OutOfRangeError, "number of lanes is True"),
+        ({"store": "runs"}, UnsupportedError, "are not stored"),
+        ({"max_evaluations": 100}, UnsupportedError, "what a single run costs"),
+        ({"members": [{"reset": True}]}, UnsupportedError, "differ in reset"),
+        ({"atol": 1e-9}, UnsupportedError, "no absolute tolerance"),
+        ({"rtol": 1e-9, "solver": "taylor"}, OutOfRangeError, "give the tolerance to the solver"),
+        ({"rtol": 5.0}, OutOfRangeError, "tolerance is 5"),
+    ],
+)
+def test_what_no_batch_can_be_made_of_is_refused(options, error, sentence):
+    with pytest.raises(error, match=sentence):
+        run_batch(SWINGING.case(), **{"members": [{}], **options})
+
+
+def test_what_a_lane_cannot_do_is_refused_in_the_place_of_the_member():
+    [resets] = run_batch(SWINGING.case(reset=True), [{}], lanes=2)
+    [projected] = run_batch(SWINGING.case(), [{}], lanes=2, formulation=ds.Projected())
+    assert isinstance(resets, UnsupportedError)
+    assert "do not go through resets" in str(resets)
+    assert isinstance(projected, UnsupportedError)
+    assert "do not project" in str(projected)

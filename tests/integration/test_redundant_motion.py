@@ -1,0 +1,109 @@
+"""Runs with dependent constraints: what is chosen, what is refused, what is watched."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import daesolve as ds
+from daesolve.errors import OutOfRangeError, UndeterminedMotionError, UnknownNameError
+
+from ..equations.test_redundancy import floors, point, rubbing
+
+MOVING = {"until": 1.0, "initial": {"x": 0.0, "y": 0.0, "x_dot": 5.0}}
+
+
+@pytest.mark.parametrize("rule", ["error", "drop"])
+def test_friction_on_undetermined_reactions_is_refused_unless_they_are_chosen(rule):
+    with pytest.raises(UndeterminedMotionError, match=r"'floor', 'again'.*minimum-norm"):
+        ds.solve(point(floors, rubbing), **MOVING, redundant=rule)
+
+
+@pytest.mark.parametrize(("weight", "share"), [(1.0, 0.5), (3.0, 0.75)])
+def test_the_choice_decides_the_motion_and_is_told(weight, share):
+    """Shares of the weight by 1 : weight, friction 0.1 and 0.3, over 1 s."""
+    run = ds.solve(
+        point(floors, rubbing),
+        **MOVING,
+        redundant="minimum-norm",
+        redundant_weights={"again": weight},
+    )
+    # rounding over the shift of 1e-6
+    assert run.reactions["again"] == pytest.approx(9.81 * share, rel=1e-9)
+    slowed = 9.81 * (0.1 * (1 - share) + 0.3 * share)
+    assert run["x_dot"][-1] == pytest.approx(5.0 - slowed, abs=1e-9)
+    assert any("the motion is one of many" in note for note in run.description["notes"])
+
+
+def test_friction_that_is_the_same_however_it_is_shared_is_no_obstacle():
+    run = ds.solve(
+        point(floors, rubbing),
+        **MOVING,
+        redundant="drop",
+        parameters={"friction": 0.2, "friction_again": 0.2},
+    )
+    assert run["x_dot"][-1] == pytest.approx(5.0 - 0.2 * 9.81, abs=1e-13)
+
+
+def test_a_dropped_reaction_counts_as_zero_in_outputs_and_guards():
+    q = ds.coordinates(x="m", y="m")
+    goals = floors(q)
+    system = ds.MechanicalSystem(
+        q,
+        kinetic=(q.dot.x**2 + q.dot.y**2) / 2,
+        potential=9.81 * q.y,
+        goals=goals,
+        outputs={"load": (goals[0].reaction + goals[1].reaction, "N")},
+        events=[ds.Event("lifts", goals[1].reaction + q.x - 2.0)],
+    )
+    run = ds.solve(system, **MOVING, redundant="drop")
+    assert run.outputs["load"] == pytest.approx(9.81, rel=1e-14)
+    assert [event.time for event in run.events] == pytest.approx([0.4], abs=1e-12)
+
+
+@pytest.mark.parametrize("rule", ["drop", "minimum-norm"])
+def test_a_bead_on_a_wire_stated_twice_goes_all_the_way(rule):
+    """The gradient of y - x^2 grows sixfold along the way: the pivot is no sign of lost rank."""
+
+    def bead(names):
+        q = ds.coordinates(x="m", y="m")
+        return ds.MechanicalSystem(
+            q,
+            kinetic=(q.dot.x**2 + q.dot.y**2) / 2,
+            potential=9.81 * q.y,
+            goals=[ds.Holonomic(name, q.y - q.x**2) for name in names],
+        )
+
+    start = {"x": 0.0, "x_dot": 8.0}
+    right = ds.solve(bead(["wire"]), 10.0, start)
+    run = ds.solve(bead(["wire", "again"]), 10.0, start, redundant=rule)
+    assert run.outcome is ds.Outcome.COMPLETED, run.message
+    for name in ("x", "y", "x_dot"):
+        assert np.max(np.abs(run[name] - right[name])) <= 1e-10, name
+
+
+def test_groups_are_told_one_by_one():
+    q = ds.coordinates(x="m", y="m", z="m")
+    system = ds.MechanicalSystem(
+        q,
+        kinetic=(q.dot.x**2 + q.dot.y**2 + q.dot.z**2) / 2,
+        goals=[
+            ds.Holonomic("x_1", q.x),
+            ds.Holonomic("y_1", q.y),
+            ds.Holonomic("x_2", q.x),
+            ds.Holonomic("y_2", 2 * q.y),
+        ],
+    )
+    words = r"'x_1', 'x_2' depend on each other everywhere, and so do 'y_1', 'y_2'.*'x_2', 'y_2'"
+    with pytest.raises(ds.DaesolveError, match=words):
+        ds.solve(system, 1.0, {})
+
+
+@pytest.mark.parametrize(
+    ("weights", "kind"),
+    [({"agin": 2.0}, UnknownNameError), ({"again": -1.0}, OutOfRangeError),
+     ([2.0], OutOfRangeError)],
+)  # fmt: skip
+def test_weights_without_meaning_are_refused(weights, kind):
+    with pytest.raises(kind, match="redundant"):
+        ds.solve(point(floors), **MOVING, redundant="minimum-norm", redundant_weights=weights)
