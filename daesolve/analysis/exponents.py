@@ -23,6 +23,7 @@ from typing import Any, Literal
 import casadi as ca
 import numpy as np
 
+from daesolve.algebra.evaluation import Evaluator
 from daesolve.algebra.translation import function_of
 from daesolve.analysis.sources import Source, asked
 from daesolve.analysis.steady_motions import kernel
@@ -31,7 +32,7 @@ from daesolve.errors import NoDerivativeError, OutOfRangeError
 from daesolve.integration.record import Boundary, Happening, Record
 from daesolve.integration.simulation import simulate_recorded
 from daesolve.preparation.preparing import Prepared, prepare
-from daesolve.solvers import Evaluator, Solver
+from daesolve.solvers import Solver
 from daesolve.trajectory.trajectory import Trajectory
 from daesolve.verification.propagation import Place, Propagation, legs_of
 

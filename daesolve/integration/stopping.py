@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 
+from daesolve.algebra.evaluation import Evaluator
 from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import VariantError
 from daesolve.formulations import OdeProblem
@@ -23,7 +24,6 @@ from daesolve.integration.record import Boundary, Happening, Record
 from daesolve.integration.run_state import Course
 from daesolve.posing.guides import AT_REST, SLOW_ENERGY, SLOW_PART, SWITCH
 from daesolve.preparation.initial_contact import first_speed
-from daesolve.solvers import Evaluator
 from daesolve.trajectory.results import Outcome, StepBlock
 
 

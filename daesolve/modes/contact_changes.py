@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
+from daesolve.algebra.evaluation import Evaluator
 from daesolve.complementarity.horizontal import HorizontalComplementarity
 from daesolve.complementarity.policies import solve
 from daesolve.elimination.saddle import EliminationPlan
@@ -35,7 +36,6 @@ from daesolve.errors import (
 from daesolve.formulations import Feedback, Formulation
 from daesolve.modes.jumps import joined, settle_function, with_references
 from daesolve.posing.symbols import symbol
-from daesolve.solvers import Evaluator
 from daesolve.trajectory.results import Impact
 
 STILL = 1e-10

@@ -9,13 +9,13 @@ from dataclasses import replace
 import casadi as ca
 import numpy as np
 
+from daesolve.algebra.evaluation import Evaluator
 from daesolve.algebra.translation import function_of
 from daesolve.elimination.saddle import EliminationPlan, Saddle
 from daesolve.equations.dynamics import Dynamics, GoalRow, ResetRow
 from daesolve.errors import PosingError, ResetError
 from daesolve.formulations import OdeProblem
 from daesolve.posing.symbols import symbol
-from daesolve.solvers import Evaluator
 from daesolve.trajectory.results import Impact
 
 LEFT_OVER = 1e-6

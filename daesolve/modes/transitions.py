@@ -23,6 +23,7 @@ from weakref import WeakKeyDictionary
 import casadi as ca
 import numpy as np
 
+from daesolve.algebra.evaluation import Evaluator
 from daesolve.algebra.translation import function_of
 from daesolve.elimination.saddle import EliminationPlan
 from daesolve.equations.dynamics import Dynamics
@@ -36,7 +37,6 @@ from daesolve.formulations import OdeProblem
 from daesolve.friction.sliding import Sliding
 from daesolve.modes.contact_changes import ContactChanges
 from daesolve.modes.jumps import JumpFunction, joined
-from daesolve.solvers import Evaluator
 from daesolve.trajectory.results import Impact
 
 TOGETHER = 1e-12

@@ -11,6 +11,7 @@ import casadi as ca
 import numpy as np
 from scipy.integrate import DOP853, Radau
 
+from daesolve.algebra.evaluation import BufferedFunction
 from daesolve.algebra.translation import evaluate_block, function_of
 from daesolve.diagnostics.passages import WEAK
 from daesolve.equations.consistency import Start, time_states
@@ -20,7 +21,6 @@ from daesolve.errors import DegenerateStartError
 from daesolve.formulations import OdeProblem
 from daesolve.posing.events import Event
 from daesolve.posing.guides import QUICK
-from daesolve.solvers import BufferedFunction
 from daesolve.solvers.jacobians import exact_jacobian
 from daesolve.solvers.scipy import has_failed
 

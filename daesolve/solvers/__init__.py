@@ -3,9 +3,7 @@
 from daesolve.solvers.assimulo import AssimuloCvode
 from daesolve.solvers.assimulo_dae import AssimuloIda, AssimuloOdassl, AssimuloRadau5
 from daesolve.solvers.base import (
-    BufferedFunction,
     Compilation,
-    Evaluator,
     EventHit,
     Observer,
     Pace,
@@ -46,11 +44,9 @@ __all__ = [
     "AssimuloIda",
     "AssimuloOdassl",
     "AssimuloRadau5",
-    "BufferedFunction",
     "Compilation",
     "Cvodes",
     "Dop853",
-    "Evaluator",
     "EventHit",
     "Idas",
     "Lsoda",

@@ -17,15 +17,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from daesolve.algebra.evaluation import BufferedFunction
 from daesolve.errors import MissingBackendError, OutOfRangeError
 from daesolve.formulations import OdeProblem
 from daesolve.solvers.assimulo_segment import AfterStep, Segment
-from daesolve.solvers.base import (
-    BufferedFunction,
-    Observer,
-    SegmentEnd,
-    State,
-)
+from daesolve.solvers.base import Observer, SegmentEnd, State
 from daesolve.solvers.error_control import ErrorControlled
 from daesolve.solvers.jacobians import exact_jacobian
 

@@ -17,6 +17,7 @@ from weakref import WeakKeyDictionary
 import casadi as ca
 import numpy as np
 
+from daesolve.algebra.evaluation import BufferedFunction
 from daesolve.algebra.translation import function_of
 from daesolve.formulations import DaeProblem, OdeProblem, implicit
 from daesolve.posing.symbols import symbol
@@ -28,7 +29,7 @@ from daesolve.solvers.assimulo import (
     problem_of,
     shorter_step,
 )
-from daesolve.solvers.base import BufferedFunction, State
+from daesolve.solvers.base import State
 
 MULTISTEP_SHARE = 0.01
 """Of the tolerances, what IDA and ODASSL are given: errors of BDF have one sign, and add up over

@@ -8,16 +8,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from daesolve.algebra.evaluation import BufferedFunction
 from daesolve.algebra.translation import evaluate_block
 from daesolve.formulations import OdeProblem
-from daesolve.solvers.base import (
-    BufferedFunction,
-    EventHit,
-    Observer,
-    Pace,
-    State,
-    Status,
-)
+from daesolve.solvers.base import EventHit, Observer, Pace, State, Status
 from daesolve.solvers.guards import Steps, crossings, find_events, inner_states
 from daesolve.trajectory.results import StepBlock
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import ClassVar
 
-import casadi as ca
 import numpy as np
 
 from daesolve.errors import OutOfRangeError
@@ -238,65 +237,3 @@ def positive(owner: str, **values: float) -> None:
     for name, value in values.items():
         if not (isinstance(value, int | float) and math.isfinite(value) and value > 0):
             raise OutOfRangeError(f"{owner}: {name} is {value!r}, but must be a number > 0")
-
-
-class BufferedFunction:
-    """A CasADi function of (t, x, p) called through its buffers: no conversion on the way.
-
-    Parameters
-    ----------
-    function
-        (t, x, p) -> one dense output.
-    p
-        The parameters of all calls.
-    """
-
-    def __init__(self, function: ca.Function, p: np.ndarray) -> None:
-        self._buffer, self._trigger = function.buffer()
-        self._time = np.zeros(function.nnz_in(0))
-        self._state = np.zeros(function.nnz_in(1))
-        self._p = np.ascontiguousarray(p, dtype=float)
-        self._result = np.zeros(function.nnz_out(0))
-        self._shape = function.size_out(0)
-        self.calls = 0
-        for index, array in enumerate((self._time, self._state, self._p)):
-            self._buffer.set_arg(index, memoryview(array))  # pyright: ignore[reportArgumentType, reportCallIssue]
-        self._buffer.set_res(0, memoryview(self._result))  # pyright: ignore[reportArgumentType, reportCallIssue]
-
-    def __call__(self, t: float | np.ndarray, x: np.ndarray) -> np.ndarray:
-        """Evaluate; the result is a new array."""
-        self._time[:] = t
-        self._state[:] = x
-        self._trigger()
-        self.calls += 1
-        return self._result.copy()
-
-    def matrix(self, t: float, x: np.ndarray) -> np.ndarray:
-        """Return the result as a matrix (CasADi stores columns first)."""
-        return self(t, x).reshape(self._shape, order="F")
-
-
-class Evaluator:
-    """A CasADi function called through its buffers, every argument anew.
-
-    Parameters
-    ----------
-    function
-        Of dense columns.
-    """
-
-    def __init__(self, function: ca.Function) -> None:
-        self._buffer, self._trigger = function.buffer()
-        self._arguments = [np.zeros(function.nnz_in(k)) for k in range(function.n_in())]
-        self._results = [np.zeros(function.nnz_out(k)) for k in range(function.n_out())]
-        for index, array in enumerate(self._arguments):
-            self._buffer.set_arg(index, memoryview(array))  # pyright: ignore[reportArgumentType, reportCallIssue]
-        for index, array in enumerate(self._results):
-            self._buffer.set_res(index, memoryview(array))  # pyright: ignore[reportArgumentType, reportCallIssue]
-
-    def __call__(self, *arguments: np.ndarray | float) -> list[np.ndarray]:
-        """Evaluate; the results are new arrays."""
-        for place, given in zip(self._arguments, arguments, strict=True):
-            place[:] = given
-        self._trigger()
-        return [result.copy() for result in self._results]

@@ -13,18 +13,11 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from daesolve.algebra.evaluation import BufferedFunction, Evaluator
 from daesolve.formulations import OdeProblem
 from daesolve.posing.events import Direction
 from daesolve.posing.guides import SWITCH
-from daesolve.solvers.base import (
-    BufferedFunction,
-    Evaluator,
-    EventHit,
-    Observer,
-    SegmentEnd,
-    State,
-    Status,
-)
+from daesolve.solvers.base import EventHit, Observer, SegmentEnd, State, Status
 from daesolve.solvers.heyoka_code import (
     LIMIT,
     NOT_FINITE,

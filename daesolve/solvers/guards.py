@@ -10,10 +10,11 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from scipy.optimize import brentq
 
+from daesolve.algebra.evaluation import BufferedFunction, Evaluator
 from daesolve.algebra.translation import evaluate_block
 from daesolve.formulations import OdeProblem
 from daesolve.posing.events import Direction
-from daesolve.solvers.base import BufferedFunction, Evaluator, EventHit
+from daesolve.solvers.base import EventHit
 
 LOOKS = 8
 """Parts of a step at whose ends guards are evaluated."""

@@ -11,6 +11,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from daesolve.algebra.evaluation import Evaluator
 from daesolve.algebra.translation import (
     Table,
     constants_function,
@@ -20,7 +21,6 @@ from daesolve.algebra.translation import (
     program,
     translate,
 )
-from daesolve.solvers.base import Evaluator
 
 try:
     import heyoka

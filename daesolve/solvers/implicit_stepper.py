@@ -9,8 +9,8 @@ from weakref import WeakKeyDictionary
 import casadi as ca
 import numpy as np
 
+from daesolve.algebra.evaluation import BufferedFunction
 from daesolve.formulations import OdeProblem
-from daesolve.solvers.base import BufferedFunction
 from daesolve.solvers.collocation import Collocation
 from daesolve.solvers.jacobians import Solve, newton_matrix
 

@@ -26,9 +26,9 @@ from scipy.linalg import get_lapack_funcs
 from scipy.sparse import csc_array
 from scipy.sparse.linalg import splu
 
+from daesolve.algebra.evaluation import BufferedFunction, Evaluator
 from daesolve.formulations import OdeProblem
 from daesolve.formulations.semi_explicit import SemiExplicit
-from daesolve.solvers.base import BufferedFunction, Evaluator
 
 Jacobian = Callable[[float, np.ndarray], np.ndarray]
 """(t, x) -> (size, size)"""

@@ -11,10 +11,10 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.integrate import DOP853, LSODA, OdeSolution, OdeSolver
 
+from daesolve.algebra.evaluation import BufferedFunction
 from daesolve.algebra.translation import evaluate_block
 from daesolve.formulations import OdeProblem
 from daesolve.solvers.base import (
-    BufferedFunction,
     EventHit,
     Observer,
     Pace,

@@ -14,8 +14,9 @@ import casadi as ca
 import numpy as np
 from scipy.optimize import brentq
 
+from daesolve.algebra.evaluation import BufferedFunction
 from daesolve.formulations import OdeProblem
-from daesolve.solvers.base import BufferedFunction, EventHit
+from daesolve.solvers.base import EventHit
 from daesolve.solvers.guards import (
     INNER,
     LOOKS,

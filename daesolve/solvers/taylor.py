@@ -9,10 +9,10 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from daesolve.algebra.evaluation import BufferedFunction
 from daesolve.errors import MissingBackendError, OutOfRangeError
 from daesolve.formulations import OdeProblem
 from daesolve.solvers.base import (
-    BufferedFunction,
     Compilation,
     EventHit,
     Observer,

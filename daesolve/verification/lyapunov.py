@@ -21,6 +21,7 @@ from itertools import groupby, pairwise
 import casadi as ca
 import numpy as np
 
+from daesolve.algebra.evaluation import Evaluator
 from daesolve.algebra.translation import function_of
 from daesolve.errors import ResetError
 from daesolve.formulations import DaeProblem, OdeProblem
@@ -29,7 +30,7 @@ from daesolve.integration.simulation import simulate_recorded
 from daesolve.modes.transitions import Transitions
 from daesolve.preparation.preparing import Prepared
 from daesolve.preparation.request import DEFAULT_RATE
-from daesolve.solvers import Dop853, Evaluator, State, Status
+from daesolve.solvers import Dop853, State, Status
 from daesolve.trajectory.results import Outcome, StepBlock
 
 SEPARATION = 1e-9

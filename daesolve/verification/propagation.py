@@ -13,13 +13,14 @@ from typing import NamedTuple
 import casadi as ca
 import numpy as np
 
+from daesolve.algebra.evaluation import Evaluator
 from daesolve.errors import NoDerivativeError
 from daesolve.formulations import Feedback
 from daesolve.integration.record import Boundary, Happening, Record
 from daesolve.preparation.choosing import choose_solver
 from daesolve.preparation.preparing import Prepared
 from daesolve.preparation.request import DEFAULT_RATE
-from daesolve.solvers import Evaluator, Solver, State, Status
+from daesolve.solvers import Solver, State, Status
 from daesolve.trajectory.results import Outcome, StepBlock
 from daesolve.verification.variational import (
     changing_values,

@@ -10,6 +10,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from daesolve.algebra.evaluation import Evaluator
 from daesolve.algebra.translation import Table, integer_power, translate
 from daesolve.elimination.saddle import EliminationPlan
 from daesolve.equations.dynamics import Dynamics
@@ -17,7 +18,6 @@ from daesolve.errors import MissingBackendError
 from daesolve.formulations import OdeProblem
 from daesolve.modes.transitions import JumpFunction, Transitions, guard_rates
 from daesolve.preparation.preparing import Prepared
-from daesolve.solvers import Evaluator
 from daesolve.solvers.heyoka_code import ARITHMETIC, hy
 
 PRECISION = 113

@@ -16,13 +16,13 @@ from weakref import WeakKeyDictionary
 import casadi as ca
 import numpy as np
 
+from daesolve.algebra.evaluation import Evaluator
 from daesolve.algebra.translation import function_of
 from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import DaesolveError, InconsistentStateError
 from daesolve.formulations import OdeProblem
 from daesolve.modes.jumps import JumpFunction
 from daesolve.posing.symbols import symbol
-from daesolve.solvers import Evaluator
 
 FIRST_STEP = 0.1
 """Of a number's own size: how far the start is looked at to differentiate it."""

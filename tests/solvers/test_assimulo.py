@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import daesolve as ds
+from daesolve.algebra.evaluation import BufferedFunction
 from daesolve.solvers import State, Status
 from daesolve.solvers.assimulo import AssimuloCvode
 from daesolve.solvers.assimulo_dae import (
@@ -20,7 +21,6 @@ from daesolve.solvers.assimulo_dae import (
     AssimuloRadau5,
     ImplicitEquations,
 )
-from daesolve.solvers.base import BufferedFunction
 from daesolve.verification.agreement import difference
 
 from ..reference.pendulum import pendulum_states

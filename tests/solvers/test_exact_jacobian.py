@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import daesolve as ds
+from daesolve.algebra.evaluation import BufferedFunction
 from daesolve.algebra.translation import translate
 from daesolve.formulations import OdeProblem
 from daesolve.preparation.preparing import Prepared
-from daesolve.solvers.base import BufferedFunction
 from daesolve.solvers.jacobians import FactorisedJacobian, exact_jacobian, factorises, written_out
 
 from ..systems import oscillator, pendulum, prepared_run, sleigh, wheel, wheel_state
