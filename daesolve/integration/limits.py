@@ -19,7 +19,7 @@ MANY = {False: 2000, True: 200}
 
 
 class Effort:
-    """Counts right-hand sides and steps, and tells where a run is to end for them.
+    """Counts right-hand sides and steps, and says where a run is to end for them.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class Effort:
         return self.over(spent)
 
     def over(self, spent: int) -> bool:
-        """Tell whether the run is to end."""
+        """Return whether the run is to end."""
         if self.most is not None and spent >= self.most and not self.reason:
             self.reason = f"the budget of {self.most} right-hand sides was spent"
             self.over_budget = True
@@ -100,7 +100,7 @@ class Counted:
     effort
         What the run may cost.
     monitor
-        Tells whether a grip has been weak.
+        Knows whether a grip has been weak.
     observe
         Takes in the steps; returns True where the segment is to end with them.
     spent
@@ -137,7 +137,7 @@ def interruptible(*, by_termination: bool = False) -> Generator[Callable[[], boo
 
     Yields
     ------
-    Tells whether there was an interruption.
+    Says whether there was an interruption.
     """
     pressed: list[int] = []
     if threading.current_thread() is not threading.main_thread():

@@ -238,7 +238,7 @@ class ContactChanges:
             chosen = solve(problem).chosen
         except VariantError as error:
             raise ResetError(
-                f"at t = {time:.10g} s nothing tells which of the contacts "
+                f"at t = {time:.10g} s nothing decides which of the contacts "
                 f"{self._listed(among)} open: {error}"
             ) from error
         assert chosen is not None
@@ -411,7 +411,7 @@ def check_held_goals(
 
 
 def check_held_reactions(dynamics: Dynamics, rank: Rank) -> None:
-    """Refuse dependent constraints that are let go of by their reactions, which nothing tells.
+    """Refuse dependent constraints that are let go of by their reactions, which are not known.
 
     Raises
     ------

@@ -68,7 +68,7 @@ class Transitions:
     setting
         The problem.
     kinds
-        The laws that there are, in their order.
+        The laws that there are, in their order; `LAWS` where it is None.
     tracks
         Whether guards are kept book on even where no law switches the motion.
 
@@ -90,14 +90,14 @@ class Transitions:
     def __init__(
         self,
         setting: Setting,
-        kinds: Sequence[type[SwitchingLaw]] = LAWS,
+        kinds: Sequence[type[SwitchingLaw]] | None = None,
         *,
         tracks: bool = False,
     ) -> None:
         self.setting, self.dynamics, self.problem = setting, setting.dynamics, setting.problem
         table, free = setting.table, list(range(len(setting.problem.events)))
         self.laws: list[SwitchingLaw] = []
-        for kind in kinds:
+        for kind in LAWS if kinds is None else kinds:
             law = kind.of(setting, free)
             if law is not None:
                 self.laws.append(law)
