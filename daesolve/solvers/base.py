@@ -164,10 +164,10 @@ class Solver(ABC):
         return NEWTON if isinstance(problem, DaeProblem) and max(problem.indices) > 1 else 1.0
 
     @abstractmethod
-    def tightened(self) -> Solver:
+    def refined(self) -> Solver:
         """Return the solver with which a run of this one is verified."""
 
-    def resolved(self, problem: OdeProblem, steps: float) -> Solver:
+    def configured(self, problem: OdeProblem, steps: float) -> Solver:
         """Return the solver with every automatic choice made.
 
         Parameters

@@ -251,10 +251,10 @@ def test_time_dependent_forces_are_taken_at_their_time(name):
 
 
 @every_solver
-def test_a_tightened_solver_is_more_accurate(name):
+def test_a_refined_solver_is_more_accurate(name):
     loose = ds.Taylor(1e-6) if name == "taylor" else replace(PRECISE[name], rtol=1e-5, atol=1e-5)
     errors = []
-    for solver in (loose, loose.tightened()):
+    for solver in (loose, loose.refined()):
         run = ds.solve(oscillator(), 10.0, START, solver=solver, **free())
         errors.append(np.max(np.abs(run["x"] - np.sin(run.times))))
     assert errors[1] < errors[0]

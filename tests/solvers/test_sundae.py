@@ -251,10 +251,10 @@ def test_a_tolerance_that_is_no_positive_number_is_refused(solver, key, value):
 
 
 @every_solver
-def test_a_tightened_solver_is_more_accurate(name):
+def test_a_refined_solver_is_more_accurate(name):
     kind, formulation = type(SOLVERS[name][0]), SOLVERS[name][1]
     errors = []
-    for solver in (kind(1e-5, 1e-5), kind(1e-5, 1e-5).tightened()):
+    for solver in (kind(1e-5, 1e-5), kind(1e-5, 1e-5).refined()):
         run = ds.solve(
             pendulum(), 5.0, {"x": -1.0}, formulation=formulation, solver=solver, at=[5.0]
         )
