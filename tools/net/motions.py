@@ -123,8 +123,8 @@ NET |= {
     "pair feedback lsoda": _pair("feedback", lambda: ds.Lsoda(**TIGHT), 1.0),
     "pair feedback cvodes": _pair("feedback", lambda: ds.Cvodes(**TIGHT)),
     "pair feedback radau": _pair("feedback", lambda: ds.RadauIIA(**LOOSE), 0.5),
-    "pair feedback sundae-cvode": _pair("feedback", lambda: ds.SundaeCvode(**TIGHT)),
-    "pair feedback assimulo-cvode": _pair("feedback", lambda: ds.AssimuloCvode(**TIGHT)),
+    "pair feedback sundae-cvode": _pair("feedback", lambda: ds.solvers.SundaeCvode(**TIGHT)),
+    "pair feedback assimulo-cvode": _pair("feedback", lambda: ds.solvers.AssimuloCvode(**TIGHT)),
     "pair null-space taylor": _pair("null-space", ds.Taylor, 10.0),
     "pair null-space cvodes": _pair("null-space", lambda: ds.Cvodes(**TIGHT)),
     "pair projected taylor": _pair("projected", ds.Taylor, 10.0),
@@ -132,16 +132,20 @@ NET |= {
     "pair projected dop853": _pair(ds.Projected(ds.Feedback(rate=0.0)), ds.Dop853),
     "pair projected index-1 idas": _pair("projected:index-1", lambda: ds.Idas(**TIGHT)),
     "pair index-1 idas": _pair(ds.Index1(rate=10.0), lambda: ds.Idas(**TIGHT)),
-    "pair index-1 sundae-ida": _pair("index-1", lambda: ds.SundaeIda(**TIGHT), 1.0),
-    "pair index-1 assimulo-ida": _pair("index-1", lambda: ds.AssimuloIda(**TIGHT), 1.0),
+    "pair index-1 sundae-ida": _pair("index-1", lambda: ds.solvers.SundaeIda(**TIGHT), 1.0),
+    "pair index-1 assimulo-ida": _pair("index-1", lambda: ds.solvers.AssimuloIda(**TIGHT), 1.0),
     "pair index-2 idas": _pair("index-2", lambda: ds.Idas(**LOOSE)),
-    "pair index-2 sundae-ida": _pair("index-2", lambda: ds.SundaeIda(**LOOSE), 1.0),
-    "pair index-2 assimulo-radau5": _pair("index-2", lambda: ds.AssimuloRadau5(**LOOSE), 1.0),
+    "pair index-2 sundae-ida": _pair("index-2", lambda: ds.solvers.SundaeIda(**LOOSE), 1.0),
+    "pair index-2 assimulo-radau5": _pair(
+        "index-2", lambda: ds.solvers.AssimuloRadau5(**LOOSE), 1.0
+    ),
     "pair ggl idas": _pair("ggl", lambda: ds.Idas(**LOOSE)),
-    "pair ggl assimulo-ida": _pair("ggl", lambda: ds.AssimuloIda(**LOOSE), 1.0),
-    "pair index-3 assimulo-ida": _pair("index-3", lambda: ds.AssimuloIda(**LOOSE), 1.0),
-    "pair index-3 sundae-ida": _pair("index-3", lambda: ds.SundaeIda(**LOOSE), 1.0),
-    "pair overdetermined odassl": _pair("overdetermined", lambda: ds.AssimuloOdassl(**LOOSE), 1.0),
+    "pair ggl assimulo-ida": _pair("ggl", lambda: ds.solvers.AssimuloIda(**LOOSE), 1.0),
+    "pair index-3 assimulo-ida": _pair("index-3", lambda: ds.solvers.AssimuloIda(**LOOSE), 1.0),
+    "pair index-3 sundae-ida": _pair("index-3", lambda: ds.solvers.SundaeIda(**LOOSE), 1.0),
+    "pair overdetermined odassl": _pair(
+        "overdetermined", lambda: ds.solvers.AssimuloOdassl(**LOOSE), 1.0
+    ),
     "pair viscous radau": Case(
         "chaplygin-sleigh", until=1.0, options={"formulation": "viscous:1e-4"}
     ),
