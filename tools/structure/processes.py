@@ -22,7 +22,7 @@ def python(tree: Path, *arguments: str, folder: str | None = None) -> str:
     """Run Python on a checkout; return what it prints."""
     paths = [str(tree), str(tree / "problems"), os.environ.get("PYTHONPATH", "")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
-    command = [sys.executable, *arguments]
+    command = [sys.executable, "-P", *arguments]  # neither the script's folder nor this one
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(f"{' '.join(command)} failed:\n{done.stderr}")
@@ -37,7 +37,7 @@ def measure_run(tree: Path) -> Measures:
         stored = ("--out", str(Path(folder, "run")))
         for run, options in (("the run", ()), ("the run with a report", stored)):
             script = str(Path(__file__).resolve().with_name("calls.py"))
-            python(tree, "-P", script, str(result), *RUN, *options, folder=folder)
+            python(tree, script, str(result), *RUN, *options, folder=folder)
             counts: dict[str, int] = json.loads(result.read_text(encoding="utf-8"))
             measured[f"modules passed in {run}"] = counts["modules"]
             measured[f"functions called in {run}"] = counts["functions"]
