@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -271,11 +270,7 @@ def drawn(scratch: Path) -> Fingerprint:
 def public_names(scratch: Path) -> Fingerprint:
     """Tell every public name, of daesolve and its sections together, with its parameters."""
     found = {name: names.public(name) for name in ds.__all__}
-    for section in names.SECTIONS:
-        try:
-            module = import_module(f"daesolve.{section}")
-        except ModuleNotFoundError:
-            continue
+    for module in names.sections():
         found |= {name: getattr(module, name) for name in module.__all__}
     told = {name: _kind(value) for name, value in found.items() if not inspect.ismodule(value)}
     errors = {name: "an exception" for name in dir(ds.errors) if name.endswith("Error")}

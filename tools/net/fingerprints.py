@@ -94,7 +94,8 @@ def of_run(run: ds.Trajectory) -> Fingerprint:
         "parameters": told["parameters"],
         "rates": told["rates"],
         "tolerances": told["tolerances"],
-        "text": str(run),
+        # The message of a run that was interrupted names its directory.
+        "text": str(run).replace(run.message, ""),
     }
     return {
         "outcome": run.outcome.value,
@@ -163,7 +164,7 @@ def without_costs(value: Any) -> Any:
         return {name: without_costs(entry) for name, entry in value.items() if name not in left}
     if isinstance(value, list):
         return [without_costs(entry) for entry in value]
-    return value
+    return masked(value) if isinstance(value, str) else value
 
 
 MASKS = {
