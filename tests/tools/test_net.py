@@ -2,6 +2,7 @@
 
 import json
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -81,6 +82,11 @@ def test_what_is_raised_is_the_fingerprint(monkeypatch):
     found = fingerprint("refused name")
     assert found["raised"] == "UnknownNameError"
     assert "lenght" in found["message"]
+
+
+def test_a_name_that_moved_to_a_section_is_found(monkeypatch):
+    monkeypatch.setattr(names, "modules", lambda: [SimpleNamespace(Moved="moved")])
+    assert names.Moved == "moved"
 
 
 def test_every_part_of_the_net_has_runs_and_only_public_names():

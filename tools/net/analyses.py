@@ -270,7 +270,7 @@ def drawn(scratch: Path) -> Fingerprint:
 def public_names(scratch: Path) -> Fingerprint:
     """Tell every public name, of daesolve and its sections together, with its parameters."""
     found = {name: names.public(name) for name in ds.__all__}
-    for module in names.sections():
+    for module in names.modules():
         found |= {name: getattr(module, name) for name in module.__all__}
     told = {name: _kind(value) for name, value in found.items() if not inspect.ismodule(value)}
     errors = {name: "an exception" for name in dir(ds.errors) if name.endswith("Error")}

@@ -28,13 +28,13 @@ def public(name: str) -> Any:
     """
     if name in daesolve.__all__:
         return getattr(daesolve, name)
-    for module in sections():
+    for module in modules():
         if hasattr(module, name):
             return getattr(module, name)
     raise AttributeError(f"daesolve has no public name {name!r}, nor has any section of it")
 
 
-def sections() -> list[ModuleType]:
+def modules() -> list[ModuleType]:
     """Return the sections that daesolve has.
 
     Where another checkout is installed, a module that is absent in this one would be taken from

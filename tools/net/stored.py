@@ -93,22 +93,24 @@ def killed(scratch: Path) -> Fingerprint:
 
 @named("stored and extended")
 def extended(scratch: Path) -> Fingerprint:
-    """Extend a run that is finished, and compare it with one in one go."""
+    """Extend a run that is finished, and one that was interrupted before its first end."""
     first = of_run(_hoop(scratch / "short", 300.0))
     longer = of_run(ds.resume(scratch / "short", UNTIL))
-    return {"first": first, "longer": longer}
+    _hoop(scratch / "broken", 300.0, progress=_interrupting(100.0))
+    mended = of_run(ds.resume(scratch / "broken", UNTIL))
+    return {"first": first, "longer": longer, "alike": _alike(mended, longer)}
 
 
 @named("stored with events and resets")
 def stored_impacts(scratch: Path) -> Fingerprint:
     """Interrupt a run with resets whose system is no installed problem's, and go on."""
-    system, start = systems.bouncing_ball(), {"y": 1.0, "y_dot": 0.0}
-    options: dict[str, Any] = {"at": ds.every(0.01), "verify": True}
-    broken = scratch / "broken"
-    ds.solve(system, 4.0, start, store=broken, progress=_interrupting(2.0), **options)
-    resumed = of_run(ds.resume(broken, source=system))
-    whole = of_run(ds.solve(system, 4.0, start, **options))
-    return {"resumed": resumed, "alike": _alike(resumed, whole), "whole": whole}
+    system, start = systems.rimless_wheel(), {"x": -0.3826834323650898, "x_dot": 1.4}
+    options: dict[str, Any] = {"at": ds.every(0.05), "verify": True}
+    store = scratch / "broken"
+    broken = ds.solve(system, 60.0, start, store=store, progress=_interrupting(20.0), **options)
+    resumed = of_run(ds.resume(store, source=system))
+    whole = of_run(ds.solve(system, 60.0, start, store=scratch / "whole", **options))
+    return {"broken": of_run(broken), "resumed": resumed, "alike": _alike(resumed, whole)}
 
 
 @named("at any time")
