@@ -7,7 +7,7 @@ import pytest
 
 import daesolve as ds
 from daesolve.errors import UnsupportedError
-from daesolve.verification.verification import lyapunov_time
+from daesolve.verification.shadow import lyapunov_time
 
 from ..billiards import circular_billiard, sinai_billiard
 from ..hybrid_systems import bouncing_ball, peg_pendulum
@@ -71,7 +71,7 @@ def test_verifying_leaves_the_prepared_run_alone():
     prepared = prepared_run(pendulum(), 5.0, {"x": -1.0})
     before = prepared.values.copy(), prepared.initial.copy()
     from daesolve.integration.simulation import simulate
-    from daesolve.verification.verification import verify
+    from daesolve.verification.second_run import verify
 
     run = simulate(prepared)
     verify(prepared, run)

@@ -19,7 +19,7 @@ from daesolve.solvers import Dop853, Solver
 from daesolve.trajectory.results import Outcome, Verification
 from daesolve.trajectory.trajectory import Trajectory
 from daesolve.verification.agreement import Difference, difference
-from daesolve.verification.lyapunov import lyapunov_time
+from daesolve.verification.shadow import lyapunov_time
 
 ANOTHER_METHOD = Dop853(rtol=1e-13, atol=1e-13)
 
