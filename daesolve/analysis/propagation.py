@@ -35,7 +35,7 @@ APART = 1e-6
 """Of the time run so far: by how much they may part when a number changes by its own size."""
 
 
-class Place(NamedTuple):
+class WholeState(NamedTuple):
     """Time, state without a chart, and values, to which rates are added."""
 
     time: float
@@ -157,7 +157,7 @@ class Propagation:
         indices = [names.index(f"rate_{row.name}") for row in rows]
         return {k: sign * DEFAULT_RATE for k in indices if self.prepared.values[k] == 0.0}
 
-    def place(self, here: Boundary) -> Place:
+    def place(self, here: Boundary) -> WholeState:
         """Return a boundary in all states, with the values that are in force there."""
         problem = self.prepared.problem
         own = self.record.modes[here.mode]
@@ -167,9 +167,9 @@ class Propagation:
             x = np.concatenate([visible, x[problem.chart.embed.nnz_in(1) :]])
         p = own[: len(self.problem.values)].copy()
         p[list(self.rates)] = list(self.rates.values())
-        return Place(here.time, x, p)
+        return WholeState(here.time, x, p)
 
-    def _motion(self, place: Place, times: np.ndarray) -> np.ndarray:
+    def _motion(self, place: WholeState, times: np.ndarray) -> np.ndarray:
         """Return how far the motion goes on, (size, k), in changes of time."""
         return np.outer(self._rhs(*place)[0], times)
 
@@ -240,7 +240,7 @@ class Propagation:
                 slopes(*place, fired, times[k], state[:, k], self.values[:, k])
                 for k in range(len(times))
             ]
-            place = Place(place.time, *changed[0][:2])
+            place = WholeState(place.time, *changed[0][:2])
             state = np.array([change[2] for change in changed]).T
             self.values = np.array([change[3] for change in changed]).T
         self.state = state - self._motion(place, times)
@@ -278,7 +278,7 @@ class Propagation:
         return max(abs(time - begin), 1e-3 * abs(until - begin))
 
     def _at_zero(
-        self, events: Sequence[Happening], place: Place, times: np.ndarray, state: np.ndarray
+        self, events: Sequence[Happening], place: WholeState, times: np.ndarray, state: np.ndarray
     ) -> dict[str, tuple[float, np.ndarray]]:
         """Return those of the guards that pass here: name -> (rate, changes (k,) of the guard)."""
         rows = self._rows(events)
@@ -312,7 +312,7 @@ class Propagation:
         )
 
     def _note_parted(
-        self, events: Sequence[Happening], place: Place, times: np.ndarray, state: np.ndarray
+        self, events: Sequence[Happening], place: WholeState, times: np.ndarray, state: np.ndarray
     ) -> None:
         """Note guards that are at zero here, but at other times when a number changes."""
         crossing = self._at_zero(events, place, times, state)

@@ -137,7 +137,7 @@ def sensitivity(
     -----
     The start is differentiated by extrapolated differences, all else exactly. The same solver
     integrates the variational equations; where it takes differential-algebraic equations alone,
-    another one is chosen and told.
+    another one is chosen, and a note names it.
 
     Examples
     --------
