@@ -193,7 +193,7 @@ def linearize_equations(
     shown = [i for i, name in enumerate(states) if i not in cyclic or name in coordinates]
     everything = any(states[index] in coordinates for index in cyclic)
     tangent = tangent_space(here.constraints, range(len(states)) if everything else shown)
-    rows = own = _independent_rows(tangent, states, dynamics.position_count)
+    rows = own = _independent_states(tangent, states, dynamics.position_count)
     if coordinates:
         rows = _rows(dynamics, here, tangent, coordinates)
         _check_choice(here, tangent, rows, own)
@@ -239,7 +239,7 @@ def _check_names(coordinates: Sequence[str], states: Sequence[str]) -> None:
             raise unknown_name("state", name, states)
 
 
-def _independent_rows(
+def _independent_states(
     tangent: np.ndarray, states: Sequence[str], split: int
 ) -> dict[str, np.ndarray]:
     """Choose states that are independent in the tangent space: positions first, in their order."""
