@@ -202,7 +202,7 @@ def is_quasi_holonomic(
     >>> rolling = ds.Nonholonomic("rolling", c * q.dot.x + s * q.dot.y - 0.4 * q.dot.phi)
     >>> kinetic = (q.dot.x**2 + q.dot.y**2 + q.dot.psi**2 + q.dot.phi**2) / 2
     >>> unicycle = ds.MechanicalSystem(q, kinetic=kinetic, goals=[skate, rolling])
-    >>> bool(ds.is_quasi_holonomic(unicycle, ["phi"]))
+    >>> bool(ds.nonholonomic.is_quasi_holonomic(unicycle, ["phi"]))
     True
     """
     _check_numbers(points, tolerance, time)
