@@ -15,6 +15,7 @@ two zeros in Hamiltonian motion one is the energy's.
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -275,9 +276,12 @@ class _Tangents:
         for row in prepared.dynamics.invariants:
             if row.on != "positions":
                 self.propagation.rates[places.index(f"rate_{row.name}")] = 0.0
-        at_start, *self._happened = legs_of(record, prepared)
-        self.propagation.happen(at_start, {}, np.zeros(count))
-        self._here, *self._boundaries = record.boundaries
+        self._happened, self._boundaries = (
+            deque(legs_of(record, prepared)),
+            deque(record.boundaries),
+        )
+        self._here = self._boundaries.popleft()
+        self.propagation.happen(self._happened.popleft(), {}, np.zeros(count))
         self._orthonormal = self._lengths = np.zeros((0, 0))
 
     @property
@@ -304,7 +308,7 @@ class _Tangents:
             A reset takes a direction away.
         """
         self._replace()
-        self._here, events = self._boundaries.pop(0), self._happened.pop(0)
+        self._here, events = self._boundaries.popleft(), self._happened.popleft()
         if not events:
             return None
         self.propagation.happen(events, {}, None)
