@@ -158,7 +158,8 @@ class _Shadow:
         self.prepared, self.sizes = prepared, sizes
         self.visible = len(prepared.problem.labels.states)
         self.target = SEPARATION * math.sqrt(self.visible)
-        self.time, self.state, self.values = prepared.start_time, prepared.initial, prepared.values
+        self.time: float = prepared.start_time
+        self.state, self.values = prepared.initial, prepared.values
         self.offset = _Offset(_first_offset(prepared) * sizes, np.zeros(len(prepared.values)))
         self._ahead = self.time, self.state, self.offset, self.target
         self._renewed = 0
@@ -222,7 +223,8 @@ class _ResetShadow(_Shadow):
         self.firsts = np.cumsum([0, *counts])
         self.places = {event.name: index for index, event in enumerate(problem.events)}
         self._legs = _smooth_pieces(record)
-        self._until, self._resets = self.time, list[Happening]()
+        self._until: float = self.time
+        self._resets: list[Happening] = []
 
     def following(self, piece: float) -> float | None:
         """Return when a piece ends: at the next reset at the latest."""
