@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from daesolve.drift_testing.baseline import FLOOR, WORSE
-from daesolve.drift_testing.limits import worst
+from daesolve.drift_testing.limits import FLOOR, WORSE, worst
 from daesolve.reporting.facts import GOOD, OUTCOMES, bounded, seconds, short, title
 
 MOST_STATES = 12

@@ -7,18 +7,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
-from daesolve.drift_testing.baseline import Baseline, worse
-from daesolve.drift_testing.errors import DriftError
 from daesolve.drift_testing.limits import (
+    Baseline,
+    DriftError,
     Limits,
     check_carried,
     check_limits,
     exceeds,
     limits_of,
     relative_differences,
+    worse,
 )
 from daesolve.drift_testing.messages import failure
-from daesolve.drift_testing.subject import Driven, Subject, command, measuring, subject
+from daesolve.drift_testing.subject import DriftSubject, Driven, command, measuring, subject
 from daesolve.errors import DaesolveError
 from daesolve.formulations import Formulation
 from daesolve.plugins.problem import BoundCase, Problem
@@ -175,7 +176,7 @@ def _verified(options: Mapping[str, Any], accuracy: float | None) -> dict[str, A
     return {**options, "verify": verify}
 
 
-def _request(what: Subject, run: Trajectory) -> dict[str, Any]:
+def _request(what: DriftSubject, run: Trajectory) -> dict[str, Any]:
     """Return what was run."""
     told = run.description
     names = ("problem", "case", "model", "structure")

@@ -143,7 +143,7 @@ def _group(pending: list[str]) -> float:
     return _measured(pending) if pending.pop() == "{" else 1.0
 
 
-class Writer:
+class FormulaWriter:
     """Writes the expressions of one page; what it named before, it does not define again.
 
     Parameters

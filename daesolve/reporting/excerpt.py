@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from daesolve.errors import OutOfRangeError
-from daesolve.reporting.document import Document, ReportError, document
+from daesolve.reporting.document import ReportError, document
 from daesolve.reporting.facts import title
-from daesolve.reporting.sampling import columns
+from daesolve.reporting.sampling import Document, columns
 from daesolve.trajectory.results import EventRecord
 from daesolve.trajectory.samples import Samples, StoredSamples
 from daesolve.trajectory.trajectory import Trajectory
