@@ -63,10 +63,10 @@ def check_carried(limits: Limits, known: list[str]) -> None:
     """
     for name in limits:
         if name not in known:
-            told = ", ".join(map(repr, known)) or "none"
+            names = ", ".join(map(repr, known)) or "none"
             raise UnknownNameError(
                 f"there is a limit for {name!r}, but no residual of this run has that name: "
-                f"there are {told}"
+                f"there are {names}"
             )
 
 
@@ -83,7 +83,7 @@ def limits_of(dynamics: Dynamics, limits: Limits) -> dict[str, float]:
 
 
 def exceeds(found: float | None, limit: float) -> bool:
-    """Tell whether a size is beyond its limit; what is not a number is."""
+    """Return whether a size is beyond its limit; what is not a number is."""
     return found is None or not found <= limit
 
 

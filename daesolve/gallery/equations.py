@@ -96,9 +96,9 @@ def symbols_of(system: System) -> dict[str, str]:
 
 def sections(system: System) -> list[EquationSection]:
     """Return what a system consists of, in the order in which it is posed."""
-    told = symbols_of(system)
-    writer = FormulaWriter(told, [*system.parameters.names, *system.discrete.names])
-    page = _Page(system, told, writer)
+    symbols = symbols_of(system)
+    writer = FormulaWriter(symbols, [*system.parameters.names, *system.discrete.names])
+    page = _Page(system, symbols, writer)
     if isinstance(system, ControlSystem):
         found = [page.rates(system)]
     else:
@@ -150,15 +150,15 @@ def _other_line(goal: AnyGoal) -> GoalLine:
 
 
 def displayed(maths: str) -> str:
-    """Return a formula that stands by itself."""
+    """Return a formula on lines of its own."""
     return f"$$\n{maths}\n$$"
 
 
 class _Page:
     """Writes the sections of one system; what is named in one is known in the next."""
 
-    def __init__(self, system: System, told: Mapping[str, str], writer: FormulaWriter) -> None:
-        self._system, self._told, self._writer = system, told, writer
+    def __init__(self, system: System, symbols: Mapping[str, str], writer: FormulaWriter) -> None:
+        self._system, self._symbols, self._writer = system, symbols, writer
 
     def equations(self, entries: Sequence[tuple[str, Expression]], end: str = "") -> str:
         """Return equations with left-hand sides and what is named in them."""
@@ -190,13 +190,13 @@ class _Page:
 
     def _all(self, names: Sequence[str]) -> str:
         """Return names as symbols, of many the first and how many there are."""
-        told = ", ".join(f"${self._told[name]}$" for name in names[:MOST_ROWS])
-        return told if len(names) <= MOST_ROWS else f"{told} and so on, {len(names)} in all"
+        listed = ", ".join(f"${self._symbols[name]}$" for name in names[:MOST_ROWS])
+        return listed if len(names) <= MOST_ROWS else f"{listed} and so on, {len(names)} in all"
 
     def named(self, system: MechanicalSystem) -> EquationSection | None:
         meanings = ca.vertsplit(system.auxiliaries.meanings) if len(system.auxiliaries) else []
         entries = [
-            (self._told[name], meaning)
+            (self._symbols[name], meaning)
             for name, meaning in zip(system.auxiliaries.names, meanings, strict=True)
         ]
         if not entries:
@@ -236,8 +236,8 @@ class _Page:
         written = self._writer.write([dense[i, j] for i in range(size) for j in range(size)])
         if not written.printed:
             return f"The mass matrix M: {written.operations} operations; not printed."
-        told = [" ".join(terms) for terms in written.formulas]
-        rows = [" & ".join(told[size * i : size * (i + 1)]) for i in range(size)]
+        entries = [" ".join(terms) for terms in written.formulas]
+        rows = [" & ".join(entries[size * i : size * (i + 1)]) for i in range(size)]
         body = " \\\\\n".join(rows)
         text = displayed(f"M = \\begin{{pmatrix}}\n{body}\n\\end{{pmatrix}}")
         if written.parts:
@@ -249,7 +249,7 @@ class _Page:
         if system.kinematics is not None:
             rates = ca.vertsplit(ca.densify(ca.SX(system.kinematics)))
             pairs = zip(system.coordinates.rates.names, rates, strict=True)
-            own = [(self._told[n], e) for n, e in pairs if str(e) != n]
+            own = [(self._symbols[n], e) for n, e in pairs if str(e) != n]
             if own:
                 parts.append(self.equations(own))
         integrated = self._column(system.integrands, "", system.quadratures.names)
@@ -275,7 +275,7 @@ class _Page:
         else:
             dense = ca.vertsplit(ca.densify(given)) if isinstance(given, ca.SX) else [*given]
             pairs = [*zip(names, dense, strict=False)] if len(dense) == len(names) else []
-        return [(f"{left}_{{{self._told[name]}}}", force) for name, force in pairs]
+        return [(f"{left}_{{{self._symbols[name]}}}", force) for name, force in pairs]
 
     def supports(self, system: MechanicalSystem) -> EquationSection | None:
         if not len(system.pairs):
@@ -342,8 +342,8 @@ class _Page:
         return f"`{goal.name}`:\n\n{self.equations([('', goal.residual)], '= 0')}"
 
     def events(self, system: System) -> EquationSection | None:
-        told = [event for event in system.events if event.told]
-        formulas = _each(told, self._event, "events", "system.events")
+        listed = [event for event in system.events if event.told]
+        formulas = _each(listed, self._event, "events", "system.events")
         return EquationSection("Events", "\n\n".join(formulas)) if formulas else None
 
     def _event(self, event: Event) -> str:
@@ -373,10 +373,10 @@ def _listed(entries: Sequence[tuple[str, Expression]]) -> str:
 
 
 def _each(
-    given: Sequence[AnyGoal] | Sequence[Event], tell: Callable[..., str], what: str, where: str
+    given: Sequence[AnyGoal] | Sequence[Event], write: Callable[..., str], what: str, where: str
 ) -> list[str]:
     """Return the first of many formulas, and how many others there are."""
-    texts = [tell(entry) for entry in given[:MOST_FORMULAS]]
+    texts = [write(entry) for entry in given[:MOST_FORMULAS]]
     rest = len(given) - len(texts)
     if rest:
         texts.append(f"The formulas of {rest} more {what} are not printed; they are in `{where}`.")
@@ -384,25 +384,25 @@ def _each(
 
 
 def _done(action: Action) -> str:
-    """Tell what an event does."""
-    told: list[str] = []
+    """Say what an event does."""
+    phrases: list[str] = []
     for part in action.parts:
         if isinstance(part, Stop):
-            told.append("the motion cannot be continued" if part.why else "the run ends")
+            phrases.append("the motion cannot be continued" if part.why else "the run ends")
         elif isinstance(part, Reset):
-            told.append(_reset(part))
+            phrases.append(_reset(part))
         elif isinstance(part, Record):
-            told.append("it is written down")
-    return ", ".join(told)
+            phrases.append("it is written down")
+    return ", ".join(phrases)
 
 
 def _reset(reset: Reset) -> str:
-    told: list[str] = []
+    phrases: list[str] = []
     if callable(reset.changes):
-        told.append("values change with the guards that passed")
+        phrases.append("values change with the guards that passed")
     elif reset.changes:
-        told.append(f"{', '.join(f'`{name}`' for name in reset.changes)} change")
+        phrases.append(f"{', '.join(f'`{name}`' for name in reset.changes)} change")
     if reset.impose:
         names = [goal if isinstance(goal, str) else goal.name for goal in reset.impose]
-        told.append(f"an impact imposes {', '.join(f'`{name}`' for name in names)}")
-    return " and ".join(told) or "the state is made consistent"
+        phrases.append(f"an impact imposes {', '.join(f'`{name}`' for name in names)}")
+    return " and ".join(phrases) or "the state is made consistent"

@@ -104,7 +104,7 @@ def write_page(
     Notes
     -----
     The page has no times of the clock and no versions: the same run makes the same text. A run
-    that ends early is told as it is.
+    that ends early is reported as it is.
     """
     bound = problem.case(case)
     horizon = bound.case.until if until is None else until
@@ -157,8 +157,7 @@ def _run(bound: BoundCase, until: float) -> dict[str, Any]:
             return never_begun(bound.identity(), bound.case.start_time, error)
         run = found
     path = bound.problem.path
-    told = document(run, bound.identity())
-    return told | {"path": None if path is None else path.name}
+    return document(run, bound.identity()) | {"path": None if path is None else path.name}
 
 
 def _drawing_added(problem: Problem, run: dict[str, Any]) -> dict[str, Any]:
@@ -242,13 +241,13 @@ def _structure(problem: Problem, bound: BoundCase) -> list[tuple[str, str, str]]
 def _parameters(bound: BoundCase) -> list[ParameterLine]:
     """Return a line for each parameter that does not follow from others."""
     system = bound.system
-    told, dynamics = symbols_of(system), system.dynamics
+    symbols, dynamics = symbols_of(system), system.dynamics
     units = dict(zip(system.parameters.names, system.parameters.units, strict=True))
     values, derived = bound.full_parameters, bound.derived
     return [
         ParameterLine(
             name,
-            told.get(name, ""),
+            symbols.get(name, ""),
             facts.exact(dynamics.values[name]),
             facts.exact(values[name]),
             str(units.get(name, "")),
@@ -260,11 +259,11 @@ def _parameters(bound: BoundCase) -> list[ParameterLine]:
 
 
 def _states(bound: BoundCase, run: Mapping[str, Any]) -> list[StateLine]:
-    told, labels = symbols_of(bound.system), bound.system.dynamics.labels
+    symbols, labels = symbols_of(bound.system), bound.system.dynamics.labels
     start = facts.start_state(run) if run["times"] else {}
     units = zip(labels.states, labels.state_units, strict=True)
     return [
-        StateLine(name, told.get(name, ""), str(unit), _value(start.get(name)))
+        StateLine(name, symbols.get(name, ""), str(unit), _value(start.get(name)))
         for name, unit in units
     ]
 
@@ -279,7 +278,7 @@ def _start(case: Case) -> str:
 
 
 def _outcome(run: Mapping[str, Any]) -> str:
-    """Tell how the run ended, and why where it did not reach its end."""
+    """Say how the run ended, and why where it did not reach its end."""
     words = facts.OUTCOMES.get(run["outcome"]) or run["outcome"]
     return f"{words[:1].upper()}{words[1:]} at t = {facts.short(run['end_time'], 10)} s"
 

@@ -70,8 +70,8 @@ def animate(
     run
         The directory of a run, finished or not; a trajectory; or a document with its drawing.
     file
-        Its suffix tells the kind: .html (a page with a player), .gif or .mp4; one that is there
-        is replaced.
+        Its suffix names the kind: .html (a page with a player), .gif or .mp4. A file that is
+        there is replaced.
     seconds
         The time of playing, s.
     rate

@@ -49,7 +49,7 @@ USUAL = {
     "max_evaluations": None,
     "variant_policy": "continuity",
 }
-"""What is told of a request only where it, or what the case asks for, is something else."""
+"""What a document lists of a request only where it, or what the case asks for, differs."""
 DrawingRule = Callable[[Document], Drawing]
 """Makes the drawing of a run from its document."""
 IDENTITY = (
@@ -83,17 +83,17 @@ def document(run: Trajectory, identity: Mapping[str, Any]) -> dict[str, Any]:
         changed of the case, under "set" and "initial", and under "usual" what the case asks for.
         What is absent is None or empty.
     """
-    told = run.description
+    description = run.description
     whole = {
         "problem": identity.get("problem"),
         "case": identity.get("case"),
         "model": identity.get("model"),
         "structure": identity.get("structure") or {},
-        "parameters": told.get("parameters", {}),
-        "formulation": told.get("formulation", ""),
-        "solver": told.get("solver", ""),
-        "rates": told.get("rates", {}),
-        "tolerances": told.get("tolerances", {}),
+        "parameters": description.get("parameters", {}),
+        "formulation": description.get("formulation", ""),
+        "solver": description.get("solver", ""),
+        "rates": description.get("rates", {}),
+        "tolerances": description.get("tolerances", {}),
         "versions": versions(),
         "outcome": run.outcome.value,
         "message": run.message,
@@ -102,21 +102,21 @@ def document(run: Trajectory, identity: Mapping[str, Any]) -> dict[str, Any]:
         "states": run.states,
         "reactions": run.reactions,
         "outputs": run.outputs,
-        "drift": {name: _drift(entry) for name, entry in run.drift.items()},
+        "drift": {name: drift_document(entry) for name, entry in run.drift.items()},
         "events": [event_document(event) for event in run.events],
         "event_count": run.event_count,
         "verification": _verification(run.verification),
         "statistics": vars(run.statistics),
-        "start_time": told.get("start_time", 0.0),
-        "until": told.get("until", run.end_time),
-        "notes": told.get("notes", []),
+        "start_time": description.get("start_time", 0.0),
+        "until": description.get("until", run.end_time),
+        "notes": description.get("notes", []),
         "start_changes": {
             name: {"given": given, "value": value} for name, (given, value) in run.start.items()
         },
         "end_state": run.end_state,
-        "derived": told.get("derived", {}),
+        "derived": description.get("derived", {}),
         "units": run.units,
-        "drift_history": {name: _history(entry) for name, entry in run.drift.items()},
+        "drift_history": {name: history_document(entry) for name, entry in run.drift.items()},
         "parameter_units": identity.get("parameter_units") or {},
         "conditioning": run.conditioning,
         "peaks": {name: asdict(peak) for name, peak in run.peaks.items()},
@@ -128,7 +128,7 @@ def document(run: Trajectory, identity: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def never_begun(identity: Mapping[str, Any], time: float, error: DaesolveError) -> dict[str, Any]:
-    """Return what is told of a run that could not set out, as an object for JSON.
+    """Return the document of a run that could not start, as an object for JSON.
 
     Parameters
     ----------
@@ -184,25 +184,26 @@ def dump(document: Any, indent: int | None = None) -> str:
 
 def event_document(event: EventRecord) -> dict[str, Any]:
     """Return an event as an object."""
-    told: dict[str, Any] = {"time": event.time, "name": event.name, "detail": event.detail}
+    entry: dict[str, Any] = {"time": event.time, "name": event.name, "detail": event.detail}
     if event.after is not None:
-        told |= {"fired": event.fired, "after": event.after}
+        entry |= {"fired": event.fired, "after": event.after}
     if event.impact is not None:
-        told["impact"] = vars(event.impact)
-    return told
+        entry["impact"] = vars(event.impact)
+    return entry
 
 
 def _brief(event: Mapping[str, Any]) -> dict[str, Any]:
     """Return an event without states and impulses."""
-    told: dict[str, Any] = {key: value for key, value in event.items() if key != "after"}
-    told["detail"] = {}
+    brief: dict[str, Any] = {key: value for key, value in event.items() if key != "after"}
+    brief["detail"] = {}
     if "impact" in event:
         kept = {key: value for key, value in event["impact"].items() if key != "impulses"}
-        told["impact"] = kept
-    return told
+        brief["impact"] = kept
+    return brief
 
 
-def _drift(entry: Drift) -> dict[str, Any]:
+def drift_document(entry: Drift) -> dict[str, Any]:
+    """Return the sizes of a residual as an object."""
     return {
         "driven": entry.driven,
         "max_abs": entry.max_abs,
@@ -215,7 +216,8 @@ def _drift(entry: Drift) -> dict[str, Any]:
     }
 
 
-def _history(entry: Drift) -> dict[str, Any]:
+def history_document(entry: Drift) -> dict[str, Any]:
+    """Return the root mean square of a residual over time as an object."""
     return {
         "times": [time for time, _ in entry.history],
         "rms": [value for _, value in entry.history],
@@ -267,8 +269,8 @@ def load(path: Path | str, rows: int = ROWS) -> dict[str, Any]:
         What `--out` or `store` named.
     rows
         How many samples and events are kept. Samples are chosen evenly, and where they are not
-        all, the first oscillations stand under "opening" besides; of the events the first are
-        kept, and what is told of all stands under "event_statistics".
+        all, "opening" holds the first oscillations besides. Of the events the first are kept,
+        and "event_statistics" counts all.
 
     Raises
     ------
@@ -286,9 +288,9 @@ def load(path: Path | str, rows: int = ROWS) -> dict[str, Any]:
     manifest = stored.manifest
     found = document(run.thinned(rows), manifest["identity"])
     request = manifest["request"]
-    told = {name: request.get(name, usual) for name, usual in USUAL.items()}
+    requested = {name: request.get(name, usual) for name, usual in USUAL.items()}
     own = USUAL | dict(found["asked"].get("usual", {}))
-    choices = {n: value for n, value in told.items() if value != USUAL[n] or value != own[n]}
+    choices = {n: value for n, value in requested.items() if value != USUAL[n] or value != own[n]}
     found |= {
         "asked": {**found["asked"], **choices, "formulation": plain(request["formulation"])},
         "versions": manifest["versions"],
@@ -349,7 +351,7 @@ def _leading(stored: Stored) -> dict[str, Any]:
 def with_drawing(document: dict[str, Any], rule: DrawingRule | None) -> dict[str, Any]:
     """Return the document of a run with its drawing, made by the problem's rule.
 
-    A rule that fails must not cost a long run: the notes tell so, and there is no drawing.
+    A rule that fails must not cost a long run: a note says so, and there is no drawing.
     """
     if rule is None or not document["times"]:
         return document
@@ -371,13 +373,13 @@ def answer_document(
     Raises
     ------
     PosingError
-        A value has a name that tells what the answer is about.
+        A value has the name of something that identifies the answer.
     """
     taken = [name for name in values if name in IDENTITY]
     if taken:
         raise PosingError(
-            f"the analysis {analysis!r} has a value by the name {taken[0]!r}, which tells what an "
-            "answer is about; name it otherwise"
+            f"the analysis {analysis!r} has a value named {taken[0]!r}, which identifies the "
+            "answer; give it another name"
         )
     return plain({**identity, "analysis": analysis, **values})
 

@@ -47,7 +47,7 @@ DISTINGUISHING = (
     "tolerances",
     "until",
 )
-"""In which respects runs can differ, the most telling first."""
+"""In which respects runs can differ, the most informative first."""
 MOST_PARTS = 3
 DIGITS = 16.0
 """Of a double."""
@@ -141,7 +141,7 @@ def exact(value: Any) -> str:
 
 
 def title(document: Document) -> str:
-    """Return the problem and its case, or what stands for them."""
+    """Return the problem and its case, or a substitute for them."""
     parts = [document["problem"] or "a system of one's own", document["case"]]
     return " · ".join(str(part) for part in parts if part)
 
@@ -201,7 +201,7 @@ def digits(difference: float | None, size: float) -> float | None:
 
 
 def separation(document: Document) -> str:
-    """Tell how small errors grow, from a run that was verified."""
+    """Say how small errors grow, from a run that was verified."""
     verification = document["verification"]
     time = verification["lyapunov_time"]
     if verification["growth"] == "regular":
@@ -243,7 +243,7 @@ def pace(document: Document) -> float | None:
 
 
 def changes(document: Document) -> list[str]:
-    """Tell what was changed to make the start consistent."""
+    """List what was changed to make the start consistent."""
     units = document.get("units", {})
     return [
         f"{name}: {_changed(entry['given'], entry['value'])} {units.get(name, '')}".rstrip()
@@ -305,15 +305,15 @@ def _distinction(key: str, value: Any, values: Sequence[Any]) -> list[str]:
 
 
 def _rates(rates: Mapping[str, float | None]) -> list[str]:
-    """Tell the rate that most goals have, and those of the others."""
+    """Name the rate that most goals have, and those of the others."""
 
-    def told(rate: float | None) -> str:
+    def shown(rate: float | None) -> str:
         return "off" if rate is None else short(rate, 4)
 
     if not rates:
         return []
-    common = Counter(map(told, rates.values())).most_common(1)[0][0]
-    others = {name: told(rate) for name, rate in rates.items() if told(rate) != common}
+    common = Counter(map(shown, rates.values())).most_common(1)[0][0]
+    others = {name: shown(rate) for name, rate in rates.items() if shown(rate) != common}
     return [f"rates {common}", *(f"{name} {rate}" for name, rate in others.items())]
 
 
@@ -366,7 +366,7 @@ def banner(run: Document) -> Banner | None:
     directory = run.get("directory")
     return Banner(
         f"This run {state}: it has come to {reached}.",
-        "What follows is told of the motion up to there.",
+        "This report covers the motion up to there.",
         share,
         f"daesolve resume {directory}" if directory and not run.get("under_way") else None,
         "warn",
@@ -418,12 +418,12 @@ def _energy_card(run: Document) -> Card:
     if entry is None:
         return Card("Energy error", NOTHING, "energy is not a goal of this system")
     size = entry["max_relative"]
-    told = "driven, so no proof of accuracy" if entry["driven"] else "measured, not driven"
+    detail = "driven, so no proof of accuracy" if entry["driven"] else "measured, not driven"
     growth = entry["growth_exponent"]
     if growth is not None:
-        told += f"; grows like t^{growth:.2f}"
+        detail += f"; grows like t^{growth:.2f}"
     tone = "bad" if size is None or size > UNTRUSTED else "plain"
-    return Card("Energy error", bounded(size), told, tone)
+    return Card("Energy error", bounded(size), detail, tone)
 
 
 def _verification_card(run: Document) -> Card:

@@ -31,7 +31,7 @@ from daesolve.reporting.facts import short, title
 from daesolve.reporting.sampling import SEEN, Document, Series, columns, joinable
 
 NO_PICTURE = "there is no picture"
-"""How the note begins that tells why a drawing could not be made."""
+"""How the note begins that says why a drawing could not be made."""
 FOLLOWED = 0.5
 """The part of the whole way below which a camera's width is followed along it."""
 TOO_FAR = 0.5 * math.pi
@@ -131,7 +131,7 @@ class Film:
 
     @property
     def decimals(self) -> int:
-        """How many decimals tell the times of two pictures apart."""
+        """How many decimals distinguish the times of two pictures."""
         step = self.pace / self.rate
         return min(max(0, math.ceil(-math.log10(step))), 12)
 
@@ -146,31 +146,31 @@ class Film:
     def notes(self) -> list[str]:
         """What a viewer should know of its honesty."""
         count, others = len(self.pictures), len(self.pictures) - self.at_samples
-        told: list[str] = []
+        notes: list[str] = []
         if not self.joined and self.thinned:
-            told.append(
+            notes.append(
                 "There are too many samples to draw the motion from one to the next: each picture "
                 "shows the last sample before it. Show a shorter part (--from, --until)."
             )
         elif not self.joined:
-            told.append(
+            notes.append(
                 "The samples are too far apart to be joined: each picture shows the last sample "
                 "before it. Run with closer samples (--every) to see the motion."
             )
         elif others:
-            told.append(
+            notes.append(
                 f"{self.at_samples} of {count} pictures show a sample of the run, the other "
                 f"{others} are interpolated between samples, for drawing alone."
             )
         else:
-            told.append(f"Each of the {count} pictures shows a sample of the run.")
+            notes.append(f"Each of the {count} pictures shows a sample of the run.")
         if self.turn > TOO_FAR:
-            told.append(
+            notes.append(
                 f"Something turns by up to {short(self.turn, 2)} rad between two pictures, so that "
                 "its direction cannot be seen. Show a shorter part (--from, --until), or play it "
                 "longer (--seconds)."
             )
-        return told
+        return notes
 
 
 def film(part: Excerpt) -> Film:
@@ -412,8 +412,8 @@ def framed(box: np.ndarray) -> np.ndarray:
 
 
 class AnimationError(DaesolveError, RuntimeError):
-    """An animation that cannot be written where it is to go; why is told."""
+    """An animation that cannot be written where it is to go."""
 
 
 class MissingFfmpegError(AnimationError):
-    """The program that encodes films is not installed here; what adds it is told."""
+    """The program that encodes films is not installed here."""

@@ -32,10 +32,10 @@ SPARSE_CAPTIONS = {"Positions": SPARSE} | dict.fromkeys(
 )
 EVENTS_SHOWN = 10
 LINES = 14
-"""Lines of a long table that stand below each other, where there is room beside them."""
+"""Lines of a long table below each other, where there is room beside them."""
 WIDTH, HEIGHT, EDGE = 112, 26, 2
 LOWEST, HIGHEST = 1e-17, 1e-14
-"""The range that small drawings of sparklines have at least."""
+"""The range that sparklines of residuals have at least."""
 WORST_PIVOT = 1e-12
 
 
@@ -110,9 +110,9 @@ def _subtitle(documents: Sequence[Document]) -> str:
 
 
 def _versions(document: Document) -> str:
-    told = ", ".join(f"{name} {version}" for name, version in document["versions"].items())
+    listed = ", ".join(f"{name} {version}" for name, version in document["versions"].items())
     machine = document.get("machine")
-    return f"{told}; {machine}" if machine else told
+    return f"{listed}; {machine}" if machine else listed
 
 
 def _remarks(documents: Sequence[Document]) -> list[tuple[str, str]]:
@@ -205,7 +205,7 @@ def numbers(documents: Sequence[Document]) -> list[tuple[str, list[Row]]]:
 
 def costs(documents: Sequence[Document]) -> list[Row]:
     """List what the runs cost."""
-    told = [document["statistics"] for document in documents]
+    statistics = [document["statistics"] for document in documents]
 
     def row(name: str, values: Sequence[float | None], unit: str = "") -> Row:
         return Row(name, tuple(_count(value) for value in values), unit)
@@ -213,9 +213,9 @@ def costs(documents: Sequence[Document]) -> list[Row]:
     def over(counts: Sequence[float], amounts: Sequence[float]) -> list[float | None]:
         return [n / m if m else None for n, m in zip(counts, amounts, strict=True)]
 
-    steps = [entry["steps"] for entry in told]
-    evaluations = [entry["rhs_evaluations"] for entry in told]
-    walls = [entry["wall_seconds"] for entry in told]
+    steps = [entry["steps"] for entry in statistics]
+    evaluations = [entry["rhs_evaluations"] for entry in statistics]
+    walls = [entry["wall_seconds"] for entry in statistics]
     spans = [facts.span(document) for document in documents]
     rows = [
         row("steps", steps),
@@ -224,9 +224,9 @@ def costs(documents: Sequence[Document]) -> list[Row]:
         row("integration", walls, "s"),
         row("steps a second", over(steps, walls), "1/s"),
         row("seconds of motion a second", over(spans, walls)),
-        row("compilation", [entry["compile_seconds"] for entry in told], "s"),
-        Row("compiled before", tuple(facts.short(entry["compile_cached"]) for entry in told)),
-        row("instructions of the right-hand side", [e.get("instructions") for e in told]),
+        row("compilation", [entry["compile_seconds"] for entry in statistics], "s"),
+        Row("compiled before", tuple(facts.short(entry["compile_cached"]) for entry in statistics)),
+        row("instructions of the right-hand side", [e.get("instructions") for e in statistics]),
         row("samples", [document.get("samples", len(document["times"])) for document in documents]),
     ]
     return [row for row in rows if set(row.cells) != {facts.NOTHING}]
@@ -254,9 +254,9 @@ def agreements(run: Document) -> list[AgreementLine]:
     for name, value in verification["difference"].items():
         digits = facts.digits(value, sizes.get(name, 1.0))
         bar = meter(digits and 10.0**digits, 1.0, 10.0**facts.DIGITS)
-        told = f"{facts.bounded(value)} {units.get(name, '')}".rstrip()
+        size = f"{facts.bounded(value)} {units.get(name, '')}".rstrip()
         found.append(
-            AgreementLine(name, told, facts.NOTHING if digits is None else f"{digits:.1f}", bar)
+            AgreementLine(name, size, facts.NOTHING if digits is None else f"{digits:.1f}", bar)
         )
     return found
 

@@ -162,7 +162,7 @@ def columns(document: Document, own: Mapping[str, Column] | None = None) -> dict
 
 
 def resolved(document: Document) -> bool:
-    """Tell whether the samples are dense enough to be joined by a line."""
+    """Return whether the samples are dense enough to be joined by a line."""
     states = series(document, "states").values()
     return len(document["times"]) >= FEWEST and joinable(list(states))
 
@@ -180,7 +180,7 @@ def beginnings(document: Document, kind: str) -> dict[str, Series]:
 
 
 def joinable(entries: Sequence[Series], least: float = 0.0) -> bool:
-    """Tell whether the samples of series are dense enough to be joined by lines.
+    """Return whether the samples of series are dense enough to be joined by lines.
 
     Parameters
     ----------
@@ -344,5 +344,5 @@ def tally(events: Iterable[Mapping[str, Any]], times: Sequence[float]) -> EventS
 
 
 def _number(value: float | None) -> float:
-    """Return a number of a document, where none stands for what was not finite."""
+    """Return a number of a document, in which None means not finite."""
     return np.nan if value is None else value

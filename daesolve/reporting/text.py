@@ -34,7 +34,7 @@ from daesolve.storage.type_guards import is_list, is_mapping
 FIRST_EVENTS = 5
 FIRST_DIFFERENCES = 12
 VARIANT = "variant_"
-"""Before a pair's name, that of the value which tells its loaded support."""
+"""The prefix of a pair's name in the name of the value that holds its loaded support."""
 MOST_SHOWN = 12
 """Entries of a list that are shown in a terminal."""
 
@@ -78,10 +78,10 @@ def _headline(document: Document) -> Iterator[Text]:
     statistics = document["statistics"]
     cached = " (cached)" if statistics["compile_cached"] else ""
     speed = pace(document)
-    told = "" if speed is None else f", {short(speed)} simulated seconds a second"
+    pace_text = "" if speed is None else f", {short(speed)} simulated seconds a second"
     yield Text(f"{document['formulation']} + {document['solver']}, {statistics['steps']:,} steps")
     yield Text(
-        f"{seconds(statistics['wall_seconds'])} wall{told}; "
+        f"{seconds(statistics['wall_seconds'])} wall{pace_text}; "
         f"compiled in {seconds(statistics['compile_seconds'])}{cached}"
     )
 
@@ -158,15 +158,15 @@ def _verification(document: Document) -> list[RenderableType]:
         headline += f": agrees to about {digits:.0f} digits"
     lines: list[RenderableType] = [Text(headline)]
     if len(difference) <= FIRST_DIFFERENCES:
-        told = ", ".join(
+        differences = ", ".join(
             f"{name} {short(value)} {units.get(name, '')}".rstrip()
             for name, value in difference.items()
         )
-        lines.append(Text(f"largest difference: {told}"))
+        lines.append(Text(f"largest difference: {differences}"))
     elif (worst := difference_worst(document)) is not None:
         unit = units.get(worst.name, "")
-        told = f"{short(worst.size)} {unit}".rstrip()
-        lines.append(Text(f"largest difference of {len(difference)} states: {worst.name} {told}"))
+        largest = f"{worst.name} {short(worst.size)} {unit}".rstrip()
+        lines.append(Text(f"largest difference of {len(difference)} states: {largest}"))
     lines.append(Text(_separation(verification)))
     return lines
 
@@ -234,7 +234,7 @@ def _pairs(document: Document) -> Table:
 
 
 def _endings(document: Document) -> list[RenderableType]:
-    """Tell what errors are measured against, and how runs ended that did not complete."""
+    """Say what errors are measured against, and how runs ended that did not complete."""
     lines: list[RenderableType] = [Text(document["reference"]["note"])]
     for run in document["runs"]:
         if run["outcome"] not in GOOD:
@@ -245,7 +245,7 @@ def _endings(document: Document) -> list[RenderableType]:
 
 
 def _refused(document: Document) -> list[RenderableType]:
-    """Tell each reason once, with the pairs that it concerns."""
+    """List each reason once, with the pairs that it concerns."""
     reasons: dict[str, list[str]] = {}
     for entry in document["refused"]:
         reasons.setdefault(entry["reason"], []).append(
@@ -257,7 +257,7 @@ def _refused(document: Document) -> list[RenderableType]:
 
 
 def _agreements(document: Document) -> list[RenderableType]:
-    """Tell the largest difference of each pair from the others, the worst first."""
+    """List the largest difference of each pair from the others, the worst first."""
     worst: dict[str, Mapping[str, Any]] = {}
     for entry in document["agreement"]:
         for pair in (entry["first"], entry["second"]):

@@ -233,16 +233,16 @@ def _is_velocity(documents: Sequence[Document], name: str) -> bool:
 
 def events(documents: Sequence[Document]) -> Figure:
     """Draw the number of events against time, the times between them, and what impacts took."""
-    told = [event_statistics(document) for document in documents]
-    if not any(run.named for run in told):
+    statistics = [event_statistics(document) for document in documents]
+    if not any(run.named for run in statistics):
         return empty("nothing happened")
     several = len(documents) > 1
-    impacts = any(run.impacts.count for run in told)
+    impacts = any(run.impacts.count for run in statistics)
     with style():
         figure = Figure(figsize=(PANEL_WIDTH, 2.6))
         count, between, *lost = figure.subplots(1, 2 + impacts)
         shades = 0
-        for document, run, label in zip(documents, told, labels(documents), strict=True):
+        for document, run, label in zip(documents, statistics, labels(documents), strict=True):
             for name, entry in run.named.items():
                 words = label if several else name.replace("_", " ")
                 _count(count, document, entry, words, colour(shades))

@@ -39,7 +39,7 @@ SPANS = 250
 ENERGIES = ("energy", "work")
 IMPACTS = "taken by impacts"
 SMALLEST_ERROR = 2.0**-53
-"""What is smaller is rounding and stands here."""
+"""Smaller errors are rounding; they are drawn at this size."""
 MARKERS = "osD^v<>Ph*"
 """A shape for each solver, so that pairs differ in print and to any eye."""
 MOST_COLUMNS = 3
@@ -177,8 +177,8 @@ def _at_the_edge(axes: Axes, words: str, height: float) -> None:
 def energy(documents: Sequence[Document]) -> Figure:
     """Draw what changed the energy against time, and below what is left when all is accounted for.
 
-    Work is that of forces and reactions as it was metered; impacts are told by their kinetic
-    energies before and after.
+    Work is that of forces and reactions as it was metered; the loss in an
+    impact is the difference of the kinetic energies before and after.
     """
     found = [terms(document) for document in documents]
     if not any(found):
@@ -297,7 +297,7 @@ def work_precision(document: Document) -> Figure:
         solvers = list(dict.fromkeys(runs[0]["solver"] for runs in lines.values()))
         formulations = list(dict.fromkeys(runs[0]["formulation"] for runs in lines.values()))
         for pair, runs in lines.items():
-            # With one formulation alone the colours tell the solvers, else the formulations.
+            # With a single formulation, colours distinguish the solvers, else the formulations.
             solver, formulation = (
                 solvers.index(runs[0]["solver"]),
                 formulations.index(runs[0]["formulation"]),

@@ -284,7 +284,7 @@ def draw(panels: Sequence[Panel], nothing: str, *, several: bool = False) -> lis
 
 
 def _rows(panels: Sequence[Panel]) -> list[list[Panel]]:
-    """Arrange panels in rows: those that show nothing but ranges stand in pairs."""
+    """Arrange panels in rows: those that show nothing but ranges in pairs."""
     rows: list[list[Panel]] = []
     for panel in panels:
         if panel.bare and rows and len(rows[-1]) == 1 and rows[-1][0].bare:
@@ -327,7 +327,7 @@ def _sheet(rows: Sequence[Sequence[Panel]], *, several: bool) -> Figure:
 
 
 def _name(axes: Axes, panel: Panel, room: float) -> None:
-    """Tell what the curves are, where the axis does not."""
+    """Name the curves, where the axis does not."""
     if len(panel.curves) > 1:
         strip(axes, room=room)
 

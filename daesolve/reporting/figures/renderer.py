@@ -290,7 +290,7 @@ def _map(axes: Axes, film: Film, corners: np.ndarray) -> Callable[[Picture], Non
 def _figure(width: int, height: float) -> Figure:
     dots = width / INCHES
     figure = Figure(figsize=(INCHES, 2 * round(0.5 * height * dots) / dots), dpi=dots)
-    # What stands where must not depend on the texts of a picture.
+    # The layout must not depend on the texts of a picture.
     figure.set_layout_engine("none")
     return figure
 

@@ -40,7 +40,7 @@ NEAREST = 0.05
 ANGULAR = 0.25
 """How much the steps of a trace may change from one to the next, over their length, in a line."""
 FEW = 12
-"""Bodies that can be told apart although they lie upon each other."""
+"""Bodies that can be distinguished although they lie upon each other."""
 HEAPED = 0.5
 """The way from one instant to the next, over the size of the bodies, below which they do."""
 SMALL = 0.5
@@ -52,7 +52,7 @@ AXIS = 0.55
 TEXT = np.array([0.26, 0.13])
 """How far the middle of a text stays from what is drawn, to its sides and above it, inches."""
 COMPASS = np.array([[0, -1], [-1, -1], [1, -1], [-1, 0], [1, 0], [-1, 1], [1, 1], [0, 1]])
-"""Sides of a body on which a text may stand, the best one last."""
+"""Sides of a body on which a text may be written, the best one last."""
 ENOUGH = 0.99
 """The distance from what is drawn, in sizes of a text, beyond which more is no gain."""
 
@@ -127,7 +127,7 @@ class Scene:
         return float(np.ptp(self.box, axis=0).max()) < (1.0 + HEAPED) * self.body_size
 
     def scattered(self, entry: Placed) -> bool:
-        """Tell whether it is a trace, or a part of one, with samples too far apart to be joined."""
+        """Return whether it is of a trace with samples too far apart to be joined."""
         return isinstance(entry.shape, Trace) and not (self.joinable and _smooth(entry.points))
 
 
@@ -200,7 +200,7 @@ def _far_apart(places: np.ndarray) -> list[int]:
 
 
 def _smooth(points: np.ndarray) -> bool:
-    """Tell whether a line through points, (k, 2), with gaps where they are NaN, has no corners."""
+    """Return whether a line through points (k, 2), with gaps at NaN, has no corners."""
     steps = np.diff(points, axis=0)
     bends = np.linalg.norm(np.diff(steps, axis=0), axis=1)
     return bool(np.nansum(bends) <= ANGULAR * np.nansum(np.linalg.norm(steps, axis=1)))
@@ -260,7 +260,7 @@ def _overview(axes: Axes, seen: Scene, limits: np.ndarray) -> None:
         faded = FAINTEST + (1.0 - FAINTEST) * place / len(seen.instants)
         for body in instant.bodies:
             paint(axes, body, strength=1.0 if seen.tiny else faded, size=size)
-    _tell_times(axes, seen, limits)
+    _write_times(axes, seen, limits)
     _name_all(axes, seen)
     strip(axes, room=_size(limits)[0])
     look_at(axes, limits)
@@ -274,7 +274,7 @@ def _name_all(axes: Axes, seen: Scene) -> None:
         name(axes, shape, scattered=shape in unjoined)
 
 
-def _tell_times(axes: Axes, seen: Scene, limits: np.ndarray) -> None:
+def _write_times(axes: Axes, seen: Scene, limits: np.ndarray) -> None:
     """Write the time of each instant beside it."""
     text = TEXT * np.ptp(limits[:, 0]) / _size(limits)[0]
     bodies = [body for instant in seen.instants for body in instant.bodies]
@@ -286,11 +286,17 @@ def _tell_times(axes: Axes, seen: Scene, limits: np.ndarray) -> None:
         )
         taken = np.vstack([taken, spot + 0.5 * text * COMPASS])
         axes.text(
-            spot[0], spot[1], _told(instant), ha="center", va="center", fontsize=8, zorder=ABOVE
+            spot[0],
+            spot[1],
+            _time_text(instant),
+            ha="center",
+            va="center",
+            fontsize=8,
+            zorder=ABOVE,
         )
 
 
-def _told(instant: Snapshot) -> str:
+def _time_text(instant: Snapshot) -> str:
     return f"{short(instant.time) if abs(instant.time) < 100.0 else f'{instant.time:.0f}'} s"
 
 
@@ -302,7 +308,7 @@ def _closer(axes: Axes, seen: Scene, instant: Snapshot) -> None:
     for body in instant.bodies:
         paint(axes, body)
     look_at(axes, limits)
-    axes.set_title(f"t = {_told(instant)}")
+    axes.set_title(f"t = {_time_text(instant)}")
     axes.set_xticks([])
     axes.set_yticks([])
     for spine in axes.spines.values():

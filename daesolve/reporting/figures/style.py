@@ -115,7 +115,7 @@ def ticks(axes: Axes) -> None:
 
 
 def svg(figure: Figure, name: str) -> str:
-    """Return a figure as an <svg> element to stand inside of a page.
+    """Return a figure as an <svg> element for a page.
 
     The text is the same for the same figure. Colours of the palette become the page's CSS
     variables, and identifiers begin with `name`, so that figures do not get into each other's
