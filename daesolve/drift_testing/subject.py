@@ -168,12 +168,12 @@ def command(
     """Return what runs the same from a shell; empty where that cannot be."""
     if not subject.command:
         return ""
-    inner = formulation.inner if isinstance(formulation, Projected) else formulation
-    off = list(inner.rates) if isinstance(inner, Feedback) else []
+    off = [] if formulation is None else list(formulation.single_rates)
+    named = formulation is not None and formulation.name != Feedback.name
     words = [
         *subject.command,
         *([] if until is None else ["--until", f"{until:.15g}"]),
-        *(["--formulation", formulation.name] if isinstance(formulation, Projected) else []),
+        *(["--formulation", formulation.title] if named else []),
         *(word for name in off for word in ("--rate", f"{name}=off")),
         *(["--verify"] if verify else []),
     ]

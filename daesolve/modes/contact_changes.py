@@ -33,7 +33,7 @@ from daesolve.errors import (
     UnsupportedError,
     VariantError,
 )
-from daesolve.formulations import Feedback, Formulation
+from daesolve.formulations import Formulation
 from daesolve.modes.jumps import joined, settle_function, with_references
 from daesolve.posing.symbols import symbol
 from daesolve.trajectory.results import Impact
@@ -326,7 +326,7 @@ def check_held_goals(
         if row.hold is None:
             continue
         name = row.hold.name()
-        if not isinstance(formulation, Feedback):
+        if not formulation.releases:
             raise UnsupportedError(
                 f"the formulation {formulation.title!r} cannot let go of constraints, as of "
                 f"{row.name!r}: take 'feedback', without rank_loss = 'pass' or 'viscous'"

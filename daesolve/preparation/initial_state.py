@@ -11,8 +11,7 @@ import numpy as np
 from daesolve.equations.consistency import Start, check_named, complete_start
 from daesolve.equations.dynamics import Dynamics
 from daesolve.equations.fitting import fitting_values, refuse_past
-from daesolve.formulations import Formulation, Regularised
-from daesolve.posing.guides import SMOOTHING
+from daesolve.formulations import Formulation
 from daesolve.preparation.initial_contact import SettingOut, set_out
 from daesolve.preparation.request import Request
 from daesolve.system.consistent_state import parameter_values
@@ -52,10 +51,9 @@ def departure(dynamics: Dynamics, formulation: Formulation, request: Request) ->
         on from there.
     """
     start, values = starting_point(dynamics, request)
+    values |= formulation.values(dynamics)
     setting_out = None
     if dynamics.guides is not None:
-        if isinstance(formulation, Regularised):
-            values[SMOOTHING] = float(formulation.speed)
         setting_out = set_out(dynamics, values, start.state, request)
         start = replace(start, state=setting_out.state)
         values |= setting_out.values

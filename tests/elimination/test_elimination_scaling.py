@@ -16,7 +16,7 @@ from daesolve.algebra.sparse import solved_sparsely
 from daesolve.elimination.saddle import EliminationPlan
 from daesolve.equations import projection
 from daesolve.equations.projection import Projection, levels, metrics
-from daesolve.formulations import Feedback
+from daesolve.formulations import Elimination, Feedback
 from daesolve.multibody.bodies import Body, PlanarBody
 from daesolve.multibody.joints import Revolute, Spherical
 from daesolve.multibody.mechanism import Mechanism
@@ -57,7 +57,7 @@ def instructions(mechanism):
     conserved = {row.name: True for row in dynamics.invariants}
     rates = formulation.chosen_rates(dynamics, 10.0)
     assert rates["energy"] == 10.0
-    problem = formulation.problem(dynamics, EliminationPlan(), conserved, rates)
+    problem = formulation.problem(Elimination(dynamics, EliminationPlan(), conserved, rates))
     return problem.rhs.n_instructions()
 
 
