@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.interpolate import CubicSpline
 
 import daesolve as ds
 from daesolve.equations.rank import decoupling
@@ -113,6 +112,8 @@ def _turning_times(run: ds.Trajectory) -> list[float]:
     """Return where the speed changes its sign, the start at rest left out."""
     if len(run.times) < 4 or not np.any(run["speed"]):
         return []
+    from scipy.interpolate import CubicSpline  # which takes long to import
+
     roots = CubicSpline(run.times, run["speed"]).roots(extrapolate=False)
     return [float(root) for root in roots if math.isfinite(root) and root > run.times[0] + INTERVAL]
 
