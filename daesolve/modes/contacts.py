@@ -35,7 +35,7 @@ from daesolve.errors import (
     UnsupportedError,
     VariantError,
 )
-from daesolve.formulations import Feedback, Formulation, OdeProblem
+from daesolve.formulations import Formulation, OdeProblem
 from daesolve.modes.guard_book import GuardBook, Role
 from daesolve.modes.jumps import JumpFunction, joined, settle_function, with_references
 from daesolve.modes.law import Jump, Setting, SwitchingLaw
@@ -398,7 +398,7 @@ def check_held_goals(
         if row.hold is None:
             continue
         name = row.hold.name()
-        if not isinstance(formulation, Feedback):
+        if not formulation.releases:
             raise UnsupportedError(
                 f"the formulation {formulation.title!r} cannot let go of constraints, as of "
                 f"{row.name!r}: take 'feedback', without rank_loss = 'pass' or 'viscous'"

@@ -10,10 +10,9 @@ import numpy as np
 
 from daesolve.equations.consistency import Start, check_named, complete_start
 from daesolve.equations.dynamics import Dynamics
-from daesolve.formulations import Formulation, Regularised
+from daesolve.formulations import Formulation
 from daesolve.modes.law import Beginning
 from daesolve.modes.transitions import begin
-from daesolve.posing.guides import SMOOTHING
 from daesolve.preparation.request import Request
 from daesolve.system.consistent_state import parameter_values
 
@@ -53,8 +52,7 @@ def initial_state(dynamics: Dynamics, formulation: Formulation, request: Request
         on from there.
     """
     start, values = starting_point(dynamics, request)
-    if isinstance(formulation, Regularised):
-        values[SMOOTHING] = float(formulation.speed)
+    values |= formulation.values(dynamics)
     beginning = Beginning(
         request.start_time, request.until, start.state, values, request.variant_policy
     )

@@ -22,9 +22,9 @@ from daesolve.elimination.saddle import (
 from daesolve.equations.consistency import Start, sample_states, time_states
 from daesolve.equations.dynamics import Dynamics
 from daesolve.equations.rank import Rank, Samples
-from daesolve.formulations import Feedback, Formulation, OdeProblem, Projected, Viscous
+from daesolve.formulations import Elimination, Formulation, OdeProblem
 from daesolve.modes.transitions import Transitions, transitions_of
-from daesolve.preparation.choosing import check_pair, choose_solver
+from daesolve.preparation.choosing import check_pair, choose_formulation, choose_solver
 from daesolve.preparation.examination import examined, restricted
 from daesolve.preparation.initial_state import InitialState, initial_state
 from daesolve.preparation.rates import automatic_rate, stiffness_warning
@@ -243,7 +243,7 @@ class _Posed:
 def _posed(system: System, request: Request, notes: list[str]) -> _Posed:
     """Choose the formulation, examine the system at its start, and build the problem."""
     dynamics = system.dynamics
-    formulation = chosen_formulation(dynamics, request, notes)
+    formulation = choose_formulation(dynamics, request, notes)
     if request.solver is not None:
         check_pair(formulation, request.solver)
     rates = formulation.chosen_rates(dynamics, request.default_rate)
@@ -279,24 +279,6 @@ def _posed(system: System, request: Request, notes: list[str]) -> _Posed:
     )
 
 
-def chosen_formulation(dynamics: Dynamics, request: Request, notes: list[str]) -> Formulation:
-    """Return what was asked for, else feedback, or friction where that is to replace constraints.
-
-    Where constraints lose rank, what throws the motion off its branch is the error with which it
-    arrives: there each step is projected besides.
-    """
-    if request.formulation is not None:
-        return request.formulation
-    if request.rank_loss == "pass" and dynamics.position_count and dynamics.rows:
-        notes.append(
-            "formulation projected, since positions where constraints lose rank are passed"
-        )
-        return Projected()
-    if request.rank_loss == "viscous":
-        return Viscous()
-    return Feedback()
-
-
 _problems: WeakKeyDictionary[System, dict[tuple[object, ...], OdeProblem]] = WeakKeyDictionary()
 
 
@@ -318,7 +300,7 @@ def _problem(
     )
     built = _problems.setdefault(system, {})
     if key not in built:
-        built[key] = formulation.problem(system.dynamics, plan, conserved, rates)
+        built[key] = formulation.built(Elimination(system.dynamics, plan, conserved, rates))
     return built[key]
 
 
@@ -387,7 +369,7 @@ def _of(dynamics: Dynamics, values: Mapping[str, float]) -> np.ndarray:
 
 def _leaves_the_rate(formulation: Formulation, request: Request) -> bool:
     """Tell whether the rate is automatic: asked for, or nobody chose one for passing."""
-    rate = getattr(formulation, "rate", request.default_rate)
+    rate = formulation.common_rate
     unchosen = rate is None and request.default_rate == DEFAULT_RATE
     return rate == "auto" or (unchosen and request.rank_loss == "pass")
 
@@ -411,8 +393,7 @@ def _compiled(
     """Choose the solver, and compile the problem for it."""
     formulation, problem = posed.formulation, posed.problem
     steps = abs(request.until - request.start_time) / probe.mean_step
-    if isinstance(formulation, Viscous):
-        notes.append(_friction(formulation, posed.dynamics))
+    notes.extend(formulation.notes(posed.dynamics))
     tolerances = (request.rtol, request.atol)
     solver = choose_solver(request.solver, formulation, problem, steps, notes, stiff, tolerances)
     motion = stiff.motion if stiff else 0.0
@@ -424,15 +405,6 @@ def _compiled(
     compilation = solver.compile(problem)
     notes.extend(compilation.notes)
     return solver, compilation
-
-
-def _friction(formulation: Viscous, dynamics: Dynamics) -> str:
-    """Say what stands in place of which constraints."""
-    names = ", ".join(row.name for row in dynamics.rows if row.degree == 1)
-    return (
-        f"friction of mobility {formulation.mobility:g} in place of {names}: what comes after they "
-        "come to depend on each other depends on it"
-    )
 
 
 def _without_grip(

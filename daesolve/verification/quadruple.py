@@ -29,7 +29,7 @@ PRECISION = 113
 
 
 def available() -> bool:
-    """Tell whether heyoka is here, and was built with numbers of any precision."""
+    """Return whether heyoka is here, built with numbers of any precision."""
     return hy is not None and hasattr(hy, "real")
 
 
@@ -66,7 +66,7 @@ def array_of(numbers: Sequence[Any]) -> Any:
 
 
 class Moment(float):
-    """A time that is told as a double and computed with as it is."""
+    """A time that reads as a double; computations take it with all its digits."""
 
     exact: Any
 
@@ -77,7 +77,7 @@ class Moment(float):
         return moment
 
     def __eq__(self, other: object) -> bool:
-        """Tell moments apart that are next to the same double."""
+        """Distinguish moments that are next to the same double."""
         return isinstance(other, Moment) and bool(self.exact == other.exact)
 
     def __hash__(self) -> int:
@@ -131,8 +131,8 @@ class QuadEvaluator(Evaluator):
     def __call__(self, *arguments: Any) -> list[Any]:
         """Evaluate; the results are new arrays."""
         results = evaluate(self._function, *arguments)
-        told = [result.astype(float) for result in results[self._exact :]]
-        return results[: self._exact] + told
+        doubles = [result.astype(float) for result in results[self._exact :]]
+        return results[: self._exact] + doubles
 
 
 class QuadTransitions(Transitions):
