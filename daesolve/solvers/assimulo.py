@@ -21,9 +21,9 @@ from daesolve.algebra.evaluation import BufferedFunction
 from daesolve.errors import MissingBackendError, OutOfRangeError
 from daesolve.formulations import OdeProblem
 from daesolve.solvers.assimulo_segment import AfterStep, Segment
-from daesolve.solvers.base import Observer, SegmentEnd, State
 from daesolve.solvers.error_control import ErrorControlled
 from daesolve.solvers.jacobians import exact_jacobian
+from daesolve.solvers.segment_end import Observer, SegmentEnd, State
 
 SMALLEST_RTOL = 100 * float(np.finfo(float).eps)
 """SUNDIALS cannot do with less."""

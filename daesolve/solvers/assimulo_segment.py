@@ -11,8 +11,9 @@ import numpy as np
 from daesolve.algebra.evaluation import BufferedFunction
 from daesolve.algebra.translation import evaluate_block
 from daesolve.formulations import OdeProblem
-from daesolve.solvers.base import EventHit, Observer, Pace, State, Status
 from daesolve.solvers.guards import Steps, crossings, find_events, inner_states
+from daesolve.solvers.segment_end import EventHit, Observer, State, Status
+from daesolve.solvers.stepping import Pace
 from daesolve.trajectory.results import StepBlock
 
 BLOCK = 500
