@@ -128,40 +128,15 @@ class Stepper(Integrator):
 
     def blocks(self, segment: Segment) -> Generator[Block]:
         """Yield blocks of steps; see `Integrator.blocks`."""
-        pace = Pace(BLOCK)
-        stall = Stall(STUCK_AFTER, abs(segment.until - segment.start.time))
-        under_way = _UnderWay(segment.time, segment.state)
-        failure = ""
+        gathered, failure = Gathered(self, segment), ""
         try:
             for time, x in self.steps(segment.start, segment.until):
-                if not np.all(np.isfinite(x)):
-                    raise StepError(NOT_FINITE)
-                if stall.at(time):
-                    raise StepError(STALLED)
-                due = pace.due(time - under_way.times[-1])
-                if self._take(segment, under_way, time, x) or due:
-                    yield under_way.block(self)
-                    under_way = _UnderWay(under_way.times[-1], under_way.states[-1])
-                    pace = Pace(BLOCK)
+                if gathered.add(time, x):
+                    yield gathered.block()
         except StepError as error:
             failure = str(error)
-        if failure or len(under_way.times) > 1:
-            yield under_way.block(self, failure)
-
-    def _take(self, segment: Segment, under_way: _UnderWay, time: float, x: np.ndarray) -> bool:
-        """Take in a step with its samples and events; return whether one interrupts."""
-        hits = self.step_hits() if segment.problem.events else None
-        stop = first_stop(segment.problem, hits) if hits else None
-        if stop is not None:
-            time, x = stop.time, stop.state
-        if self.samples_each_step:
-            for moment in segment.pending(time).tolist():
-                segment.samples.append(x.copy() if moment == time else self.within(moment))
-        if hits is not None:
-            under_way.hits = [*(under_way.hits or ()), *hits]
-        under_way.times.append(time)
-        under_way.states.append(x)
-        return stop is not None
+        if failure or gathered.count:
+            yield gathered.block(failure)
 
     def advance(self, start: State, time: float) -> np.ndarray | None:
         """Integrate from the start of a step to a time in it; None where it takes too long."""
@@ -188,8 +163,8 @@ class Stepper(Integrator):
         times, states = np.array([t for t, _ in passed]), np.array([x for _, x in passed])
         rates = evaluate_block(self.problem.rhs, times, states, self.p)[0]
         sign = 1.0 if end >= start.time else -1.0
-        spline = CubicHermiteSpline(sign * times, states, sign * rates)
-        return lambda moments: np.asarray(spline(sign * moments))
+        spline: Callable[..., np.ndarray] = CubicHermiteSpline(sign * times, states, sign * rates)
+        return lambda moments: spline(sign * moments)
 
     def resolve(self, times: np.ndarray, states: np.ndarray) -> Steps:
         """Return what lies between the ends of steps."""
@@ -218,16 +193,71 @@ class Stepper(Integrator):
         return Steps(times, states, inner_states(times, states, rates), dense, advance)
 
 
-class _UnderWay:
-    """Steps that will be a block, from the start of the first."""
+class Gathered:
+    """Steps that will be a block, with the samples and events in each.
 
-    def __init__(self, time: float, x: np.ndarray) -> None:
-        self.times, self.states = [time], [x]
-        self.hits: list[EventHit] | None = None
+    Parameters
+    ----------
+    stepper
+        What takes the steps.
+    segment
+        Receives the samples.
+    """
 
-    def block(self, stepper: Stepper, failure: str = "") -> _Stepped:
-        times, states = np.array(self.times), np.array(self.states)
-        return _Stepped(stepper, times, states, self.hits, failure)
+    def __init__(self, stepper: Stepper, segment: Segment) -> None:
+        self._stepper, self._segment = stepper, segment
+        self._stall = Stall(STUCK_AFTER, abs(segment.until - segment.start.time))
+        self._begin(segment.time, segment.state)
+
+    def _begin(self, time: float, x: np.ndarray) -> None:
+        self._times, self._states = [time], [x]
+        self._hits: list[EventHit] | None = None
+        self._pace = Pace(BLOCK)
+
+    @property
+    def count(self) -> int:
+        """How many steps there are."""
+        return len(self._times) - 1
+
+    @property
+    def last(self) -> State:
+        """Where the last step ended."""
+        return State(self._times[-1], self._states[-1], self._segment.start.p)
+
+    def add(self, time: float, x: np.ndarray) -> bool:
+        """Take in a step; return whether the block is full, or an event in it interrupts.
+
+        Raises
+        ------
+        StepError
+            There is no going on from it.
+        """
+        stepper, problem = self._stepper, self._segment.problem
+        if not np.all(np.isfinite(x)):
+            raise StepError(NOT_FINITE)
+        if self._stall.at(time):
+            raise StepError(STALLED)
+        full = self._pace.due(time - self._times[-1])
+        hits = stepper.step_hits() if problem.events else None
+        stop = first_stop(problem, hits) if hits else None
+        if stop is not None:
+            time, x = stop.time, stop.state
+        if stepper.samples_each_step:
+            samples = self._segment.samples
+            for moment in self._segment.pending(time).tolist():
+                samples.append(x.copy() if moment == time else stepper.within(moment))
+        if hits is not None:
+            self._hits = [*(self._hits or ()), *hits]
+        self._times.append(time)
+        self._states.append(x)
+        return full or stop is not None
+
+    def block(self, failure: str = "") -> Block:
+        """Return the steps as a block, and begin another one."""
+        times, states = np.array(self._times), np.array(self._states)
+        made = _Stepped(self._stepper, times, states, self._hits, failure)
+        self._begin(self._times[-1], self._states[-1])
+        return made
 
 
 class _Stepped(Block):
