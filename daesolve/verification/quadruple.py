@@ -25,7 +25,7 @@ PRECISION = 113
 
 
 def available() -> bool:
-    """Tell whether heyoka is here, and was built with numbers of any precision."""
+    """Return whether heyoka is here, built with numbers of any precision."""
     return hy is not None and hasattr(hy, "real")
 
 
@@ -62,7 +62,7 @@ def array_of(numbers: Sequence[Any]) -> Any:
 
 
 class Moment(float):
-    """A time that is told as a double and computed with as it is."""
+    """A time that reads as a double; computations take it with all its digits."""
 
     exact: Any
 
@@ -73,7 +73,7 @@ class Moment(float):
         return moment
 
     def __eq__(self, other: object) -> bool:
-        """Tell moments apart that are next to the same double."""
+        """Distinguish moments that are next to the same double."""
         return isinstance(other, Moment) and bool(self.exact == other.exact)
 
     def __hash__(self) -> int:
@@ -127,8 +127,8 @@ class QuadEvaluator(Evaluator):
     def __call__(self, *arguments: Any) -> list[Any]:
         """Evaluate; the results are new arrays."""
         results = evaluate(self._function, *arguments)
-        told = [result.astype(float) for result in results[self._exact :]]
-        return results[: self._exact] + told
+        doubles = [result.astype(float) for result in results[self._exact :]]
+        return results[: self._exact] + doubles
 
 
 class QuadTransitions(Transitions):
@@ -154,7 +154,7 @@ class QuadTransitions(Transitions):
 
 
 class _QuadJump(JumpFunction):
-    """The reset of some events together; what is only told and checked becomes doubles."""
+    """The reset of some events together; what is only reported and checked becomes doubles."""
 
     def __init__(
         self,

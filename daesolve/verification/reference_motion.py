@@ -19,7 +19,7 @@ from daesolve.solvers.heyoka_code import hy, missing_in_series, translated
 from daesolve.verification.quadruple import Moment, QuadTransitions, array_of, evaluate, quad
 
 PIECE = 200
-"""Steps between which progress is told and looked whether there is any."""
+"""Steps after which progress is reported, and the run ends if there is none."""
 STUCK = 1e-6
 """A piece that covers less than this part of the run leads nowhere."""
 AWAY = 1e-6
@@ -29,7 +29,7 @@ ONCE = 1e-14
 HALVINGS = 120
 """Of a step, to find a zero that heyoka did not: to the last of 113 bits."""
 
-Told = Callable[[float], None]
+Progress = Callable[[float], None]
 """Called with the time reached."""
 
 
@@ -64,7 +64,7 @@ class MotionRecord:
     message: str = ""
 
 
-class Motion:
+class QuadMotion:
     """Integrates a prepared run from a start to the last of some times.
 
     Parameters
@@ -128,7 +128,7 @@ class Motion:
                 ending.append(hy.t_event(guard, direction=way, fp_type=hy.real))
                 self._interrupting.append(index)
             else:
-                noted = _Noted(self._met, index)
+                noted = _GuardNotes(self._met, index)
                 passing.append(hy.nt_event(guard, noted, direction=way, fp_type=hy.real))
         self.integrator = hy.taylor_adaptive(
             list(zip(rates.variables, rates.expressions, strict=True)),
@@ -151,7 +151,7 @@ class Motion:
 
     # -- the motion ---------------------------------------------------------------------------
 
-    def through(self, times: np.ndarray, progress: Told | None) -> MotionRecord:
+    def through(self, times: np.ndarray, progress: Progress | None) -> MotionRecord:
         """Integrate to the last of some times, which are in the order of the run."""
         record, until = self.record, quad(times[-1])
         count = int(np.sum(times == self.prepared.start_time))
@@ -376,7 +376,7 @@ class Motion:
         return f"at t = {float(self.integrator.time):.10g} s {why}"
 
 
-class _Noted:
+class _GuardNotes:
     """Notes when an event that does not interrupt happens, in the list of its integrator."""
 
     def __init__(self, met: list[tuple[int, Any]], index: int) -> None:
@@ -385,6 +385,6 @@ class _Noted:
     def __call__(self, integrator: Any, time: Any, sign: int) -> None:
         self.met.append((self.index, time))
 
-    def __deepcopy__(self, memo: Any) -> _Noted:
+    def __deepcopy__(self, memo: Any) -> _GuardNotes:
         # heyoka keeps copies of callbacks.
         return self

@@ -136,18 +136,18 @@ def with_tolerance(solver: Solver, tolerance: float) -> Solver:
 
 def distinct_names(entries: Sequence[Formulation] | Sequence[Solver]) -> list[str]:
     """Name formulations or solvers, by the settings in which they differ where two share a name."""
-    told = [
+    named = [
         f"{entry.name}({settings})" if (settings := _settings(entry, entries)) else entry.name
         for entry in entries
     ]
     return [
-        f"{name} #{told[: place + 1].count(name)}" if told.count(name) > 1 else name
-        for place, name in enumerate(told)
+        f"{name} #{named[: place + 1].count(name)}" if named.count(name) > 1 else name
+        for place, name in enumerate(named)
     ]
 
 
 def _settings(entry: Any, entries: Sequence[Any]) -> str:
-    """Tell the settings in which an entry differs from others of its name."""
+    """List the settings in which an entry differs from others of its name."""
     others = [other for other in entries if other.name == entry.name]
     names = [field.name for field in fields(entry)] if is_dataclass(entry) else []
     return ", ".join(

@@ -5,45 +5,32 @@ Bodies that are tiny against the way they go are shown once more, enlarged, belo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from scipy.spatial import KDTree
 
 from daesolve.drawing import (
+    Circle,
     Drawing,
     Line,
+    Outline,
     Placed,
     Trace,
-    check,
     evaluate,
     from_json,
     moves,
     names,
-    to_json,
 )
-from daesolve.errors import DaesolveError
-from daesolve.reporting.curves import common_legend, strip
-from daesolve.reporting.document import Document
 from daesolve.reporting.facts import short
-from daesolve.reporting.painting import (
-    ABOVE,
-    COMPASS,
-    free_spot,
-    look_at,
-    name,
-    paint,
-    paint_samples,
-    strokes,
-)
-from daesolve.reporting.sampling import SEEN, columns, joinable
-from daesolve.reporting.style import PANEL_WIDTH, RULE, style
-
-DrawingRule = Callable[[Document], Drawing]
-"""Makes the drawing of a run from its document."""
+from daesolve.reporting.figures.renderer import ABOVE, look_at, name, paint, paint_samples
+from daesolve.reporting.figures.style import PANEL_WIDTH, RULE, common_legend, strip, style
+from daesolve.reporting.film import MARGIN, TINY, around, framed
+from daesolve.reporting.sampling import SEEN, Document, columns, joinable
 
 INSTANTS = 5
 CANDIDATES = 200
@@ -52,27 +39,26 @@ NEAREST = 0.05
 """The part of the whole motion that must lie between two instants."""
 ANGULAR = 0.25
 """How much the steps of a trace may change from one to the next, over their length, in a line."""
-TINY = 1 / 12
-"""The part of the scene below which bodies are enlarged."""
 FEW = 12
-"""Bodies that can be told apart although they lie upon each other."""
+"""Bodies that can be distinguished although they lie upon each other."""
 HEAPED = 0.5
 """The way from one instant to the next, over the size of the bodies, below which they do."""
 SMALL = 0.5
 """The strokes of tiny bodies, beside those of others."""
 FAINTEST = 0.35
-MARGIN = 0.05
-FLATTEST, STEEPEST = 0.2, 1.6
-"""The bounds of the height of the scene over its width."""
 TALLEST = 4.6
 AXIS = 0.55
 """What the labels of an axis take, inches."""
 TEXT = np.array([0.26, 0.13])
 """How far the middle of a text stays from what is drawn, to its sides and above it, inches."""
+COMPASS = np.array([[0, -1], [-1, -1], [1, -1], [-1, 0], [1, 0], [-1, 1], [1, 1], [0, 1]])
+"""Sides of a body on which a text may be written, the best one last."""
+ENOUGH = 0.99
+"""The distance from what is drawn, in sizes of a text, beyond which more is no gain."""
 
 
 @dataclass(frozen=True, eq=False)
-class Instant:
+class Snapshot:
     """The moving bodies at a sample."""
 
     time: float
@@ -107,7 +93,7 @@ class Scene:
 
     drawing: Drawing
     backdrop: Sequence[Placed]
-    instants: Sequence[Instant]
+    instants: Sequence[Snapshot]
     joinable: bool
 
     @property
@@ -141,30 +127,8 @@ class Scene:
         return float(np.ptp(self.box, axis=0).max()) < (1.0 + HEAPED) * self.body_size
 
     def scattered(self, entry: Placed) -> bool:
-        """Tell whether it is a trace, or a part of one, with samples too far apart to be joined."""
+        """Return whether it is of a trace with samples too far apart to be joined."""
         return isinstance(entry.shape, Trace) and not (self.joinable and _smooth(entry.points))
-
-
-def with_drawing(document: dict[str, Any], rule: DrawingRule | None) -> dict[str, Any]:
-    """Return the document of a run with its drawing, made by the problem's rule.
-
-    A rule that fails must not cost a long run: the notes tell so, and there is no drawing.
-    """
-    if rule is None or not document["times"]:
-        return document
-    try:
-        drawing = rule(document)
-        check(drawing, [*columns(document, drawing.series), *document["parameters"]])
-        return {**document, "drawing": to_json(drawing)}
-    except Exception as error:
-        kind = "" if isinstance(error, DaesolveError) else f"{type(error).__name__}: "
-        note = f"there is no picture of the scene: {kind}{error}"
-        return {**document, "notes": [*document["notes"], note]}
-
-
-def samples(document: Document) -> dict[str, np.ndarray]:
-    """Return every series of a run and the time "t", each (k,), in the order of the motion."""
-    return {name: entry.values for name, entry in columns(document).items()}
 
 
 def scene(document: Document) -> Figure | None:
@@ -197,7 +161,7 @@ def scene(document: Document) -> Figure | None:
 
 def _instants(
     drawing: Drawing, series: Mapping[str, np.ndarray], parameters: Mapping[str, float]
-) -> list[Instant]:
+) -> list[Snapshot]:
     """Choose the first sample, the last, and between them those that differ most from others."""
     bodies = [
         shape for shape in drawing.shapes if moves(shape, series) and not isinstance(shape, Trace)
@@ -207,7 +171,7 @@ def _instants(
     moving, times = replace(drawing, shapes=bodies), series["t"]
     candidates = np.unique(np.linspace(0, len(times) - 1, CANDIDATES).round().astype(int))
     found = [
-        Instant(float(times[index]), evaluate(moving, series, parameters, int(index)))
+        Snapshot(float(times[index]), evaluate(moving, series, parameters, int(index)))
         for index in candidates
     ]
     found = [instant for instant in found if np.isfinite(instant.points).all()]
@@ -236,28 +200,10 @@ def _far_apart(places: np.ndarray) -> list[int]:
 
 
 def _smooth(points: np.ndarray) -> bool:
-    """Tell whether a line through points, (k, 2), with gaps where they are NaN, has no corners."""
+    """Return whether a line through points (k, 2), with gaps at NaN, has no corners."""
     steps = np.diff(points, axis=0)
     bends = np.linalg.norm(np.diff(steps, axis=0), axis=1)
     return bool(np.nansum(bends) <= ANGULAR * np.nansum(np.linalg.norm(steps, axis=1)))
-
-
-def around(boxes: Iterable[np.ndarray]) -> np.ndarray:
-    """Return the corners, (2, 2), around boxes; zeros if none of them is anywhere."""
-    known = [box for box in boxes if np.isfinite(box).all()]
-    if not known:
-        return np.zeros((2, 2))
-    return np.array([np.min(known, axis=0)[0], np.max(known, axis=0)[1]])
-
-
-def framed(box: np.ndarray) -> np.ndarray:
-    """Return the corners of a box with a margin, neither too flat nor too steep for a page."""
-    size = np.ptp(box, axis=0)
-    size = size + 2.0 * MARGIN * (size.max() or 1.0)
-    width = max(size[0], size[1] / STEEPEST)
-    half = 0.5 * np.array([width, max(size[1], FLATTEST * width)])
-    middle = box.mean(axis=0)
-    return np.array([middle - half, middle + half])
 
 
 def _size(limits: np.ndarray) -> tuple[float, float]:
@@ -314,7 +260,7 @@ def _overview(axes: Axes, seen: Scene, limits: np.ndarray) -> None:
         faded = FAINTEST + (1.0 - FAINTEST) * place / len(seen.instants)
         for body in instant.bodies:
             paint(axes, body, strength=1.0 if seen.tiny else faded, size=size)
-    _tell_times(axes, seen, limits)
+    _write_times(axes, seen, limits)
     _name_all(axes, seen)
     strip(axes, room=_size(limits)[0])
     look_at(axes, limits)
@@ -328,7 +274,7 @@ def _name_all(axes: Axes, seen: Scene) -> None:
         name(axes, shape, scattered=shape in unjoined)
 
 
-def _tell_times(axes: Axes, seen: Scene, limits: np.ndarray) -> None:
+def _write_times(axes: Axes, seen: Scene, limits: np.ndarray) -> None:
     """Write the time of each instant beside it."""
     text = TEXT * np.ptp(limits[:, 0]) / _size(limits)[0]
     bodies = [body for instant in seen.instants for body in instant.bodies]
@@ -340,15 +286,21 @@ def _tell_times(axes: Axes, seen: Scene, limits: np.ndarray) -> None:
         )
         taken = np.vstack([taken, spot + 0.5 * text * COMPASS])
         axes.text(
-            spot[0], spot[1], _told(instant), ha="center", va="center", fontsize=8, zorder=ABOVE
+            spot[0],
+            spot[1],
+            _time_text(instant),
+            ha="center",
+            va="center",
+            fontsize=8,
+            zorder=ABOVE,
         )
 
 
-def _told(instant: Instant) -> str:
+def _time_text(instant: Snapshot) -> str:
     return f"{short(instant.time) if abs(instant.time) < 100.0 else f'{instant.time:.0f}'} s"
 
 
-def _closer(axes: Axes, seen: Scene, instant: Instant) -> None:
+def _closer(axes: Axes, seen: Scene, instant: Snapshot) -> None:
     half = (0.5 + MARGIN) * seen.body_size
     middle = instant.box.mean(axis=0)
     limits = np.array([middle - half, middle + half])
@@ -356,7 +308,7 @@ def _closer(axes: Axes, seen: Scene, instant: Instant) -> None:
     for body in instant.bodies:
         paint(axes, body)
     look_at(axes, limits)
-    axes.set_title(f"t = {_told(instant)}")
+    axes.set_title(f"t = {_time_text(instant)}")
     axes.set_xticks([])
     axes.set_yticks([])
     for spine in axes.spines.values():
@@ -379,3 +331,55 @@ def _within(line: Placed, limits: np.ndarray) -> Placed:
     part = seen.all(axis=1)
     kept = np.append(part, False) | np.append(False, part)
     return replace(line, points=np.where(kept[:, None], line.points, np.nan))
+
+
+def strokes(entries: Sequence[Placed]) -> np.ndarray:
+    """Return (k, 2) points along what is drawn of shapes, so close that no text fits between."""
+    found = np.concatenate([_strokes(entry) for entry in entries])
+    return found[np.isfinite(found).all(axis=1)]
+
+
+def free_spot(
+    bodies: Sequence[Placed],
+    others: np.ndarray,
+    taken: np.ndarray,
+    text: np.ndarray,
+    limits: np.ndarray,
+) -> np.ndarray:
+    """Return where a text beside bodies goes: in sight, upon nothing, apart from other bodies.
+
+    Parameters
+    ----------
+    bodies
+        What the text is about.
+    others
+        (k, 2) points of what it is not about; it may be empty.
+    taken
+        (m, 2) points of all that is drawn.
+    text
+        (2,) how far the middle of the text stays from what is drawn, to its sides and above it.
+    limits
+        (2, 2) the corners of the axes.
+    """
+    points = np.concatenate([body.points for body in bodies])
+    radii = np.concatenate([np.full(len(body.points), body.radius) for body in bodies])
+    towards = COMPASS / np.linalg.norm(COMPASS, axis=1)[:, None]
+    spots = points[:, None] + radii[:, None, None] * towards + text * COMPASS
+    spots = spots.reshape(-1, 2)
+    inside = ((spots - text >= limits[0]) & (spots + text <= limits[1])).all(axis=1)
+    room = np.minimum(KDTree(taken / text).query(spots / text)[0], ENOUGH)
+    apart = KDTree(others / text).query(points / text)[0] if len(others) else np.zeros(len(points))
+    return spots[np.lexsort((np.repeat(apart, len(COMPASS)), room, inside))[-1]]
+
+
+def _strokes(entry: Placed) -> np.ndarray:
+    if isinstance(entry.shape, Circle):
+        turns = np.linspace(0.0, 2.0 * math.pi, 24)
+        rim = entry.points + entry.radius * np.column_stack([np.cos(turns), np.sin(turns)])
+        along = np.linspace(entry.spokes[:, 0], entry.spokes[:, 1], 12)
+        return np.concatenate([rim, along.reshape(-1, 2)])
+    parts = np.linspace(0.0, 1.0, 2 + 200 // len(entry.points))[:, None, None]
+    closed = isinstance(entry.shape, Outline)
+    ends = np.vstack([entry.points, entry.points[:1]]) if closed else entry.points
+    between = ends[:-1] + parts * np.diff(ends, axis=0)
+    return np.concatenate([entry.points, between.reshape(-1, 2)])

@@ -6,39 +6,86 @@ legend of what distinguishes them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
 
-from daesolve.reporting.balance import ENERGIES, energy
-from daesolve.reporting.curves import LEGEND_LINE, empty, strip
-from daesolve.reporting.document import Document
-from daesolve.reporting.event_figures import events
 from daesolve.reporting.facts import labels
-from daesolve.reporting.panels import NOTHING, arrange, draw
-from daesolve.reporting.residuals import drift
-from daesolve.reporting.sampling import SEEN, Series, joinable, series
-from daesolve.reporting.style import INK, MOST_DOTS, PANEL_WIDTH, colour, style
+from daesolve.reporting.figures.accuracy import ENERGIES, drift, energy, terms
+from daesolve.reporting.figures.panels import LEAST_RANGE, arrange, draw
+from daesolve.reporting.figures.style import (
+    INK,
+    LEGEND_LINE,
+    MOST_DOTS,
+    PANEL_WIDTH,
+    colour,
+    common_legend,
+    empty,
+    settle,
+    strip,
+    style,
+    tick,
+    ticks,
+)
+from daesolve.reporting.sampling import (
+    SEEN,
+    Document,
+    NamedEvents,
+    Series,
+    event_statistics,
+    joinable,
+    series,
+)
 
 __all__ = [
     "drift",
     "energy",
     "events",
-    "output_names",
     "outputs",
     "path",
-    "plane",
-    "position_names",
     "positions",
-    "reaction_names",
     "reactions",
+    "standard",
     "velocities",
-    "velocity_names",
 ]
 
 MOST_JOINED = 5000
+LEAST = 1e-16
+"""The part of the kinetic energy below which a loss is rounding."""
+DECADES = 30.0
+"""Times between events that differ by more than this factor have a logarithmic axis."""
+
+
+def standard(documents: Sequence[Document]) -> dict[str, Callable[[], list[Figure]]]:
+    """Return what draws the figures that every report has, by title, in the order of the page.
+
+    A figure that would have nothing to show is left out.
+    """
+    sampled = [document for document in documents if len(document["times"]) > 1]
+    watched = [entry for d in documents for entry in d.get("drift_history", {}).values()]
+    plan: list[tuple[str, Callable[[Sequence[Document]], Figure | list[Figure]], object]] = [
+        ("Residuals", drift, any(entry["times"] for entry in watched)),
+        ("Energy", energy, any(map(terms, sampled))),
+        ("Positions", positions, position_names(sampled)),
+        ("Velocities", velocities, velocity_names(sampled)),
+        ("Path", path, sampled and plane(documents)),
+        ("Outputs", outputs, output_names(sampled)),
+        ("Reactions", reactions, reaction_names(sampled)),
+        ("Events", events, max(d["event_count"] for d in documents) > 1),
+    ]
+    return {title: partial(_sheets, draw, documents) for title, draw, wanted in plan if wanted}
+
+
+def _sheets(
+    draw: Callable[[Sequence[Document]], Figure | list[Figure]], documents: Sequence[Document]
+) -> list[Figure]:
+    drawn = draw(documents)
+    return drawn if isinstance(drawn, list) else [drawn]
 
 
 def positions(documents: Sequence[Document]) -> list[Figure]:
@@ -92,7 +139,7 @@ def plane(documents: Sequence[Document]) -> tuple[str, str] | None:
     units = documents[0].get("units", {})
     for pair in (("x", "y"), ("x", "z")):
         known = all(name in names for name in pair) and units.get(pair[0]) == units.get(pair[1])
-        if known and max(_spans(documents, pair)) > NOTHING:
+        if known and max(_spans(documents, pair)) > LEAST_RANGE:
             return pair
     return None
 
@@ -182,3 +229,83 @@ def _is_velocity(documents: Sequence[Document], name: str) -> bool:
     for document in documents:
         units = {**document.get("units", {}), **units}
     return units.get(name, "").endswith("/s") or "_dot" in name
+
+
+def events(documents: Sequence[Document]) -> Figure:
+    """Draw the number of events against time, the times between them, and what impacts took."""
+    statistics = [event_statistics(document) for document in documents]
+    if not any(run.named for run in statistics):
+        return empty("nothing happened")
+    several = len(documents) > 1
+    impacts = any(run.impacts.count for run in statistics)
+    with style():
+        figure = Figure(figsize=(PANEL_WIDTH, 2.6))
+        count, between, *lost = figure.subplots(1, 2 + impacts)
+        shades = 0
+        for document, run, label in zip(documents, statistics, labels(documents), strict=True):
+            for name, entry in run.named.items():
+                words = label if several else name.replace("_", " ")
+                _count(count, document, entry, words, colour(shades))
+                _dots(between, entry.table[1], entry.table[2], words, colour(shades))
+                for axes in lost:
+                    seen = entry.table[3] > LEAST
+                    _dots(axes, entry.table[1][seen], entry.table[3][seen], words, colour(shades))
+                shades += 1
+        ticks(count)
+        count.set_title("events so far")
+        _settle_gaps(between)
+        for axes in lost:
+            _settle_losses(axes)
+        for axes in (count, between, *lost):
+            axes.set_xlabel("time (s)")
+            axes.margins(x=0.02)
+        if several or len(count.lines) > 1:
+            common_legend(figure)
+    return figure
+
+
+def _count(axes: Axes, document: Document, entry: NamedEvents, label: str, shade: str) -> None:
+    numbers, times = entry.table[:2]
+    start, end = document.get("start_time", times[0]), document["end_time"]
+    axes.step(
+        np.array([start, *times, end], dtype=float),
+        np.array([0, *numbers, entry.count], dtype=float),
+        where="post",
+        color=shade,
+        label=label,
+    )
+
+
+def _dots(axes: Axes, times: np.ndarray, values: np.ndarray, label: str, shade: str) -> None:
+    style: dict[str, Any] = {
+        "markersize": 2.4,
+        "markeredgewidth": 0.0,
+        "color": shade,
+        "label": label,
+    }
+    axes.plot(times, values, "o", **style)
+
+
+def _shown(axes: Axes) -> np.ndarray:
+    sizes = np.concatenate([np.asarray(line.get_ydata(), dtype=float) for line in axes.lines])
+    return sizes[np.isfinite(sizes)]
+
+
+def _settle_gaps(axes: Axes) -> None:
+    axes.set_title("time since the one before (s)")
+    sizes = _shown(axes)
+    settle(axes, [np.append(sizes, 0.0)])
+    positive = sizes[sizes > 0.0]
+    if positive.size and positive.max() > DECADES * positive.min():
+        axes.set_yscale("log")
+        axes.set_ylim(positive.min() / 2.0, 2.0 * positive.max())
+        axes.yaxis.set_major_formatter(FuncFormatter(tick))
+
+
+def _settle_losses(axes: Axes) -> None:
+    axes.set_title("energy lost / kinetic energy")
+    sizes = _shown(axes)
+    if sizes.size:
+        axes.set_ylim(sizes.min() / 3.0, 3.0 * sizes.max())
+        axes.set_yscale("log")
+        axes.yaxis.set_major_formatter(FuncFormatter(tick))

@@ -1,6 +1,6 @@
 """Derivatives carried along a run that is known: from boundary to boundary, through its events.
 
-The variational equations (see `variations`) are integrated one direction at a time, in all states
+The variational equations (see `variational`) are integrated one direction at a time, in all states
 and without events. Where these lie is known by then; how they move follows from their guards.
 """
 
@@ -14,6 +14,12 @@ import casadi as ca
 import numpy as np
 
 from daesolve.algebra.evaluation import Evaluator
+from daesolve.analysis.variational import (
+    changing_values,
+    guard_slopes,
+    jump_slopes,
+    variational_problem,
+)
 from daesolve.errors import NoDerivativeError
 from daesolve.formulations import Feedback
 from daesolve.integration.record import Boundary, Happening, Record
@@ -22,12 +28,6 @@ from daesolve.preparation.preparing import Prepared
 from daesolve.preparation.request import DEFAULT_RATE
 from daesolve.solvers import Solver, State, Status
 from daesolve.trajectory.results import Outcome, StepBlock
-from daesolve.verification.variational import (
-    changing_values,
-    guard_slopes,
-    jump_slopes,
-    variational_problem,
-)
 
 TOGETHER = 1e-9
 """Of the time run so far: guards whose zeros are nearer to each other pass together."""
@@ -35,7 +35,7 @@ APART = 1e-6
 """Of the time run so far: by how much they may part when a number changes by its own size."""
 
 
-class Place(NamedTuple):
+class WholeState(NamedTuple):
     """Time, state without a chart, and values, to which rates are added."""
 
     time: float
@@ -78,7 +78,7 @@ class Propagation:
         self.problem = prepared.problem if chart is None else chart.whole
         self.changing = changing_values(prepared.dynamics)
         self.variational = variational_problem(self.problem, self.changing)
-        self.solver, self.told = self._solver(solver)
+        self.solver, self.method = self._solver(solver)
         self.rates = self._rates()
         visible = len(slopes) - len(self.problem.values)
         works = np.zeros((self.problem.size - visible, slopes.shape[1]))
@@ -105,10 +105,10 @@ class Propagation:
             A guard has no slope where it passes, or the equations cannot be integrated.
         """
         boundaries, legs = self.record.boundaries, legs_of(self.record, self.prepared)
-        self._happen(legs[0], {}, np.zeros(len(self.sizes)))
+        self.happen(legs[0], {}, np.zeros(len(self.sizes)))
         for here, there, happened in zip(boundaries, boundaries[1:], legs[1:], strict=False):
             passing = [e.time for e in happened if e.after is None]
-            self._happen(happened, self._advance(here, there.time, passing), None)
+            self.happen(happened, self.advance(here, there.time, passing), None)
         end_time = np.zeros(len(self.sizes))
         if outcome is Outcome.STOPPED_BY_EVENT:
             stops = {event.name for event in self.problem.events if event.then.stops}
@@ -120,11 +120,11 @@ class Propagation:
                     "and derivatives are not carried to a stop: ask for an earlier end"
                 )
             end_time = ended[-1]
-        return self.state + self._motion(self._place(boundaries[-1]), end_time), end_time
+        return self.state + self._motion(self.place(boundaries[-1]), end_time), end_time
 
     def notes(self) -> list[str]:
         """Say how the variational equations were integrated, and what is one-sided."""
-        found = [self.told]
+        found = [self.method]
         for pair in dict.fromkeys((guards, by) for _, guards, by in self.parted):
             times = [time for time, *rest in self.parted if tuple(rest) == pair]
             found.append(
@@ -136,18 +136,18 @@ class Propagation:
         return found
 
     def _solver(self, asked: Solver | None) -> tuple[Solver, str]:
-        """Return what integrates the variational equations, and how to tell it."""
+        """Return what integrates the variational equations, and a sentence about it."""
         fits = asked is not None and "ode" in asked.forms
         steps = float(max(self.record.steps, 1))
         solver = choose_solver(asked if fits else None, Feedback(), self.variational, steps, [])
         solver.compile(self.variational)
-        told = (
+        method = (
             f"variational equations of {self.variational.rhs.n_instructions()} instructions by "
             f"{solver.name}"
         )
         if asked is not None and not fits:
-            told += f", since {asked.name} takes differential-algebraic equations alone"
-        return solver, told
+            method += f", since {asked.name} takes differential-algebraic equations alone"
+        return solver, method
 
     def _rates(self) -> dict[int, float]:
         """Return rates for goals without any, which would drift: the motion is the same."""
@@ -157,7 +157,8 @@ class Propagation:
         indices = [names.index(f"rate_{row.name}") for row in rows]
         return {k: sign * DEFAULT_RATE for k in indices if self.prepared.values[k] == 0.0}
 
-    def _place(self, here: Boundary) -> Place:
+    def place(self, here: Boundary) -> WholeState:
+        """Return a boundary in all states, with the values that are in force there."""
         problem = self.prepared.problem
         own = self.record.modes[here.mode]
         x = here.state
@@ -166,17 +167,15 @@ class Propagation:
             x = np.concatenate([visible, x[problem.chart.embed.nnz_in(1) :]])
         p = own[: len(self.problem.values)].copy()
         p[list(self.rates)] = list(self.rates.values())
-        return Place(here.time, x, p)
+        return WholeState(here.time, x, p)
 
-    def _motion(self, place: Place, times: np.ndarray) -> np.ndarray:
+    def _motion(self, place: WholeState, times: np.ndarray) -> np.ndarray:
         """Return how far the motion goes on, (size, k), in changes of time."""
         return np.outer(self._rhs(*place)[0], times)
 
-    def _advance(
-        self, here: Boundary, until: float, at: Sequence[float]
-    ) -> dict[float, np.ndarray]:
+    def advance(self, here: Boundary, until: float, at: Sequence[float]) -> dict[float, np.ndarray]:
         """Integrate the variational equations; return the changes of the state at some times."""
-        place, moments = self._place(here), np.array(at)
+        place, moments = self.place(here), np.array(at)
         size = self.problem.size
         reached: list[np.ndarray] = []
         columns: list[np.ndarray] = []
@@ -200,7 +199,7 @@ class Propagation:
 
     # -- events -------------------------------------------------------------------------------
 
-    def _happen(
+    def happen(
         self,
         happened: Sequence[Happening],
         changes: Mapping[float, np.ndarray],
@@ -208,7 +207,7 @@ class Propagation:
     ) -> None:
         """Go through what happened within and at the end of a leg.
 
-        `times` are the changes of the time at which it ends, where an event did not tell yet.
+        `times` are the changes of the time at which it ends, where no event has given them yet.
         """
         for _, group in itertools.groupby(
             happened, lambda e: id(e if e.after is None else e.after)
@@ -225,7 +224,7 @@ class Propagation:
 
     def _through(self, events: Sequence[Happening], times: np.ndarray | None) -> np.ndarray:
         """Go through a reset; return how its time changes."""
-        place = self._place(events[0].at)
+        place = self.place(events[0].at)
         if times is None:
             times = self._crossing(events, self.state)
         state = self.state + self._motion(place, times)
@@ -241,7 +240,7 @@ class Propagation:
                 slopes(*place, fired, times[k], state[:, k], self.values[:, k])
                 for k in range(len(times))
             ]
-            place = Place(place.time, *changed[0][:2])
+            place = WholeState(place.time, *changed[0][:2])
             state = np.array([change[2] for change in changed]).T
             self.values = np.array([change[3] for change in changed]).T
         self.state = state - self._motion(place, times)
@@ -256,7 +255,7 @@ class Propagation:
         return [fired]
 
     def _of_values(self, event: Happening) -> bool:
-        """Tell whether a reset took a guard through zero that depends on values alone."""
+        """Return whether a reset took a guard through zero that depends on values alone."""
         first = self._firsts[self._indices[event.name]]
         return not any(self._moving[first + place] for place in event.fired)
 
@@ -279,7 +278,7 @@ class Propagation:
         return max(abs(time - begin), 1e-3 * abs(until - begin))
 
     def _at_zero(
-        self, events: Sequence[Happening], place: Place, times: np.ndarray, state: np.ndarray
+        self, events: Sequence[Happening], place: WholeState, times: np.ndarray, state: np.ndarray
     ) -> dict[str, tuple[float, np.ndarray]]:
         """Return those of the guards that pass here: name -> (rate, changes (k,) of the guard)."""
         rows = self._rows(events)
@@ -301,7 +300,7 @@ class Propagation:
 
     def _crossing(self, events: Sequence[Happening], state: np.ndarray) -> np.ndarray:
         """Return how the time of an event changes: that of the first of its guards."""
-        place = self._place(events[0].at)
+        place = self.place(events[0].at)
         crossing = self._at_zero(events, place, np.zeros(len(self.sizes)), state)
         for rate, change in crossing.values():
             times = -change / rate
@@ -313,7 +312,7 @@ class Propagation:
         )
 
     def _note_parted(
-        self, events: Sequence[Happening], place: Place, times: np.ndarray, state: np.ndarray
+        self, events: Sequence[Happening], place: WholeState, times: np.ndarray, state: np.ndarray
     ) -> None:
         """Note guards that are at zero here, but at other times when a number changes."""
         crossing = self._at_zero(events, place, times, state)

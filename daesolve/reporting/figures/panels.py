@@ -10,35 +10,136 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from daesolve.reporting.curves import (
-    NOTHING,
-    Curve,
+from daesolve.reporting.facts import family, labels
+from daesolve.reporting.figures.style import (
+    MOST_DOTS,
+    MOST_PANELS,
+    PANEL_WIDTH,
+    QUIET,
+    colour,
     common_legend,
     empty,
-    line,
-    mark,
-    portrait,
     settle,
     strip,
+    style,
 )
-from daesolve.reporting.document import Document
-from daesolve.reporting.facts import family, labels
 from daesolve.reporting.sampling import (
     FEWEST,
+    MOST_TURNS,
+    Document,
     Series,
     beginnings,
+    envelope,
     opening,
     resolved,
     series,
+    turning_points,
 )
-from daesolve.reporting.style import MOST_PANELS, PANEL_WIDTH, QUIET, colour, style
 
+BINS = 125
+SAMPLES_IN_BIN = 25
+LEAST_RANGE = 1e-12
+"""What no axis magnifies, in units of the quantity: the rounding of what is at rest."""
 MOST_CURVES = 6
 ROWS = 5
 """Panels below each other that a sheet of paper takes."""
 SQUASHED = 15.0
 HALF = 4.8
 """The width of a panel with the beginning beside it, inches."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One series in a panel.
+
+    Parameters
+    ----------
+    label, series, colour
+        What it is and how it looks.
+    joinable
+        Whether a line through its samples is honest.
+    above
+        How many curves of the same quantity lie above it, which it must not vanish under.
+    beginning
+        The first stretch where its samples can be joined.
+    """
+
+    label: str
+    series: Series
+    colour: str
+    joinable: bool
+    above: int = 0
+    beginning: Series | None = None
+
+    @property
+    def crowded(self) -> bool:
+        """Whether the whole of it is better shown by its range."""
+        finite = self.series.values[np.isfinite(self.series.values)]
+        if not finite.size or np.ptp(finite) <= LEAST_RANGE:
+            return False
+        scattered = not self.joinable and len(self.series.times) > 2 * FEWEST
+        return scattered or turning_points(self.series.values) > MOST_TURNS
+
+
+def mark(axes: Axes, curve: Curve, *, crowded: bool) -> None:
+    """Draw the whole of a series: its range where axes are crowded, else as its samples allow."""
+    if crowded:
+        bins = min(BINS, len(curve.series.times) // SAMPLES_IN_BIN)
+        band(axes, curve.series, max(1, bins), curve.colour, curve.label)
+    elif curve.joinable:
+        line(axes, curve, curve.series)
+    else:
+        dots(axes, curve)
+
+
+def line(axes: Axes, curve: Curve, shown: Series) -> None:
+    """Draw samples joined by a line."""
+    width = 1.3 + 1.2 * min(curve.above, 3)
+    axes.plot(*shown.joined(), color=curve.colour, linewidth=width, label=curve.label)
+
+
+def dots(axes: Axes, curve: Curve) -> None:
+    """Draw samples apart from each other, with short strokes where their slopes are known."""
+    shown = curve.series
+    axes.plot(
+        shown.times,
+        shown.values,
+        "o",
+        markersize=3.2 + 3.0 * min(curve.above, 3),
+        fillstyle="none" if curve.above else "full",
+        color=curve.colour,
+        label=curve.label,
+    )
+    if shown.slopes is None or len(shown.times) < 2:
+        return
+    half = 0.22 * float(np.median(np.abs(np.diff(shown.times))))
+    gap = np.full_like(shown.times, np.nan)
+    times = np.column_stack([shown.times - half, shown.times + half, gap]).ravel()
+    rise = half * shown.slopes
+    values = np.column_stack([shown.values - rise, shown.values + rise, gap]).ravel()
+    axes.plot(times, values, color=curve.colour, linewidth=1.0, alpha=0.8)
+
+
+def portrait(axes: Axes, curve: Curve) -> None:
+    """Draw the slope of each sample over its value: what samples show that cannot be joined."""
+    every = -(-len(curve.series.times) // MOST_DOTS)
+    assert curve.series.slopes is not None
+    axes.plot(
+        curve.series.values[::every],
+        curve.series.slopes[::every],
+        "o",
+        markersize=1.6 + 1.6 * min(curve.above, 3),
+        markeredgewidth=0,
+        color=curve.colour,
+    )
+
+
+def band(axes: Axes, entry: Series, bins: int, shade: str, label: str = "") -> None:
+    """Draw the range of the samples in equal spans of time."""
+    edges, low, high = envelope(entry, bins)
+    axes.stairs(high, edges, baseline=low, fill=True, color=shade, alpha=0.25, label=label)
+    for side in (low, high):
+        axes.stairs(side, edges, baseline=None, color=shade, linewidth=0.9)
 
 
 @dataclass(frozen=True)
@@ -183,7 +284,7 @@ def draw(panels: Sequence[Panel], nothing: str, *, several: bool = False) -> lis
 
 
 def _rows(panels: Sequence[Panel]) -> list[list[Panel]]:
-    """Arrange panels in rows: those that show nothing but ranges stand in pairs."""
+    """Arrange panels in rows: those that show nothing but ranges in pairs."""
     rows: list[list[Panel]] = []
     for panel in panels:
         if panel.bare and rows and len(rows[-1]) == 1 and rows[-1][0].bare:
@@ -226,7 +327,7 @@ def _sheet(rows: Sequence[Sequence[Panel]], *, several: bool) -> Figure:
 
 
 def _name(axes: Axes, panel: Panel, room: float) -> None:
-    """Tell what the curves are, where the axis does not."""
+    """Name the curves, where the axis does not."""
     if len(panel.curves) > 1:
         strip(axes, room=room)
 
@@ -234,7 +335,7 @@ def _name(axes: Axes, panel: Panel, room: float) -> None:
 def _whole(axes: Axes, panel: Panel) -> None:
     for curve in panel.curves:
         mark(axes, curve, crowded=panel.crowded and len(curve.series.times) > FEWEST)
-    settle(axes, [curve.series.values for curve in panel.curves], NOTHING)
+    settle(axes, [curve.series.values for curve in panel.curves], LEAST_RANGE)
     axes.set_ylabel(panel.label)
     axes.margins(x=0.01)
 
@@ -248,7 +349,7 @@ def _beginning(axes: Axes, panel: Panel) -> None:
         first = start.first(int(np.sum(elapsed <= max(spans) * (1 + 1e-9))))
         shown.append(first.values)
         line(axes, curve, first)
-    settle(axes, shown, NOTHING)
+    settle(axes, shown, LEAST_RANGE)
     axes.margins(x=0.02)
     axes.set_title("the beginning")
 
@@ -257,7 +358,7 @@ def _portrait(axes: Axes, panel: Panel) -> None:
     for curve in panel.curves:
         portrait(axes, curve)
     slopes = [curve.series.slopes for curve in panel.curves]
-    settle(axes, [rate for rate in slopes if rate is not None], NOTHING)
+    settle(axes, [rate for rate in slopes if rate is not None], LEAST_RANGE)
     axes.margins(x=0.04)
     axes.set_xlabel(panel.label)
     axes.set_title("every sample: its rate over its value")

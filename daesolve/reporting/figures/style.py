@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
+import numpy as np
 from cycler import cycler
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
@@ -25,7 +27,8 @@ MOST_PANELS = 12
 """Of one figure."""
 MOST_DOTS = 1200
 """Samples that are drawn as dots of their own."""
-
+NOT_IN_FILES = re.compile(r"[^\w.-]+")
+"""What the name of a figure may contain, but not the name of its file."""
 _VARIABLES = {
     INK: "var(--ink)",
     QUIET: "var(--quiet)",
@@ -35,6 +38,7 @@ _VARIABLES = {
     "#ffffff": "var(--surface)",
     **{colour: f"var(--series-{number})" for number, colour in enumerate(SERIES, start=1)},
 }
+_COLOURS = {variable: shade for shade, variable in reversed(_VARIABLES.items())}
 _MARKS = re.compile(
     r'<use [^>]*? style="([^"]*)"/>(?:\s*<use [^>]*? style="\1"/>)+',
 )
@@ -82,6 +86,9 @@ _SETTINGS: Any = {
     "ytick.major.size": 0,
     "ytick.minor.size": 0,
 }
+LEGEND_LINE = 0.18
+LEGEND_MARK, LEGEND_LETTER = 0.4, 0.075
+"""The width of the mark and of a letter of a legend, inches."""
 
 
 @contextmanager
@@ -108,7 +115,7 @@ def ticks(axes: Axes) -> None:
 
 
 def svg(figure: Figure, name: str) -> str:
-    """Return a figure as an <svg> element to stand inside of a page.
+    """Return a figure as an <svg> element for a page.
 
     The text is the same for the same figure. Colours of the palette become the page's CSS
     variables, and identifiers begin with `name`, so that figures do not get into each other's
@@ -143,9 +150,15 @@ def svg(figure: Figure, name: str) -> str:
     return re.sub(r"\n\s*", "\n", text).strip()
 
 
+def alone(text: str) -> str:
+    """Return an <svg> element of a page as a file of its own: with its name space and colours."""
+    whole = text.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
+    return re.sub(r"var\(--[a-z0-9-]+\)", lambda found: _COLOURS[found[0]], whole) + "\n"
+
+
 def save_figure(figure: Figure, directory: Path, name: str) -> list[Path]:
     """Write a figure as SVG and PNG into a directory that is there, and return the files."""
-    files = [directory / f"{name}.{ending}" for ending in ("svg", "png")]
+    files = [directory / f"{NOT_IN_FILES.sub('-', name)}.{ending}" for ending in ("svg", "png")]
     for file in files:
         figure.savefig(file, dpi=200)
     return files
@@ -165,3 +178,69 @@ def _shared(found: re.Match[str]) -> str:
 def _framed(found: re.Match[str]) -> str:
     """Let the page know how wide a figure is by nature."""
     return f'<svg role="img" style="--natural: {found[2]}" {found[1]}width="{found[2]}"'
+
+
+def settle(axes: Axes, values: Sequence[np.ndarray], least: float = 0.0) -> None:
+    """Fit the vertical axis to values, without magnifying the rounding errors of constants.
+
+    Parameters
+    ----------
+    axes
+        Where the values are drawn.
+    values
+        Each (k,).
+    least
+        The least height of the axis.
+    """
+    ticks(axes)
+    finite = np.concatenate([v[np.isfinite(v)] for v in values] or [np.empty(0)])
+    if not finite.size:
+        return
+    low, high = float(np.min(finite)), float(np.max(finite))
+    size = max(abs(low), abs(high))
+    height = high - low
+    if height <= 1e-9 * size:
+        height = 0.2 * size
+    height = max(height, least) * 1.16 or 1.0
+    middle = low + 0.5 * (high - low)
+    axes.set_ylim(middle - 0.5 * height, middle + 0.5 * height)
+
+
+def empty(sentence: str) -> Figure:
+    """Return a figure that says why there is nothing to see."""
+    with style():
+        figure = Figure(figsize=(PANEL_WIDTH, 0.6))
+        figure.text(0.5, 0.5, sentence, ha="center", va="center", color=QUIET)
+    return figure
+
+
+def strip(axes: Axes, columns: int = 6, room: float = PANEL_WIDTH) -> None:
+    """Put the legend in a strip above the axes.
+
+    Parameters
+    ----------
+    axes
+        With labelled artists, or without.
+    columns
+        At most so many entries side by side.
+    room
+        How wide the strip may be, inches.
+    """
+    labels = axes.get_legend_handles_labels()[1]
+    if labels:
+        fitting = int(room / (LEGEND_MARK + LEGEND_LETTER * max(map(len, labels))))
+        columns = max(1, min(columns, fitting, len(labels)))
+        axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=columns)
+
+
+def common_legend(figure: Figure) -> None:
+    """Put one legend of the runs above all panels."""
+    found: dict[str, Artist] = {}
+    for axes in figure.axes:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            found.setdefault(label, handle)
+    if not found:
+        return
+    columns = max(1, min(len(found), 140 // (max(map(len, found)) + 6)))
+    figure.set_figheight(figure.get_figheight() + LEGEND_LINE * -(-len(found) // columns))
+    figure.legend(list(found.values()), list(found), loc="outside upper left", ncols=columns)

@@ -19,7 +19,7 @@ from daesolve.solvers import Dop853, Solver
 from daesolve.trajectory.results import Outcome, Verification
 from daesolve.trajectory.trajectory import Trajectory
 from daesolve.verification.agreement import Difference, difference
-from daesolve.verification.lyapunov import lyapunov_time
+from daesolve.verification.shadow import lyapunov_time
 
 ANOTHER_METHOD = Dop853(rtol=1e-13, atol=1e-13)
 
@@ -39,7 +39,8 @@ def verify(
         The sample times of the run.
     solver
         What to repeat it with; None tightens the run's own. Where that gives the same in every
-        digit (series that end, along straight flights) it tells nothing, and another method does.
+        digit (series that end, along straight flights) that proves nothing, and another method
+        repeats the run.
 
     Raises
     ------
@@ -71,7 +72,7 @@ def verify(
 
 
 def _takes(prepared: Prepared, solver: Solver) -> bool:
-    """Tell whether a solver can take what was run."""
+    """Return whether a solver can take what was run."""
     return prepared.formulation.form in solver.forms and solver.refusal(prepared.problem) is None
 
 
