@@ -5,12 +5,14 @@ from daesolve.plugins.problem import BoundCase
 from daesolve.posing.events import Order
 from daesolve.posing.goals import AnyGoal
 from daesolve.posing.symbols import Auxiliaries, DifferentiableVector, Parameters, SymbolVector
+from daesolve.system.consistent_state import ConsistentState
 from daesolve.system.system import Output, System
 
 __all__ = [
     "AnyGoal",
     "Auxiliaries",
     "BoundCase",
+    "ConsistentState",
     "DifferentiableVector",
     "Order",
     "Output",

@@ -33,13 +33,12 @@ from daesolve.errors import (
     UnsupportedError,
     unknown_name,
 )
-from daesolve.formulations import Projected, Viscous
+from daesolve.formulations import Formulation
 from daesolve.integration.sample_times import At, sample_times
 from daesolve.plugins import registry
 from daesolve.plugins.problem import BoundCase
-from daesolve.preparation.choosing import check_pair
+from daesolve.preparation.choosing import check_pair, choose_formulation
 from daesolve.preparation.naming import made_by_name
-from daesolve.preparation.preparing import chosen_formulation
 from daesolve.preparation.request import Request, check_request
 from daesolve.solvers import Taylor
 
@@ -239,19 +238,20 @@ def _check(case: BoundCase, task: Task, over: Iterable[str]) -> None:
     if task.at is not None:
         sample_times(task.at, start, task.until)
     own: dict[str, Any] = {"rank_loss": case.case.rank_loss, **task.options}
-    formulation = chosen_formulation(dynamics, Request(task.until, start, **own), [])
+    formulation = choose_formulation(dynamics, Request(task.until, start, **own), [])
     formulation.chosen_rates(dynamics, request.default_rate)
     if request.solver is not None:
         check_pair(formulation, request.solver)
     if task.batch:
-        _check_batch(case, task, over)
+        _check_batch(case, task, formulation, over)
         check_pair(formulation, batch_solver(request.solver, request.rtol))
 
 
-def _check_batch(case: BoundCase, task: Task, over: Iterable[str]) -> None:
+def _check_batch(
+    case: BoundCase, task: Task, formulation: Formulation, over: Iterable[str]
+) -> None:
     """Refuse members that cannot be integrated side by side."""
-    solver, formulation = task.options.get("solver"), task.options.get("formulation")
-    rank_loss = task.options.get("rank_loss", case.case.rank_loss)
+    solver = task.options.get("solver")
     structural = [name for name in over if name in case.problem.structure]
     why = None
     if structural:
@@ -262,10 +262,10 @@ def _check_batch(case: BoundCase, task: Task, over: Iterable[str]) -> None:
         why = "atol is told, and 'taylor', which goes on in many lanes, takes none"
     elif case.system.dynamics.resets:
         why = "its events reset the state, which each member does by itself"
-    elif isinstance(formulation, Projected) or (rank_loss == "pass" and formulation is None):
-        why = "the formulation is 'projected', which each member does by itself after every step"
-    elif isinstance(formulation, Viscous) or rank_loss == "viscous":
-        why = "the formulation is 'viscous', which wants a solver for stiff equations"
+    elif formulation.projects:
+        why = f"the formulation {formulation.name!r} projects each member after every step"
+    elif formulation.stiff:
+        why = f"the formulation {formulation.name!r} needs a solver for stiff equations"
     elif task.options.get("max_evaluations") is not None:
         why = "max_evaluations bounds what a single run costs"
     if why is not None:

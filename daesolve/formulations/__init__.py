@@ -1,6 +1,7 @@
 """Ways to make an integrable problem of any system, one file each."""
 
-from daesolve.formulations.feedback import Feedback
+from daesolve.formulations.feedback import Feedback, controlled, target
+from daesolve.formulations.formulation import Elimination, Formulation
 from daesolve.formulations.ggl import GGL
 from daesolve.formulations.implicit import Implicit, implicit
 from daesolve.formulations.index_1 import Index1
@@ -12,7 +13,6 @@ from daesolve.formulations.problem import (
     FORMS,
     Chart,
     DaeProblem,
-    Formulation,
     OdeProblem,
     Watched,
 )
@@ -43,6 +43,7 @@ __all__ = [
     "GGL",
     "Chart",
     "DaeProblem",
+    "Elimination",
     "Feedback",
     "Formulation",
     "Implicit",
@@ -56,5 +57,7 @@ __all__ = [
     "Regularised",
     "Viscous",
     "Watched",
+    "controlled",
     "implicit",
+    "target",
 ]

@@ -8,16 +8,17 @@ stabilisation; with invariants and reactions of any direction it is Matrosov's.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import casadi as ca
 
 from daesolve.algebra.linear import solve_small
 from daesolve.algebra.translation import function_of
-from daesolve.elimination.saddle import EliminationPlan, Saddle
+from daesolve.elimination.saddle import Saddle
 from daesolve.equations.dynamics import Dynamics, GoalRow, InvariantRow
-from daesolve.formulations.problem import Formulation, OdeProblem, Watched
+from daesolve.formulations.formulation import Elimination, Formulation
+from daesolve.formulations.problem import OdeProblem, Watched
 from daesolve.formulations.rates import (
     Rate,
     Rates,
@@ -28,7 +29,7 @@ from daesolve.formulations.rates import (
     with_single,
 )
 from daesolve.formulations.semi_explicit import pushed_momentum, semi_explicit
-from daesolve.posing.symbols import Labels, symbol
+from daesolve.posing.symbols import Labels
 
 NOTHING = ca.SX(0, 1)
 """A column without entries, on which others are stacked."""
@@ -50,6 +51,7 @@ class Feedback(Formulation):
     rate: Rate = None
     rates: Rates = field(default_factory=dict[str, float | None])
     name = "feedback"
+    releases = True
 
     def __post_init__(self) -> None:
         check_rates(self.rate, self.rates)
@@ -60,52 +62,59 @@ class Feedback(Formulation):
         chosen = constraint_rates((*dynamics.rows, *dynamics.implicit_rows), common)
         return with_single(chosen | invariant_rates(dynamics.invariants, common), self.rates)
 
-    def problem(
-        self,
-        dynamics: Dynamics,
-        plan: EliminationPlan,
-        conserved: Mapping[str, bool],
-        rates: Mapping[str, float | None],
-    ) -> OdeProblem:
+    def problem(self, elimination: Elimination) -> OdeProblem:
         """Eliminate the reactions and build the functions; see `Formulation.problem`."""
-        closed = _closed_loop(dynamics, plan, conserved, rates)
-        recovered = closed.recovered()
-        watched, residuals, influences = closed.watched(rates, conserved)
-        outputs = closed.outputs()
-        guards = ca.vertcat(NOTHING, *[closed.of_state(event.guards) for event in dynamics.events])
-        arguments, names = [dynamics.t, closed.state, dynamics.p], ["t", "x", "p"]
-        return OdeProblem(
-            labels=_labels(dynamics, outputs),
-            size=closed.state.numel(),
-            values=dynamics.values,
-            rhs=function_of("rhs", arguments, [closed.rhs()], (names, ["rate"])),
-            recover=function_of(
-                "recover",
-                arguments,
-                [closed.accelerations, recovered, ca.vertcat(NOTHING, *outputs.values())],
-                (names, ["accelerations", "reactions", "outputs"]),
-            ),
-            residuals=function_of(
-                "residuals",
-                arguments,
-                [residuals, influences],
-                (names, ["residuals", "influences"]),
-            ),
-            guards=function_of("guards", arguments, [guards], (names, ["g"])),
-            watched=watched,
-            pivot_goals=tuple(row.name for row in dynamics.rows),
-            singular_goals=tuple(row.name for row in dynamics.rows if row.typical is not None),
-            events=dynamics.events,
-            plan=plan,
-            equations=semi_explicit(
-                dynamics,
-                closed.saddle,
-                closed.targets,
-                closed.driven,
-                closed.state,
-                (list(closed.works), meter_powers(dynamics)),
-            ),
-        )
+        return controlled(elimination, [target(row) for row in elimination.dynamics.rows])
+
+
+def controlled(elimination: Elimination, targets: Sequence[ca.SX]) -> OdeProblem:
+    """Build the problem in which the reactions bend the motion as is asked for.
+
+    Driven invariants are corrected besides, and what is not conserved is metered.
+
+    Parameters
+    ----------
+    elimination
+        The equations, and what is decided of them.
+    targets
+        What J v' is to be for each goal, in the order of `dynamics.rows`; `target` is that of
+        `Feedback`.
+    """
+    dynamics, plan = elimination.dynamics, elimination.plan
+    closed = _closed_loop(elimination, list(targets))
+    watched, residuals, influences = closed.watched()
+    outputs = closed.outputs()
+    guards = ca.vertcat(NOTHING, *[closed.of_state(event.guards) for event in dynamics.events])
+    arguments, names = [dynamics.t, closed.state, dynamics.p], ["t", "x", "p"]
+    return OdeProblem(
+        labels=_labels(dynamics, outputs),
+        size=closed.state.numel(),
+        values=dynamics.values,
+        rhs=function_of("rhs", arguments, [closed.rhs()], (names, ["rate"])),
+        recover=function_of(
+            "recover",
+            arguments,
+            [closed.accelerations, closed.recovered(), ca.vertcat(NOTHING, *outputs.values())],
+            (names, ["accelerations", "reactions", "outputs"]),
+        ),
+        residuals=function_of(
+            "residuals", arguments, [residuals, influences], (names, ["residuals", "influences"])
+        ),
+        guards=function_of("guards", arguments, [guards], (names, ["g"])),
+        watched=watched,
+        pivot_goals=tuple(row.name for row in dynamics.rows),
+        singular_goals=tuple(row.name for row in dynamics.rows if row.typical is not None),
+        events=dynamics.events,
+        plan=plan,
+        equations=semi_explicit(
+            dynamics,
+            closed.saddle,
+            closed.targets,
+            elimination.driven_invariants,
+            closed.state,
+            (elimination.metered_invariants, meter_powers(dynamics)),
+        ),
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,56 +123,57 @@ class _ClosedLoop:
 
     Parameters
     ----------
-    dynamics, saddle, targets
+    elimination, saddle, targets
         The equations, what solves them, and what J v' is to be for each goal.
-    driven
-        The invariants that are driven.
     accelerations, reactions
         v' and u.
-    works, meters
-        What is integrated besides: the work done on each metered invariant, and meters by name.
     """
 
-    dynamics: Dynamics
+    elimination: Elimination
     saddle: Saddle
     targets: list[ca.SX]
-    driven: list[InvariantRow]
     accelerations: ca.SX
     reactions: ca.SX
-    works: Mapping[InvariantRow, ca.SX]
-    meters: Mapping[str, ca.SX]
+
+    @property
+    def dynamics(self) -> Dynamics:
+        return self.elimination.dynamics
 
     @property
     def state(self) -> ca.SX:
-        return ca.vertcat(self.dynamics.x, *self.works.values(), *self.meters.values())
+        return ca.vertcat(self.dynamics.x, self.elimination.works)
 
     def of_state(self, expression: ca.SX) -> ca.SX:
         """Put the reactions into an expression."""
         return ca.substitute(expression, self.dynamics.reactions, self.reactions)
 
     def rhs(self) -> ca.SX:
-        powered = powers(self.works, self.accelerations)
-        metered = self.of_state(meter_powers(self.dynamics))
-        return ca.vertcat(self.dynamics.position_rates, self.accelerations, powered, metered)
+        powers = self.elimination.powers(self.accelerations, self.reactions)
+        return ca.vertcat(self.dynamics.position_rates, self.accelerations, powers)
 
     def recovered(self) -> ca.SX:
         """Return the reactions, and those that are recovered from them."""
         others = [self.of_state(expression) for expression in self.dynamics.recovered.values()]
         return ca.vertcat(self.reactions, *others)
 
+    def works(self) -> dict[InvariantRow, ca.SX]:
+        """Return the work done on each invariant that is metered."""
+        rows, works = self.elimination.metered_invariants, self.elimination.works
+        return {row: works[place] for place, row in enumerate(rows)}
+
     def outputs(self) -> dict[str, ca.SX]:
         """Return the outputs by name, work and meters among them."""
         outputs = {name: self.of_state(e) for name, e in self.dynamics.outputs.items()}
-        for row, work in self.works.items():
+        works = self.works()
+        for row, work in works.items():
             free = "work" not in outputs
             outputs["work" if free else f"work_{row.name}"] = work
-        return outputs | dict(self.meters)
+        places = enumerate(self.dynamics.meters, len(works))
+        return outputs | {name: self.elimination.works[place] for place, name in places}
 
-    def watched(
-        self, rates: Mapping[str, float | None], conserved: Mapping[str, bool]
-    ) -> tuple[tuple[Watched, ...], ca.SX, ca.SX]:
+    def watched(self) -> tuple[tuple[Watched, ...], ca.SX, ca.SX]:
         """Return what is watched; its residuals, T and the pivots; the singular influences."""
-        watched, residuals = _watched(self.dynamics, self.reactions, rates, conserved, self.works)
+        watched, residuals = _watched(self.elimination, self.reactions, self.works())
         kinetic = ca.SX(0) if self.dynamics.kinetic is None else self.dynamics.kinetic
         pivots = self.saddle.relative_pivots()
         return (
@@ -173,34 +183,18 @@ class _ClosedLoop:
         )
 
 
-def _closed_loop(
-    dynamics: Dynamics,
-    plan: EliminationPlan,
-    conserved: Mapping[str, bool],
-    rates: Mapping[str, float | None],
-) -> _ClosedLoop:
+def _closed_loop(elimination: Elimination, targets: list[ca.SX]) -> _ClosedLoop:
     """Eliminate the reactions with every residual's law built in."""
-    driven = driven_invariants(dynamics, conserved, rates)
-    saddle = Saddle(dynamics, plan)
-    targets = [target(row) for row in dynamics.rows]
-    accelerations, reactions = _accelerations(dynamics, saddle, driven, targets)
-    metered = metered_invariants(dynamics, conserved)
-    return _ClosedLoop(
-        dynamics=dynamics,
-        saddle=saddle,
-        targets=targets,
-        driven=driven,
-        accelerations=accelerations,
-        reactions=reactions,
-        works={row: symbol(f"work_{row.name}") for row in metered},
-        meters={name: symbol(name) for name in dynamics.meters},
-    )
+    saddle = Saddle(elimination.dynamics, elimination.plan)
+    accelerations, reactions = _accelerations(saddle, elimination.driven_invariants, targets)
+    return _ClosedLoop(elimination, saddle, targets, accelerations, reactions)
 
 
 def _accelerations(
-    dynamics: Dynamics, saddle: Saddle, driven: list[InvariantRow], targets: list[ca.SX]
+    saddle: Saddle, driven: list[InvariantRow], targets: list[ca.SX]
 ) -> tuple[ca.SX, ca.SX]:
     """Solve for v' and u with every residual's law built in."""
+    dynamics = saddle.dynamics
     offsets = [row.offset for row in dynamics.relations]
     energy = [row for row in driven if row.twice_kinetic is not None]
     if energy and len(driven) == 1:
@@ -239,42 +233,16 @@ def _correction(saddle: Saddle, driven: list[InvariantRow]) -> ca.SX:
     return ca.horzcat(*directions) @ solve_small(gram, errors)
 
 
-def driven_invariants(
-    dynamics: Dynamics, conserved: Mapping[str, bool], rates: Mapping[str, float | None]
-) -> list[InvariantRow]:
-    """Return the invariants of velocities whose errors the accelerations are to correct."""
-    return [
-        row
-        for row in dynamics.invariants
-        if row.on == "velocities"
-        and rates[row.name] is not None
-        and conserved[row.name]
-        and not row.by_relation
-    ]
-
-
-def metered_invariants(dynamics: Dynamics, conserved: Mapping[str, bool]) -> list[InvariantRow]:
-    """Return the invariants that are not: the integrals of their power are states of their own."""
-    return [row for row in dynamics.invariants if row.automatic and not conserved[row.name]]
-
-
-def powers(metered: Iterable[InvariantRow], accelerations: ca.SX) -> ca.SX:
-    """Return the power of each metered quantity, the rates of the work integrals."""
-    return ca.vertcat(ca.SX(0, 1), *[row.bias + row.jacobian @ accelerations for row in metered])
-
-
 def meter_powers(dynamics: Dynamics) -> ca.SX:
     """Return what the meters integrate, in the reactions."""
     return ca.vertcat(ca.SX(0, 1), *[power for power, _ in dynamics.meters.values()])
 
 
 def _watched(
-    dynamics: Dynamics,
-    reactions: ca.SX,
-    rates: Mapping[str, float | None],
-    conserved: Mapping[str, bool],
-    works: Mapping[InvariantRow, ca.SX],
+    elimination: Elimination, reactions: ca.SX, works: Mapping[InvariantRow, ca.SX]
 ) -> tuple[tuple[Watched, ...], list[ca.SX]]:
+    dynamics = elimination.dynamics
+    rates, conserved = elimination.rates, elimination.conserved
     watched: list[Watched] = []
     residuals: list[ca.SX] = []
 

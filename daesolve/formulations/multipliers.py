@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -11,17 +11,11 @@ import casadi as ca
 
 from daesolve.algebra.linear import solve_definite
 from daesolve.algebra.translation import function_of
-from daesolve.elimination.saddle import EliminationPlan
 from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import UnsupportedError
-from daesolve.formulations.feedback import (
-    Feedback,
-    meter_powers,
-    metered_invariants,
-    powers,
-    target,
-)
-from daesolve.formulations.problem import DaeProblem, Formulation, OdeProblem, as_driven
+from daesolve.formulations.feedback import Feedback, target
+from daesolve.formulations.formulation import Elimination, Formulation
+from daesolve.formulations.problem import DaeProblem, OdeProblem, as_driven
 from daesolve.formulations.rates import measured
 from daesolve.posing.symbols import symbol
 
@@ -132,13 +126,7 @@ class WithMultipliers(Formulation):
         """Drive nothing: the solver imposes the constraints."""
         return measured(dynamics, default)
 
-    def problem(
-        self,
-        dynamics: Dynamics,
-        plan: EliminationPlan,
-        conserved: Mapping[str, bool],
-        rates: Mapping[str, float | None],
-    ) -> DaeProblem:
+    def problem(self, elimination: Elimination) -> DaeProblem:
         """Build the functions; see `Formulation.problem`.
 
         Raises
@@ -147,17 +135,17 @@ class WithMultipliers(Formulation):
             Constraints may depend on each other, and multipliers are not determined then; or the
             formulation is not for such a system.
         """
-        if plan.proximal:
+        if elimination.plan.proximal:
             raise UnsupportedError(
                 "multipliers are not determined where constraints lose rank or are redundant: take "
                 "feedback, or drop redundant constraints (redundant = 'drop')"
             )
-        base = Feedback().problem(dynamics, plan, conserved, rates)
+        base = Feedback().problem(elimination)
+        dynamics = elimination.dynamics
         force = dynamics.force + dynamics.influence @ dynamics.reactions
         accelerations = solve_definite(dynamics.mass, force)
-        metered = metered_invariants(dynamics, conserved)
-        powered = ca.vertcat(powers(metered, accelerations), meter_powers(dynamics))
-        return self._constrained(FreeMotion(dynamics, base, accelerations, powered))
+        powers = elimination.powers(accelerations)
+        return self._constrained(FreeMotion(dynamics, base, accelerations, powers))
 
     @abstractmethod
     def _constrained(self, motion: FreeMotion) -> DaeProblem:

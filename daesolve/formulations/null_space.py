@@ -9,19 +9,19 @@ mechanics in a new form, Moscow Univ. Mech. Bull. 58 (2003) 3.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import casadi as ca
 
 from daesolve.algebra.linear import solve_definite, solve_small
 from daesolve.algebra.translation import function_of
-from daesolve.elimination.saddle import EliminationPlan, Saddle
+from daesolve.elimination.saddle import Saddle
 from daesolve.equations.dynamics import Dynamics, InvariantRow
 from daesolve.errors import UnsupportedError
 from daesolve.formulations.charts import IndependentVelocities
-from daesolve.formulations.feedback import Feedback, driven_invariants, metered_invariants, powers
-from daesolve.formulations.problem import Formulation, OdeProblem, Watched
+from daesolve.formulations.feedback import Feedback
+from daesolve.formulations.formulation import Elimination, Formulation
+from daesolve.formulations.problem import OdeProblem, Watched
 from daesolve.formulations.rates import Rate, Rates, check_rates, refuse_rates
 from daesolve.posing.symbols import symbol
 
@@ -59,13 +59,7 @@ class NullSpace(Formulation):
         chosen = Feedback(self.rate, self.rates).chosen_rates(dynamics, default)
         return chosen | dict.fromkeys(exact)
 
-    def problem(
-        self,
-        dynamics: Dynamics,
-        plan: EliminationPlan,
-        conserved: Mapping[str, bool],
-        rates: Mapping[str, float | None],
-    ) -> OdeProblem:
+    def problem(self, elimination: Elimination) -> OdeProblem:
         """Build the functions; see `Formulation.problem`.
 
         Raises
@@ -76,9 +70,10 @@ class NullSpace(Formulation):
         PosingError
             The problem gives too many or too few independent velocities.
         """
-        saddle = Saddle(dynamics, plan)
+        dynamics = elimination.dynamics
+        saddle = Saddle(dynamics, elimination.plan)
         _refuse(dynamics, saddle)
-        base = Feedback().problem(dynamics, plan, conserved, rates)
+        base = Feedback().problem(elimination)
         independent = IndependentVelocities.of(dynamics, saddle)
         # With both indices, since of a single number CasADi makes [:0] a row.
         positions = dynamics.x[: dynamics.position_count, :]
@@ -88,16 +83,14 @@ class NullSpace(Formulation):
             [-ca.substitute(row.chain[-1], dynamics.velocities, still) for row in dynamics.rows],
             w - independent.offset,
         )
-        metered = metered_invariants(dynamics, conserved)
-        works = symbol("work", len(metered) + len(dynamics.meters))
+        works = elimination.works
         x = ca.vertcat(positions, w, works)
         states = ca.vertcat(positions, velocities)
         arguments = [dynamics.t, x, independent.p]
         whole = [dynamics.t, ca.vertcat(states, works), dynamics.p]
         names = ["t", "x", "p"]
-        driven = driven_invariants(dynamics, conserved, rates)
         rate = ca.vertcat(
-            _rate(dynamics, independent, driven, metered),
+            _rate(elimination, independent),
             base.rhs.call(whole)[0][base.size - len(dynamics.meters) :, :],
         )
 
@@ -151,18 +144,14 @@ def _refuse(dynamics: Dynamics, saddle: Saddle) -> None:
             )
 
 
-def _rate(
-    dynamics: Dynamics,
-    independent: IndependentVelocities,
-    driven: list[InvariantRow],
-    metered: list[InvariantRow],
-) -> ca.SX:
-    """Return the rates of positions, w and work integrals, as functions of all states."""
+def _rate(elimination: Elimination, independent: IndependentVelocities) -> ca.SX:
+    """Return the rates of positions, w and works on invariants, as functions of all states."""
+    dynamics = elimination.dynamics
     bias = _time_derivative(dynamics, independent.matrix @ dynamics.velocities + independent.offset)
     drift = independent.solve([-row.bias for row in dynamics.rows], -bias)
     # Z^T M Z = G^-1 and Z = Y G^-1, so that G Z^T = Y^T: no matrix is left to invert.
     push = independent.directions.T @ (dynamics.force - dynamics.mass @ drift)
-    push = push - _correction(dynamics, driven, independent)
+    push = push - _correction(dynamics, elimination.driven_invariants, independent)
     basis = independent.directions @ solve_definite(independent.gram, ca.SX.eye(independent.count))
     accelerations = drift + basis @ push
     back = independent.solve(
@@ -172,7 +161,8 @@ def _rate(
     positions = ca.substitute(
         dynamics.position_rates, dynamics.velocities, dynamics.velocities + back
     )
-    return ca.vertcat(positions, push, powers(metered, accelerations))
+    works = [r.bias + r.jacobian @ accelerations for r in elimination.metered_invariants]
+    return ca.vertcat(positions, push, *works)
 
 
 def _time_derivative(dynamics: Dynamics, expression: ca.SX) -> ca.SX:

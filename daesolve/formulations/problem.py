@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar
 
 import casadi as ca
 import numpy as np
 
 from daesolve.algebra.translation import evaluate_block
 from daesolve.elimination.saddle import EliminationPlan
-from daesolve.equations.dynamics import Dynamics
 from daesolve.formulations.semi_explicit import SemiExplicit
 from daesolve.posing.events import Event
 from daesolve.posing.symbols import Labels
@@ -200,62 +197,3 @@ class DaeProblem(OdeProblem):
     consistent: ca.Function
     form: str
     indices: tuple[int, ...]
-
-
-class Formulation(ABC):
-    """A way to make an integrable problem of any system.
-
-    It is a frozen dataclass of its settings, so that equal ones make equal problems.
-    """
-
-    name: ClassVar[str]
-    makes: ClassVar[str] = "ode"
-
-    @property
-    def title(self) -> str:
-        """What it is called in reports and on the command line."""
-        return self.name
-
-    @property
-    def form(self) -> str:
-        """What it makes, of `FORMS`: solvers are refused by it before anything is built."""
-        return self.makes
-
-    @property
-    def shape(self) -> tuple[str, ...]:
-        """What of its settings shapes the functions; rates are numbers, and do not."""
-        return (self.name,)
-
-    @abstractmethod
-    def problem(
-        self,
-        dynamics: Dynamics,
-        plan: EliminationPlan,
-        conserved: Mapping[str, bool],
-        rates: Mapping[str, float | None],
-    ) -> OdeProblem:
-        """Build the problem.
-
-        Parameters
-        ----------
-        dynamics
-            The equations.
-        plan
-            How to eliminate the reactions.
-        conserved
-            For each invariant, whether it is.
-        rates
-            From `chosen_rates`; only which of them are None shapes the problem.
-        """
-
-    @abstractmethod
-    def chosen_rates(self, dynamics: Dynamics, default: float) -> dict[str, float | None]:
-        """Return the rate of each goal in 1/s, None (never zero) where it is only measured.
-
-        Parameters
-        ----------
-        dynamics
-            The equations.
-        default
-            The rate of goals for which nothing else is chosen.
-        """

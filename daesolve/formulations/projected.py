@@ -10,18 +10,19 @@ Numerical Integration, IV.4.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import casadi as ca
 
 from daesolve.algebra.linear import solve_small
 from daesolve.algebra.translation import function_of
-from daesolve.elimination.saddle import EliminationPlan, Saddle
+from daesolve.elimination.saddle import Saddle
 from daesolve.equations.dynamics import Dynamics, InvariantRow
 from daesolve.errors import UnsupportedError
 from daesolve.formulations.feedback import Feedback
-from daesolve.formulations.problem import Formulation, OdeProblem, as_driven
+from daesolve.formulations.formulation import Elimination, Formulation
+from daesolve.formulations.problem import OdeProblem, as_driven
+from daesolve.formulations.rates import Rate, Rates
 from daesolve.posing.symbols import symbol
 
 SWEEPS = 2
@@ -43,6 +44,7 @@ class Projected(Formulation):
 
     inner: Formulation = field(default_factory=Feedback)
     name = "projected"
+    projects = True
 
     def __post_init__(self) -> None:
         if not isinstance(self.inner, Formulation) or isinstance(self.inner, Projected):
@@ -62,31 +64,37 @@ class Projected(Formulation):
         return self.inner.form
 
     @property
-    def shape(self) -> tuple[str, ...]:
-        """The names of both, and of what is switched off."""
-        return (self.name, *self.inner.shape, *sorted(self._off))
+    def common_rate(self) -> Rate:
+        """That of the inner one."""
+        return self.inner.common_rate
+
+    @property
+    def single_rates(self) -> Rates:
+        """Those of the inner one."""
+        return self.inner.single_rates
+
+    @property
+    def shape(self) -> tuple[object, ...]:
+        """That of the inner one, and what is switched off."""
+        return (type(self), *self.inner.shape, *sorted(self._off))
 
     @property
     def _off(self) -> set[str]:
-        rates = getattr(self.inner, "rates", {})
-        return {goal for goal, rate in rates.items() if not rate}
+        return {goal for goal, rate in self.single_rates.items() if not rate}
 
-    @property
-    def rate(self) -> object:
-        """The rate of the inner one."""
-        return getattr(self.inner, "rate", None)
+    def values(self, dynamics: Dynamics) -> dict[str, float]:
+        """Return those of the inner one."""
+        return self.inner.values(dynamics)
+
+    def notes(self, dynamics: Dynamics) -> tuple[str, ...]:
+        """Return those of the inner one."""
+        return self.inner.notes(dynamics)
 
     def chosen_rates(self, dynamics: Dynamics, default: float) -> dict[str, float | None]:
         """Return the rates of the inner one."""
         return self.inner.chosen_rates(dynamics, default)
 
-    def problem(
-        self,
-        dynamics: Dynamics,
-        plan: EliminationPlan,
-        conserved: Mapping[str, bool],
-        rates: Mapping[str, float | None],
-    ) -> OdeProblem:
+    def problem(self, elimination: Elimination) -> OdeProblem:
         """Build the functions; see `Formulation.problem`.
 
         Raises
@@ -94,7 +102,8 @@ class Projected(Formulation):
         UnsupportedError
             The inner formulation has its own coordinates, or the system no mass matrix.
         """
-        inner = self.inner.problem(dynamics, plan, conserved, rates)
+        dynamics = elimination.dynamics
+        inner = self.inner.problem(elimination)
         if inner.chart is not None:
             raise UnsupportedError(
                 "null-space fulfils the constraints on velocities by itself; project feedback or "
@@ -105,11 +114,11 @@ class Projected(Formulation):
                 "projected moves a state in the metric of the mass matrix, which a control system "
                 "has not; take feedback"
             )
-        saddle = Saddle(_ideal(dynamics), plan)
+        saddle = Saddle(_ideal(dynamics), elimination.plan)
         invariants = [
             row
             for row in dynamics.invariants
-            if row.drive and conserved[row.name] and row.name not in self._off
+            if row.drive and elimination.conserved[row.name] and row.name not in self._off
         ]
         held = {name for row in dynamics.rows for name in row.links}
         held |= {row.name for row in (*dynamics.implicit_rows, *invariants)}

@@ -7,18 +7,17 @@ is hardly changed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import casadi as ca
 
-from daesolve.elimination.saddle import EliminationPlan
 from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import OutOfRangeError, UnsupportedError, is_number
 from daesolve.formulations.feedback import Feedback
-from daesolve.formulations.problem import Formulation, OdeProblem
+from daesolve.formulations.formulation import Elimination, Formulation
+from daesolve.formulations.problem import OdeProblem
 from daesolve.formulations.rates import Rate, Rates, check_rates
-from daesolve.posing.guides import AT_REST, OF_THEIR_OWN, Guides
+from daesolve.posing.guides import AT_REST, OF_THEIR_OWN, SMOOTHING, Guides
 
 
 @dataclass(frozen=True)
@@ -38,6 +37,10 @@ class Regularised(Formulation):
     rate: Rate = None
     rates: Rates = field(default_factory=dict[str, float | None])
     name = "regularised"
+    parameters_of_functions = ("speed", "rate", "rates")
+    number = "speed"
+    stiff = True
+    solved_best_by = ("lsoda", "since friction that fades is stiff at low speed alone")
 
     def __post_init__(self) -> None:
         if not is_number(self.speed) or self.speed <= 0.0:
@@ -46,22 +49,15 @@ class Regularised(Formulation):
             )
         check_rates(self.rate, self.rates)
 
-    @property
-    def title(self) -> str:
-        """Its name and the speed."""
-        return f"{self.name}:{float(self.speed)!r}"
+    def values(self, dynamics: Dynamics) -> dict[str, float]:
+        """Return the speed, where there are supports that rub."""
+        return {} if dynamics.guides is None else {SMOOTHING: float(self.speed)}
 
     def chosen_rates(self, dynamics: Dynamics, default: float) -> dict[str, float | None]:
         """Return the rate of each goal, as `Feedback` does."""
         return Feedback(self.rate, self.rates).chosen_rates(dynamics, default)
 
-    def problem(
-        self,
-        dynamics: Dynamics,
-        plan: EliminationPlan,
-        conserved: Mapping[str, bool],
-        rates: Mapping[str, float | None],
-    ) -> OdeProblem:
+    def problem(self, elimination: Elimination) -> OdeProblem:
         """Build the functions; see `Formulation.problem`.
 
         Raises
@@ -69,13 +65,14 @@ class Regularised(Formulation):
         UnsupportedError
             The system has no pairs of supports, whose friction it is about.
         """
+        dynamics = elimination.dynamics
         if dynamics.guides is None:
             raise UnsupportedError(
                 "regularised is about the friction of pairs of supports, and here are none; take "
                 "feedback"
             )
         smooth = _smoothed(dynamics, dynamics.guides)
-        return replace(Feedback().problem(smooth, plan, conserved, rates), stiff=True)
+        return replace(Feedback().problem(replace(elimination, dynamics=smooth)), stiff=True)
 
 
 def _smoothed(dynamics: Dynamics, guides: Guides) -> Dynamics:

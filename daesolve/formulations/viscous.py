@@ -7,17 +7,16 @@ which way it goes on depends on what replaces them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import casadi as ca
 
 from daesolve.algebra.translation import function_of
-from daesolve.elimination.saddle import EliminationPlan
 from daesolve.equations.dynamics import Dynamics, GoalRow
 from daesolve.errors import OutOfRangeError, UnsupportedError, is_number
 from daesolve.formulations.feedback import Feedback
-from daesolve.formulations.problem import Formulation, OdeProblem, Watched
+from daesolve.formulations.formulation import Elimination, Formulation
+from daesolve.formulations.problem import OdeProblem, Watched
 from daesolve.formulations.rates import Rate, Rates, check_rates, refuse_rates
 from daesolve.posing.symbols import symbol
 
@@ -44,6 +43,9 @@ class Viscous(Formulation):
     rate: Rate = None
     rates: Rates = field(default_factory=dict[str, float | None])
     name = "viscous"
+    number = "mobility"
+    replaces_constraints = True
+    stiff = True
 
     def __post_init__(self) -> None:
         if not is_number(self.mobility) or self.mobility <= 0.0:
@@ -52,15 +54,13 @@ class Viscous(Formulation):
             )
         check_rates(self.rate, self.rates)
 
-    @property
-    def title(self) -> str:
-        """Its name and the mobility."""
-        return f"{self.name}:{float(self.mobility)!r}"
-
-    @property
-    def shape(self) -> tuple[str, ...]:
-        """Its name and the mobility."""
-        return (self.name, repr(float(self.mobility)))
+    def notes(self, dynamics: Dynamics) -> tuple[str, ...]:
+        """Say what replaces which constraints."""
+        names = ", ".join(row.name for row in dynamics.rows if _slips(row))
+        return (
+            f"friction of mobility {self.mobility:g} in place of {names}: what comes after they "
+            "come to depend on each other depends on it",
+        )
 
     def chosen_rates(self, dynamics: Dynamics, default: float) -> dict[str, float | None]:
         """Return the rate of each goal; nothing on velocities is driven.
@@ -76,13 +76,7 @@ class Viscous(Formulation):
         chosen = Feedback(self.rate, self.rates).chosen_rates(dynamics, default)
         return chosen | dict.fromkeys(idle)
 
-    def problem(
-        self,
-        dynamics: Dynamics,
-        plan: EliminationPlan,
-        conserved: Mapping[str, bool],
-        rates: Mapping[str, float | None],
-    ) -> OdeProblem:
+    def problem(self, elimination: Elimination) -> OdeProblem:
         """Build the functions; see `Formulation.problem`.
 
         Raises
@@ -90,11 +84,14 @@ class Viscous(Formulation):
         UnsupportedError
             There is no constraint on velocities, or reactions are not ideal, or events reset.
         """
+        dynamics = elimination.dynamics
         rows = tuple(row for row in dynamics.rows if _slips(row))
         _refuse(dynamics, rows)
         quantities = {row.name: row.on == "positions" for row in dynamics.invariants}
+        conserved = elimination.conserved
         kept = {name: found and quantities[name] for name, found in conserved.items()}
-        base = Feedback().problem(_freed(dynamics, rows, self.mobility), plan, kept, rates)
+        freed = _freed(dynamics, rows, self.mobility)
+        base = Feedback().problem(replace(elimination, dynamics=freed, conserved=kept))
         works = symbol("work", base.size - dynamics.x.numel())
         arguments = [dynamics.t, ca.vertcat(dynamics.x, works), dynamics.p]
         table, influences = base.residuals.call(arguments)

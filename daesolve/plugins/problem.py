@@ -220,14 +220,14 @@ class BoundCase:
         return compare(case.system, formulations, solvers, **case.solve_options(until, options))
 
     def reference_run(self, until: float | None = None, **options: Any) -> ReferenceRun:
-        """Run the case in quadruple precision; see `daesolve.reference_run`."""
+        """Run the case in quadruple precision; see `daesolve.analysis.reference_run`."""
         case = self.starting(options.pop("initial", None) or {})
         return reference_run(case.system, **case.solve_options(until, options))
 
     def sensitivity(
         self, by: Sequence[str], until: float | None = None, **options: Any
     ) -> Sensitivity:
-        """Differentiate the final state; see `daesolve.sensitivity`.
+        """Differentiate the final state; see `daesolve.analysis.sensitivity`.
 
         Parameters
         ----------

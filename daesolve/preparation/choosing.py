@@ -21,10 +21,19 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, cast
 
+from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import MissingBackendError, UnsupportedError
-from daesolve.formulations import FORMULATIONS, Formulation, OdeProblem, Regularised
+from daesolve.formulations import (
+    FORMULATIONS,
+    Feedback,
+    Formulation,
+    OdeProblem,
+    Projected,
+    Viscous,
+)
+from daesolve.preparation.request import Request
 from daesolve.preparation.stiffness import Stiffness
-from daesolve.solvers import SOLVERS, Cvodes, Dop853, Lsoda, RadauIIA, Solver, Taylor
+from daesolve.solvers import SOLVERS, Cvodes, Dop853, RadauIIA, Solver, Taylor
 from daesolve.solvers.taylor import available as taylor_is_available
 
 MADE = {
@@ -59,6 +68,24 @@ def check_pair(formulation: Formulation, solver: Solver) -> None:
         f"{solver.name!r} cannot take; take {formulation.name!r} with {', '.join(fitting)}, or "
         f"{solver.name!r} with {', '.join(taken)}"
     )
+
+
+def choose_formulation(dynamics: Dynamics, request: Request, notes: list[str]) -> Formulation:
+    """Return what was asked for, else feedback, or friction where that is to replace constraints.
+
+    Where constraints lose rank, what throws the motion off its branch is the error with which it
+    arrives: there each step is projected besides.
+    """
+    if request.formulation is not None:
+        return request.formulation
+    if request.rank_loss == "pass" and dynamics.position_count and dynamics.rows:
+        notes.append(
+            "formulation projected, since positions where constraints lose rank are passed"
+        )
+        return Projected()
+    if request.rank_loss == "viscous":
+        return Viscous()
+    return Feedback()
 
 
 def choose_solver(
@@ -130,9 +157,10 @@ def _automatic(
     """Choose Taylor's method, CVODES where that cannot be, else the first that is installed."""
     if formulation.form != "ode":
         return _first_installed(formulation.form, notes)
-    if isinstance(formulation, Regularised):
-        notes.append("solver lsoda, since friction that fades is stiff at low speed alone")
-        return Lsoda()
+    if formulation.solved_best_by is not None:
+        name, why = formulation.solved_best_by
+        notes.append(f"solver {name}, {why}")
+        return SOLVERS[name]()
     if problem.stiff:
         notes.append("solver radau, for stiff equations")
         return RadauIIA()

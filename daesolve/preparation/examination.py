@@ -25,8 +25,8 @@ from daesolve.errors import (
     RedundantConstraintsError,
     UndeterminedMotionError,
 )
-from daesolve.formulations import Formulation, Viscous
-from daesolve.modes.contact_changes import check_held_goals, check_held_reactions
+from daesolve.formulations import Formulation
+from daesolve.modes.contacts import check_held_goals, check_held_reactions
 from daesolve.preparation.request import Redundant, Request
 from daesolve.system.system import System
 
@@ -98,7 +98,7 @@ def examined(
     if rank.groups and request.redundant == "drop":
         system = system.without(rank.droppable)
         rank = replace(rank, groups=(), droppable=())
-    elif rank.degenerate_at_start and not proximal and not isinstance(formulation, Viscous):
+    elif rank.degenerate_at_start and not proximal and not formulation.replaces_constraints:
         raise _degenerate_start(dynamics, rank)
     kept = restricted(system.dynamics, values)
     conserved = _conserved(system.dynamics, samples, system.dynamics.value_vector(kept), notes)

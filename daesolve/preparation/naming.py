@@ -12,16 +12,8 @@ from daesolve.formulations import (
     Feedback,
     Formulation,
     Projected,
-    Regularised,
-    Viscous,
 )
 from daesolve.solvers import SOLVERS, Solver, Taylor
-
-NUMBERED: Mapping[str, tuple[type[Viscous | Regularised], str, str]] = {
-    Viscous.name: (Viscous, "mobility", "MOBILITY"),
-    Regularised.name: (Regularised, "speed", "SPEED"),
-}
-"""Formulations whose name may be followed by a number: what it is, and what it is called."""
 
 
 def formulation_named(name: str, rates: Mapping[str, Any] | None = None) -> Formulation:
@@ -42,9 +34,10 @@ def formulation_named(name: str, rates: Mapping[str, Any] | None = None) -> Form
     """
     settings = dict(rates or {})
     outer, _, inner = name.partition(":")
-    if outer in NUMBERED and inner:
-        numbered, field, what = NUMBERED[outer]
-        return numbered(**{field: _number(outer, what, inner)}, **settings)
+    number = FORMULATIONS[outer].number if outer in FORMULATIONS else None
+    if number and inner:
+        settings[number] = _number(outer, number.upper(), inner)
+        return FORMULATIONS[outer](**settings)
     known = FORMULATIONS | {f"{Projected.name}:{n}": Projected for n in FORMULATIONS}
     if name not in known:
         raise unknown_name("formulation", name, FORMULATIONS)

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 from daesolve.equations.consistency import check_named
 from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import OutOfRangeError, UnsupportedError, is_number, unknown_name
-from daesolve.formulations import Formulation, Viscous
+from daesolve.formulations import Formulation
 from daesolve.friction.sliding import VariantPolicy
 from daesolve.posing.goals import check_feedback
 from daesolve.solvers import Solver
@@ -127,7 +127,7 @@ def _check_tolerances(request: Request) -> None:
 def _check_rank_loss(request: Request) -> None:
     """Refuse a formulation that is not the one that is asked for besides, and a budget of none."""
     given, budget = request.formulation, request.max_evaluations
-    if request.rank_loss == "viscous" and given is not None and not isinstance(given, Viscous):
+    if request.rank_loss == "viscous" and given is not None and given.name != "viscous":
         raise UnsupportedError(
             f"rank_loss = 'viscous' takes the formulation 'viscous', and {given.title!r} is asked "
             "for: leave one of them out"

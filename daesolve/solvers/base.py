@@ -17,7 +17,17 @@ from daesolve.solvers.segment_end import Observer, SegmentEnd, State
 
 @dataclass(frozen=True)
 class Compilation:
-    """What preparing a problem for a solver took."""
+    """What preparing a problem for a solver took.
+
+    Parameters
+    ----------
+    seconds
+        The time that it took.
+    cached
+        Whether the compiled code was there already.
+    notes
+        Sentences for the notes of a run.
+    """
 
     seconds: float = 0.0
     cached: bool = False

@@ -37,7 +37,15 @@ attribute `remaining`: how many more right-hand sides are allowed."""
 
 @dataclass(frozen=True)
 class EventHit:
-    """A guard that passed through zero: its index among all guards, when and where."""
+    """A guard that passed through zero: its index among all guards, when and where.
+
+    Parameters
+    ----------
+    index
+        Of the guard among all of the problem.
+    time, state
+        When it passed, in s, and the state then.
+    """
 
     index: int
     time: float

@@ -16,7 +16,7 @@ from daesolve.algebra.sparse import solved_sparsely
 from daesolve.elimination.saddle import EliminationPlan
 from daesolve.equations import projection
 from daesolve.equations.projection import Projection, levels, metrics
-from daesolve.formulations import Feedback
+from daesolve.formulations import Elimination, Feedback
 from daesolve.multibody.bodies import Body, PlanarBody
 from daesolve.multibody.joints import Revolute, Spherical
 from daesolve.multibody.mechanism import Mechanism
@@ -57,7 +57,7 @@ def instructions(mechanism):
     conserved = {row.name: True for row in dynamics.invariants}
     rates = formulation.chosen_rates(dynamics, 10.0)
     assert rates["energy"] == 10.0
-    problem = formulation.problem(dynamics, EliminationPlan(), conserved, rates)
+    problem = formulation.problem(Elimination(dynamics, EliminationPlan(), conserved, rates))
     return problem.rhs.n_instructions()
 
 
@@ -183,7 +183,7 @@ def test_dependent_constraints_of_a_large_mechanism_fall_back_on_least_squares(m
     assert found[:3] == pytest.approx([0.5, 0.0, 0.0], abs=1e-11)
 
 
-def test_angles_are_told_apart_however_many_there_are():
+def test_angles_are_distinguished_however_many_there_are():
     """A spring that knows half turns from whole ones keeps its angle, the 18th, unwrapped."""
     q = ds.coordinates(**{f"angle_{i}": ds.ANGLE for i in range(20)})
     spring = 1 - ca.cos(q.angle_17 / 2)

@@ -7,7 +7,7 @@ import daesolve as ds
 from daesolve.ensembles.orders import dependence, local_orders
 from daesolve.plugins.case import Measure
 from daesolve.plugins.problem import BoundCase
-from daesolve.reporting.measures import write_measures
+from daesolve.reporting import write_measures
 
 
 def _stiffened() -> ds.MechanicalSystem:
@@ -36,7 +36,7 @@ PROBLEM = ds.Problem(
 )
 
 
-def _swept(directory: Path, **over: list[float]) -> ds.Sweep:
+def _swept(directory: Path, **over: list[float]) -> ds.ensembles.Sweep:
     return ds.sweep(PROBLEM.case(), over, out=directory, workers=0, solver=ds.Dop853())
 
 

@@ -11,7 +11,7 @@ import pytest
 import daesolve as ds
 from daesolve.equations.consistency import instantaneous, sample_states
 from daesolve.errors import OutOfRangeError, UnsupportedError
-from daesolve.formulations import DaeProblem, implicit
+from daesolve.formulations import DaeProblem, Elimination, implicit
 from daesolve.preparation.preparing import Request, prepare
 from daesolve.solvers import SOLVERS
 
@@ -34,7 +34,7 @@ def problem_of(name: str, formulation: ds.Formulation) -> tuple[DaeProblem, obje
     feedback = prepare(system, Request(until=1.0, initial=start))
     rates = formulation.chosen_rates(dynamics, 10.0)
     conserved = {row.name: True for row in dynamics.invariants}
-    problem = formulation.problem(dynamics, feedback.problem.plan, conserved, rates)
+    problem = formulation.problem(Elimination(dynamics, feedback.problem.plan, conserved, rates))
     assert isinstance(problem, DaeProblem)
     numbers = problem.value_vector({f"rate_{goal}": rate or 0.0 for goal, rate in rates.items()})
     return problem, numbers
@@ -126,7 +126,7 @@ def test_ggl_refuses_goals_of_a_control_system():
     dynamics = system.dynamics
     plan = prepare(system, Request(until=1.0, initial={"position": 1.0})).problem.plan
     with pytest.raises(UnsupportedError, match="'station' of a control system"):
-        ds.GGL().problem(dynamics, plan, {}, ds.GGL().chosen_rates(dynamics, 10.0))
+        ds.GGL().problem(Elimination(dynamics, plan, {}, ds.GGL().chosen_rates(dynamics, 10.0)))
 
 
 @pytest.mark.parametrize("formulation", FORMULATIONS[1:], ids=lambda f: f.name)

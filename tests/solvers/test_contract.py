@@ -22,7 +22,7 @@ PRECISE: dict[str, ds.Solver] = {
     "cvodes": ds.Cvodes(rtol=1e-12, atol=1e-14),
     "radau": ds.RadauIIA(rtol=1e-10, atol=1e-12),
     "lsoda": ds.Lsoda(rtol=1e-12, atol=1e-14),
-    "sundae-cvode": ds.SundaeCvode(rtol=1e-12, atol=1e-14),
+    "sundae-cvode": ds.solvers.SundaeCvode(rtol=1e-12, atol=1e-14),
 }
 ACCURACY = {"taylor": 1e-14, "dop853": 1e-11, "radau": 1e-8}
 ACCURACY |= dict.fromkeys(("cvodes", "lsoda", "sundae-cvode", "assimulo-cvode"), 1e-9)
@@ -31,7 +31,7 @@ ACCURACY |= dict.fromkeys(("cvodes", "lsoda", "sundae-cvode", "assimulo-cvode"),
 if not WITHOUT_HEYOKA:
     PRECISE = {"taylor": ds.Taylor(), **PRECISE}
 if not WITHOUT_ASSIMULO:
-    PRECISE["assimulo-cvode"] = ds.AssimuloCvode(rtol=1e-12, atol=1e-14)
+    PRECISE["assimulo-cvode"] = ds.solvers.AssimuloCvode(rtol=1e-12, atol=1e-14)
 
 every_solver = pytest.mark.parametrize("name", PRECISE)
 both_ways = pytest.mark.parametrize("until", [20.0, -20.0])

@@ -22,20 +22,24 @@ and `nutation` of its azimuth and tilt; without `precession` it starts with the 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
-from matplotlib.figure import Figure
 
 import daesolve as ds
 from daesolve.drawing import Circle, Dot, Drawing, Line, Linear, Trace
 from daesolve.errors import OutOfRangeError
+from daesolve.multibody import GROUND, Body, Mechanism, Spherical, quaternion
+from daesolve_problems.figures import new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def top(
     spin: float = 0.0, tilt: float = 0.0, precession: float = 0.0, nutation: float = 0.0
-) -> tuple[ds.Mechanism, ds.Body]:
+) -> tuple[Mechanism, Body]:
     """Assemble the top, and place it."""
     p = ds.parameters(
         mass=(0.5, "kg", ds.POSITIVE),
@@ -46,18 +50,18 @@ def top(
     )
     sine, cosine = np.sin(tilt), np.cos(tilt)
     moving = (nutation * cosine, precession * sine, -nutation * sine)
-    body = ds.Body(
+    body = Body(
         "top",
         p.mass,
         (p.across, p.across, p.along),
         axisymmetric=True,
         position=(p.distance * sine, 0.0, p.distance * cosine),
-        rotation=ds.quaternion((0, 1, 0), tilt),
+        rotation=quaternion((0, 1, 0), tilt),
         velocity=[p.distance * rate for rate in moving],
         angular_velocity=(-precession * sine, nutation, spin),
     )
-    tip = ds.Spherical("tip", ds.GROUND.point(0, 0, 0), body.point(0, 0, -p.distance))
-    return ds.Mechanism([body], [tip], p, gravity=(0, 0, -p.gravity)), body
+    tip = Spherical("tip", GROUND.point(0, 0, 0), body.point(0, 0, -p.distance))
+    return Mechanism([body], [tip], p, gravity=(0, 0, -p.gravity)), body
 
 
 def posed() -> ds.MechanicalSystem:
@@ -110,7 +114,7 @@ def steady_precession(given: Mapping[str, float], parameters: Mapping[str, float
 def path_of_the_centre(document: Mapping[str, Any]) -> Figure:
     """Draw the path of the mass centre from above."""
     states = document["states"]
-    figure = Figure(figsize=(5.0, 5.0), layout="constrained")
+    figure = new_figure(5.0, 5.0)
     axes = figure.add_subplot()
     axes.plot(states["top_x"], states["top_y"], linewidth=0.8)
     axes.plot(0.0, 0.0, "k+")

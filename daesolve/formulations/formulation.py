@@ -1,0 +1,255 @@
+"""The contract of a formulation: what it is given, what it makes, what it says of itself."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import casadi as ca
+
+from daesolve.elimination.saddle import EliminationPlan
+from daesolve.equations.dynamics import Dynamics, InvariantRow
+from daesolve.errors import PosingError
+from daesolve.formulations.problem import OdeProblem
+from daesolve.formulations.rates import Rate, Rates
+from daesolve.posing.symbols import symbol
+
+
+@dataclass(frozen=True, eq=False)
+class Elimination:
+    """A system, and what is decided of it before a formulation builds its functions.
+
+    Parameters
+    ----------
+    dynamics
+        The equations.
+    plan
+        How to eliminate the reactions.
+    conserved
+        For each invariant, whether it is.
+    rates
+        Of each goal, from `Formulation.chosen_rates`; only which of them are None shapes the
+        functions, for the numbers are values of p.
+    """
+
+    dynamics: Dynamics
+    plan: EliminationPlan
+    conserved: Mapping[str, bool]
+    rates: Mapping[str, float | None]
+
+    @property
+    def driven_invariants(self) -> list[InvariantRow]:
+        """The invariants of velocities whose errors the accelerations are to correct."""
+        return [
+            row
+            for row in self.dynamics.invariants
+            if row.on == "velocities"
+            and self.rates[row.name] is not None
+            and self.conserved[row.name]
+            and not row.by_relation
+        ]
+
+    @property
+    def metered_invariants(self) -> list[InvariantRow]:
+        """The invariants that are not conserved: the work done on each is a state of its own."""
+        rows = self.dynamics.invariants
+        return [row for row in rows if row.automatic and not self.conserved[row.name]]
+
+    @property
+    def work_names(self) -> tuple[str, ...]:
+        """The names of the work integrals, which follow the states in x."""
+        works = [f"work_{row.name}" for row in self.metered_invariants]
+        return (*works, *self.dynamics.meters)
+
+    @cached_property
+    def works(self) -> ca.SX:
+        """The work integrals as symbols, a column; x is `dynamics.x` and then these."""
+        return ca.vertcat(ca.SX(0, 1), *[symbol(name) for name in self.work_names])
+
+    def powers(self, accelerations: ca.SX, reactions: ca.SX | None = None) -> ca.SX:
+        """Return the rates of the work integrals.
+
+        Parameters
+        ----------
+        accelerations
+            v' as an expression.
+        reactions
+            What stands for the reactions; None leaves them as symbols.
+        """
+        rows = self.metered_invariants
+        works = [row.bias + row.jacobian @ accelerations for row in rows]
+        meters = ca.vertcat(ca.SX(0, 1), *[power for power, _ in self.dynamics.meters.values()])
+        if reactions is not None:
+            meters = ca.substitute(meters, self.dynamics.reactions, reactions)
+        return ca.vertcat(ca.SX(0, 1), *works, meters)
+
+
+class Formulation(ABC):
+    """A way to make an integrable problem of any system.
+
+    A formulation is a frozen dataclass of its settings, so that equal ones make equal problems.
+    All that others need to know of it, it says by the following.
+    """
+
+    name: ClassVar[str]
+    """What it is called in Python and on the command line, in lower case with hyphens."""
+    makes: ClassVar[str] = "ode"
+    """What it makes, of `FORMS`."""
+    parameters_of_functions: ClassVar[tuple[str, ...]] = ("rate", "rates")
+    """Settings that are values of p: with others of these, the same functions serve again."""
+    number: ClassVar[str | None] = None
+    """The setting that may follow its name, as the mobility in "viscous:1e-7"."""
+    releases: ClassVar[bool] = False
+    """Whether it lets go of constraints where contacts open."""
+    replaces_constraints: ClassVar[bool] = False
+    """Whether it goes on where constraints come to depend on each other, having replaced them."""
+    projects: ClassVar[bool] = False
+    """Whether it moves states back to the constraints between steps."""
+    stiff: ClassVar[bool] = False
+    """Whether what it adds is far faster than the motion."""
+    solved_best_by: ClassVar[tuple[str, str] | None] = None
+    """The solver to choose automatically, by its name, and why; None leaves the usual choice."""
+
+    @property
+    def title(self) -> str:
+        """What it is called in reports and on the command line."""
+        if self.number is None:
+            return self.name
+        return f"{self.name}:{float(getattr(self, self.number))!r}"
+
+    @property
+    def form(self) -> str:
+        """What it makes, of `FORMS`: solvers are refused by it before anything is built."""
+        return self.makes
+
+    @property
+    def common_rate(self) -> Rate:
+        """The rate that was given for all goals; zero where it takes none."""
+        return getattr(self, "rate", 0.0)
+
+    @property
+    def single_rates(self) -> Rates:
+        """The rates that were given for single goals."""
+        return getattr(self, "rates", {})
+
+    @property
+    def shape(self) -> tuple[object, ...]:
+        """What shapes the functions: its class, and every setting but those that are values of p.
+
+        Raises
+        ------
+        PosingError
+            A setting cannot be compared, or is none of the dataclass.
+        """
+        given = settings_of(self)
+        return (
+            type(self),
+            *[
+                _comparable(self.name, name, value)
+                for name, value in given.items()
+                if name not in self.parameters_of_functions
+            ],
+        )
+
+    def values(self, dynamics: Dynamics) -> dict[str, float]:
+        """Return the values of p that its settings give, by name."""
+        return {}
+
+    def notes(self, dynamics: Dynamics) -> tuple[str, ...]:
+        """Return what a report is to say of it."""
+        return ()
+
+    @abstractmethod
+    def chosen_rates(self, dynamics: Dynamics, default: float) -> dict[str, float | None]:
+        """Return the rate of each goal in 1/s, None (never zero) where it is only measured.
+
+        Parameters
+        ----------
+        dynamics
+            The equations.
+        default
+            The rate of goals for which nothing else is chosen.
+        """
+
+    @abstractmethod
+    def problem(self, elimination: Elimination) -> OdeProblem:
+        """Build the problem.
+
+        x is the states, or what a chart makes of them, and then `elimination.works`, whose rates
+        are `elimination.powers(...)`.
+        """
+
+    def built(self, elimination: Elimination) -> OdeProblem:
+        """Build the problem, and check that its functions are as long as they must be.
+
+        Raises
+        ------
+        PosingError
+            One is not; it is named, with what it lacks.
+        """
+        problem = self.problem(elimination)
+        labels, works = problem.labels, elimination.work_names
+        shown = len(labels.states)
+        if problem.chart is not None:
+            shown = problem.chart.restrict.numel_out(0)
+        watched = len(problem.watched) + 1 + len(problem.pivot_goals)
+        lengths = {
+            "x": (problem.size, max(problem.size, shown + len(works))),
+            "the state that rhs takes": (problem.rhs.numel_in(1), problem.size),
+            "the rate that rhs returns": (problem.rhs.numel_out(0), problem.size),
+            "p of rhs": (problem.rhs.numel_in(2), len(problem.values)),
+            "the reactions of recover": (problem.recover.numel_out(1), len(labels.reactions)),
+            "the outputs of recover": (problem.recover.numel_out(2), len(labels.outputs)),
+            "the table of residuals": (problem.residuals.numel_out(0), watched),
+            "the table of guards": (problem.guards.numel_out(0), len(problem.guarded)),
+        }
+        for what, (found, wanted) in lengths.items():
+            if found == wanted:
+                continue
+            lacks = f"{what} has {found} entries, but must have {wanted}"
+            if works and wanted - found == len(works):
+                lacks += (
+                    f": the work integrals {', '.join(map(repr, works))} are missing, which follow "
+                    "the states as elimination.works and grow at elimination.powers(...)"
+                )
+            raise PosingError(f"the formulation {self.name!r} builds a wrong problem: {lacks}")
+        return problem
+
+
+def settings_of(made: object) -> dict[str, Any]:
+    """Return the settings of a formulation or a solver by name.
+
+    Raises
+    ------
+    PosingError
+        It is no dataclass, or has settings besides its fields.
+    """
+    kind = type(made)
+    names = [entry.name for entry in fields(made)] if is_dataclass(made) else []
+    kept = {name for base in kind.__mro__ for name in vars(base)}
+    others = [name for name in getattr(made, "__dict__", {}) if name not in {*names, *kept}]
+    if others or not is_dataclass(made):
+        raise PosingError(
+            f"{kind.__name__} must be a frozen dataclass, so that its settings are known: write "
+            "@dataclass(frozen=True) over it"
+            + (f", and make {', '.join(map(repr, others))} fields of it" if others else "")
+        )
+    return {name: getattr(made, name) for name in names}
+
+
+def _comparable(owner: str, name: str, value: object) -> tuple[object, ...]:
+    """Return what equal settings have in common: 1, 1.0 and True are different ones."""
+    if isinstance(value, Formulation):
+        return (name, *value.shape)
+    try:
+        hash(value)
+    except TypeError:
+        raise PosingError(
+            f"the setting {name!r} of the formulation {owner!r} is a {type(value).__name__}, which "
+            "may change: give numbers, words or tuples of them, or name the setting in "
+            "parameters_of_functions where it is a value of p"
+        ) from None
+    return (name, type(value), repr(value) if isinstance(value, float) else value)
