@@ -27,6 +27,7 @@ def call(*words, code=0):
     return result
 
 
+@pytest.mark.core
 def test_a_sweep_is_told_as_json(mine, tmp_path):
     words = (mine, "--over", "mass=1,2", "--over", "amplitude=uniform(0.1,1)", "--samples", 2)
     more = ("--at", "0.5,2", "--rtol", "1e-12", "--rate", "20", "--set", "stiffness=2")
