@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from daesolve.analysis.propagation import Propagation
+from daesolve.analysis.variational import start_slope
 from daesolve.equations.consistency import check_named, start_value
 from daesolve.errors import NoDerivativeError, OutOfRangeError, tell_names, unknown_name
 from daesolve.formulations import Formulation
@@ -24,8 +26,6 @@ from daesolve.solvers import Solver
 from daesolve.system.consistent_state import check_system, parameter_values
 from daesolve.system.system import System
 from daesolve.trajectory.trajectory import Trajectory
-from daesolve.verification.propagation import Propagation
-from daesolve.verification.variational import start_slope
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +137,7 @@ def sensitivity(
     -----
     The start is differentiated by extrapolated differences, all else exactly. The same solver
     integrates the variational equations; where it takes differential-algebraic equations alone,
-    another one is chosen and told.
+    another one is chosen, and a note names it.
 
     Examples
     --------

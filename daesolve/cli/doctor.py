@@ -14,7 +14,6 @@ from rich.markup import escape
 from rich.table import Table
 
 from daesolve.cli.arguments import AsJson
-from daesolve.solvers import SOLVERS
 
 SUNDAE = "pip install 'daesolve[sundials]'"
 ASSIMULO = (
@@ -37,7 +36,7 @@ PACKAGES = {
     "assimulo-radau5": ("assimulo", ASSIMULO),
     "assimulo-odassl": ("assimulo", ASSIMULO),
 }
-"""The package behind each solver, and the command that adds it."""
+"""The package behind each of `SOLVERS`, and the command that adds it."""
 
 
 def command(as_json: AsJson = False) -> None:
@@ -61,8 +60,7 @@ def command(as_json: AsJson = False) -> None:
 def solvers() -> list[dict[str, Any]]:
     """Return name, usability, package, version and the command that adds it, for each solver."""
     found: list[dict[str, Any]] = []
-    for name in SOLVERS:
-        package, command = PACKAGES[name]
+    for name, (package, command) in PACKAGES.items():
         try:
             installed = version(package)
         except PackageNotFoundError:

@@ -21,9 +21,9 @@ from daesolve.formulations import OdeProblem
 from daesolve.plugins.problem import BoundCase
 from daesolve.preparation.naming import made_by_name
 from daesolve.solvers import Compilation, SegmentEnd, Solver, State, Taylor
-from daesolve.solvers.base import Observer
 from daesolve.solvers.guards import inner_times
 from daesolve.solvers.heyoka_code import Translated, hy, translated
+from daesolve.solvers.segment_end import Observer
 from daesolve.solvers.taylor import OPTIMISED_TO, PIECE, PiecewiseIntegrator
 from daesolve.trajectory.results import StepBlock
 from daesolve.trajectory.trajectory import Trajectory

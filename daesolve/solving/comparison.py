@@ -23,12 +23,12 @@ from daesolve.friction.sliding import VariantPolicy
 from daesolve.integration.sample_times import At, sample_times
 from daesolve.preparation.request import RankLoss, Redundant
 from daesolve.solvers import Solver
+from daesolve.solving.pairing import Attempt, Refused, attempts
 from daesolve.solving.solving import solve
 from daesolve.system.system import System
 from daesolve.trajectory.results import Drift, Outcome
 from daesolve.trajectory.trajectory import Trajectory
-from daesolve.verification.agreement import Difference, End, Sampled, difference, resets_told
-from daesolve.verification.pairing import Attempt, Refused, attempts
+from daesolve.verification.agreement import Difference, End, Sampled, difference, resets_sentence
 from daesolve.verification.reference_run import ReferenceRun, reference_run
 
 ROUNDING = 2.0**-53
@@ -290,7 +290,7 @@ def compare(
     series.run(run, progress)
     standard = asked or _standard(reference, series, until, quad, progress)
     runs = tuple(_with_error(entry, standard) for entry in series.runs)
-    told = resets_told(
+    told = resets_sentence(
         {
             f"{run.pair} at {_told(run.tolerance) or 'its step'}": run.difference
             for run in runs
