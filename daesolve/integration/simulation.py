@@ -28,7 +28,7 @@ from daesolve.integration.segments import next_boundary, to_boundary
 from daesolve.preparation.preparing import Prepared
 from daesolve.solvers import State
 from daesolve.storage import StorageError
-from daesolve.trajectory.results import Outcome, Point
+from daesolve.trajectory.results import Outcome, TrajectoryPoint
 from daesolve.trajectory.samples import Recorded
 from daesolve.trajectory.trajectory import Trajectory
 
@@ -221,7 +221,7 @@ class _Run:
 
     # -- any time of the run ------------------------------------------------------------------
 
-    def _point(self, moment: float) -> Point:
+    def _point(self, moment: float) -> TrajectoryPoint:
         """Integrate from the last boundary before a time, with the run's own solver."""
         first, last = self.prepared.start_time, self.state.record.boundaries[-1].time
         low, high = min(first, last), max(first, last)
@@ -232,7 +232,7 @@ class _Run:
         before = _last_before(self.state, moment)
         return self._point_of_part(moment) if before is None else _point(self.state, before, moment)
 
-    def _point_of_part(self, moment: float) -> Point:
+    def _point_of_part(self, moment: float) -> TrajectoryPoint:
         """Integrate a part that is on disk again, until a segment of it ends beyond a time."""
         assert self.keeper is not None
         sign = self.state.sign
@@ -258,7 +258,7 @@ def _last_before(run: RunState, moment: float) -> Boundary | None:
     return next((b for b in boundaries if run.sign * (b.time - moment) <= 0.0), None)
 
 
-def _point(run: RunState, here: Boundary, moment: float) -> Point:
+def _point(run: RunState, here: Boundary, moment: float) -> TrajectoryPoint:
     """Integrate from a boundary to a time within its segment."""
     problem, state, values = run.prepared.problem, here.state, run.values(here)
     if moment != here.time:
@@ -271,4 +271,4 @@ def _point(run: RunState, here: Boundary, moment: float) -> Point:
     labels = problem.labels
     numbers = zip(labels.reactions + labels.outputs, (*reactions[0], *outputs[0]), strict=True)
     named = run.assembly.named([place])[0]
-    return Point(moment, named | {n: float(v) for n, v in numbers})
+    return TrajectoryPoint(moment, named | {n: float(v) for n, v in numbers})

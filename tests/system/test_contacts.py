@@ -66,6 +66,7 @@ def landing() -> tuple[float, float, float, float]:
     return time, sine + speed * cosine * flight, speed * cosine, -falling - GRAVITY * flight
 
 
+@pytest.mark.core
 def test_a_bead_leaves_a_sphere_at_two_thirds_of_its_height_flies_and_lands():
     run = ds.solve(BEAD, until=2.0, initial=AT_REST, at=[0.3, 0.7, 2.0])
     assert happened(run) == ["sphere_lost", "floor_closed"]
