@@ -127,10 +127,10 @@ def at_any_time(scratch: Path) -> Fingerprint:
 
 # -- sweeps ---------------------------------------------------------------------------------------
 
-OVER = {"mass": [0.8, 1.0, 1.2], "gravity": ds.uniform(1.0, 10.0)}
+OVER = {"mass": [0.8, 1.0, 1.2], "gravity": ds.ensembles.uniform(1.0, 10.0)}
 
 
-def _of_sweep(sweep: ds.Sweep) -> Fingerprint:
+def _of_sweep(sweep: ds.ensembles.Sweep) -> Fingerprint:
     table = sweep.to_pandas().drop(columns=[*COSTS], errors="ignore")
     samples = sweep.samples_to_pandas()
     return {
@@ -188,4 +188,4 @@ def sweep_resumed(scratch: Path) -> Fingerprint:
         case, OVER, out=out, samples=3, seed=7, until=5.0, at=[2.5, 5.0], workers=0,
         progress=progress,
     )  # fmt: skip
-    return {"first": first.interrupted, **_of_sweep(ds.resume_sweep(out, workers=0))}
+    return {"first": first.interrupted, **_of_sweep(ds.ensembles.resume_sweep(out, workers=0))}
