@@ -1,6 +1,6 @@
 """Types for the annotations of a plugin: of what it is handed, and of what it hands back."""
 
-from daesolve.friction.balance import VariantState
+from daesolve.friction.support_balance import VariantState
 from daesolve.plugins.problem import BoundCase
 from daesolve.posing.events import Order
 from daesolve.posing.goals import AnyGoal

@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 
 from benchmarks.common.timing import processor_seconds
-from daesolve.complementarity.answers import Answer
+from daesolve.complementarity.answers import VariantAnswer
 from daesolve.complementarity.branching import branch_and_bound, linear_programme
 from daesolve.complementarity.enumeration import enumerate_variants
 from daesolve.complementarity.homotopy import homotopy
@@ -63,7 +63,7 @@ class Measurement:
     milliseconds: float
 
 
-def _one(answer: Answer | None) -> Found:
+def _one(answer: VariantAnswer | None) -> Found:
     return Found(() if answer is None else (answer.reactions,))
 
 

@@ -39,9 +39,9 @@ from daesolve.cli.arguments import (
 )
 from daesolve.ensembles import Sweep, log_uniform, normal, resume_sweep, sweep, uniform
 from daesolve.ensembles.describing import case_from
-from daesolve.ensembles.loop import Progress, State
-from daesolve.ensembles.orders import Dependence, dependence
-from daesolve.ensembles.storing import sweep_manifest
+from daesolve.ensembles.dispatch import Progress, SweepState
+from daesolve.ensembles.orders import MeasuredDependence, dependence
+from daesolve.ensembles.sweep_files import sweep_manifest
 from daesolve.ensembles.sweep_results import outcomes, reasons
 from daesolve.errors import OutOfRangeError, unknown_name
 from daesolve.plugins.problem import BoundCase
@@ -232,7 +232,7 @@ def _called(word: str, function: str, text: str) -> Any:
         raise OutOfRangeError(f"--over {word}: {function} takes {takes}") from None
 
 
-def _orders(measured: Dependence) -> Table:
+def _orders(measured: MeasuredDependence) -> Table:
     """Return a table of what was measured, each order behind its value."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     table.add_column(measured.over, justify="right", overflow="fold")
@@ -249,7 +249,7 @@ def _orders(measured: Dependence) -> Table:
     return table
 
 
-def _tell(found: Sweep, measured: Dependence | None, *, as_json: bool, quiet: bool) -> None:
+def _tell(found: Sweep, measured: MeasuredDependence | None, *, as_json: bool, quiet: bool) -> None:
     if as_json:
         document: dict[str, Any] = {
             "directory": str(found.directory),
@@ -297,7 +297,7 @@ def _progress(label: str, *, quiet: bool) -> Generator[Progress | None]:
         task = bar.add_task(label, failed=0, pace=0.0)
         begin = time.monotonic()
 
-        def update(state: State) -> None:
+        def update(state: SweepState) -> None:
             pace = (state.done - state.before) / max(time.monotonic() - begin, 1e-9)
             bar.update(
                 task, completed=state.done, total=state.count, failed=state.failed, pace=pace

@@ -1,6 +1,6 @@
 """Which supports are loaded: piecewise linear equations for reactions, and all their solutions."""
 
-from daesolve.complementarity.answers import Answer, VariantSolution
+from daesolve.complementarity.answers import VariantAnswer, VariantSolution
 from daesolve.complementarity.branching import branch_and_bound, linear_programme
 from daesolve.complementarity.enumeration import enumerate_variants
 from daesolve.complementarity.homotopy import HomotopyPath, homotopy
@@ -17,9 +17,9 @@ from daesolve.complementarity.properties import (
 )
 
 __all__ = [
-    "Answer",
     "HomotopyPath",
     "HorizontalComplementarity",
+    "VariantAnswer",
     "VariantSolution",
     "branch_and_bound",
     "contraction",

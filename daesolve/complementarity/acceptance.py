@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daesolve.complementarity.answers import Answer, answer_at
+from daesolve.complementarity.answers import VariantAnswer, answer_at
 from daesolve.complementarity.horizontal import SINGULAR, variant_of
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def _is_regular(matrix: NDArray[np.float64], inverse: NDArray[np.float64]) -> bo
     return bool(condition < 1.0 / SINGULAR)
 
 
-def answer_in(problem: HorizontalComplementarity, signs: NDArray[np.int_]) -> Answer | None:
+def answer_in(problem: HorizontalComplementarity, signs: NDArray[np.int_]) -> VariantAnswer | None:
     """Return the answer of an orthant, None where it has none or its equations are singular."""
     try:
         reactions, agrees = agreeing(problem.orthant(signs), problem.load, signs)
@@ -88,7 +88,7 @@ def answer_in(problem: HorizontalComplementarity, signs: NDArray[np.int_]) -> An
 
 def answer_of(
     problem: HorizontalComplementarity, reactions: NDArray[np.float64], signs: NDArray[np.int_]
-) -> Answer:
+) -> VariantAnswer:
     """Return the answer that reactions of an orthant are.
 
     Where a reaction is zero either support may be told to be loaded: the variant is one that keeps

@@ -22,7 +22,7 @@ _SHOWN = 8
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
+class VariantAnswer:
     """Reactions of one variant.
 
     Attributes
@@ -95,7 +95,7 @@ def answer_at(
     problem: HorizontalComplementarity,
     reactions: ArrayLike,
     variant: Variant | None = None,
-) -> Answer:
+) -> VariantAnswer:
     """Return the answer that given reactions are.
 
     Parameters
@@ -111,7 +111,7 @@ def answer_at(
     signed.flags.writeable = False
     known = variant_of(np.where(signed < 0, -1, 1)) if variant is None else variant
     signs = signs_of(known, problem.count)
-    return Answer(
+    return VariantAnswer(
         variant=known,
         reactions=signed,
         determinant=problem.determinant(signs),
@@ -146,22 +146,22 @@ class VariantSolution:
         Sentences on what is unusual.
     """
 
-    chosen: Answer | None
-    answers: tuple[Answer, ...]
+    chosen: VariantAnswer | None
+    answers: tuple[VariantAnswer, ...]
     complete: bool
     method: str
-    candidates: tuple[Answer, ...] = ()
+    candidates: tuple[VariantAnswer, ...] = ()
     margin: float | None = None
     jam_at: float | None = None
     notes: tuple[str, ...] = ()
 
     @cached_property
-    def physical(self) -> tuple[Answer, ...]:
+    def physical(self) -> tuple[VariantAnswer, ...]:
         """The answers whose determinants keep their friction-free signs."""
         return tuple(answer for answer in self.answers if answer.physical)
 
     @cached_property
-    def unphysical(self) -> tuple[Answer, ...]:
+    def unphysical(self) -> tuple[VariantAnswer, ...]:
         """The answers whose determinants do not."""
         return tuple(answer for answer in self.answers if not answer.physical)
 

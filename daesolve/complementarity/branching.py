@@ -21,7 +21,7 @@ from daesolve.errors import VariantError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from daesolve.complementarity.answers import Answer
+    from daesolve.complementarity.answers import VariantAnswer
     from daesolve.complementarity.horizontal import HorizontalComplementarity
 
 FEW = 5
@@ -59,7 +59,7 @@ class _Relaxed(NamedTuple):
 class _Leaf(NamedTuple):
     """The answers of a node, and whether they are proved to be all of it."""
 
-    answers: tuple[Answer, ...]
+    answers: tuple[VariantAnswer, ...]
     complete: bool
 
 
@@ -103,7 +103,7 @@ def linear_programme(problem: HorizontalComplementarity) -> Programme | None:
 def branch_and_bound(
     problem: HorizontalComplementarity,
     all: bool = False,  # noqa: A002
-) -> tuple[tuple[Answer, ...], bool]:
+) -> tuple[tuple[VariantAnswer, ...], bool]:
     """Find one answer or all of them, or prove that there is none.
 
     Parameters
@@ -120,7 +120,7 @@ def branch_and_bound(
         singular and that may balance the load leave that open, as does an answer that ends the
         search.
     """
-    answers: list[Answer] = []
+    answers: list[VariantAnswer] = []
     complete = True
     nodes = [np.zeros(problem.count, dtype=int)]
     while nodes:
@@ -202,7 +202,9 @@ def _enumerated(problem: HorizontalComplementarity, node: NDArray[np.int_]) -> _
     return _Leaf(answers, proved and len(answers) == len(found))
 
 
-def _merge(problem: HorizontalComplementarity, answers: list[Answer], answer: Answer) -> None:
+def _merge(
+    problem: HorizontalComplementarity, answers: list[VariantAnswer], answer: VariantAnswer
+) -> None:
     """Add an answer that differs; of equal ones keep what has the friction-free sign."""
     factors = problem.scaling.factors
     shares = answer.reactions / factors(answer.signs)

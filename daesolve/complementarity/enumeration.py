@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.optimize import nnls
 
-from daesolve.complementarity.answers import Answer, answer_at
+from daesolve.complementarity.answers import VariantAnswer, answer_at
 from daesolve.complementarity.horizontal import (
     SINGULAR,
     HorizontalComplementarity,
@@ -174,7 +174,7 @@ def singular_orthants(problem: HorizontalComplementarity) -> NDArray[np.int_]:
 
 def enumerate_variants(
     problem: HorizontalComplementarity, *, tolerance: float = TOLERANCE
-) -> tuple[Answer, ...]:
+) -> tuple[VariantAnswer, ...]:
     """Return all answers in the order of their variants.
 
     A reaction is zero where nothing tells it from zero; see `SolvedOrthants.slack`. Variants that
@@ -195,7 +195,7 @@ def enumerate_variants(
     UnsupportedError
         If there are more than `MOST_PAIRS` pairs.
     """
-    kept: list[tuple[NDArray[np.float64], Answer]] = []
+    kept: list[tuple[NDArray[np.float64], VariantAnswer]] = []
     for batch in promising_orthants(problem):
         agreeing = batch.regular & ~batch.wrong(tolerance).any(axis=1)
         slack, shares = batch.slack(tolerance), batch.settled(tolerance)
@@ -205,7 +205,7 @@ def enumerate_variants(
 
 
 def _merge(
-    kept: list[tuple[NDArray[np.float64], Answer]],
+    kept: list[tuple[NDArray[np.float64], VariantAnswer]],
     shares: NDArray[np.float64],
     slack: NDArray[np.float64],
     problem: HorizontalComplementarity,
@@ -227,7 +227,7 @@ def _alike(
     return bool((np.abs(first - second) <= 2 * slack).all())
 
 
-def every_variant(problem: HorizontalComplementarity) -> tuple[Answer, ...]:
+def every_variant(problem: HorizontalComplementarity) -> tuple[VariantAnswer, ...]:
     """Return each variant with the reactions its equations give, of whatever signs.
 
     Singular variants are left out.

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from daesolve.complementarity.answers import Answer
+    from daesolve.complementarity.answers import VariantAnswer
     from daesolve.complementarity.horizontal import HorizontalComplementarity, Variant
 
 REAL = 1e-7
@@ -62,7 +62,7 @@ class HomotopyPath:
         The shares of friction at which it went from one of them to the next.
     """
 
-    answer: Answer | None
+    answer: VariantAnswer | None
     kappa_reached: float
     jammed: bool
     variants: tuple[Variant, ...]
@@ -188,7 +188,7 @@ def _disturbed(load: NDArray[np.float64]) -> Iterator[NDArray[np.float64]]:
         yield load + disturbance * ways * generator.uniform(0.5, 1.5, len(load))
 
 
-def _arrived(problem: HorizontalComplementarity, branch: _Branch) -> Answer | None:
+def _arrived(problem: HorizontalComplementarity, branch: _Branch) -> VariantAnswer | None:
     return answer_in(problem, branch.signs) if branch.end == "arrived" else None
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from daesolve.complementarity.answers import Answer
+    from daesolve.complementarity.answers import VariantAnswer
     from daesolve.complementarity.horizontal import HorizontalComplementarity, Variant
 
 TIE = 1e-11
@@ -32,7 +32,9 @@ ALL_BASES = 2
 """Up to so many pairs every variant is tried as the base."""
 
 
-def lemke(problem: HorizontalComplementarity, base: Sequence[int] | None = None) -> Answer | None:
+def lemke(
+    problem: HorizontalComplementarity, base: Sequence[int] | None = None
+) -> VariantAnswer | None:
     """Find an answer by complementary pivots.
 
     Parameters

@@ -18,7 +18,7 @@ from daesolve.errors import FrictionlessIllPosed, PosingError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from daesolve.complementarity.answers import Answer
+    from daesolve.complementarity.answers import VariantAnswer
     from daesolve.complementarity.horizontal import HorizontalComplementarity
 
 MAX_ITERATIONS = 100
@@ -28,7 +28,7 @@ def newton(
     problem: HorizontalComplementarity,
     start: ArrayLike | None = None,
     max_iterations: int = MAX_ITERATIONS,
-) -> Answer | None:
+) -> VariantAnswer | None:
     """Find an answer near a start.
 
     Parameters

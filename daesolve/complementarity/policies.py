@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daesolve.complementarity.answers import Answer, VariantSolution, answer_at
+from daesolve.complementarity.answers import VariantAnswer, VariantSolution, answer_at
 from daesolve.complementarity.branching import branch_and_bound
 from daesolve.complementarity.enumeration import (
     MOST_PAIRS,
@@ -109,7 +109,7 @@ def solve(
 class _Search:
     """What a method has brought."""
 
-    answers: tuple[Answer, ...]
+    answers: tuple[VariantAnswer, ...]
     complete: bool
     method: str
     notes: tuple[str, ...] = ()
@@ -119,14 +119,14 @@ class _Search:
         """Whether there is one answer, no other, and it keeps the sign of its determinant."""
         return self.complete and len(self.answers) == 1 and self.answers[0].physical
 
-    def having(self, problem: HorizontalComplementarity, answer: Answer) -> _Search:
+    def having(self, problem: HorizontalComplementarity, answer: VariantAnswer) -> _Search:
         """Return the same with an answer in the place of its equal, or as one more."""
         others = tuple(one for one in self.answers if not _same(problem, one, answer))
         answers = sorted((*others, answer), key=lambda one: one.variant)
         return replace(self, answers=tuple(answers))
 
     def solution(
-        self, problem: HorizontalComplementarity, chosen: Answer | None
+        self, problem: HorizontalComplementarity, chosen: VariantAnswer | None
     ) -> VariantSolution:
         few = self.complete and not self.answers and problem.count <= MOST_ENUMERATED
         return VariantSolution(
@@ -176,7 +176,7 @@ def _methods(count: int, every: bool, alone: bool) -> tuple[str, ...]:
 
 def _one_answer(
     problem: HorizontalComplementarity, method: str, warm: Sequence[int] | None
-) -> Answer | None:
+) -> VariantAnswer | None:
     if method == "newton":
         start = None if warm is None else signs_of(warm, problem.count).astype(float)
         return newton(problem, start)
@@ -246,7 +246,7 @@ def _from_no_friction(
     )
 
 
-def _same(problem: HorizontalComplementarity, one: Answer, other: Answer) -> bool:
+def _same(problem: HorizontalComplementarity, one: VariantAnswer, other: VariantAnswer) -> bool:
     """Tell whether two answers have the same reactions, each by its share of the load."""
     scaling = problem.scaling
     shares = [answer.reactions / scaling.factors(answer.signs) for answer in (one, other)]
@@ -271,7 +271,7 @@ def _continued(
     return search.having(problem, following).solution(problem, following)
 
 
-def _following(problem: HorizontalComplementarity, signs: NDArray[np.int_]) -> Answer | None:
+def _following(problem: HorizontalComplementarity, signs: NDArray[np.int_]) -> VariantAnswer | None:
     """Return the answer of a variant, or of the one with the pairs turned that changed sign."""
     answer, wrong = _solved(problem, signs)
     if answer is None or not wrong.any():
@@ -282,7 +282,7 @@ def _following(problem: HorizontalComplementarity, signs: NDArray[np.int_]) -> A
 
 def _solved(
     problem: HorizontalComplementarity, signs: NDArray[np.int_]
-) -> tuple[Answer | None, NDArray[np.bool_]]:
+) -> tuple[VariantAnswer | None, NDArray[np.bool_]]:
     """Return what a variant's equations give, None if not physical, and where its sign is wrong."""
     solved = solve_orthants(problem, signs[None])
     reactions = solved.settled(TOLERANCE)[0] * problem.scaling.factors(signs)
@@ -331,6 +331,6 @@ def _left_open(solution: VariantSolution) -> str:
     return f'{solution.method} does not prove what else there is, method="branch-and-bound" does'
 
 
-def _listed(answers: Sequence[Answer]) -> str:
+def _listed(answers: Sequence[VariantAnswer]) -> str:
     more = f"; and {len(answers) - _SHOWN} more" if len(answers) > _SHOWN else ""
     return "; ".join(str(answer) for answer in answers[:_SHOWN]) + more

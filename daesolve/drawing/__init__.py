@@ -18,6 +18,7 @@ A pendulum that hangs from the origin, phi its angle from the downward vertical:
 [[0.0, -2.0]]
 """
 
+from daesolve.drawing.json_form import from_json, to_json
 from daesolve.drawing.mechanisms import drawing_of
 from daesolve.drawing.placing import Placed, angles, check, evaluate, moves, names
 from daesolve.drawing.shapes import (
@@ -38,7 +39,6 @@ from daesolve.drawing.shapes import (
     Shape,
     Trace,
 )
-from daesolve.drawing.storing import from_json, to_json
 
 __all__ = [
     "Arrow",

@@ -6,16 +6,16 @@ the problem by its name and keep the code that is compiled for it; members that 
 share it. Results go to one directory as they come, and what is there is never computed again.
 """
 
-from daesolve.ensembles.loop import State
+from daesolve.ensembles.chunks import WorkerError
+from daesolve.ensembles.dispatch import SweepState
 from daesolve.ensembles.members import Distribution, log_uniform, normal, uniform
-from daesolve.ensembles.members_running import WorkerError
 from daesolve.ensembles.sweep_results import Sweep
 from daesolve.ensembles.sweeping import resume_sweep, sweep
 
 __all__ = [
     "Distribution",
-    "State",
     "Sweep",
+    "SweepState",
     "WorkerError",
     "log_uniform",
     "normal",

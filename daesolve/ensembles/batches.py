@@ -205,7 +205,7 @@ class BatchedTaylor(Taylor):
     ) -> SegmentEnd:
         """Integrate one segment; see `Solver.segment`."""
         lane = Lane(self.batch, self.batch.code(self, problem))
-        seen = Joined(observe)
+        seen = BlockJoiner(observe)
         end = _OfOneLane(problem, lane).segment(state, until, at, seen)
         seen.hand_on()
         return end
@@ -218,7 +218,7 @@ class _OfOneLane(PiecewiseIntegrator):
         self.problem, self.rates, self.integrator = problem, lane.code.rates, lane
 
 
-class Joined:
+class BlockJoiner:
     """Joins blocks of steps, since one long block is watched faster than several short ones."""
 
     def __init__(self, observe: Observer) -> None:
@@ -260,7 +260,7 @@ class Code:
         self.piece = min(int(max(PIECE_BYTES // step, 1)), PIECE)
 
 
-class Stretch:
+class StepStretch:
     """heyoka's continuous output of steps that were taken together."""
 
     def __init__(self, output: Any) -> None:
@@ -279,7 +279,7 @@ class Stretch:
 class Dense:
     """A lane's part of a stretch, as heyoka's continuous output of one run."""
 
-    stretch: Stretch
+    stretch: StepStretch
     number: int
     steps: int
 
@@ -331,7 +331,7 @@ class Lane:
         self.until = until
         return self.batch.integrate(self)
 
-    def take(self, number: int, stretch: Stretch | None) -> None:
+    def take(self, number: int, stretch: StepStretch | None) -> None:
         """Take over what was found in the lane of this number."""
         batch = self.code.batch
         outcome, shortest, longest, steps = batch.propagate_res[number]
@@ -460,7 +460,7 @@ def _advance(code: Code, lanes: Sequence[Lane]) -> None:
         output, _ = batch.propagate_until(
             [lane.until for lane in filled], c_output=True, max_steps=code.piece
         )
-        stretch = None if output is None else Stretch(output)
+        stretch = None if output is None else StepStretch(output)
         outcomes = [outcome for outcome, *_ in batch.propagate_res]
         failed = [
             lane

@@ -8,7 +8,7 @@ import time
 from contextlib import suppress
 from typing import Any
 
-from daesolve.ensembles.members_running import Answer, Chunk, Task, WorkerError, run_chunk
+from daesolve.ensembles.chunks import Chunk, ChunkResults, Task, WorkerError, run_chunk
 from daesolve.ensembles.workers import Finished, Lost
 from daesolve.errors import MissingPackageError, OutOfRangeError
 
@@ -106,7 +106,7 @@ class Cluster:
             return []
         return [(self._chunks.pop(future), answer)]
 
-    def _answer(self, future: Any, patience: float) -> Answer | Lost:
+    def _answer(self, future: Any, patience: float) -> ChunkResults | Lost:
         from distributed.scheduler import KilledWorker
 
         try:

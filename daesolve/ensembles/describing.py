@@ -7,8 +7,8 @@ from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from daesolve.ensembles.chunks import Task, digest_of
 from daesolve.ensembles.members import Over, told
-from daesolve.ensembles.members_running import Task, digest_of
 from daesolve.errors import NotResumableError, PluginError
 from daesolve.formulations import FORMULATIONS
 from daesolve.integration.sample_times import Every, EveryEvent

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from daesolve.ensembles.members_running import MEASURE, PEAK, over_column
-from daesolve.ensembles.storing import parts, sweep_manifest
+from daesolve.ensembles.chunks import MEASURE, PEAK, over_column
+from daesolve.ensembles.sweep_files import parts, sweep_manifest
 from daesolve.ensembles.sweep_results import Sweep
 from daesolve.plugins.problem import BoundCase
-from daesolve.storage.tables import read_parquet
+from daesolve.storage.parquet import read_parquet
 from daesolve.trajectory.results import Outcome
 
 
@@ -38,7 +38,7 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class Dependence:
+class MeasuredDependence:
     """What was measured, over the values of one number, from the largest down.
 
     Parameters
@@ -72,7 +72,7 @@ class Dependence:
         }
 
 
-def dependence(sweep: Sweep, case: BoundCase) -> Dependence | None:
+def dependence(sweep: Sweep, case: BoundCase) -> MeasuredDependence | None:
     """Return how measures and peaks depend on the varied number.
 
     Parameters
@@ -84,7 +84,7 @@ def dependence(sweep: Sweep, case: BoundCase) -> Dependence | None:
 
     Returns
     -------
-    Dependence or None
+    MeasuredDependence or None
         None where nothing was measured, or it was not one number above zero that was varied, with
         two values at least.
     """
@@ -112,7 +112,7 @@ def dependence(sweep: Sweep, case: BoundCase) -> Dependence | None:
         for name in names
     ]
     declared = dict(zip(case.system.parameters.names, case.system.parameters.units, strict=True))
-    return Dependence(over[0], declared.get(over[0], ""), tuple(sizes), tuple(found))
+    return MeasuredDependence(over[0], declared.get(over[0], ""), tuple(sizes), tuple(found))
 
 
 def local_orders(sizes: Sequence[float], values: Sequence[float]) -> tuple[float | None, ...]:

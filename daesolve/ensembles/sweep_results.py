@@ -8,9 +8,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from daesolve.ensembles.storing import arrow, parts, sweep_manifest
+from daesolve.ensembles.sweep_files import arrow, parts, sweep_manifest
 from daesolve.errors import MissingPackageError, OutOfRangeError
-from daesolve.storage.tables import read_parquet
+from daesolve.storage.parquet import read_parquet
 from daesolve.trajectory.results import Outcome
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class Sweep:
     Parameters
     ----------
     directory
-        Where they are; see `daesolve.ensembles.storing`.
+        Where they are; see `daesolve.ensembles.sweep_files`.
     count, done, failed
         How many members there are, how many of them have run, and how many of these neither
         completed nor were stopped by an event.

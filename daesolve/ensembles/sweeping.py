@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from daesolve.ensembles.batches import batch_solver
+from daesolve.ensembles.chunks import Task, computing_versions, digest_of
 from daesolve.ensembles.cluster import Cluster
 from daesolve.ensembles.describing import case_from, contents, restored
-from daesolve.ensembles.loop import Progress, run_members
+from daesolve.ensembles.dispatch import Progress, run_members
 from daesolve.ensembles.members import (
     Over,
     checked,
@@ -22,8 +23,7 @@ from daesolve.ensembles.members import (
     untold,
     values_of,
 )
-from daesolve.ensembles.members_running import Task, computing_versions, digest_of
-from daesolve.ensembles.storing import Store, new_manifest, sweep_manifest
+from daesolve.ensembles.sweep_files import Store, new_manifest, sweep_manifest
 from daesolve.ensembles.sweep_results import Sweep
 from daesolve.ensembles.workers import LocalProcesses, ThisProcess, Workers
 from daesolve.errors import (

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Any, Protocol
 
-from daesolve.ensembles.members_running import (
-    Answer,
+from daesolve.ensembles.chunks import (
     Chunk,
+    ChunkResults,
     Task,
     WorkerError,
     check_worker,
@@ -39,7 +39,7 @@ class Lost:
     reason: str
 
 
-Finished = tuple[Chunk, Answer | Lost]
+Finished = tuple[Chunk, ChunkResults | Lost]
 
 
 class Workers(Protocol):
@@ -93,7 +93,7 @@ class ThisProcess:
             return []
         begin = time.perf_counter()
         results = run_members(self._case, self._task, chunk)
-        return [(chunk, Answer(results, time.perf_counter() - begin))]
+        return [(chunk, ChunkResults(results, time.perf_counter() - begin))]
 
     def close(self) -> None:
         """There is nothing to end."""
@@ -137,7 +137,7 @@ class LocalProcesses:
             if answer is None:
                 continue
             del self._busy[process.connection]
-            if isinstance(answer, Answer):
+            if isinstance(answer, ChunkResults):
                 self._idle.append(process)
             found.append((chunk, answer))
         return found
@@ -167,7 +167,7 @@ class _Process:
         except OSError:
             return  # It is gone: the end of the pipe tells.
 
-    def answer(self) -> Answer | Lost | None:
+    def answer(self) -> ChunkResults | Lost | None:
         """Return what the process sent, None where it is ready to work and no more."""
         try:
             sent = self.connection.recv()
@@ -175,7 +175,7 @@ class _Process:
             return self._lost()
         if isinstance(sent, str):
             raise WorkerError(sent)
-        if isinstance(sent, Answer):
+        if isinstance(sent, ChunkResults):
             return sent
         self._works = True
         return None

@@ -23,7 +23,7 @@ from scipy.integrate import RK45
 from scipy.linalg import cholesky, null_space, solve_triangular
 
 from daesolve.algebra.arrays import shortest_solution
-from daesolve.complementarity.answers import Answer, answer_at
+from daesolve.complementarity.answers import VariantAnswer, answer_at
 from daesolve.complementarity.horizontal import (
     HorizontalComplementarity,
     Variant,
@@ -164,7 +164,7 @@ class Attractor:
 
     direction: np.ndarray
     growth: float
-    answer: Answer
+    answer: VariantAnswer
     settled: bool
 
 
@@ -174,7 +174,7 @@ class Branch:
     def __init__(self) -> None:
         self.variant: Variant | None = None
 
-    def answer(self, problem: HorizontalComplementarity) -> Answer:
+    def answer(self, problem: HorizontalComplementarity) -> VariantAnswer:
         """Return the answer.
 
         Raises
@@ -186,7 +186,7 @@ class Branch:
         self.variant = found.variant
         return found
 
-    def _same(self, problem: HorizontalComplementarity) -> Answer | None:
+    def _same(self, problem: HorizontalComplementarity) -> VariantAnswer | None:
         if self.variant is None:
             return None
         signs = signs_of(self.variant, problem.count)
@@ -198,7 +198,7 @@ class Branch:
             return answer_at(problem, reactions, self.variant)
         return None
 
-    def _next(self, problem: HorizontalComplementarity) -> Answer:
+    def _next(self, problem: HorizontalComplementarity) -> VariantAnswer:
         chosen = None
         if self.variant is not None:
             with suppress(BranchLost):
@@ -218,7 +218,7 @@ class _Field:
     def __call__(self, reduced: np.ndarray) -> np.ndarray:
         return self.acceleration(reduced)[0]
 
-    def acceleration(self, reduced: np.ndarray) -> tuple[np.ndarray, Answer]:
+    def acceleration(self, reduced: np.ndarray) -> tuple[np.ndarray, VariantAnswer]:
         """Return the reduced acceleration, and the loaded supports."""
         self.count += 1
         here = self.body.at(self.body.velocities(reduced))

@@ -29,7 +29,7 @@ from daesolve.system.system import MechanicalSystem
 
 
 @dataclass(frozen=True, eq=False)
-class Friction:
+class SlidingFriction:
     """How supports rub at velocities.
 
     Parameters
@@ -87,7 +87,7 @@ class StepEquations:
         """Return by how much the positions miss the constraints, at most, in their units."""
         return float(self._missed(time, x, self.numbers))
 
-    def balance(self, time: float, x: np.ndarray, step: float) -> Balance:
+    def balance(self, time: float, x: np.ndarray, step: float) -> StepBalance:
         """Return the balance of a step.
 
         Parameters
@@ -102,7 +102,7 @@ class StepEquations:
         v = x[self.dynamics.position_count :]
         held = np.array([row.reaction is None for row in self.dynamics.rows])
         order = np.concatenate([np.flatnonzero(held), np.flatnonzero(~held)])
-        return Balance(
+        return StepBalance(
             equations=self,
             time=time,
             x=x,
@@ -118,11 +118,11 @@ class StepEquations:
 
     def rubs(
         self, time: float, x: np.ndarray, smoothing: float, loads: tuple[np.ndarray, np.ndarray]
-    ) -> Friction:
+    ) -> SlidingFriction:
         """Return the friction of supports whose slip V counts as V / sqrt(V^2 + smoothing^2)."""
         p = self._smoothed(smoothing)
         first, second, slope = self._rubs(time, x, p, *loads)
-        return Friction(np.asarray(first), np.asarray(second), np.asarray(slope))
+        return SlidingFriction(np.asarray(first), np.asarray(second), np.asarray(slope))
 
     def speeds(self, time: float, x: np.ndarray) -> np.ndarray:
         """Return the mean speeds at which the faces of supports rub, (2, m), m/s."""
@@ -237,7 +237,7 @@ class StepEquations:
 
 
 @dataclass(frozen=True, eq=False)
-class Balance:
+class StepBalance:
     """The balance of one step.
 
     Parameters
@@ -282,7 +282,7 @@ class Balance:
         """Return the state with other velocities, (nx,)."""
         return np.concatenate([self.x[: -len(v)], v])
 
-    def repeats(self, other: Balance) -> bool:
+    def repeats(self, other: StepBalance) -> bool:
         """Tell whether it is the balance of another step over again, as of a body at rest."""
         return not self.equations.timed and all(
             np.array_equal(getattr(self, name), getattr(other, name))
@@ -299,7 +299,7 @@ class Balance:
             )
         )
 
-    def rubs(self, v: np.ndarray, impulses: np.ndarray, smoothing: float) -> Friction:
+    def rubs(self, v: np.ndarray, impulses: np.ndarray, smoothing: float) -> SlidingFriction:
         """Return the friction at velocities (nv,), and its slope for signed impulses (m,)."""
         loads = np.maximum(-impulses, 0.0), np.maximum(impulses, 0.0)
         return self.equations.rubs(self.time, self.moving(v), smoothing, loads)
@@ -308,7 +308,7 @@ class Balance:
         """Return the mean speeds at which the faces of supports rub, (2, m), m/s."""
         return self.equations.speeds(self.time, self.moving(v))
 
-    def supports(self, rubs: Friction | None) -> HorizontalComplementarity:
+    def supports(self, rubs: SlidingFriction | None) -> HorizontalComplementarity:
         """Return the equations for the impulses of supports that rub so, or not at all."""
         free, first, second = self._reduced
         if rubs is None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from daesolve.algebra.arrays import shortest_solution
 from daesolve.complementarity.policies import solve
-from daesolve.friction.impulse_equations import Balance, Friction
+from daesolve.friction.impulse_equations import SlidingFriction, StepBalance
 
 CONVERGED = 1e-13
 """What is left of the momentum balance, over the momenta in it, where the iteration may end."""
@@ -25,7 +25,7 @@ ITERATIONS, HALVINGS = 25, 8
 
 
 @dataclass(frozen=True, eq=False)
-class Point:
+class Iterate:
     """Velocities, signed normal impulses, and impulses of what is held beside them."""
 
     v: np.ndarray
@@ -37,10 +37,10 @@ class Point:
         """All of them, one after the other."""
         return np.concatenate([self.v, self.impulses, self.held])
 
-    def at(self, values: np.ndarray) -> Point:
+    def at(self, values: np.ndarray) -> Iterate:
         """Return a point of the same kind."""
         ends = np.cumsum([len(self.v), len(self.impulses)])
-        return Point(*np.split(values, ends))
+        return Iterate(*np.split(values, ends))
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +67,7 @@ class NotFoundError(Exception):
     """The iteration does not converge from here."""
 
 
-class Iteration:
+class ImpulseIteration:
     """The iterations of one step.
 
     Parameters
@@ -81,13 +81,13 @@ class Iteration:
         How often linear equations were solved.
     """
 
-    def __init__(self, balance: Balance) -> None:
+    def __init__(self, balance: StepBalance) -> None:
         self.balance = balance
         self.count = 0
         self.factor = np.linalg.cholesky(balance.mass)
 
     @cached_property
-    def frictionless(self) -> Point:
+    def frictionless(self) -> Iterate:
         """Where nothing rubs.
 
         Raises
@@ -98,7 +98,7 @@ class Iteration:
         chosen = solve(self.balance.supports(None)).chosen
         assert chosen is not None
         v, ideal = self.balance.velocities(chosen.reactions)
-        return Point(v, chosen.reactions, ideal)
+        return Iterate(v, chosen.reactions, ideal)
 
     @cached_property
     def size(self) -> float:
@@ -115,7 +115,7 @@ class Iteration:
         rows = self.balance.slips.reshape(-1, len(self.balance.momentum))
         return self.size * float(np.max(self.lengths(rows)))
 
-    def newton(self, start: Point, smoothing: float, resting: Resting | None = None) -> Point:
+    def newton(self, start: Iterate, smoothing: float, resting: Resting | None = None) -> Iterate:
         """Solve by Newton's method, with a search along its steps.
 
         Raises
@@ -158,7 +158,7 @@ class Iteration:
             raise NotFoundError from None
 
     def _linear(
-        self, point: Point, smoothing: float, resting: Resting | None
+        self, point: Iterate, smoothing: float, resting: Resting | None
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return what is left of the equations at a point, and their gradient."""
         balance = self.balance
@@ -197,6 +197,6 @@ class Iteration:
         return np.linalg.norm(self.by_mass(rows.T), axis=0)
 
 
-def friction_of(rubs: Friction, impulses: np.ndarray) -> np.ndarray:
+def friction_of(rubs: SlidingFriction, impulses: np.ndarray) -> np.ndarray:
     """Return the friction of each pair, (nv, m)."""
     return rubs.second * np.maximum(impulses, 0.0) + rubs.first * np.maximum(-impulses, 0.0)

@@ -21,12 +21,12 @@ from daesolve.algebra.singular_values import rank
 from daesolve.complementarity.answers import answer_at
 from daesolve.complementarity.policies import solve
 from daesolve.errors import BranchLost, UnphysicalVariant, VariantError
-from daesolve.friction.impulse_equations import Balance
+from daesolve.friction.impulse_equations import StepBalance
 from daesolve.friction.impulse_iteration import (
     DEPENDENT,
-    Iteration,
+    ImpulseIteration,
+    Iterate,
     NotFoundError,
-    Point,
     Resting,
     friction_of,
 )
@@ -79,11 +79,11 @@ class _Smoothed:
     """A point of the path, and the one before it."""
 
     smoothing: float
-    point: Point
+    point: Iterate
     before: float = np.inf
-    point_before: Point | None = None
+    point_before: Iterate | None = None
 
-    def ahead(self, smoothing: float) -> Point:
+    def ahead(self, smoothing: float) -> Iterate:
         """Guess a point of the path: the slip of what rests is proportional to the smoothing."""
         if self.point_before is None:
             return self.point
@@ -91,7 +91,7 @@ class _Smoothed:
         return self.point.at(self.point.all + share * (self.point.all - self.point_before.all))
 
 
-def take_step(balance: Balance, last: Stepped | None = None) -> Stepped:
+def take_step(balance: StepBalance, last: Stepped | None = None) -> Stepped:
     """Solve the balance of a step.
 
     Parameters
@@ -132,9 +132,9 @@ def take_step(balance: Balance, last: Stepped | None = None) -> Stepped:
 class _Search:
     """The search for what a step leads to."""
 
-    def __init__(self, balance: Balance) -> None:
+    def __init__(self, balance: StepBalance) -> None:
         self.balance = balance
-        self.iteration = Iteration(balance)
+        self.iteration = ImpulseIteration(balance)
 
     def sliding_on(self, last: np.ndarray) -> Stepped:
         """Look for a step in which what is loaded goes on sliding.
@@ -148,7 +148,7 @@ class _Search:
         """
         balance, before = self.balance, self.balance.before
         held = np.zeros(len(balance.rows) - balance.count)
-        point = self.iteration.newton(Point(before, last, held), 0.0)
+        point = self.iteration.newton(Iterate(before, last, held), 0.0)
         rubs = balance.rubs(point.v, point.impulses, 0.0)
         onwards = friction_of(rubs, point.impulses).T @ before <= 0.0
         speeds = [_loaded(balance.speeds(v), point.impulses) for v in (before, point.v)]
@@ -186,7 +186,7 @@ class _Search:
             rubs = balance.rubs(slow, point.impulses, smoothing)
             for answer in solve(balance.supports(rubs), policy="all").answers:
                 try:
-                    guess = Point(slow, answer.reactions, point.held)
+                    guess = Iterate(slow, answer.reactions, point.held)
                     found = _Smoothed(smoothing, self.iteration.newton(guess, smoothing))
                     stepped = self._arrived(found, STRIDES[0])
                 except (NotFoundError, VariantError):
@@ -220,18 +220,18 @@ class _Search:
             ratio = max(ratio**2, stride)
         return last
 
-    def _held(self, point: Point, slipping: np.ndarray, smoothing: float | None) -> Stepped:
+    def _held(self, point: Iterate, slipping: np.ndarray, smoothing: float | None) -> Stepped:
         """Hold what rests, and let the rest rub, exactly."""
         resting = None if np.all(slipping) else self._resting(point, slipping, smoothing)
         count = 0 if resting is None else len(resting.aims)
-        start = Point(point.v, point.impulses, np.append(point.held, np.zeros(count)))
+        start = Iterate(point.v, point.impulses, np.append(point.held, np.zeros(count)))
         try:
             found = self.iteration.newton(start, 0.0, resting)
         except NotFoundError:
             raise _lost(smoothing or 0.0) from None
         return self._told(found, slipping, resting)
 
-    def _resting(self, point: Point, slipping: np.ndarray, smoothing: float | None) -> Resting:
+    def _resting(self, point: Iterate, slipping: np.ndarray, smoothing: float | None) -> Resting:
         """Return what is held, with the smoothed friction; without any where nothing pushes.
 
         Where supports rest in several ways, the rows of those with little friction are short, so
@@ -256,7 +256,9 @@ class _Search:
             aims=(aims * scales)[lengths > 0.0],
         )
 
-    def _told(self, point: Point, slipping: np.ndarray, resting: Resting | None = None) -> Stepped:
+    def _told(
+        self, point: Iterate, slipping: np.ndarray, resting: Resting | None = None
+    ) -> Stepped:
         """Return what was found, where it is physical.
 
         Raises

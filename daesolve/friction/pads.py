@@ -27,7 +27,7 @@ _ROUNDING = 1e-8
 
 
 @dataclass(frozen=True)
-class Comparison:
+class SpeedComparison:
     """Which of the speed of the centre and that of the rim is the larger, without a branch.
 
     Parameters
@@ -48,14 +48,14 @@ class Comparison:
     lean: ca.SX
 
 
-def compare(speed_squared: ca.SX, rim_squared: ca.SX) -> Comparison:
+def compare(speed_squared: ca.SX, rim_squared: ca.SX) -> SpeedComparison:
     """Compare the speed of the centre with that of the rim, each given squared (m²/s²)."""
     total = speed_squared + rim_squared
     centre, rim = speed_squared / total, rim_squared / total
     difference = centre - rim
     distance = ca.sqrt(difference**2 + _ROUNDING**2)
     greater = (1.0 + distance) / 2.0
-    return Comparison(
+    return SpeedComparison(
         larger=ca.sqrt(total * greater),
         parameter=centre * rim / greater**2,
         complement=distance / greater,
@@ -63,7 +63,7 @@ def compare(speed_squared: ca.SX, rim_squared: ca.SX) -> Comparison:
     )
 
 
-def _uniform(speeds: Comparison) -> tuple[ca.SX, ca.SX]:
+def _uniform(speeds: SpeedComparison) -> tuple[ca.SX, ca.SX]:
     """Return f'/min(x, 1) and f'' max(x, 1) under uniform pressure.
 
     With B, C and D of the modulus min(x, 1/x), m its square, f'/min(x, 1) is
@@ -83,7 +83,7 @@ def _uniform(speeds: Comparison) -> tuple[ca.SX, ca.SX]:
     )
 
 
-def _tabulated(speeds: Comparison, exponent: float) -> tuple[ca.SX, ca.SX]:
+def _tabulated(speeds: SpeedComparison, exponent: float) -> tuple[ca.SX, ca.SX]:
     """Return f'/min(x, 1) and f'' max(x, 1) under another pressure."""
     slow_slide, fast_slide, slow_turn, fast_turn = friction_table(exponent).series(
         speeds.complement

@@ -13,14 +13,14 @@ from typing import Literal
 
 import numpy as np
 
-from daesolve.complementarity.answers import Answer
+from daesolve.complementarity.answers import VariantAnswer
 from daesolve.complementarity.enumeration import enumerate_variants
 from daesolve.complementarity.horizontal import HorizontalComplementarity
 from daesolve.complementarity.policies import solve
 from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import BranchLost, NoValidVariant, SupportLost, VariantError
-from daesolve.friction.balance import VariantState
 from daesolve.friction.sticking import Sticking, sticks
+from daesolve.friction.support_balance import VariantState
 from daesolve.friction.variants import VariantProblem, with_variant
 from daesolve.posing.guides import AT_REST, SWITCH, TURNED
 
@@ -144,7 +144,7 @@ class Sliding:
 
     def _elsewhere(
         self, equations: HorizontalComplementarity, before: np.ndarray, told: str
-    ) -> Answer:
+    ) -> VariantAnswer:
         """Return a physical answer other than that which has come to its end."""
         signs = before[self._variants].astype(int)
         ended = np.linalg.solve(equations.orthant(signs), equations.load)
@@ -171,7 +171,7 @@ class Sliding:
         ]
         return ", ".join(map(repr, names))
 
-    def _with(self, answer: Answer | None, p: np.ndarray) -> np.ndarray:
+    def _with(self, answer: VariantAnswer | None, p: np.ndarray) -> np.ndarray:
         assert answer is not None
         values = p.copy()
         for name, value in with_variant({}, answer).items():

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from daesolve.complementarity.answers import Answer
+from daesolve.complementarity.answers import VariantAnswer
 from daesolve.complementarity.horizontal import Variant
 from daesolve.equations.consistency import check_named
 from daesolve.errors import OutOfRangeError, VariantError, is_number
@@ -55,7 +55,7 @@ class Stiction:
     sticks: bool
     growth: float
     direction: Mapping[str, float]
-    answer: Answer
+    answer: VariantAnswer
     certain: bool
     notes: tuple[str, ...] = field(default=())
 
@@ -102,7 +102,7 @@ class StictionLimit:
     value: float
     slides_from: float
     direction: Mapping[str, float]
-    answer: Answer
+    answer: VariantAnswer
     certain: bool
 
     @property
@@ -309,7 +309,7 @@ def _check_rest(problem: VariantProblem, state: np.ndarray, time: float) -> None
         raise OutOfRangeError("whether friction holds a body is asked of a state at rest: it moves")
 
 
-def _left(problem: VariantProblem, answer: Answer) -> str:
+def _left(problem: VariantProblem, answer: VariantAnswer) -> str:
     """Return the name of a support that opens."""
     for pair, reaction in zip(problem.guides.pairs, answer.reactions, strict=True):
         if pair.kind == "unilateral" and reaction < 0.0:

@@ -12,7 +12,7 @@ import casadi as ca
 import numpy as np
 
 from daesolve.algebra.translation import function_of
-from daesolve.complementarity.answers import Answer, VariantSolution
+from daesolve.complementarity.answers import VariantAnswer, VariantSolution
 from daesolve.complementarity.enumeration import every_variant
 from daesolve.complementarity.horizontal import HorizontalComplementarity
 from daesolve.complementarity.policies import MOST_ENUMERATED, solve
@@ -31,7 +31,7 @@ from daesolve.errors import (
     VariantError,
     unknown_name,
 )
-from daesolve.friction.balance import VariantState, supported_balance
+from daesolve.friction.support_balance import VariantState, supported_balance
 from daesolve.posing.guides import SHARP, SMOOTHING, Rubbing
 from daesolve.system.consistent_state import check_system, parameter_values
 from daesolve.system.system import MechanicalSystem
@@ -62,12 +62,12 @@ class Variants:
     values: Mapping[str, float]
 
     @property
-    def chosen(self) -> Answer | None:
+    def chosen(self) -> VariantAnswer | None:
         """The answer that is taken."""
         return self.solution.chosen
 
     @property
-    def answers(self) -> tuple[Answer, ...]:
+    def answers(self) -> tuple[VariantAnswer, ...]:
         """All answers that were found."""
         return self.solution.answers
 
@@ -221,7 +221,7 @@ class VariantProblem:
             "friction_margin": None if chosen is None else friction_margin(equations, chosen.signs),
         }
 
-    def _entry(self, here: VariantState, answer: Answer, *, valid: bool) -> dict[str, Any]:
+    def _entry(self, here: VariantState, answer: VariantAnswer, *, valid: bool) -> dict[str, Any]:
         accelerations = here.accelerations_of(answer).tolist()
         return {
             "variant": list(answer.variant),
@@ -378,7 +378,7 @@ def _degree(equations: HorizontalComplementarity) -> int:
     return degree(equations) * sign
 
 
-def with_variant(values: Mapping[str, float], answer: Answer) -> dict[str, float]:
+def with_variant(values: Mapping[str, float], answer: VariantAnswer) -> dict[str, float]:
     """Return discrete values with those of the loaded supports."""
     signs = zip(answer.names, answer.signs, strict=True)
     return {**values, **{f"variant_{name}": float(sign) for name, sign in signs}}

@@ -23,7 +23,7 @@ from daesolve.multibody.loads import (
     TorsionDamper,
     TorsionSpring,
 )
-from daesolve.multibody.mechanism import Action, Contribution, Mechanism, Part
+from daesolve.multibody.mechanism import AppliedForce, Contribution, Mechanism, Part
 from daesolve.multibody.motors import Actuator, Motor
 from daesolve.multibody.painleve import friction_margin
 from daesolve.multibody.places import GROUND, Frame, PlanarFrame, PlanarPoint, Point
@@ -34,8 +34,8 @@ from daesolve.multibody.surfaces import Disc, Ellipsoid, Sphere, Spindle, Torus
 
 __all__ = [
     "GROUND",
-    "Action",
     "Actuator",
+    "AppliedForce",
     "Body",
     "Contribution",
     "Coulomb",

@@ -24,7 +24,7 @@ from daesolve.errors import PosingError, UnsupportedError
 from daesolve.multibody.friction_laws import Friction, FrictionLaw
 from daesolve.multibody.joints import Prismatic, Revolute, Slot
 from daesolve.multibody.loads import check_name, check_size
-from daesolve.multibody.mechanism import Action, Contribution
+from daesolve.multibody.mechanism import AppliedForce, Contribution
 from daesolve.posing.events import FALLING, Event, Reset
 from daesolve.posing.goals import Expression
 from daesolve.posing.symbols import Interval, Parameters
@@ -144,7 +144,7 @@ class JointFriction:
         discrete = friction.discrete if sides is None else sides.joined(friction.discrete)
         return Contribution(
             goals=friction.goals,
-            actions=[Action(friction.slip, friction.force)],
+            forces=[AppliedForce(friction.slip, friction.force)],
             discrete=discrete,
             events=[*events, *friction.events],
             outputs={f"{self.name}_friction": (friction.total, unit)},

@@ -15,7 +15,7 @@ import casadi as ca
 
 from daesolve.errors import OutOfRangeError, PosingError, is_number
 from daesolve.multibody.joints import Cylindrical, Joint, Revolute
-from daesolve.multibody.mechanism import Action, Contribution
+from daesolve.multibody.mechanism import AppliedForce, Contribution
 from daesolve.multibody.places import (
     Frame,
     Ground,
@@ -43,7 +43,7 @@ Turning = Revolute | Cylindrical
 
 
 @dataclass(frozen=True, eq=False)
-class Line(ABC):
+class LineForce(ABC):
     """What acts along the line between two points: a spring, a damper or both.
 
     Its tension is k (d - l) + c d', d the distance. Outputs are `<name>_length` (m) and
@@ -104,12 +104,12 @@ class Line(ABC):
             near = squared - LEAST if unstretched else squared / length**2 - MET**2
             stop = Stop(why, whenever_past=True)
             events.append(Event(f"{self.name}_met", near, FALLING, stop))
-        actions = [] if damping.is_zero() else [Action(speed, -damping * speed)]
-        return Contribution(potential=potential, actions=actions, events=events, outputs=outputs)
+        forces = [] if damping.is_zero() else [AppliedForce(speed, -damping * speed)]
+        return Contribution(potential=potential, forces=forces, events=events, outputs=outputs)
 
 
 @dataclass(frozen=True, eq=False)
-class Spring(Line):
+class Spring(LineForce):
     """A spring between two points.
 
     Its tension is k (d - l), d the distance; it is the output `<name>_tension` (N, negative where
@@ -138,7 +138,7 @@ class Spring(Line):
 
 
 @dataclass(frozen=True, eq=False)
-class Damper(Line):
+class Damper(LineForce):
     """A damper between two points.
 
     Its tension is c d', d the distance; it is the output `<name>_tension` (N, negative where it
@@ -164,7 +164,7 @@ class Damper(Line):
 
 
 @dataclass(frozen=True, eq=False)
-class SpringDamper(Line):
+class SpringDamper(LineForce):
     """A spring and a damper side by side between two points.
 
     Their tension is k (d - l) + c d', d the distance; outputs and event are those of a `Spring`.
@@ -280,7 +280,7 @@ class TorsionDamper:
         """What it adds to a mechanism."""
         torque = -self.damping * self.joint.rate
         outputs: dict[str, Output] = {f"{self.name}_torque": (torque, "N m")}
-        return Contribution(actions=[Action(self.joint.rate, torque)], outputs=outputs)
+        return Contribution(forces=[AppliedForce(self.joint.rate, torque)], outputs=outputs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -314,7 +314,7 @@ class PointForce:
         """What it adds to a mechanism."""
         size = self.point.position.numel()
         return Contribution(
-            actions=[Action(self.point.velocity, column(self.force, (size,), "a force"))]
+            forces=[AppliedForce(self.point.velocity, column(self.force, (size,), "a force"))]
         )
 
 
@@ -353,7 +353,7 @@ class Torque:
         """What it adds to a mechanism."""
         frame = self.frame
         turning = frame.rate if isinstance(frame, PlanarFrame) else frame.angular_velocity
-        return Contribution(actions=[Action(turning, self._column())])
+        return Contribution(forces=[AppliedForce(turning, self._column())])
 
 
 def check_name(name: object, what: str) -> None:

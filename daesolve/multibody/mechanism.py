@@ -27,7 +27,7 @@ _NO_DISCRETE = Parameters({}, {}, {}, "discrete value")
 
 
 @dataclass(frozen=True, eq=False)
-class Action:
+class AppliedForce:
     """A force, or several, by what they do work on.
 
     Parameters
@@ -66,7 +66,7 @@ class Contribution:
         As in `MechanicalSystem`.
     potential
         J.
-    actions
+    forces
         Forces.
     start
         Start values of its own states.
@@ -77,7 +77,7 @@ class Contribution:
 
     goals: Sequence[AnyGoal] = ()
     potential: Expression = 0.0
-    actions: Sequence[Action] = ()
+    forces: Sequence[AppliedForce] = ()
     events: Sequence[Event] = ()
     outputs: Mapping[str, Output] = field(default_factory=dict[str, Output])
     meters: Mapping[str, Output] = field(default_factory=dict[str, Output])
@@ -90,8 +90,8 @@ class Contribution:
 
     @property
     def written(self) -> ca.SX:
-        """Its goals, actions, potential and integrands, one below the other."""
-        acting = [side for action in self.actions for side in (action.velocity, action.force)]
+        """Its goals, forces, potential and integrands, one below the other."""
+        acting = [side for action in self.forces for side in (action.velocity, action.force)]
         residuals = [
             goal.value if isinstance(goal, Invariant) else goal.residual for goal in self.goals
         ]
@@ -242,7 +242,7 @@ class Mechanism:
         v = self._velocities.vector
         total = ca.SX(v.numel(), 1)
         for part, contribution in zip(self.parts, self.contributions, strict=True):
-            for action in contribution.actions:
+            for action in contribution.forces:
                 if ca.depends_on(ca.jacobian(action.velocity, v), v):
                     raise PosingError(
                         f"{_title(part)} acts along a velocity that is not linear in those of the "

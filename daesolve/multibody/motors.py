@@ -11,7 +11,7 @@ from daesolve.errors import PosingError
 from daesolve.multibody.joint_rows import wrapped
 from daesolve.multibody.joints import Slot
 from daesolve.multibody.loads import Turning, check_joint, check_name
-from daesolve.multibody.mechanism import Action, Contribution
+from daesolve.multibody.mechanism import AppliedForce, Contribution
 from daesolve.posing.goals import Expression, Goal, Holonomic, Nonholonomic, as_scalar
 
 
@@ -120,7 +120,7 @@ class Actuator:
 def _driven(name: str, speed: ca.SX, force: ca.SX, output: tuple[str, str]) -> Contribution:
     what, unit = output
     return Contribution(
-        actions=[Action(speed, force)],
+        forces=[AppliedForce(speed, force)],
         outputs={f"{name}_{what}": (force, unit)},
         meters={f"{name}_work": (force * speed, "J")},
     )

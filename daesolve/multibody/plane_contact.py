@@ -9,7 +9,7 @@ import casadi as ca
 
 from daesolve.errors import PosingError
 from daesolve.multibody.friction_laws import FrictionLaw
-from daesolve.multibody.mechanism import Action, Contribution
+from daesolve.multibody.mechanism import AppliedForce, Contribution
 from daesolve.multibody.places import GROUND, Frame
 from daesolve.multibody.surfaces import Surface, lowest_point
 from daesolve.posing.events import FALLING, Event, Reset, Stop
@@ -179,7 +179,7 @@ class PlaneContact:
         friction = self.friction.act(name, slip, self.normal, touching)
         return Contribution(
             (self.goal, *friction.goals),
-            actions=[Action(friction.slip, friction.force)],
+            forces=[AppliedForce(friction.slip, friction.force)],
             events=[*events, *friction.events],
             outputs=outputs,
             meters={f"{name}_friction_work": (friction.power, "J")},

@@ -27,7 +27,7 @@ from daesolve.errors import (
     PosingError,
     unknown_name,
 )
-from daesolve.nonholonomic.forms import (
+from daesolve.nonholonomic.constraint_forms import (
     check_linear,
     check_numbers,
     mechanical,

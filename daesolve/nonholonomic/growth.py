@@ -29,7 +29,7 @@ import numpy as np
 from daesolve.algebra.linear import solve_small
 from daesolve.algebra.singular_values import singular_values
 from daesolve.equations.consistency import check_named
-from daesolve.nonholonomic.forms import (
+from daesolve.nonholonomic.constraint_forms import (
     PfaffSystem,
     check_numbers,
     check_regular,

@@ -23,7 +23,7 @@ import numpy as np
 
 from daesolve.algebra.singular_values import singular_directions
 from daesolve.errors import PosingError, RedundantConstraintsError
-from daesolve.nonholonomic.forms import (
+from daesolve.nonholonomic.constraint_forms import (
     TAKES_PART,
     Forms,
     PfaffSystem,

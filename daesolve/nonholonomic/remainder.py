@@ -16,7 +16,7 @@ from daesolve.algebra.singular_values import null_space, unit_length
 from daesolve.algebra.translation import function_of
 from daesolve.equations.consistency import complete_start, instantaneous, sample_states
 from daesolve.errors import InconsistentStateError, PosingError
-from daesolve.nonholonomic.forms import with_references
+from daesolve.nonholonomic.constraint_forms import with_references
 from daesolve.nonholonomic.solved_rates import Substitution
 
 CANCELLED = 1e-4

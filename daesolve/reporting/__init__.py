@@ -31,7 +31,7 @@ from daesolve.storage import make_directory
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from daesolve.ensembles.orders import Dependence
+    from daesolve.ensembles.orders import MeasuredDependence
     from daesolve.reporting.animation import animate
     from daesolve.reporting.figures.style import style
     from daesolve.reporting.film import AnimationError, MissingFfmpegError
@@ -203,7 +203,7 @@ def write_comparison(directory: Path, document: Document) -> list[Path]:
     return _write_results(directory, "comparison.json", document, figures)
 
 
-def write_measures(directory: Path, found: Dependence, title: str) -> Path:
+def write_measures(directory: Path, found: MeasuredDependence, title: str) -> Path:
     """Write `measures.html` into the directory of a sweep and return where it is.
 
     Raises

@@ -23,7 +23,7 @@ from daesolve.reporting.sampling import Document, columns, in_order, joinable, o
 from daesolve.solving.comparison import Agreement, ComparedRun, Comparison, Largest
 from daesolve.storage import Stored
 from daesolve.storage.files import samples_file
-from daesolve.storage.tables import read_parquet
+from daesolve.storage.parquet import read_parquet
 from daesolve.storage.type_guards import is_array, is_list, is_mapping, is_tuple
 from daesolve.storage.versions import versions
 from daesolve.trajectory.results import Drift, EventRecord, Outcome, Verification

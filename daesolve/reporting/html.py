@@ -10,7 +10,7 @@ from typing import Any
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from daesolve.ensembles.orders import Dependence
+from daesolve.ensembles.orders import MeasuredDependence
 from daesolve.reporting import facts, repeating
 from daesolve.reporting.facts import banner, cards
 from daesolve.reporting.figures import standard
@@ -346,7 +346,7 @@ def _sparkline(
     ).format("driven" if driven else "measured", WIDTH, HEIGHT, WIDTH, HEIGHT, level, WIDTH, line)
 
 
-def measures_page(found: Dependence, title: str) -> str:
+def measures_page(found: MeasuredDependence, title: str) -> str:
     """Return the page of what was measured of a sweep: figures over the varied number, orders.
 
     Parameters

@@ -28,7 +28,7 @@ from daesolve.storage.files import (
     samples_file,
 )
 from daesolve.storage.locking import is_written
-from daesolve.storage.tables import read_parquet, select
+from daesolve.storage.parquet import read_parquet, select
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -47,7 +47,7 @@ class File:
 
 
 @dataclass(frozen=True)
-class Part:
+class StoredPart:
     """The files of a committed part."""
 
     samples: File
@@ -241,7 +241,7 @@ class Stored:
         if unfinished is not None:
             yield unfinished.num_rows, lambda names: select(unfinished, names)
 
-    def _part(self, number: int) -> Part:
+    def _part(self, number: int) -> StoredPart:
         if number not in self._parts:
             raise self._missing(number)
         part = self._parts[number]
@@ -308,15 +308,15 @@ def _result(directory: Path) -> dict[str, Any] | None:
         ) from error
 
 
-def _parts(directory: Path, numbers: Iterable[int]) -> dict[int, Part | None]:
+def _parts(directory: Path, numbers: Iterable[int]) -> dict[int, StoredPart | None]:
     """Return the parts that have a checkpoint, with None where it cannot be read."""
-    found: dict[int, Part | None] = {}
+    found: dict[int, StoredPart | None] = {}
     for number in numbers:
         try:
             with checkpoint_file(directory, number).open("rb") as stream:
                 files = _files(stream.read(HEAD).decode())
             events = files["events"]
-            found[number] = Part(
+            found[number] = StoredPart(
                 File(samples_file(directory, number), **files["samples"]),
                 None if events is None else File(events_file(directory, number), **events),
             )

@@ -34,7 +34,7 @@ from daesolve.storage.files import (
     set_aside,
     store,
 )
-from daesolve.storage.tables import events_table, read_parquet, samples_table, to_parquet
+from daesolve.storage.parquet import events_table, read_parquet, samples_table, to_parquet
 
 if TYPE_CHECKING:
     import pyarrow as pa

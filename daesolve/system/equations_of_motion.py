@@ -13,7 +13,7 @@ from daesolve.posing.goals import Expression, Goal, Invariant, as_scalar, expres
 from daesolve.posing.symbols import Labels, time
 from daesolve.system.checking import implicit_goals
 from daesolve.system.contacts import contact_rows, contacts_of
-from daesolve.system.flow import Flow, Named, Tracked
+from daesolve.system.flow import AuxiliaryQuantities, Flow, Tracked
 from daesolve.system.lagrange import Kinematics, Motion, lagrange, newton_euler, vanishes
 from daesolve.system.posed import PosedMechanics, column, with_units
 from daesolve.system.resets import reset_rows
@@ -98,7 +98,7 @@ class _Symbols:
             ca.vertcat(ca.SX(0, 1), *self.implicit.values()),
         )
         quantities = self.system.auxiliaries
-        named = Named(quantities.vector, quantities.dot.vector, quantities.meanings)
+        named = AuxiliaryQuantities(quantities.vector, quantities.dot.vector, quantities.meanings)
         positions = ca.vertcat(self.q, self.quadratures)
         rates = ca.vertcat(q_dot, self._integrands())
         return Flow(time, positions, self.v, rates, tracked, named)

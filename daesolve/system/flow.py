@@ -24,7 +24,7 @@ class Tracked:
 
 
 @dataclass(frozen=True, eq=False)
-class Named:
+class AuxiliaryQuantities:
     """Auxiliary quantities: y, the symbols of y', and what y stands for, Y(t, q, s)."""
 
     symbols: ca.SX
@@ -64,11 +64,11 @@ class Flow:
         v: ca.SX,
         q_dot: ca.SX,
         tracked: Tracked | None = None,
-        named: Named | None = None,
+        named: AuxiliaryQuantities | None = None,
     ) -> None:
         empty = ca.SX(0, 1)
         self._tracked = tracked or Tracked(empty, empty, empty, empty)
-        self._named = named or Named(empty, empty, empty)
+        self._named = named or AuxiliaryQuantities(empty, empty, empty)
         self.t, self.velocities = t, v
         self.positions = ca.vertcat(q, self._tracked.unknowns)
         self._shape = ca.vertcat(self.positions, self._named.symbols)

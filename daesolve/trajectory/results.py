@@ -220,7 +220,7 @@ class Statistics:
 
 
 @dataclass(frozen=True)
-class Point:
+class TrajectoryPoint:
     """The state, reactions and outputs at one time, by name."""
 
     time: float

@@ -18,8 +18,8 @@ from daesolve.trajectory.results import (
     EventRecord,
     Outcome,
     Peak,
-    Point,
     Statistics,
+    TrajectoryPoint,
     Verification,
 )
 from daesolve.trajectory.samples import (
@@ -118,7 +118,7 @@ class Trajectory:
     degeneracy: Degeneracy | None = None
     peaks: Mapping[str, Peak] = field(default_factory=dict[str, Peak])
     sources: Sequence[str] = ()
-    _evaluate: Callable[[float], Point] | None = field(default=None, repr=False)
+    _evaluate: Callable[[float], TrajectoryPoint] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         tell_names(self, **KINDS)
@@ -210,7 +210,7 @@ class Trajectory:
         known = ["t", *self.states, *self.outputs, *self.reactions]
         raise unknown_name("state, reaction or output", name, known)
 
-    def at(self, time: float) -> Point:
+    def at(self, time: float) -> TrajectoryPoint:
         """Return the point at any time of the run, integrated anew from the last boundary.
 
         Raises

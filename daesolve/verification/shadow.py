@@ -27,7 +27,7 @@ from daesolve.errors import ResetError
 from daesolve.formulations import DaeProblem, OdeProblem
 from daesolve.integration.record import Boundary, Happening, Record
 from daesolve.integration.simulation import simulate_recorded
-from daesolve.modes.transitions import Transitions
+from daesolve.modes.transitions import transitions_of
 from daesolve.preparation.preparing import Prepared
 from daesolve.preparation.request import DEFAULT_RATE
 from daesolve.solvers import Dop853, State, Status
@@ -73,11 +73,9 @@ def lyapunov_time(prepared: Prepared) -> float | None:
 
 
 def _without_chart(prepared: Prepared, whole: OdeProblem) -> Prepared:
-    transitions = prepared.transitions
-    if transitions is not None:
-        names = [watched.name for watched in prepared.problem.watched]
-        scales = dict(zip(names, map(float, prepared.scales), strict=True))
-        transitions = Transitions(prepared.dynamics, whole.plan, whole, scales)
+    names = [watched.name for watched in prepared.problem.watched]
+    scales = dict(zip(names, map(float, prepared.scales), strict=True))
+    transitions = transitions_of(prepared.dynamics, whole.plan, whole, scales)
     values = prepared.values[: len(whole.values)]
     return replace(prepared, problem=whole, values=values, transitions=transitions)
 

@@ -51,6 +51,7 @@ def test_help_lists_the_commands():
     assert all(name in told for name in ("--version", *get_command(app).commands))
 
 
+@pytest.mark.core
 def test_list_names_every_problem_with_its_cases():
     problems = {entry["name"]: entry for entry in document("list")["problems"]}
     assert problems["rolling-wheel"]["cases"] == [
@@ -75,6 +76,7 @@ def test_show_tells_discrete_values_in_a_line_and_not_among_the_parameters():
     assert document("show", "rolling-wheel")["discrete"] == []
 
 
+@pytest.mark.core
 def test_run_gives_the_object_of_the_contract():
     run = document(*SHORT)
     assert list(run)[:22] == [
@@ -141,6 +143,7 @@ def test_a_python_file_is_a_problem(tmp_path):
     assert document("run", path, "--until", "1")["problem"] == "pendulum"
 
 
+@pytest.mark.core
 @pytest.mark.parametrize(
     ("words", "told"),
     [

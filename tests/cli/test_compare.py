@@ -48,6 +48,7 @@ def call(*words, code=0):
 PAIRS = ("--formulations", "feedback", "--solvers", "taylor,dop853")
 
 
+@pytest.mark.core
 def test_json_has_every_run(mine):
     words = (*PAIRS, "--tolerances", "1e-6,1e-9", "--set", "gravity=1.62", "--json")
     told = json.loads(call(mine, *words).stdout)

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from daesolve.cli import sweep as sweeping
 from daesolve.cli.app import app
 from daesolve.ensembles import Sweep, uniform
-from daesolve.ensembles.orders import Dependence, Measured
+from daesolve.ensembles.orders import Measured, MeasuredDependence
 from daesolve.errors import DaesolveError
 from tests.ensembles.problem_file import PLUGIN
 
@@ -27,6 +27,7 @@ def call(*words, code=0):
     return result
 
 
+@pytest.mark.core
 def test_a_sweep_is_told_as_json(mine, tmp_path):
     words = (mine, "--over", "mass=1,2", "--over", "amplitude=uniform(0.1,1)", "--samples", 2)
     more = ("--at", "0.5,2", "--rtol", "1e-12", "--rate", "20", "--set", "stiffness=2")
@@ -117,7 +118,7 @@ def test_numbers_of_many_measures_stay_whole_in_a_narrow_terminal():
     )
     measures = tuple(Measured(name, "rad", (2.5e-16, 4e-17), (0.9971,)) for name in names)
     console = Console(width=80, record=True, file=io.StringIO())
-    console.print(sweeping._orders(Dependence("roller_share", "", (0.1, 0.01), measures)))
+    console.print(sweeping._orders(MeasuredDependence("roller_share", "", (0.1, 0.01), measures)))
     shown = console.export_text()
     assert (shown.count("2.500e-16"), shown.count("4.000e-17")) == (6, 6)
     assert "…" not in shown

@@ -82,6 +82,7 @@ def test_any_set_of_ideal_constraints_agrees_with_dense_least_squares(seed, coun
         assert np.linalg.norm(mine - other) <= allowed
 
 
+@pytest.mark.core
 @pytest.mark.parametrize("friction", [0.0, 0.3, 0.9])
 @pytest.mark.parametrize("slope", [0.2, 1.0])
 def test_friction_on_the_normal_reaction_is_the_school_formula(friction, slope):
@@ -142,6 +143,7 @@ def test_a_reaction_with_a_direction_of_its_own():
     assert dense[1] == pytest.approx([pull], rel=1e-13)
 
 
+@pytest.mark.core
 def test_a_reaction_that_cannot_influence_its_goal_is_refused():
     """Tied wrong: the force acts along the line that the goal leaves free."""
     r = ds.reactions(push="N")
@@ -268,6 +270,7 @@ def test_instructions_grow_linearly_with_the_links_of_a_chain():
     assert 1.9 <= sizes[32] / sizes[16] <= 2.15
 
 
+@pytest.mark.core
 @pytest.mark.parametrize("links", [1, 2, 7])
 def test_a_chain_in_maximal_coordinates_agrees_with_dense_least_squares(links):
     system = chain(links)

@@ -38,6 +38,7 @@ def test_a_block_slows_down_as_the_equation_with_smooth_friction_says(speed):
         assert left(v) + GRIP * time == pytest.approx(left(3.0), rel=1e-10)
 
 
+@pytest.mark.core
 def test_under_any_load_it_creeps_at_a_speed_in_proportion():
     """f m g v / hypot(v, e) = P."""
     share = 0.8

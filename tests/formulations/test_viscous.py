@@ -56,6 +56,7 @@ def test_the_error_after_a_near_miss_grows_as_its_distance_cubed_falls(distance,
     assert 4.0 < error / (mobility / distance**3) < 6.0
 
 
+@pytest.mark.core
 def test_a_reaction_is_the_slip_over_the_mobility():
     run = ds.solve(cart(), 0.2, regular(), formulation=Viscous(1e-3), solver=BDF, at=[0.1, 0.2])
     known = ds.solve(cart(), 0.2, regular(), at=[0.1, 0.2])

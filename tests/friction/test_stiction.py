@@ -10,9 +10,9 @@ import daesolve as ds
 from daesolve.complementarity.horizontal import HorizontalComplementarity
 from daesolve.errors import NoFreedomError, OutOfRangeError, UnknownNameError
 from daesolve.friction import Support, VariantPair, pad_nodes
-from daesolve.friction.balance import VariantState
 from daesolve.friction.direction_flow import RestingBody, attraction, attractor_from
 from daesolve.friction.stiction import stiction, stiction_limit
+from daesolve.friction.support_balance import VariantState
 
 from ..reference.stiction_cones import largest_factor
 from .bodies import HEEL, LOADS, TURNED, WEIGHT, patches, three_supports

@@ -57,6 +57,7 @@ def after(run, name):
 # -- a bouncing ball -----------------------------------------------------------------------------
 
 
+@pytest.mark.core
 @pytest.mark.parametrize("restitution", [0.5, 0.9, 0.99, 1.0])
 def test_a_ball_bounces_at_the_times_and_speeds_of_the_closed_form(restitution):
     """100 bounces, or as many as are longer than a millisecond."""
@@ -249,6 +250,7 @@ def test_collisions_at_one_instant_depend_on_their_order(order, rates):
 # -- modes ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.core
 def test_a_string_that_meets_a_peg_swings_about_it():
     """No energy is lost, for the velocity is across the string at once before and after."""
     angle, count = 1.0, 7

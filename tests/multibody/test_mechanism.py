@@ -11,7 +11,7 @@ import daesolve as ds
 from daesolve.errors import DaesolveError
 from daesolve.multibody import (
     GROUND,
-    Action,
+    AppliedForce,
     Body,
     Contribution,
     Cylindrical,
@@ -38,7 +38,7 @@ class Push:
 
     def __init__(self, body: Body, power: int = 1) -> None:
         velocity = body.centre.velocity[0] ** power
-        self.contribution = Contribution(actions=[Action(velocity, ca.SX(3.0))])
+        self.contribution = Contribution(forces=[AppliedForce(velocity, ca.SX(3.0))])
 
 
 def _turn(axis: int, angle: ca.SX) -> ca.SX:
@@ -185,9 +185,9 @@ def test_a_gyroscope_of_three_bodies_moves_as_the_problem_in_three_angles(
 
     class Moments:
         contribution = Contribution(
-            actions=[
-                Action(outer.rate, 0.3 + 0.2 * ca.cos(ds.time)),
-                Action(inner.rate, -0.5 * ca.cos(inner.angle) - 0.1 * outer.angle),
+            forces=[
+                AppliedForce(outer.rate, 0.3 + 0.2 * ca.cos(ds.time)),
+                AppliedForce(inner.rate, -0.5 * ca.cos(inner.angle) - 0.1 * outer.angle),
             ]
         )
 
@@ -284,7 +284,7 @@ REFUSED: dict[str, tuple[str, Callable[[], object]]] = {
     ),
     "a force of another size": (
         "columns of one size",
-        lambda: Action(BODY.centre.velocity, ca.SX(1.0)),
+        lambda: AppliedForce(BODY.centre.velocity, ca.SX(1.0)),
     ),
     "a part twice": (
         "'ball' is listed twice",

@@ -12,6 +12,7 @@ import daesolve as ds
 from daesolve.errors import InconsistentStateError, PosingError
 
 
+@pytest.mark.core
 @pytest.mark.parametrize("wrong", ["x", None, ca.MX.sym("x"), ca.SX.sym("x", 2, 2)])
 @pytest.mark.parametrize(
     "make",
@@ -32,12 +33,14 @@ def test_a_number_is_an_expression():
     assert float(ds.Holonomic("flat", 0.5).residual) == 0.5
 
 
+@pytest.mark.core
 def test_each_goal_has_a_reaction_symbol_of_its_own():
     x = ca.SX.sym("x")
     first, second = ds.Holonomic("one", x), ds.Holonomic("one", x)
     assert not ca.is_equal(first.reaction, second.reaction)
 
 
+@pytest.mark.core
 def test_actions_join_and_stop_wins():
     assert (ds.Stop() | ds.Record()).stops
     assert (ds.Record() | ds.Stop()).stops
@@ -102,6 +105,7 @@ def parabola(**options):
     return ds.ControlSystem(x, {"x": 1.0, "y": push.push}, controls=push, goals=[goal])
 
 
+@pytest.mark.core
 def test_a_goal_that_is_to_hold_at_the_start_moves_what_is_not_kept():
     run = ds.solve(parabola(at_start=True), 1.0, {"x": 2.0})
     assert run["y"][0] == pytest.approx(4.0, abs=1e-15)

@@ -29,6 +29,7 @@ def test_velocities_of_different_coordinates_have_different_names(pairs):
     assert len({velocity_name(name) for name in names}) == len(names)
 
 
+@pytest.mark.core
 def test_a_coordinate_and_its_velocity_are_reached_by_name_and_in_order():
     q = ds.coordinates(x="m", theta=ds.ANGLE)
     assert list(q) == ["x", "theta"]
@@ -43,6 +44,7 @@ def test_two_declarations_with_the_same_names_are_different_symbols():
     assert not ca.is_equal(ds.coordinates(x="m").x, ds.coordinates(x="m").x)
 
 
+@pytest.mark.core
 @pytest.mark.parametrize(
     ("ask", "kind"),
     [

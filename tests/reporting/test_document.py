@@ -39,6 +39,7 @@ def with_events(run, events):
     return replace(run, samples=samples, event_count=len(events))
 
 
+@pytest.mark.core
 def test_keys_of_the_contract_in_their_order(told):
     assert list(told) == CONTRACT + ADDED
     assert list(told["statistics"]) == STATISTICS
@@ -107,6 +108,7 @@ def test_report_is_the_object_without_series(told):
     assert set(told) - set(short) == {"times", "states", "reactions", "outputs"}
 
 
+@pytest.mark.core
 def test_reads_a_run_on_disk(stored):
     run, told = ds.Trajectory.from_run(stored), load(stored)
     for name, values in run.states.items():

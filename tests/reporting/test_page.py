@@ -42,6 +42,7 @@ def own_figure(document):
     return figure
 
 
+@pytest.mark.core
 @pytest.mark.parametrize("several", [False, True])
 def test_is_whole_and_stands_alone(told, told_measured, sparse, several):
     text = page([told, told_measured, sparse] if several else [told], {"rod": own_figure})
@@ -93,6 +94,7 @@ def test_events(told):
     assert f"and {60 - EVENTS_SHOWN} more" in text
 
 
+@pytest.mark.core
 def test_writes_page_and_json(tmp_path, told):
     directory = tmp_path / "deep" / "run"
     assert write(directory, told, {"rod": own_figure}) == directory / "report.html"

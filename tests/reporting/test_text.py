@@ -12,6 +12,7 @@ def shown(told, width=80):
     return console.file.getvalue()
 
 
+@pytest.mark.core
 def test_says_what_matters(told):
     text = shown(told)
     for words in ("pendulum · swing · physical", "completed at t = 3 s", "feedback + taylor"):
@@ -27,6 +28,7 @@ def test_fits_eighty_columns(told, told_measured):
         assert max(map(len, shown(run).splitlines())) <= 80
 
 
+@pytest.mark.core
 def test_is_honest_without_verification(told_measured):
     text = " ".join(shown(told_measured).split())
     assert "Driven residuals are small at almost any accuracy" in text

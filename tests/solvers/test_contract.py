@@ -51,6 +51,7 @@ def test_every_solver_is_tested_here():
     assert set(PRECISE) <= set(SOLVERS)
 
 
+@pytest.mark.core
 @every_solver
 @both_ways
 def test_motion_and_samples_are_those_of_the_sine(name, until):
@@ -63,6 +64,7 @@ def test_motion_and_samples_are_those_of_the_sine(name, until):
     assert run.end_state["x"] == run["x"][-1]
 
 
+@pytest.mark.core
 @every_solver
 @both_ways
 def test_every_event_is_found_at_its_time_in_its_direction(name, until):

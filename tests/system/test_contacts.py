@@ -66,6 +66,7 @@ def landing() -> tuple[float, float, float, float]:
     return time, sine + speed * cosine * flight, speed * cosine, -falling - GRAVITY * flight
 
 
+@pytest.mark.core
 def test_a_bead_leaves_a_sphere_at_two_thirds_of_its_height_flies_and_lands():
     run = ds.solve(BEAD, until=2.0, initial=AT_REST, at=[0.3, 0.7, 2.0])
     assert happened(run) == ["sphere_lost", "floor_closed"]
@@ -424,4 +425,4 @@ def test_a_run_into_painleves_paradox_ends_with_its_name():
     start = {"x": 0.0, "x_dot": -1.0, "angle": math.pi / 3.0, "angle_dot": 0.0}
     run = ds.solve(rod, until=1.0, initial=start)
     assert run.outcome is ds.Outcome.FAILED
-    assert "nothing tells which of the contacts 'end' open" in run.message
+    assert "nothing decides which of the contacts 'end' open" in run.message

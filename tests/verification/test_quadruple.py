@@ -219,7 +219,7 @@ def test_a_reset_that_leads_nowhere_ends_it_with_the_reason():
 # -- what a run in doubles does at an instant, this does too ---------------------------------------
 
 
-def counted_ball(third: ds.multibody.Action) -> ds.MechanicalSystem:
+def counted_ball(third: ds.multibody.AppliedForce) -> ds.MechanicalSystem:
     """A ball that counts its bounces, and an event of the third, whose guard is the count."""
     q, count = ds.coordinates(y="m"), ds.discrete(hits=0.0)
     back = ds.Reset({"y_dot": -0.9 * q.dot.y, "hits": count.hits + 1.0})

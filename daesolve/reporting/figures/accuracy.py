@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator
 
-from daesolve.ensembles.orders import Dependence, Measured
+from daesolve.ensembles.orders import Measured, MeasuredDependence
 from daesolve.reporting.facts import GOOD, ROUNDING, family, labels
 from daesolve.reporting.figures.panels import Curve, band, mark
 from daesolve.reporting.figures.style import (
@@ -354,7 +354,7 @@ def _diagonal(axes: Axes) -> None:
     axes.set_xlim(high, low)
 
 
-def measures(found: Dependence) -> Figure:
+def measures(found: MeasuredDependence) -> Figure:
     """Draw each measure over the varied number, log-log."""
     shown = [measured for measured in found.measures if np.any(np.array(measured.values) > 0.0)]
     columns = min(len(shown), MOST_COLUMNS)
@@ -366,7 +366,7 @@ def measures(found: Dependence) -> Figure:
     return figure
 
 
-def _measure(axes: Axes, found: Dependence, measured: Measured, shade: str) -> None:
+def _measure(axes: Axes, found: MeasuredDependence, measured: Measured, shade: str) -> None:
     axes.set(xscale="log", yscale="log", title=measured.name.replace("_", " "))
     axes.plot(found.values, measured.values, "o-", color=shade, markersize=4)
     for number, order in enumerate(measured.orders):

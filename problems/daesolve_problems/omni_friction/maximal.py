@@ -28,7 +28,7 @@ import casadi as ca
 import daesolve as ds
 from daesolve.multibody import (
     GROUND,
-    Action,
+    AppliedForce,
     Body,
     Contribution,
     Frame,
@@ -250,11 +250,11 @@ class Stand:
             f"slip_tau_{self.i}": (self.directed[1], "m/s"),
             f"slip_{self.i}": (ca.norm_2(self.own.slip), "m/s"),
         }
-        rubs = Action(self.own.slip, self.force)
+        rubs = AppliedForce(self.own.slip, self.force)
         if not len(self.load):
-            return Contribution((self.goal,), actions=[rubs], outputs=outputs)
-        pushes = Action(self.own.velocity[2], self.normal)
-        return Contribution(actions=[rubs, pushes], reactions=self.load, outputs=outputs)
+            return Contribution((self.goal,), forces=[rubs], outputs=outputs)
+        pushes = AppliedForce(self.own.velocity[2], self.normal)
+        return Contribution(forces=[rubs, pushes], reactions=self.load, outputs=outputs)
 
 
 def maximal(wheels: int, rollers: int, compliant: bool = False) -> ds.MechanicalSystem:

@@ -21,17 +21,16 @@ without friction. All this depends on the direction of the load in the plane of 
 Modules
 -------
 `models` has the system and its start, `guide` what answers to which load, `loads` the same as
-complementarity problems; `regions` and `hysteresis` can be asked besides the motion, `pictures` has
-the figures and the drawing.
+complementarity problems; `regions` and `hysteresis` compute what `questions` answers besides the
+motion, `pictures` has the figures and the drawing.
 """
 
 from __future__ import annotations
 
 import daesolve as ds
-from daesolve_problems.prism.hysteresis import hysteresis
 from daesolve_problems.prism.models import prism, start
 from daesolve_problems.prism.pictures import FIGURES, drawing
-from daesolve_problems.prism.regions import regions
+from daesolve_problems.prism.questions import hysteresis, regions
 
 
 def _supports(**values: tuple[float, float, float]) -> dict[str, float]:

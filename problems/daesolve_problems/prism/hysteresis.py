@@ -6,19 +6,15 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
-from typing import Any
 
 import numpy as np
 
-import daesolve as ds
 from daesolve.complementarity.answers import VariantSolution
 from daesolve.complementarity.horizontal import HorizontalComplementarity, signs_of
 from daesolve.complementarity.policies import solve
 from daesolve.errors import VariantError
-from daesolve.typing import BoundCase
-from daesolve_problems.prism import pictures
-from daesolve_problems.prism.guide import Guide, Variant, sliding
-from daesolve_problems.prism.loads import Loads, loads
+from daesolve_problems.prism.guide import Guide, Variant
+from daesolve_problems.prism.loads import Loads
 from daesolve_problems.prism.models import SIDES
 
 STEPS = 120
@@ -91,44 +87,7 @@ class Sweep:
     leaps: tuple[Leap, ...]
 
 
-def hysteresis(case: BoundCase) -> ds.Answer:
-    """Sweep the moment up and down, and tell where the prism leaps to another branch.
-
-    A sweep stays on its branch as long as a neighbouring variant continues it. Where none does,
-    it goes on with the answer to which friction leads as it grows from zero.
-
-    Raises
-    ------
-    OutOfRangeError
-        There is no force across the guide.
-    FrictionlessIllPosed
-        The supports do not hold the prism in every variant, whatever rubs.
-    """
-    prism, values = sliding(case), case.values
-    force_y = values["force_y"]
-    ends = prism.moments(force_y)
-    margin = MARGIN * (ends[-1] - ends[0]) or abs(force_y)
-    edges = [ends[0] - margin, *ends, ends[-1] + margin]
-    moments = _between(edges)
-    problems = loads(case)
-    sweeps = {
-        "up": _sweep(problems, force_y, moments),
-        "down": _sweep(problems, force_y, moments[::-1]),
-    }
-    every = np.union1d(moments, edges)
-    found = list(_branches(prism, values["force_x"], force_y, every))
-    told: dict[str, Any] = {
-        "slip_sign": prism.slip_sign,
-        "force_y": force_y,
-        "from": edges[0],
-        "to": edges[-1],
-        "branches": [_span(branch) for branch in found],
-    }
-    told |= {name: [_told(leap) for leap in sweep.leaps] for name, sweep in sweeps.items()}
-    return ds.Answer(told, {"hysteresis": pictures.hysteresis(found, sweeps)})
-
-
-def _between(edges: Sequence[float]) -> np.ndarray:
+def moments_between(edges: Sequence[float]) -> np.ndarray:
     """Return moments between edges, none of them on an edge, so that a step passes one at most."""
     whole = edges[-1] - edges[0]
     cells = [
@@ -140,9 +99,8 @@ def _between(edges: Sequence[float]) -> np.ndarray:
     return np.concatenate(cells)
 
 
-def _branches(
-    prism: Guide, force_x: float, force_y: float, moments: np.ndarray
-) -> Iterator[Branch]:
+def branches(prism: Guide, force_x: float, force_y: float, moments: np.ndarray) -> Iterator[Branch]:
+    """Yield the branch of every variant that answers at one of the moments."""
     found = [
         {answer.variant: answer for answer in prism.answers(force_x, force_y, moment)}
         for moment in moments
@@ -153,28 +111,8 @@ def _branches(
             yield Branch(variant, prism.is_physical(variant), moments, x)
 
 
-def _span(branch: Branch) -> dict[str, Any]:
-    inside = branch.moments[~np.isnan(branch.accelerations)]
-    return {
-        "variant": list(branch.variant),
-        "physical": branch.physical,
-        "from": float(inside[0]),
-        "to": float(inside[-1]),
-    }
-
-
-def _told(leap: Leap) -> dict[str, Any]:
-    return {
-        "moment": leap.moment,
-        "before": list(leap.before),
-        "after": None if leap.after is None else list(leap.after),
-        "acceleration_before": leap.accelerations[0],
-        "acceleration_after": leap.accelerations[1],
-        "message": leap.message,
-    }
-
-
-def _sweep(problems: Loads, force_y: float, moments: np.ndarray) -> Sweep:
+def swept(problems: Loads, force_y: float, moments: np.ndarray) -> Sweep:
+    """Go through moments in their order, from branch to branch."""
     variant: Variant | None = None
     accelerations = np.full(len(moments), math.nan)
     leaps: list[Leap] = []

@@ -5,17 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-import daesolve as ds
 from daesolve.complementarity.enumeration import enumerate_variants
-from daesolve.typing import BoundCase
-from daesolve_problems.prism import pictures
-from daesolve_problems.prism.guide import Guide, Sector, kind, sliding
-from daesolve_problems.prism.loads import Loads, loads
-from daesolve_problems.prism.models import SIDES
+from daesolve_problems.prism.guide import Guide, Sector
+from daesolve_problems.prism.loads import Loads
 
 ACROSS = 24
 """Loads along each side of the raster; an even number leaves the axes out."""
@@ -42,44 +37,6 @@ class Raster:
     moments: np.ndarray
     answers: np.ndarray
     physical: np.ndarray
-
-
-def regions(case: BoundCase) -> ds.Answer:
-    """Map how many answers there are over P_y and M, and check the map by enumeration.
-
-    The rays between the regions are known in closed form; the raster is not told of them.
-
-    Raises
-    ------
-    FrictionlessIllPosed
-        The supports do not hold the prism in every variant, whatever rubs.
-    """
-    prism, values = sliding(case), case.values
-    sectors = prism.sectors()
-    load = (values["force_y"], values["moment"])
-    raster = rasterised(loads(case), extent(prism, load))
-    found = prism.answers(values["force_x"], *load)
-    told: dict[str, Any] = {
-        "slip_sign": prism.slip_sign,
-        "at_the_load": kind(len(found), sum(answer.physical for answer in found)),
-        "rays": {
-            f"{SIDES[side]}_{pair}": {"lever": prism.levers[pair, side], "angle": angle}
-            for (pair, side), angle in prism.rays().items()
-        },
-        "sectors": [_told(sector) for sector in sectors],
-        "raster": compared(raster, sectors),
-    }
-    return ds.Answer(told, {"regions": pictures.regions(sectors, raster, prism.levers, load)})
-
-
-def _told(sector: Sector) -> dict[str, Any]:
-    return {
-        "from": sector.start,
-        "to": sector.end,
-        "kind": sector.kind,
-        "answers": [list(variant) for variant in sector.variants],
-        "physical": [list(variant) for variant in sector.physical],
-    }
 
 
 def extent(prism: Guide, load: tuple[float, float]) -> tuple[float, float]:

@@ -31,11 +31,15 @@ CASES = {
 
 
 SELDOM = ("charts", "radau", "lsoda", "idas", "sundae", "impacts-dop853", "control")
+MARKS = {
+    **dict.fromkeys(SELDOM, pytest.mark.slow),
+    **dict.fromkeys(("feedback", "impacts"), pytest.mark.core),
+}
 
 
 @pytest.mark.parametrize(
     "case",
-    [pytest.param(n, marks=pytest.mark.slow) if n in SELDOM else n for n in CASES],
+    [pytest.param(n, marks=MARKS[n]) if n in MARKS else n for n in CASES],
 )
 def test_a_run_that_was_interrupted_goes_on_as_if_it_had_not_been(tmp_path, case):
     build, options = CASES[case]

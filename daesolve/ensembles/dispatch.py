@@ -6,12 +6,12 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from daesolve.ensembles.chunks import Chunk, ChunkResults, Result, failure
 from daesolve.ensembles.members import Table, count_of, values_of
-from daesolve.ensembles.members_running import Answer, Chunk, Result, failure
-from daesolve.ensembles.storing import Store
+from daesolve.ensembles.sweep_files import Store
 from daesolve.ensembles.sweep_results import Sweep, has_failed, outcomes
 from daesolve.ensembles.workers import Lost, Workers
-from daesolve.integration.interruption import interruptible
+from daesolve.integration.limits import interruptible
 
 CHUNK_SECONDS = 0.5
 BATCH_SECONDS = 5.0
@@ -27,7 +27,7 @@ POLL = 0.2
 
 
 @dataclass(frozen=True)
-class State:
+class SweepState:
     """How far a sweep is.
 
     Parameters
@@ -44,7 +44,7 @@ class State:
     before: int
 
 
-Progress = Callable[[State], None]
+Progress = Callable[[SweepState], None]
 """Called whenever members have run."""
 
 
@@ -97,7 +97,7 @@ def run_members(
                     done += len(results)
                     failed += sum(has_failed(result.row["outcome"]) for result in results)
                     if progress is not None:
-                        progress(State(count, done, failed, len(ended)))
+                        progress(SweepState(count, done, failed, len(ended)))
                 store.flush_in_time()
         except KeyboardInterrupt:
             interrupted = True
@@ -138,10 +138,10 @@ class _Queue:
         share = len(self._new) / (SHARES * workers)
         return max(int(min(size, share, LARGEST_CHUNK)), 1)
 
-    def results(self, chunk: Chunk, answer: Answer | Lost) -> list[Result]:
+    def results(self, chunk: Chunk, answer: ChunkResults | Lost) -> list[Result]:
         """Return what is known of the members of a chunk that has ended."""
         self.under_way -= 1
-        if isinstance(answer, Answer):
+        if isinstance(answer, ChunkResults):
             self._run += len(answer.results)
             self._seconds += answer.seconds
             return list(answer.results)

@@ -17,13 +17,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from daesolve.ensembles.chunks import FIXED, Result, over_column
 from daesolve.ensembles.members import Table, count_of
-from daesolve.ensembles.members_running import FIXED, Result, over_column
 from daesolve.errors import NotResumableError, OutputExistsError
 from daesolve.storage import locking
 from daesolve.storage.encoding import from_json, to_json
 from daesolve.storage.files import FORMAT, make_directory, read_manifest, store
-from daesolve.storage.tables import read_parquet, to_parquet
+from daesolve.storage.parquet import read_parquet, to_parquet
 from daesolve.storage.type_guards import is_mapping
 
 if TYPE_CHECKING:

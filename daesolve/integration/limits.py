@@ -1,8 +1,12 @@
-"""What a run may cost: a budget of right-hand sides, and no steps that lead nowhere."""
+"""What ends a run before its time: a budget, steps that lead nowhere, an interruption."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import signal
+import threading
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from types import FrameType
 
 from daesolve.diagnostics.monitor import Monitor
 from daesolve.solvers import Observer
@@ -15,7 +19,7 @@ MANY = {False: 2000, True: 200}
 
 
 class Effort:
-    """Counts right-hand sides and steps, and tells where a run is to end for them.
+    """Counts right-hand sides and steps, and says where a run is to end for them.
 
     Parameters
     ----------
@@ -81,7 +85,7 @@ class Effort:
         return self.over(spent)
 
     def over(self, spent: int) -> bool:
-        """Tell whether the run is to end."""
+        """Return whether the run is to end."""
         if self.most is not None and spent >= self.most and not self.reason:
             self.reason = f"the budget of {self.most} right-hand sides was spent"
             self.over_budget = True
@@ -96,7 +100,7 @@ class Counted:
     effort
         What the run may cost.
     monitor
-        Tells whether a grip has been weak.
+        Knows whether a grip has been weak.
     observe
         Takes in the steps; returns True where the segment is to end with them.
     spent
@@ -118,3 +122,40 @@ class Counted:
         """How many right-hand sides there may yet be."""
         most = self.effort.most
         return None if most is None else max(most - self.spent, 1)
+
+
+@contextmanager
+def interruptible(*, by_termination: bool = False) -> Generator[Callable[[], bool]]:
+    """Turn the first Ctrl-C into a flag, so that the segment under way is finished and kept.
+
+    A second one interrupts at once. In a thread of its own nothing is caught.
+
+    Parameters
+    ----------
+    by_termination
+        Whether a request to terminate (SIGTERM) is taken in the same way.
+
+    Yields
+    ------
+    Says whether there was an interruption.
+    """
+    pressed: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
+    numbers = [signal.SIGINT, signal.SIGTERM] if by_termination else [signal.SIGINT]
+    previous = {number: signal.getsignal(number) for number in numbers}
+
+    def remember(number: int, frame: FrameType | None) -> None:
+        if pressed:
+            signal.signal(signal.SIGINT, previous[signal.SIGINT])
+            raise KeyboardInterrupt
+        pressed.append(number)
+
+    for number in numbers:
+        signal.signal(number, remember)
+    try:
+        yield lambda: bool(pressed)
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)

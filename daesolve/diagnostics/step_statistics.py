@@ -1,4 +1,4 @@
-"""The sizes of residuals over the accepted steps of a run, and the drift that they tell."""
+"""What the accepted steps of a run amount to: residuals, their drift, and peaks of outputs."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from daesolve.formulations import Watched
-from daesolve.trajectory.results import Drift
+from daesolve.algebra.translation import evaluate_block
+from daesolve.formulations import OdeProblem, Watched
+from daesolve.trajectory.results import Drift, Peak, StepBlock
 
 BINS_PER_DECADE = 10
 ROUNDING = 3e-16
@@ -175,3 +176,156 @@ def _growth(times: np.ndarray, size: np.ndarray) -> float | None:
     if size[-1] < ROUNDING or np.any(size == 0.0):
         return None
     return float(np.polyfit(np.log10(times), np.log10(size), 1)[0])
+
+
+# -- peaks -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Peaks:
+    """The values of largest magnitude, and their times; not a number where none was finite."""
+
+    values: np.ndarray
+    times: np.ndarray
+
+    def then(self, times: np.ndarray, outputs: np.ndarray) -> Peaks:
+        """Take in more steps: their times, (k,), and the outputs at their ends, (k, n)."""
+        largest, when = self.values.copy(), self.times.copy()
+        sizes = np.where(np.isfinite(outputs), np.abs(outputs), -1.0)
+        for place, step in enumerate(sizes.argmax(axis=0)):
+            size, known = sizes[step, place], abs(largest[place])
+            if size > known or (size >= 0.0 and np.isnan(known)):
+                largest[place] = outputs[step, place]
+                when[place] = times[step]
+        return Peaks(largest, when)
+
+    def saved(self) -> dict[str, Any]:
+        """Return all that is known, to go on from in another process."""
+        return {"values": self.values, "times": self.times}
+
+
+def restored_peaks(saved: Mapping[str, Any]) -> Peaks:
+    """Return what `Peaks.saved` returned."""
+    return Peaks(np.array(saved["values"], dtype=float), np.array(saved["times"], dtype=float))
+
+
+@dataclass(frozen=True)
+class PeakWatch:
+    """Looks at some outputs.
+
+    Steps at which an output is no finite number are left out. Where it never is one, neither is its
+    peak.
+
+    Parameters
+    ----------
+    problem
+        What is integrated.
+    names
+        The outputs.
+    """
+
+    problem: OdeProblem
+    names: Sequence[str]
+
+    def nothing_seen(self) -> Peaks:
+        """Return the peaks before the first step."""
+        nothing = np.full(len(self.names), np.nan)
+        return Peaks(nothing, nothing)
+
+    def outputs(self, block: StepBlock, values: np.ndarray) -> np.ndarray:
+        """Return the outputs at the ends of some steps, (k, n).
+
+        Parameters
+        ----------
+        block
+            The steps.
+        values
+            p, (np,), or for each step, (k, np).
+        """
+        if not self.names:
+            return np.empty((len(block.times), 0))
+        found = evaluate_block(self.problem.recover, block.times, block.states, values)[2]
+        known = list(self.problem.labels.outputs)
+        return found[:, [known.index(name) for name in self.names]]
+
+    def named(self, peaks: Peaks) -> dict[str, Peak]:
+        """Return the peaks by output."""
+        pairs = zip(self.names, peaks.values.tolist(), peaks.times.tolist(), strict=True)
+        return {name: Peak(value, time) for name, value, time in pairs}
+
+
+# -- steps that may be taken back ------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PendingSteps:
+    """Steps that what comes after them may yet take back, and what was known before them.
+
+    Parameters
+    ----------
+    times
+        (k,) s.
+    sizes, outputs
+        |residual| and the outputs whose peaks are reported, at the end of each: (k, n), (k, m).
+    kinetic
+        (k,) the largest kinetic energy up to each, J.
+    sizes_before, peaks_before
+        What the steps before them amount to.
+    """
+
+    times: np.ndarray
+    sizes: np.ndarray
+    outputs: np.ndarray
+    kinetic: np.ndarray
+    sizes_before: ResidualSizes
+    peaks_before: Peaks
+
+    def with_first(self, count: int) -> tuple[ResidualSizes, Peaks]:
+        """Return what is known after the first of them."""
+        if not count:
+            return self.sizes_before, self.peaks_before
+        times = self.times[:count]
+        return (
+            self.sizes_before.then(times, self.sizes[:count], self.kinetic[:count]),
+            self.peaks_before.then(times, self.outputs[:count]),
+        )
+
+    def after(self, count: int) -> PendingSteps:
+        """Return those after the first of them."""
+        if not count:
+            return self
+        sizes, peaks = self.with_first(count)
+        return PendingSteps(
+            times=self.times[count:],
+            sizes=self.sizes[count:],
+            outputs=self.outputs[count:],
+            kinetic=self.kinetic[count:],
+            sizes_before=sizes,
+            peaks_before=peaks,
+        )
+
+    def saved(self) -> dict[str, Any]:
+        """Return all of it, to go on from in another process."""
+        return {
+            "times": self.times,
+            "sizes": self.sizes,
+            "outputs": self.outputs,
+            "kinetic": self.kinetic,
+            "sizes_before": self.sizes_before.saved(),
+            "peaks_before": self.peaks_before.saved(),
+        }
+
+
+def restored_pending_steps(saved: Mapping[str, Any], of_run: ResidualSizes) -> PendingSteps:
+    """Return what `saved` returned, for the run of some sizes."""
+    times, sizes, outputs, kinetic = (
+        np.array(saved[name], dtype=float) for name in ("times", "sizes", "outputs", "kinetic")
+    )
+    return PendingSteps(
+        times=times,
+        sizes=sizes.reshape(len(times), -1),
+        outputs=outputs.reshape(len(times), -1),
+        kinetic=kinetic,
+        sizes_before=of_run.restored(saved["sizes_before"]),
+        peaks_before=restored_peaks(saved["peaks_before"]),
+    )

@@ -1,4 +1,4 @@
-"""How a body in guides sets out: which supports are loaded, or whether friction holds it."""
+"""How a body in guides begins to move: which supports are loaded, or whether friction holds it."""
 
 from __future__ import annotations
 
@@ -11,16 +11,15 @@ from daesolve.complementarity.answers import VariantSolution
 from daesolve.complementarity.policies import solve
 from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import SupportSticks
-from daesolve.friction.sliding import refuse_open
+from daesolve.friction.sliding import VariantPolicy, refuse_open
 from daesolve.friction.sticking import Sticking
 from daesolve.friction.stiction import stiction_at
 from daesolve.friction.variants import VariantProblem, with_variant
 from daesolve.posing.guides import SHARP, SLOW_ENERGY, SLOW_PART, SMOOTHING
-from daesolve.preparation.request import Request
 
-SET_OUT = 1e-10
+STARTS = 1e-10
 """Of the speed that the body reaches at its first acceleration in the time of the run, at most in a
-second: with it a motion in space begins from rest, where friction has no direction."""
+second: a motion in space begins with it from rest, where friction has no direction."""
 LONGEST = 1.0
 """s"""
 LEAST = 1e-300
@@ -29,9 +28,9 @@ UNFELT = 1e-40
 """The same for a body that stays at rest: it has the direction in which it would begin to slide."""
 
 
-@dataclass(frozen=True)
-class SettingOut:
-    """How a sliding motion begins.
+@dataclass(frozen=True, eq=False)
+class InitialContact:
+    """How a motion in guides begins.
 
     Parameters
     ----------
@@ -54,9 +53,13 @@ class SettingOut:
     notes: tuple[str, ...]
 
 
-def set_out(
-    dynamics: Dynamics, values: Mapping[str, float], state: np.ndarray, request: Request
-) -> SettingOut:
+def initial_contact(
+    dynamics: Dynamics,
+    values: Mapping[str, float],
+    state: np.ndarray,
+    span: tuple[float, float],
+    policy: VariantPolicy,
+) -> InitialContact:
     """Choose the loaded supports at the start.
 
     Parameters
@@ -65,8 +68,10 @@ def set_out(
         The equations, and p by name.
     state
         (nx,) the consistent start.
-    request
-        The start time, the end and the policy.
+    span
+        The start and the end of the run, s.
+    policy
+        What to do where there are several answers: "strict" refuses.
 
     Raises
     ------
@@ -75,16 +80,17 @@ def set_out(
         or several do, or the body leaves a support.
     """
     problem = VariantProblem(dynamics, values)
-    time = request.start_time
+    time, until = span
     split = dynamics.position_count
     notes: list[str] = []
     resting, x, reached = False, state, 0.0
     if values[SMOOTHING] > SHARP or problem.sliding(state, time):
         here = problem.at(state, time)
-        policy = "strict" if request.variant_policy == "strict" else "homotopy"
-        solution = solve(here.complementarity, policy=policy)
+        solution = solve(
+            here.complementarity, policy="strict" if policy == "strict" else "homotopy"
+        )
         chosen = solution.chosen
-        notes.extend([_told(solution), *solution.notes])
+        notes.extend([_listed(solution), *solution.notes])
     else:
         _refuse_rolling(state[split:])
         held = stiction_at(problem, state, time)
@@ -93,10 +99,10 @@ def set_out(
         here = problem.at(state, time, direction)
         notes.append(held.sentence)
         planar = dynamics.guides is not None and dynamics.guides.planar
-        reached = abs(held.growth * (request.until - time))
+        reached = abs(held.growth * (until - time))
         if not planar:
             x = state.copy()
-            small = UNFELT * reached if resting else first_speed(held.growth, request.until - time)
+            small = UNFELT * reached if resting else first_speed(held.growth, until - time)
             x[split:] = small * direction
     assert chosen is not None
     refuse_open(dynamics, chosen.signs, "at the start")
@@ -104,7 +110,7 @@ def set_out(
     found = {**here.values, SLOW_ENERGY: max(SLOW_PART * kinetic, LEAST)}
     found |= Sticking(dynamics).headed(time, x, problem.numbers)
     energy = max(kinetic, 0.5 * reached**2)
-    return SettingOut(with_variant(found, chosen), x, resting, energy, tuple(notes))
+    return InitialContact(with_variant(found, chosen), x, resting, energy, tuple(notes))
 
 
 def first_speed(growth: float, span: float) -> float:
@@ -117,7 +123,7 @@ def first_speed(growth: float, span: float) -> float:
     span
         The time to the end of the run, s.
     """
-    return SET_OUT * growth * min(span, LONGEST)
+    return STARTS * growth * min(span, LONGEST)
 
 
 def _refuse_rolling(velocities: np.ndarray) -> None:
@@ -135,12 +141,12 @@ def _refuse_rolling(velocities: np.ndarray) -> None:
         )
 
 
-def _told(solution: VariantSolution) -> str:
+def _listed(solution: VariantSolution) -> str:
     """Say which supports are loaded, and which others could be."""
     assert solution.chosen is not None
-    told = f"the supports {solution.chosen.variant} are loaded at the start"
+    loaded = f"the supports {solution.chosen.variant} are loaded at the start"
     others = [answer for answer in solution.answers if answer.variant != solution.chosen.variant]
     if not others:
-        return told
+        return loaded
     listed = [f"{one.variant}{'' if one.physical else ' (not physical)'}" for one in others]
-    return f"{told}; {', '.join(listed)} could be as well"
+    return f"{loaded}; {', '.join(listed)} could be as well"

@@ -9,7 +9,7 @@ import numpy as np
 
 from daesolve.algebra.arrays import shortest_solution
 from daesolve.algebra.singular_values import rank
-from daesolve.complementarity.answers import Answer
+from daesolve.complementarity.answers import VariantAnswer
 from daesolve.complementarity.horizontal import HorizontalComplementarity
 from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import FrictionlessIllPosed, PosingError
@@ -49,7 +49,7 @@ class VariantState:
         upper, lower = np.maximum(reactions, 0.0), np.maximum(-reactions, 0.0)
         return self.free + self.second @ upper + self.first @ lower
 
-    def accelerations_of(self, answer: Answer) -> np.ndarray:
+    def accelerations_of(self, answer: VariantAnswer) -> np.ndarray:
         """Return v' (nv,) with a variant's supports loaded, whatever the signs of its reactions."""
         second = answer.signs > 0
         loaded = np.where(second, self.second, -self.first)

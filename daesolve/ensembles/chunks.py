@@ -74,7 +74,7 @@ class Result:
 
 
 @dataclass(frozen=True)
-class Answer:
+class ChunkResults:
     """What a chunk gave, and how long it took, s."""
 
     results: tuple[Result, ...]
@@ -88,7 +88,7 @@ class WorkerError(DaesolveError, RuntimeError):
 _one_at_a_time = threading.Lock()
 
 
-def run_chunk(task: Task, chunk: Chunk) -> Answer:
+def run_chunk(task: Task, chunk: Chunk) -> ChunkResults:
     """Run some members in a worker; one chunk at a time, since compiled code has a state.
 
     Raises
@@ -99,7 +99,7 @@ def run_chunk(task: Task, chunk: Chunk) -> Answer:
     with _one_at_a_time:
         begin = time.perf_counter()
         results = run_members(_case(task), task, chunk)
-        return Answer(results, time.perf_counter() - begin)
+        return ChunkResults(results, time.perf_counter() - begin)
 
 
 def run_members(case: BoundCase, task: Task, chunk: Chunk) -> tuple[Result, ...]:

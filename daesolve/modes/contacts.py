@@ -14,8 +14,9 @@ the friction that enters the forces with a reaction; J M^-1 J^T is the same with
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import casadi as ca
 import numpy as np
@@ -27,14 +28,17 @@ from daesolve.elimination.saddle import EliminationPlan
 from daesolve.equations.dynamics import Dynamics
 from daesolve.equations.rank import Rank
 from daesolve.errors import (
+    NoDerivativeError,
     OutOfRangeError,
     RedundantConstraintsError,
     ResetError,
     UnsupportedError,
     VariantError,
 )
-from daesolve.formulations import Formulation
-from daesolve.modes.jumps import joined, settle_function, with_references
+from daesolve.formulations import Formulation, OdeProblem
+from daesolve.modes.guard_book import GuardBook, Role
+from daesolve.modes.jumps import JumpFunction, joined, settle_function, with_references
+from daesolve.modes.law import Jump, Setting, SwitchingLaw
 from daesolve.posing.symbols import symbol
 from daesolve.trajectory.results import Impact
 
@@ -145,7 +149,7 @@ class ContactChanges:
         ------
         ResetError
             No contacts may open or close so that all conditions hold, or several sets may and
-            nothing tells which, or those that close depend on each other.
+            nothing decides between them, or those that close depend on each other.
         """
         before = p[self._places] == 1.0
         touching = before | near[0]
@@ -172,8 +176,8 @@ class ContactChanges:
             values, rates = reactions(np.concatenate([states, works]), self._mode(p, closed))
             closed = self._kept(time, states, p, (closed, before), values, rates)
         p = self._mode(p, closed)
-        unsettled = closed & ~stopped if impact is not None else closed & ~before
-        if unsettled.any():
+        moving = closed & ~stopped if impact is not None else closed & ~before
+        if moving.any():
             states, further = self._imposed(time, states, p, np.zeros_like(speeds))
             impact = joined([impact, further])
         if impact is None and np.array_equal(closed, before):
@@ -234,7 +238,7 @@ class ContactChanges:
             chosen = solve(problem).chosen
         except VariantError as error:
             raise ResetError(
-                f"at t = {time:.10g} s nothing tells which of the contacts "
+                f"at t = {time:.10g} s nothing decides which of the contacts "
                 f"{self._listed(among)} open: {error}"
             ) from error
         assert chosen is not None
@@ -304,6 +308,74 @@ class ContactChanges:
         )
 
 
+class ContactLaw(SwitchingLaw):
+    """Lets contacts open and close, once all else that happens at an instant is done.
+
+    Parameters
+    ----------
+    setting
+        The problem.
+    """
+
+    def __init__(self, setting: Setting) -> None:
+        rows = setting.dynamics.contacts
+        super().__init__([*(row.lost for row in rows), *(row.closed for row in rows)])
+        self.problem = setting.problem
+        self._lost = setting.table.firsts[[row.lost for row in rows]]
+        self._closing = setting.table.firsts[[row.closed for row in rows]]
+        self._lets_go = {row.lost for row in rows}
+        if setting.problem not in _changes:
+            plan, size = setting.jumps.plan, setting.problem.size
+            _changes[setting.problem] = ContactChanges(setting.dynamics, plan, size)
+        self._changes = _changes[setting.problem]
+
+    @classmethod
+    def of(cls, setting: Setting, free: Sequence[int]) -> ContactLaw | None:
+        """Return the law of all contacts of a system."""
+        return cls(setting) if setting.dynamics.contacts else None
+
+    def role(self, event: int) -> Role:
+        """Return that of a reaction that ends, or of a gap that closes; both are always watched."""
+        lost = event in self._lets_go
+        return Role(returns=lost, stays=True, bars_start=not lost)
+
+    def decide(
+        self, time: float, x: np.ndarray, p: np.ndarray, fired: Sequence[int], book: GuardBook
+    ) -> Iterator[Jump]:
+        """Open and close contacts, with the impact that this takes."""
+        # Whatever is decided, a gap that opens now is met again where it closes.
+        book.passed[[*self._lost, *self._closing]] = time
+        gaps = book.measure(time, x, p)[0][self._closing]
+        zero = book.tolerances[self._closing]
+        met = np.isin(self._closing, list(fired)) | (np.abs(gaps) <= zero)
+
+        def reactions(x: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            values, rates = book.at(time, x, p)
+            return values[self._lost], rates[self._lost]
+
+        change = self._changes.decide(time, x, p, (met, zero), reactions)
+        if change is not None:
+            book.armed[self._closing[~change.closed]] = False
+            yield Jump(dict.fromkeys(change.events, (0,)), change.x, change.p, change.impact)
+
+    def function(self, events: Sequence[int]) -> JumpFunction:
+        """Refuse: which contacts open is no function of the state.
+
+        Raises
+        ------
+        NoDerivativeError
+            Always; the events are named.
+        """
+        names = ", ".join(repr(self.problem.events[event].name) for event in events)
+        raise NoDerivativeError(
+            f"the events {names} have no derivative: which contacts open and close there is "
+            "decided at the instant"
+        )
+
+
+_changes: WeakKeyDictionary[OdeProblem, ContactChanges] = WeakKeyDictionary()
+
+
 def _smallest(matrix: np.ndarray) -> float:
     """Return the smallest eigenvalue of a symmetric matrix that is scaled to a diagonal of one."""
     lengths = np.sqrt(np.abs(np.diag(matrix)))
@@ -339,7 +411,7 @@ def check_held_goals(
 
 
 def check_held_reactions(dynamics: Dynamics, rank: Rank) -> None:
-    """Refuse dependent constraints that are let go of by their reactions, which nothing tells.
+    """Refuse dependent constraints that are let go of by their reactions, which are not known.
 
     Raises
     ------
