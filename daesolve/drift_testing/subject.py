@@ -169,11 +169,11 @@ def command(
     if not subject.command:
         return ""
     off = [] if formulation is None else list(formulation.single_rates)
-    named = formulation is not None and formulation.name != Feedback.name
+    chosen = [] if formulation is None or not formulation.projects else [formulation.title]
     words = [
         *subject.command,
         *([] if until is None else ["--until", f"{until:.15g}"]),
-        *(["--formulation", formulation.title] if named else []),
+        *(word for name in chosen for word in ("--formulation", name)),
         *(word for name in off for word in ("--rate", f"{name}=off")),
         *(["--verify"] if verify else []),
     ]

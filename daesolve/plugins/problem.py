@@ -5,26 +5,34 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self, Unpack
 
 from daesolve.analysis.sensitivity import Sensitivity, nominal_values, sensitivity_of
 from daesolve.equations.consistency import Start, check_named, complete_start, start_value
 from daesolve.errors import Named, OutOfRangeError, PosingError, tell_names, unknown_name
 from daesolve.formulations import Formulation
+from daesolve.integration.run_options import (
+    RunOptions,
+    check_options,
+    requested_by,
+    with_values,
+)
 from daesolve.plugins.analyses import ANALYSES, Subject
 from daesolve.plugins.case import Answer, Case, StartRule, Structure, Values
 from daesolve.plugins.family import Family
 from daesolve.preparation.naming import made_by_name
 from daesolve.preparation.request import Request
 from daesolve.solvers import Solver
-from daesolve.solving.comparison import Comparison, compare
-from daesolve.solving.solving import solve
+from daesolve.solving.comparison import Comparison, Reference, compare
+from daesolve.solving.comparison import Progress as ComparisonProgress
+from daesolve.solving.solving import SolveOptions, solve
 from daesolve.solving.stored_runs import Destination, split_derived
 from daesolve.storage import located
 from daesolve.system.system import System
 from daesolve.trajectory.last_run import remembered
 from daesolve.trajectory.trajectory import Trajectory
-from daesolve.verification.reference_run import ReferenceRun, reference_run
+from daesolve.verification.reference_motion import Told as ReferenceProgress
+from daesolve.verification.reference_run import TOLERANCE, ReferenceRun, reference_run
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +113,7 @@ class BoundCase:
         """The start values by the case's own names."""
         return Named({**self.case.start, **self.start}, "start value")
 
-    def changed(self, overrides: Mapping[str, Any]) -> BoundCase:
+    def changed(self, overrides: Mapping[str, Any]) -> Self:
         """Return the case with other parameters and structure.
 
         Raises
@@ -133,7 +141,7 @@ class BoundCase:
         }
         return replace(shaped, parameters={**self.parameters, **checked})
 
-    def starting(self, values: Mapping[str, float]) -> BoundCase:
+    def starting(self, values: Mapping[str, float]) -> Self:
         """Return the case with other start values, by its own names or by those of states.
 
         Raises
@@ -156,21 +164,27 @@ class BoundCase:
                 raise unknown_name("start value", name, list(names))
         return replace(self, start=own, initial=states)
 
-    def solve(self, until: float | None = None, **options: Any) -> Trajectory:
-        """Run the case; options as for `daesolve.solve`.
+    def solve(
+        self,
+        until: float | None = None,
+        initial: Mapping[str, float] | None = None,
+        **options: Unpack[SolveOptions],
+    ) -> Trajectory:
+        """Run the case; see `daesolve.solve`.
 
         Parameters
         ----------
         until
             In place of the case's horizon, s.
+        initial
+            Start values by the case's own names or by those of states.
         **options
-            `formulation`, `solver` (objects, or names as on the command line), `rtol`, `atol`,
-            `at`, `verify`, `redundant`, `rank_loss`, `progress`, `store`, and `initial` for start
-            values by the case's own names or by those of states.
+            As for `daesolve.solve`; one that is left out is the case's own.
         """
-        case = self.starting(options.pop("initial", None) or {})
-        store = options.pop("store", None)
-        if store is not None:
+        check_options("solve", options, more=tuple(SolveOptions.__annotations__))
+        case = with_values(self, initial, options)
+        store = options.get("store")
+        if store is not None and not isinstance(store, Destination):
             identity, derived = case.identity(), tuple(case.derived)
             options["store"] = Destination(located(store), identity, case._source(), derived)
         run = solve(case.system, **case.solve_options(until, options))
@@ -192,8 +206,12 @@ class BoundCase:
         }
 
     def solve_options(self, until: float | None, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the arguments of `daesolve.solve` for the case: its own, and other options."""
+        """Return the arguments of `daesolve.solve` for the case: its own, and other options.
+
+        Parameters in the options are those that the case has already.
+        """
         guess, initial = self.guess()
+        chosen = {n: v for n, v in options.items() if v is not None and n != "parameters"}
         return {
             "until": self.case.until if until is None else until,
             "initial": initial,
@@ -205,7 +223,7 @@ class BoundCase:
             "redundant": self.case.redundant,
             "rank_loss": self.case.rank_loss,
             "scales": self._follows(self.problem.scales),
-            **options,
+            **chosen,
         }
 
     def compare(
@@ -213,19 +231,45 @@ class BoundCase:
         formulations: Sequence[Formulation | str],
         solvers: Sequence[Solver | str],
         until: float | None = None,
-        **options: Any,
+        initial: Mapping[str, float] | None = None,
+        *,
+        tolerances: Sequence[float] | None = None,
+        reference: Reference = None,
+        progress: ComparisonProgress | None = None,
+        **options: Unpack[RunOptions],
     ) -> Comparison:
         """Compare formulations and solvers; see `daesolve.compare`."""
-        case = self.starting(options.pop("initial", None) or {})
-        return compare(case.system, formulations, solvers, **case.solve_options(until, options))
+        case = with_values(self, initial, options)
+        return compare(
+            case.system,
+            formulations,
+            solvers,
+            tolerances=tolerances,
+            reference=reference,
+            progress=progress,
+            **case.solve_options(until, options),
+        )
 
-    def reference_run(self, until: float | None = None, **options: Any) -> ReferenceRun:
+    def reference_run(
+        self,
+        until: float | None = None,
+        initial: Mapping[str, float] | None = None,
+        *,
+        tolerance: float = TOLERANCE,
+        progress: ReferenceProgress | None = None,
+        **options: Unpack[RunOptions],
+    ) -> ReferenceRun:
         """Run the case in quadruple precision; see `daesolve.reference_run`."""
-        case = self.starting(options.pop("initial", None) or {})
-        return reference_run(case.system, **case.solve_options(until, options))
+        case = with_values(self, initial, options)
+        chosen = case.solve_options(until, options)
+        return reference_run(case.system, tolerance=tolerance, progress=progress, **chosen)
 
     def sensitivity(
-        self, by: Sequence[str], until: float | None = None, **options: Any
+        self,
+        by: Sequence[str],
+        until: float | None = None,
+        initial: Mapping[str, float] | None = None,
+        **options: Unpack[RunOptions],
     ) -> Sensitivity:
         """Differentiate the final state; see `daesolve.sensitivity`.
 
@@ -234,19 +278,19 @@ class BoundCase:
         by
             Names of parameters, of start values by the case's own names, and of states that the
             case keeps.
-        until, **options
-            As in `solve`, without `verify` and `progress`.
+        until, initial, **options
+            As in `solve`.
         """
-        case = self.starting(options.pop("initial", None) or {})
+        check_options("sensitivity", options)
+        case = with_values(self, initial, options)
         if not by:
             raise case._nothing_to_differentiate_by()
-        options = made_by_name(options)
-        at = case.solve_options(until, options)["at"]
+        made: dict[str, Any] = made_by_name(options)
 
         def request(values: Mapping[str, float]) -> Request:
-            asked = case.with_values(values).solve_options(until, options)
-            return Request(**{name: value for name, value in asked.items() if name != "at"})
+            return requested_by(case.with_values(values), until, made)[0]
 
+        at = requested_by(case, until, made)[1]
         return sensitivity_of(case.system, request, case._differentiable(by), at)
 
     def _nothing_to_differentiate_by(self) -> OutOfRangeError:
