@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from importlib.metadata import PackageNotFoundError, version
+from dataclasses import asdict
+from importlib.metadata import PackageNotFoundError, entry_points, version
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from daesolve.cli.arguments import AsJson
+from daesolve.formulations import FORMULATIONS
+from daesolve.preparation import extensions
 from daesolve.solvers import SOLVERS
 
 SUNDAE = "pip install 'daesolve[sundials]'"
@@ -41,10 +44,14 @@ PACKAGES = {
 
 
 def command(as_json: AsJson = False) -> None:
-    """Tell which solvers are usable here, and how to add those that are not."""
-    found = solvers()
+    """List the solvers that are usable here, how to add the others, and what packages add."""
+    found, added = solvers(), extensions.formulations()
+    formulations = [name for name in added[0] if name not in FORMULATIONS]
+    broken = [*added[1], *extensions.solvers()[1]]
     if as_json:
-        typer.echo(json.dumps({"solvers": found}, indent=1))
+        faults = [asdict(plugin) for plugin in broken]
+        told = {"solvers": found, "formulations": [*added[0]], "broken": faults}
+        typer.echo(json.dumps(told, indent=1))
         return
     table = Table("solver", "usable", "by", "version", "to add it", box=None, pad_edge=False)
     for entry in found:
@@ -55,25 +62,34 @@ def command(as_json: AsJson = False) -> None:
             entry["version"] or "",
             escape(entry["install"] or ""),
         )
-    Console().print(table)
+    console = Console()
+    console.print(table)
+    if formulations:
+        console.print(f"formulations of installed packages: {', '.join(formulations)}")
+    for plugin in broken:
+        console.print(f"broken: {escape(plugin.reason)}", soft_wrap=True)
 
 
 def solvers() -> list[dict[str, Any]]:
     """Return name, usability, package, version and the command that adds it, for each solver."""
-    found: list[dict[str, Any]] = []
-    for name in SOLVERS:
-        package, command = PACKAGES[name]
-        try:
-            installed = version(package)
-        except PackageNotFoundError:
-            installed = None
-        found.append(
-            {
-                "name": name,
-                "usable": installed is not None,
-                "package": package,
-                "version": installed,
-                "install": None if installed is not None else command,
-            }
-        )
+    found = [_entry(name, *PACKAGES[name]) for name in SOLVERS]
+    points = {point.name: point for point in entry_points(group=extensions.SOLVER_GROUP)}
+    for name in extensions.solvers()[0]:
+        if name not in SOLVERS:
+            package = points[name].dist
+            found.append(_entry(name, points[name].value if package is None else package.name, ""))
     return found
+
+
+def _entry(name: str, package: str, command: str) -> dict[str, Any]:
+    try:
+        installed = version(package)
+    except PackageNotFoundError:
+        installed = None
+    return {
+        "name": name,
+        "usable": installed is not None or not command,
+        "package": package,
+        "version": installed,
+        "install": None if installed is not None else command or None,
+    }
