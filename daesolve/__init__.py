@@ -2,6 +2,11 @@
 
     problem -> system -> formulation -> solver -> trajectory -> diagnostics -> report
 
+The names of this module pose a system, run it and hold the result. `__init__.pyi` lists them with
+the modules that define them, each imported when a name of it is first used. Everything else is in
+rooms: `ds.multibody`, `ds.friction`, `ds.nonholonomic`, `ds.analysis`, `ds.ensembles`,
+`ds.solvers`, `ds.drawing`, `ds.errors` and `ds.typing`.
+
 Examples
 --------
 >>> import daesolve as ds
@@ -20,322 +25,29 @@ Examples
 True
 """
 
-from daesolve.algebra.linear import solve_definite
-from daesolve.analysis.exponents import LyapunovExponent, lyapunov_exponent
-from daesolve.analysis.linearization import linearize
-from daesolve.analysis.root_locus import RootLocus, root_locus
-from daesolve.analysis.sections import Section, section_of, sections
-from daesolve.analysis.sensitivity import Sensitivity, sensitivity
-from daesolve.drawing.mechanisms import drawing_of
-from daesolve.ensembles import Sweep, log_uniform, normal, resume_sweep, sweep, uniform
-from daesolve.errors import DaesolveError
-from daesolve.formulations import (
-    GGL,
-    Feedback,
-    Formulation,
-    Index1,
-    Index2,
-    Index3,
-    NullSpace,
-    Overdetermined,
-    Projected,
-    Regularised,
-    Viscous,
-)
-from daesolve.friction import (
-    Pad,
-    PadNodes,
-    Stiction,
-    StictionLimit,
-    Support,
-    TimeStepping,
-    VariantPair,
-    moreau,
-    pad_nodes,
-    reduced_friction,
-    stiction,
-    stiction_limit,
-)
-from daesolve.friction.variants import VariantProblem, Variants, variant_problem
-from daesolve.gallery import write_page
-from daesolve.integration.sample_times import every, every_event
-from daesolve.multibody import (
-    GROUND,
-    Action,
-    Actuator,
-    Body,
-    Contribution,
-    Coulomb,
-    Cylindrical,
-    Damper,
-    Disc,
-    Distance,
-    Ellipsoid,
-    Fixed,
-    Frame,
-    Gear,
-    JointFriction,
-    Mechanism,
-    Motor,
-    Part,
-    PlanarBody,
-    PlanarFrame,
-    PlanarPoint,
-    PlaneContact,
-    Point,
-    PointForce,
-    Prismatic,
-    RegularisedCoulomb,
-    Revolute,
-    Rolling,
-    Slot,
-    Sphere,
-    Spherical,
-    Spindle,
-    Spring,
-    SpringDamper,
-    Torque,
-    TorsionDamper,
-    TorsionSpring,
-    Torus,
-    Universal,
-    friction_margin,
-    quaternion,
-)
-from daesolve.nonholonomic import (
-    DiracModel,
-    Eliminated,
-    GrowthVector,
-    NoSlipClosure,
-    QuasiHolonomic,
-    SubstitutableCombinations,
-    eliminate,
-    growth_vector,
-    is_quasi_holonomic,
-    no_slip_closure,
-    small_velocities,
-    substitutable_combinations,
-)
-from daesolve.plugins.case import Answer, Case, Measure, choice
-from daesolve.plugins.citation import citation
-from daesolve.plugins.problem import Problem
-from daesolve.plugins.registry import problem, problems
-from daesolve.plugins.resuming import resume
-from daesolve.posing.events import EITHER, FALLING, RISING, Event, Record, Reset, Stop
-from daesolve.posing.goals import (
-    Goal,
-    Holonomic,
-    Implicit,
-    Invariant,
-    Nonholonomic,
-    Relation,
-)
-from daesolve.posing.symbols import (
-    ANGLE,
-    NON_NEGATIVE,
-    POSITIVE,
-    Interval,
-    auxiliaries,
-    coordinates,
-    discrete,
-    implicit,
-    parameters,
-    reactions,
-    states,
-    time,
-    velocities,
-)
-from daesolve.solvers import (
-    AssimuloCvode,
-    AssimuloIda,
-    AssimuloOdassl,
-    AssimuloRadau5,
-    Cvodes,
-    Dop853,
-    Idas,
-    Lsoda,
-    RadauIIA,
-    Solver,
-    SundaeCvode,
-    SundaeIda,
-    Taylor,
-)
-from daesolve.solving.comparison import Comparison, compare
-from daesolve.solving.solving import solve
-from daesolve.system.consistent_state import ConsistentState, consistent_state
-from daesolve.system.contacts import Contact
-from daesolve.system.system import ControlSystem, MechanicalSystem
-from daesolve.trajectory.results import Outcome
-from daesolve.trajectory.trajectory import Trajectory
-from daesolve.verification.reference_run import ReferenceRun, reference_run
+from difflib import get_close_matches
+from types import ModuleType
+from typing import Any
+
+import lazy_loader
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "ANGLE",
-    "EITHER",
-    "FALLING",
-    "GGL",
-    "GROUND",
-    "NON_NEGATIVE",
-    "POSITIVE",
-    "RISING",
-    "Action",
-    "Actuator",
-    "Answer",
-    "AssimuloCvode",
-    "AssimuloIda",
-    "AssimuloOdassl",
-    "AssimuloRadau5",
-    "Body",
-    "Case",
-    "Comparison",
-    "ConsistentState",
-    "Contact",
-    "Contribution",
-    "ControlSystem",
-    "Coulomb",
-    "Cvodes",
-    "Cylindrical",
-    "DaesolveError",
-    "Damper",
-    "DiracModel",
-    "Disc",
-    "Distance",
-    "Dop853",
-    "Eliminated",
-    "Ellipsoid",
-    "Event",
-    "Feedback",
-    "Fixed",
-    "Formulation",
-    "Frame",
-    "Gear",
-    "Goal",
-    "GrowthVector",
-    "Holonomic",
-    "Idas",
-    "Implicit",
-    "Index1",
-    "Index2",
-    "Index3",
-    "Interval",
-    "Invariant",
-    "JointFriction",
-    "Lsoda",
-    "LyapunovExponent",
-    "Measure",
-    "MechanicalSystem",
-    "Mechanism",
-    "Motor",
-    "NoSlipClosure",
-    "Nonholonomic",
-    "NullSpace",
-    "Outcome",
-    "Overdetermined",
-    "Pad",
-    "PadNodes",
-    "Part",
-    "PlanarBody",
-    "PlanarFrame",
-    "PlanarPoint",
-    "PlaneContact",
-    "Point",
-    "PointForce",
-    "Prismatic",
-    "Problem",
-    "Projected",
-    "QuasiHolonomic",
-    "RadauIIA",
-    "Record",
-    "ReferenceRun",
-    "Regularised",
-    "RegularisedCoulomb",
-    "Relation",
-    "Reset",
-    "Revolute",
-    "Rolling",
-    "RootLocus",
-    "Section",
-    "Sensitivity",
-    "Slot",
-    "Solver",
-    "Sphere",
-    "Spherical",
-    "Spindle",
-    "Spring",
-    "SpringDamper",
-    "Stiction",
-    "StictionLimit",
-    "Stop",
-    "SubstitutableCombinations",
-    "SundaeCvode",
-    "SundaeIda",
-    "Support",
-    "Sweep",
-    "Taylor",
-    "TimeStepping",
-    "Torque",
-    "TorsionDamper",
-    "TorsionSpring",
-    "Torus",
-    "Trajectory",
-    "Universal",
-    "VariantPair",
-    "VariantProblem",
-    "Variants",
-    "Viscous",
-    "auxiliaries",
-    "choice",
-    "citation",
-    "compare",
-    "consistent_state",
-    "coordinates",
-    "discrete",
-    "drawing_of",
-    "eliminate",
-    "every",
-    "every_event",
-    "friction_margin",
-    "growth_vector",
-    "implicit",
-    "is_quasi_holonomic",
-    "linearize",
-    "log_uniform",
-    "lyapunov_exponent",
-    "moreau",
-    "no_slip_closure",
-    "normal",
-    "pad_nodes",
-    "parameters",
-    "problem",
-    "problems",
-    "quaternion",
-    "reactions",
-    "reduced_friction",
-    "reference_run",
-    "resume",
-    "resume_sweep",
-    "root_locus",
-    "section_of",
-    "sections",
-    "sensitivity",
-    "small_velocities",
-    "solve",
-    "solve_definite",
-    "states",
-    "stiction",
-    "stiction_limit",
-    "substitutable_combinations",
-    "sweep",
-    "time",
-    "uniform",
-    "variant_problem",
-    "velocities",
-    "write_page",
-]
+_load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 
-def __dir__() -> list[str]:
-    """Name what is public: a shell that completes names would list every module beside it."""
-    return [*__all__, "drawing", "errors", "typing"]
+def __getattr__(name: str) -> Any:
+    """Import what a public name stands for; name the nearest ones, in all rooms, of another."""
+    if name in __all__:
+        return _load(name)
+    if name.startswith("_"):  # of protocols: to be answered quickly
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    homes = {public: f"ds.{public}" for public in __all__}
+    for room in __all__:
+        if isinstance(module := _load(room), ModuleType):
+            for public in getattr(module, "__all__", vars(module)):
+                homes.setdefault(public, f"ds.{room}.{public}")
+    nearest = [name] if name in homes else get_close_matches(name, homes, cutoff=0.7)
+    where = " or ".join(homes[public] for public in nearest)
+    hint = f": did you mean {where}?" if where else "; `dir(ds)` lists all"
+    raise AttributeError(f"daesolve has no name {name!r}{hint}")

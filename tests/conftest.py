@@ -59,7 +59,7 @@ if WITHOUT_HEYOKA:
         _checked(solver)
 
     # A solver that a module makes when it is imported, for some of its tests, refuses in those.
-    for _method in ("refusal", "resolved", "compile", "segment", "tightened"):
+    for _method in ("refusal", "configured", "compile", "segment", "refined"):
         setattr(Taylor, _method, _refuse)
 
 

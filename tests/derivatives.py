@@ -54,7 +54,9 @@ def differences(
     return found
 
 
-def check(found: ds.Sensitivity, expected: Mapping[tuple[str, str], float], within: float) -> None:
+def check(
+    found: ds.analysis.Sensitivity, expected: Mapping[tuple[str, str], float], within: float
+) -> None:
     """Compare derivatives relative to the largest of each column."""
     for by in found.by:
         size = max(abs(value) for (_, name), value in expected.items() if name == by)

@@ -8,6 +8,7 @@ from typing import Any
 import casadi as ca
 
 import daesolve as ds
+from daesolve.friction import Pad, Support, VariantPair
 
 GRAVITY = 9.81
 FRICTION = 0.3
@@ -46,9 +47,9 @@ def block(**more: Any) -> ds.MechanicalSystem:
         },
         goals=[ds.Holonomic("floor", q.y, ideal=False, scale=1.0)],
         pairs=[
-            ds.VariantPair(
+            VariantPair(
                 "normal",
-                [ds.Support(normal=(0.0, side), friction=friction, **place) for side in (-1, 1)],
+                [Support(normal=(0.0, side), friction=friction, **place) for side in (-1, 1)],
             )
         ],
         **more,
@@ -68,8 +69,8 @@ def disc(*, pad: bool = True, carried: bool = False) -> ds.MechanicalSystem:
     velocity = (q.dot.x - p.belt, q.dot.y, q.dot.z)
     place: dict[str, Any] = {"velocity": velocity} if carried else {"point": (q.x, q.y, q.z)}
     if pad:
-        place |= {"pad": ds.Pad(RADIUS), "spin": q.dot.phi}
-    support = ds.Support(normal=(0.0, 0.0, 1.0), friction=p.friction, **place)
+        place |= {"pad": Pad(RADIUS), "spin": q.dot.phi}
+    support = Support(normal=(0.0, 0.0, 1.0), friction=p.friction, **place)
     return ds.MechanicalSystem(
         q,
         p,
@@ -77,7 +78,7 @@ def disc(*, pad: bool = True, carried: bool = False) -> ds.MechanicalSystem:
         potential=p.spring * (q.x**2 + q.y**2) / 2,
         force={"z": -GRAVITY, "x": p.push + p.rate * ds.time},
         goals=[ds.Holonomic("table", q.z, ideal=False, scale=1.0)],
-        pairs=[ds.VariantPair("normal", [support], kind="unilateral")],
+        pairs=[VariantPair("normal", [support], kind="unilateral")],
     )
 
 
@@ -85,13 +86,13 @@ def wheel() -> ds.MechanicalSystem:
     """A ring of 1 kg and 0.5 m that rolls along a line, or slips."""
     q = ds.coordinates(x="m", y="m", turn="rad")
     contact = (q.dot.x + 0.5 * q.dot.turn, q.dot.y)
-    support = ds.Support(normal=(0.0, 1.0), velocity=contact, friction=FRICTION)
+    support = Support(normal=(0.0, 1.0), velocity=contact, friction=FRICTION)
     return ds.MechanicalSystem(
         q,
         kinetic=(q.dot.x**2 + q.dot.y**2) / 2 + 0.25 * q.dot.turn**2 / 2,
         force={"y": -GRAVITY},
         goals=[ds.Holonomic("floor", q.y, ideal=False, scale=1.0)],
-        pairs=[ds.VariantPair("normal", [support], kind="unilateral")],
+        pairs=[VariantPair("normal", [support], kind="unilateral")],
     )
 
 

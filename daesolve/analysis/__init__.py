@@ -1,1 +1,23 @@
-"""Small motions, sensitivities, sections and exponents."""
+"""Small motions, sensitivities, sections, exponents, and runs in quadruple precision."""
+
+from daesolve.analysis.exponents import LyapunovExponent, lyapunov_exponent
+from daesolve.analysis.linearization import linearize
+from daesolve.analysis.root_locus import RootLocus, root_locus
+from daesolve.analysis.sections import Section, section_of, sections
+from daesolve.analysis.sensitivity import Sensitivity, sensitivity
+from daesolve.verification.reference_run import ReferenceRun, reference_run
+
+__all__ = [
+    "LyapunovExponent",
+    "ReferenceRun",
+    "RootLocus",
+    "Section",
+    "Sensitivity",
+    "linearize",
+    "lyapunov_exponent",
+    "reference_run",
+    "root_locus",
+    "section_of",
+    "sections",
+    "sensitivity",
+]

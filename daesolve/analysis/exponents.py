@@ -159,7 +159,7 @@ def lyapunov_exponent(
     >>> import daesolve as ds
     >>> q = ds.coordinates(x="m")
     >>> saddle = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, potential=-(q.x**2) / 2)
-    >>> found = ds.lyapunov_exponent(saddle, 40.0, {"x": 0.0, "x_dot": 0.0}, count=None)
+    >>> found = ds.analysis.lyapunov_exponent(saddle, 40.0, {"x": 0.0, "x_dot": 0.0}, count=None)
     >>> found.verdict, [f"{value:.3f}" for value in found.spectrum]
     ('exponential', ['1.000', '-1.000'])
     """

@@ -143,7 +143,7 @@ def linearize(
     >>> rod = ds.Holonomic("rod", q.x**2 + q.y**2 - 1)
     >>> kinetic = (q.dot.x**2 + q.dot.y**2) / 2
     >>> pendulum = ds.MechanicalSystem(q, kinetic=kinetic, potential=9 * q.y, goals=[rod])
-    >>> [f"{value:.3g}" for value in ds.linearize(pendulum, {"y": -1.0}).eigenvalues]
+    >>> [f"{value:.3g}" for value in ds.analysis.linearize(pendulum, {"y": -1.0}).eigenvalues]
     ['0-3j', '0+3j']
     """
     dynamics = system.dynamics

@@ -130,7 +130,8 @@ def sections(
     >>> import daesolve as ds
     >>> q = ds.coordinates(x="m")
     >>> spring = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, potential=q.x**2 / 2)
-    >>> found = ds.sections(spring, q.x, 20.0, {"x": 1.0, "x_dot": 0.0}, direction=ds.RISING)
+    >>> start = {"x": 1.0, "x_dot": 0.0}
+    >>> found = ds.analysis.sections(spring, q.x, 20.0, start, direction=ds.RISING)
     >>> len(found), bool(abs(found["x_dot"] - 1.0).max() < 1e-14)
     (3, True)
     """

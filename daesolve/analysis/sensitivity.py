@@ -131,7 +131,8 @@ def sensitivity(
     >>> floor = ds.Event("floor", q.y, ds.FALLING, ds.Reset({"y_dot": -p.restitution * q.dot.y}))
     >>> kinetic, potential = q.dot.y**2 / 2, p.gravity * q.y
     >>> ball = ds.MechanicalSystem(q, p, kinetic=kinetic, potential=potential, events=[floor])
-    >>> found = ds.sensitivity(ball, 1.5, {"y": 5.0, "y_dot": 0.0}, by=["y", "restitution"])
+    >>> start = {"y": 5.0, "y_dot": 0.0}
+    >>> found = ds.analysis.sensitivity(ball, 1.5, start, by=["y", "restitution"])
     >>> [round(found["y", name], 12) for name in found.by]
     [0.25, 5.0]
     """

@@ -18,6 +18,7 @@ from functools import lru_cache
 import casadi as ca
 import numpy as np
 
+from daesolve.algebra.singular_values import null_space, unit_length
 from daesolve.algebra.translation import function_of
 from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import NotStationaryError
@@ -128,10 +129,7 @@ def _inverse(matrix: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
 
 def kernel(matrix: np.ndarray) -> np.ndarray:
     """Return an orthonormal basis of the directions that a matrix maps to zero, as columns."""
-    lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
-    scaled = matrix / np.where(lengths > 0.0, lengths, 1.0)
-    _, singular, right = np.linalg.svd(scaled)
-    return right[np.count_nonzero(singular > RANK_TOLERANCE) :].T
+    return null_space(unit_length(matrix, 1), RANK_TOLERANCE)
 
 
 def tangent_space(constraints: np.ndarray, kept: Sequence[int]) -> np.ndarray:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.linalg
 
+from daesolve.algebra.singular_values import singular_directions
 from daesolve.complementarity.acceptance import answer_in, is_regular
 from daesolve.complementarity.horizontal import variant_of
 from daesolve.complementarity.newton import frictionless_reactions, reactions_to_start
@@ -110,8 +111,8 @@ class _Orthant:
 
         They do not where the load has no part in what they fail to balance: a prism without load.
         """
-        left, sizes, _ = np.linalg.svd(self.normal + kappa * self.friction)
-        excited = left[:, sizes <= SINGULAR_VALUE * sizes[0]].T @ self.load
+        found = singular_directions(self.normal + kappa * self.friction)
+        excited = found.dependences(SINGULAR_VALUE * found.values[0]).T @ self.load
         return bool(np.any(np.abs(excited) > ZERO * np.max(np.abs(self.load))))
 
     def zeros(self) -> NDArray[np.float64]:

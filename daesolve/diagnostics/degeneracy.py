@@ -27,6 +27,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from daesolve.algebra.singular_values import singular_directions
 from daesolve.algebra.translation import evaluate_block, function_of
 from daesolve.equations.consistency import time_states
 from daesolve.equations.dynamics import Dynamics
@@ -338,7 +339,8 @@ class RankWatch:
         light = np.finfo(float).tiny
         roots = np.sqrt(np.maximum(inertia, light))[:, None, :]
         root = (axes / roots) @ axes.swapaxes(1, 2)
-        left, singular, right = np.linalg.svd(_unit(gradients[usable] @ root))
+        found = singular_directions(_unit(gradients[usable] @ root))
+        left, singular, right = found.left, found.values, found.right
         full = np.zeros((len(singular), max(self._rank, singular.shape[1])))
         full[:, : singular.shape[1]] = singular
         last = self._rank - 1

@@ -18,6 +18,7 @@ A pendulum that hangs from the origin, phi its angle from the downward vertical:
 [[0.0, -2.0]]
 """
 
+from daesolve.drawing.mechanisms import drawing_of
 from daesolve.drawing.placing import Placed, angles, check, evaluate, moves, names
 from daesolve.drawing.shapes import (
     Arrow,
@@ -59,6 +60,7 @@ __all__ = [
     "Trace",
     "angles",
     "check",
+    "drawing_of",
     "evaluate",
     "from_json",
     "moves",

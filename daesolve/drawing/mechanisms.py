@@ -12,7 +12,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from daesolve.drawing import Dot, Drawing, Line, Shape, Trace
+from daesolve.drawing.shapes import Dot, Drawing, Line, Shape, Trace
 from daesolve.multibody.mechanism import Mechanism
 from daesolve.multibody.places import Ground, Place, PlanarPoint, Point
 from daesolve.multibody.rotations import axes_with_third

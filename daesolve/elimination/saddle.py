@@ -84,6 +84,66 @@ class _Substitution:
     shares: dict[int, ca.SX]
 
 
+@dataclass(frozen=True)
+class _Places:
+    """Where goals, relations and reactions are in the matrix, behind the accelerations.
+
+    Parameters
+    ----------
+    goals
+        The row of each goal, which is the column of its own reaction as well.
+    relations
+        The row of each relation that no substitution solves, by its number.
+    reactions
+        The column of each reaction that no substitution replaces, by its number: those with a goal
+        of their own first.
+    free
+        The reactions among them without a goal of their own.
+    """
+
+    goals: range
+    relations: Mapping[int, int]
+    reactions: Mapping[int, int]
+    free: tuple[int, ...]
+
+    @property
+    def paired(self) -> set[int]:
+        """The places of goals with a reaction of their own, on which to pivot."""
+        return set(self.goals).intersection(self.reactions.values())
+
+    @property
+    def unpaired_rows(self) -> list[int]:
+        """The rows that are left to the end: goals without a reaction, and relations."""
+        paired = self.paired
+        return [row for row in self.goals if row not in paired] + [*self.relations.values()]
+
+    @property
+    def free_columns(self) -> list[int]:
+        """The columns that are left to the end."""
+        return [self.reactions[reaction] for reaction in self.free]
+
+
+def _places(dynamics: Dynamics, substitutions: Sequence[_Substitution]) -> _Places:
+    replaced = {substitution.reaction for substitution in substitutions}
+    solved = {substitution.relation for substitution in substitutions}
+    first = dynamics.velocity_count
+    goals = range(first, first + len(dynamics.rows))
+    relations = range(goals.stop, goals.stop + len(dynamics.relations))
+    own = {
+        row.reaction: place
+        for row, place in zip(dynamics.rows, goals, strict=True)
+        if row.reaction is not None and row.reaction not in replaced
+    }
+    taken = replaced.union(own)
+    free = tuple(r for r in range(dynamics.reactions.numel()) if r not in taken)
+    return _Places(
+        goals,
+        {number: place for number, place in enumerate(relations) if number not in solved},
+        own | {reaction: place for place, reaction in enumerate(free, relations.stop)},
+        free,
+    )
+
+
 class Saddle:
     """The factorised system of a `Dynamics`, to be solved for several right-hand sides.
 
@@ -99,73 +159,51 @@ class Saddle:
         self.dynamics = dynamics
         self.plan = plan
         self._count = dynamics.velocity_count
-        influence = ca.SX(dynamics.influence)
+        self._influence = ca.SX(dynamics.influence)
         ties = [ca.SX(row.jacobian) for row in dynamics.relations]
         held = {row.reaction for row in dynamics.rows if row.hold is not None}
-        self._substitutions = _substitute_relations(influence, ties, held)
-        replaced = {s.reaction for s in self._substitutions}
-        solved = {s.relation for s in self._substitutions}
-        self._index_of_reaction: dict[int, int] = {}
-        goal_index = {number: self._count + number for number in range(len(dynamics.rows))}
-        for number, row in enumerate(dynamics.rows):
-            if row.reaction is not None and row.reaction not in replaced:
-                self._index_of_reaction[row.reaction] = goal_index[number]
-        free = [
-            r
-            for r in range(dynamics.reactions.numel())
-            if r not in replaced and r not in self._index_of_reaction
-        ]
-        first_free = self._count + len(dynamics.rows) + len(dynamics.relations)
-        for position, reaction in enumerate(free):
-            self._index_of_reaction[reaction] = first_free + position
-        self._tie_index = {
-            number: self._count + len(dynamics.rows) + number
-            for number in range(len(dynamics.relations))
-            if number not in solved
-        }
-        paired = {index for index in self._index_of_reaction.values() if index < first_free}
-        block_rows = [i for i in goal_index.values() if i not in paired]
-        block_rows += list(self._tie_index.values())
-        self.entries = self._assemble(influence, ties)
-        self.symmetric = not block_rows and not replaced and self._is_symmetric(influence)
-        touched = self._touched(paired)
-        after = {index: frozenset(touched[index]) for index in paired} | self._chosen(touched)
-        nodes = [*range(self._count), *sorted(paired)]
+        self._substitutions = _substitute_relations(self._influence, ties, held)
+        self._places = places = _places(dynamics, self._substitutions)
+        self.entries = self._assemble(ties)
+        self.symmetric = not (places.unpaired_rows or self._substitutions) and self._is_symmetric()
         self.factors = factorize(
             self.entries,
-            minimum_degree_order(self.entries, nodes, after, dynamics.x),
+            self._order(),
             symmetric=self.symmetric,
-            shifts=self._shifts(paired) if plan.proximal else None,
-            block_rows=block_rows,
-            block_columns=[self._index_of_reaction[r] for r in free],
-            block_scales={self._index_of_reaction[r]: plan.block_scales.get(r, 1.0) for r in free},
+            shifts=self._shifts() if plan.proximal else None,
+            block_rows=places.unpaired_rows,
+            block_columns=places.free_columns,
+            block_scales={places.reactions[r]: plan.block_scales.get(r, 1.0) for r in places.free},
         )
-        self.free_reactions = tuple(free)
-        self._influence = influence
-        self._paired = paired
 
-    def _assemble(self, influence: ca.SX, ties: Sequence[ca.SX]) -> Entries:
+    def _assemble(self, ties: Sequence[ca.SX]) -> Entries:
         parts = [entries_of(self.dynamics.mass)]
-        for reaction, index in self._index_of_reaction.items():
-            parts.append(entries_of(influence[:, reaction], 0, index))
-        for number, row in enumerate(self.dynamics.rows):
-            parts.append(entries_of(row.jacobian, self._count + number, 0))
+        reactions = self._places.reactions
+        for reaction, column in reactions.items():
+            parts.append(entries_of(self._influence[:, reaction], 0, column))
+        for row, place in zip(self.dynamics.rows, self._places.goals, strict=True):
+            parts.append(entries_of(row.jacobian, place, 0))
             if row.hold is not None:
-                index = self._count + number
-                parts.append({index: {index: -(1.0 - row.hold)}})
-        for number, index in self._tie_index.items():
-            tie = {
-                self._index_of_reaction[r]: ties[number][0, r]
-                for r in self._index_of_reaction
-                if not is_zero(ties[number][0, r])
-            }
-            parts.append({index: tie})
+                parts.append({place: {place: -(1.0 - row.hold)}})
+        for number, place in self._places.relations.items():
+            tie = ties[number]
+            parts.append(
+                {place: {reactions[r]: tie[0, r] for r in reactions if not is_zero(tie[0, r])}}
+            )
         return merge(*parts)
 
-    def _is_symmetric(self, influence: ca.SX) -> bool:
+    def _order(self) -> list[int]:
+        """Return the pivots in their order: each multiplier after what its constraint touches."""
+        paired = self._places.paired
+        touched = self._touched(paired)
+        after = {place: frozenset(touched[place]) for place in paired} | self._chosen(touched)
+        nodes = [*range(self._count), *sorted(paired)]
+        return minimum_degree_order(self.entries, nodes, after, self.dynamics.x)
+
+    def _is_symmetric(self) -> bool:
         for row in self.dynamics.rows:
             assert row.reaction is not None
-            difference = influence[:, row.reaction] - row.jacobian.T
+            difference = self._influence[:, row.reaction] - row.jacobian.T
             if not is_zero(ca.SX(ca.sparsify(difference))):
                 return False
         return True
@@ -182,10 +220,11 @@ class Saddle:
         return touched
 
     def _chosen(self, touched: Mapping[int, set[int]]) -> dict[int, frozenset[int]]:
-        """Return what comes before the multipliers of which that is told (`Dynamics.after`)."""
+        """Return what comes before those multipliers that `Dynamics.after` names."""
         velocities = self.dynamics.labels.states[-self._count :]
         places = {name: index for index, name in enumerate(velocities)}
-        goals = {row.name: self._count + n for n, row in enumerate(self.dynamics.rows)}
+        rows = zip(self.dynamics.rows, self._places.goals, strict=True)
+        goals = {row.name: place for row, place in rows}
         found: dict[int, frozenset[int]] = {}
         for goal, before in self.dynamics.after.items():
             index = goals[goal]
@@ -195,14 +234,13 @@ class Saddle:
                 found[index] = frozenset(first | others)
         return found
 
-    def _shifts(self, paired: set[int]) -> dict[int, ca.SX]:
-        names = list(self.dynamics.values)
-        shifts: dict[int, ca.SX] = {}
-        for number, row in enumerate(self.dynamics.rows):
-            if self._count + number in paired:
-                place = names.index(f"regularisation_{row.name}")
-                shifts[self._count + number] = -self.dynamics.p[place]
-        return shifts
+    def _shifts(self) -> dict[int, ca.SX]:
+        names, paired = list(self.dynamics.values), self._places.paired
+        return {
+            place: -self.dynamics.p[names.index(f"regularisation_{row.name}")]
+            for row, place in zip(self.dynamics.rows, self._places.goals, strict=True)
+            if place in paired
+        }
 
     def solve(
         self, force: ca.SX, targets: Sequence[ca.SX], offsets: Sequence[ca.SX]
@@ -226,17 +264,15 @@ class Saddle:
             for other, share in substitution.shares.items():
                 offsets[other] = offsets[other] - share * known
         right: dict[int, ca.SX] = {i: force[i] for i in range(self._count)}
-        for number, target in enumerate(targets):
-            right[self._count + number] = target
-        for number, index in self._tie_index.items():
-            right[index] = offsets[number]
+        right |= dict(zip(self._places.goals, targets, strict=True))
+        right |= {place: offsets[number] for number, place in self._places.relations.items()}
         solution = self.factors.solve(right)
         for _ in range(self.plan.refinements):
             correction = self.factors.solve(self._residual(right, solution))
             solution = {index: solution[index] + correction[index] for index in solution}
         accelerations = ca.vertcat(*[solution[i] for i in range(self._count)])
         reactions: dict[int, ca.SX] = {
-            r: -solution[index] for r, index in self._index_of_reaction.items()
+            r: -solution[column] for r, column in self._places.reactions.items()
         }
         for substitution in reversed(self._substitutions):
             total = offsets[substitution.relation]
@@ -267,8 +303,8 @@ class Saddle:
             {} if basis is None else dict(zip(self.factors.block_rows, basis.matrix, strict=True))
         )
         parts = [
-            ca.vertcat(*matrices.get(self._count + number, [row.jacobian.T]))
-            for number, row in enumerate(self.dynamics.rows)
+            ca.vertcat(*matrices.get(place, [row.jacobian.T]))
+            for row, place in zip(self.dynamics.rows, self._places.goals, strict=True)
             if row.typical is not None
         ]
         return ca.vertcat(ca.SX(0, 1), *parts)
@@ -289,10 +325,9 @@ class Saddle:
             else {}
         )  # fmt: skip
         grips: list[ca.SX] = []
-        for number, row in enumerate(self.dynamics.rows):
-            index = self._count + number
-            if index in lengths:
-                norm, whole = lengths[index]
+        for row, place in zip(self.dynamics.rows, self._places.goals, strict=True):
+            if place in lengths:
+                norm, whole = lengths[place]
                 if row.typical is not None:
                     grips.append((norm / row.typical) ** 2)
                 else:
@@ -300,7 +335,7 @@ class Saddle:
                 continue
             assert row.reaction is not None
             if row.typical is not None:
-                grips.append(ca.fabs(self.factors.pivots[index]) / row.typical**2)
+                grips.append(ca.fabs(self.factors.pivots[place]) / row.typical**2)
                 continue
             whole = ca.SX(0)
             for column in row.jacobian.sparsity().get_col():
@@ -309,7 +344,7 @@ class Saddle:
                     whole = whole + ca.fabs(product) / self.dynamics.mass[column, column]
             if row.hold is not None:
                 whole = whole + (1.0 - row.hold)
-            grips.append(ca.fabs(self.factors.pivots[index]) / ca.fmax(whole, 1e-300))
+            grips.append(ca.fabs(self.factors.pivots[place]) / ca.fmax(whole, 1e-300))
         return grips
 
 

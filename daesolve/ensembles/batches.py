@@ -185,7 +185,7 @@ class BatchedTaylor(Taylor):
             )
         return super().refusal(problem)
 
-    def resolved(self, problem: OdeProblem, steps: float) -> Taylor:
+    def configured(self, problem: OdeProblem, steps: float) -> Taylor:
         """Choose how to compile, by the equations alone, so that all members share the code.
 
         Unrolled code is little faster in many lanes, and takes ten times as long to compile.

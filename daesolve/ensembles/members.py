@@ -22,7 +22,13 @@ MOST_MEMBERS = 10_000_000
 
 @dataclass(frozen=True)
 class Distribution:
-    """Values drawn at random; `kind` is its name in a manifest and on the command line."""
+    """Values drawn at random; `kind` is its name in a manifest and on the command line.
+
+    Parameters
+    ----------
+    first, second
+        The bounds, or the mean and the standard deviation of `normal`.
+    """
 
     first: float
     second: float

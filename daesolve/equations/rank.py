@@ -9,6 +9,12 @@ import casadi as ca
 import numpy as np
 
 from daesolve.algebra.arrays import shortest_solution
+from daesolve.algebra.singular_values import (
+    independent_rows,
+    singular_directions,
+    singular_values,
+    unit_length,
+)
 from daesolve.algebra.translation import function_of
 from daesolve.equations.consistency import instantaneous, listed, misses
 from daesolve.equations.dynamics import Dynamics, InvariantRow
@@ -70,22 +76,13 @@ def _scaled_constraints(parts: Mapping[str, np.ndarray]) -> np.ndarray:
     """J M^-1/2 with rows of unit length."""
     factor = np.linalg.cholesky(parts["mass"])
     rows = np.linalg.solve(factor, parts["jacobian"].T).T
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    return rows / np.where(lengths > 0, lengths, 1.0)
+    return unit_length(rows, 1)
 
 
 def influence(parts: Mapping[str, np.ndarray]) -> np.ndarray:
     """[J M^-1 B; D]: what each reaction does to each goal and relation."""
     caused = np.linalg.solve(parts["mass"], parts["influence"])
     return np.vstack([parts["jacobian"] @ caused, parts["ties"]])
-
-
-def unit_length(matrix: np.ndarray, *axes: int) -> np.ndarray:
-    """Scale columns (axis 0) and rows (axis 1) to unit length, one after the other."""
-    for axis in axes:
-        lengths = np.linalg.norm(matrix, axis=axis, keepdims=True)
-        matrix = matrix / np.where(lengths > 0, lengths, 1.0)
-    return matrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +133,7 @@ def decoupling(dynamics: Dynamics, t: float, x: np.ndarray, p: np.ndarray) -> De
         tuple(goals),
         tuple(goals[i] for i in dependent),
         rank,
-        np.linalg.svd(scaled, compute_uv=False) if goals else np.zeros(0),
+        singular_values(scaled) if goals else np.zeros(0),
         float(np.linalg.cond(unit_length(matrix, 0))) if regular else np.inf,
     )
 
@@ -145,19 +142,13 @@ def _dependent(matrix: np.ndarray) -> tuple[int, list[int], float]:
     """Return the rank, the rows that take part in dependences, and the smallest singular value."""
     if not matrix.size:
         return 0, [], np.inf
-    full = _singular_values(matrix)
-    if np.min(full) >= RANK_TOLERANCE:
-        return len(full), [], float(full.min())
-    left = np.linalg.svd(matrix)[0]
-    null = left[:, full < RANK_TOLERANCE]
+    smallest = float(singular_values(matrix, len(matrix)).min())
+    if smallest > RANK_TOLERANCE:
+        return len(matrix), [], smallest
+    found = singular_directions(matrix)
+    null = found.dependences(RANK_TOLERANCE)
     taking_part: list[int] = np.flatnonzero(np.any(np.abs(null) > 1e-6, axis=1)).tolist()
-    return int(np.sum(full >= RANK_TOLERANCE)), taking_part, float(full.min())
-
-
-def _singular_values(matrix: np.ndarray) -> np.ndarray:
-    """Return as many singular values as there are rows."""
-    singular = np.linalg.svd(matrix, compute_uv=False)
-    return np.pad(singular, (0, len(matrix) - len(singular)))
+    return found.rank(RANK_TOLERANCE), taking_part, smallest
 
 
 def check_mass(dynamics: Dynamics, samples: Samples, values: np.ndarray) -> None:
@@ -246,14 +237,8 @@ def _groups(matrices: Sequence[np.ndarray]) -> tuple[list[list[int]], list[int]]
     Rows are kept in their order as long as each adds to the rank. Each other row is a combination
     of kept ones, at one matrix or another: they belong together, and so do rows that share one.
     """
-    first = matrices[0]
-    kept: list[int] = []
-    surplus: list[int] = []
-    for index in range(len(first)):
-        if _dependent(first[[*kept, index]])[0] > len(kept):
-            kept.append(index)
-        else:
-            surplus.append(index)
+    kept = independent_rows(matrices[0], RANK_TOLERANCE)
+    surplus = [index for index in range(len(matrices[0])) if index not in kept]
     groups: list[set[int]] = []
     for index in surplus:
         joined = {index}
@@ -320,10 +305,7 @@ def _missed_accelerations(parts: Mapping[str, np.ndarray], rows: list[int]) -> n
     if not np.all(lengths > 0.0):
         return None
     wanted = -parts["bias"].ravel()[rows] / lengths
-    left, singular, _ = np.linalg.svd(scaled / lengths[:, None])
-    full = np.zeros(len(rows))
-    full[: len(singular)] = singular
-    null = left[:, full < RANK_TOLERANCE]
+    null = singular_directions(unit_length(scaled, 1)).dependences(RANK_TOLERANCE)
     missed = null @ (null.T @ wanted)
     free = np.linalg.solve(np.linalg.cholesky(parts["mass"]), parts["force"].ravel())
     size = max(np.max(np.abs(wanted)), float(np.linalg.norm(free)))

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from daesolve.algebra.singular_values import null_space, unit_length
 from daesolve.equations.dynamics import Dynamics
-from daesolve.equations.rank import RANK_TOLERANCE, Samples, influence, unit_length
+from daesolve.equations.rank import RANK_TOLERANCE, Samples, influence
 from daesolve.errors import OutOfRangeError, is_number, unknown_name
 
 WIDEST_WEIGHTS = 1e2
@@ -33,10 +34,7 @@ def undetermined(parts: Mapping[str, np.ndarray]) -> np.ndarray:
                         parts["ties"]])  # fmt: skip
     sizes = np.linalg.norm(caused, axis=0)
     sizes[sizes == 0.0] = 1.0
-    _, singular, directions = np.linalg.svd(unit_length(influence(parts) / sizes, 1))
-    full = np.zeros(len(directions))
-    full[: len(singular)] = singular
-    loose = directions[full < RANK_TOLERANCE].T
+    loose = null_space(unit_length(influence(parts) / sizes, 1), RANK_TOLERANCE)
     return np.where(np.abs(loose) > 1e-6, loose, 0.0) / sizes[:, None]
 
 

@@ -28,6 +28,7 @@ import numpy as np
 from scipy.linalg import qr
 
 from daesolve.algebra.linear import entries_of, factorize, minimum_degree_order, solve_definite
+from daesolve.algebra.singular_values import singular_directions
 from daesolve.algebra.translation import evaluate_block, function_of
 from daesolve.elimination.saddle import Saddle
 from daesolve.equations.dynamics import Dynamics
@@ -182,7 +183,7 @@ class IndependentVelocities:
         mass, rows = evaluate_block(self._metric, times, table, numbers)
         root = np.linalg.cholesky(mass.reshape(-1, nv, nv))
         gradients = np.linalg.solve(root, rows.reshape(len(table), nv, held))
-        free = np.linalg.svd(gradients)[0][:, :, held:]
+        free = singular_directions(gradients).left[:, :, held:]
         return np.linalg.solve(root.swapaxes(1, 2), free)
 
     @cached_property

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from daesolve.algebra.arrays import shortest_solution
+from daesolve.algebra.singular_values import rank
 from daesolve.complementarity.answers import Answer
 from daesolve.complementarity.horizontal import HorizontalComplementarity
 from daesolve.equations.dynamics import Dynamics
@@ -110,7 +111,7 @@ def _opening(guides: Guides, inertia: np.ndarray, normals: np.ndarray) -> np.nda
     opens = np.array([pair.kind == "unilateral" for pair in guides.pairs])
     columns = np.zeros_like(inertia)
     if opens.any():
-        if np.linalg.matrix_rank(normals) < len(normals):
+        if rank(normals) < len(normals):
             raise FrictionlessIllPosed(
                 f"the supports of {', '.join(guides.reactions.names)} do not hold the body, even "
                 "where nothing rubs: their normals depend on each other along the goals"

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from daesolve.algebra.singular_values import rank
 from daesolve.complementarity.answers import answer_at
 from daesolve.complementarity.policies import solve
 from daesolve.errors import BranchLost, UnphysicalVariant, VariantError
@@ -287,7 +288,7 @@ class _Search:
         if np.any(self.balance.aims) or np.any(resting.aims):
             return v
         scaled = self.iteration.by_mass(rows.T) / self.iteration.lengths(rows)
-        held = np.linalg.matrix_rank(scaled, tol=DEPENDENT) == len(v)
+        held = rank(scaled, DEPENDENT) == len(v)
         return np.zeros_like(v) if held else v
 
 

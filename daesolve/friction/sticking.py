@@ -9,6 +9,7 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 
+from daesolve.algebra.singular_values import singular_values
 from daesolve.algebra.translation import function_of
 from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import SupportSticks
@@ -73,7 +74,7 @@ class Sticking:
         scaled: np.ndarray = slopes[lengths > 0.0] / lengths[lengths > 0.0, None]
         scaled = np.linalg.solve(np.linalg.cholesky(mass), scaled.T).T
         scaled /= np.linalg.norm(scaled, axis=1)[:, None]
-        values = np.linalg.svd(scaled, compute_uv=False)
+        values = singular_values(scaled)
         return len(values) == len(mass) and bool(values[-1] > STILL * values[0])
 
     def turned(self, time: float, x: np.ndarray, before: np.ndarray, p: np.ndarray) -> np.ndarray:

@@ -183,9 +183,9 @@ class Revolute(Joint):
 
     Examples
     --------
-    >>> import daesolve as ds
-    >>> lid = ds.Body("lid", 1.0, (0.1, 0.2, 0.3))
-    >>> hinge = ds.Revolute("hinge", ds.GROUND.frame(), lid.frame((0, -0.5, 0)), axis=0)
+    >>> from daesolve.multibody import GROUND, Body, Revolute
+    >>> lid = Body("lid", 1.0, (0.1, 0.2, 0.3))
+    >>> hinge = Revolute("hinge", GROUND.frame(), lid.frame((0, -0.5, 0)), axis=0)
     >>> [goal.name for goal in hinge.goals]
     ['hinge_1', 'hinge_2', 'hinge_3', 'hinge_4', 'hinge_5']
     """

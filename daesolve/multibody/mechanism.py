@@ -135,10 +135,11 @@ class Mechanism:
     Examples
     --------
     >>> import daesolve as ds
+    >>> from daesolve.multibody import GROUND, Mechanism, PlanarBody, Revolute
     >>> p = ds.parameters(length=(1.0, "m"), gravity=(9.81, "m/s^2"))
-    >>> rod = ds.PlanarBody("rod", 1.0, p.length**2 / 12, position=(p.length / 2, 0))
-    >>> pin = ds.Revolute("pin", ds.GROUND.frame((0, 0)), rod.frame((-p.length / 2, 0)))
-    >>> pendulum = ds.Mechanism([rod], [pin], p, gravity=(0, -p.gravity))
+    >>> rod = PlanarBody("rod", 1.0, p.length**2 / 12, position=(p.length / 2, 0))
+    >>> pin = Revolute("pin", GROUND.frame((0, 0)), rod.frame((-p.length / 2, 0)))
+    >>> pendulum = Mechanism([rod], [pin], p, gravity=(0, -p.gravity))
     >>> run = ds.solve(pendulum.system(), until=1.0, guess=pendulum.start)
     >>> run.outcome.name
     'COMPLETED'

@@ -24,6 +24,7 @@ import numpy as np
 
 from daesolve.algebra.arrays import shortest_solution
 from daesolve.algebra.linear import is_zero, solve_definite
+from daesolve.algebra.singular_values import singular_values
 from daesolve.equations.dynamics import Dynamics
 from daesolve.equations.fitting import fitting_values
 from daesolve.errors import FrictionlessIllPosed, UnsupportedError
@@ -144,7 +145,7 @@ def margin_at(dynamics: Dynamics, x: np.ndarray, p: np.ndarray, time: float = 0.
     rubbing = np.linalg.solve(factor, parts["influence"][:, held]) - normal
     lengths = np.linalg.norm(normal, axis=0)
     normal, rubbing = normal / lengths, rubbing / lengths
-    if len(held) and np.linalg.svd(normal, compute_uv=False)[-1] < DEPENDENT:
+    if len(held) and singular_values(normal)[-1] < DEPENDENT:
         raise FrictionlessIllPosed(
             "the constraints that hold depend on each other at this state, whatever rubs: there is "
             "no friction margin; move beside it"

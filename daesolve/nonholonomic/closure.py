@@ -16,6 +16,7 @@ import casadi as ca
 import numpy as np
 
 from daesolve.algebra.linear import solve_small
+from daesolve.algebra.singular_values import rank
 from daesolve.algebra.translation import function_of
 from daesolve.equations.consistency import check_named, listed, misses, start_value
 from daesolve.equations.dynamics import Dynamics
@@ -356,7 +357,7 @@ class _Closure:
         """Return the rank of a product, its rows measured by the terms that they are made of."""
         sizes = np.linalg.norm(np.abs(rows) @ np.abs(columns), axis=1, keepdims=True)
         scaled = rows @ columns / np.where(sizes > 0.0, sizes, 1.0)
-        return int(np.sum(np.linalg.svd(scaled, compute_uv=False) > self.tolerance))
+        return rank(scaled, self.tolerance)
 
     def further(self, states: Sequence[np.ndarray]) -> _Conditions:
         """Return the conditions on positions that follow, and their rates; none if all are met."""

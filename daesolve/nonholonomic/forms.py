@@ -10,11 +10,11 @@ import casadi as ca
 import numpy as np
 from scipy.linalg import qr
 
+from daesolve.algebra.singular_values import singular_directions, singular_values, unit_length
 from daesolve.algebra.translation import function_of
 from daesolve.equations.consistency import check_named, complete_start, sample_states
 from daesolve.equations.dynamics import Dynamics
 from daesolve.equations.projection import metrics
-from daesolve.equations.rank import unit_length
 from daesolve.errors import (
     DegenerateStartError,
     InconsistentStateError,
@@ -200,13 +200,11 @@ class PfaffSystem:
         self, x: np.ndarray, p: np.ndarray, units: np.ndarray, tolerance: float
     ) -> Independence:
         """Return which constraints are independent at a state, velocities measured in `units`."""
-        left, singular, right = np.linalg.svd(unit_length(self.parts(x, p)[0] @ units, 1))
-        full = np.zeros(len(left))
-        full[: len(singular)] = singular
-        rank = int(np.sum(full > tolerance))
-        dependent = np.any(np.abs(left[:, full <= tolerance]) > TAKES_PART, axis=1)
+        found = singular_directions(unit_length(self.parts(x, p)[0] @ units, 1))
+        dependent = np.any(np.abs(found.dependences(tolerance)) > TAKES_PART, axis=1)
         names = [name for name, part in zip(self.goals, dependent, strict=True) if part]
-        return Independence(rank, ", ".join(map(repr, names)), right[rank:].T)
+        rank, free = found.rank(tolerance), found.null_space(tolerance)
+        return Independence(rank, ", ".join(map(repr, names)), free)
 
     def forms(self, x: np.ndarray, p: np.ndarray, units: np.ndarray, tolerance: float) -> Forms:
         """Return the exterior derivatives of the constraints, independent ones, at a state.
@@ -221,10 +219,7 @@ class PfaffSystem:
         found, terms = _exterior(self.parts(x, p), free, tolerance)
         size = float(np.linalg.norm(terms / lengths)) or 1.0
         matrix = found / lengths / size
-        values = np.zeros(len(lengths))
-        own = np.linalg.svd(matrix, compute_uv=False)
-        values[: len(own)] = own
-        return Forms(matrix, values, lengths)
+        return Forms(matrix, singular_values(matrix, len(lengths)), lengths)
 
 
 def check_regular(here: Independence, usual: int) -> None:

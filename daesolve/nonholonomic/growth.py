@@ -27,6 +27,7 @@ import casadi as ca
 import numpy as np
 
 from daesolve.algebra.linear import solve_small
+from daesolve.algebra.singular_values import singular_values
 from daesolve.equations.consistency import check_named
 from daesolve.nonholonomic.forms import (
     PfaffSystem,
@@ -413,7 +414,7 @@ class _Growth:
         return chosen
 
     def _ranks(self, scaled: np.ndarray) -> _Ranks:
-        everywhere = np.linalg.svd(scaled[: self._count], compute_uv=False)
+        everywhere = singular_values(scaled[: self._count])
         kept = everywhere > self._tolerance
         return _Ranks(
             here=int(np.sum(kept[0])),

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from daesolve.algebra.singular_values import singular_directions
 from daesolve.errors import PosingError, RedundantConstraintsError
 from daesolve.nonholonomic.forms import (
     TAKES_PART,
@@ -210,8 +211,8 @@ def _basis(here: Forms, tolerance: float) -> np.ndarray:
     """Return all c with c . dtheta = 0 in reduced row echelon form; rounding is made zero."""
     count = len(here.lengths)
     padded = np.vstack([here.matrix, np.zeros((count, count))])
-    _, singular, directions = np.linalg.svd(padded)
-    rows = directions[singular[:count] <= tolerance]
+    found = singular_directions(padded)
+    rows = found.right[found.values[:count] <= tolerance]
     pivots: list[int] = []
     for column in range(count):
         step = len(pivots)

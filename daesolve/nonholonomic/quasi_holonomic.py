@@ -25,6 +25,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from daesolve.algebra.singular_values import independent_rows
 from daesolve.equations.consistency import check_named
 from daesolve.errors import InconsistentStateError, OutOfRangeError, PosingError, is_number
 from daesolve.nonholonomic.remainder import (
@@ -34,11 +35,11 @@ from daesolve.nonholonomic.remainder import (
     told_state,
 )
 from daesolve.nonholonomic.solved_rates import (
+    INDEPENDENT,
     Substitution,
     check_free_of,
     check_system,
     constraint_rates,
-    independent_rows,
     rate_indices,
     somewhere,
     substitution,
@@ -201,7 +202,7 @@ def is_quasi_holonomic(
     >>> rolling = ds.Nonholonomic("rolling", c * q.dot.x + s * q.dot.y - 0.4 * q.dot.phi)
     >>> kinetic = (q.dot.x**2 + q.dot.y**2 + q.dot.psi**2 + q.dot.phi**2) / 2
     >>> unicycle = ds.MechanicalSystem(q, kinetic=kinetic, goals=[skate, rolling])
-    >>> bool(ds.is_quasi_holonomic(unicycle, ["phi"]))
+    >>> bool(ds.nonholonomic.is_quasi_holonomic(unicycle, ["phi"]))
     True
     """
     _check_numbers(points, tolerance, time)
@@ -307,7 +308,7 @@ def default_coordinates(system: MechanicalSystem) -> tuple[str, ...]:
         pivots = ca.jacobian(ca.vertcat(ca.SX(0, 1), *goals.values()), system.v.vector[rates])
         if ca.depends_on(pivots, ca.vertcat(dynamics.x, dynamics.t)):
             continue
-        if len(independent_rows(somewhere(dynamics, pivots))) == len(rates):
+        if len(independent_rows(somewhere(dynamics, pivots), INDEPENDENT)) == len(rates):
             chosen.append(name)
     return tuple(chosen)
 

@@ -12,6 +12,7 @@ import casadi as ca
 import numpy as np
 
 from daesolve.algebra.arrays import shortest_solution
+from daesolve.algebra.singular_values import null_space, unit_length
 from daesolve.algebra.translation import function_of
 from daesolve.equations.consistency import complete_start, instantaneous, sample_states
 from daesolve.errors import InconsistentStateError, PosingError
@@ -140,7 +141,7 @@ def _remainders(
     """
     parts = held.at(t, x, p, np.zeros(held.velocities.numel()))
     gradients, drift = parts["gradients"], parts["drift"].ravel()
-    free = _null_space(gradients)
+    free = null_space(unit_length(gradients, 1), RANK_TOLERANCE)
     falling = shortest_solution(gradients, -drift, RANK_TOLERANCE)
     parts = held.at(t, x, p, falling + free @ generator.normal(size=int(free.shape[1])))
     columns, momenta = parts["hamel"], parts["momenta"].ravel()
@@ -155,13 +156,6 @@ def _remainders(
 
 def _all_finite(parts: Mapping[str, np.ndarray]) -> bool:
     return all(bool(np.all(np.isfinite(part))) for part in parts.values())
-
-
-def _null_space(matrix: np.ndarray) -> np.ndarray:
-    """Return an orthonormal basis of what a matrix takes to zero, as columns."""
-    lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
-    _, singular, directions = np.linalg.svd(matrix / np.where(lengths > 0.0, lengths, 1.0))
-    return directions[int(np.sum(singular > RANK_TOLERANCE)) :].T
 
 
 def _ratio(parts: Any, sizes: Any) -> np.ndarray:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from daesolve.algebra.singular_values import singular_directions
 from daesolve.equations.rank import RANK_TOLERANCE
 from daesolve.errors import (
     InconsistentStateError,
@@ -179,9 +180,9 @@ def grips(inertia: np.ndarray, matrix: np.ndarray) -> tuple[np.ndarray, np.ndarr
 
     The columns have the largest component 1.
     """
-    _, singular, right = np.linalg.svd(in_units_of_inertia(inertia, matrix))
-    columns = np.linalg.solve(np.linalg.cholesky(inertia).T, right.T)
-    return singular, columns / np.max(np.abs(columns), axis=0)
+    found = singular_directions(in_units_of_inertia(inertia, matrix))
+    columns = np.linalg.solve(np.linalg.cholesky(inertia).T, found.right.T)
+    return found.values, columns / np.max(np.abs(columns), axis=0)
 
 
 def strength(pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> float:

@@ -306,7 +306,7 @@ def small_velocities(
     >>> import daesolve as ds
     >>> q = ds.coordinates(x="m")
     >>> sliding = ds.MechanicalSystem(q, kinetic=0.005 * q.dot.x**2, force={"x": 3 - 2 * q.dot.x})
-    >>> ds.small_velocities(sliding, ["x_dot"]).start({"x": 1.0})
+    >>> ds.nonholonomic.small_velocities(sliding, ["x_dot"]).start({"x": 1.0})
     {'x': 1.0, 'x_dot': 1.5}
     """
     _check_system(system)

@@ -10,6 +10,7 @@ import casadi as ca
 import numpy as np
 
 from daesolve.algebra.linear import solve_small
+from daesolve.algebra.singular_values import independent_rows
 from daesolve.algebra.translation import function_of
 from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import PosingError, unknown_name
@@ -370,7 +371,7 @@ def _solved(
     for index, name in enumerate(ordered):
         if ca.depends_on(pivots[index, :], rates):
             raise PosingError(f"the goal {name!r} is not linear in the rates that it is solved for")
-    chosen = independent_rows(somewhere(system.dynamics, pivots))
+    chosen = independent_rows(somewhere(system.dynamics, pivots), INDEPENDENT)
     if len(chosen) < len(names):
         rest = f"{', '.join(names)}: the goals determine {len(chosen)} of {len(names)} rates"
         raise PosingError(f"the constraints cannot be solved for the rates of {rest}")
@@ -391,16 +392,3 @@ def somewhere(dynamics: Dynamics, matrix: ca.SX) -> np.ndarray:
         if np.all(np.isfinite(found)):
             break
     return np.nan_to_num(found)
-
-
-def independent_rows(matrix: np.ndarray) -> list[int]:
-    """Return the rows that add to the rank, one after the other."""
-    chosen: list[int] = []
-    for index in range(len(matrix)):
-        rows = matrix[[*chosen, index]]
-        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-        if len(chosen) == matrix.shape[1] or lengths[-1] == 0.0:
-            continue
-        if np.linalg.svd(rows / lengths, compute_uv=False)[-1] > INDEPENDENT:
-            chosen.append(index)
-    return chosen

@@ -25,6 +25,7 @@ from typing import Literal, get_args
 import casadi as ca
 
 from daesolve.algebra.linear import orthogonal_rows, solve_definite, solve_small
+from daesolve.algebra.singular_values import independent_rows
 from daesolve.errors import NotQuasiHolonomicError, PosingError
 from daesolve.nonholonomic.quasi_holonomic import (
     QuasiHolonomic,
@@ -32,8 +33,8 @@ from daesolve.nonholonomic.quasi_holonomic import (
     residual_at_other_parameters,
 )
 from daesolve.nonholonomic.solved_rates import (
+    INDEPENDENT,
     Substitution,
-    independent_rows,
     somewhere,
 )
 from daesolve.posing.events import Event, Reset, joined
@@ -433,7 +434,7 @@ def _combination(held: Substitution) -> ca.SX:
     """
     count = len(held.remaining)
     gradients = held.gradients
-    if len(independent_rows(somewhere(held.dynamics, gradients))) < count:
+    if len(independent_rows(somewhere(held.dynamics, gradients), INDEPENDENT)) < count:
         raise PosingError(
             f"the goals {', '.join(held.remaining)} depend on each other, and so do their "
             "reactions: leave one of them out"

@@ -15,11 +15,9 @@ from daesolve.equations.rank import Decoupling, decoupling
 from daesolve.errors import UnsupportedError
 from daesolve.friction.stiction import stiction_at
 from daesolve.friction.variants import VariantProblem
-from daesolve.nonholonomic import (
-    growth_vector_report,
-    quasi_holonomic_report,
-    substitutable_report,
-)
+from daesolve.nonholonomic.growth import growth_vector_report
+from daesolve.nonholonomic.pfaff import substitutable_report
+from daesolve.nonholonomic.quasi_holonomic import quasi_holonomic_report
 from daesolve.system.system import MechanicalSystem, System
 
 
@@ -129,7 +127,7 @@ def rank_report(subject: Subject) -> dict[str, Any]:
 
 
 def linearization_report(subject: Subject) -> dict[str, Any]:
-    """Linearize about the start; see `daesolve.linearize`, also for what is raised.
+    """Linearize about the start; see `daesolve.analysis.linearize`, also for what is raised.
 
     Parameters
     ----------
@@ -163,7 +161,7 @@ def sensitivity_report(found: Sensitivity) -> dict[str, Any]:
     Parameters
     ----------
     found
-        From `daesolve.sensitivity`.
+        From `daesolve.analysis.sensitivity`.
 
     Returns
     -------

@@ -259,7 +259,7 @@ class BoundCase:
         progress: ReferenceProgress | None = None,
         **options: Unpack[RunOptions],
     ) -> ReferenceRun:
-        """Run the case in quadruple precision; see `daesolve.reference_run`."""
+        """Run the case in quadruple precision; see `daesolve.analysis.reference_run`."""
         case = with_values(self, initial, options)
         chosen = case.solve_options(until, options)
         return reference_run(case.system, tolerance=tolerance, progress=progress, **chosen)
@@ -271,7 +271,7 @@ class BoundCase:
         initial: Mapping[str, float] | None = None,
         **options: Unpack[RunOptions],
     ) -> Sensitivity:
-        """Differentiate the final state; see `daesolve.sensitivity`.
+        """Differentiate the final state; see `daesolve.analysis.sensitivity`.
 
         Parameters
         ----------

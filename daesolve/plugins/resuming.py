@@ -76,7 +76,7 @@ def resume(
     """
     if Stored(directory).manifest.get("kind") == "sweep":
         raise NotResumableError(
-            f"{str(directory)!r} holds a sweep: go on with it by daesolve.resume_sweep(DIR)"
+            f"{str(directory)!r} holds a sweep: go on with it by ds.ensembles.resume_sweep(DIR)"
         )
     stored = stored_run(directory)
     others = _other_versions(stored)

@@ -132,7 +132,7 @@ def choose_solver(
     refusal = asked.refusal(problem)
     if refusal is not None:
         raise UnsupportedError(refusal)
-    return asked.resolved(problem, steps)
+    return asked.configured(problem, steps)
 
 
 def _within(chosen: Solver, tolerances: Tolerances, notes: list[str]) -> Solver:

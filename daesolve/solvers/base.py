@@ -44,7 +44,15 @@ attribute `remaining`: how many right-hand sides there may yet be."""
 
 @dataclass(frozen=True)
 class EventHit:
-    """A guard that passed through zero: its index among all guards, when and where."""
+    """A guard that passed through zero: its index among all guards, when and where.
+
+    Parameters
+    ----------
+    index
+        Of the guard among all of the problem.
+    time, state
+        When it passed, in s, and the state then.
+    """
 
     index: int
     time: float
@@ -90,7 +98,17 @@ class SegmentEnd:
 
 @dataclass(frozen=True)
 class Compilation:
-    """What preparing a problem for a solver took."""
+    """What preparing a problem for a solver took.
+
+    Parameters
+    ----------
+    seconds
+        The time that it took.
+    cached
+        Whether the compiled code was there already.
+    notes
+        Sentences for the notes of a run.
+    """
 
     seconds: float = 0.0
     cached: bool = False
@@ -146,10 +164,10 @@ class Solver(ABC):
         return NEWTON if isinstance(problem, DaeProblem) and max(problem.indices) > 1 else 1.0
 
     @abstractmethod
-    def tightened(self) -> Solver:
+    def refined(self) -> Solver:
         """Return the solver with which a run of this one is verified."""
 
-    def resolved(self, problem: OdeProblem, steps: float) -> Solver:
+    def configured(self, problem: OdeProblem, steps: float) -> Solver:
         """Return the solver with every automatic choice made.
 
         Parameters

@@ -54,7 +54,7 @@ class ErrorControlled(Solver):
         """Return rtol and atol."""
         return {"rtol": self.rtol, "atol": self.atol}
 
-    def tightened(self) -> Solver:
+    def refined(self) -> Solver:
         """Return the method with a tenth of the tolerances."""
         return replace(self, rtol=max(self.rtol / 10, self.smallest_rtol), atol=self.atol / 10)
 

@@ -314,11 +314,11 @@ class Dop853(_ScipySolver):
             return {"fixed_step": self.fixed_step}
         return super().tolerances()
 
-    def tightened(self) -> Solver:
+    def refined(self) -> Solver:
         """Return the method with a tenth of the tolerances, or half the fixed step."""
         if self.fixed_step is not None:
             return replace(self, fixed_step=self.fixed_step / 2)
-        return super().tightened()
+        return super().refined()
 
     def stepper(
         self, problem: OdeProblem, rate: BufferedFunction, state: State, until: float, first: float

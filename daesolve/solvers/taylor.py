@@ -104,11 +104,11 @@ class Taylor(Solver):
         """Return the tolerance."""
         return {"tolerance": self.tolerance}
 
-    def tightened(self) -> Solver:
+    def refined(self) -> Solver:
         """Return the method with a hundredth of the tolerance: another order, other steps."""
         return replace(self, tolerance=max(self.tolerance / 100, 1e-30))
 
-    def resolved(self, problem: OdeProblem, steps: float) -> Taylor:
+    def configured(self, problem: OdeProblem, steps: float) -> Taylor:
         """Choose how to compile from the size of the equations and the length of the run."""
         size = problem.rhs.n_instructions()
         code, level = self.code, self.optimisation

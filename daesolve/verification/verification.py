@@ -46,7 +46,7 @@ def verify(
     UnsupportedError
         The other solver cannot take what was run.
     """
-    other = verifier(prepared, solver).resolved(prepared.problem, float(run.statistics.steps))
+    other = verifier(prepared, solver).configured(prepared.problem, float(run.statistics.steps))
     other.compile(prepared.problem)
     repeated = simulate(replace(prepared, solver=other), at)
     against = ", ".join(
@@ -98,7 +98,7 @@ def verifier(prepared: Prepared, asked: Solver | None = None) -> Solver:
         The one asked for cannot take what was run.
     """
     if asked is None:
-        return prepared.solver.tightened()
+        return prepared.solver.refined()
     check_pair(prepared.formulation, asked)
     refusal = asked.refusal(prepared.problem)
     if refusal is not None:

@@ -173,7 +173,7 @@ def of_model(case: BoundCase, model: str, changes: Mapping[str, Any] | None = No
 
 
 def judged(
-    model: ds.DiracModel, state: Mapping[str, float], parameters: Mapping[str, float]
+    model: ds.nonholonomic.DiracModel, state: Mapping[str, float], parameters: Mapping[str, float]
 ) -> ds.Answer:
     """Tell how the fast motion goes on at a state, and whether the reduced models hold there.
 

@@ -80,7 +80,7 @@ def wheel() -> ds.MechanicalSystem:
 
 def sleigh() -> ds.MechanicalSystem:
     """Pose the sleigh: one constraint, and the wheel's angle integrated along the motion."""
-    return ds.eliminate(wheel(), ["phi"]).system
+    return ds.nonholonomic.eliminate(wheel(), ["phi"]).system
 
 
 def sleigh_start(

@@ -96,7 +96,7 @@ def conical(theta, length, gravity):
 
 
 def test_a_hanging_pendulum_has_the_two_eigenvalues_of_its_motion_and_none_of_feedback():
-    found = ds.linearize(pendulum(), {"y": -2.0}, parameters={"length": 2.0})
+    found = ds.analysis.linearize(pendulum(), {"y": -2.0}, parameters={"length": 2.0})
     assert found.names == ("x", "x_dot")
     np.testing.assert_allclose(found.matrix, [[0, 1], [-9.81 / 2, 0]], rtol=1e-15, atol=1e-15)
     frequency = np.sqrt(9.81 / 2)
@@ -106,7 +106,7 @@ def test_a_hanging_pendulum_has_the_two_eigenvalues_of_its_motion_and_none_of_fe
 
 
 def test_an_upright_pendulum_falls_at_its_rate_and_moves_along_the_circle():
-    found = ds.linearize(pendulum(), {"y": 1.0})
+    found = ds.analysis.linearize(pendulum(), {"y": 1.0})
     np.testing.assert_allclose(found.eigenvalues, np.sqrt(9.81) * np.array([-1, 1]), rtol=1e-14)
     np.testing.assert_allclose(found.modes["y"], 0, atol=1e-15)
     np.testing.assert_allclose(
@@ -120,7 +120,7 @@ def test_a_chain_in_maximal_coordinates_has_the_frequencies_of_its_angles(coordi
     masses = reach.T @ reach + np.eye(4) / 12
     stiffness = np.diag(9.81 * (np.arange(4)[::-1] + 0.5))
     squares = eigh(stiffness, masses, eigvals_only=True)
-    found = ds.linearize(chain(4), chain_state([0.0] * 4), coordinates=coordinates)
+    found = ds.analysis.linearize(chain(4), chain_state([0.0] * 4), coordinates=coordinates)
     np.testing.assert_allclose(np.sort(found.eigenvalues.imag)[4:] ** 2, squares, rtol=1e-12)
     np.testing.assert_allclose(found.eigenvalues.real, 0, atol=1e-12)
     angles = [f"theta_{k}" for k in range(1, 5)]
@@ -138,7 +138,7 @@ def test_an_implicit_unknown_is_carried_along():
     lowest = float(lowest[np.argmin([12 * x**2 + 6 * a * x - 2 * b < 0 for x in lowest])].real)
     bend = 12 * lowest**2 + 6 * a * lowest - 2 * b
     square = WHEEL.gravity * bend / (2 * (1 - WHEEL.radius * bend))
-    found = ds.linearize(wheel(), wheel_state(lowest, 0.0))
+    found = ds.analysis.linearize(wheel(), wheel_state(lowest, 0.0))
     assert found.cyclic == ("theta",)
     np.testing.assert_allclose(found.eigenvalues, [-1j * square**0.5, 1j * square**0.5], rtol=1e-10)
     turned = found.modes["alpha"] / found.modes["x"]
@@ -149,7 +149,9 @@ def test_constraints_that_say_the_same_twice_change_nothing():
     def again(q, p):
         return [ds.Holonomic("again", 3 * (ca.sqrt(q.x**2 + q.y**2) - p.length))]
 
-    once, twice = (ds.linearize(pendulum(goals=g), {"y": -1.0}) for g in (lambda q, p: [], again))
+    once, twice = (
+        ds.analysis.linearize(pendulum(goals=g), {"y": -1.0}) for g in (lambda q, p: [], again)
+    )
     np.testing.assert_allclose(twice.matrix, once.matrix, rtol=1e-13, atol=1e-13)
 
 
@@ -162,7 +164,7 @@ def test_a_control_system_is_linearized_on_what_its_goal_leaves_free():
         controls=u,
         goals=[ds.Goal("hold", x.position, ideal=False)],
     )
-    found = ds.linearize(system, {"position": 0.0})
+    found = ds.analysis.linearize(system, {"position": 0.0})
     assert found.names == ("load",)
     np.testing.assert_allclose(found.matrix, [[-2.0]])
 
@@ -175,7 +177,7 @@ def test_a_control_system_is_linearized_on_what_its_goal_leaves_free():
 def test_a_conical_pendulum_nutates_at_its_exact_frequency(theta, length, gravity):
     state, frequency = conical(theta, length, gravity)
     parameters = {"length": length, "gravity": gravity}
-    found = ds.linearize(SPHERICAL, state, parameters=parameters)
+    found = ds.analysis.linearize(SPHERICAL, state, parameters=parameters)
     assert found.cyclic == ("phi",)
     assert found.names == ("theta", "theta_dot", "phi_dot")
     assert found.rates["phi"] == state["phi_dot"]
@@ -188,13 +190,13 @@ def test_a_conical_pendulum_nutates_at_its_exact_frequency(theta, length, gravit
 def test_a_bead_on_a_turning_hoop_swings_about_its_tilted_equilibrium():
     cosine = 9.81 / 25.0
     sine = np.sqrt(1 - cosine**2)
-    found = ds.linearize(bead_on_a_turning_hoop(), {"x": sine, "z": -cosine})
+    found = ds.analysis.linearize(bead_on_a_turning_hoop(), {"x": sine, "z": -cosine})
     np.testing.assert_allclose(found.eigenvalues, np.array([-5j, 5j]) * sine, rtol=1e-13)
 
 
 @pytest.mark.parametrize("speed", [2.0, -2.0])
 def test_a_sleigh_is_stable_with_its_mass_ahead_of_the_blade_alone(speed):
-    found = ds.linearize(sleigh(), {"phi": 0.0, "x_dot": speed})
+    found = ds.analysis.linearize(sleigh(), {"phi": 0.0, "x_dot": speed})
     assert found.cyclic == ("x", "y")
     # w' = -m a v w / (I + m a^2); heading and speed are free.
     np.testing.assert_allclose(
@@ -204,13 +206,13 @@ def test_a_sleigh_is_stable_with_its_mass_ahead_of_the_blade_alone(speed):
 
 def test_a_spinning_body_needs_no_constant_attitude():
     """Euler's equations about the axis of symmetry: (C - A) / A of the spin."""
-    found = ds.linearize(free_body(), {"w": 1.0, "wz": 3.0})
+    found = ds.analysis.linearize(free_body(), {"w": 1.0, "wz": 3.0})
     assert found.cyclic == ("w", "i", "j", "k")
     np.testing.assert_allclose(np.sort(found.eigenvalues.imag), [-1.5, 0.0, 1.5], atol=1e-14)
 
 
 def test_a_skate_that_turns_steadily_is_at_rest_but_for_its_place():
-    found = ds.linearize(SKATE, {"phi": 0.3, "forward": 2.0, "turning": 0.5})
+    found = ds.analysis.linearize(SKATE, {"phi": 0.3, "forward": 2.0, "turning": 0.5})
     assert found.names == ("forward", "turning")
     assert found.cyclic == ("x", "y", "phi")
     np.testing.assert_array_equal(found.matrix, np.zeros((2, 2)))
@@ -218,17 +220,19 @@ def test_a_skate_that_turns_steadily_is_at_rest_but_for_its_place():
 
 def test_cyclic_coordinates_may_be_asked_for_where_they_move_uniformly():
     state = {"phi": 0.0, "forward": 2.0, "turning": 0.0}
-    found = ds.linearize(SKATE, state, coordinates=("y", "phi"))
+    found = ds.analysis.linearize(SKATE, state, coordinates=("y", "phi"))
     assert found.names == ("y", "phi", "phi_dot")
     np.testing.assert_allclose(found.matrix, [[0, 2, 0], [0, 0, 1], [0, 0, 0]], atol=1e-15)
     with pytest.raises(PosingError, match="'y' cannot be a coordinate of small motions"):
-        ds.linearize(SKATE, state | {"turning": 0.5}, coordinates=("y", "x", "phi", "forward"))
+        ds.analysis.linearize(
+            SKATE, state | {"turning": 0.5}, coordinates=("y", "x", "phi", "forward")
+        )
 
 
 def test_the_matrix_is_the_gradient_of_the_motion_on_the_circle():
     """Two runs from opposite sides of the circle part as exp(A t) says, to second order."""
     state, _ = conical(0.7, 1.0, 9.81)
-    found = ds.linearize(SPHERICAL, state)
+    found = ds.analysis.linearize(SPHERICAL, state)
     size, until = 1e-5, 0.8
     values, vectors = np.linalg.eig(found.matrix)
     flow = (vectors * np.exp(values * until)) @ np.linalg.inv(vectors)
@@ -255,14 +259,14 @@ def test_the_matrix_is_the_gradient_of_the_motion_on_the_circle():
 )
 def test_a_state_that_is_no_steady_motion_is_refused(system, state, named):
     with pytest.raises(NotStationaryError, match=named):
-        ds.linearize(system, state)
+        ds.analysis.linearize(system, state)
 
 
 def test_a_nearly_stationary_state_is_taken_where_that_is_allowed():
     state = {"x": 1e-6}
     with pytest.raises(NotStationaryError, match=r"1e-06 of its size, at most 1e-08 is allowed"):
-        ds.linearize(pendulum(), state | {"y": -np.sqrt(1 - 1e-12)})
-    found = ds.linearize(pendulum(), state | {"y": -np.sqrt(1 - 1e-12)}, tolerance=1e-5)
+        ds.analysis.linearize(pendulum(), state | {"y": -np.sqrt(1 - 1e-12)})
+    found = ds.analysis.linearize(pendulum(), state | {"y": -np.sqrt(1 - 1e-12)}, tolerance=1e-5)
     assert 0.9e-6 < found.residual < 1.1e-6
 
 
@@ -282,18 +286,18 @@ def test_a_nearly_stationary_state_is_taken_where_that_is_allowed():
 )
 def test_what_cannot_be_asked_gets_one_sentence(request_, error, sentence):
     with pytest.raises(error, match=sentence):
-        ds.linearize(SKATE, {"forward": 1.0, "turning": 0.0, "phi": 0.0}, **request_)
+        ds.analysis.linearize(SKATE, {"forward": 1.0, "turning": 0.0, "phi": 0.0}, **request_)
 
 
 def test_a_value_out_of_range_is_refused():
     with pytest.raises(OutOfRangeError, match=r"'length' is -1\.0, but must be > 0"):
-        ds.linearize(SPHERICAL, {}, parameters={"length": -1.0})
+        ds.analysis.linearize(SPHERICAL, {}, parameters={"length": -1.0})
 
 
 def test_a_position_where_constraints_depend_on_each_other_has_no_tangent_space():
     flat = dict.fromkeys(four_bar_state(2), 0.0) | {"x_0": 1.0, "x_1": 2.0, "x_2": 3.0}
     with pytest.raises(DegenerateStartError, match="no tangent space"):
-        ds.linearize(four_bar_windows(2), flat)
+        ds.analysis.linearize(four_bar_windows(2), flat)
 
 
 # -- on the command line -------------------------------------------------------------------------

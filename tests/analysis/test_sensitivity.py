@@ -52,7 +52,7 @@ def swing(x0, length, gravity, time):
 def test_pendulum_follows_the_elliptic_functions_whatever_integrates_it(
     formulation, solver, within
 ):
-    found = ds.sensitivity(
+    found = ds.analysis.sensitivity(
         pendulum(),
         3.0,
         {"x": -0.6},
@@ -69,14 +69,16 @@ def test_pendulum_follows_the_elliptic_functions_whatever_integrates_it(
 
 
 def test_derivative_by_gravity_of_a_long_swing_is_that_of_its_time_scale():
-    found = ds.sensitivity(pendulum(), 200.0, {"x": -0.9}, guess={"y": -0.1}, by=["gravity"])
+    found = ds.analysis.sensitivity(
+        pendulum(), 200.0, {"x": -0.9}, guess={"y": -0.1}, by=["gravity"]
+    )
     for name in ("x", "y"):
         expected = found.final_state[f"{name}_dot"] * 200.0 / (2 * 9.81)
         assert found[name, "gravity"] == pytest.approx(expected, rel=1e-11)
 
 
 def test_run_backwards_is_differentiated_too():
-    found = ds.sensitivity(oscillator(), -2.0, {"x": 0.3, "x_dot": 1.0}, by=["x", "x_dot"])
+    found = ds.analysis.sensitivity(oscillator(), -2.0, {"x": 0.3, "x_dot": 1.0}, by=["x", "x_dot"])
     expected = [[np.cos(2.0), -np.sin(2.0)], [np.sin(2.0), np.cos(2.0)]]
     assert found.matrix == pytest.approx(np.array(expected), abs=ROUNDING)
 
@@ -87,7 +89,7 @@ def test_run_backwards_is_differentiated_too():
 def test_chain_follows_its_own_differences(angles):
     system, start = chain(2), chain_state(angles)
     masses = [name for name in system.dynamics.ranges if "mass" in name][:1]
-    found = ds.sensitivity(system, 1.0, start, by=[*masses, "gravity"])
+    found = ds.analysis.sensitivity(system, 1.0, start, by=[*masses, "gravity"])
     values = {name: system.dynamics.values[name] for name in found.by}
 
     def end(**changed):
@@ -98,7 +100,7 @@ def test_chain_follows_its_own_differences(angles):
 
 def test_start_moves_along_with_what_makes_it_consistent():
     guess = {"x": 1.3, "y": -1.1, "x_dot": 0.4, "y_dot": 0.9}
-    found = ds.sensitivity(pendulum(), 0.1, {}, guess=guess, by=["length"])
+    found = ds.analysis.sensitivity(pendulum(), 0.1, {}, guess=guess, by=["length"])
     away = np.hypot(guess["x"], guess["y"])
     starts = dict(zip(found.states, found.start[:, 0], strict=True))
     # The nearest point of the circle: along the radius; nearest velocity: across it, whatever l.
@@ -117,7 +119,9 @@ def test_stop_moves_the_end_of_the_run():
             ds.Event("ground", q.y, ds.FALLING, ds.Stop()),
         ]
     )
-    found = ds.sensitivity(system, 10.0, {"y": 0.5, "y_dot": 3.0}, by=["y", "y_dot", "gravity"])
+    found = ds.analysis.sensitivity(
+        system, 10.0, {"y": 0.5, "y_dot": 3.0}, by=["y", "y_dot", "gravity"]
+    )
     speed = np.sqrt(3.0**2 + 2 * 9.81 * 0.5)
     by_gravity = 0.5 / (9.81 * speed) - (3.0 + speed) / 9.81**2
     expected = [1.0 / speed, (1.0 + 3.0 / speed) / 9.81, by_gravity]
@@ -135,7 +139,7 @@ def test_reset_that_stops_too_gives_the_state_after_it():
             ds.Event("ground", q.y, ds.FALLING, ds.Reset({"y_dot": -q.dot.y / 2}) | ds.Stop())
         ]
     )
-    found = ds.sensitivity(system, 10.0, {"y": 0.5, "y_dot": 0.0}, by=["y"])
+    found = ds.analysis.sensitivity(system, 10.0, {"y": 0.5, "y_dot": 0.0}, by=["y"])
     speed = np.sqrt(9.81)
     assert found.end_time["y"] == pytest.approx(1.0 / speed, rel=ROUNDING)
     assert found["y_dot", "y"] == pytest.approx(9.81 / speed / 2, rel=ROUNDING)
@@ -143,7 +147,7 @@ def test_reset_that_stops_too_gives_the_state_after_it():
 
 def test_event_that_holds_at_the_start_leaves_the_start():
     system = projectile(events=lambda q: [ds.Event("low", q.y - 1.0, ds.FALLING, ds.Stop())])
-    found = ds.sensitivity(system, 1.0, {"y": 0.5, "y_dot": 0.0}, by=["y"])
+    found = ds.analysis.sensitivity(system, 1.0, {"y": 0.5, "y_dot": 0.0}, by=["y"])
     assert found.matrix[:, 0].tolist() == [1.0, 0.0]
     assert found.end_time["y"] == 0.0
 
@@ -175,10 +179,10 @@ def two_balls() -> ds.MechanicalSystem:
 def test_guards_that_pass_together_by_chance_are_told():
     start = {"a": 1.0, "b": 1.0, "a_dot": 0.0, "b_dot": 0.0}
     system = two_balls()
-    always = ds.sensitivity(system, 0.6, start, by=["gravity"])
+    always = ds.analysis.sensitivity(system, 0.6, start, by=["gravity"])
     assert always.run.events[0].fired == (0, 1)
     assert not any("pass together" in note for note in always.notes)
-    parted = ds.sensitivity(system, 0.6, start, by=["b"])
+    parted = ds.analysis.sensitivity(system, 0.6, start, by=["b"])
     (told,) = [note for note in parted.notes if "pass together" in note]
     assert "'bounce' (1) and 'bounce' (2)" in told
     assert "where 'b' changes" in told
@@ -186,7 +190,7 @@ def test_guards_that_pass_together_by_chance_are_told():
 
 def test_event_at_the_start_is_told_to_be_one_sided():
     start = {"y": 0.0, "y_dot": -1.0}
-    found = ds.sensitivity(ball(), 0.05, start, by=["y_dot", "restitution", "y"])
+    found = ds.analysis.sensitivity(ball(), 0.05, start, by=["y_dot", "restitution", "y"])
     assert found.matrix[0] == pytest.approx([-0.8 * 0.05, 0.05, 1.0], rel=ROUNDING)
     (told,) = [note for note in found.notes if "pass together" in note]
     assert "'bounce' and the start pass together at t = 0 s, but not where 'y' changes" in told
@@ -302,7 +306,9 @@ def test_what_cannot_be_differentiated_is_refused_in_one_sentence():
 
     def refused(error, words, **options):
         with pytest.raises(error, match=words):
-            ds.sensitivity(system, 1.0, options.pop("initial", start), guess={"y": -0.8}, **options)
+            ds.analysis.sensitivity(
+                system, 1.0, options.pop("initial", start), guess={"y": -0.8}, **options
+            )
 
     refused(OutOfRangeError, "one at least", by=[])
     refused(OutOfRangeError, "list of names", by="length")
@@ -315,24 +321,24 @@ def test_what_cannot_be_differentiated_is_refused_in_one_sentence():
         by=["length"],
     )
     with pytest.raises(PosingError, match="has its own"):
-        ds.sensitivity(swinging().case(), 1.0, by=["length"])  # pyright: ignore
+        ds.analysis.sensitivity(swinging().case(), 1.0, by=["length"])  # pyright: ignore
 
 
 def test_run_that_fails_has_no_derivative():
     q = ds.coordinates(x="m")
     system = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, force=ca.vertcat(6 * q.x**2))
     with pytest.raises(NoDerivativeError, match="no end to differentiate, for it is failed"):
-        ds.sensitivity(system, 5.0, {"x": 1.0, "x_dot": 2.0}, by=["x"])
+        ds.analysis.sensitivity(system, 5.0, {"x": 1.0, "x_dot": 2.0}, by=["x"])
 
 
 def test_guard_without_a_slope_gives_its_event_no_time():
     system = projectile(events=lambda q: [ds.Event("low", ca.sign(q.y - 0.3), ds.FALLING)])
     with pytest.raises(NoDerivativeError, match="the guard of the event 'low' has no slope"):
-        ds.sensitivity(system, 1.0, {"y": 0.5, "y_dot": 0.0}, by=["y"], solver=ds.Dop853())
+        ds.analysis.sensitivity(system, 1.0, {"y": 0.5, "y_dot": 0.0}, by=["y"], solver=ds.Dop853())
 
 
 def test_names_of_the_answer_are_checked():
-    found = ds.sensitivity(oscillator(), 1.0, {"x": 0.3, "x_dot": 1.0}, by=["x"])
+    found = ds.analysis.sensitivity(oscillator(), 1.0, {"x": 0.3, "x_dot": 1.0}, by=["x"])
     with pytest.raises(UnknownNameError, match="unknown state 'z'"):
         found["z", "x"]
     with pytest.raises(UnknownNameError, match="parameter or start value of the derivatives"):
@@ -341,6 +347,6 @@ def test_names_of_the_answer_are_checked():
 
 def test_a_budget_that_ends_the_run_leaves_nothing_to_differentiate():
     with pytest.raises(NoDerivativeError, match="budget of 100 right-hand sides"):
-        ds.sensitivity(
+        ds.analysis.sensitivity(
             pendulum(), 1.0, {"x": -1.0}, by=["gravity"], solver="taylor", max_evaluations=100
         )

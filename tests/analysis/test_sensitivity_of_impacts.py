@@ -30,7 +30,7 @@ def test_bouncing_ball_has_its_exact_derivatives_after_many_bounces(count):
     last = after_bounces(count, 1.0, 9.81, 0.8, 0)[2]
     speed = after_bounces(count, 1.0, 9.81, 0.8, last)[1]
     until = float(last + 0.4 * 2 * speed / 9.81)
-    found = ds.sensitivity(ball(), until, {"y": 1.0, "y_dot": 0.0}, by=list(values))
+    found = ds.analysis.sensitivity(ball(), until, {"y": 1.0, "y_dot": 0.0}, by=list(values))
     assert found.run.event_count == count
     for row, got in enumerate((*found.matrix, found.event_times[-1])):
         expected = exact(
@@ -42,7 +42,7 @@ def test_bouncing_ball_has_its_exact_derivatives_after_many_bounces(count):
 
 def test_floor_that_moves_enters_by_its_time():
     values = {"y": 0.4, "gravity": 9.81, "restitution": 0.8, "amplitude": 0.05, "frequency": 7.0}
-    found = ds.sensitivity(
+    found = ds.analysis.sensitivity(
         ball(floor="moving"), 1.2, {"y": 0.4, "y_dot": 0.0}, by=list(values), solver=ds.Taylor()
     )
     moments = [event.time for event in found.run.events]
@@ -122,7 +122,9 @@ def test_masses_that_are_latched_together_follow_their_differences(formulation, 
         assert run.event_count == 1
         return run.end_state
 
-    found = ds.sensitivity(system, 1.5, start, by=list(by), formulation=formulation, solver=solver)
+    found = ds.analysis.sensitivity(
+        system, 1.5, start, by=list(by), formulation=formulation, solver=solver
+    )
     assert found.run.events[0].impact is not None
     assert found.run.events[0].impact.kinetic_after < found.run.events[0].impact.kinetic_before
     check(found, differences(end, by), within)
@@ -143,7 +145,7 @@ def test_wall_hit_by_a_pendulum_throws_it_back_within_its_constraint():
 
     values = {"length": 1.0, "gravity": 9.81}
     found = {
-        form.name: ds.sensitivity(
+        form.name: ds.analysis.sensitivity(
             system, 4.0, {"x": -0.5}, guess={"y": -0.8}, by=[*values], formulation=form
         )
         for form in (ds.Feedback(), ds.NullSpace(), ds.Projected())
@@ -170,7 +172,7 @@ def test_resets_that_follow_at_the_same_instant_are_composed():
         ],
     )
     by = ["x_dot", "wall", "first", "second"]
-    found = ds.sensitivity(system, 2.0, {"x": 0.0, "x_dot": 1.0}, by=by)
+    found = ds.analysis.sensitivity(system, 2.0, {"x": 0.0, "x_dot": 1.0}, by=by)
     assert [event.name for event in found.run.events] == ["faster", "slower"]
     # x = w + (2 - w / v) (v a / b + w), with v = 1, w = 1, a = 2, b = 3.
     speed = 2.0 / 3.0 + 1.0

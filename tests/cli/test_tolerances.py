@@ -80,7 +80,7 @@ def test_the_members_of_a_sweep_keep_their_solver(tmp_path):
     given = ["--formulation", "index-1", "--rtol", "1e-6", "--out", str(tmp_path / "sweep")]
     result = CliRunner().invoke(app, [*words, *given])
     assert result.exit_code == 0, (result.stderr, result.exception)
-    row = ds.Sweep.from_directory(tmp_path / "sweep").to_pandas().iloc[1]
+    row = ds.ensembles.Sweep.from_directory(tmp_path / "sweep").to_pandas().iloc[1]
     alone = ds.problem("pendulum").case(mass=2.0)
     assert row["end_x"] == alone.solve(1.0, rtol=1e-6, formulation=ds.Index1()).end_state["x"]
 

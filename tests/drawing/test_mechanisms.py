@@ -6,11 +6,12 @@ import pytest
 import daesolve as ds
 from daesolve.drawing import Line, evaluate
 from daesolve.drawing.mechanisms import drawing_of
+from daesolve.multibody import GROUND, Body, Mechanism, PlanarBody, Revolute, Spherical
 
 SOLVER = ds.Dop853()
 
 
-def _lines(mechanism: ds.Mechanism, drawing, document) -> list[np.ndarray]:
+def _lines(mechanism: Mechanism, drawing, document) -> list[np.ndarray]:
     series = {name: np.array(values) for name, values in drawing.series.items()}
     placed = evaluate(drawing, series, document["parameters"], index=-1)
     return [shape.points for shape in placed if isinstance(shape.shape, Line)]
@@ -18,10 +19,10 @@ def _lines(mechanism: ds.Mechanism, drawing, document) -> list[np.ndarray]:
 
 def test_bodies_in_the_plane_are_lines_from_their_centres_to_their_joints() -> None:
     p = ds.parameters(length=(2.0, "m"))
-    rod = ds.PlanarBody("rod", 1.0, 0.3, position=(p.length / 2, 0), rate=0.7)
-    pin = ds.Revolute("pin", ds.GROUND.frame((0, 0)), rod.frame((-p.length / 2, 0)))
-    free = ds.PlanarBody("free", 1.0, 0.1, position=(5, 1))
-    mechanism = ds.Mechanism([rod, free], [pin], p)
+    rod = PlanarBody("rod", 1.0, 0.3, position=(p.length / 2, 0), rate=0.7)
+    pin = Revolute("pin", GROUND.frame((0, 0)), rod.frame((-p.length / 2, 0)))
+    free = PlanarBody("free", 1.0, 0.1, position=(5, 1))
+    mechanism = Mechanism([rod, free], [pin], p)
     run = ds.solve(
         mechanism.system(), 1.0, {"rod_angle_dot": 0.7}, guess=mechanism.start, solver=SOLVER
     )
@@ -39,9 +40,9 @@ def test_bodies_in_the_plane_are_lines_from_their_centres_to_their_joints() -> N
     ("eye", "seen"), [((0, -1, 0), (0.5, -0.2)), ((1, 0, 0), (0.3, -0.2)), ((0, 0, 1), (0.5, 0.3))]
 )
 def test_bodies_in_space_are_seen_from_the_eye(eye, seen) -> None:
-    ball = ds.Body("ball", 1.0, (0.1, 0.1, 0.1), position=(0.5, 0.3, -0.2))
-    socket = ds.Spherical("socket", ds.GROUND.point(0, 0, 0), ball.point(-0.5, -0.3, 0.2))
-    mechanism = ds.Mechanism([ball], [socket])
+    ball = Body("ball", 1.0, (0.1, 0.1, 0.1), position=(0.5, 0.3, -0.2))
+    socket = Spherical("socket", GROUND.point(0, 0, 0), ball.point(-0.5, -0.3, 0.2))
+    mechanism = Mechanism([ball], [socket])
     start = mechanism.start
     document = {"parameters": {}, "states": {name: [start[name]] for name in start}}
     drawing = drawing_of(mechanism, eye)(document)

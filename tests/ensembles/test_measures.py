@@ -36,7 +36,7 @@ PROBLEM = ds.Problem(
 )
 
 
-def _swept(directory: Path, **over: list[float]) -> ds.Sweep:
+def _swept(directory: Path, **over: list[float]) -> ds.ensembles.Sweep:
     return ds.sweep(PROBLEM.case(), over, out=directory, workers=0, solver=ds.Dop853())
 
 

@@ -261,7 +261,7 @@ def test_a_chart_begins_with_a_volume_of_one(links):
     assert float(np.asarray(guards).ravel()[-1]) == pytest.approx(0.9, abs=1e4 * EPSILON)
 
 
-@pytest.mark.parametrize("solver", [ds.RadauIIA(1e-8, 1e-10), ds.SundaeCvode(1e-9, 1e-11)])
+@pytest.mark.parametrize("solver", [ds.RadauIIA(1e-8, 1e-10), ds.solvers.SundaeCvode(1e-9, 1e-11)])
 def test_solvers_differentiate_equations_in_independent_velocities(solver):
     """So large a chain that solvers factorise equations, which in all states are other ones."""
     case = ds.problem("pendulum-chain").case()

@@ -32,7 +32,7 @@ LOWER = {
 SIDES = (UPPER, LOWER)
 
 
-def three_supports(pad: Any = ds.Pad) -> ds.MechanicalSystem:
+def three_supports(pad: Any = ds.friction.Pad) -> ds.MechanicalSystem:
     """Three pairs of supports under a body of 1.5 kg; `pad` makes a pad of a radius.
 
     Tilts are coordinates to first order, which is exact at rest between the guides.
@@ -46,10 +46,10 @@ def three_supports(pad: Any = ds.Pad) -> ds.MechanicalSystem:
     kinetic = mass * (q.dot.x**2 + q.dot.y**2 + q.dot.z**2) / 2 + about * spin**2 / 2
     kinetic += 0.015 * ca.sumsqr(tilts) / 2 - spin * ca.dot(products, tilts)
 
-    def support(side: dict[str, Any], pair: int) -> ds.Support:
+    def support(side: dict[str, Any], pair: int) -> ds.friction.Support:
         a, b = side["centres"][pair]
         x, y, h = a * c - b * s, a * s + b * c, side["height"]
-        return ds.Support(
+        return ds.friction.Support(
             point=(
                 q.x + x + q.tilt_y * h,
                 q.y + y - q.tilt_x * h,
@@ -71,7 +71,7 @@ def three_supports(pad: Any = ds.Pad) -> ds.MechanicalSystem:
         force=force,
         goals=[ds.Holonomic(f"no_{n}", q[n], ideal=False) for n in ("z", "tilt_x", "tilt_y")],
         pairs=[
-            ds.VariantPair(f"normal_{k + 1}", [support(side, k) for side in SIDES])
+            ds.friction.VariantPair(f"normal_{k + 1}", [support(side, k) for side in SIDES])
             for k in range(3)
         ],
     )
@@ -87,7 +87,7 @@ def patches(
     variant
         Which supports are loaded.
     nodes
-        Makes the nodes of a pad of a radius, as `ds.pad_nodes`.
+        Makes the nodes of a pad of a radius, as `ds.friction.pad_nodes`.
     direction
         Velocities by name that make the slip; None: along x.
     """

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import casadi as ca
 
 import daesolve as ds
+from daesolve.friction import Pad, Support, VariantPair
 from daesolve.posing.symbols import DifferentiableVector, SymbolVector
 
 JAM: dict[str, float] = {
@@ -49,13 +50,13 @@ def prism(values: Mapping[str, float]) -> ds.MechanicalSystem:
     q = ds.coordinates(x="m", y="m", phi="rad")
     p = ds.parameters(**values)
 
-    def support(side: str, pair: int, up: float) -> ds.Support:
+    def support(side: str, pair: int, up: float) -> Support:
         a, b = p[f"{side}_a_{pair}"], p[f"{side}_b_{pair}"]
         point = (
             q.x + a * ca.cos(q.phi) - b * ca.sin(q.phi),
             q.y + a * ca.sin(q.phi) + b * ca.cos(q.phi),
         )
-        return ds.Support(point=point, normal=(0.0, up), friction=p[f"{side}_friction_{pair}"])
+        return Support(point=point, normal=(0.0, up), friction=p[f"{side}_friction_{pair}"])
 
     return ds.MechanicalSystem(
         q,
@@ -67,7 +68,7 @@ def prism(values: Mapping[str, float]) -> ds.MechanicalSystem:
             ds.Holonomic("upright", q.phi, ideal=False),
         ],
         pairs=[
-            ds.VariantPair(f"normal_{k}", (support("upper", k, -1.0), support("lower", k, 1.0)))
+            VariantPair(f"normal_{k}", (support("upper", k, -1.0), support("lower", k, 1.0)))
             for k in (1, 2)
         ],
     )
@@ -117,7 +118,7 @@ def three_supports(
             ds.Holonomic("upright_y", q.tilt_y, ideal=False),
         ],
         pairs=[
-            ds.VariantPair(f"normal_{k + 1}", (supports["upper"][k], supports["lower"][k]))
+            VariantPair(f"normal_{k + 1}", (supports["upper"][k], supports["lower"][k]))
             for k in range(3)
         ],
     )
@@ -128,16 +129,16 @@ def _pad(
     v: SymbolVector,
     entry: tuple[float, float, float, float, float],
     up: float,
-) -> ds.Support:
+) -> Support:
     a, b, height, radius, friction = entry
     cosine, sine = ca.cos(q.phi), ca.sin(q.phi)
     arm = ca.vertcat(a * cosine - b * sine, a * sine + b * cosine, height)
     turn = ca.vertcat(v.turn_x, v.turn_y, v.phi_dot)
     velocity = ca.vertcat(v.x_dot, v.y_dot, v.z_dot) + ca.cross(turn, arm)
-    return ds.Support(
+    return Support(
         velocity=ca.vertsplit(velocity),
         normal=(0.0, 0.0, up),
         friction=friction,
-        pad=ds.Pad(radius),
+        pad=Pad(radius),
         spin=v.phi_dot,
     )

@@ -158,12 +158,18 @@ def test_a_parameter_that_nothing_carries_is_named():
 
 Q = ds.coordinates(x="m", y="m")
 W = ds.states(work="J")
-TWO = tuple(ds.Support(point=(Q.x, Q.y), normal=(0.0, up), friction=0.5) for up in (-1.0, 1.0))
+TWO = tuple(
+    ds.friction.Support(point=(Q.x, Q.y), normal=(0.0, up), friction=0.5) for up in (-1.0, 1.0)
+)
 
 
 def slider(**more: Any) -> ds.MechanicalSystem:
     gap = ds.Holonomic("gap", Q.y, ideal=False)
-    asked: dict[str, Any] = {"goals": [gap], "pairs": [ds.VariantPair("slide", TWO)], **more}
+    asked: dict[str, Any] = {
+        "goals": [gap],
+        "pairs": [ds.friction.VariantPair("slide", TWO)],
+        **more,
+    }
     return ds.MechanicalSystem(Q, mass_matrix=ca.SX.eye(2), **asked)
 
 
@@ -171,7 +177,7 @@ def slider(**more: Any) -> ds.MechanicalSystem:
     ("more", "told"),
     [
         (
-            {"pairs": [ds.VariantPair("slide", TWO[1:], "unilateral")]},
+            {"pairs": [ds.friction.VariantPair("slide", TWO[1:], "unilateral")]},
             "the pair 'slide' is unilateral",
         ),
         ({"events": [ds.Event("wall", Q.x)]}, "the event 'wall' cannot be watched"),
@@ -195,13 +201,15 @@ def test_what_time_steps_cannot_do_is_refused(more, told):
 def test_an_ideal_constraint_beside_the_guide_is_held():
     # Two bodies joined by a rod along the guide: one of them rubs, with 0.5 of its weight of 10 N.
     q = ds.coordinates(x="m", y="m", far="m")
-    supports = [ds.Support(point=(q.x, q.y), normal=(0.0, up), friction=0.5) for up in (-1.0, 1.0)]
+    supports = [
+        ds.friction.Support(point=(q.x, q.y), normal=(0.0, up), friction=0.5) for up in (-1.0, 1.0)
+    ]
     pair = ds.MechanicalSystem(
         q,
         mass_matrix=ca.SX.eye(3),
         force={"y": -10.0},
         goals=[ds.Holonomic("gap", q.y, ideal=False), ds.Holonomic("rod", q.far - q.x - 1.0)],
-        pairs=[ds.VariantPair("slide", supports)],
+        pairs=[ds.friction.VariantPair("slide", supports)],
     )
     run = moreau(pair, {"x_dot": 1.0}, 1.0, 0.1)
     assert run["x_dot"][2] == pytest.approx(1.0 - 0.2 * 5.0 / 2.0, rel=1e-12)
@@ -214,7 +222,7 @@ def test_a_support_on_a_moving_guide_sticks_to_it():
     # A belt at 1 m/s takes a body at rest along: 5 N of friction for 1 kg, sliding for 0.2 s.
     q = ds.coordinates(x="m", y="m")
     supports = [
-        ds.Support(velocity=(q.dot.x - 1.0, q.dot.y), normal=(0.0, up), friction=0.5)
+        ds.friction.Support(velocity=(q.dot.x - 1.0, q.dot.y), normal=(0.0, up), friction=0.5)
         for up in (-1.0, 1.0)
     ]
     belt = ds.MechanicalSystem(
@@ -222,7 +230,7 @@ def test_a_support_on_a_moving_guide_sticks_to_it():
         mass_matrix=ca.SX.eye(2),
         force={"y": -10.0},
         goals=[ds.Holonomic("gap", q.y, ideal=False)],
-        pairs=[ds.VariantPair("slide", supports)],
+        pairs=[ds.friction.VariantPair("slide", supports)],
     )
     run = moreau(belt, {}, 0.4, 0.01)
     assert run["x_dot"][10] == pytest.approx(0.5, rel=1e-12)
@@ -234,10 +242,12 @@ def test_one_body_rests_while_another_slides_past_it():
     # Each is pushed with 4 N; friction of 0.5 and of 0.3 of 10 N holds the first one alone.
     q = ds.coordinates(x_1="m", y_1="m", x_2="m", y_2="m")
     pairs = [
-        ds.VariantPair(
+        ds.friction.VariantPair(
             f"body_{k}",
             [
-                ds.Support(point=(q[f"x_{k}"], q[f"y_{k}"]), normal=(0.0, up), friction=friction)
+                ds.friction.Support(
+                    point=(q[f"x_{k}"], q[f"y_{k}"]), normal=(0.0, up), friction=friction
+                )
                 for up in (-1.0, 1.0)
             ],
         )

@@ -141,7 +141,7 @@ def timed_prism(start: float, rate: float) -> ds.MechanicalSystem:
     def support(pair, side):
         a, b = (-1.0, 1.0)[pair - 1], (5.0, -5.0)[side - 1]
         c, s = ca.cos(q.phi), ca.sin(q.phi)
-        return ds.Support(
+        return ds.friction.Support(
             point=(q.x + a * c - b * s, q.y + a * s + b * c),
             normal=(0.0, (-1.0, 1.0)[side - 1]),
             friction=rough[pair, side],
@@ -155,7 +155,8 @@ def timed_prism(start: float, rate: float) -> ds.MechanicalSystem:
             ds.Holonomic(n, q[v], ideal=False, scale=1.0) for n, v in (("h", "y"), ("t", "phi"))
         ],
         pairs=[
-            ds.VariantPair(f"normal_{k}", [support(k, side) for side in (1, 2)]) for k in (1, 2)
+            ds.friction.VariantPair(f"normal_{k}", [support(k, side) for side in (1, 2)])
+            for k in (1, 2)
         ],
     )
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 import daesolve as ds
 from daesolve.complementarity.horizontal import HorizontalComplementarity
 from daesolve.errors import NoFreedomError, OutOfRangeError, UnknownNameError
+from daesolve.friction import Support, VariantPair, pad_nodes
 from daesolve.friction.balance import VariantState
 from daesolve.friction.direction_flow import RestingBody, attraction, attractor_from
 from daesolve.friction.stiction import stiction, stiction_limit
@@ -23,11 +24,11 @@ AGREE = 1e-7
 
 def rings(radius):
     """Few nodes, closed under reflection in any slip: the same in both computations."""
-    return ds.pad_nodes(radius, rings=2, spokes=8)
+    return pad_nodes(radius, rings=2, spokes=8)
 
 
 def many_rings(radius):
-    return ds.pad_nodes(radius, rings=8, spokes=24)
+    return pad_nodes(radius, rings=8, spokes=24)
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +56,7 @@ def block(above=0.0):
     p = ds.parameters(push=(1.0, "N"), weight=(10.0, "N"), friction=(0.3, ""))
     supports = {
         name: [
-            ds.Support(point=(q.x + a, q.y + a * q.phi), normal=(0.0, up), friction=p.friction)
+            Support(point=(q.x + a, q.y + a * q.phi), normal=(0.0, up), friction=p.friction)
             for up in (-1.0, 1.0)
         ]
         for name, a in (("rear", -1.0), ("front", 1.0))
@@ -66,7 +67,7 @@ def block(above=0.0):
         kinetic=(4.0 * (q.dot.x**2 + q.dot.y**2) + q.dot.phi**2) / 2,
         force={"x": p.push, "y": -p.weight, "phi": -above * p.push},
         goals=[ds.Holonomic("height", q.y, ideal=False), ds.Holonomic("turn", q.phi, ideal=False)],
-        pairs=[ds.VariantPair(name, both) for name, both in supports.items()],
+        pairs=[VariantPair(name, both) for name, both in supports.items()],
     )
 
 
@@ -149,7 +150,7 @@ def test_on_supports_at_two_heights_it_may_slide_before_it_must(on_pads, paramet
 @pytest.mark.slow
 def test_it_sticks_where_tractions_can_balance_the_load(on_pads):
     def nodes(radius):
-        return ds.pad_nodes(radius, rings=4, spokes=12)
+        return pad_nodes(radius, rings=4, spokes=12)
 
     random = np.random.default_rng(3)
     verdicts = []
@@ -189,9 +190,9 @@ def test_a_support_that_opens_lets_go_of_the_body():
         force={"x": p.push, "y": p.lift - 10.0},
         goals=[ds.Holonomic("height", q.y, ideal=False)],
         pairs=[
-            ds.VariantPair(
+            VariantPair(
                 "floor",
-                [ds.Support(point=(q.x, q.y), normal=(0.0, 1.0), friction=0.3)],
+                [Support(point=(q.x, q.y), normal=(0.0, 1.0), friction=0.3)],
                 kind="unilateral",
             )
         ],
@@ -264,7 +265,7 @@ def test_a_limit_at_a_jump_of_friction_is_not_called_certain():
     q = ds.coordinates(x_1="m", x_2="m", y_1="m", y_2="m")
     p = ds.parameters(push=(4.0, "N"))
     supports = {
-        f"normal_{k}": ds.Support(point=(q[f"x_{k}"], q[f"y_{k}"]), normal=(0.0, 1.0), friction=0.3)
+        f"normal_{k}": Support(point=(q[f"x_{k}"], q[f"y_{k}"]), normal=(0.0, 1.0), friction=0.3)
         for k in (1, 2)
     }
     system = ds.MechanicalSystem(
@@ -273,7 +274,7 @@ def test_a_limit_at_a_jump_of_friction_is_not_called_certain():
         kinetic=ca.sumsqr(q.dot.vector) / 2,
         force={"x_1": p.push, "y_1": -10.0, "y_2": -10.0},
         goals=[ds.Holonomic(f"floor_{k}", q[f"y_{k}"], ideal=False) for k in (1, 2)],
-        pairs=[ds.VariantPair(n, [one], kind="unilateral") for n, one in supports.items()],
+        pairs=[VariantPair(n, [one], kind="unilateral") for n, one in supports.items()],
     )
     moves = stiction(system, {"x_1": 0.0})
     assert not moves.sticks

@@ -8,6 +8,7 @@ import pytest
 
 import daesolve as ds
 from daesolve.errors import OutOfRangeError, PosingError
+from daesolve.friction import Support, VariantPair, variant_problem
 
 from ..sliding_bodies import BLOCK, block
 
@@ -20,7 +21,7 @@ def train(*, quasi: bool = False, rise: float = 0.0) -> ds.MechanicalSystem:
 
     def support(a, side):
         b = -0.5 * side
-        return ds.Support(
+        return Support(
             point=(q.x + a * c - b * s, q.y - lifted + a * s + b * c),
             normal=(0.0, side),
             friction=0.2,
@@ -43,7 +44,7 @@ def train(*, quasi: bool = False, rise: float = 0.0) -> ds.MechanicalSystem:
             ds.Holonomic("turn_", q.phi, ideal=False, scale=1.0),
         ],
         pairs=[
-            ds.VariantPair(n, [support(a, -1.0), support(a, 1.0)])
+            VariantPair(n, [support(a, -1.0), support(a, 1.0)])
             for n, a in (("rear", -1.0), ("front", 1.0))
         ],
         **more,
@@ -52,7 +53,7 @@ def train(*, quasi: bool = False, rise: float = 0.0) -> ds.MechanicalSystem:
 
 def test_an_ideal_rod_besides_shares_the_acceleration():
     """Both lower supports carry: N = 10 -+ (4 + f b P)/2 as without the rod, over both masses."""
-    found = ds.variant_problem(train()).solve(
+    found = variant_problem(train()).solve(
         {"x": 0.0, "car": 1.0, "y": 0.0, "phi": 0.0, "x_dot": 1.0}
     )
     assert found.chosen is not None
@@ -67,7 +68,7 @@ def test_an_ideal_rod_besides_shares_the_acceleration():
 
 
 def test_quasi_velocities_pose_the_same_equations():
-    plain, quasi = (ds.variant_problem(train(quasi=choice)) for choice in (False, True))
+    plain, quasi = (variant_problem(train(quasi=choice)) for choice in (False, True))
     state = {"x": 0.0, "car": 1.0, "y": 0.0, "phi": 0.0}
     one = plain.at({**state, "x_dot": 1.0, "car_dot": 1.0}).complementarity
     other = quasi.at({**state, "u": 0.5, "drive": 1.5}).complementarity
@@ -90,7 +91,7 @@ def test_a_guide_that_rises_at_a_constant_rate_changes_nothing_but_the_frame():
 
 
 def test_a_state_at_rest_needs_a_direction():
-    problem = ds.variant_problem(BLOCK())
+    problem = variant_problem(BLOCK())
     rest = {"x": 0.0, "y": 0.0, "x_dot": 0.0}
     with pytest.raises(OutOfRangeError, match="give the direction"):
         problem.solve(rest)
@@ -101,18 +102,18 @@ def test_a_state_at_rest_needs_a_direction():
 
 
 def test_parameters_and_other_values_count():
-    problem = ds.variant_problem(BLOCK(), {"gravity": 1.0})
+    problem = variant_problem(BLOCK(), {"gravity": 1.0})
     found = problem.solve({"x": 0.0, "y": 0.0, "x_dot": 1.0}).chosen
     assert found is not None
     assert found.reactions[0] == pytest.approx(2.0 * np.cos(0.2), rel=1e-14)
-    other = problem.with_numbers(ds.variant_problem(BLOCK(), {"gravity": 3.0}).numbers)
+    other = problem.with_numbers(variant_problem(BLOCK(), {"gravity": 3.0}).numbers)
     again = other.solve({"x": 0.0, "y": 0.0, "x_dot": 1.0}).chosen
     assert again is not None
     assert again.reactions[0] == pytest.approx(6.0 * np.cos(0.2), rel=1e-14)
 
 
 def test_a_report_lists_every_variant():
-    told = ds.variant_problem(block()).report({"x": 0.0, "y": 0.0, "x_dot": 1.0})
+    told = variant_problem(block()).report({"x": 0.0, "y": 0.0, "x_dot": 1.0})
     assert [entry["variant"] for entry in told["answers"]] == [[1], [2]]
     assert [entry["valid"] for entry in told["answers"]] == [False, True]
     assert (told["count"], told["chosen"], told["degree"], told["w_property"]) == (1, [2], 1, True)
@@ -121,4 +122,4 @@ def test_a_report_lists_every_variant():
 def test_a_system_without_pairs_is_refused():
     q = ds.coordinates(x="m")
     with pytest.raises(PosingError, match="has no pairs of supports"):
-        ds.variant_problem(ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2))
+        variant_problem(ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2))

@@ -61,8 +61,8 @@ def judged(run, most=5000, near=5e-3):
         ds.Cvodes(method="bdf"),
         ds.RadauIIA(),
         ds.Lsoda(),
-        ds.SundaeCvode(),
-        ds.SundaeCvode(method="bdf"),
+        ds.solvers.SundaeCvode(),
+        ds.solvers.SundaeCvode(method="bdf"),
     ],
     ids=lambda solver: f"{solver.name}-{getattr(solver, 'method', '')}",
 )
@@ -74,7 +74,7 @@ def test_a_collapse_ends_the_run_with_every_solver(solver):
 @pytest.mark.parametrize("formulation", [ds.NullSpace(), ds.Projected()], ids=lambda f: f.name)
 @pytest.mark.parametrize(
     "solver",
-    [ds.Taylor(), ds.Dop853(), ds.Cvodes(), ds.RadauIIA(), ds.Lsoda(), ds.SundaeCvode()],
+    [ds.Taylor(), ds.Dop853(), ds.Cvodes(), ds.RadauIIA(), ds.Lsoda(), ds.solvers.SundaeCvode()],
     ids=lambda solver: solver.name,
 )
 def test_a_collapse_ends_the_run_in_other_formulations(formulation, solver):
@@ -88,7 +88,7 @@ def test_a_collapse_ends_the_run_in_other_formulations(formulation, solver):
     ids=lambda formulation: formulation.name,
 )
 def test_a_collapse_ends_a_run_with_multipliers(formulation):
-    judged(collapse(formulation, ds.SundaeIda()))
+    judged(collapse(formulation, ds.solvers.SundaeIda()))
 
 
 @pytest.mark.slow
@@ -115,7 +115,7 @@ def test_a_collapse_ends_a_run_with_idas(formulation):
 )
 def test_a_collapse_ends_a_run_with_assimulo(formulation, solver):
     # Radau5 differences Jacobians: 5300 to t = -0.0038 alone
-    judged(collapse(formulation, getattr(ds, solver)()), most=8000)
+    judged(collapse(formulation, getattr(ds.solvers, solver)()), most=8000)
 
 
 def test_independent_velocities_that_are_tangent_lead_nearer():
@@ -313,8 +313,8 @@ def test_steps_that_only_come_near_are_not_accused(prepared):
     [
         (None, ds.Taylor()),
         (None, ds.Dop853()),
-        (None, ds.SundaeCvode()),
-        (ds.Index1(), ds.SundaeIda()),
+        (None, ds.solvers.SundaeCvode()),
+        (ds.Index1(), ds.solvers.SundaeIda()),
     ],
     ids=lambda entry: getattr(entry, "name", ""),
 )

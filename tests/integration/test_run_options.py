@@ -43,11 +43,11 @@ def runs(tmp_path):
     guard = system.coordinates.x
     return {
         "solve": lambda **o: ds.solve(system, 1.0, RELEASE, **o),
-        "sensitivity": lambda **o: ds.sensitivity(system, 1.0, RELEASE, by=["x"], **o),
-        "sections": lambda **o: ds.sections(system, guard, 1.0, RELEASE, **o),
-        "lyapunov_exponent": lambda **o: ds.lyapunov_exponent(system, 1.0, RELEASE, **o),
+        "sensitivity": lambda **o: ds.analysis.sensitivity(system, 1.0, RELEASE, by=["x"], **o),
+        "sections": lambda **o: ds.analysis.sections(system, guard, 1.0, RELEASE, **o),
+        "lyapunov_exponent": lambda **o: ds.analysis.lyapunov_exponent(system, 1.0, RELEASE, **o),
         "compare": lambda **o: ds.compare(system, ["feedback"], ["dop853"], 1.0, RELEASE, **o),
-        "reference_run": lambda **o: ds.reference_run(system, 1.0, RELEASE, **o),
+        "reference_run": lambda **o: ds.analysis.reference_run(system, 1.0, RELEASE, **o),
         "a sweep": lambda **o: ds.sweep(case(), {"x": [1.0]}, out=tmp_path, workers=0, **o),
         "run_batch": lambda **o: run_batch(case(), [{}], **o),
         "case.solve": lambda **o: case().solve(**o),
@@ -124,8 +124,8 @@ def test_what_makes_no_sense_is_refused_and_says_what_to_do(name, option, words,
 
 
 def test_tolerances_of_the_automatic_solver_hold_for_sensitivities_too():
-    loose = ds.sensitivity(oscillator(), 3.0, RELEASE, by=["stiffness"], rtol=1e-4)
-    tight = ds.sensitivity(oscillator(), 3.0, RELEASE, by=["stiffness"])
+    loose = ds.analysis.sensitivity(oscillator(), 3.0, RELEASE, by=["stiffness"], rtol=1e-4)
+    tight = ds.analysis.sensitivity(oscillator(), 3.0, RELEASE, by=["stiffness"])
     assert loose.run.statistics.rhs_evaluations < tight.run.statistics.rhs_evaluations
     assert loose["x", "stiffness"] == pytest.approx(tight["x", "stiffness"], rel=1e-2)
 

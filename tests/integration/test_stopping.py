@@ -121,13 +121,13 @@ def test_a_point_that_stops_under_a_body_that_spins_sticks():
 def test_a_ball_slides_until_it_rolls_at_five_sevenths_of_its_speed():
     q = ds.coordinates(x="m", y="m", z="m", a="rad", b="rad")
     contact = (q.dot.x - 0.1 * q.dot.b, q.dot.y + 0.1 * q.dot.a, q.dot.z)
-    support = ds.Support(normal=(0.0, 0.0, 1.0), velocity=contact, friction=FRICTION)
+    support = ds.friction.Support(normal=(0.0, 0.0, 1.0), velocity=contact, friction=FRICTION)
     ball = ds.MechanicalSystem(
         q,
         kinetic=ca.sumsqr(q.dot.vector[:3]) / 2 + 0.004 * ca.sumsqr(q.dot.vector[3:]) / 2,
         force={"z": -GRAVITY},
         goals=[ds.Holonomic("table", q.z, ideal=False, scale=1.0)],
-        pairs=[ds.VariantPair("normal", [support], kind="unilateral")],
+        pairs=[ds.friction.VariantPair("normal", [support], kind="unilateral")],
     )
     run = ds.solve(ball, 2.0, {"x_dot": 0.6, "y_dot": 0.8}, at=[0.05])
     assert happened(run) == ["support_sticks"]
@@ -150,14 +150,16 @@ def test_a_slip_that_turns_without_an_end_goes_on():
     q = ds.coordinates(x="m", z="m", phi="rad")
     p = ds.parameters(friction=(0.1, ""))
     c, s = ca.cos(q.phi), ca.sin(q.phi)
-    support = ds.Support(normal=(0.0, 0.0, 1.0), point=(0.5 * c, 0.5 * s, q.z), friction=p.friction)
+    support = ds.friction.Support(
+        normal=(0.0, 0.0, 1.0), point=(0.5 * c, 0.5 * s, q.z), friction=p.friction
+    )
     hub = ds.MechanicalSystem(
         q,
         p,
         kinetic=(q.dot.x**2 + q.dot.z**2 + 2.0 * q.dot.phi**2) / 2,
         force={"z": -GRAVITY},
         goals=[ds.Holonomic("table", q.z, ideal=False, scale=1.0)],
-        pairs=[ds.VariantPair("normal", [support], kind="unilateral")],
+        pairs=[ds.friction.VariantPair("normal", [support], kind="unilateral")],
     )
     run = ds.solve(hub, 3.0, {"phi_dot": 9.0, "x_dot": 1.0}, at=[3.0])
     slowing = 0.1 * GRAVITY * 0.5 / 2.0

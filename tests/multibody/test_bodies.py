@@ -12,6 +12,7 @@ from scipy.integrate import solve_ivp
 
 import daesolve as ds
 from daesolve.errors import PosingError, UnknownNameError
+from daesolve.multibody import GROUND, Body, Mechanism, PlanarBody, quaternion
 
 SOLVER = ds.Dop853(rtol=1e-12, atol=1e-12)
 MOMENTS = (0.3, 0.5, 0.7)
@@ -19,13 +20,13 @@ SPIN = (0.4, 3.0, 0.2)
 UNIT = st.floats(-1.0, 1.0)
 
 
-def _run(body: ds.Body, until: float, **further: Any) -> tuple[ds.MechanicalSystem, ds.Trajectory]:
-    mechanism = ds.Mechanism([body], **further)
+def _run(body: Body, until: float, **further: Any) -> tuple[ds.MechanicalSystem, ds.Trajectory]:
+    mechanism = Mechanism([body], **further)
     system = mechanism.system()
     return system, ds.solve(system, until, guess=mechanism.start, solver=SOLVER)
 
 
-def _evaluate(expressions: list[ca.SX], body: ds.Body, x: np.ndarray) -> list[np.ndarray]:
+def _evaluate(expressions: list[ca.SX], body: Body, x: np.ndarray) -> list[np.ndarray]:
     symbols = ca.vertcat(body.coordinates.vector, body.velocities.vector)
     function = ca.Function("f", [symbols], expressions)
     found = function(x)
@@ -34,7 +35,7 @@ def _evaluate(expressions: list[ca.SX], body: ds.Body, x: np.ndarray) -> list[np
 
 
 def test_a_free_body_turns_as_euler_says() -> None:
-    body = ds.Body("body", 2.0, MOMENTS, angular_velocity=SPIN)
+    body = Body("body", 2.0, MOMENTS, angular_velocity=SPIN)
     _, run = _run(body, 5.0)
     moments = np.array(MOMENTS)
 
@@ -51,7 +52,7 @@ def test_a_free_body_turns_as_euler_says() -> None:
 
 
 def test_a_free_body_keeps_its_angular_momentum_in_space() -> None:
-    body = ds.Body("body", 2.0, MOMENTS, angular_velocity=SPIN, velocity=(1.0, 0.0, 0.0))
+    body = Body("body", 2.0, MOMENTS, angular_velocity=SPIN, velocity=(1.0, 0.0, 0.0))
     _, run = _run(body, 5.0)
     momentum = body.frame().rotation @ (ca.DM(MOMENTS) * body.velocities.vector[3:])
     names = (*body.coordinates.names, *body.velocities.names)
@@ -64,12 +65,12 @@ def test_a_free_body_keeps_its_angular_momentum_in_space() -> None:
 def test_a_body_whose_axes_do_not_spin_with_it_moves_its_axis_as_one_whose_axes_do() -> None:
     ends: list[np.ndarray] = []
     for axisymmetric in (False, True):
-        top = ds.Body(
+        top = Body(
             "top",
             1.0,
             (0.2, 0.2, 0.1),
             axisymmetric=axisymmetric,
-            rotation=ds.quaternion((1, 0, 0), 0.4),
+            rotation=quaternion((1, 0, 0), 0.4),
             angular_velocity=(0.3, 0.0, 20.0),
         )
         _, run = _run(top, 2.0)
@@ -88,7 +89,7 @@ def test_the_rate_of_a_place_is_its_velocity(offset: list[float], turn: list[flo
     if abs(np.linalg.norm(turned) - 1.0) > 1e-9:
         return
     for axisymmetric in (False, True):
-        body = ds.Body("body", 1.0, (0.2, 0.2, 0.1), axisymmetric=axisymmetric)
+        body = Body("body", 1.0, (0.2, 0.2, 0.1), axisymmetric=axisymmetric)
         point = body.point(0, 0, offset[2]) if axisymmetric else body.point(*offset)
         frame = body.frame()
         rate = ca.jtimes(point.position, body.coordinates.vector, body.kinematics)
@@ -103,7 +104,7 @@ def test_the_rate_of_a_place_is_its_velocity(offset: list[float], turn: list[flo
 
 
 def test_a_matrix_of_inertia_is_that_of_the_turned_moments() -> None:
-    turn = ds.quaternion((1.0, 2.0, 0.5), 0.8)
+    turn = quaternion((1.0, 2.0, 0.5), 0.8)
     w, x, y, z = turn
     axes = np.array(
         [
@@ -114,8 +115,8 @@ def test_a_matrix_of_inertia_is_that_of_the_turned_moments() -> None:
     )
     matrix = axes @ np.diag(MOMENTS) @ axes.T
     matrix = (matrix + matrix.T) / 2
-    plain = ds.Body("body", 1.0, MOMENTS, rotation=turn, angular_velocity=SPIN)
-    turned = ds.Body("body", 1.0, matrix, angular_velocity=tuple(axes @ SPIN))
+    plain = Body("body", 1.0, MOMENTS, rotation=turn, angular_velocity=SPIN)
+    turned = Body("body", 1.0, matrix, angular_velocity=tuple(axes @ SPIN))
     _, first = _run(plain, 3.0)
     _, second = _run(turned, 3.0)
     expected = axes @ [first.end_state[f"body_w{k}"] for k in (1, 2, 3)]
@@ -125,8 +126,8 @@ def test_a_matrix_of_inertia_is_that_of_the_turned_moments() -> None:
 
 def test_a_falling_body_falls() -> None:
     p = ds.parameters(gravity=(9.81, "m/s^2"), height=(2.0, "m"))
-    body = ds.Body("stone", 3.0, MOMENTS, position=(0, 0, p.height), velocity=(1, 0, 0))
-    mechanism = ds.Mechanism([body], (), p, gravity=(0, 0, -p.gravity))
+    body = Body("stone", 3.0, MOMENTS, position=(0, 0, p.height), velocity=(1, 0, 0))
+    mechanism = Mechanism([body], (), p, gravity=(0, 0, -p.gravity))
     assert mechanism.start["stone_z"] == 2.0
     assert mechanism.start_at({"height": 5.0})["stone_z"] == 5.0
     run = ds.solve(mechanism.system(), 0.5, guess=mechanism.start, solver=SOLVER)
@@ -135,9 +136,9 @@ def test_a_falling_body_falls() -> None:
 
 
 def test_a_planar_body_falls_and_turns() -> None:
-    plate = ds.PlanarBody("plate", 1.0, 0.1, angle=0.2, rate=1.5)
+    plate = PlanarBody("plate", 1.0, 0.1, angle=0.2, rate=1.5)
     corner = plate.point(1.0, 0.5)
-    mechanism = ds.Mechanism([plate], gravity=(0, -9.81))
+    mechanism = Mechanism([plate], gravity=(0, -9.81))
     system = mechanism.system(outputs={"corner_x": (corner.position[0], "m")})
     run = ds.solve(system, 1.0, guess=mechanism.start, solver=SOLVER)
     assert run.end_state["plate_angle"] == pytest.approx(1.7, abs=1e-12)
@@ -147,42 +148,55 @@ def test_a_planar_body_falls_and_turns() -> None:
 
 
 def test_a_start_that_is_not_of_length_one_is_moved_to_it() -> None:
-    body = ds.Body("body", 1.0, MOMENTS, rotation=(2.0, 0.0, 0.0, 0.0))
+    body = Body("body", 1.0, MOMENTS, rotation=(2.0, 0.0, 0.0, 0.0))
     _, run = _run(body, 0.1)
     assert run.start["body_q0"] == (2.0, pytest.approx(1.0, abs=1e-15))
 
 
-PLATE = ds.PlanarBody("plate", 1.0, 1.0)
-ROUND = ds.Body("round", 1.0, (1.0, 1.0, 2.0), axisymmetric=True)
+PLATE = PlanarBody("plate", 1.0, 1.0)
+ROUND = Body("round", 1.0, (1.0, 1.0, 2.0), axisymmetric=True)
 REFUSED: dict[str, tuple[str, Callable[[], object]]] = {
-    "a name with a blank": ("is a word", lambda: ds.Body("a b", 1.0, MOMENTS)),
-    "two moments": ("three moments", lambda: ds.Body("b", 1.0, (1.0, 2.0))),
-    "a skew inertia": ("symmetric matrix", lambda: ds.Body("b", 1.0, np.triu(np.ones((3, 3))))),
-    "no symmetry": ("not symmetric about", lambda: ds.Body("b", 1.0, MOMENTS, axisymmetric=True)),
+    "a name with a blank": ("is a word", lambda: Body("a b", 1.0, MOMENTS)),
+    "two moments": ("three moments", lambda: Body("b", 1.0, (1.0, 2.0))),
+    "a skew inertia": (
+        "symmetric matrix",
+        lambda: Body("b", 1.0, np.triu(np.ones((3, 3)))),
+    ),
+    "no symmetry": (
+        "not symmetric about",
+        lambda: Body("b", 1.0, MOMENTS, axisymmetric=True),
+    ),
     "a point beside the axis": ("third one", lambda: ROUND.point(0.1, 0, 0)),
     "a turned axis": ("only be its own", lambda: ROUND.frame(axes=(1, 0, 0))),
-    "a skew frame": ("no rotation|orthogonal", lambda: ds.GROUND.frame(axes=np.ones((3, 3)))),
-    "axes in the plane": ("an angle, not axes", lambda: ds.GROUND.frame((0, 0), np.eye(3))),
-    "four coordinates": ("2 or 3 coordinates", lambda: ds.GROUND.point(1, 2, 3, 4)),
-    "no direction": ("not all zero", lambda: ds.quaternion((0, 0, 0), 1.0)),
-    "no bodies": ("at least one body", lambda: ds.Mechanism([])),
-    "mixed": ("all in space or all in the plane", lambda: ds.Mechanism([PLATE, ROUND])),
-    "two of a name": ("two bodies", lambda: ds.Mechanism([PLATE, ds.PlanarBody("plate", 1, 1)])),
-    "no part": ("no part", lambda: ds.Mechanism([PLATE], [PLATE])),  # pyright: ignore
-    "no body": ("made of bodies", lambda: ds.Mechanism(["x"])),  # pyright: ignore
+    "a skew frame": (
+        "no rotation|orthogonal",
+        lambda: GROUND.frame(axes=np.ones((3, 3))),
+    ),
+    "axes in the plane": (
+        "an angle, not axes",
+        lambda: GROUND.frame((0, 0), np.eye(3)),
+    ),
+    "four coordinates": ("2 or 3 coordinates", lambda: GROUND.point(1, 2, 3, 4)),
+    "no direction": ("not all zero", lambda: quaternion((0, 0, 0), 1.0)),
+    "no bodies": ("at least one body", lambda: Mechanism([])),
+    "mixed": ("all in space or all in the plane", lambda: Mechanism([PLATE, ROUND])),
+    "two of a name": (
+        "two bodies",
+        lambda: Mechanism([PLATE, PlanarBody("plate", 1, 1)]),
+    ),
+    "no part": ("no part", lambda: Mechanism([PLATE], [PLATE])),  # pyright: ignore
+    "no body": ("made of bodies", lambda: Mechanism(["x"])),  # pyright: ignore
     "gravity in space": (
         "gravity has 2",
-        lambda: ds.Mechanism([PLATE], gravity=(0, 0, 1)).system(),
+        lambda: Mechanism([PLATE], gravity=(0, 0, 1)).system(),
     ),
     "a start that moves": (
         "numbers and parameters of the",
-        lambda: (
-            ds.Mechanism([ds.PlanarBody("b", 1, 1, angle=PLATE.coordinates.plate_x), PLATE]).start
-        ),
+        lambda: Mechanism([PlanarBody("b", 1, 1, angle=PLATE.coordinates.plate_x), PLATE]).start,
     ),
     "a force on nothing": (
         "no velocity 'x'",
-        lambda: ds.Mechanism([PLATE]).system(force={"x": 1.0}),
+        lambda: Mechanism([PLATE]).system(force={"x": 1.0}),
     ),
 }
 

@@ -9,6 +9,21 @@ import pytest
 
 import daesolve as ds
 from daesolve.errors import DaesolveError
+from daesolve.multibody import (
+    GROUND,
+    Action,
+    Body,
+    Contribution,
+    Cylindrical,
+    Distance,
+    Mechanism,
+    PlanarBody,
+    Prismatic,
+    Revolute,
+    Spherical,
+    Universal,
+    quaternion,
+)
 from daesolve.multibody.places import Frame
 from daesolve.multibody.rotations import rotation
 from tests.multibody.placing import accelerations, quaternion_of
@@ -21,9 +36,9 @@ SKEW = np.array([[0.2, 0.03, -0.02], [0.03, 0.15, 0.01], [-0.02, 0.01, 0.25]])
 class Push:
     """A part that pushes a body along x."""
 
-    def __init__(self, body: ds.Body, power: int = 1) -> None:
+    def __init__(self, body: Body, power: int = 1) -> None:
         velocity = body.centre.velocity[0] ** power
-        self.contribution = ds.Contribution(actions=[ds.Action(velocity, ca.SX(3.0))])
+        self.contribution = Contribution(actions=[Action(velocity, ca.SX(3.0))])
 
 
 def _turn(axis: int, angle: ca.SX) -> ca.SX:
@@ -57,9 +72,9 @@ def test_an_arm_accelerates_as_lagranges_equations_in_its_angles_say() -> None:
     numbers = ([0.3, 0.4, -0.5], [0.5, -0.8, 1.1])
     start = iter(ca.Function("start", [angles, rates], placed)(*numbers))
 
-    bodies, joints, parent, seat = [], [], ds.GROUND, (0.0, 0.0, 0.0)
+    bodies, joints, parent, seat = [], [], GROUND, (0.0, 0.0, 0.0)
     for number, axis in enumerate(axes):
-        body = ds.Body(
+        body = Body(
             f"link{number}",
             1.0,
             SKEW,
@@ -68,10 +83,10 @@ def test_an_arm_accelerates_as_lagranges_equations_in_its_angles_say() -> None:
             velocity=np.array(next(start)).ravel(),
             angular_velocity=np.array(next(start)).ravel(),
         )
-        hinge = ds.Revolute(f"hinge{number}", parent.frame(seat), body.frame(-middle), axis=axis)
+        hinge = Revolute(f"hinge{number}", parent.frame(seat), body.frame(-middle), axis=axis)
         bodies, joints = [*bodies, body], [*joints, hinge]
         parent, seat = body, tuple(reach - middle)
-    moved, _ = accelerations(ds.Mechanism(bodies, joints, gravity=gravity))
+    moved, _ = accelerations(Mechanism(bodies, joints, gravity=gravity))
     told = [moved[f"link{number}_{letter}_dot"] for number in range(3) for letter in "xyz"]
     reference = np.array(ca.Function("a", [angles, rates], [expected])(*numbers)).ravel()
     # A mass matrix and constraints of condition below a hundred, in two codes.
@@ -80,14 +95,14 @@ def test_an_arm_accelerates_as_lagranges_equations_in_its_angles_say() -> None:
 
 def test_a_free_chain_keeps_its_momentum_and_its_angular_momentum() -> None:
     first, second, third = (
-        ds.Body(f"body{k}", 1.0 + k, INERTIA, position=(k, 0, 0), velocity=(0, 0.3 * k, -0.2),
+        Body(f"body{k}", 1.0 + k, INERTIA, position=(k, 0, 0), velocity=(0, 0.3 * k, -0.2),
                 angular_velocity=(0.5, -0.3 * k, 1.0)) for k in range(3)
     )  # fmt: skip
-    chain = ds.Mechanism(
+    chain = Mechanism(
         [first, second, third],
         [
-            ds.Universal("cross", first.frame((0.5, 0, 0)), second.frame((-0.5, 0, 0))),
-            ds.Cylindrical("bush", second.frame((0.5, 0, 0)), third.frame((-0.5, 0, 0)), axis=0),
+            Universal("cross", first.frame((0.5, 0, 0)), second.frame((-0.5, 0, 0))),
+            Cylindrical("bush", second.frame((0.5, 0, 0)), third.frame((-0.5, 0, 0)), axis=0),
         ],
     )
     kept = ca.SX(6, 1)
@@ -105,10 +120,10 @@ def test_a_free_chain_keeps_its_momentum_and_its_angular_momentum() -> None:
 
 
 def test_the_reaction_of_a_joint_is_all_that_accelerates_a_free_pair() -> None:
-    one = ds.Body("one", 1.0, INERTIA, angular_velocity=(0.2, 0.5, 1.0))
-    two = ds.Body("two", 2.0, INERTIA, position=(1, 0, 0), velocity=(0, 1, 0))
-    hinge = ds.Revolute("hinge", one.frame((0.5, 0, 0)), two.frame((-0.5, 0, 0)), axis=1)
-    pair = ds.Mechanism([one, two], [hinge])
+    one = Body("one", 1.0, INERTIA, angular_velocity=(0.2, 0.5, 1.0))
+    two = Body("two", 2.0, INERTIA, position=(1, 0, 0), velocity=(0, 1, 0))
+    hinge = Revolute("hinge", one.frame((0.5, 0, 0)), two.frame((-0.5, 0, 0)), axis=1)
+    pair = Mechanism([one, two], [hinge])
     state = ds.consistent_state(pair.system(), guess=pair.start)
     for row, letter in enumerate("xyz", start=1):
         force = state.reactions[f"hinge_{row}"]
@@ -121,12 +136,12 @@ def test_the_reaction_of_a_joint_is_all_that_accelerates_a_free_pair() -> None:
 
 def test_a_pole_on_a_cart_moves_as_its_own_two_equations_say() -> None:
     mass, load, half, moment, gravity, angle = 2.0, 1.0, 0.5, 1 / 12, 9.81, 1.87
-    cart = ds.PlanarBody("cart", mass, 1.0)
+    cart = PlanarBody("cart", mass, 1.0)
     tip = (half * np.cos(angle), half * np.sin(angle))
-    pole = ds.PlanarBody("pole", load, moment, position=tip, angle=angle, rate=0.7)
-    rail = ds.Prismatic("rail", ds.GROUND.frame((0, 0)), cart.frame(), axis=0)
-    pin = ds.Revolute("pin", cart.frame(), pole.frame((-half, 0)))
-    balanced = ds.Mechanism([cart, pole], [rail, pin], gravity=(0, -gravity))
+    pole = PlanarBody("pole", load, moment, position=tip, angle=angle, rate=0.7)
+    rail = Prismatic("rail", GROUND.frame((0, 0)), cart.frame(), axis=0)
+    pin = Revolute("pin", cart.frame(), pole.frame((-half, 0)))
+    balanced = Mechanism([cart, pole], [rail, pin], gravity=(0, -gravity))
     fixed = ("cart_x", "pole_angle", "cart_x_dot", "pole_angle_dot")
     state = ds.consistent_state(balanced.system(), balanced.start, fixed)
     across, along = load * half * np.sin(angle), load * half * np.cos(angle)
@@ -150,33 +165,33 @@ def test_a_gyroscope_of_three_bodies_moves_as_the_problem_in_three_angles(
     # The moments of the problem, shared out among ring, housing and rotor.
     turn = _turn(2, ca.SX(0.1)) @ _turn(0, ca.SX(0.3))
     turned = [ca.DM(matrix).full() for matrix in (turn, turn @ _turn(0, ca.SX(-np.pi / 2)))]
-    ring = ds.Body("ring", 1.0, (1.0, 1.0, 0.5 * size), rotation=ds.quaternion((0, 0, 1), 0.1))
-    housing = ds.Body(
+    ring = Body("ring", 1.0, (1.0, 1.0, 0.5 * size), rotation=quaternion((0, 0, 1), 0.1))
+    housing = Body(
         "housing",
         1.0,
         (size * (0.7 - across), size * 0.3, size * (0.8 - across)),
         rotation=quaternion_of(turned[0]),
     )
-    rotor = ds.Body(
+    rotor = Body(
         "rotor",
         1.0,
         (size * across, size * across, size * 1.2),
         axisymmetric=axisymmetric,
         rotation=quaternion_of(turned[1]),
     )
-    outer = ds.Revolute("outer", ds.GROUND.frame(), ring.frame())
-    inner = ds.Revolute("inner", ring.frame(), housing.frame(), axis=0)
-    own = ds.Revolute("own", housing.frame(axes=(0, 1, 0)), rotor.frame())
+    outer = Revolute("outer", GROUND.frame(), ring.frame())
+    inner = Revolute("inner", ring.frame(), housing.frame(), axis=0)
+    own = Revolute("own", housing.frame(axes=(0, 1, 0)), rotor.frame())
 
     class Moments:
-        contribution = ds.Contribution(
+        contribution = Contribution(
             actions=[
-                ds.Action(outer.rate, 0.3 + 0.2 * ca.cos(ds.time)),
-                ds.Action(inner.rate, -0.5 * ca.cos(inner.angle) - 0.1 * outer.angle),
+                Action(outer.rate, 0.3 + 0.2 * ca.cos(ds.time)),
+                Action(inner.rate, -0.5 * ca.cos(inner.angle) - 0.1 * outer.angle),
             ]
         )
 
-    gyroscope = ds.Mechanism([ring, housing, rotor], [outer, inner, own, Moments()])
+    gyroscope = Mechanism([ring, housing, rotor], [outer, inner, own, Moments()])
     system = gyroscope.system(outputs={"alpha": (outer.angle, "rad"), "beta": (inner.angle, "rad")})
     last = "rotor_spin" if axisymmetric else "rotor_w3"
     initial = {"ring_w3": 1.5, "housing_w1": -0.7, last: spin}
@@ -188,9 +203,9 @@ def test_a_gyroscope_of_three_bodies_moves_as_the_problem_in_three_angles(
 
 
 def test_what_is_given_as_initial_stays_and_the_guess_follows_it() -> None:
-    bob = ds.Body("bob", 1.0, INERTIA, position=(0, 0, -1))
-    pin = ds.Revolute("pin", ds.GROUND.frame(), bob.frame((0, 0, 1)), axis=1)
-    pendulum = ds.Mechanism([bob], [pin], gravity=(0, 0, -9.81))
+    bob = Body("bob", 1.0, INERTIA, position=(0, 0, -1))
+    pin = Revolute("pin", GROUND.frame(), bob.frame((0, 0, 1)), axis=1)
+    pendulum = Mechanism([bob], [pin], gravity=(0, 0, -9.81))
     run = ds.solve(
         pendulum.system(), 0.1, initial={"bob_w2": 2.0}, guess=pendulum.start, solver=SOLVER
     )
@@ -200,10 +215,10 @@ def test_what_is_given_as_initial_stays_and_the_guess_follows_it() -> None:
 
 def test_a_compound_pendulum_swings_at_its_frequency() -> None:
     p = ds.parameters(length=(1.0, "m"), gravity=(9.81, "m/s^2"))
-    bob = ds.Body("bob", 1.0, (0.01, 0.02, 0.03), position=(0, 0, -p.length))
-    pin = ds.Revolute("pin", ds.GROUND.frame(), bob.frame((0, 0, p.length)), axis=1)
-    pendulum = ds.Mechanism([bob], [pin], p, gravity=(0, 0, -p.gravity))
-    found = ds.linearize(pendulum.system(), pendulum.start).eigenvalues
+    bob = Body("bob", 1.0, (0.01, 0.02, 0.03), position=(0, 0, -p.length))
+    pin = Revolute("pin", GROUND.frame(), bob.frame((0, 0, p.length)), axis=1)
+    pendulum = Mechanism([bob], [pin], p, gravity=(0, 0, -p.gravity))
+    found = ds.analysis.linearize(pendulum.system(), pendulum.start).eigenvalues
     # One degree of freedom: the norm of the quaternion leaves none of its own.
     assert found.size == 2
     np.testing.assert_allclose(np.sort(found.imag), np.sqrt(9.81 / 1.02) * np.array([-1, 1]))
@@ -211,87 +226,102 @@ def test_a_compound_pendulum_swings_at_its_frequency() -> None:
 
 def test_a_start_may_turn_by_a_parameter() -> None:
     p = ds.parameters(angle=(0.3, "rad"))
-    body = ds.Body("body", 1.0, INERTIA, rotation=ds.quaternion((0, 3, 0), p.angle))
-    start = ds.Mechanism([body], (), p).start_at({"angle": 0.8})
+    body = Body("body", 1.0, INERTIA, rotation=quaternion((0, 3, 0), p.angle))
+    start = Mechanism([body], (), p).start_at({"angle": 0.8})
     turned = np.array(ca.DM(rotation(ca.SX([start[f"body_q{k}"] for k in range(4)]))))
     np.testing.assert_allclose(turned[0], [np.cos(0.8), 0, np.sin(0.8)], atol=1e-15)
 
 
 def test_an_inertia_is_symmetric_but_for_rounding() -> None:
-    axes = ca.DM(rotation(ca.SX(ds.quaternion((1, 2, 3), 0.7)))).full()
+    axes = ca.DM(rotation(ca.SX(quaternion((1, 2, 3), 0.7)))).full()
     product = axes @ np.diag(INERTIA) @ axes.T
     product[0, 1] += 1e-17
-    moments = np.array(ca.DM(ds.Body("body", 1.0, product).moments))
+    moments = np.array(ca.DM(Body("body", 1.0, product).moments))
     np.testing.assert_array_equal(moments, moments.T)
     turned = axes @ np.diag([0.2, 0.2, 0.2]) @ axes.T
-    assert ds.Body("ball", 1.0, turned, axisymmetric=True).moments.nnz() == 3
+    assert Body("ball", 1.0, turned, axisymmetric=True).moments.nnz() == 3
 
 
 def test_axes_may_be_written_in_parameters_as_rows_of_a_matrix() -> None:
     p = ds.parameters(tilt=(0.3, "rad"))
     cosine, sine = ca.cos(p.tilt), ca.sin(p.tilt)
-    frame = ds.GROUND.frame(axes=[[1, 0, 0], [0, cosine, -sine], [0, sine, cosine]])
+    frame = GROUND.frame(axes=[[1, 0, 0], [0, cosine, -sine], [0, sine, cosine]])
     assert isinstance(frame, Frame)
     found = ca.DM(ca.substitute(frame.axis(2), p.tilt, 0.5))
     np.testing.assert_allclose(np.array(found).ravel(), [0, -np.sin(0.5), np.cos(0.5)])
 
 
 P = ds.parameters(length=(1.0, "m"))
-BODY = ds.Body("body", 1.0, INERTIA)
-OTHER = ds.Body("other", 1.0, INERTIA)
-TWIN = ds.Body("body", 1.0, INERTIA)
-BALL = ds.Spherical("ball", ds.GROUND.point(0, 0, 0), BODY.centre)
-ROD = ds.Distance("rod", ds.GROUND.point(0, 0, 0), BODY.centre, P.length)
+BODY = Body("body", 1.0, INERTIA)
+OTHER = Body("other", 1.0, INERTIA)
+TWIN = Body("body", 1.0, INERTIA)
+BALL = Spherical("ball", GROUND.point(0, 0, 0), BODY.centre)
+ROD = Distance("rod", GROUND.point(0, 0, 0), BODY.centre, P.length)
 REFUSED: dict[str, tuple[str, Callable[[], object]]] = {
     "a body that is not listed": (
         "a Push contains the symbol 'other_x_dot', which belongs to none of the bodies",
-        lambda: ds.Mechanism([BODY], [Push(OTHER)]).system(),
+        lambda: Mechanism([BODY], [Push(OTHER)]).system(),
     ),
     "another body of the same name": (
         "'body_x_dot', which belongs to none",
-        lambda: ds.Mechanism([BODY], [Push(TWIN)]).system(),
+        lambda: Mechanism([BODY], [Push(TWIN)]).system(),
     ),
     "a joint of a body that is not listed": (
         "the spherical joint 'ball' contains the symbol 'body_x'",
-        lambda: ds.Mechanism([OTHER], [BALL]).system(),
+        lambda: Mechanism([OTHER], [BALL]).system(),
     ),
     "parameters that are not listed": (
         "the distance 'rod' contains the symbol 'length'",
-        lambda: ds.Mechanism([BODY], [ROD]).system(),
+        lambda: Mechanism([BODY], [ROD]).system(),
     ),
     "a start in parameters that are not listed": (
         "not in 'length'",
-        lambda: ds.Mechanism([ds.Body("b", 1.0, INERTIA, position=(P.length, 0, 0))]).start,
+        lambda: Mechanism([Body("b", 1.0, INERTIA, position=(P.length, 0, 0))]).start,
     ),
     "an action on the square of a velocity": (
         "a Push acts along a velocity that is not linear",
-        lambda: ds.Mechanism([BODY], [Push(BODY, 2)]).system(),
+        lambda: Mechanism([BODY], [Push(BODY, 2)]).system(),
     ),
     "a force of another size": (
         "columns of one size",
-        lambda: ds.Action(BODY.centre.velocity, ca.SX(1.0)),
+        lambda: Action(BODY.centre.velocity, ca.SX(1.0)),
     ),
-    "a part twice": ("'ball' is listed twice", lambda: ds.Mechanism([BODY], [BALL, BALL])),
-    "a single body": ("in a list, not as <body 'body'>", lambda: ds.Mechanism(BODY)),  # pyright: ignore
-    "a single part": ("in a list", lambda: ds.Mechanism([BODY], BALL)),  # pyright: ignore
+    "a part twice": (
+        "'ball' is listed twice",
+        lambda: Mechanism([BODY], [BALL, BALL]),
+    ),
+    "a single body": ("in a list, not as <body 'body'>", lambda: Mechanism(BODY)),  # pyright: ignore
+    "a single part": ("in a list", lambda: Mechanism([BODY], BALL)),  # pyright: ignore
     "parameters as a dictionary": (
         "declared by parameters",
-        lambda: ds.Mechanism([BODY], (), {"length": 1.0}),  # pyright: ignore
+        lambda: Mechanism([BODY], (), {"length": 1.0}),  # pyright: ignore
     ),
-    "gravity in the plane": ("3 coordinates", lambda: ds.Mechanism([BODY], gravity=(0, -9.81))),
+    "gravity in the plane": (
+        "3 coordinates",
+        lambda: Mechanism([BODY], gravity=(0, -9.81)),
+    ),
     "another kinetic energy": (
         "the bodies of a mechanism give 'kinetic'",
-        lambda: ds.Mechanism([BODY]).system(kinetic=ca.SX(0)),
+        lambda: Mechanism([BODY]).system(kinetic=ca.SX(0)),
     ),
-    "no mass": ("must be > 0", lambda: ds.Body("b", 0.0, INERTIA)),
-    "a mass in words": ("mass of 'b' must be", lambda: ds.Body("b", "1", INERTIA)),  # pyright: ignore
-    "a mass that is no number": ("is nan kg", lambda: ds.Body("b", float("nan"), INERTIA)),
-    "a negative moment": ("moments > 0", lambda: ds.Body("b", 1.0, (-1, 1, 1))),
-    "a ragged inertia": ("three moments", lambda: ds.Body("b", 1.0, [[1, 2], [3]])),  # pyright: ignore
-    "one moment": ("three moments", lambda: ds.Body("b", 1.0, 2.0)),  # pyright: ignore
-    "two angles": ("the angle of 'b'", lambda: ds.PlanarBody("b", 1, 1, angle=(1, 2))),  # pyright: ignore
-    "a position in the plane": ("3 coordinates", lambda: ds.Body("b", 1, INERTIA, position=(1, 2))),
-    "no rotation": ("of length one", lambda: ds.Body("b", 1, INERTIA, rotation=(0, 0, 0, 0))),
+    "no mass": ("must be > 0", lambda: Body("b", 0.0, INERTIA)),
+    "a mass in words": ("mass of 'b' must be", lambda: Body("b", "1", INERTIA)),  # pyright: ignore
+    "a mass that is no number": (
+        "is nan kg",
+        lambda: Body("b", float("nan"), INERTIA),
+    ),
+    "a negative moment": ("moments > 0", lambda: Body("b", 1.0, (-1, 1, 1))),
+    "a ragged inertia": ("three moments", lambda: Body("b", 1.0, [[1, 2], [3]])),  # pyright: ignore
+    "one moment": ("three moments", lambda: Body("b", 1.0, 2.0)),  # pyright: ignore
+    "two angles": ("the angle of 'b'", lambda: PlanarBody("b", 1, 1, angle=(1, 2))),  # pyright: ignore
+    "a position in the plane": (
+        "3 coordinates",
+        lambda: Body("b", 1, INERTIA, position=(1, 2)),
+    ),
+    "no rotation": (
+        "of length one",
+        lambda: Body("b", 1, INERTIA, rotation=(0, 0, 0, 0)),
+    ),
     "a point nowhere": ("must be finite", lambda: BODY.point(float("nan"), 0, 0)),
     "an axis by a letter": ("a direction or three", lambda: BODY.frame(axes="z")),
     "an axis in parameters": (
@@ -302,8 +332,11 @@ REFUSED: dict[str, tuple[str, Callable[[], object]]] = {
         "orthogonal columns",
         lambda: BODY.frame(axes=[[P.length, 0, 0], [0, 1, 0], [0, 0, 1]]),  # pyright: ignore
     ),
-    "an angle in words": ("angle of a turn", lambda: ds.quaternion((0, 0, 1), "x")),  # pyright: ignore
-    "an endless angle": ("must be finite", lambda: ds.quaternion((0, 0, 1), float("inf"))),
+    "an angle in words": ("angle of a turn", lambda: quaternion((0, 0, 1), "x")),  # pyright: ignore
+    "an endless angle": (
+        "must be finite",
+        lambda: quaternion((0, 0, 1), float("inf")),
+    ),
 }
 
 

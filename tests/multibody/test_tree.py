@@ -10,6 +10,7 @@ import daesolve as ds
 from daesolve.elimination.saddle import EliminationPlan, Saddle
 from daesolve.equations.consistency import sample_states
 from daesolve.errors import UnknownNameError
+from daesolve.multibody import Body, Distance, Mechanism, Revolute
 from daesolve.multibody.tree import outer_bodies
 
 
@@ -37,24 +38,22 @@ def test_two_mechanisms_beside_each_other_have_a_root_each() -> None:
     assert set(found) == {"a", "b"}
 
 
-def _star(arms: int, closed: bool = False) -> ds.Mechanism:
+def _star(arms: int, closed: bool = False) -> Mechanism:
     """Return a hub in space with hinged arms around it; closed, the first two touch."""
-    hub = ds.Body("hub", 2.0, (0.3, 0.4, 0.5))
+    hub = Body("hub", 2.0, (0.3, 0.4, 0.5))
     bodies, parts = [hub], []
     for k in range(arms):
         angle = 2 * np.pi * k / arms
         out = np.array([np.cos(angle), np.sin(angle), 0.0])
         axis = (-out[1], out[0], 0.3)
-        arm = ds.Body(f"arm_{k}", 0.5, (0.02, 0.03, 0.04), position=1.5 * out)
+        arm = Body(f"arm_{k}", 0.5, (0.02, 0.03, 0.04), position=1.5 * out)
         parts.append(
-            ds.Revolute(f"hinge_{k}", hub.frame(out, axes=axis), arm.frame(-0.5 * out, axes=axis))
+            Revolute(f"hinge_{k}", hub.frame(out, axes=axis), arm.frame(-0.5 * out, axes=axis))
         )
         bodies.append(arm)
     if closed:
-        parts.append(
-            ds.Distance("rope", bodies[1].point(0, 0, 0.1), bodies[2].point(0, 0, 0.1), 1.5)
-        )
-    return ds.Mechanism(bodies, parts, gravity=(0, 0, -9.81))
+        parts.append(Distance("rope", bodies[1].point(0, 0, 0.1), bodies[2].point(0, 0, 0.1), 1.5))
+    return Mechanism(bodies, parts, gravity=(0, 0, -9.81))
 
 
 def _eliminated(system: ds.MechanicalSystem, *, ordered: bool) -> ca.Function:

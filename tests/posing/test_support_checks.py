@@ -23,11 +23,11 @@ LEVEL = ds.Holonomic("level", Q.turn, ideal=False)
 def corner(along, across, **given):
     point = (Q.x + along - across * Q.turn, Q.y + across + along * Q.turn)
     normal = (0.0, -1.0 if across > 0.0 else 1.0)
-    return ds.Support(**{"point": point, "normal": normal, "friction": 0.3, **given})
+    return ds.friction.Support(**{"point": point, "normal": normal, "friction": 0.3, **given})
 
 
 def pair(name, along, **given):
-    return ds.VariantPair(name, [corner(along, 0.2, **given), corner(along, -0.2)])
+    return ds.friction.VariantPair(name, [corner(along, 0.2, **given), corner(along, -0.2)])
 
 
 def drawer(pairs=None, goals=(SIDE, LEVEL), pull=0.1, **given):
@@ -118,13 +118,13 @@ def test_points_in_auxiliary_quantities_are_refused():
 def test_a_spin_is_linear_in_the_velocities(spin):
     q = ds.coordinates(x="m", y="m", z="m", phi="rad")
     spin = spin if isinstance(spin, float) else q.dot.phi**2
-    table = ds.Support((0.0, 0.0, 1.0), (q.x, q.y, q.z), 0.3, ds.Pad(0.1), spin)
+    table = ds.friction.Support((0.0, 0.0, 1.0), (q.x, q.y, q.z), 0.3, ds.friction.Pad(0.1), spin)
     with pytest.raises(PosingError, match=r"the spin of the support of 'table'"):
         ds.MechanicalSystem(
             q,
             kinetic=(q.dot.x**2 + q.dot.y**2 + q.dot.z**2 + q.dot.phi**2) / 2,
             goals=[ds.Holonomic("height", q.z, ideal=False)],
-            pairs=[ds.VariantPair("table", [table], kind="unilateral")],
+            pairs=[ds.friction.VariantPair("table", [table], kind="unilateral")],
         )
 
 
@@ -137,13 +137,13 @@ def test_a_policy_needs_pairs():
 def test_what_is_smooth_alone_is_refused_at_rest():
     system, start = drawer(), {"x": 0.0, "x_dot": 0.1}
     with pytest.raises(UnsupportedError, match="dry friction of pairs of supports is not smooth"):
-        ds.linearize(system, {"x": 0.0})
+        ds.analysis.linearize(system, {"x": 0.0})
     with pytest.raises(NoDerivativeError, match="holds the body at rest from the start on"):
-        ds.lyapunov_exponent(system, until=1.0, initial={"x": 0.0, "x_dot": 0.0})
+        ds.analysis.lyapunov_exponent(system, until=1.0, initial={"x": 0.0, "x_dot": 0.0})
     with pytest.raises(NoDerivativeError, match=r"to rest at t = 0\.5 s"):
-        ds.sensitivity(system, until=1.0, initial=start, by=["x_dot"])
+        ds.analysis.sensitivity(system, until=1.0, initial=start, by=["x_dot"])
 
 
 def test_a_reference_passes_over_guards_that_do_not_change():
-    found = ds.reference_run(drawer(pull=1.3), until=0.5, initial={"x": 0.0, "x_dot": 1.0})
+    found = ds.analysis.reference_run(drawer(pull=1.3), until=0.5, initial={"x": 0.0, "x_dot": 1.0})
     assert found.states["x"][-1] == pytest.approx(0.5 + 0.5 * 1.0 * 0.5**2, abs=1e-15)

@@ -57,13 +57,13 @@ def test_rest_under_a_load_that_grows_is_told_for_its_instant():
 
 def test_a_body_that_is_lifted_off_its_only_support_is_refused():
     q = ds.coordinates(x="m", y="m")
-    floor = ds.Support(normal=(0.0, 1.0), point=(q.x, q.y), friction=0.3)
+    floor = ds.friction.Support(normal=(0.0, 1.0), point=(q.x, q.y), friction=0.3)
     lifted = ds.MechanicalSystem(
         q,
         kinetic=(q.dot.x**2 + q.dot.y**2) / 2,
         force={"y": 1.0},
         goals=[ds.Holonomic("floor", q.y, ideal=False, scale=1.0)],
-        pairs=[ds.VariantPair("normal", [floor], kind="unilateral")],
+        pairs=[ds.friction.VariantPair("normal", [floor], kind="unilateral")],
     )
     with pytest.raises(SupportLost, match="which can only push"):
         ds.solve(lifted, 1.0, {"x_dot": 1.0})

@@ -25,10 +25,10 @@ def found(system, tmp_path_factory):
     return {
         "stored": ds.solve(system, 0.3, RELEASE, store=tmp_path_factory.mktemp("run") / "run"),
         "consistent": ds.consistent_state(system, {"x": 0.6, "y": -0.7, "x_dot": 1.0}),
-        "linear": ds.linearize(system, rest),
-        "section": ds.sections(system, system.coordinates.x, 1.0, RELEASE),
-        "sensitivity": ds.sensitivity(system, 0.3, swing, by=["gravity"]),
-        "quadruple": ds.reference_run(system, 0.01, RELEASE),
+        "linear": ds.analysis.linearize(system, rest),
+        "section": ds.analysis.sections(system, system.coordinates.x, 1.0, RELEASE),
+        "sensitivity": ds.analysis.sensitivity(system, 0.3, swing, by=["gravity"]),
+        "quadruple": ds.analysis.reference_run(system, 0.01, RELEASE),
         "compared": ds.compare(system, ["feedback"], ["dop853"], 0.3, RELEASE).runs[0],
     }
 
@@ -74,7 +74,9 @@ def test_series_on_disk_are_a_mapping_as_ever(found):
 def test_steps_of_moreau_tell_their_pairs():
     case = ds.problem("prism").case()
     states, direction = case.guess()
-    steps = ds.moreau(case.system, {**states, **direction}, 0.01, 1e-3, parameters=case.values)
+    steps = ds.friction.moreau(
+        case.system, {**states, **direction}, 0.01, 1e-3, parameters=case.values
+    )
     for mapping, name in (
         (steps.states, "x_dott"),
         (steps.end_state, "x_dott"),

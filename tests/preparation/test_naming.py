@@ -75,12 +75,14 @@ def test_everything_that_runs_a_motion_takes_names(tmp_path):
     objects = {"formulation": ds.Feedback(), "solver": ds.Dop853()}
     told = ds.compare(case.system, ["projected:index-1"], ["idas"], 0.2, RELEASE, tolerances=[1e-8])
     assert told.runs[0].trajectory.description["formulation"] == "projected:index-1"
-    by = ds.sensitivity(case.system, 0.2, RELEASE, by=["gravity"], **names)
-    same = ds.sensitivity(case.system, 0.2, RELEASE, by=["gravity"], **objects)
+    by = ds.analysis.sensitivity(case.system, 0.2, RELEASE, by=["gravity"], **names)
+    same = ds.analysis.sensitivity(case.system, 0.2, RELEASE, by=["gravity"], **objects)
     assert by["x", "gravity"] == same["x", "gravity"]
     q_x = case.system.coordinates.x
-    found = ds.sections(case.system, q_x, 1.0, RELEASE, **names)
-    assert np.array_equal(found.times, ds.sections(case.system, q_x, 1.0, RELEASE, **objects).times)
+    found = ds.analysis.sections(case.system, q_x, 1.0, RELEASE, **names)
+    assert np.array_equal(
+        found.times, ds.analysis.sections(case.system, q_x, 1.0, RELEASE, **objects).times
+    )
     over = {"gravity": [9.0, 9.8]}
     ends = [
         ds.sweep(case, over, out=tmp_path / out, until=0.2, workers=0, **chosen).member(1)

@@ -37,7 +37,7 @@ def truth(case):
 def started(case):
     """The equations for the reactions, and the start."""
     guess, initial = case.guess()
-    return ds.variant_problem(case.system, case.values), {**guess, **initial}
+    return ds.friction.variant_problem(case.system, case.values), {**guess, **initial}
 
 
 def physical(prism, variant):

@@ -114,7 +114,7 @@ def test_every_variant_has_the_reactions_of_the_moment_balance(motion, loads, pr
 
 def compare(changed, state, body, **structure):
     case = problem.case("reference", **changed, **structure)
-    found = ds.variant_problem(case.system, case.values)
+    found = ds.friction.variant_problem(case.system, case.values)
     answers = found.report(dict(zip(truth.STATES, state, strict=True)))["answers"]
     assert len(answers) == 8
     for answer in answers:
@@ -130,7 +130,7 @@ def test_pressures_shape_the_friction(exponent):
     """Of a pad that presses unevenly, as `reduced_friction` integrates it."""
 
     def uneven(x):
-        return tuple(float(part) for part in ds.reduced_friction(x, float(exponent)))
+        return tuple(float(part) for part in ds.friction.reduced_friction(x, float(exponent)))
 
     arithmetic = truth.DOUBLE._replace(reduced_friction=uneven)
     body = truth.Body(arithmetic=arithmetic)
@@ -146,7 +146,7 @@ def test_a_pressure_that_there_is_not_is_refused():
 def test_a_body_at_its_limit_load_hangs_in_the_balance():
     """In the direction in which it begins to slide, friction is as large as the load."""
     place = {"x": 0.0, "y": 0.0, "phi": 0.3}
-    limit = ds.stiction_limit(CASE.system, place, "moment_z", (0.0, 2.0))
+    limit = ds.friction.stiction_limit(CASE.system, place, "moment_z", (0.0, 2.0))
     body = truth.Body({**truth.PARAMETERS, "moment_z": limit.slides_from})
     assert limit.value > limit.slides_from  # its loaded pads lie at two heights
     velocity = [limit.direction[f"{name}_dot"] for name in ("x", "y", "phi")]
@@ -181,7 +181,7 @@ def test_friction_opposes_the_slip_of_a_pad(told):
     ("formulation", "solver"),
     [
         (ds.Feedback(), ds.Dop853(rtol=1e-12, atol=1e-14)),
-        (ds.Index1(), ds.SundaeIda(rtol=1e-11, atol=1e-13)),
+        (ds.Index1(), ds.solvers.SundaeIda(rtol=1e-11, atol=1e-13)),
     ],
 )
 def test_other_formulations_find_the_same_events(formulation, solver):

@@ -39,7 +39,7 @@ def eigenvalues(model, **parameters):
     """Those of the straight motion, by their real parts."""
     case = problem.case("free", model=model, **parameters)
     rest = dict.fromkeys(case.system.dynamics.labels.states, 0.0)
-    return ds.linearize(case.system, rest, parameters=case.values).eigenvalues
+    return ds.analysis.linearize(case.system, rest, parameters=case.values).eigenvalues
 
 
 def growth_and_lambda(**parameters):
@@ -49,7 +49,7 @@ def growth_and_lambda(**parameters):
         case = problem.case("hunting", model=model, **parameters)
         rest = dict.fromkeys(case.system.dynamics.labels.states, 0.0)
         found[model] = np.max(
-            np.real(ds.linearize(case.system, rest, parameters=case.values).eigenvalues)
+            np.real(ds.analysis.linearize(case.system, rest, parameters=case.values).eigenvalues)
         )
     return found["full"], found["refined"], case.derived["Lambda"]
 
@@ -307,7 +307,7 @@ def test_dimensional_and_normalised_equations_are_one_motion():
 def test_dimensional_equations_are_newtons():
     springs = {"lateral_stiffness": 3e5, "lateral_damping": 2e3, "yaw_stiffness": 1e5}
     case = problem.case("hunting", **springs)
-    found = ds.linearize(case.system, REST, parameters=case.values)
+    found = ds.analysis.linearize(case.system, REST, parameters=case.values)
     assert found.names == STATES
     assert found.matrix == pytest.approx(truth.dimensional_matrix(case.values), rel=1e-12)
 

@@ -16,7 +16,7 @@ from daesolve.nonholonomic import no_slip_closure
 def small_motions(model="dirac", **changes):
     case = problem.case(model=model, **changes)
     rest = dict.fromkeys(case.system.dynamics.labels.states, 0.0)
-    return ds.linearize(case.system, rest, parameters=case.values)
+    return ds.analysis.linearize(case.system, rest, parameters=case.values)
 
 
 @pytest.mark.parametrize("units", ["dimensional", "normalised"])

@@ -279,15 +279,15 @@ def test_a_run_is_silent(pair, capfd):
 
 
 @pytest.mark.parametrize("kind", [AssimuloCvode, AssimuloIda, AssimuloRadau5, AssimuloOdassl])
-def test_tolerances_are_checked_told_and_tightened(kind):
+def test_tolerances_are_checked_reported_and_refined(kind):
     for value in (0.0, -1e-9, np.nan, np.inf, "1e-9", 1e-14):
         with pytest.raises(ds.DaesolveError, match="rtol"):
             kind(rtol=value)
     with pytest.raises(ds.DaesolveError, match="atol"):
         kind(atol=0.0)
     assert kind(1e-6, 1e-8).tolerances() == {"rtol": 1e-6, "atol": 1e-8}
-    tightened = kind(1e-6, 1e-8).tightened().tolerances()
-    assert tightened == pytest.approx({"rtol": 1e-7, "atol": 1e-9})
+    refined = kind(1e-6, 1e-8).refined().tolerances()
+    assert refined == pytest.approx({"rtol": 1e-7, "atol": 1e-9})
 
 
 def test_cvode_refuses_a_family_that_there_is_not():

@@ -11,7 +11,7 @@ from daesolve.solvers.ida_control import SMALLEST, consistent_start, control, ve
 
 from ..systems import pendulum, prepared_run, sleigh
 
-SOLVER = {"solver": ds.SundaeIda()}
+SOLVER = {"solver": ds.solvers.SundaeIda()}
 
 
 def problem_of(formulation, system=None):
@@ -80,7 +80,7 @@ def test_rounding_limits_the_tolerance():
 
 def test_small_velocities_of_fast_oscillations_are_told_in_index_3_alone():
     """Positions of 1 m are known to 1e-8 m, so that velocities are to 1e-4 m/s at 1e4 1/s."""
-    sizes, solver = np.array([1.0, 1.0, 1e-3, 50.0]), ds.SundaeIda(rtol=1e-8, atol=1e-10)
+    sizes, solver = np.array([1.0, 1.0, 1e-3, 50.0]), ds.solvers.SundaeIda(rtol=1e-8, atol=1e-10)
     problem = problem_of(ds.Index3()).problem
     told = velocity_warning(solver, problem, 1e4, sizes)
     assert told is not None

@@ -138,9 +138,9 @@ def test_a_tolerance_that_is_no_positive_number_is_refused(key, value):
         ds.Idas(**{key: value})
 
 
-def test_a_tightened_solver_is_more_accurate():
+def test_a_refined_solver_is_more_accurate():
     errors = []
-    for solver in (ds.Idas(1e-5, 1e-5), ds.Idas(1e-5, 1e-5).tightened()):
+    for solver in (ds.Idas(1e-5, 1e-5), ds.Idas(1e-5, 1e-5).refined()):
         run = ds.solve(
             pendulum(), 5.0, {"x": -1.0}, formulation=ds.Index2(), solver=solver, at=[5.0]
         )

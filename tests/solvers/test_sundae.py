@@ -24,8 +24,8 @@ FORMULATIONS = {
     "index-3": ds.Index3(),
 }
 SOLVERS = {
-    "sundae-cvode": (ds.SundaeCvode(), ds.Feedback()),
-    "sundae-ida": (ds.SundaeIda(), ds.Index2()),
+    "sundae-cvode": (ds.solvers.SundaeCvode(), ds.Feedback()),
+    "sundae-ida": (ds.solvers.SundaeIda(), ds.Index2()),
 }
 
 every_form = pytest.mark.parametrize("name", FORMULATIONS)
@@ -51,7 +51,7 @@ def segment_of(prepared, until, at=(), observe=lambda block: None):
 def test_both_methods_converge_with_the_tolerance(method, until):
     errors = []
     for rtol in (1e-6, 1e-9):
-        solver = ds.SundaeCvode(rtol=rtol, atol=rtol, method=method)
+        solver = ds.solvers.SundaeCvode(rtol=rtol, atol=rtol, method=method)
         run = ds.solve(oscillator(), until, SINE, solver=solver, **FREE)
         assert run.end_time == until
         errors.append(np.max(np.abs(run["x"] - np.sin(run.times))))
@@ -61,7 +61,9 @@ def test_both_methods_converge_with_the_tolerance(method, until):
 
 
 def test_a_driven_pendulum_is_where_elliptic_functions_put_it():
-    run = ds.solve(pendulum(), 10.0, {"x": -1.0}, solver=ds.SundaeCvode(1e-9, 1e-9), at=[10.0])
+    run = ds.solve(
+        pendulum(), 10.0, {"x": -1.0}, solver=ds.solvers.SundaeCvode(1e-9, 1e-9), at=[10.0]
+    )
     assert pendulum_error(run) <= 1e-6
 
 
@@ -69,7 +71,7 @@ def test_stiff_motion_takes_few_steps():
     """x' = -1e6 (x - cos t): an explicit method would take some 300 000 steps a second."""
     s = ds.states(x="")
     system = ds.ControlSystem(s, {"x": -1e6 * (s.x - ca.cos(ds.time))})
-    run = ds.solve(system, 1.0, {"x": 1.0}, solver=ds.SundaeCvode(method="bdf"))
+    run = ds.solve(system, 1.0, {"x": 1.0}, solver=ds.solvers.SundaeCvode(method="bdf"))
     assert run.outcome is ds.Outcome.COMPLETED
     assert run.statistics.steps < 20_000
     assert run["x"][-1] == pytest.approx(np.cos(1.0), abs=1e-5)
@@ -77,7 +79,7 @@ def test_stiff_motion_takes_few_steps():
 
 def test_an_unknown_method_is_refused():
     with pytest.raises(ds.DaesolveError, match="'adams' or 'bdf'"):
-        ds.SundaeCvode(method="rk4")
+        ds.solvers.SundaeCvode(method="rk4")
 
 
 # -- IDA -----------------------------------------------------------------------------------------
@@ -88,7 +90,7 @@ def test_an_unknown_method_is_refused():
 def test_a_pendulum_is_where_elliptic_functions_put_it(name, until):
     run = ds.solve(
         pendulum(), until, {"x": -1.0}, formulation=FORMULATIONS[name],
-        solver=ds.SundaeIda(rtol=1e-9, atol=1e-9), at=ds.every(1.0),
+        solver=ds.solvers.SundaeIda(rtol=1e-9, atol=1e-9), at=ds.every(1.0),
     )  # fmt: skip
     assert run.outcome is ds.Outcome.COMPLETED, run.message
     assert run.end_time == until
@@ -99,7 +101,7 @@ def test_a_pendulum_is_where_elliptic_functions_put_it(name, until):
 def test_a_sleigh_is_where_its_closed_form_puts_it(name):
     run = ds.solve(
         sleigh(), 10.0, {"x_dot": 1.0, "phi_dot": 1.0}, formulation=FORMULATIONS[name],
-        solver=ds.SundaeIda(rtol=1e-7, atol=1e-7), at=[10.0],
+        solver=ds.solvers.SundaeIda(rtol=1e-7, atol=1e-7), at=[10.0],
     )  # fmt: skip
     exact = sleigh_states([10.0], 1.0, 1.0)
     for state in ("x", "y", "phi"):
@@ -112,7 +114,7 @@ def test_a_slider_crank_turns_as_by_taylors_method(name):
     case = ds.problem("slider-crank").case("spin")
     right = case.solve(until=2.0, at=[2.0])
     run = case.solve(
-        until=2.0, at=[2.0], formulation=FORMULATIONS[name], solver=ds.SundaeIda(1e-7, 1e-7)
+        until=2.0, at=[2.0], formulation=FORMULATIONS[name], solver=ds.solvers.SundaeIda(1e-7, 1e-7)
     )
     worst = max(abs(run.end_state[state] - right.end_state[state]) for state in right.end_state)
     assert worst <= (1e-3 if name == "index-3" else 1e-4)
@@ -122,7 +124,11 @@ def test_constraints_hold_at_the_level_that_is_imposed():
     drift = {}
     for name in ("index-2", "ggl", "index-3"):
         run = ds.solve(
-            pendulum(), 10.0, {"x": -1.0}, formulation=FORMULATIONS[name], solver=ds.SundaeIda()
+            pendulum(),
+            10.0,
+            {"x": -1.0},
+            formulation=FORMULATIONS[name],
+            solver=ds.solvers.SundaeIda(),
         )
         drift[name] = {goal: entry.max_abs for goal, entry in run.drift.items()}
     # Newton's iteration ends within a part of the tolerance, 1e-8
@@ -229,14 +235,14 @@ def test_what_a_callback_raises_comes_out_as_it_is(name, monkeypatch):
     assert caught.value is mine
 
 
-@pytest.mark.parametrize("solver", [ds.SundaeCvode, ds.SundaeIda])
+@pytest.mark.parametrize("solver", [ds.solvers.SundaeCvode, ds.solvers.SundaeIda])
 def test_a_missing_package_is_told_with_the_command_that_adds_it(solver, monkeypatch):
     monkeypatch.setattr(sundae, "sun", None)
     with pytest.raises(ImportError, match=r"pip install 'daesolve\[sundials\]'"):
         solver()
 
 
-@pytest.mark.parametrize("solver", [ds.SundaeCvode, ds.SundaeIda])
+@pytest.mark.parametrize("solver", [ds.solvers.SundaeCvode, ds.solvers.SundaeIda])
 @pytest.mark.parametrize("value", [0.0, -1e-9, np.nan, "1e-9"])
 @pytest.mark.parametrize("key", ["rtol", "atol"])
 def test_a_tolerance_that_is_no_positive_number_is_refused(solver, key, value):
@@ -245,10 +251,10 @@ def test_a_tolerance_that_is_no_positive_number_is_refused(solver, key, value):
 
 
 @every_solver
-def test_a_tightened_solver_is_more_accurate(name):
+def test_a_refined_solver_is_more_accurate(name):
     kind, formulation = type(SOLVERS[name][0]), SOLVERS[name][1]
     errors = []
-    for solver in (kind(1e-5, 1e-5), kind(1e-5, 1e-5).tightened()):
+    for solver in (kind(1e-5, 1e-5), kind(1e-5, 1e-5).refined()):
         run = ds.solve(
             pendulum(), 5.0, {"x": -1.0}, formulation=formulation, solver=solver, at=[5.0]
         )

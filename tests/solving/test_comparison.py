@@ -58,7 +58,7 @@ class Broken(Solver):
     def tolerances(self) -> dict[str, float]:
         return {}
 
-    def tightened(self) -> Solver:
+    def refined(self) -> Solver:
         return self
 
     def segment(self, *args: Any) -> SegmentEnd:

@@ -59,9 +59,9 @@ def test_rolling_on_one_of_several_contacts_is_refused():
 
 def test_what_asks_for_constraints_that_always_hold_refuses_contacts():
     with pytest.raises(PosingError, match="is let go of at times"):
-        ds.growth_vector(beam(), {"y": 0.0, "angle": 0.0})
+        ds.nonholonomic.growth_vector(beam(), {"y": 0.0, "angle": 0.0})
     with pytest.raises(PosingError, match="is let go of at times"):
-        ds.eliminate(beam(), ["y"])
+        ds.nonholonomic.eliminate(beam(), ["y"])
 
 
 def test_a_name_that_a_contact_takes_is_taken():
@@ -80,4 +80,4 @@ def test_a_contact_brings_its_own_reaction():
 
 def test_what_contacts_do_has_no_derivative():
     with pytest.raises(NoDerivativeError, match="'floor_closed'"):
-        ds.sensitivity(ball(closed=False), 1.0, {"y": 1.25, "y_dot": 0.0}, by=["y"])
+        ds.analysis.sensitivity(ball(closed=False), 1.0, {"y": 1.25, "y_dot": 0.0}, by=["y"])

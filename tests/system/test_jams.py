@@ -28,7 +28,7 @@ def roughening() -> ds.MechanicalSystem:
 
     def support(a, side):
         b = -side
-        return ds.Support(
+        return ds.friction.Support(
             point=(q.x + a * c - b * s, q.y + a * s + b * c),
             normal=(0.0, side),
             friction=q.x if side < 0 else 0.0,
@@ -43,7 +43,7 @@ def roughening() -> ds.MechanicalSystem:
             ds.Holonomic("turn", q.phi, ideal=False, scale=1.0),
         ],
         pairs=[
-            ds.VariantPair(name, [support(a, -1.0), support(a, 1.0)])
+            ds.friction.VariantPair(name, [support(a, -1.0), support(a, 1.0)])
             for name, a in (("rear", -1.0), ("front", 1.0))
         ],
     )
@@ -83,10 +83,10 @@ def test_a_determinant_is_found_without_division(count):
 
 def test_as_many_constraints_as_pairs_are_asked_for():
     q = ds.coordinates(x="m", y="m")
-    support = ds.Support(normal=(0.0, 1.0), point=(q.x, q.y))
+    support = ds.friction.Support(normal=(0.0, 1.0), point=(q.x, q.y))
     with pytest.raises(PosingError, match="must keep as many goals"):
         ds.MechanicalSystem(
             q,
             kinetic=(q.dot.x**2 + q.dot.y**2) / 2,
-            pairs=[ds.VariantPair("floor", [support], kind="unilateral")],
+            pairs=[ds.friction.VariantPair("floor", [support], kind="unilateral")],
         )

@@ -55,7 +55,7 @@ def misses(run, exact):
 
 
 def test_a_bouncing_ball_bounces_at_times_right_to_32_digits():
-    run = ds.reference_run(bouncing_ball(), 6.0, DROP, at=[0.0, 6.0])
+    run = ds.analysis.reference_run(bouncing_ball(), 6.0, DROP, at=[0.0, 6.0])
     assert run.event_count == 11
     assert not run.message
     with mpmath.workdps(45):
@@ -67,7 +67,7 @@ def test_events_that_heyoka_does_not_find_are_found_by_the_state(monkeypatch):
     """Every event is hidden from it: the ball is seen below the floor, and brought back."""
     original = hy.t_event
     monkeypatch.setattr(hy, "t_event", lambda guard, **how: original(guard * guard + 1.0, **how))
-    run = ds.reference_run(bouncing_ball(), 6.0, DROP, at=[0.0, 6.0])
+    run = ds.analysis.reference_run(bouncing_ball(), 6.0, DROP, at=[0.0, 6.0])
     with mpmath.workdps(45):
         assert misses(run, bounce_times(0.9, 11)) < 1e-32
 
@@ -75,14 +75,14 @@ def test_events_that_heyoka_does_not_find_are_found_by_the_state(monkeypatch):
 def test_a_ball_that_starts_on_the_floor_comes_back_to_it():
     """The guard is zero where the motion starts: heyoka alone would miss every other bounce."""
     start, numbers = {"y": 0.0, "y_dot": 1.0}, {"restitution": 1.0}
-    run = ds.reference_run(bouncing_ball(), 5.0, start, parameters=numbers, at=[5.0])
+    run = ds.analysis.reference_run(bouncing_ball(), 5.0, start, parameters=numbers, at=[5.0])
     with mpmath.workdps(45):
         exact = [2 * k / mpmath.mpf(GRAVITY) for k in range(1, 25)]
         assert misses(run, exact) < 1e-31
 
 
 def test_chattering_ends_it_where_it_ends_a_run_in_doubles():
-    reference = ds.reference_run(bouncing_ball(), 20.0, DROP, at=[1.0, 20.0])
+    reference = ds.analysis.reference_run(bouncing_ball(), 20.0, DROP, at=[1.0, 20.0])
     run = ds.solve(bouncing_ball(), 20.0, DROP, at=[1.0, 20.0])
     assert "comes to rest on its guard" in reference.message
     assert "comes to rest on its guard" in run.message
@@ -95,7 +95,7 @@ def test_the_billiard_keeps_to_the_exact_map_where_doubles_have_lost_it():
     """The map tells how a beam has widened, by 2e17 after 52 s: errors of 1e-34 with it."""
     start = dict(zip(("x", "y", "x_dot", "y_dot"), billiard.START, strict=True))
     system = sinai_billiard(billiard.RADIUS)
-    reference = ds.reference_run(system, 52.0, start, at=[0.0, 52.0])
+    reference = ds.analysis.reference_run(system, 52.0, start, at=[0.0, 52.0])
     with mpmath.workdps(60):
         exact = [hit for _, hit in zip(reference.events, billiard.hits(), strict=False)]
         assert [event.name for event in reference.events] == [hit.what for hit in exact]
@@ -111,7 +111,7 @@ def test_the_billiard_keeps_to_the_exact_map_where_doubles_have_lost_it():
 
 
 def test_the_rimless_wheel_takes_the_steps_of_the_closed_form():
-    run = ds.reference_run(rimless_wheel(), 8.0, rimless_start(1.0), at=[8.0])
+    run = ds.analysis.reference_run(rimless_wheel(), 8.0, rimless_start(1.0), at=[8.0])
     assert run.event_count == 6
     rate = mpmath.mpf(1.0)
     with mpmath.workdps(40):
@@ -130,7 +130,7 @@ def test_symmetric_balls_that_meet_together_are_taken_together(order):
     """The outer ones hit the middle one from both sides at once; 0.1 is no exact number."""
     start = {"x_1": -0.1, "x_2": 0.0, "x_3": 0.1, "x_dot_1": 0.3, "x_dot_2": 0.0, "x_dot_3": -0.3}
     system = balls_on_a_line([1.0, 2.0, 1.0], 1.0, order)
-    reference = ds.reference_run(system, 1.0, start, at=[1.0])
+    reference = ds.analysis.reference_run(system, 1.0, start, at=[1.0])
     run = ds.solve(system, 1.0, start, at=[1.0])
     assert [event.name for event in reference.events] == [event.name for event in run.events]
     for name, value in reference.states.items():
@@ -139,7 +139,7 @@ def test_symmetric_balls_that_meet_together_are_taken_together(order):
 
 def test_switches_of_a_thermostat_are_those_of_the_closed_form():
     """x' = heater - x between 0.3 and 0.7: each way takes ln(7/3)."""
-    run = ds.reference_run(thermostat(), 8.0, {"temperature": 0.5}, at=[8.0])
+    run = ds.analysis.reference_run(thermostat(), 8.0, {"temperature": 0.5}, at=[8.0])
     low, high = mpmath.mpf(0.3), mpmath.mpf(0.7)
     with mpmath.workdps(40):
         times = [mpmath.log((1 - mpmath.mpf(0.5)) / (1 - high))]
@@ -152,7 +152,7 @@ def test_switches_of_a_thermostat_are_those_of_the_closed_form():
 
 
 def test_a_moving_floor_is_met_at_its_own_time():
-    run = ds.reference_run(shaken_ball(), 0.5, {"y": 0.3, "y_dot": 0.0}, at=[0.5])
+    run = ds.analysis.reference_run(shaken_ball(), 0.5, {"y": 0.3, "y_dot": 0.0}, at=[0.5])
     first = run.events[0]
     with mpmath.workdps(40):
         time = mpmath.mpf(run.event_decimals[0])
@@ -165,7 +165,7 @@ def test_a_moving_floor_is_met_at_its_own_time():
 
 def test_an_impact_that_catches_a_particle_is_told_with_its_impulse():
     start = {"x": -1.0, "y": 0.5, "idle": 0.0, "x_dot": 1.0, "y_dot": 0.2, "idle_dot": 0.0}
-    run = ds.reference_run(latched_particle(), 2.0, start, at=[0.0, 2.0])
+    run = ds.analysis.reference_run(latched_particle(), 2.0, start, at=[0.0, 2.0])
     (event,) = run.events
     assert event.time == 1.0
     # at (0, 0.7), moving with (1, 0.2): the radial 0.2 is taken from the mass of 2 kg
@@ -183,7 +183,7 @@ def test_a_stop_ends_it_and_a_record_does_not():
             ds.Event("fast", q.dot.y + 4.0, ds.FALLING, ds.Stop()),
         ]
 
-    run = ds.reference_run(bouncing_ball(events=more), 3.0, DROP, at=[0.2, 3.0])
+    run = ds.analysis.reference_run(bouncing_ball(events=more), 3.0, DROP, at=[0.2, 3.0])
     assert [event.name for event in run.events] == ["low", "fast"]
     with mpmath.workdps(40):
         gravity = mpmath.mpf(GRAVITY)
@@ -196,7 +196,7 @@ def test_a_stop_that_holds_at_the_start_is_told():
     def more(q, p):
         return [ds.Event("low", q.y - 2.0, ds.FALLING, ds.Stop())]
 
-    run = ds.reference_run(bouncing_ball(events=more), 3.0, DROP, at=[0.0, 3.0])
+    run = ds.analysis.reference_run(bouncing_ball(events=more), 3.0, DROP, at=[0.0, 3.0])
     assert run.message == "the event 'low' holds at the start already"
     assert run.times.tolist() == [0.0]
 
@@ -204,14 +204,14 @@ def test_a_stop_that_holds_at_the_start_is_told():
 def test_an_event_without_a_series_is_refused_by_name():
     system = bouncing_ball(events=lambda q, p: [ds.Event("near", ca.fabs(q.y) - 0.5)])
     with pytest.raises(UnsupportedError, match=r"'near'.*fabs"):
-        ds.reference_run(system, 1.0, DROP)
+        ds.analysis.reference_run(system, 1.0, DROP)
 
 
 def test_a_reset_that_leads_nowhere_ends_it_with_the_reason():
     q = ds.coordinates(y="m")
     lost = ds.Event("lost", q.y, ds.FALLING, ds.Reset({"y_dot": 1.0 / (q.y - q.y)}))
     system = ds.MechanicalSystem(q, kinetic=q.dot.y**2 / 2, potential=GRAVITY * q.y, events=[lost])
-    run = ds.reference_run(system, 2.0, DROP, at=[0.1, 2.0])
+    run = ds.analysis.reference_run(system, 2.0, DROP, at=[0.1, 2.0])
     assert "the reset of 'lost' at t = 0.451" in run.message
     assert run.times.tolist() == [0.1]
 
@@ -219,7 +219,7 @@ def test_a_reset_that_leads_nowhere_ends_it_with_the_reason():
 # -- what a run in doubles does at an instant, this does too ---------------------------------------
 
 
-def counted_ball(third: ds.Action) -> ds.MechanicalSystem:
+def counted_ball(third: ds.multibody.Action) -> ds.MechanicalSystem:
     """A ball that counts its bounces, and an event of the third, whose guard is the count."""
     q, count = ds.coordinates(y="m"), ds.discrete(hits=0.0)
     back = ds.Reset({"y_dot": -0.9 * q.dot.y, "hits": count.hits + 1.0})
@@ -237,7 +237,7 @@ def counted_ball(third: ds.Action) -> ds.MechanicalSystem:
 
 @pytest.mark.parametrize("third", [ds.Stop(), ds.Record(), ds.Reset({"y_dot": 2.0})])
 def test_an_event_of_values_alone_happens_at_the_reset_that_switches_it(third):
-    reference = ds.reference_run(counted_ball(third), 2.2, DROP, at=[0.0, 2.2])
+    reference = ds.analysis.reference_run(counted_ball(third), 2.2, DROP, at=[0.0, 2.2])
     run = ds.solve(counted_ball(third), 2.2, DROP, at=[0.0, 2.2])
     names = [event.name for event in reference.events]
     assert names[:4] == ["bounce", "bounce", "bounce", "third"]
@@ -253,7 +253,7 @@ def test_a_stop_that_also_resets_waits_for_its_guard_though_it_is_past_zero():
     def more(q, p):
         return [ds.Event("low", q.y - 2.0, ds.FALLING, ds.Stop() | ds.Reset({"y_dot": 0.0}))]
 
-    reference = ds.reference_run(bouncing_ball(events=more), 3.0, DROP, at=[3.0])
+    reference = ds.analysis.reference_run(bouncing_ball(events=more), 3.0, DROP, at=[3.0])
     run = ds.solve(bouncing_ball(events=more), 3.0, DROP, at=[3.0])
     assert not reference.message
     assert [e.name for e in reference.events] == [e.name for e in run.events] == ["bounce"] * 4
@@ -266,7 +266,7 @@ def test_what_passes_at_the_instant_of_a_stop_is_written_down():
             ds.Event("same", 2.0 * q.y - 1.0, ds.FALLING),
         ]
 
-    reference = ds.reference_run(bouncing_ball(events=more), 3.0, DROP)
+    reference = ds.analysis.reference_run(bouncing_ball(events=more), 3.0, DROP)
     run = ds.solve(bouncing_ball(events=more), 3.0, DROP)
     assert [e.name for e in reference.events] == [e.name for e in run.events] == ["half", "same"]
 
@@ -278,7 +278,7 @@ def test_guards_of_one_event_that_pass_together_are_one_event():
     system = ds.MechanicalSystem(
         q, kinetic=(q.dot.y**2 + q.dot.z**2) / 2, potential=GRAVITY * (q.y + q.z), events=[half]
     )
-    reference = ds.reference_run(system, 0.4, {"y": 1.0, "z": 1.0})
+    reference = ds.analysis.reference_run(system, 0.4, {"y": 1.0, "z": 1.0})
     run = ds.solve(system, 0.4, {"y": 1.0, "z": 1.0})
     assert [e.fired for e in reference.events] == [e.fired for e in run.events] == [(0, 1)]
 
@@ -290,7 +290,7 @@ def test_another_support_takes_over_as_in_closed_form():
     """N = l t - m g on a level floor: |N| slows the block down, before the switch and after."""
     numbers = {"slope": 0.0, "lift": 40.0}
     start = {"x": 0.0, "x_dot": 6.0}
-    run = ds.reference_run(BLOCK(), 1.0, start, parameters=numbers, at=[1.0])
+    run = ds.analysis.reference_run(BLOCK(), 1.0, start, parameters=numbers, at=[1.0])
     assert [event.name for event in run.events] == ["support_switch"]
     with mpmath.workdps(45):
         weight = 2 * mpmath.mpf(GRAVITY)
@@ -311,7 +311,7 @@ def test_another_support_takes_over_as_in_closed_form():
     ids=["in the plane", "in space"],
 )
 def test_the_end_of_a_slip_ends_it(system, start, end):
-    run = ds.reference_run(system, 2.0, start, at=[0.0, 2.0])
+    run = ds.analysis.reference_run(system, 2.0, start, at=[0.0, 2.0])
     assert "dry friction ends the slip" in run.message
     assert run.times.tolist() == [0.0]
     assert run.end_time == pytest.approx(end, rel=1e-12)
@@ -319,7 +319,7 @@ def test_the_end_of_a_slip_ends_it(system, start, end):
 
 def test_a_branch_of_reactions_that_folds_back_ends_it():
     """Three answers for -12 < M < -8, M = 10 t - 13: the one that it came with ends at -8."""
-    run = ds.reference_run(timed_prism(-13.0, 10.0), 1.5, BACKWARDS, at=[0.4, 1.5])
+    run = ds.analysis.reference_run(timed_prism(-13.0, 10.0), 1.5, BACKWARDS, at=[0.4, 1.5])
     assert "folds back" in run.message
     assert run.end_time == pytest.approx(0.5, abs=1e-12)
     assert run.times.tolist() == [0.4]
@@ -337,7 +337,7 @@ def test_supports_are_those_that_double_precision_settled_on(monkeypatch):
     monkeypatch.setattr(Sliding, "settle", settle)
     chosen = {"at": [0.4, 0.6], "variant_policy": "homotopy"}
     run = ds.solve(timed_prism(-13.0, 10.0), 0.6, BACKWARDS, **chosen)
-    reference = ds.reference_run(timed_prism(-13.0, 10.0), 0.6, BACKWARDS, **chosen)
+    reference = ds.analysis.reference_run(timed_prism(-13.0, 10.0), 0.6, BACKWARDS, **chosen)
     assert "'support_switch' happened more than" in run.message
     assert reference.message == run.message
 
@@ -348,7 +348,7 @@ def test_a_slip_that_turns_is_followed():
     start = {"x": 0.0, "y": 0.5, "x_dot": 3.0}
     numbers, at = {"spring": 50.0}, [0.3, 0.6]
     run = ds.solve(DISC(pad=False), 0.6, start, parameters=numbers, at=at)
-    reference = ds.reference_run(DISC(pad=False), 0.6, start, parameters=numbers, at=at)
+    reference = ds.analysis.reference_run(DISC(pad=False), 0.6, start, parameters=numbers, at=at)
     assert not reference.message
     for name in ("x", "y", "x_dot", "y_dot"):
         np.testing.assert_allclose(reference[name], run[name], rtol=0.0, atol=1e-12)

@@ -31,7 +31,7 @@ def digits(run, name, place):
 
 @pytest.fixture(scope="module")
 def released():
-    return ds.reference_run(pendulum(), 100.0, RELEASE, at=[0.0, 10.0, 100.0])
+    return ds.analysis.reference_run(pendulum(), 100.0, RELEASE, at=[0.0, 10.0, 100.0])
 
 
 def test_the_pendulum_is_right_to_the_last_bit_of_a_double(released):
@@ -60,14 +60,14 @@ def test_residuals_and_the_energy_that_nothing_drives_stay_at_the_rounding_of_11
 
 def test_the_start_is_made_consistent_in_quadruple_precision():
     """The doubles 0.6 and 0.8 miss the circle by 1e-17, which would stay."""
-    run = ds.reference_run(pendulum(), 1.0, {"x": -0.6, "y": -0.8}, at=[0.0])
+    run = ds.analysis.reference_run(pendulum(), 1.0, {"x": -0.6, "y": -0.8}, at=[0.0])
     assert 0.0 < run.start_moved <= 2.0**-53
     with mpmath.workdps(40):
         assert abs(digits(run, "x", 0) ** 2 + digits(run, "y", 0) ** 2 - 1) < 1e-33
 
 
 def test_samples_come_in_the_order_asked_for_and_backwards_in_time():
-    run = ds.reference_run(pendulum(), -3.0, RELEASE, at=[-1.0, 0.0, -3.0, -1.0])
+    run = ds.analysis.reference_run(pendulum(), -3.0, RELEASE, at=[-1.0, 0.0, -3.0, -1.0])
     exact = pendulum_states([-1.0, 0.0, -3.0, -1.0], -1.0, 0.0)
     assert run.times.tolist() == [-1.0, 0.0, -3.0, -1.0]
     np.testing.assert_allclose(run["x_dot"], exact["x_dot"], rtol=1e-15, atol=0.0)
@@ -77,7 +77,7 @@ def test_explicit_time_is_as_exact():
     """x' = 2 t, from x(1) = 1: t^2."""
     s = ds.states(x="")
     system = ds.ControlSystem(s, {"x": 2 * ds.time})
-    run = ds.reference_run(system, 3.0, {"x": 1.0}, start_time=1.0, at=[1.5, 3.0])
+    run = ds.analysis.reference_run(system, 3.0, {"x": 1.0}, start_time=1.0, at=[1.5, 3.0])
     np.testing.assert_array_equal(run["x"], [2.25, 9.0])
 
 
@@ -92,7 +92,7 @@ def test_explicit_time_is_as_exact():
 )
 def test_every_kind_of_goal_holds_to_30_digits(system, start, until):
     """The quaternion's norm is held where it is, 1.005, which is no number of 16 digits."""
-    run = ds.reference_run(system, until, start, at=np.linspace(0.0, until, 5))
+    run = ds.analysis.reference_run(system, until, start, at=np.linspace(0.0, until, 5))
     assert max(run.residuals.values()) < 1e-29
     # the double run of the same equations, whose errors have little time to grow
     ordinary = ds.solve(system, until, start, at=np.linspace(0.0, until, 5))
@@ -102,7 +102,7 @@ def test_every_kind_of_goal_holds_to_30_digits(system, start, until):
 
 def test_numbers_that_were_folded_in_double_precision_show_in_the_energy():
     """The inertia 1/12 of a bar stands in the equations, not in the parameters."""
-    run = ds.reference_run(chain(2), 1.0, chain_state([0.5, 1.0]), at=[0.0, 0.5, 1.0])
+    run = ds.analysis.reference_run(chain(2), 1.0, chain_state([0.5, 1.0]), at=[0.0, 0.5, 1.0])
     assert max(size for name, size in run.residuals.items() if "joint" in name) < 1e-30
     assert 1e-22 < run.residuals["energy"] < 1e-15
 
@@ -111,7 +111,7 @@ def test_a_singularity_ends_it_with_what_came_before():
     """x' = x^2 from 1 is 1 / (1 - t)."""
     s = ds.states(x="")
     system = ds.ControlSystem(s, {"x": s.x**2})
-    run = ds.reference_run(system, 2.0, {"x": 1.0}, at=[0.5, 0.75, 1.5])
+    run = ds.analysis.reference_run(system, 2.0, {"x": 1.0}, at=[0.5, 0.75, 1.5])
     np.testing.assert_array_equal(run["x"], [2.0, 4.0])
     assert "at t = 1 s the steps have become too small" in run.message
 
@@ -120,20 +120,20 @@ def test_a_state_that_is_no_longer_finite_ends_it_too():
     """x = 1 - t, y' = log x: y = x - x log x - 1 until t = 1."""
     s = ds.states(x="", y="")
     system = ds.ControlSystem(s, {"x": ca.SX(-1), "y": ca.log(s.x)})
-    run = ds.reference_run(system, 2.0, {"x": 1.0, "y": 0.0}, at=[0.5, 1.5])
+    run = ds.analysis.reference_run(system, 2.0, {"x": 1.0, "y": 0.0}, at=[0.5, 1.5])
     assert run["y"].tolist() == [pytest.approx(-0.5 + 0.5 * np.log(2.0), rel=1e-15)]
     assert "at t = 1 s the state is no longer finite" in run.message
 
 
 def test_progress_tells_the_time_reached():
     told = []
-    ds.reference_run(oscillator(), 5.0, {"x": 1.0}, at=[5.0], progress=told.append)
+    ds.analysis.reference_run(oscillator(), 5.0, {"x": 1.0}, at=[5.0], progress=told.append)
     assert told[-1] == 5.0
 
 
 def test_a_coarser_tolerance_is_coarser_and_told():
-    run = ds.reference_run(oscillator(), 10.0, {"x": 1.0}, at=[10.0], tolerance=1e-18)
-    fine = ds.reference_run(oscillator(), 10.0, {"x": 1.0}, at=[10.0])
+    run = ds.analysis.reference_run(oscillator(), 10.0, {"x": 1.0}, at=[10.0], tolerance=1e-18)
+    fine = ds.analysis.reference_run(oscillator(), 10.0, {"x": 1.0}, at=[10.0])
     assert run.steps < 2 * fine.steps
     assert (run.tolerance, fine.tolerance) == (1e-18, TOLERANCE)
     with mpmath.workdps(40):
@@ -145,13 +145,13 @@ def test_an_operation_without_a_series_is_named():
     q = ds.coordinates(x="m")
     system = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, potential=ca.fabs(q.x) ** 3)
     with pytest.raises(ds.DaesolveError, match="fabs"):
-        ds.reference_run(system, 1.0, {"x": 1.0})
+        ds.analysis.reference_run(system, 1.0, {"x": 1.0})
 
 
 @pytest.mark.parametrize("tolerance", [1e-40, 0.5, float("nan")])
 def test_a_tolerance_beyond_113_bits_is_refused(tolerance):
     with pytest.raises(ds.DaesolveError, match="tolerance of the reference"):
-        ds.reference_run(oscillator(), 1.0, {"x": 1.0}, tolerance=tolerance)
+        ds.analysis.reference_run(oscillator(), 1.0, {"x": 1.0}, tolerance=tolerance)
 
 
 @pytest.mark.slow

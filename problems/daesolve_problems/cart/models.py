@@ -148,7 +148,7 @@ def wheels() -> ds.MechanicalSystem:
 
 def skates() -> ds.MechanicalSystem:
     """Pose the cart with skates in place of wheels: five velocities, two constraints."""
-    return ds.eliminate(wheels(), TURNS).system
+    return ds.nonholonomic.eliminate(wheels(), TURNS).system
 
 
 def parameters() -> Parameters:

@@ -26,8 +26,8 @@ p_alpha = h sin beta, p_beta = 0 follow. That they persist is the theory of prec
     h cos(beta) beta' = Q_alpha,    -h cos(beta) alpha' = Q_beta,
 
 in which alpha' and beta' follow from the angles as in non-holonomic constraints. `dirac` and
-`refined` are generated from the full model by `daesolve.small_velocities`; nothing here tells them
-these equations.
+`refined` are generated from the full model by `daesolve.nonholonomic.small_velocities`; nothing
+here tells them these equations.
 
 Modules
 -------

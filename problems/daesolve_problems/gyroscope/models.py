@@ -55,9 +55,9 @@ def moments(q: DifferentiableVector, p: Parameters) -> dict[str, ca.SX]:
 
 
 @cache
-def reduction() -> ds.DiracModel:
+def reduction() -> ds.nonholonomic.DiracModel:
     """Return the full model, reduced through Dirac's primary constraints."""
-    return ds.small_velocities(full(), small=SMALL)
+    return ds.nonholonomic.small_velocities(full(), small=SMALL)
 
 
 def dirac() -> ds.ControlSystem:

@@ -56,7 +56,7 @@ def watched() -> ds.MechanicalSystem:
 
 
 @cache
-def guided() -> ds.DiracModel:
+def guided() -> ds.nonholonomic.DiracModel:
     """Reduce the full model with the moment of nutation, its action integrated beside it."""
     system = full()
     q, p, action = system.coordinates, system.parameters, ds.states(action="J s")
@@ -69,7 +69,7 @@ def guided() -> ds.DiracModel:
         quadratures=action,
         integrands={"action": action.action * curl / (p.momentum * ca.cos(q.beta))},
     )
-    return ds.small_velocities(moved, small=SMALL)
+    return ds.nonholonomic.small_velocities(moved, small=SMALL)
 
 
 def _frequency(system: ds.MechanicalSystem) -> ca.SX:

@@ -31,6 +31,7 @@ import numpy as np
 
 import daesolve as ds
 from daesolve.drawing import Dot, Drawing, Line, Linear, Trace
+from daesolve.multibody import GROUND, Body, Mechanism, Revolute, Universal
 from daesolve.typing import Output
 
 CORNERS = ((0, 0, 0), (1, 0, 0), (1, -1, 0), (1, -1, 1), (0, -1, 1), (0, 0, 1))
@@ -45,7 +46,7 @@ TURNS = (
 behind it about its third."""
 
 
-def ring(closed: bool) -> ds.Mechanism:
+def ring(closed: bool) -> Mechanism:
     """Assemble the rods, closed by a sixth hinge or by Hooke's joint."""
     p = ds.parameters(
         mass=(1.0, "kg", ds.POSITIVE),
@@ -56,7 +57,7 @@ def ring(closed: bool) -> ds.Mechanism:
     half = p.length / 2
     across = p.mass * (p.length**2 + p.width**2) / 12
     rods = [
-        ds.Body(
+        Body(
             f"rod_{i + 1}",
             p.mass,
             (p.mass * p.width**2 / 6, across, across),
@@ -65,19 +66,22 @@ def ring(closed: bool) -> ds.Mechanism:
         )
         for i, turn in enumerate(TURNS)
     ]
-    ends = [ds.GROUND.frame(axes=(0, 1, 0)), *[rod.frame((half, 0, 0), (0, 0, 1)) for rod in rods]]
+    ends = [
+        GROUND.frame(axes=(0, 1, 0)),
+        *[rod.frame((half, 0, 0), (0, 0, 1)) for rod in rods],
+    ]
     hinges = [
-        ds.Revolute(f"hinge_{i + 1}", ends[i], rod.frame((-half, 0, 0), (0, 1, 0)))
+        Revolute(f"hinge_{i + 1}", ends[i], rod.frame((-half, 0, 0), (0, 1, 0)))
         for i, rod in enumerate(rods)
     ]
     if closed:
-        last = ds.Revolute("hinge_6", ds.GROUND.frame((0, 0, p.length), (1, 0, 0)), ends[-1])
+        last = Revolute("hinge_6", GROUND.frame((0, 0, p.length), (1, 0, 0)), ends[-1])
     else:
         # Its arms lie along z on the ground, and along the axis of the hinge on the rod.
-        ground = ds.GROUND.frame((0, 0, p.length), np.array([[0, 1, 0], [0, 0, 1], [1, 0, 0]]))
+        ground = GROUND.frame((0, 0, p.length), np.array([[0, 1, 0], [0, 0, 1], [1, 0, 0]]))
         rod = rods[-1].frame((half, 0, 0), np.array([[0, 0, 1], [1, 0, 0], [0, 1, 0]]))
-        last = ds.Universal("cross", ground, rod)
-    return ds.Mechanism(rods, [*hinges, last], p, gravity=(0, -p.gravity, 0))
+        last = Universal("cross", ground, rod)
+    return Mechanism(rods, [*hinges, last], p, gravity=(0, -p.gravity, 0))
 
 
 def posed(closed: bool) -> ds.MechanicalSystem:

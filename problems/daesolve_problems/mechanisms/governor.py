@@ -29,12 +29,21 @@ from matplotlib.figure import Figure
 
 import daesolve as ds
 from daesolve.drawing import Dot, Drawing, Line, Linear, Outline, Polar, Shape
+from daesolve.multibody import (
+    GROUND,
+    Body,
+    Mechanism,
+    Prismatic,
+    Revolute,
+    SpringDamper,
+    quaternion,
+)
 from daesolve.typing import Parameters
 
 SIDES = {"right": 1.0, "left": -1.0}
 
 
-def governor(turning: float = 0.0, angle: float = 0.0) -> tuple[ds.Mechanism, dict[str, ds.Body]]:
+def governor(turning: float = 0.0, angle: float = 0.0) -> tuple[Mechanism, dict[str, Body]]:
     """Assemble the governor, and place it, turning as one body."""
     p = ds.parameters(
         density=(3000.0, "kg/m^3", ds.POSITIVE),
@@ -54,14 +63,14 @@ def governor(turning: float = 0.0, angle: float = 0.0) -> tuple[ds.Mechanism, di
     outward, down = p.length / 2 * cosine, p.length / 2 * sine
     drop = ca.sqrt(p.spring_length**2 - outward**2)
     spin = (0.0, 0.0, turning)
-    shaft = ds.Body(
+    shaft = Body(
         "shaft",
         bar,
         (across, across, along),
         position=(0, 0, p.length / 2),
         angular_velocity=spin,
     )
-    slider = ds.Body(
+    slider = Body(
         "slider",
         cube,
         [cube * p.cube**2 / 6] * 3,
@@ -70,8 +79,8 @@ def governor(turning: float = 0.0, angle: float = 0.0) -> tuple[ds.Mechanism, di
     )
     bodies = [shaft, slider]
     parts = [
-        ds.Revolute("bearing", ds.GROUND.frame(), shaft.frame((0, 0, -p.length / 2))),
-        ds.Prismatic("sleeve", shaft.frame(), slider.frame(), axis=2),
+        Revolute("bearing", GROUND.frame(), shaft.frame((0, 0, -p.length / 2))),
+        Prismatic("sleeve", shaft.frame(), slider.frame(), axis=2),
     ]
     for name, side in SIDES.items():
         rod, beyond = _rod(name, side, p, bar, turning, angle)
@@ -80,8 +89,8 @@ def governor(turning: float = 0.0, angle: float = 0.0) -> tuple[ds.Mechanism, di
         on_slider, middle = slider.point(side * p.arm, 0, 0), rod.point(-beyond, 0, 0)
         bodies += [rod]
         parts += [
-            ds.Revolute(f"{name}_hinge", on_shaft, hinge, axis=1),
-            ds.SpringDamper(
+            Revolute(f"{name}_hinge", on_shaft, hinge, axis=1),
+            SpringDamper(
                 f"{name}_spring",
                 on_slider,
                 middle,
@@ -91,25 +100,25 @@ def governor(turning: float = 0.0, angle: float = 0.0) -> tuple[ds.Mechanism, di
             ),
         ]
     named = {body.name: body for body in bodies}
-    return ds.Mechanism(bodies, parts, p, gravity=(0, 0, -p.gravity)), named
+    return Mechanism(bodies, parts, p, gravity=(0, 0, -p.gravity)), named
 
 
 def _rod(
     name: str, side: float, p: Parameters, bar: ca.SX, turning: float, angle: float
-) -> tuple[ds.Body, ca.SX]:
+) -> tuple[Body, ca.SX]:
     """Return a rod with its ball, and how far its mass centre is from its middle."""
     beyond = p.ball / (bar + p.ball) * p.length / 2
     across, along = bar * (p.length**2 + p.width**2) / 12, bar * p.width**2 / 6
     swing = across + bar * beyond**2 + p.ball * (p.length / 2 - beyond) ** 2
     cosine, sine = np.cos(angle), np.sin(angle)
     reach = p.arm + (p.length / 2 + beyond) * cosine
-    rod = ds.Body(
+    rod = Body(
         name,
         bar + p.ball,
         (along, swing, swing),
         position=(side * reach, 0, p.length - (p.length / 2 + beyond) * sine),
         # Axis 1 points from the hinge to the ball.
-        rotation=ds.quaternion((0, 1, 0), angle if side > 0 else np.pi - angle),
+        rotation=quaternion((0, 1, 0), angle if side > 0 else np.pi - angle),
         velocity=(0, side * reach * turning, 0),
         angular_velocity=(-turning * sine, 0, side * turning * cosine),
     )

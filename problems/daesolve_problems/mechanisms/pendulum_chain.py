@@ -23,7 +23,7 @@ from daesolve.drawing import Dot, Drawing, Line, Trace
 from daesolve.errors import OutOfRangeError
 
 
-def chain(rods: int, angle: float = 0.0) -> ds.Mechanism:
+def chain(rods: int, angle: float = 0.0) -> ds.multibody.Mechanism:
     """Assemble the chain, and place it straight.
 
     Raises
@@ -41,15 +41,17 @@ def chain(rods: int, angle: float = 0.0) -> ds.Mechanism:
     along = ca.vertcat(ca.sin(angle), -ca.cos(angle)) * p.length
     moment = p.mass * p.length**2 / 12
     bodies = [
-        ds.PlanarBody(f"rod_{i + 1}", p.mass, moment, position=(i + 0.5) * along, angle=angle)
+        ds.multibody.PlanarBody(
+            f"rod_{i + 1}", p.mass, moment, position=(i + 0.5) * along, angle=angle
+        )
         for i in range(rods)
     ]
-    ends = [ds.GROUND.frame((0, 0)), *[body.frame((0, -p.length / 2)) for body in bodies]]
+    ends = [ds.multibody.GROUND.frame((0, 0)), *[body.frame((0, -p.length / 2)) for body in bodies]]
     hinges = [
-        ds.Revolute(f"hinge_{i + 1}", ends[i], body.frame((0, p.length / 2)))
+        ds.multibody.Revolute(f"hinge_{i + 1}", ends[i], body.frame((0, p.length / 2)))
         for i, body in enumerate(bodies)
     ]
-    return ds.Mechanism(bodies, hinges, p, gravity=(0, -p.gravity))
+    return ds.multibody.Mechanism(bodies, hinges, p, gravity=(0, -p.gravity))
 
 
 def posed(rods: int) -> ds.MechanicalSystem:

@@ -31,6 +31,7 @@ from matplotlib.figure import Figure
 import daesolve as ds
 from daesolve.drawing import Dot, Drawing, Line, Linear, Trace
 from daesolve.errors import OutOfRangeError
+from daesolve.multibody import Body, Disc, Mechanism, Rolling, quaternion
 
 
 def coin(
@@ -39,7 +40,7 @@ def coin(
     beta_dot: float = 0.0,
     gamma_dot: float = 0.0,
     y: float = 0.0,
-) -> tuple[ds.Mechanism, ds.Body]:
+) -> tuple[Mechanism, Body]:
     """Assemble the coin on its plane, and place it, heading along x."""
     p = ds.parameters(
         mass=(0.0075, "kg", ds.POSITIVE),
@@ -49,14 +50,14 @@ def coin(
     moment = p.mass * p.radius**2 / 4
     sine, cosine = np.sin(beta), np.cos(beta)
     turning = gamma_dot + alpha_dot * sine
-    body = ds.Body(
+    body = Body(
         "coin",
         p.mass,
         (moment, moment, 2 * moment),
         axisymmetric=True,
         position=(0.0, y, p.radius * cosine),
         # Axis 1 along the heading, axis 3 the axle, to the left and, where it leans, upwards.
-        rotation=ds.quaternion((1, 0, 0), beta - np.pi / 2),
+        rotation=quaternion((1, 0, 0), beta - np.pi / 2),
         velocity=(
             p.radius * turning,
             -p.radius * beta_dot * cosine,
@@ -64,8 +65,8 @@ def coin(
         ),
         angular_velocity=(beta_dot, -alpha_dot * cosine, turning),
     )
-    rolling = ds.Rolling("ground", body.frame(), ds.Disc(p.radius))
-    return ds.Mechanism([body], [rolling], p, gravity=(0, 0, -p.gravity)), body
+    rolling = Rolling("ground", body.frame(), Disc(p.radius))
+    return Mechanism([body], [rolling], p, gravity=(0, 0, -p.gravity)), body
 
 
 def posed() -> ds.MechanicalSystem:

@@ -31,11 +31,12 @@ from matplotlib.figure import Figure
 import daesolve as ds
 from daesolve.drawing import Circle, Dot, Drawing, Line, Linear, Trace
 from daesolve.errors import OutOfRangeError
+from daesolve.multibody import GROUND, Body, Mechanism, Spherical, quaternion
 
 
 def top(
     spin: float = 0.0, tilt: float = 0.0, precession: float = 0.0, nutation: float = 0.0
-) -> tuple[ds.Mechanism, ds.Body]:
+) -> tuple[Mechanism, Body]:
     """Assemble the top, and place it."""
     p = ds.parameters(
         mass=(0.5, "kg", ds.POSITIVE),
@@ -46,18 +47,18 @@ def top(
     )
     sine, cosine = np.sin(tilt), np.cos(tilt)
     moving = (nutation * cosine, precession * sine, -nutation * sine)
-    body = ds.Body(
+    body = Body(
         "top",
         p.mass,
         (p.across, p.across, p.along),
         axisymmetric=True,
         position=(p.distance * sine, 0.0, p.distance * cosine),
-        rotation=ds.quaternion((0, 1, 0), tilt),
+        rotation=quaternion((0, 1, 0), tilt),
         velocity=[p.distance * rate for rate in moving],
         angular_velocity=(-precession * sine, nutation, spin),
     )
-    tip = ds.Spherical("tip", ds.GROUND.point(0, 0, 0), body.point(0, 0, -p.distance))
-    return ds.Mechanism([body], [tip], p, gravity=(0, 0, -p.gravity)), body
+    tip = Spherical("tip", GROUND.point(0, 0, 0), body.point(0, 0, -p.distance))
+    return Mechanism([body], [tip], p, gravity=(0, 0, -p.gravity)), body
 
 
 def posed() -> ds.MechanicalSystem:

@@ -26,6 +26,16 @@ from functools import cached_property
 import casadi as ca
 
 import daesolve as ds
+from daesolve.multibody import (
+    GROUND,
+    Action,
+    Body,
+    Contribution,
+    Frame,
+    Mechanism,
+    Revolute,
+    Spindle,
+)
 from daesolve.multibody.plane_contact import Touch
 from daesolve.typing import Parameters, SymbolVector
 from daesolve_problems.omni_friction.geometry import Vehicle, harmonics, parameters, vehicle
@@ -62,46 +72,46 @@ class Bodies:
         return vehicle(self.p, self.wheels, self.rollers)
 
     @cached_property
-    def platform(self) -> ds.Body:
+    def platform(self) -> Body:
         """A homogeneous disc."""
         mass, radius = self.p.platform_mass, self.p.platform_radius
         across = mass * radius**2 / 4.0
-        return ds.Body("platform", mass, (across, across, mass * radius**2 / 2.0))
+        return Body("platform", mass, (across, across, mass * radius**2 / 2.0))
 
     @cached_property
-    def discs(self) -> list[ds.Body]:
+    def discs(self) -> list[Body]:
         """The discs of the wheels, thin; axis 3 is the axle."""
         wheel = self.vehicle.wheel
         across = wheel.disc_mass * wheel.disc_radius**2 / 4.0
         moments = (across, across, 2.0 * across)
-        return [ds.Body(name, wheel.disc_mass, moments) for name in numbered("disc", self.wheels)]
+        return [Body(name, wheel.disc_mass, moments) for name in numbered("disc", self.wheels)]
 
     @cached_property
-    def spindles(self) -> list[list[ds.Body]]:
+    def spindles(self) -> list[list[Body]]:
         """The rollers of each wheel; axis 3 is their own."""
         wheel = self.vehicle.wheel
         across = wheel.roller_across
         moments = (across, across, wheel.roller_along)
         return [
             [
-                ds.Body(roller, wheel.roller_mass, moments, axisymmetric=True)
+                Body(roller, wheel.roller_mass, moments, axisymmetric=True)
                 for roller in numbered(name, self.rollers)
             ]
             for name in numbered("roller", self.wheels)
         ]
 
     @property
-    def centre(self) -> ds.Frame:
+    def centre(self) -> Frame:
         """The platform's frame at O."""
         return self.platform.frame((-self.p.platform_centre_x, -self.p.platform_centre_y, 0.0))
 
     @cached_property
-    def axles(self) -> list[ds.Revolute]:
+    def axles(self) -> list[Revolute]:
         """The hinges of the discs; axis 3 of their frames is n_i, axis 1 is tau_i."""
         reach = self.p.platform_radius
         place = (-self.p.platform_centre_x, -self.p.platform_centre_y)
         return [
-            ds.Revolute(
+            Revolute(
                 f"axle_{i}",
                 self.platform.frame(
                     (place[0] + reach * axle[0], place[1] + reach * axle[1], 0.0), axle_axes(axle)
@@ -114,11 +124,11 @@ class Bodies:
         ]
 
     @cached_property
-    def pins(self) -> list[ds.Revolute]:
+    def pins(self) -> list[Revolute]:
         """The hinges of the rollers."""
         reach = self.vehicle.axis_distance
         return [
-            ds.Revolute(
+            Revolute(
                 f"pin_{i}_{j}",
                 disc.frame((reach * ahead[1], -reach * ahead[0], 0.0), roller_axes(ahead)),
                 roller.frame(),
@@ -135,10 +145,10 @@ class Bodies:
         return [Stand(self, i) for i in range(1, self.wheels + 1)]
 
     @property
-    def freely(self) -> ds.Mechanism:
+    def freely(self) -> Mechanism:
         """The vehicle off the floor: bodies and hinges."""
         rollers = [roller for wheel in self.spindles for roller in wheel]
-        return ds.Mechanism(
+        return Mechanism(
             [self.platform, *self.discs, *rollers],
             [*self.axles, *self.pins],
             self.p,
@@ -182,15 +192,15 @@ class Stand:
                 start=ca.SX(0),
             )
 
-        frame = ds.Frame(
+        frame = Frame(
             self.model.discs[self.i - 1],
             *[of_the_chosen(q) for q in ("position", "velocity", "rotation", "angular_velocity")],
             turning=True,
         )
         car, radius = self.model.vehicle, self.model.p.wheel_radius
-        floor = ds.GROUND.frame((0.0, 0.0, -radius))
-        assert isinstance(floor, ds.Frame)
-        return Touch(frame, ds.Spindle(radius, car.axis_distance), floor)
+        floor = GROUND.frame((0.0, 0.0, -radius))
+        assert isinstance(floor, Frame)
+        return Touch(frame, Spindle(radius, car.axis_distance), floor)
 
     @cached_property
     def own(self) -> Touch:
@@ -227,12 +237,12 @@ class Stand:
     def directed(self) -> tuple[ca.SX, ca.SX]:
         """The slip along n_i and tau_i, m/s."""
         axes = self.model.axles[self.i - 1].first
-        assert isinstance(axes, ds.Frame)
+        assert isinstance(axes, Frame)
         along, ahead = axes.axis(2)[:2], axes.axis(0)[:2]
         return ca.dot(along, self.own.slip), ca.dot(ahead, self.own.slip)
 
     @cached_property
-    def contribution(self) -> ds.Contribution:
+    def contribution(self) -> Contribution:
         """What it adds to the mechanism."""
         outputs = {
             f"normal_{self.i}": (self.normal, "N"),
@@ -240,11 +250,11 @@ class Stand:
             f"slip_tau_{self.i}": (self.directed[1], "m/s"),
             f"slip_{self.i}": (ca.norm_2(self.own.slip), "m/s"),
         }
-        rubs = ds.Action(self.own.slip, self.force)
+        rubs = Action(self.own.slip, self.force)
         if not len(self.load):
-            return ds.Contribution((self.goal,), actions=[rubs], outputs=outputs)
-        pushes = ds.Action(self.own.velocity[2], self.normal)
-        return ds.Contribution(actions=[rubs, pushes], reactions=self.load, outputs=outputs)
+            return Contribution((self.goal,), actions=[rubs], outputs=outputs)
+        pushes = Action(self.own.velocity[2], self.normal)
+        return Contribution(actions=[rubs, pushes], reactions=self.load, outputs=outputs)
 
 
 def maximal(wheels: int, rollers: int, compliant: bool = False) -> ds.MechanicalSystem:

@@ -38,6 +38,7 @@ from dataclasses import dataclass
 import casadi as ca
 
 import daesolve as ds
+from daesolve.algebra.linear import solve_definite
 from daesolve.typing import DifferentiableVector, Parameters, SymbolVector
 from daesolve_problems.omni_inertialess.vehicle import STATES, Wheel, parameters, wheels_of
 from daesolve_problems.omni_wheels import numbered
@@ -187,7 +188,7 @@ def _ordinary(
 ) -> ds.MechanicalSystem:
     """Pose matrix @ u' = force; T is kept where `watched`, else an output alone."""
     matrix, force = equations
-    accelerations = ds.solve_definite(matrix, force)
+    accelerations = solve_definite(matrix, force)
     turning = [car.turning(wheel, car.u) for wheel in car.wheels]
     angles = numbered("chi", len(car.wheels))
     rates = numbered("chi_dot", len(car.wheels))

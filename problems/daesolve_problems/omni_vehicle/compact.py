@@ -35,6 +35,7 @@ from dataclasses import dataclass
 import casadi as ca
 
 import daesolve as ds
+from daesolve.algebra.linear import solve_definite
 from daesolve.typing import DifferentiableVector, Order, Parameters, SymbolVector
 from daesolve_problems.omni_vehicle.geometry import (
     Vehicle,
@@ -289,7 +290,7 @@ def _outputs(model: _Compact, equations: _Equations) -> dict[str, tuple[ca.SX, s
 
 def _forces(model: _Compact, equations: _Equations) -> dict[str, tuple[ca.SX, str]]:
     car, theta_dot = model.car, model.v.nu_3 / model.car.velocity_scale
-    nu_dot = ds.solve_definite(equations.matrix, equations.force)
+    nu_dot = solve_definite(equations.matrix, equations.force)
     spins = model.turning(nu_dot)
     forces: dict[str, tuple[ca.SX, str]] = {}
     for i, contact in enumerate(equations.contacts, start=1):
@@ -352,4 +353,4 @@ def _impact(
             [(place == j) * model.d[f"momentum_{i}_{j}"] for j in range(1, model.rollers + 1)]
         )
         push += new.spread(ca.if_else(fired[i - 1], model.root * met, old.momentum(nu)))
-    return ds.solve_definite(_matrix(model, after), push)
+    return solve_definite(_matrix(model, after), push)

@@ -31,6 +31,7 @@ import casadi as ca
 import numpy as np
 
 import daesolve as ds
+from daesolve.algebra.singular_values import singular_directions, singular_values
 from daesolve.errors import OutOfRangeError
 from daesolve.typing import Parameters
 from daesolve_problems.omni_vehicle import geometry
@@ -243,7 +244,7 @@ def _check_tilts(p: Mapping[str, float], wheels: int) -> None:
 
 def _check_places(car: Vehicle) -> None:
     places = np.array([[wheel.x, wheel.y] for wheel in car.wheels], dtype=float)
-    spread = np.linalg.svd(places - places.mean(axis=0), compute_uv=False)
+    spread = singular_values(places - places.mean(axis=0))
     if spread[1] <= LEAST_SHARE * np.max(np.abs(places)):
         raise OutOfRangeError(
             "the wheels stand on one line, over which the platform would tip: move one of them "
@@ -263,10 +264,10 @@ def _check_directions(car: Vehicle) -> None:
         (n_x, n_y), (cosine, sine) = wheel.axle, wheel.tilt
         x, y = sine * n_x - cosine * n_y, sine * n_y + cosine * n_x
         rows.append((x, y, (wheel.x * y - wheel.y * x) / size))
-    _, sizes, directions = np.linalg.svd(np.array(rows))
-    if sizes[2] > LEAST_SHARE * sizes[0]:
+    found = singular_directions(np.array(rows))
+    if found.values[2] > LEAST_SHARE * found.values[0]:
         return
-    x, y, turning = directions[2]
+    x, y, turning = found.right[2]
     if abs(turning) <= LEAST_SHARE:
         where, leaves = "are all parallel", "slides across them"
     else:

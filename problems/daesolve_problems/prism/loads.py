@@ -55,7 +55,7 @@ def loads(case: BoundCase) -> Loads:
     states, direction = start_states(case), {"x_dot": sliding(case).slip_sign}
 
     def under(**load: float) -> VariantState:
-        problem = ds.variant_problem(system, {**case.values, **load})
+        problem = ds.friction.variant_problem(system, {**case.values, **load})
         return problem.at(states, direction=direction)
 
     unloaded, pushed, turned = (

@@ -58,7 +58,7 @@ def prism() -> ds.MechanicalSystem:
             ds.Holonomic("turn", q.phi, ideal=False, scale=1.0),
         ],
         pairs=[
-            ds.VariantPair(REACTIONS[pair], [_support(q, p, side, pair) for side in SIDES])
+            ds.friction.VariantPair(REACTIONS[pair], [_support(q, p, side, pair) for side in SIDES])
             for pair in PAIRS
         ],
     )
@@ -74,10 +74,10 @@ def _places() -> dict[str, Any]:
     return entries
 
 
-def _support(q: DifferentiableVector, p: Parameters, side: int, pair: int) -> ds.Support:
+def _support(q: DifferentiableVector, p: Parameters, side: int, pair: int) -> ds.friction.Support:
     a, b = p[f"{SIDES[side]}_a_{pair}"], p[f"{SIDES[side]}_b_{pair}"]
     cosine, sine = ca.cos(q.phi), ca.sin(q.phi)
-    return ds.Support(
+    return ds.friction.Support(
         point=(q.x + a * cosine - b * sine, q.y + a * sine + b * cosine),
         normal=(0.0, UP[side]),
         friction=p[f"{SIDES[side]}_friction_{pair}"],

@@ -76,7 +76,7 @@ def body(pressure_exponent: float = 0.0) -> ds.MechanicalSystem:
     loads = {"x": p.force_x, "y": p.force_y, "z": p.force_z}
     loads |= {"tilt_x": p.moment_x, "tilt_y": p.moment_y, "phi": p.moment_z}
     pairs = {
-        pair: ds.VariantPair(
+        pair: ds.friction.VariantPair(
             f"support_{pair}",
             [_support(q, p, turned, side, pair, pressure_exponent) for side in SIDES],
         )
@@ -120,15 +120,15 @@ def tall(times: float, *, upper_friction: float, lower_friction: float) -> dict[
 
 def _support(
     q: DifferentiableVector, p: Parameters, turned: Turned, side: int, pair: int, exponent: float
-) -> ds.Support:
+) -> ds.friction.Support:
     name = SIDES[side]
     place = ca.vertcat(*[p[f"{name}_{what}_{pair}"] for what in ("a", "b", "height")])
     point = ca.vertcat(q.x, q.y, q.z) + turned.axes @ place
-    return ds.Support(
+    return ds.friction.Support(
         point=ca.vertsplit(point),
         normal=(0.0, 0.0, UP[side]),
         friction=p[f"{name}_friction_{pair}"],
-        pad=ds.Pad(p[f"{name}_pad_radius_{pair}"], exponent),
+        pad=ds.friction.Pad(p[f"{name}_pad_radius_{pair}"], exponent),
         spin=turned.spin[2],
     )
 

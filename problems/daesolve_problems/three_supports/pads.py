@@ -72,5 +72,5 @@ def _motion(
         ratio, direction = speed / rim, slip / speed
     known = ~np.isnan(ratio)
     along = np.full_like(ratio, np.nan)
-    along[known] = ds.reduced_friction(ratio[known], exponent)[0]
+    along[known] = ds.friction.reduced_friction(ratio[known], exponent)[0]
     return PadMotion(slip, ratio, -push * along * direction)

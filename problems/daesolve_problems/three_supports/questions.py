@@ -34,7 +34,7 @@ def held(case: BoundCase) -> ds.Answer:
     assert isinstance(system, ds.MechanicalSystem)
     values, guess = case.values, case.full_start | dict(case.initial)
     place = {name: guess.get(name, 0.0) for name in PLACE}
-    found = ds.stiction(system, place, values)
+    found = ds.friction.stiction(system, place, values)
     told: dict[str, Any] = {
         "at_rest": found.sticks,
         "certain": found.certain,
@@ -65,8 +65,8 @@ def _limit(
     step = sense * _size(values, load)
     for _ in range(DOUBLINGS):
         beyond = {**values, load: values[load] + step}
-        if not ds.stiction(system, place, beyond).sticks:
-            limit = ds.stiction_limit(
+        if not ds.friction.stiction(system, place, beyond).sticks:
+            limit = ds.friction.stiction_limit(
                 system, place, load, (values[load], beyond[load]), parameters=values
             )
             return {
@@ -93,6 +93,6 @@ def _size(values: dict[str, float], load: str) -> float:
     )
 
 
-def _plane(found: ds.Stiction | ds.StictionLimit) -> dict[str, float]:
+def _plane(found: ds.friction.Stiction | ds.friction.StictionLimit) -> dict[str, float]:
     """Return the direction of sliding without the velocities that the pads forbid."""
     return {f"{name}_dot": found.direction[f"{name}_dot"] for name in PLACE}

@@ -87,9 +87,9 @@ def no_slip(units: Rule, creep: Creep) -> ds.ControlSystem:
 
 
 @lru_cache(maxsize=8)
-def reduced(units: Rule, creep: Creep) -> ds.DiracModel:
+def reduced(units: Rule, creep: Creep) -> ds.nonholonomic.DiracModel:
     """Reduce the full model by its small velocities."""
-    return ds.small_velocities(full(units, creep), SMALL)
+    return ds.nonholonomic.small_velocities(full(units, creep), SMALL)
 
 
 def dirac(units: Rule, creep: Creep) -> ds.ControlSystem:

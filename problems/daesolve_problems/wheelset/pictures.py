@@ -82,7 +82,7 @@ def slips_against(told: Mapping[str, Sequence[float]]) -> Figure:
     return figure
 
 
-def root_locus(found: Mapping[str, ds.RootLocus]) -> Figure:
+def root_locus(found: Mapping[str, ds.analysis.RootLocus]) -> Figure:
     """Draw the two slowest eigenvalues in the plane, and growth rates over the speed.
 
     The fast ones are left out, for their real parts are many times as large; and so is what reduced
@@ -111,7 +111,7 @@ def root_locus(found: Mapping[str, ds.RootLocus]) -> Figure:
     return figure
 
 
-def _slowest(locus: ds.RootLocus) -> np.ndarray:
+def _slowest(locus: ds.analysis.RootLocus) -> np.ndarray:
     """Return the two eigenvalues with the largest real parts, (m, 2)."""
     order = np.argsort(np.real(locus.eigenvalues), axis=1)
     return np.take_along_axis(locus.eigenvalues, order[:, -2:], axis=1)

@@ -115,12 +115,12 @@ def locus(case: BoundCase) -> ds.Answer:
     return ds.Answer(told, {"root-locus": pictures.root_locus(found)})
 
 
-def _over_speed(case: BoundCase, parameters: Mapping[str, float]) -> ds.RootLocus:
+def _over_speed(case: BoundCase, parameters: Mapping[str, float]) -> ds.analysis.RootLocus:
     rest = dict.fromkeys(case.system.dynamics.labels.states, 0.0)
-    return ds.root_locus(case.system, {"speed": SPEEDS}, rest, parameters=parameters)
+    return ds.analysis.root_locus(case.system, {"speed": SPEEDS}, rest, parameters=parameters)
 
 
-def _told(locus: ds.RootLocus) -> dict[str, Any]:
+def _told(locus: ds.analysis.RootLocus) -> dict[str, Any]:
     return {
         "growth": locus.growth.tolist(),
         "real": np.real(locus.eigenvalues).T.tolist(),

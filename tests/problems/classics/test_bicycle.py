@@ -25,7 +25,7 @@ WEAVE_SPEED, CAPSIZE_SPEED = 4.29238253634111, 6.02426201538837
 def lateral(speed):
     """Small motions in lean and steer about straight riding."""
     state = {"speed": speed, "lean": 0.0, "steer": 0.0}
-    return ds.linearize(problem.case().system, state, coordinates=("lean", "steer"))
+    return ds.analysis.linearize(problem.case().system, state, coordinates=("lean", "steer"))
 
 
 # -- the linear equations ------------------------------------------------------------------------
@@ -127,7 +127,7 @@ def test_a_turn_with_hands_off_is_a_steady_motion():
 
     found = root(falling, [0.03, 6.0], tol=1e-13)
     state = dict(zip(names, turn(found.x), strict=True))
-    linear = ds.linearize(system, state)
+    linear = ds.analysis.linearize(system, state)
     assert abs(linear.rates["yaw"]) > 0.1
     assert linear.cyclic == ("x", "y", "yaw", "rear_rotation", "front_rotation")
     assert abs(linear.rates["x"] - state["speed"]) < 1e-12

@@ -40,7 +40,7 @@ def test_the_faster_rattle_grows_against_the_sense_and_the_slower_one_with_it():
     """Reversed in time, the spin changes its sign: so do all eigenvalues."""
     system = problem.case().system
     against, along = (
-        ds.linearize(system, {"alpha": 0.0, "beta": 0.0, "w3": w3}) for w3 in (-5.0, 5.0)
+        ds.analysis.linearize(system, {"alpha": 0.0, "beta": 0.0, "w3": w3}) for w3 in (-5.0, 5.0)
     )
     assert against.cyclic == ("x", "y", "gamma")
     order = np.lexsort((along.eigenvalues.imag, -along.eigenvalues.real))

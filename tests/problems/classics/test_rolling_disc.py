@@ -37,7 +37,7 @@ def test_small_motions_about_a_circle_are_those_of_the_reduced_equations():
     state = case.consistent_start().state
     names = case.system.dynamics.labels.states
     start = dict(zip(names, state, strict=True))
-    found = ds.linearize(case.system, start)
+    found = ds.analysis.linearize(case.system, start)
     assert found.cyclic == ("x", "y", "alpha", "gamma")
     beta = start["beta"]
     w = [
@@ -55,7 +55,9 @@ def test_small_motions_about_a_circle_are_those_of_the_reduced_equations():
 def test_an_upright_disc_rolls_stably_from_its_critical_speed_on(share):
     """lambda^2 (A + m r^2) = m g r - C (C + m r^2) gamma'^2 / A; C = 2 A: from g / 3 r on."""
     spin = share * np.sqrt(9.81 / (3 * 0.05))
-    found = ds.linearize(problem.case().system, UPRIGHT | {"gamma_dot": spin, "alpha": 0.0})
+    found = ds.analysis.linearize(
+        problem.case().system, UPRIGHT | {"gamma_dot": spin, "alpha": 0.0}
+    )
     inertia = DISC.mass * DISC.radius**2
     square = (
         DISC.mass * DISC.gravity * DISC.radius

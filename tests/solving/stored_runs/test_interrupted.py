@@ -21,7 +21,7 @@ CASES = {
     "idas": (pendulum, {"solver": ds.Idas(), "formulation": ds.Index1(), "initial": {"x": -1.0}}),
     "sundae": (
         pendulum,
-        {"solver": ds.SundaeIda(), "formulation": ds.GGL(), "initial": {"x": -1.0}},
+        {"solver": ds.solvers.SundaeIda(), "formulation": ds.GGL(), "initial": {"x": -1.0}},
     ),
     "impacts": (bouncing_ball, {"initial": {"y": 1.0}}),
     "impacts-dop853": (bouncing_ball, {"initial": {"y": 1.0}, "solver": ds.Dop853()}),

@@ -1,0 +1,92 @@
+"""Rank in floating-point numbers: singular values, null spaces, independent rows.
+
+A tolerance is absolute: a singular value that does not exceed it counts as zero. So the matrix is
+to be scaled first until its entries are pure numbers, such as by `unit_length`: then the smallest
+singular value is about the sine of the angle between a row and the space of the others. For a
+tolerance relative to the largest singular value, multiply by that one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+def unit_length(matrix: np.ndarray, *axes: int) -> np.ndarray:
+    """Scale columns (axis 0) and rows (axis 1) to unit length, one after the other."""
+    for axis in axes:
+        lengths = np.linalg.norm(matrix, axis=axis, keepdims=True)
+        matrix = matrix / np.where(lengths > 0, lengths, 1.0)
+    return matrix
+
+
+def singular_values(matrix: np.ndarray, count: int | None = None) -> np.ndarray:
+    """Return the singular values, largest first.
+
+    Parameters
+    ----------
+    matrix
+        (m, n), or a stack of such matrices.
+    count
+        How many are wanted of one matrix: zeros fill up what min(m, n) lacks. Without it there
+        are min(m, n).
+    """
+    values = np.linalg.svd(matrix, compute_uv=False)
+    return values if count is None else np.pad(values, (0, count - len(values)))
+
+
+def rank(matrix: np.ndarray, tolerance: float | None = None) -> int:
+    """Return how many singular values exceed a tolerance; without one, rounding."""
+    return int(np.linalg.matrix_rank(matrix, tol=tolerance))
+
+
+@dataclass(frozen=True, eq=False)
+class SingularDirections:
+    """The singular values of a matrix with their directions, or of a stack of matrices.
+
+    Parameters
+    ----------
+    left
+        (..., m, m) directions of the rows, as columns.
+    values
+        (..., min(m, n)) singular values, largest first.
+    right
+        (..., n, n) directions of the columns, as rows.
+    """
+
+    left: np.ndarray
+    values: np.ndarray
+    right: np.ndarray
+
+    def rank(self, tolerance: float) -> int:
+        """Return how many singular values of one matrix exceed a tolerance."""
+        return int(np.count_nonzero(self.values > tolerance))
+
+    def null_space(self, tolerance: float) -> np.ndarray:
+        """Return an orthonormal basis of what one matrix takes to zero, as columns (n, k)."""
+        return self.right[self.rank(tolerance) :].T
+
+    def dependences(self, tolerance: float) -> np.ndarray:
+        """Return an orthonormal basis of the combinations of rows that vanish, as columns."""
+        return self.left[:, self.rank(tolerance) :]
+
+
+def singular_directions(matrix: np.ndarray) -> SingularDirections:
+    """Decompose a matrix (m, n), or a stack of such."""
+    return SingularDirections(*np.linalg.svd(matrix))
+
+
+def null_space(matrix: np.ndarray, tolerance: float) -> np.ndarray:
+    """Return an orthonormal basis of what a matrix takes to zero, as columns (n, k)."""
+    return singular_directions(matrix).null_space(tolerance)
+
+
+def independent_rows(matrix: np.ndarray, tolerance: float) -> list[int]:
+    """Return the rows that add to the rank, one after the other; each counts with unit length."""
+    chosen: list[int] = []
+    for index in range(len(matrix)):
+        rows = unit_length(matrix[[*chosen, index]], 1)
+        if singular_values(rows, len(rows))[-1] > tolerance:
+            chosen.append(index)
+    return chosen

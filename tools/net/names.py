@@ -1,0 +1,42 @@
+"""Public names of daesolve, those that stand in a section of it first found there.
+
+A run of the net says `names.Body`, and so is the same whether `Body` is a name of `daesolve` itself
+or of `daesolve.multibody`. No other module of the net imports such a name.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import daesolve
+
+SECTIONS = ("multibody", "friction", "nonholonomic", "analysis")
+"""Modules of daesolve that have public names of their own."""
+
+
+def public(name: str) -> Any:
+    """Return what has a public name, in daesolve itself or in a section of it.
+
+    Raises
+    ------
+    AttributeError
+        Nothing has the name.
+    """
+    if name in daesolve.__all__:
+        return getattr(daesolve, name)
+    for section in SECTIONS:
+        try:
+            module = import_module(f"daesolve.{section}")
+        except ModuleNotFoundError:
+            continue
+        if hasattr(module, name):
+            return getattr(module, name)
+    raise AttributeError(f"daesolve has no public name {name!r}, nor has any section of it")
+
+
+def __getattr__(name: str) -> Any:
+    """Return a public name, so that `names.Body` finds it."""
+    if name.startswith("_"):
+        raise AttributeError(name)
+    return public(name)

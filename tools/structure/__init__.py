@@ -1,0 +1,1 @@
+"""What `tools/measure_structure.py` measures."""
