@@ -2,7 +2,7 @@
 
 from daesolve.friction.balance import VariantState
 from daesolve.integration.run_options import RunOptions
-from daesolve.plugins.problem import BoundCase
+from daesolve.plugins.bound_case import BoundCase
 from daesolve.posing.events import Order
 from daesolve.posing.goals import AnyGoal
 from daesolve.posing.symbols import Auxiliaries, DifferentiableVector, Parameters, SymbolVector

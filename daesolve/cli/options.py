@@ -13,7 +13,7 @@ from typing import Any
 from daesolve.errors import OutOfRangeError
 from daesolve.formulations import Feedback, Formulation
 from daesolve.plugins import registry
-from daesolve.plugins.problem import BoundCase
+from daesolve.plugins.bound_case import BoundCase
 from daesolve.preparation.extensions import solver_kind
 from daesolve.preparation.naming import formulation_named
 from daesolve.solvers import Dop853

@@ -13,7 +13,8 @@ from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import DaesolveError, UnsupportedError, unknown_name
 from daesolve.formulations import Feedback, Formulation, Projected
 from daesolve.plugins import registry
-from daesolve.plugins.problem import BoundCase, Problem
+from daesolve.plugins.bound_case import BoundCase
+from daesolve.plugins.problem import Problem
 from daesolve.solving.solving import solve
 from daesolve.system.system import ControlSystem, MechanicalSystem, System
 from daesolve.trajectory.trajectory import Trajectory

@@ -19,7 +19,7 @@ import numpy as np
 from daesolve.errors import DaesolveError, OutOfRangeError, UnsupportedError
 from daesolve.formulations import OdeProblem
 from daesolve.integration.run_options import check_options, with_values
-from daesolve.plugins.problem import BoundCase
+from daesolve.plugins.bound_case import BoundCase
 from daesolve.preparation.naming import solver_of
 from daesolve.solvers import Compilation, SegmentEnd, Solver, State, Taylor
 from daesolve.solvers.base import Observer

@@ -14,7 +14,7 @@ from daesolve.formulations import FORMULATIONS, Formulation
 from daesolve.formulations.formulation import settings_of
 from daesolve.integration.sample_times import Every, EveryEvent
 from daesolve.plugins import registry
-from daesolve.plugins.problem import BoundCase
+from daesolve.plugins.bound_case import BoundCase
 from daesolve.preparation.extensions import (
     FORMULATION_GROUP,
     SOLVER_GROUP,

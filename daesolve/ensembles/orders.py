@@ -11,7 +11,7 @@ from typing import Any
 from daesolve.ensembles.members_running import MEASURE, PEAK, over_column
 from daesolve.ensembles.storing import parts, sweep_manifest
 from daesolve.ensembles.sweep_results import Sweep
-from daesolve.plugins.problem import BoundCase
+from daesolve.plugins.bound_case import BoundCase
 from daesolve.storage.tables import read_parquet
 from daesolve.trajectory.results import Outcome
 

@@ -37,7 +37,7 @@ from daesolve.formulations import Formulation
 from daesolve.integration.run_options import RunOptions, check_options, with_values
 from daesolve.integration.sample_times import At, sample_times
 from daesolve.plugins import registry
-from daesolve.plugins.problem import BoundCase
+from daesolve.plugins.bound_case import BoundCase
 from daesolve.preparation.choosing import check_pair, choose_formulation
 from daesolve.preparation.naming import made_by_name
 from daesolve.preparation.request import Request, check_request

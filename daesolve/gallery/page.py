@@ -16,8 +16,9 @@ from daesolve.errors import DegenerateConstraintError, VariantError
 from daesolve.gallery.equations import sections, symbols_of
 from daesolve.gallery.figures import write_animation, write_figures
 from daesolve.gallery.messages import about_model, mechanics, opening, prose
+from daesolve.plugins.bound_case import BoundCase
 from daesolve.plugins.case import Case, Choice
-from daesolve.plugins.problem import BoundCase, Problem
+from daesolve.plugins.problem import Problem
 from daesolve.reporting import facts, repeating
 from daesolve.reporting.document import ReportError, document, never_begun, replace_file
 from daesolve.reporting.scene import with_drawing

@@ -11,7 +11,7 @@ from daesolve.errors import DaesolveError, NotResumableError
 from daesolve.formulations import Formulation
 from daesolve.integration.simulation import Progress
 from daesolve.plugins import registry
-from daesolve.plugins.problem import BoundCase
+from daesolve.plugins.bound_case import BoundCase
 from daesolve.preparation.naming import formulation_of, solver_of
 from daesolve.preparation.preparing import prepare
 from daesolve.solvers import Solver

@@ -30,7 +30,7 @@ from daesolve.formulations import (
     Projected,
     Viscous,
 )
-from daesolve.preparation.extensions import formulations, solvers
+from daesolve.preparation.extensions import formulations, solver_kind, solvers
 from daesolve.preparation.request import Request
 from daesolve.preparation.stiffness import Stiffness
 from daesolve.solvers import SOLVERS, Cvodes, Dop853, RadauIIA, Solver, Taylor
@@ -160,7 +160,7 @@ def _automatic(
     if formulation.solved_best_by is not None:
         name, why = formulation.solved_best_by
         notes.append(f"solver {name}, {why}")
-        return SOLVERS[name]()
+        return solver_kind(name)()
     if problem.stiff:
         notes.append("solver radau, for stiff equations")
         return RadauIIA()

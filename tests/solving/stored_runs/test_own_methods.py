@@ -55,9 +55,9 @@ def test_a_run_is_resumed_with_what_is_given_and_never_imports_a_module(tmp_path
     with pytest.raises(NotResumableError, match=r"is not imported by itself.*formulation=\.\.\."):
         ds.resume(tmp_path / "run", 10.0, source=pendulum())
     assert __name__ not in sys.modules
-    with pytest.raises(NotResumableError, match="was begun with .*is given"):
+    with pytest.raises(NotResumableError, match=r"was begun with .*is given"):
         ds.resume(tmp_path / "run", 10.0, source=pendulum(), formulation=Mine(), solver=Own())
-    with pytest.raises(NotResumableError, match="was begun with .*is given"):
+    with pytest.raises(NotResumableError, match=r"was begun with .*is given"):
         ds.resume(tmp_path / "run", 10.0, source=pendulum(), formulation="feedback")
     run = ds.resume(tmp_path / "run", 10.0, source=pendulum(), **CHOSEN)
     assert run.end_time == 10.0
