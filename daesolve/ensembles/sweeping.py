@@ -235,7 +235,8 @@ def _check_batch(
     case: BoundCase, task: Task, formulation: Formulation, over: Iterable[str]
 ) -> None:
     """Refuse members that cannot be integrated side by side."""
-    solver = task.options.get("solver")
+    solver, chosen = task.options.get("solver"), task.options.get("formulation")
+    rank_loss = task.options.get("rank_loss", case.case.rank_loss)
     structural = [name for name in over if name in case.problem.structure]
     why = None
     if structural:
@@ -246,8 +247,8 @@ def _check_batch(
         why = "atol is told, and 'taylor', which goes on in many lanes, takes none"
     elif case.system.dynamics.resets:
         why = "its events reset the state, which each member does by itself"
-    elif formulation.projects:
-        why = f"the formulation {formulation.name!r} projects each member after every step"
+    elif formulation.projects or (rank_loss == "pass" and chosen is None):
+        why = "the formulation is 'projected', which each member does by itself after every step"
     elif formulation.stiff:
         why = f"the formulation {formulation.name!r} needs a solver for stiff equations"
     elif task.options.get("max_evaluations") is not None:
