@@ -6,7 +6,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 FILES = {
     str(path.relative_to(ROOT)): path.read_text(encoding="utf-8")
-    for folder in ("daesolve", "problems", "benchmarks", "tests")
+    for folder in ("daesolve", "problems", "benchmarks", "tests", "tools")
     for path in sorted((ROOT / folder).rglob("*.py"))
 }
 

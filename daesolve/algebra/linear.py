@@ -23,7 +23,7 @@ Entries = dict[int, dict[int, ca.SX]]
 
 
 def is_zero(expression: ca.SX) -> bool:
-    """Tell whether an expression is zero by its structure."""
+    """Return whether an expression is zero by its structure."""
     return expression.nnz() == 0 or bool(expression.is_zero())
 
 
@@ -69,7 +69,7 @@ def minimum_degree_order(
         its constraint touches, so that its pivot is what is left of -J M^-1 J^T: never zero by
         accident.
     states
-        The symbols of the state, None where numbers are not told apart.
+        The symbols of the state, None where numbers count like other entries.
     """
     graph = _Graph(entries, nodes, after, states)
     ranks = {node: graph.rank(node) for node in graph.waiting if graph.is_free(node)}
@@ -117,7 +117,7 @@ class _Graph:
         self._varying = _Varying(entries, states)
 
     def is_free(self, node: int) -> bool:
-        """Tell whether everything that must come before a node is eliminated."""
+        """Return whether everything that must come before a node is eliminated."""
         return not self._required[node]
 
     def rank(self, node: int) -> tuple[int, int, int]:
@@ -215,7 +215,7 @@ class Factorization:
 
 
 class _Work:
-    """The matrix under elimination, with the rows that each column still stands in."""
+    """The matrix under elimination, with the rows in which each column still occurs."""
 
     def __init__(self, entries: Entries, shifts: Mapping[int, ca.SX]) -> None:
         self.rows: Entries = {row: dict(columns) for row, columns in entries.items()}

@@ -1,8 +1,8 @@
 """Lyapunov exponents: the mean rates at which small changes of a motion grow.
 
 Tangent vectors are carried along the motion by its variational equations, through events and
-resets (see `propagation`), and made orthonormal again and again: what the lengths lose by that is
-how far they grew (G. Benettin et al., Meccanica 15, 1980).
+resets (see `propagation`); `error_growth` measures how far they grow while they are made
+orthonormal again and again.
 
 They are changes from one consistent state to another: tangent to every constraint, hidden
 constraint and implicit equation, orthogonal to none of the motions that are possible. Feedback
@@ -15,7 +15,8 @@ two zeros in Hamiltonian motion one is the energy's.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, Unpack
@@ -25,16 +26,23 @@ import numpy as np
 
 from daesolve.algebra.evaluation import Evaluator
 from daesolve.algebra.translation import function_of
+from daesolve.analysis.propagation import Propagation, legs_of
 from daesolve.analysis.steady_motions import kernel
 from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import NoDerivativeError, OutOfRangeError
-from daesolve.integration.record import Boundary, Happening, Record
+from daesolve.integration.record import Boundary, Record
 from daesolve.integration.run_options import RunOptions, Source, check_options, requested_of
 from daesolve.integration.simulation import simulate_recorded
 from daesolve.preparation.preparing import Prepared, prepare
 from daesolve.solvers import Solver
 from daesolve.trajectory.trajectory import Trajectory
-from daesolve.verification.propagation import Place, Propagation, legs_of
+from daesolve.verification.error_growth import (
+    POLYNOMIAL,
+    Growth,
+    distinct,
+    measured_growth,
+    sizes_of_states,
+)
 
 SKIPPED = 0.05
 """Of the run, in which the vectors turn into their directions; it is not counted."""
@@ -42,18 +50,12 @@ PIECES = 128
 """The fewest times that the vectors are made orthonormal in a run that reaches its end."""
 FEWEST = 40
 """Pieces below which nothing is concluded."""
-STRETCHED = 1e6
-"""Growth over a piece beyond which the motion itself, integrated anew, would lose digits."""
-PARTED = 1e9
-"""Growth over a piece of one vector beside another, beyond which that one would lose digits."""
 TRIED = 8
 """Pieces after which it is known whether they are short enough."""
 SHORTENINGS = 10
 """How often pieces are halved."""
 BLOCKS = (8, 16, 32, 64)
 """Into how many blocks the run is divided to see how far its parts differ."""
-POLYNOMIAL = 3.0
-"""Growth like this power of time is regular."""
 SHOWN = 1000
 """The longest history."""
 
@@ -77,7 +79,7 @@ class LyapunovExponent:
     verdict
         "exponential" where the largest is above zero by two standard errors, and changes grew
         beyond (number of pieces)^3; "regular" where they grew by no more than such a power of the
-        time, which no exponent below 9 / `counted` can be told from; else "unknown".
+        time, from which no exponent below 9 / `counted` can be distinguished; else "unknown".
     counted
         The time over which growth was measured, s.
     piece
@@ -171,12 +173,12 @@ def lyapunov_exponent(
             "dry friction holds the body at rest from the start on: there is no motion whose "
             "errors could grow; start where it slides"
         )
-    tangents = _Manifold(prepared)
-    wanted = tangents.dimension if count is None else count
-    if not (isinstance(wanted, int) and 1 <= wanted <= tangents.dimension):
+    manifold = _Manifold(prepared)
+    wanted = manifold.dimension if count is None else count
+    if not (isinstance(wanted, int) and 1 <= wanted <= manifold.dimension):
         raise OutOfRangeError(
             f"count is {count!r}, but must be None or a whole number from 1 to the "
-            f"{tangents.dimension} directions that the constraints leave"
+            f"{manifold.dimension} directions that the constraints leave"
         )
     span = abs(prepared.until - prepared.start_time)
     piece = min(prepared.segment, span / PIECES)
@@ -185,35 +187,18 @@ def lyapunov_exponent(
             min(TRIED * piece, span), prepared.until - prepared.start_time
         )
         for end in (tried, prepared.until):
-            found = _growth(replace(prepared, until=end), request.solver, tangents, wanted, piece)
-            if found is None:
+            run, growth = _growth(
+                replace(prepared, until=end), request.solver, manifold, wanted, piece
+            )
+            if growth is None:
                 break
-        if found is not None:
-            return _measured(found, tangents.dimension, piece)
+        if growth is not None:
+            return _exponents(run, prepared.start_time, growth, manifold.dimension, piece)
         piece /= 2.0
     raise NoDerivativeError(
-        f"the {wanted} directions cannot be told from each other after {2.0 * piece:.2g} s, so "
+        f"the {wanted} directions cannot be distinguished after {2.0 * piece:.2g} s, so "
         "fast do they grow or shrink beside each other: ask for fewer exponents"
     )
-
-
-@dataclass(frozen=True, eq=False)
-class _Growth:
-    """What was measured along a run.
-
-    Parameters
-    ----------
-    run
-        The run.
-    times
-        (m + 1,) where pieces begin and end, s after the start.
-    logarithms
-        (m, n) of how far each vector grew in each piece.
-    """
-
-    run: Trajectory
-    times: np.ndarray
-    logarithms: np.ndarray
 
 
 class _Manifold:
@@ -250,16 +235,26 @@ def _kept(dynamics: Dynamics) -> list[ca.SX]:
 
 
 def _sizes(prepared: Prepared) -> np.ndarray:
-    """Return the size of each state, none too small; an angle counts as one radian."""
+    """Return the size of each state over what is known of the motion beforehand."""
     labels = prepared.problem.labels
     path = np.vstack([prepared.start.state, prepared.path[:, : len(labels.states)]])
-    sizes = np.max(np.abs(path), axis=0)
-    sizes[list(labels.angles)] = 1.0
-    return np.maximum(sizes, 1e-3 * np.max(sizes) or 1.0)
+    return sizes_of_states(np.max(np.abs(path), axis=0), labels.angles)
 
 
-class _Tangents(Propagation):
-    """Tangent vectors along a run, in the columns of its derivatives."""
+class _Tangents:
+    """Tangent vectors along a run, in the columns of its derivatives.
+
+    Parameters
+    ----------
+    prepared, record
+        What was run, and what it gathered: at its boundaries the vectors are measured.
+    solver
+        What was asked for; None lets the library choose.
+    manifold
+        The directions that the constraints leave.
+    count
+        How many vectors.
+    """
 
     def __init__(
         self, prepared: Prepared, record: Record, solver: Solver | None, manifold: _Manifold,
@@ -273,92 +268,101 @@ class _Tangents(Propagation):
         whole = prepared.problem if prepared.problem.chart is None else prepared.problem.chart.whole
         slopes = np.vstack([states, np.zeros((len(whole.values), count))])
         names = {f"direction {k + 1}": 1.0 for k in range(count)}
-        super().__init__(prepared, record, solver, slopes, names)
-        self.manifold = manifold
-        places = list(self.problem.values)
+        # What is only recorded changes no direction.
+        resets = [event for event in record.events if event.after is not None]
+        record = replace(record, events=resets)
+        self.propagation = Propagation(prepared, record, solver, slopes, names)
+        self.manifold, self.count = manifold, count
+        places = list(self.propagation.problem.values)
         for row in prepared.dynamics.invariants:
             if row.on != "positions":
-                self.rates[places.index(f"rate_{row.name}")] = 0.0
+                self.propagation.rates[places.index(f"rate_{row.name}")] = 0.0
+        self._happened, self._boundaries = (
+            deque(legs_of(record, prepared)),
+            deque(record.boundaries),
+        )
+        self._here = self._boundaries.popleft()
+        self.propagation.happen(self._happened.popleft(), {}, np.zeros(count))
+        self._orthonormal = self._lengths = np.zeros((0, 0))
 
-    def growth(self) -> np.ndarray | None:
-        """Return the logarithms of how far each vector grew from boundary to boundary.
+    @property
+    def time(self) -> float:
+        """Where the vectors are, s."""
+        return self._here.time
 
-        None where digits would be lost.
-        """
-        boundaries = self.record.boundaries
-        found: list[np.ndarray] = []
-        happened = legs_of(self.record, self.prepared)
-        self._happen(happened[0], {}, np.zeros(len(self.sizes)))
-        for here, there, events in zip(boundaries, boundaries[1:], happened[1:], strict=False):
-            self._advance(here, there.time, [])
-            lengths = self._orthonormal(self._place(events[0].at if events else there))
-            if lengths is None:
-                return None
-            found.append(np.log(lengths))
-            if events:
-                found[-1] += np.log(self._through_reset(events, there))
-        return np.array(found).reshape(len(found), len(self.sizes))
+    def following(self, piece: float) -> float | None:
+        """Return the time of the next boundary of the run, a piece from here or at an event."""
+        return self._boundaries[0].time if self._boundaries else None
 
-    def _through_reset(self, events: Sequence[Happening], after: Boundary) -> np.ndarray:
-        """Go through a reset; return how far each vector grew there.
+    def stretched(self, ahead: float) -> np.ndarray:
+        """Carry the vectors to a boundary; return how long what is new in each of them is."""
+        self.propagation.advance(self._here, ahead, [])
+        events = self._happened[0]
+        return self._measured(events[0].at if events else self._boundaries[0])
+
+    def renew(self) -> np.ndarray | None:
+        """Make the vectors orthonormal and take them through what is reset here.
 
         Raises
         ------
         NoDerivativeError
-            It takes a direction away.
+            A reset takes a direction away.
         """
-        self._happen(events, {}, None)
-        lengths = self._orthonormal(self._place(after))
-        if lengths is None:
+        self._replace()
+        self._here, events = self._boundaries.popleft(), self._happened.popleft()
+        if not events:
+            return None
+        self.propagation.happen(events, {}, None)
+        lengths = self._measured(self._here)
+        if not distinct(lengths):
             raise NoDerivativeError(
-                f"at t = {after.time:.10g} s the event {events[0].name!r} takes away one of the "
-                f"{len(self.sizes)} directions, as an impact takes a velocity: ask for fewer "
-                "exponents"
+                f"at t = {self.time:.10g} s the event {events[0].name!r} takes away one of the "
+                f"{self.count} directions, as an impact takes a velocity: ask for "
+                "fewer exponents"
             )
+        self._replace()
         return lengths
 
-    def _orthonormal(self, place: Place) -> np.ndarray | None:
-        """Make the vectors orthonormal; return how long what is new in each of them was."""
-        units = self.manifold.sizes
-        visible = len(units)
-        if not np.all(np.isfinite(self.state)):
-            return None
-        basis = self.manifold.basis(place.time, place.x[:visible], place.p)
-        along = basis.T @ (self.state[:visible] / units[:, None])
-        vectors, lengths = np.linalg.qr(along)
-        sizes = np.abs(np.diag(lengths))
-        largest, smallest = np.max(sizes), np.min(sizes)
-        if not (largest < STRETCHED and smallest * PARTED > largest):
-            return None
-        self.state[:visible] = units[:, None] * (basis @ vectors)
-        self.state[visible:] = 0.0
+    def _measured(self, boundary: Boundary) -> np.ndarray:
+        """Return how long what is new in each of the vectors is, (n,)."""
+        manifold, state = self.manifold, self.propagation.state
+        place = self.propagation.place(boundary)
+        visible = len(manifold.sizes)
+        if not np.all(np.isfinite(state)):
+            return np.full(self.count, np.nan)
+        basis = manifold.basis(place.time, place.x[:visible], place.p)
+        along = basis.T @ (state[:visible] / manifold.sizes[:, None])
+        vectors, self._lengths = np.linalg.qr(along)
+        self._orthonormal = manifold.sizes[:, None] * (basis @ vectors)
+        return np.abs(np.diag(self._lengths))
+
+    def _replace(self) -> None:
+        """Put orthonormal vectors in the place of those that were measured last."""
+        propagation, visible = self.propagation, len(self.manifold.sizes)
+        propagation.state[:visible] = self._orthonormal
+        propagation.state[visible:] = 0.0
         # What remembers the state is changed as the state is.
-        self.values = np.linalg.solve(lengths.T, self.values.T).T
-        return sizes
+        propagation.values = np.linalg.solve(self._lengths.T, propagation.values.T).T
 
 
 def _growth(
     prepared: Prepared, solver: Solver | None, manifold: _Manifold, count: int, piece: float
-) -> _Growth | None:
-    """Run with boundaries where vectors are made orthonormal, and measure; None: too far apart."""
+) -> tuple[Trajectory, Growth | None]:
+    """Run with a boundary after every piece, and measure the growth from one to the next."""
     run, record = simulate_recorded(replace(prepared, segment=piece), [])
-    # What is only recorded changes no direction.
-    resets = replace(record, events=[event for event in record.events if event.after is not None])
-    logarithms = _Tangents(prepared, resets, solver, manifold, count).growth()
-    if logarithms is None:
-        return None
-    times = np.array([boundary.time for boundary in record.boundaries])
-    return _Growth(run, np.abs(times - prepared.start_time), logarithms)
+    return run, measured_growth(_Tangents(prepared, record, solver, manifold, count), piece)
 
 
 # -- what follows from it -------------------------------------------------------------------------
 
 
-def _measured(growth: _Growth, dimension: int, piece: float) -> LyapunovExponent:
-    span = growth.times[-1]
-    kept = growth.times[:-1] >= SKIPPED * span
+def _exponents(
+    run: Trajectory, start_time: float, growth: Growth, dimension: int, piece: float
+) -> LyapunovExponent:
+    times = np.abs(growth.times - start_time)
+    kept = times[:-1] >= SKIPPED * times[-1]
     logarithms = growth.logarithms[kept]
-    lengths = np.diff(growth.times)[kept]
+    lengths = np.diff(times)[kept]
     counted = float(np.sum(lengths))
     elapsed = np.cumsum(lengths)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -371,13 +375,13 @@ def _measured(growth: _Growth, dimension: int, piece: float) -> LyapunovExponent
     return LyapunovExponent(
         spectrum=history[-1][order],
         uncertainties=uncertainties[order],
-        times=growth.times[1:][kept][shown],
+        times=times[1:][kept][shown],
         history=history[shown][:, order],
         dimension=dimension,
         verdict=_verdict(largest * counted, error * counted, len(lengths)),
         counted=counted,
         piece=piece,
-        run=growth.run,
+        run=run,
     )
 
 

@@ -21,7 +21,7 @@ from daesolve.analysis.steady_motions import (
     MOMENTS,
     RANK_TOLERANCE,
     Field,
-    Point,
+    FieldValues,
     check_stationary,
     cyclic_coordinates,
     kernel,
@@ -110,7 +110,7 @@ def linearize(
         Values in place of the defaults.
     time
         s. Where the equations contain time, the matrix holds at this moment, and its eigenvalues
-        tell about stability only if it is the same at others.
+        show stability only if it is the same at others.
     coordinates
         What to express the matrix in: coordinates, which bring their rates along where these are
         independent, and velocities. Their motion must not depend on that of others. Without them,
@@ -193,7 +193,7 @@ def linearize_equations(
     shown = [i for i, name in enumerate(states) if i not in cyclic or name in coordinates]
     everything = any(states[index] in coordinates for index in cyclic)
     tangent = tangent_space(here.constraints, range(len(states)) if everything else shown)
-    rows = own = _independent_rows(tangent, states, dynamics.position_count)
+    rows = own = _independent_states(tangent, states, dynamics.position_count)
     if coordinates:
         rows = _rows(dynamics, here, tangent, coordinates)
         _check_choice(here, tangent, rows, own)
@@ -239,7 +239,7 @@ def _check_names(coordinates: Sequence[str], states: Sequence[str]) -> None:
             raise unknown_name("state", name, states)
 
 
-def _independent_rows(
+def _independent_states(
     tangent: np.ndarray, states: Sequence[str], split: int
 ) -> dict[str, np.ndarray]:
     """Choose states that are independent in the tangent space: positions first, in their order."""
@@ -260,7 +260,7 @@ def _independent_rows(
 
 
 def _rows(
-    dynamics: Dynamics, here: Point, tangent: np.ndarray, names: Sequence[str]
+    dynamics: Dynamics, here: FieldValues, tangent: np.ndarray, names: Sequence[str]
 ) -> dict[str, np.ndarray]:
     """Return dz/dx by name: coordinates, those of their rates that are independent, velocities."""
     states = dynamics.labels.states
@@ -281,7 +281,7 @@ def _rank(rows: Sequence[np.ndarray], tangent: np.ndarray) -> int:
 
 
 def _check_choice(
-    here: Point,
+    here: FieldValues,
     tangent: np.ndarray,
     rows: Mapping[str, np.ndarray],
     own: Mapping[str, np.ndarray],

@@ -131,7 +131,7 @@ def root_locus(
     OutOfRangeError, UnknownNameError
         A value that cannot be, or a name that is neither a parameter nor a state.
     NotStationaryError
-        The state is neither an equilibrium nor a steady motion; the value is told.
+        The state is neither an equilibrium nor a steady motion; the message names the value.
     InconsistentStateError, DegenerateStartError
         As in `linearize`.
 

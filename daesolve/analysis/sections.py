@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 from weakref import WeakKeyDictionary
 
 import casadi as ca
 import numpy as np
-from matplotlib.figure import Figure
 
 from daesolve.algebra.translation import evaluate_block
 from daesolve.errors import OutOfRangeError, PosingError, tell_names, unknown_name
@@ -25,6 +24,9 @@ from daesolve.posing.goals import as_scalar
 from daesolve.preparation.preparing import Prepared, prepare
 from daesolve.system.system import System
 from daesolve.trajectory.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 OWN_NAME = "section"
 """The name of the event that is added for a guard."""
@@ -258,6 +260,8 @@ def portrait(x: np.ndarray, y: np.ndarray, x_label: str = "", y_label: str = "")
         raise OutOfRangeError(
             f"the points have {np.size(x)} abscissae and {np.size(y)} ordinates: give as many"
         )
+    from matplotlib.figure import Figure  # which takes long to import
+
     figure = Figure()
     axes = figure.add_subplot()
     size = 3.0 if len(x) <= FEW else 1.2

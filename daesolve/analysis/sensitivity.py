@@ -11,6 +11,8 @@ from typing import Unpack
 
 import numpy as np
 
+from daesolve.analysis.propagation import Propagation
+from daesolve.analysis.variational import start_slope
 from daesolve.equations.consistency import check_named, start_value
 from daesolve.errors import NoDerivativeError, OutOfRangeError, tell_names, unknown_name
 from daesolve.integration.run_options import RunOptions, check_options, requested
@@ -22,8 +24,6 @@ from daesolve.preparation.request import Request
 from daesolve.system.consistent_state import check_system, parameter_values
 from daesolve.system.system import System
 from daesolve.trajectory.trajectory import Trajectory
-from daesolve.verification.propagation import Propagation
-from daesolve.verification.variational import start_slope
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +121,7 @@ def sensitivity(
     -----
     The start is differentiated by extrapolated differences, all else exactly. The same solver
     integrates the variational equations; where it takes differential-algebraic equations alone,
-    another one is chosen and told.
+    another one is chosen, and a note names it.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """Equilibria and steady motions: the rate of a state, its gradient, and what is cyclic in it.
 
-The equations F(x, y) = 0 of a system, y = (v', u), are differentiated as they stand,
+The equations F(x, y) = 0 of a system, y = (v', u), are differentiated as they are,
 
     K dy = -F_x dx,    K = F_y,
 
@@ -35,7 +35,7 @@ MOMENTS = (0.37, 1.1)
 
 
 @dataclass(frozen=True, eq=False)
-class Point:
+class FieldValues:
     """At a state: x' (nx,), its gradient f_x (nx, nx), and that of the constraints, (nc, nx)."""
 
     rate: np.ndarray
@@ -56,7 +56,7 @@ class Field:
     dynamics: Dynamics
     p: np.ndarray
 
-    def at(self, time: float, state: np.ndarray) -> Point:
+    def at(self, time: float, state: np.ndarray) -> FieldValues:
         """Evaluate at a consistent state (nx,)."""
         count = self.dynamics.velocity_count
         unknowns = np.zeros(count + self.dynamics.reactions.numel())
@@ -64,7 +64,7 @@ class Field:
         solve = _inverse(matrix)
         unknowns = -solve(balance).ravel()
         _, _, by_state, rates, by_position, constraints = self._arrays(time, state, unknowns)
-        return Point(
+        return FieldValues(
             rate=np.concatenate([rates.ravel(), unknowns[:count]]),
             gradient=np.vstack([by_position, -solve(by_state)[:count]]),
             constraints=constraints,
@@ -141,7 +141,7 @@ def tangent_space(constraints: np.ndarray, kept: Sequence[int]) -> np.ndarray:
 
 
 def influential(gradient: np.ndarray) -> np.ndarray:
-    """Tell which derivatives count."""
+    """Return which derivatives count."""
     return np.greater(np.abs(gradient), INFLUENCE_TOLERANCE * np.max(np.abs(gradient), initial=0.0))
 
 
@@ -173,7 +173,7 @@ def cyclic_coordinates(field: Field, time: float, state: np.ndarray) -> list[int
     return cyclic
 
 
-def _closed(point: Point, candidates: Sequence[int]) -> list[int]:
+def _closed(point: FieldValues, candidates: Sequence[int]) -> list[int]:
     """Drop candidates until none influences a rate or a constraint that is not theirs alone."""
     kept = list(candidates)
     while True:
@@ -186,8 +186,8 @@ def _closed(point: Point, candidates: Sequence[int]) -> list[int]:
         kept = left
 
 
-def _alike(first: Point, second: Point, states: np.ndarray) -> bool:
-    """Tell whether the rates of some states and their constraints are the same, to first order."""
+def _alike(first: FieldValues, second: FieldValues, states: np.ndarray) -> bool:
+    """Compare the rates of some states and their constraints, to first order."""
     least = INFLUENCE_TOLERANCE * np.max(np.abs(first.gradient), initial=1.0)
     pairs = (
         (first.rate[states], second.rate[states]),

@@ -1,4 +1,7 @@
-"""The command line: each command is a module, and a wrong request one sentence."""
+"""The command line: each command is a module, and a wrong request one sentence.
+
+A command's module is imported when the command is called, so that none waits for what others need.
+"""
 
 from __future__ import annotations
 
@@ -7,29 +10,91 @@ import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from errno import EPIPE
+from importlib import import_module
 from importlib.metadata import version
 from io import TextIOWrapper
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from click import Command, Context
+from typer.core import TyperCommand, TyperGroup
 
-from daesolve.cli import (
-    analyse,
-    animate,
-    compare,
-    doctor,
-    new,
-    page,
-    problems,
-    report,
-    run,
-    show,
-    sweep,
-)
 from daesolve.cli.arguments import COULD_NOT_GO_ON, REQUEST_IS_WRONG
 from daesolve.errors import DaesolveError
 
+COMMANDS = {
+    "list": ("problems.command", "List the problems of every installed plugin."),
+    "show": (
+        "show.command",
+        "Show a problem: models, structure, parameters, states, goals, cases.",
+    ),
+    "run": (
+        "run.run",
+        "Integrate a case of a problem and report how far the result can be trusted.",
+    ),
+    "resume": (
+        "run.resume",
+        "Go on with a run or a sweep that was stopped or killed, or extend a finished run.",
+    ),
+    "sweep": (
+        "sweep.command",
+        "Run a case many times with other values, on all cores or on a cluster.",
+    ),
+    "analyse": (
+        "analyse.command",
+        "Compute what is asked of a case besides its motion: rank, sensitivity, its own.",
+    ),
+    "compare": (
+        "compare.command",
+        "Run formulations with solvers: error, cost, drift, and whether they agree.",
+    ),
+    "report": (
+        "report.command",
+        "Build report.html and report.json again, several runs side by side.",
+    ),
+    "animate": (
+        "animate.command",
+        "Animate the drawing of a run: a page with a player, a GIF or a film.",
+    ),
+    "new": (
+        "new.command",
+        "Write a plugin project to start from, which installs and passes its own tests.",
+    ),
+    "page": (
+        "page.command",
+        "Run a case and write its page: equations, parameters, drift, figures, animation.",
+    ),
+    "doctor": (
+        "doctor.command",
+        "Tell which solvers are usable here, and how to add those that are not.",
+    ),
+}
+"""By name, the function of this package and the first paragraph of its docstring."""
+
+
+class _OnDemand(TyperCommand):
+    """A command whose module is imported when its arguments are read."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: Context | None = None, **extra: Any
+    ) -> Context:
+        return loaded(str(self.name)).make_context(info_name, args, parent, **extra)
+
+
+class _Commands(TyperGroup):
+    """The commands in the order in which help lists them."""
+
+    def list_commands(self, ctx: Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Context, cmd_name: str) -> Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        return _OnDemand(cmd_name, help=COMMANDS[cmd_name][1])
+
+
 app = typer.Typer(
+    cls=_Commands,
     help="Integrate constrained mechanical systems over very long horizons.",
     no_args_is_help=True,
     add_completion=False,
@@ -101,18 +166,15 @@ def _told() -> Generator[None]:
         raise typer.Exit(COULD_NOT_GO_ON) from None
 
 
-for name, command in (
-    ("list", problems.command),
-    ("show", show.command),
-    ("run", run.run),
-    ("resume", run.resume),
-    ("sweep", sweep.command),
-    ("analyse", analyse.command),
-    ("compare", compare.command),
-    ("report", report.command),
-    ("animate", animate.command),
-    ("new", new.command),
-    ("page", page.command),
-    ("doctor", doctor.command),
-):
-    app.command(name)(_told()(command))
+def loaded(name: str) -> Command:
+    """Return a command with its arguments.
+
+    Parameters
+    ----------
+    name
+        One of `COMMANDS`.
+    """
+    module, function = COMMANDS[name][0].split(".")
+    single = typer.Typer(add_completion=False)
+    single.command(name)(_told()(getattr(import_module(f"daesolve.cli.{module}"), function)))
+    return typer.main.get_command(single)

@@ -15,9 +15,6 @@ from rich.markup import escape
 from rich.table import Table
 
 from daesolve.cli.arguments import AsJson
-from daesolve.formulations import FORMULATIONS
-from daesolve.preparation import extensions
-from daesolve.solvers import SOLVERS
 
 SUNDAE = "pip install 'daesolve[sundials]'"
 ASSIMULO = (
@@ -40,17 +37,14 @@ PACKAGES = {
     "assimulo-radau5": ("assimulo", ASSIMULO),
     "assimulo-odassl": ("assimulo", ASSIMULO),
 }
-"""The package behind each solver, and the command that adds it."""
+"""The package behind each of `SOLVERS`, and the command that adds it."""
 
 
 def command(as_json: AsJson = False) -> None:
     """List the solvers that are usable here, how to add the others, and what packages add."""
-    found, added = solvers(), extensions.formulations()
-    formulations = [name for name in added[0] if name not in FORMULATIONS]
-    broken = [*added[1], *extensions.solvers()[1]]
+    found, (formulations, broken) = solvers(), _added()
     if as_json:
-        faults = [asdict(plugin) for plugin in broken]
-        told = {"solvers": found, "formulations": [*added[0]], "broken": faults}
+        told = {"solvers": found, "formulations": formulations, "broken": broken}
         typer.echo(json.dumps(told, indent=1))
         return
     table = Table("solver", "usable", "by", "version", "to add it", box=None, pad_edge=False)
@@ -67,18 +61,30 @@ def command(as_json: AsJson = False) -> None:
     if formulations:
         console.print(f"formulations of installed packages: {', '.join(formulations)}")
     for plugin in broken:
-        console.print(f"broken: {escape(plugin.reason)}", soft_wrap=True)
+        console.print(f"broken: {escape(plugin['reason'])}", soft_wrap=True)
 
 
 def solvers() -> list[dict[str, Any]]:
     """Return name, usability, package, version and the command that adds it, for each solver."""
-    found = [_entry(name, *PACKAGES[name]) for name in SOLVERS]
-    points = {point.name: point for point in entry_points(group=extensions.SOLVER_GROUP)}
-    for name in extensions.solvers()[0]:
-        if name not in SOLVERS:
-            package = points[name].dist
-            found.append(_entry(name, points[name].value if package is None else package.name, ""))
+    found = [_entry(name, *package) for name, package in PACKAGES.items()]
+    for point in entry_points(group="daesolve.solvers"):
+        if point.name not in PACKAGES:
+            package = point.value if point.dist is None else point.dist.name
+            found.append(_entry(point.name, package, ""))
     return found
+
+
+def _added() -> tuple[list[str], list[dict[str, str]]]:
+    """Return the formulations of installed packages, and what of these packages is broken."""
+    groups = "daesolve.formulations", "daesolve.solvers"
+    if not any(entry_points(group=group) for group in groups):
+        return [], []
+    from daesolve.formulations import FORMULATIONS
+    from daesolve.preparation import extensions
+
+    known, broken = extensions.formulations()
+    faults = [asdict(plugin) for plugin in (*broken, *extensions.solvers()[1])]
+    return [name for name in known if name not in FORMULATIONS], faults
 
 
 def _entry(name: str, package: str, command: str) -> dict[str, Any]:

@@ -45,7 +45,7 @@ from daesolve.ensembles.storing import sweep_manifest
 from daesolve.ensembles.sweep_results import outcomes, reasons
 from daesolve.errors import OutOfRangeError, unknown_name
 from daesolve.plugins.bound_case import BoundCase
-from daesolve.reporting.measures import write_measures
+from daesolve.reporting import write_measures
 from daesolve.solvers import Taylor
 
 MOST_REASONS = 3

@@ -14,9 +14,13 @@ import numpy as np
 from daesolve.algebra.translation import evaluate_block
 from daesolve.diagnostics.degeneracy import Dependence, RankWatch, restored_dependence
 from daesolve.diagnostics.passages import Breach, PassageWatch
-from daesolve.diagnostics.peaks import PeakWatch, restored_peaks
-from daesolve.diagnostics.pending_steps import UnsettledSteps, restored_steps
-from daesolve.diagnostics.residual_sizes import nothing_seen
+from daesolve.diagnostics.step_statistics import (
+    PeakWatch,
+    PendingSteps,
+    nothing_seen,
+    restored_peaks,
+    restored_pending_steps,
+)
 from daesolve.formulations import OdeProblem
 from daesolve.trajectory.results import Drift, Peak, StepBlock
 
@@ -144,7 +148,7 @@ class Monitor:
     ranks
         What judges the rank of the constraints where it ends the run; None where nothing does.
     peaks
-        Outputs whose largest magnitudes are told.
+        Outputs whose largest magnitudes are reported.
     least_kinetic
         The kinetic energy that is no more than rounding, J.
     """
@@ -179,7 +183,7 @@ class Monitor:
         self._peaks = self._peak_watch.nothing_seen()
         self._surplus = [problem.pivot_goals.index(name) for name in surplus]
         self._tail: _Grip | None = None
-        self._unsettled: list[UnsettledSteps] = []
+        self._pending: list[PendingSteps] = []
 
     def start(self, state: np.ndarray) -> None:
         """Take in the start of the run."""
@@ -267,8 +271,8 @@ class Monitor:
         if kept:
             steps = StepBlock(block.times[:kept], block.states[:kept])
             self._watch_grip(steps, grips[:kept], influences[:kept])
-        seen = UnsettledSteps(block.times, sizes, outputs, kinetic, self._sizes, self._peaks)
-        self._unsettled.append(seen)
+        seen = PendingSteps(block.times, sizes, outputs, kinetic, self._sizes, self._peaks)
+        self._pending.append(seen)
         self._take(seen, len(seen.times))
         lost = self.breach or self.lost_grip
         if lost is not None and self.over:
@@ -276,18 +280,18 @@ class Monitor:
         else:
             self._settle()
 
-    def _take(self, steps: UnsettledSteps, count: int) -> None:
+    def _take(self, steps: PendingSteps, count: int) -> None:
         """Take in the first of some steps, in place of all that was seen since before them."""
         self._sizes, self._peaks = steps.with_first(count)
 
-    def _beyond(self, steps: UnsettledSteps, time: float) -> int:
+    def _beyond(self, steps: PendingSteps, time: float) -> int:
         """Return the first step that ends beyond a time, in the direction of the run."""
         inside = np.abs(steps.times - self.start_time) <= abs(time - self.start_time)
         return int(np.sum(np.logical_and.accumulate(inside)))
 
     def _take_back(self, last_time: float) -> None:
         """Forget the steps beyond the last that the run keeps."""
-        for steps in self._unsettled:
+        for steps in self._pending:
             kept = self._beyond(steps, last_time)
             if kept < len(steps.times):
                 self._take(steps, kept)
@@ -301,8 +305,8 @@ class Monitor:
         else:
             since = float(self._tail.times[0]) if self._tail and self.lost_grip is None else None
             most = TAIL
-        later = [] if since is None else [s.after(self._beyond(s, since)) for s in self._unsettled]
-        self._unsettled = [steps for steps in later if len(steps.times)][:most]
+        later = [] if since is None else [s.after(self._beyond(s, since)) for s in self._pending]
+        self._pending = [steps for steps in later if len(steps.times)][:most]
 
     def _judge_passages(
         self, block: StepBlock, sizes: np.ndarray, grips: np.ndarray, kinetic: np.ndarray
@@ -335,10 +339,10 @@ class Monitor:
         dependence = self._dependence(block, grips)
         lost = self._losses(steps)
         if dependence is not None and carried + dependence[0] <= min(lost.values(), default=np.inf):
-            first, told = carried + dependence[0], dependence[1]
+            first, seen = carried + dependence[0], dependence[1]
             last = max(first - 1, 0)
             self.lost_grip = LostGrip(
-                told.time, told.goals, float(steps.times[last]), steps.states[last].copy(), told
+                seen.time, seen.goals, float(steps.times[last]), steps.states[last].copy(), seen
             )
             return
         if not lost:
@@ -352,10 +356,10 @@ class Monitor:
             if lost.get(name, first + 2) <= first + 1
             or (name in self.problem.singular_goals and grip < WEAK)
         )
-        told = None
+        seen = None
         if self._ranks is not None and not set(goals) <= set(self.problem.singular_goals):
             around = slice(last, first + 1)
-            told = self._ranks.judge(
+            seen = self._ranks.judge(
                 StepBlock(steps.times[around], steps.states[around]), self.values
             )
         self.lost_grip = LostGrip(
@@ -363,7 +367,7 @@ class Monitor:
             goals,
             float(steps.times[last]),
             steps.states[last].copy(),
-            told,
+            seen,
         )
 
     def _dependence(self, block: StepBlock, grips: np.ndarray) -> tuple[int, Dependence] | None:
@@ -426,7 +430,7 @@ class Monitor:
             "passages": None if self._passages is None else self._passages.saved(),
             "ranks": None if self._ranks is None else self._ranks.saved(),
             "peaks": self._peaks.saved(),
-            "unsettled": [steps.saved() for steps in self._unsettled],
+            "unsettled": [steps.saved() for steps in self._pending],
         }
 
     def restore(self, saved: Mapping[str, Any]) -> None:
@@ -444,14 +448,14 @@ class Monitor:
         if lost is not None:
             state = np.array(lost["last_state"], dtype=float)
             times = float(lost["time"]), float(lost["last_time"])
-            told = restored_dependence(lost["dependence"])
-            self.lost_grip = LostGrip(times[0], tuple(lost["goals"]), times[1], state, told)
+            seen = restored_dependence(lost["dependence"])
+            self.lost_grip = LostGrip(times[0], tuple(lost["goals"]), times[1], state, seen)
         if self._passages is not None:
             self._passages.restore(saved["passages"])
         if self._ranks is not None:
             self._ranks.restore(saved["ranks"])
         self._peaks = restored_peaks(saved["peaks"])
-        self._unsettled = [restored_steps(steps, self._sizes) for steps in saved["unsettled"]]
+        self._pending = [restored_pending_steps(steps, self._sizes) for steps in saved["unsettled"]]
 
     def weakest(self) -> tuple[str, ...]:
         """Name the goals whose grip fell furthest, weakest first."""

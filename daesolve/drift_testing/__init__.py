@@ -3,8 +3,7 @@
 The pytest plugin `daesolve_pytest` gives a `DriftTest` to each test that asks for `drift`.
 """
 
-from daesolve.drift_testing.baseline import Baseline, read_baseline
-from daesolve.drift_testing.errors import DriftError
+from daesolve.drift_testing.limits import Baseline, DriftError, read_baseline
 from daesolve.drift_testing.messages import summary_lines
 from daesolve.drift_testing.page import write_report
 from daesolve.drift_testing.testing import DriftTest

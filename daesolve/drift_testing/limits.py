@@ -1,19 +1,33 @@
-"""Limits: what may be asked for, to which residual each applies, and what exceeds them."""
+"""Limits of residuals and an earlier drift.json as a baseline: what exceeds them."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from daesolve.drift_testing.errors import DriftError
 from daesolve.equations.dynamics import Dynamics
-from daesolve.errors import UnknownNameError, is_number
+from daesolve.errors import DaesolveError, UnknownNameError, is_number
 from daesolve.trajectory.trajectory import Trajectory
 
 ANGLE_UNIT = "rad"
 Limits = Mapping[str, float | None]
+FORMAT = 1
+WORSE = 10.0
+"""Times the drift of the baseline that is too much."""
+FLOOR = 1e-15
+"""What a drift counts at least: below, the last bits of another processor decide."""
+
+Sizes = Mapping[str, float | None]
+Baseline = Mapping[tuple[str, int], Sizes]
+"""(test, number of the run in it) -> largest relative residual by name; None is not finite."""
+
+
+class DriftError(DaesolveError, ValueError):
+    """A limit, an accuracy or a baseline that has no meaning."""
 
 
 def check_limits(dynamics: Dynamics, limits: Limits, accuracy: float | None) -> None:
@@ -49,10 +63,10 @@ def check_carried(limits: Limits, known: list[str]) -> None:
     """
     for name in limits:
         if name not in known:
-            told = ", ".join(map(repr, known)) or "none"
+            names = ", ".join(map(repr, known)) or "none"
             raise UnknownNameError(
                 f"there is a limit for {name!r}, but no residual of this run has that name: "
-                f"there are {told}"
+                f"there are {names}"
             )
 
 
@@ -69,7 +83,7 @@ def limits_of(dynamics: Dynamics, limits: Limits) -> dict[str, float]:
 
 
 def exceeds(found: float | None, limit: float) -> bool:
-    """Tell whether a size is beyond its limit; what is not a number is."""
+    """Return whether a size is beyond its limit; what is not a number is."""
     return found is None or not found <= limit
 
 
@@ -116,3 +130,48 @@ def worst(entry: Mapping[str, Any]) -> tuple[str, float | None, float | None]:
         key=lambda one: np.inf if one[1] is None else one[1],
         default=("", None, None),
     )
+
+
+def read_baseline(file: Path) -> Baseline:
+    """Read the drift.json of an earlier report.
+
+    Raises
+    ------
+    DriftError
+        It is missing, unreadable, or no drift report.
+    """
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise DriftError(f"the baseline {str(file)!r} cannot be read: {error.strerror}") from None
+    except (ValueError, RecursionError) as error:
+        raise DriftError(f"the baseline {str(file)!r} is not JSON: {error}") from None
+    try:
+        if found["format"] != FORMAT:
+            raise DriftError(
+                f"the baseline {str(file)!r} has the format {found['format']!r}, but this version "
+                f"of daesolve reads {FORMAT}: write it anew with --drift-report"
+            )
+        return {(run["test"], run["number"]): _sizes(run) for run in found["runs"]}
+    except (TypeError, KeyError, AttributeError):
+        raise DriftError(
+            f"{str(file)!r} is no drift report: a baseline is the drift.json that --drift-report "
+            "wrote"
+        ) from None
+
+
+def _sizes(run: Mapping[str, Any]) -> Sizes:
+    sizes = {name: entry["max_relative"] for name, entry in run["drift"].items()}
+    if not all(size is None or isinstance(size, int | float) for size in sizes.values()):
+        raise TypeError
+    return sizes
+
+
+def worse(drift: Mapping[str, Mapping[str, Any]], before: Sizes) -> list[str]:
+    """Name the residuals that are more than `WORSE` times what they were, or `FLOOR`."""
+    return [
+        name
+        for name, entry in drift.items()
+        if (old := before.get(name)) is not None
+        and exceeds(entry["max_relative"], WORSE * max(old, FLOOR))
+    ]

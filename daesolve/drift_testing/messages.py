@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from daesolve.drift_testing.baseline import FLOOR, WORSE
-from daesolve.drift_testing.limits import worst
+from daesolve.drift_testing.limits import FLOOR, WORSE, worst
 from daesolve.reporting.facts import GOOD, OUTCOMES, bounded, seconds, short, title
 
 MOST_STATES = 12
@@ -49,18 +48,18 @@ def failure(entry: Entry) -> str:
 
 def headline(entry: Entry) -> str:
     """Return in a line what exceeds what, how a run ended where it should not, and which it is."""
-    told: list[str] = []
+    phrases: list[str] = []
     if entry["outcome"] not in GOOD:
         because = f": {entry['message']}" if entry["message"] else ""
         outcome = OUTCOMES.get(entry["outcome"], entry["outcome"])
-        told.append(f"{outcome} at t = {short(entry['end_time'], 10)} s{because}")
+        phrases.append(f"{outcome} at t = {short(entry['end_time'], 10)} s{because}")
     for kind, names in entry["exceeded"].items():
         if names:
             more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
             whose = "" if kind == "accuracy" else "drift of "
-            told.append(f"{whose}{', '.join(names[:MOST_NAMES])}{more} {BEYOND[kind]}")
+            phrases.append(f"{whose}{', '.join(names[:MOST_NAMES])}{more} {BEYOND[kind]}")
     span = f"{title(entry)}, {short(entry['start_time'], 6)} s to {short(entry['until'], 6)} s"
-    return f"{'; '.join(told)}; in {span}" if told else span
+    return f"{'; '.join(phrases)}; in {span}" if phrases else span
 
 
 def settings(tolerances: Mapping[str, float]) -> str:
@@ -74,17 +73,17 @@ def growth(exponent: float | None) -> str:
 
 
 def repetition(verification: Entry) -> str:
-    """Tell what a run was repeated with, and whether it is chaotic."""
-    told = f"repeated with {verification['against']}"
+    """Say what a run was repeated with, and whether it is chaotic."""
+    repeated = f"repeated with {verification['against']}"
     if verification["growth"] == "exponential":
         return (
-            f"{told}; the motion is chaotic: small errors grow e-fold in "
+            f"{repeated}; the motion is chaotic: small errors grow e-fold in "
             f"{short(verification['lyapunov_time'])} s, and no solver keeps the states for much "
             "longer than 30 times that; shorten the run, or hold limits alone"
         )
     if verification["growth"] == "regular":
-        return f"{told}; no exponential growth of small errors was seen"
-    return f"{told}; whether small errors grow exponentially was not found out"
+        return f"{repeated}; no exponential growth of small errors was seen"
+    return f"{repeated}; whether small errors grow exponentially was not found out"
 
 
 def summary_lines(entries: Sequence[Entry], *, verbose: bool) -> list[str]:
@@ -95,7 +94,7 @@ def summary_lines(entries: Sequence[Entry], *, verbose: bool) -> list[str]:
     entries
         What each run measured.
     verbose
-        Whether to tell the worst of each.
+        Whether to list the worst of each.
     """
     lines = [_line(entry) for entry in entries] if verbose else []
     absent = [entry for entry in entries if entry["baseline"] and entry["baseline"]["missing"]]
@@ -119,10 +118,10 @@ def _identity(entry: Entry) -> str:
 
 def _line(entry: Entry) -> str:
     name, found, limit = worst(entry)
-    told = f"{name} {bounded(found)}" if name else "nothing watched"
+    residual = f"{name} {bounded(found)}" if name else "nothing watched"
     allowed = "" if limit is None else f" of {short(limit)}"
     wall = seconds(entry["statistics"]["wall_seconds"])
-    return f"{_identity(entry)}: {entry['verdict']}, worst {told}{allowed} ({wall})"
+    return f"{_identity(entry)}: {entry['verdict']}, worst {residual}{allowed} ({wall})"
 
 
 def _row(name: str, found: Entry, allowed: str) -> tuple[str, ...]:

@@ -11,12 +11,9 @@ from typing import Any
 from markupsafe import Markup
 
 from daesolve.drift_testing import messages
-from daesolve.drift_testing.baseline import FORMAT
-from daesolve.drift_testing.limits import worst
-from daesolve.reporting import facts, figures
+from daesolve.drift_testing.limits import FORMAT, worst
+from daesolve.reporting import facts
 from daesolve.reporting.document import dump, replace_file
-from daesolve.reporting.html import DRIFT, template
-from daesolve.reporting.style import style, svg
 from daesolve.storage.versions import versions
 
 PAGE_FILE = "drift.html"
@@ -25,7 +22,7 @@ TEMPLATE = "drift.html.jinja"
 
 
 @dataclass(frozen=True)
-class Section:
+class RunSection:
     """A run in the page: its number, what was measured, its figure, and its worst residual."""
 
     number: int
@@ -66,14 +63,14 @@ def write_report(directory: Path, entries: Sequence[Mapping[str, Any]]) -> Path:
 def page(whole: Mapping[str, Any]) -> str:
     """Return the page of what drift.json holds."""
     entries = whole["runs"]
-    return template("daesolve.drift_testing", TEMPLATE).render(
+    return facts.template("daesolve.drift_testing", TEMPLATE).render(
         sections=[
-            Section(number, entry, _figure(number, entry), worst(entry))
+            RunSection(number, entry, _figure(number, entry), worst(entry))
             for number, entry in enumerate(entries, start=1)
         ],
         tests=len({entry["test"] for entry in entries}),
         exceeded=sum(entry["verdict"] == "exceeded" for entry in entries),
-        caption=DRIFT,
+        caption=facts.DRIFT,
         whole=whole,
         title=facts.title,
         headline=messages.headline,
@@ -86,5 +83,8 @@ def _figure(number: int, entry: Mapping[str, Any]) -> Markup:
     """Draw the residuals over time."""
     if not any(history["times"] for history in entry["drift_history"].values()):
         return Markup("")
+    from daesolve.reporting.figures import drift
+    from daesolve.reporting.figures.style import style, svg
+
     with style():
-        return Markup(svg(figures.drift([entry]), f"drift-{number}"))
+        return Markup(svg(drift([entry]), f"drift-{number}"))

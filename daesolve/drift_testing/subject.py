@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from daesolve.drift_testing.errors import DriftError
+from daesolve.drift_testing.limits import DriftError
 from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import DaesolveError, UnsupportedError, unknown_name
 from daesolve.formulations import Feedback, Formulation, Projected
@@ -23,7 +23,7 @@ Driven = bool | Iterable[str]
 
 
 @dataclass(frozen=True, eq=False)
-class Subject:
+class DriftSubject:
     """What is run.
 
     Parameters
@@ -50,7 +50,7 @@ class Subject:
     command: tuple[str, ...]
 
 
-def subject(of: str | Problem | BoundCase | System, options: Mapping[str, Any]) -> Subject:
+def subject(of: str | Problem | BoundCase | System, options: Mapping[str, Any]) -> DriftSubject:
     """Return what is to be run.
 
     Parameters
@@ -66,7 +66,7 @@ def subject(of: str | Problem | BoundCase | System, options: Mapping[str, Any]) 
         It is nothing that can be run.
     """
     if isinstance(of, MechanicalSystem | ControlSystem):
-        return Subject(
+        return DriftSubject(
             dynamics=of.dynamics,
             identity={},
             rank_loss=options.get("rank_loss", "stop"),
@@ -82,7 +82,7 @@ def subject(of: str | Problem | BoundCase | System, options: Mapping[str, Any]) 
             f"drift runs a case of a problem, a problem, its name or a system, not {of!r}"
         )
     case = case.starting(options.get("initial") or {})
-    return Subject(
+    return DriftSubject(
         dynamics=case.system.dynamics,
         identity=case.identity(),
         rank_loss=options.get("rank_loss", case.case.rank_loss),
@@ -119,7 +119,7 @@ def _word(value: bool | int | float | str) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def measuring(subject: Subject, driven: Driven) -> Formulation | None:
+def measuring(subject: DriftSubject, driven: Driven) -> Formulation | None:
     """Return the formulation that the library would choose, with invariants measured alone.
 
     Parameters
@@ -164,7 +164,7 @@ def measuring(subject: Subject, driven: Driven) -> Formulation | None:
 
 
 def command(
-    subject: Subject, formulation: Formulation | None, until: float | None, *, verify: bool
+    subject: DriftSubject, formulation: Formulation | None, until: float | None, *, verify: bool
 ) -> str:
     """Return what runs the same from a shell; empty where that cannot be."""
     if not subject.command:

@@ -7,24 +7,25 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
-from daesolve.drift_testing.baseline import Baseline, worse
-from daesolve.drift_testing.errors import DriftError
 from daesolve.drift_testing.limits import (
+    Baseline,
+    DriftError,
     Limits,
     check_carried,
     check_limits,
     exceeds,
     limits_of,
     relative_differences,
+    worse,
 )
 from daesolve.drift_testing.messages import failure
-from daesolve.drift_testing.subject import Driven, Subject, command, measuring, subject
+from daesolve.drift_testing.subject import DriftSubject, Driven, command, measuring, subject
 from daesolve.errors import DaesolveError
 from daesolve.formulations import Formulation
 from daesolve.plugins.bound_case import BoundCase
 from daesolve.plugins.problem import Problem
 from daesolve.preparation.naming import formulation_of
-from daesolve.reporting.document import plain
+from daesolve.reporting.document import drift_document, history_document, plain
 from daesolve.system.system import System
 from daesolve.trajectory.results import Outcome, Verification
 from daesolve.trajectory.trajectory import Trajectory
@@ -117,7 +118,7 @@ class DriftTest:
             raise DriftError("a system has no horizon of its own: give until, s")
         if formulation is not None and driven is not False:
             raise DriftError(
-                "a formulation tells what is driven by its rates: give either it or driven"
+                "the rates of a formulation say what is driven: give either a formulation or driven"
             )
         check_limits(what.dynamics, limits, accuracy)
         options = _verified(options, accuracy)
@@ -129,7 +130,7 @@ class DriftTest:
         line = (
             command(what, chosen, until, verify=accuracy is not None) if formulation is None else ""
         )
-        told = {
+        entry = {
             "test": self.test,
             "number": len(self.entries) + 1,
             **_request(what, run),
@@ -138,26 +139,26 @@ class DriftTest:
             **_findings(run, limits_of(what.dynamics, limits)),
             "repeat": [f"pytest {shlex.quote(self.test)}", *([line] if line else [])],
         }
-        return run, plain(self._judged(told))
+        return run, plain(self._judged(entry))
 
-    def _judged(self, told: dict[str, Any]) -> dict[str, Any]:
+    def _judged(self, entry: dict[str, Any]) -> dict[str, Any]:
         """Add what exceeds what, and the verdict: "held", "exceeded", or "measured" alone."""
-        before = None if self.baseline is None else self.baseline.get((self.test, told["number"]))
-        drift, verification = told["drift"], told["verification"]
-        repeats = told["accuracy"] is not None
+        before = None if self.baseline is None else self.baseline.get((self.test, entry["number"]))
+        drift, verification = entry["drift"], entry["verification"]
+        repeats = entry["accuracy"] is not None
         limits: dict[str, Any] = {n: e["limit"] for n, e in drift.items() if e["limit"] is not None}
         states: dict[str, float] = verification["relative"] if repeats and verification else {}
         exceeded: dict[str, list[str]] = {
             "limits": [
                 n for n, limit in limits.items() if exceeds(drift[n]["max_relative"], limit)
             ],
-            "accuracy": [name for name, size in states.items() if exceeds(size, told["accuracy"])],
+            "accuracy": [name for name, size in states.items() if exceeds(size, entry["accuracy"])],
             "baseline": worse(drift, before or {}),
         }
-        good = Outcome(told["outcome"]).good
+        good = Outcome(entry["outcome"]).good
         held = "held" if limits or repeats or before else "measured"
         return {
-            **told,
+            **entry,
             "exceeded": exceeded,
             "verdict": "exceeded" if not good or any(exceeded.values()) else held,
             "baseline": None
@@ -176,48 +177,32 @@ def _verified(options: Mapping[str, Any], accuracy: float | None) -> dict[str, A
     return {**options, "verify": verify}
 
 
-def _request(what: Subject, run: Trajectory) -> dict[str, Any]:
+def _request(what: DriftSubject, run: Trajectory) -> dict[str, Any]:
     """Return what was run."""
-    told = run.description
+    description = run.description
     names = ("problem", "case", "model", "structure")
     return {
         **{name: what.identity.get(name) for name in names},
         **{
-            name: told[name]
+            name: description[name]
             for name in ("parameters", "formulation", "solver", "rates", "tolerances")
         },
-        "start_time": told["start_time"],
-        "until": told["until"],
+        "start_time": description["start_time"],
+        "until": description["until"],
     }
 
 
 def _findings(run: Trajectory, limits: Mapping[str, float]) -> dict[str, Any]:
     """Return how it ended, and every residual with its limit."""
-    kept = (
-        "driven",
-        "max_abs",
-        "max_relative",
-        "final_relative",
-        "scale",
-        "correction",
-        "growth_exponent",
-        "note",
-    )
     return {
         "outcome": run.outcome.value,
         "message": run.message,
         "end_time": run.end_time,
         "drift": {
-            name: {"limit": limits.get(name), **{key: getattr(entry, key) for key in kept}}
+            name: {"limit": limits.get(name), **drift_document(entry)}
             for name, entry in run.drift.items()
         },
-        "drift_history": {
-            name: {
-                "times": [time for time, _ in entry.history],
-                "rms": [size for _, size in entry.history],
-            }
-            for name, entry in run.drift.items()
-        },
+        "drift_history": {name: history_document(entry) for name, entry in run.drift.items()},
         "verification": _verification(run, run.verification),
         "statistics": vars(run.statistics),
         "notes": run.description["notes"],

@@ -11,7 +11,7 @@ from daesolve.ensembles.members_running import Answer, Chunk, Result, failure
 from daesolve.ensembles.storing import Store
 from daesolve.ensembles.sweep_results import Sweep, has_failed, outcomes
 from daesolve.ensembles.workers import Lost, Workers
-from daesolve.integration.interruption import interruptible
+from daesolve.integration.limits import interruptible
 
 CHUNK_SECONDS = 0.5
 BATCH_SECONDS = 5.0

@@ -23,7 +23,7 @@ from daesolve.errors import (
 )
 
 POLISH = 1e-6
-"""A fully given state that misses the constraints by less is corrected and told, not refused."""
+"""A fully given state that misses the constraints by less is corrected, and not refused."""
 MISSED = 1e-9
 """What the least miss of a goal exceeds, relative to the goal's size, where it cannot be met."""
 
@@ -150,7 +150,7 @@ def start_value(name: str, value: Any) -> float:
 def _held(
     dynamics: Dynamics, t: float, x: np.ndarray, p: np.ndarray
 ) -> tuple[tuple[str, ...], np.ndarray]:
-    """Let invariants on positions keep their value at the guess, where it tells one from another.
+    """Let invariants on positions keep their value at the guess, where positions differ in it.
 
     Those whose value is known take that. Returns the names of these invariants, and p with their
     references.

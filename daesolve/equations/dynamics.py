@@ -258,7 +258,7 @@ class Dynamics:
     contacts
         The supports that can only push.
     peaks
-        Outputs whose largest magnitude over every accepted step is told.
+        Outputs whose largest magnitude over every accepted step is reported.
     after
         By goal, the velocities and goals after which the elimination may take its reaction.
     """

@@ -84,7 +84,7 @@ def refuse_past(
 
 
 class _Past:
-    """Tells which guards of some events are past zero, by more than reactions are rounded."""
+    """Finds the guards of some events that are past zero by more than reactions are rounded."""
 
     def __init__(self, dynamics: Dynamics, events: list[Event]) -> None:
         self.dynamics = dynamics

@@ -225,7 +225,7 @@ class Projection:
         return None if found is None else self._closest(found)
 
     def nearly_met(self, within: float) -> bool:
-        """Tell whether the guess misses the equations by no more than this part of their size."""
+        """Return whether the guess misses the equations by no more than this part of their size."""
         residual, _ = self.level.evaluate(self.t, self.guess, self.p)
         return bool(np.all(np.abs(residual) <= within * self._sizes(self.guess)))
 
@@ -349,7 +349,7 @@ class Projection:
             change = self._distance(there) / here - 1.0
             if change < -1e-12:
                 return there
-            # Below rounding of the distance, its slope still tells which state is nearer.
+            # Below rounding of the distance, its slope still shows which state is nearer.
             left = self._along(there, self.root @ (there - self.guess)[self.moving])
             if change < 1e-12 and np.linalg.norm(left) < 0.9 * np.linalg.norm(along):
                 return there

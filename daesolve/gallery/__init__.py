@@ -1,5 +1,5 @@
 """A page for each problem: its equations, parameters and cases, and a run with its drift."""
 
-from daesolve.gallery.page import write_page
+import lazy_loader
 
-__all__ = ["write_page"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

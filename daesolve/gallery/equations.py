@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from daesolve.gallery.latex import Writer, aligned
+from daesolve.gallery.latex import FormulaWriter, aligned
 from daesolve.gallery.letters import letters, symbol
 from daesolve.posing.events import Action, Direction, Event, Record, Reset, Stop
 from daesolve.posing.goals import AnyGoal, Expression, Goal, Implicit, Invariant, Relation
@@ -47,7 +47,7 @@ DIRECTIONS = {
 
 
 @dataclass(frozen=True)
-class Section:
+class EquationSection:
     """A part of the equations: its title and its Markdown."""
 
     title: str
@@ -94,11 +94,11 @@ def symbols_of(system: System) -> dict[str, str]:
     return {**multipliers, **supports, **found}
 
 
-def sections(system: System) -> list[Section]:
+def sections(system: System) -> list[EquationSection]:
     """Return what a system consists of, in the order in which it is posed."""
-    told = symbols_of(system)
-    writer = Writer(told, [*system.parameters.names, *system.discrete.names])
-    page = _Page(system, told, writer)
+    symbols = symbols_of(system)
+    writer = FormulaWriter(symbols, [*system.parameters.names, *system.discrete.names])
+    page = _Page(system, symbols, writer)
     if isinstance(system, ControlSystem):
         found = [page.rates(system)]
     else:
@@ -150,15 +150,15 @@ def _other_line(goal: AnyGoal) -> GoalLine:
 
 
 def displayed(maths: str) -> str:
-    """Return a formula that stands by itself."""
+    """Return a formula on lines of its own."""
     return f"$$\n{maths}\n$$"
 
 
 class _Page:
     """Writes the sections of one system; what is named in one is known in the next."""
 
-    def __init__(self, system: System, told: Mapping[str, str], writer: Writer) -> None:
-        self._system, self._told, self._writer = system, told, writer
+    def __init__(self, system: System, symbols: Mapping[str, str], writer: FormulaWriter) -> None:
+        self._system, self._symbols, self._writer = system, symbols, writer
 
     def equations(self, entries: Sequence[tuple[str, Expression]], end: str = "") -> str:
         """Return equations with left-hand sides and what is named in them."""
@@ -176,7 +176,7 @@ class _Page:
             text += "."
         return text
 
-    def coordinates(self, system: MechanicalSystem) -> Section:
+    def coordinates(self, system: MechanicalSystem) -> EquationSection:
         groups = [
             ("Coordinates", system.coordinates.names),
             ("Quasi-velocities", system.velocities.names if system.velocities else ()),
@@ -186,24 +186,24 @@ class _Page:
             ("Discrete values", system.discrete.names),
         ]
         lines = [f"- {title}: {self._all(names)}." for title, names in groups if names]
-        return Section("Coordinates", "\n".join(lines))
+        return EquationSection("Coordinates", "\n".join(lines))
 
     def _all(self, names: Sequence[str]) -> str:
         """Return names as symbols, of many the first and how many there are."""
-        told = ", ".join(f"${self._told[name]}$" for name in names[:MOST_ROWS])
-        return told if len(names) <= MOST_ROWS else f"{told} and so on, {len(names)} in all"
+        listed = ", ".join(f"${self._symbols[name]}$" for name in names[:MOST_ROWS])
+        return listed if len(names) <= MOST_ROWS else f"{listed} and so on, {len(names)} in all"
 
-    def named(self, system: MechanicalSystem) -> Section | None:
+    def named(self, system: MechanicalSystem) -> EquationSection | None:
         meanings = ca.vertsplit(system.auxiliaries.meanings) if len(system.auxiliaries) else []
         entries = [
-            (self._told[name], meaning)
+            (self._symbols[name], meaning)
             for name, meaning in zip(system.auxiliaries.names, meanings, strict=True)
         ]
         if not entries:
             return None
-        return Section("Names for expressions", self.equations(entries))
+        return EquationSection("Names for expressions", self.equations(entries))
 
-    def energies(self, system: MechanicalSystem) -> Section:
+    def energies(self, system: MechanicalSystem) -> EquationSection:
         parts: list[str] = []
         if system.kinetic is not None:
             parts.append(f"Kinetic energy:\n\n{self.equations([('T', system.kinetic)])}")
@@ -211,9 +211,9 @@ class _Page:
             parts.append(f"Potential energy:\n\n{self.equations([('V', system.potential)])}")
         if system.mass_matrix is None:
             parts.append(LAGRANGE if system.velocities is None else HAMEL)
-        return Section("Energies", "\n\n".join(parts))
+        return EquationSection("Energies", "\n\n".join(parts))
 
-    def masses(self, system: MechanicalSystem) -> Section | None:
+    def masses(self, system: MechanicalSystem) -> EquationSection | None:
         if system.mass_matrix is None:
             return None
         matrix = ca.sparsify(ca.SX(system.mass_matrix))
@@ -229,27 +229,27 @@ class _Page:
         gyroscopic = _not_zero(self._column(system.gyroscopic, r"\Gamma", _force_names(system)))
         if gyroscopic:
             parts.append(f"Inertial forces that do no work:\n\n{self.equations(gyroscopic)}")
-        return Section("Masses", "\n\n".join(parts))
+        return EquationSection("Masses", "\n\n".join(parts))
 
     def _matrix(self, matrix: ca.SX, size: int) -> str:
         dense = ca.densify(matrix)
         written = self._writer.write([dense[i, j] for i in range(size) for j in range(size)])
         if not written.printed:
             return f"The mass matrix M: {written.operations} operations; not printed."
-        told = [" ".join(terms) for terms in written.formulas]
-        rows = [" & ".join(told[size * i : size * (i + 1)]) for i in range(size)]
+        entries = [" ".join(terms) for terms in written.formulas]
+        rows = [" & ".join(entries[size * i : size * (i + 1)]) for i in range(size)]
         body = " \\\\\n".join(rows)
         text = displayed(f"M = \\begin{{pmatrix}}\n{body}\n\\end{{pmatrix}}")
         if written.parts:
             text += f"\n\nwith\n\n{displayed(aligned(written.parts))}"
         return text
 
-    def kinematics(self, system: MechanicalSystem) -> Section | None:
+    def kinematics(self, system: MechanicalSystem) -> EquationSection | None:
         parts: list[str] = []
         if system.kinematics is not None:
             rates = ca.vertsplit(ca.densify(ca.SX(system.kinematics)))
             pairs = zip(system.coordinates.rates.names, rates, strict=True)
-            own = [(self._told[n], e) for n, e in pairs if str(e) != n]
+            own = [(self._symbols[n], e) for n, e in pairs if str(e) != n]
             if own:
                 parts.append(self.equations(own))
         integrated = self._column(system.integrands, "", system.quadratures.names)
@@ -257,13 +257,13 @@ class _Page:
             named = zip(system.quadratures.names, integrated, strict=True)
             entries = [(symbol(velocity_name(name)), rate) for name, (_, rate) in named]
             parts.append(f"Integrated along the motion:\n\n{self.equations(entries)}")
-        return Section("Kinematics", "\n\n".join(parts)) if parts else None
+        return EquationSection("Kinematics", "\n\n".join(parts)) if parts else None
 
-    def forces(self, system: MechanicalSystem) -> Section | None:
+    def forces(self, system: MechanicalSystem) -> EquationSection | None:
         entries = _not_zero(self._column(system.force, "Q", _force_names(system)))
         if not entries:
             return None
-        return Section("Forces", self.equations(entries))
+        return EquationSection("Forces", self.equations(entries))
 
     def _column(
         self, given: Mapping[str, Expression] | Sequence[Expression] | ca.SX, left: str,
@@ -275,9 +275,9 @@ class _Page:
         else:
             dense = ca.vertsplit(ca.densify(given)) if isinstance(given, ca.SX) else [*given]
             pairs = [*zip(names, dense, strict=False)] if len(dense) == len(names) else []
-        return [(f"{left}_{{{self._told[name]}}}", force) for name, force in pairs]
+        return [(f"{left}_{{{self._symbols[name]}}}", force) for name, force in pairs]
 
-    def supports(self, system: MechanicalSystem) -> Section | None:
+    def supports(self, system: MechanicalSystem) -> EquationSection | None:
         if not len(system.pairs):
             return None
         parts = [
@@ -285,7 +285,7 @@ class _Page:
             "of a pair is that of its second support less that of its first."
         ]
         parts += [self._pair(pair) for pair in system.pairs]
-        return Section("Pairs of supports", "\n\n".join(parts))
+        return EquationSection("Pairs of supports", "\n\n".join(parts))
 
     def _pair(self, pair: VariantPair) -> str:
         texts = [f"`{pair.name}` ({pair.kind}), r its place, n its normal, μ its friction:"]
@@ -307,7 +307,7 @@ class _Page:
                 found += [(f"{letter}_{{{place},{axis}}}", entry) for axis, entry in axes]
         return [*found, (f"\\mu_{{{place}}}", support.friction)]
 
-    def rates(self, system: ControlSystem) -> Section:
+    def rates(self, system: ControlSystem) -> EquationSection:
         column = self._column(system.rate, "", system.states.names)
         entries = [
             (symbol(velocity_name(name)), rate)
@@ -317,9 +317,11 @@ class _Page:
         lines = [f"States: {self._all(system.states.names)}."]
         if len(system.controls):
             lines.append(f"Controls: {self._all(system.controls.names)}.")
-        return Section("Equations of motion", "\n\n".join([*lines, self.equations(entries)]))
+        return EquationSection(
+            "Equations of motion", "\n\n".join([*lines, self.equations(entries)])
+        )
 
-    def goals(self, system: System) -> Section | None:
+    def goals(self, system: System) -> EquationSection | None:
         lines = goal_lines(system)
         if not lines:
             return None
@@ -329,7 +331,7 @@ class _Page:
             *(f"| `{one.name}` | {one.kind} | {one.degree} | {one.reaction} |" for one in lines),
         ]
         formulas = _each(system.goals, self._goal, "goals", "system.goals")
-        return Section("Goals", "\n\n".join(["\n".join(table), *formulas]))
+        return EquationSection("Goals", "\n\n".join(["\n".join(table), *formulas]))
 
     def _goal(self, goal: AnyGoal) -> str:
         if isinstance(goal, Invariant):
@@ -339,10 +341,10 @@ class _Page:
             return f"`{goal.name}` keeps its value at the start:\n\n{kept}"
         return f"`{goal.name}`:\n\n{self.equations([('', goal.residual)], '= 0')}"
 
-    def events(self, system: System) -> Section | None:
-        told = [event for event in system.events if event.told]
-        formulas = _each(told, self._event, "events", "system.events")
-        return Section("Events", "\n\n".join(formulas)) if formulas else None
+    def events(self, system: System) -> EquationSection | None:
+        listed = [event for event in system.events if event.told]
+        formulas = _each(listed, self._event, "events", "system.events")
+        return EquationSection("Events", "\n\n".join(formulas)) if formulas else None
 
     def _event(self, event: Event) -> str:
         guards = [("", guard) for guard in ca.vertsplit(event.guards)]
@@ -371,10 +373,10 @@ def _listed(entries: Sequence[tuple[str, Expression]]) -> str:
 
 
 def _each(
-    given: Sequence[AnyGoal] | Sequence[Event], tell: Callable[..., str], what: str, where: str
+    given: Sequence[AnyGoal] | Sequence[Event], write: Callable[..., str], what: str, where: str
 ) -> list[str]:
     """Return the first of many formulas, and how many others there are."""
-    texts = [tell(entry) for entry in given[:MOST_FORMULAS]]
+    texts = [write(entry) for entry in given[:MOST_FORMULAS]]
     rest = len(given) - len(texts)
     if rest:
         texts.append(f"The formulas of {rest} more {what} are not printed; they are in `{where}`.")
@@ -382,25 +384,25 @@ def _each(
 
 
 def _done(action: Action) -> str:
-    """Tell what an event does."""
-    told: list[str] = []
+    """Say what an event does."""
+    phrases: list[str] = []
     for part in action.parts:
         if isinstance(part, Stop):
-            told.append("the motion cannot be continued" if part.why else "the run ends")
+            phrases.append("the motion cannot be continued" if part.why else "the run ends")
         elif isinstance(part, Reset):
-            told.append(_reset(part))
+            phrases.append(_reset(part))
         elif isinstance(part, Record):
-            told.append("it is written down")
-    return ", ".join(told)
+            phrases.append("it is written down")
+    return ", ".join(phrases)
 
 
 def _reset(reset: Reset) -> str:
-    told: list[str] = []
+    phrases: list[str] = []
     if callable(reset.changes):
-        told.append("values change with the guards that passed")
+        phrases.append("values change with the guards that passed")
     elif reset.changes:
-        told.append(f"{', '.join(f'`{name}`' for name in reset.changes)} change")
+        phrases.append(f"{', '.join(f'`{name}`' for name in reset.changes)} change")
     if reset.impose:
         names = [goal if isinstance(goal, str) else goal.name for goal in reset.impose]
-        told.append(f"an impact imposes {', '.join(f'`{name}`' for name in names)}")
-    return " and ".join(told) or "the state is made consistent"
+        phrases.append(f"an impact imposes {', '.join(f'`{name}`' for name in names)}")
+    return " and ".join(phrases) or "the state is made consistent"

@@ -1,7 +1,7 @@
 """Expressions as a graph, whose operations are gathered as they are printed.
 
 Chains of additions become one sum, chains of products and quotients one product of powers; what is
-long and stands in several places is to have a name of its own.
+long and occurs several times gets a name of its own.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from fractions import Fraction
 import casadi as ca
 
 REPEATED = 5
-"""Operations that a name spares, from which what stands in several places is named."""
+"""Operations that a name spares, from which on what occurs several times is named."""
 LEAST_NAMED = 4
 """Operations below which nothing is named that fits on its line."""
 LONG = 14
-"""Operations beyond which a part of a formula is named wherever it stands."""
+"""Operations beyond which a part of a formula is named wherever it occurs."""
 LARGEST_DENOMINATOR = 360
 NEARLY = 4e-16
 """How far a number may be from a fraction or a root, relative, for which it is printed."""
@@ -67,7 +67,7 @@ Form = Sum | Product | Cases | Call
 
 
 class Graph:
-    """Expressions that share what is equal in them; a node is told by its number.
+    """Expressions that share what is equal in them; a number identifies a node.
 
     Attributes
     ----------
@@ -183,7 +183,7 @@ class Graph:
         return [(Fraction(sign), node)]
 
     def _gathered(self, terms: Iterable[tuple[Fraction, int]]) -> Sum:
-        """Return a sum in which terms that differ by a number alone stand once."""
+        """Return a sum in which terms that differ by a number alone occur once."""
         first: dict[object, int] = {}
         counts: dict[int, Fraction] = {}
         for count, node in terms:

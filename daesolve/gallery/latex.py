@@ -31,9 +31,9 @@ MOST = 250
 WIDTH = 60
 """Where a line of a formula is broken, in characters as they are seen."""
 LARGEST_SQUARE = 16
-"""The largest denominator of a number of which roots are told."""
+"""The largest denominator of a number that is printed as a root."""
 SHORT = 12
-"""Characters up to which a bracket stays where it stands."""
+"""Characters up to which a bracket stays where it is."""
 
 FUNCTIONS = {
     ca.OP_SIN: r"\sin",
@@ -50,7 +50,7 @@ FUNCTIONS = {
     ca.OP_FMIN: r"\min",
     ca.OP_FMAX: r"\max",
 }
-WORDS = [told[1:] for told in FUNCTIONS.values()]
+WORDS = [name[1:] for name in FUNCTIONS.values()]
 SMALL = 0.7
 """The size of an index or an exponent."""
 COMPARED = {ca.OP_LT: "<", ca.OP_LE: r"\le", ca.OP_EQ: "=", ca.OP_NE: r"\ne"}
@@ -66,7 +66,7 @@ class Written:
     Parameters
     ----------
     operations
-        How many there are, each value that stands in several places counted once.
+        How many there are, each value that occurs several times counted once.
     formulas
         For each expression its terms, with their signs; none where there are too many operations.
     parts
@@ -143,7 +143,7 @@ def _group(pending: list[str]) -> float:
     return _measured(pending) if pending.pop() == "{" else 1.0
 
 
-class Writer:
+class FormulaWriter:
     """Writes the expressions of one page; what it named before, it does not define again.
 
     Parameters
@@ -151,7 +151,7 @@ class Writer:
     letters
         LaTeX by the name of a symbol; `symbol` makes that of others.
     constants
-        The names of symbols that stand first in products.
+        The names of symbols that come first in products.
     """
 
     def __init__(self, letters: Mapping[str, str], constants: Collection[str] = ()) -> None:
@@ -180,7 +180,7 @@ class Writer:
             self._names = dict(known)
 
     def _write(self, count: int, roots: Sequence[int]) -> Written:
-        """Write what stands in several places or does not fit under names of its own."""
+        """Write what occurs several times or does not fit under names of its own."""
         graph = self._graph
         shown = graph.below(roots, lambda node: constituents(graph.forms[node]))
         fresh = [node for node in shown if node in graph.named and node not in self._names]
@@ -221,12 +221,12 @@ class Writer:
         return _seen(" ".join(self._terms(node)))
 
     def _terms(self, node: int) -> tuple[str, ...]:
-        """Return the signed terms of what a node stands for."""
+        """Return the signed terms of a node."""
         form = self._graph.forms[node]
         pairs = form.terms if isinstance(form, Sum) else ((Fraction(1), node),)
         if not pairs:
             return ("0",)
-        told: list[str] = []
+        texts: list[str] = []
         for place, (count, term) in enumerate(pairs):
             alone = len(pairs) == 1
             if abs(count) == 1:
@@ -236,8 +236,8 @@ class Writer:
                 negative, text = product.number < 0, self._product(product)
             minus = negative != (count < 0)
             mark = "-" if minus else "+" if place else ""
-            told.append(f"{mark} {text}" if mark and place else f"{mark}{text}")
-        return tuple(told)
+            texts.append(f"{mark} {text}" if mark and place else f"{mark}{text}")
+        return tuple(texts)
 
     def _signed(self, node: int, *, opened: bool = False, alone: bool = False) -> tuple[bool, str]:
         """Return whether a term is negative, and its text without the sign."""
@@ -255,7 +255,7 @@ class Writer:
         return False, self._call(node)
 
     def _text(self, node: int) -> str:
-        """Return a node that stands alone: in brackets already, or the part of a fraction."""
+        """Return a node that needs no brackets: it has them already, or is part of a fraction."""
         if node in self._names:
             return self._names[node]
         return " ".join(self._terms(node))
@@ -276,7 +276,7 @@ class Writer:
         return f"\\frac{{{top}}}{{{bottom}}}"
 
     def _side(self, number: Fraction, powers: Sequence[tuple[int, int]]) -> str:
-        """Return what stands above or below the line of a fraction."""
+        """Return what is above or below the line of a fraction."""
         if number == 1 and len(powers) == 1 and powers[0][1] == 1:
             return self._text(powers[0][0])
         if number == 1 and powers:
@@ -288,7 +288,7 @@ class Writer:
         return _beside([self._power(node, power) for node, power in ranked])
 
     def _rank(self, node: int) -> int:
-        """Return where a factor stands: constants, symbols, brackets, functions."""
+        """Return the rank of a factor: constants, symbols, brackets, functions."""
         operation, operands = self._graph.nodes[node]
         if node in self._names:
             return 1
@@ -335,8 +335,8 @@ class Writer:
         if operation in COMPARED:
             return f"{self._text(operands[0])} {COMPARED[operation]} {self._text(operands[1])}"
         if operation in JOINED:
-            told = [_bracketed(self._condition(one)) for one in operands]
-            return f" {JOINED[operation]} ".join(told)
+            texts = [_bracketed(self._condition(one)) for one in operands]
+            return f" {JOINED[operation]} ".join(texts)
         if operation == ca.OP_NOT:
             inner, of = self._graph.operation(operands[0]), self._graph.operands(operands[0])
             if inner in OPPOSITE:
@@ -353,17 +353,17 @@ class Writer:
             return f"\\left[ {self._condition(node)} \\right]"
         if operation in FUNCTIONS:
             return self._function(node, "")
-        told = [self._text(child) for child in self._graph.operands(node)]
+        texts = [self._text(child) for child in self._graph.operands(node)]
         if operation == ca.OP_SQRT:
-            return f"\\sqrt{{{told[0]}}}"
+            return f"\\sqrt{{{texts[0]}}}"
         if operation == ca.OP_FABS:
-            return f"\\left| {told[0]} \\right|"
+            return f"\\left| {texts[0]} \\right|"
         if operation == ca.OP_FLOOR:
-            return f"\\left\\lfloor {told[0]} \\right\\rfloor"
+            return f"\\left\\lfloor {texts[0]} \\right\\rfloor"
         if operation in (ca.OP_POW, ca.OP_CONSTPOW):
-            return f"{self._base(self._graph.operands(node)[0])}^{{{told[1]}}}"
+            return f"{self._base(self._graph.operands(node)[0])}^{{{texts[1]}}}"
         name = OPERATION_NAMES[operation].replace("_", " ")
-        return f"\\operatorname{{{name}}}{_bracketed(', '.join(told))}"
+        return f"\\operatorname{{{name}}}{_bracketed(', '.join(texts))}"
 
     def _function(self, node: int, power: str) -> str:
         operation, operands = self._graph.operation(node), self._graph.operands(node)
@@ -380,22 +380,22 @@ def _bracketed(text: str) -> str:
 
 def _beside(factors: Sequence[str]) -> str:
     """Return factors beside each other; words and numbers are kept apart."""
-    told, last = "", ""
+    text, last = "", ""
     for factor in filter(None, factors):
-        if not told:
-            told = factor
+        if not text:
+            text = factor
         elif factor[0].isdigit():
-            told += f" \\cdot {factor}"
+            text += f" \\cdot {factor}"
         elif "\\mathrm" in factor or "\\mathrm" in last:
-            told += f" \\, {factor}"
+            text += f" \\, {factor}"
         else:
-            told += f" {factor}"
+            text += f" {factor}"
         last = factor
-    return told
+    return text
 
 
 def _is_fraction(number: Fraction) -> bool:
-    """Tell whether a number is printed with a line rather than as a decimal."""
+    """Return whether a number is printed with a line rather than as a decimal."""
     short = len(repr(float(number))) <= 8
     if number.denominator in (1, 2, 4, 8) and abs(number.numerator) < 1000:
         return number.denominator > 1

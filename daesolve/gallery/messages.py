@@ -1,4 +1,4 @@
-"""What the docstrings of a problem tell of it: as they are, and as Markdown."""
+"""The docstrings of a problem: as they are, and as Markdown."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from daesolve.plugins.problem import Problem
 from daesolve.plugins.registry import GROUP
 
 CODE = "Modules"
-"""The section of a docstring that tells where things are in the code, and not what they are."""
+"""The section of a docstring that says where things are in the code, and not what they are."""
 SECTION = re.compile(r"(\w[\w ]*)\n-{3,}(?:\n|$)")
 PRIMED = re.compile(rf"\b((?:[A-Za-z]|[A-Za-z]+_\w+|{'|'.join(sorted(GREEK))})|\))('+)(?!\w)")
 BULLET = "* "
@@ -29,7 +29,7 @@ def summary(problem: Problem) -> str:
     """Return what a problem is: how its docstring opens, before what is set apart.
 
     That is the docstring of the module that defines the problem, as far as its file or an entry
-    point tells which; else of the module of its first model.
+    point names it; else of the module of its first model.
     """
     return " ".join(" ".join(block.split()) for block in _opening(_blocks(_home(problem))))
 
@@ -40,13 +40,13 @@ def opening(problem: Problem) -> list[str]:
 
 
 def mechanics(problem: Problem) -> str:
-    """Return the rest of what its docstring and that of its first model's module tell, as Markdown.
+    """Return the rest of its docstring and of that of its first model's module, as Markdown.
 
     Indented blocks stay as they are set.
     """
     home, posed = _home(problem), _module(next(iter(problem.models.values())))
-    told = _blocks(home)
-    rest = told[len(_opening(told)) :]
+    blocks = _blocks(home)
+    rest = blocks[len(_opening(blocks)) :]
     if posed is not home:
         rest += _blocks(posed)[1:]
     return _markdown(rest)
@@ -54,8 +54,8 @@ def mechanics(problem: Problem) -> str:
 
 def about_model(builder: Callable[..., Any]) -> str:
     """Return what a model is: how its docstring opens, as Markdown."""
-    told = _opening(_split(inspect.getdoc(_plain(builder))))
-    return " ".join(prose(_primed(block)) for block in told)
+    paragraphs = _opening(_split(inspect.getdoc(_plain(builder))))
+    return " ".join(prose(_primed(block)) for block in paragraphs)
 
 
 def prose(text: Any) -> str:
@@ -106,8 +106,8 @@ def _blocks(module: ModuleType | None) -> list[str]:
 
 
 def _split(docstring: str | None) -> list[str]:
-    told = inspect.cleandoc(docstring or "").split(f"{CODE}\n{'-' * len(CODE)}")[0]
-    return [block for block in re.split(r"\n(?:[ \t]*\n)+", told.strip("\n")) if block.strip()]
+    text = inspect.cleandoc(docstring or "").split(f"{CODE}\n{'-' * len(CODE)}")[0]
+    return [block for block in re.split(r"\n(?:[ \t]*\n)+", text.strip("\n")) if block.strip()]
 
 
 def _opening(blocks: list[str]) -> list[str]:
@@ -118,22 +118,22 @@ def _opening(blocks: list[str]) -> list[str]:
 
 def _markdown(blocks: list[str]) -> str:
     """Return paragraphs, lists and indented blocks as Markdown."""
-    told: list[str] = []
+    parts: list[str] = []
     margin = 0
     for block in blocks:
         indent = len(block) - len(block.lstrip(" "))
         if indent < CODE_INDENT:
             margin = 2 if block.startswith((BULLET, " ")) else 0
-            told.append(_paragraph(block))
+            parts.append(_paragraph(block))
             continue
         lines = [line[CODE_INDENT + margin :] for line in block.splitlines()]
         fence = " " * margin + "```"
         body = "\n".join(" " * margin + line for line in lines)
-        if told and told[-1].endswith(f"\n{fence}"):
-            told[-1] = f"{told[-1].removesuffix(fence)}\n{body}\n{fence}"
+        if parts and parts[-1].endswith(f"\n{fence}"):
+            parts[-1] = f"{parts[-1].removesuffix(fence)}\n{body}\n{fence}"
         else:
-            told.append(f"{fence}text\n{body}\n{fence}")
-    return "\n\n".join(told)
+            parts.append(f"{fence}text\n{body}\n{fence}")
+    return "\n\n".join(parts)
 
 
 def _paragraph(block: str) -> str:
@@ -143,5 +143,5 @@ def _paragraph(block: str) -> str:
         return f"**{section[1]}**\n\n{prose(_primed(block[section.end() :]))}".strip()
     items = re.split(rf"^{re.escape(BULLET)}", _primed(block), flags=MULTILINE)
     margin = "  " if block.startswith(" ") else ""
-    told = [margin + prose(items[0])] if items[0].strip() else []
-    return "\n".join([*told, *(BULLET + prose(item) for item in items[1:])])
+    lines = [margin + prose(items[0])] if items[0].strip() else []
+    return "\n".join([*lines, *(BULLET + prose(item) for item in items[1:])])

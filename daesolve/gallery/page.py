@@ -3,29 +3,49 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, cast
-
-from jinja2 import Environment, StrictUndefined, Template
+from typing import TYPE_CHECKING, Any, cast
 
 from daesolve.errors import DegenerateConstraintError, VariantError
 from daesolve.gallery.equations import sections, symbols_of
-from daesolve.gallery.figures import write_animation, write_figures
 from daesolve.gallery.messages import about_model, mechanics, opening, prose
 from daesolve.plugins.bound_case import BoundCase
 from daesolve.plugins.case import Case, Choice
 from daesolve.plugins.problem import Problem
 from daesolve.reporting import facts, repeating
-from daesolve.reporting.document import ReportError, document, never_begun, replace_file
-from daesolve.reporting.scene import with_drawing
+from daesolve.reporting.animation import animate
+from daesolve.reporting.document import (
+    ReportError,
+    document,
+    never_begun,
+    replace_file,
+    with_drawing,
+)
 from daesolve.trajectory.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+    from matplotlib.figure import Figure
 
 EVENTS_SHOWN = 8
 NOTES_SHOWN = 8
+FIGURES = ("Residuals", "Energy", "Positions")
+"""Those that every report has and a page shows."""
+ANIMATION = "animation.html"
+SECONDS = 8.0
+PICTURES_A_SECOND = 20.0
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A figure of a page: its title and its file, as the page names it."""
+
+    title: str
+    file: str
 
 
 @dataclass(frozen=True)
@@ -85,16 +105,16 @@ def write_page(
     Notes
     -----
     The page has no times of the clock and no versions: the same run makes the same text. A run
-    that ends early is told as it is.
+    that ends early is reported as it is.
     """
     bound = problem.case(case)
     horizon = bound.case.until if until is None else until
-    run = _with_drawing(problem, _run(bound, horizon))
+    run = _drawing_added(problem, _run(bound, horizon))
     equations = sections(bound.system)
     target = Path(directory)
     beside = target / problem.name
-    figures = write_figures(problem, run, beside)
-    animation = write_animation(run, beside)
+    figures = _write_figures(problem, run, beside)
+    animation = _write_animation(run, beside)
     text = _template().render(
         problem=problem,
         case=bound.case,
@@ -138,11 +158,10 @@ def _run(bound: BoundCase, until: float) -> dict[str, Any]:
             return never_begun(bound.identity(), bound.case.start_time, error)
         run = found
     path = bound.problem.path
-    told = document(run, bound.identity())
-    return told | {"path": None if path is None else path.name}
+    return document(run, bound.identity()) | {"path": None if path is None else path.name}
 
 
-def _with_drawing(problem: Problem, run: dict[str, Any]) -> dict[str, Any]:
+def _drawing_added(problem: Problem, run: dict[str, Any]) -> dict[str, Any]:
     """Return the document with its drawing.
 
     Raises
@@ -154,6 +173,57 @@ def _with_drawing(problem: Problem, run: dict[str, Any]) -> dict[str, Any]:
     if problem.drawing is not None and run["times"] and "drawing" not in drawn:
         raise ReportError(f"the problem {problem.name!r}: {drawn['notes'][-1]}")
     return drawn
+
+
+def _write_figures(problem: Problem, run: dict[str, Any], directory: Path) -> list[Shown]:
+    """Draw the scene, the problem's own figures and those of every run; return them in order.
+
+    Parameters
+    ----------
+    problem
+        Whose figures they are.
+    run
+        Its document, with the drawing.
+    directory
+        Where to; it is made if it is not there, and figures that were in it are removed.
+    """
+    from daesolve.reporting.figures.style import alone, style, svg
+
+    directory.mkdir(parents=True, exist_ok=True)
+    for old in (*directory.glob("*.svg"), directory / ANIMATION):
+        old.unlink(missing_ok=True)
+    shown: list[Shown] = []
+    if not run["times"]:
+        return shown
+    with style():
+        for title, figure in _drawn(problem, run):
+            name = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")
+            replace_file(directory / f"{name}.svg", alone(svg(figure, name)))
+            shown.append(Shown(title, f"{directory.name}/{name}.svg"))
+    return shown
+
+
+def _drawn(problem: Problem, run: dict[str, Any]) -> Iterator[tuple[str, Figure]]:
+    from daesolve.reporting.figures import standard
+    from daesolve.reporting.figures.scene import scene
+
+    own = {facts.heading(name): rule for name, rule in problem.figures.items()}
+    for title, rule in {"Scene": scene, **own}.items():
+        figure = rule(run)
+        if figure is not None:
+            yield title, figure
+    for title, draw in standard([run]).items():
+        if title in FIGURES:
+            sheets = draw()
+            yield title if len(sheets) == 1 else f"{title}, the first of them", sheets[0]
+
+
+def _write_animation(run: dict[str, Any], directory: Path) -> str | None:
+    """Write the player of a run's drawing, and return its file; None where nothing is drawn."""
+    if "drawing" not in run or len(run["times"]) < 2:
+        return None
+    animate(run, directory / ANIMATION, seconds=SECONDS, rate=PICTURES_A_SECOND)
+    return f"{directory.name}/{ANIMATION}"
 
 
 def _structure(problem: Problem, bound: BoundCase) -> list[tuple[str, str, str]]:
@@ -172,13 +242,13 @@ def _structure(problem: Problem, bound: BoundCase) -> list[tuple[str, str, str]]
 def _parameters(bound: BoundCase) -> list[ParameterLine]:
     """Return a line for each parameter that does not follow from others."""
     system = bound.system
-    told, dynamics = symbols_of(system), system.dynamics
+    symbols, dynamics = symbols_of(system), system.dynamics
     units = dict(zip(system.parameters.names, system.parameters.units, strict=True))
     values, derived = bound.full_parameters, bound.derived
     return [
         ParameterLine(
             name,
-            told.get(name, ""),
+            symbols.get(name, ""),
             facts.exact(dynamics.values[name]),
             facts.exact(values[name]),
             str(units.get(name, "")),
@@ -190,11 +260,11 @@ def _parameters(bound: BoundCase) -> list[ParameterLine]:
 
 
 def _states(bound: BoundCase, run: Mapping[str, Any]) -> list[StateLine]:
-    told, labels = symbols_of(bound.system), bound.system.dynamics.labels
+    symbols, labels = symbols_of(bound.system), bound.system.dynamics.labels
     start = facts.start_state(run) if run["times"] else {}
     units = zip(labels.states, labels.state_units, strict=True)
     return [
-        StateLine(name, told.get(name, ""), str(unit), _value(start.get(name)))
+        StateLine(name, symbols.get(name, ""), str(unit), _value(start.get(name)))
         for name, unit in units
     ]
 
@@ -209,7 +279,7 @@ def _start(case: Case) -> str:
 
 
 def _outcome(run: Mapping[str, Any]) -> str:
-    """Tell how the run ended, and why where it did not reach its end."""
+    """Say how the run ended, and why where it did not reach its end."""
     words = facts.OUTCOMES.get(run["outcome"]) or run["outcome"]
     return f"{words[:1].upper()}{words[1:]} at t = {facts.short(run['end_time'], 10)} s"
 
@@ -229,6 +299,8 @@ def _distinct(notes: Iterable[str]) -> list[str]:
 
 @cache
 def _template() -> Template:
+    from jinja2 import Environment, StrictUndefined
+
     environment = Environment(
         autoescape=False, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined
     )

@@ -1,4 +1,4 @@
-"""What a run carries along from segment to segment, and the checkpoints that are made of it."""
+"""The state of a run: what it carries along from segment to segment, and saves in checkpoints."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ import numpy as np
 
 from daesolve.diagnostics.degeneracy import RankWatch
 from daesolve.diagnostics.monitor import Monitor
-from daesolve.integration.angle_wrapping import wrap
 from daesolve.integration.checkpoints import restored_boundaries, saved_boundary
-from daesolve.integration.effort import Effort
+from daesolve.integration.limits import Effort
 from daesolve.integration.record import Assembly, Boundary, Happening, Record
-from daesolve.integration.sample_times import At, EveryEvent, Schedule
+from daesolve.integration.sample_times import At, Schedule
 from daesolve.modes.transitions import INSTANT, Instant, Transitions
 from daesolve.preparation.preparing import Prepared
 from daesolve.solvers import EventHit, Observer, SegmentEnd, State
@@ -27,12 +26,108 @@ WATCHED_AT_ONCE = 500
 """Steps after which the monitors see those between resets, which are few at a time."""
 FIRST_STRETCH = 50.0
 """One part in so many of a segment is gone at once before it is known when resets interrupt."""
+LONGER = 1.2
+"""Times the time from one interruption to the next, to be gone at once."""
+SHORTEST = 1e-9
+"""Of the boundary's time, what is gone at once at least."""
 LEAST_TOLERANCE = 1e-10
 """Rank is judged by no smaller one: solvers keep that of a step only far from degeneracy."""
+TURN_PARTS = (6.28125, 0.0019353071693331003, 1.0253376489868793e-11, 1.1650928224373424e-19)
+"""2 pi in parts of few digits, so that a whole number of turns (up to 1e7) is exact in each."""
+
+
+def wrap(state: np.ndarray, turns: np.ndarray, angles: Sequence[int]) -> None:
+    """Take whole turns out of the angles of a state, exactly, and count them.
+
+    Angles grow to thousands of radians in a long run and would lose digits.
+
+    Parameters
+    ----------
+    state, turns
+        Changed in place; turns are (angles,) integers.
+    angles
+        The indices of the angles in the state.
+    """
+    if all(abs(state[index]) <= math.pi for index in angles):
+        return
+    places = np.array(angles, dtype=int)
+    values = state[places]
+    whole = np.round(values / (2.0 * math.pi))
+    if not np.all(np.isfinite(whole)):
+        return
+    for part in TURN_PARTS:
+        values = values - whole * part
+    state[places] = values
+    turns += whole.astype(int)
+
+
+@dataclass
+class LookAhead:
+    """How far a run integrates at once, where the motion may be interrupted at any time.
+
+    Parameters
+    ----------
+    needed
+        Whether it is not to go from boundary to boundary.
+    entered
+        When the motion was interrupted last, s.
+    stretch
+        How far it goes, s.
+    """
+
+    needed: bool
+    entered: float
+    stretch: float
+
+    def interrupted(self, time: float, boundary: float) -> None:
+        """Expect the next interruption to be as far as this one was from the one before it."""
+        self.stretch = LONGER * max(abs(time - self.entered), SHORTEST * abs(boundary))
+        self.entered = time
+
+    def uninterrupted(self) -> None:
+        """Go farther next time."""
+        self.stretch *= 2.0
+
+    def reach(self, time: float, boundary: float) -> float:
+        """Return how far to go from a time: not much farther than the motion is known to last."""
+        if not self.needed:
+            return boundary
+        sign = 1.0 if boundary >= time else -1.0
+        ahead = time + sign * self.stretch
+        return boundary if sign * (ahead - boundary) >= 0.0 else ahead
+
+
+@dataclass
+class StepQueue:
+    """Steps that the monitor has not seen yet, each block with the index of its values."""
+
+    blocks: list[tuple[StepBlock, int]] = field(default_factory=list[tuple[StepBlock, int]])
+    count: int = 0
+
+    def put(self, blocks: Iterable[StepBlock], mode: int) -> None:
+        """Add steps in which the same values are in force."""
+        for block in blocks:
+            self.blocks.append((block, mode))
+            self.count += len(block.times)
+
+    def show(self, monitor: Monitor, values: Sequence[np.ndarray]) -> None:
+        """Let the monitor see all of them."""
+        if not self.blocks:
+            return
+        blocks = [block for block, _ in self.blocks]
+        counts = [len(block.times) for block in blocks]
+        modes = np.repeat([mode for _, mode in self.blocks], counts)
+        joined = StepBlock(
+            np.concatenate([block.times for block in blocks]),
+            np.concatenate([block.states for block in blocks]),
+        )
+        self.blocks.clear()
+        self.count = 0
+        monitor.observe(joined, modes, values)
 
 
 @dataclass(eq=False)
-class Course:
+class RunState:
     """A run under way.
 
     Parameters
@@ -41,18 +136,17 @@ class Course:
         What is run.
     record, monitor, effort
         What it has gathered, what was watched, what it has cost.
-    schedule, samples_events
+    schedule
         When it is sampled.
     transitions, instant
-        The resets of this run, and how many there were at one instant; None without resets.
-    looks_ahead
-        Whether the solver locates no resets itself, so that it is to go only a stretch at once.
-    entered, stretch
-        When the motion was interrupted last, s, and how far it is integrated at once.
+        What switches its modes, and how many resets there were at one instant; None where nothing
+        does.
+    ahead
+        How far it integrates at once.
+    queue
+        Steps that the monitor is to see later.
     segments
         How many are complete, counted from the start.
-    unwatched, unwatched_count
-        Steps that the monitor has not seen, each block with the index of its values.
     """
 
     prepared: Prepared
@@ -60,20 +154,21 @@ class Course:
     monitor: Monitor
     effort: Effort
     schedule: Schedule
-    samples_events: bool
     transitions: Transitions | None
     instant: Instant
-    looks_ahead: bool
-    entered: float
-    stretch: float
+    ahead: LookAhead
+    queue: StepQueue = field(default_factory=StepQueue)
     segments: int = 0
-    unwatched: list[tuple[StepBlock, int]] = field(default_factory=list[tuple[StepBlock, int]])
-    unwatched_count: int = 0
 
     @property
     def sign(self) -> float:
         """+1 forwards in time, -1 backwards."""
         return self.schedule.sign
+
+    @property
+    def switched(self) -> bool:
+        """Whether the motion itself is switched: its steps come in short pieces."""
+        return self.transitions is not None and self.transitions.tracks
 
     @property
     def assembly(self) -> Assembly:
@@ -114,7 +209,7 @@ class Course:
     def in_mode(self, here: Boundary, state: np.ndarray, values: np.ndarray) -> Boundary:
         """Return the place from which the motion goes on with other values."""
         self.record.modes.append(values)
-        if self.transitions is None:
+        if not self.switched:
             self.monitor.change_values(values)
         return Boundary(here.time, state, here.turns.copy(), len(self.record.modes) - 1)
 
@@ -129,7 +224,8 @@ class Course:
             return here
         dynamics, problem = self.prepared.dynamics, self.prepared.problem
         owners = [problem.events.index(problem.guarded[guard]) for guard in guards]
-        named = {index for owner in owners for index in dynamics.resets[owner].states}
+        rows = [dynamics.resets[owner] for owner in owners if owner in dynamics.resets]
+        named = {index for row in rows for index in row.states}
         angles = np.array(self.prepared.wrapped, dtype=int)
         put = np.array([int(angle) in named for angle in angles], dtype=bool)
         state, turns = here.state.copy(), here.turns.copy()
@@ -147,7 +243,7 @@ class Course:
 
     def sample_event(self, place: Boundary) -> None:
         """Keep a sample at an event, if that was asked for."""
-        if self.samples_events:
+        if self.schedule.each_event:
             self.record.take(place.time, place.state, place)
 
     def happened(self, hit: EventHit, here: Boundary) -> None:
@@ -174,27 +270,14 @@ class Course:
     # -- what the monitors see ----------------------------------------------------------------
 
     def watch_later(self, blocks: Iterable[StepBlock], mode: int) -> None:
-        """Let the monitors see steps once there are many."""
-        for block in blocks:
-            self.unwatched.append((block, mode))
-            self.unwatched_count += len(block.times)
-        if self.unwatched_count >= WATCHED_AT_ONCE:
+        """Let the monitor see steps once there are many."""
+        self.queue.put(blocks, mode)
+        if self.queue.count >= WATCHED_AT_ONCE:
             self.watch_the_rest()
 
     def watch_the_rest(self) -> None:
-        """Let the monitors see the steps that they have not seen."""
-        if not self.unwatched:
-            return
-        blocks = [block for block, _ in self.unwatched]
-        counts = [len(block.times) for block in blocks]
-        modes = np.repeat([mode for _, mode in self.unwatched], counts)
-        joined = StepBlock(
-            np.concatenate([block.times for block in blocks]),
-            np.concatenate([block.states for block in blocks]),
-        )
-        self.unwatched.clear()
-        self.unwatched_count = 0
-        self.monitor.observe(joined, modes, self.record.modes)
+        """Let the monitor see the steps that it has not seen."""
+        self.queue.show(self.monitor, self.record.modes)
 
     def timed(self) -> bool:
         """Tell whether what acts on the body depends on time."""
@@ -222,7 +305,7 @@ class Course:
             "monitor": self.monitor.saved(),
             "transitions": self.transitions and self.transitions.saved(),
             "instant": [self.instant.began, self.instant.count],
-            "ahead": [self.entered, self.stretch],
+            "ahead": [self.ahead.entered, self.ahead.stretch],
             "effort": self.effort.saved(),
         }
 
@@ -239,7 +322,7 @@ class Course:
         if self.transitions is not None:
             self.transitions.restore(saved["transitions"])
         self.instant.began, self.instant.count = float(saved["instant"][0]), saved["instant"][1]
-        self.entered, self.stretch = map(float, saved["ahead"])
+        self.ahead.entered, self.ahead.stretch = map(float, saved["ahead"])
         self.effort.restore(saved["effort"])
         return here
 
@@ -248,8 +331,8 @@ def unobserved(block: StepBlock) -> None:
     """Take in steps that nobody is to see."""
 
 
-def fresh_course(prepared: Prepared, at: At, extended_from: float | None = None) -> Course:
-    """Return the course of a run that has seen nothing yet.
+def fresh_state(prepared: Prepared, at: At, extended_from: float | None = None) -> RunState:
+    """Return the state of a run that has seen nothing yet.
 
     Parameters
     ----------
@@ -258,7 +341,9 @@ def fresh_course(prepared: Prepared, at: At, extended_from: float | None = None)
     extended_from
         The end of the run before it was extended, s.
     """
-    return Course(
+    transitions = prepared.transitions and prepared.transitions.fresh(prepared.path)
+    halts = prepared.solver.halts_at_events(prepared.problem)
+    return RunState(
         prepared=prepared,
         record=Record([prepared.values]),
         monitor=Monitor(
@@ -275,12 +360,13 @@ def fresh_course(prepared: Prepared, at: At, extended_from: float | None = None)
         ),
         effort=Effort(prepared.max_evaluations, prepared.mean_step),
         schedule=Schedule(at, prepared.start_time, prepared.until, extended_from),
-        samples_events=isinstance(at, EveryEvent),
-        transitions=prepared.transitions and prepared.transitions.fresh(),
+        transitions=transitions,
         instant=Instant(INSTANT * prepared.segment),
-        looks_ahead=not prepared.solver.halts_at_events(prepared.problem),
-        entered=prepared.start_time,
-        stretch=prepared.segment / FIRST_STRETCH,
+        ahead=LookAhead(
+            transitions is not None and (transitions.charted or not halts),
+            prepared.start_time,
+            prepared.segment / FIRST_STRETCH,
+        ),
     )
 
 

@@ -102,11 +102,17 @@ class Schedule:
         s
     after
         Where the run was extended from: times up to there have been sampled.
+
+    Attributes
+    ----------
+    each_event
+        Whether each event is sampled as well.
     """
 
     def __init__(self, at: At, start: float, until: float, after: float | None = None) -> None:
         self.sign = 1.0 if until >= start else -1.0
         self.until, self.start = until, start
+        self.each_event = isinstance(at, EveryEvent)
         self.grid: Every | None = at if isinstance(at, Every) else None
         if isinstance(at, Every):
             self.count = grid_count(at, start, until)
@@ -136,7 +142,7 @@ class Schedule:
 
 
 def saved_sampling(at: At, start: float, until: float) -> dict[str, Any]:
-    """Return what was asked for, as it stands in a manifest; even samples by their interval."""
+    """Return what was asked for, for a manifest; even samples by their interval."""
     if at is None:
         return {"kind": "every", "interval": abs(until - start) / (DEFAULT_SAMPLES - 1)}
     if isinstance(at, EveryEvent):

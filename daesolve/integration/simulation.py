@@ -1,8 +1,7 @@
-"""The run itself: segments from boundary to boundary, parts on disk, interruption.
+"""The loop of a run: segments from boundary to boundary, parts on disk, interruption.
 
-What happens within a segment is in `running.segments`, what is due where one ends in
-`running.instants`, whether the run goes on after it in `running.verdicts`; `running.course` is what
-they share.
+`segments` goes from one boundary to the next, `events` does what is due where a segment ends,
+`endings` says whether the run goes on after it; `run_state` is what they share.
 """
 
 from __future__ import annotations
@@ -20,10 +19,10 @@ from daesolve.diagnostics.monitor import Monitor
 from daesolve.errors import OutOfRangeError, is_number
 from daesolve.integration.checkpoints import Keeper
 from daesolve.integration.endings import Verdict
-from daesolve.integration.instants import at_start
-from daesolve.integration.interruption import interruptible
+from daesolve.integration.events import at_start
+from daesolve.integration.limits import interruptible
 from daesolve.integration.record import Boundary, Record
-from daesolve.integration.run_state import Course, fresh_course, unobserved
+from daesolve.integration.run_state import RunState, fresh_state, unobserved
 from daesolve.integration.sample_times import At, EveryEvent, sample_times
 from daesolve.integration.segments import next_boundary, to_boundary
 from daesolve.preparation.preparing import Prepared
@@ -66,9 +65,9 @@ def simulate_recorded(
     run = _Run(prepared, at, progress)
     outcome, message = run.ended()
     listed = not isinstance(at, EveryEvent)
-    course = run.course
-    order = np.argsort(course.sign * times, kind="stable") if listed else None
-    return run.trajectory(outcome, message, course.assembly.samples(order)), course.record
+    state = run.state
+    order = np.argsort(state.sign * times, kind="stable") if listed else None
+    return run.trajectory(outcome, message, state.assembly.samples(order)), state.record
 
 
 def simulate_stored(
@@ -121,7 +120,7 @@ class _Run:
         self.prepared, self.progress, self.keeper = prepared, progress, keeper
         self.resumed = keeper.resumed if keeper is not None else resumed
         extended_from = None if keeper is None else keeper.extended_from
-        self.course = fresh_course(prepared, at, extended_from)
+        self.state = fresh_state(prepared, at, extended_from)
         self.over = False
         self.clock = 0.0
 
@@ -135,55 +134,55 @@ class _Run:
 
     def _take_time(self) -> None:
         now = time.perf_counter()
-        self.course.record.wall_seconds += now - self.clock
+        self.state.record.wall_seconds += now - self.clock
         self.clock = now
 
     def trajectory(self, outcome: Outcome, message: str, samples: Recorded) -> Trajectory:
         """Return the trajectory with its samples."""
-        lost = self.course.monitor.over
-        trajectory = self.course.assembly.trajectory(outcome, message, samples, lost_for_good=lost)
+        lost = self.state.monitor.over
+        trajectory = self.state.assembly.trajectory(outcome, message, samples, lost_for_good=lost)
         return replace(trajectory, _evaluate=self._point)
 
     # -- integration --------------------------------------------------------------------------
 
     def _integrate(self) -> Verdict:
-        course = self.course
+        state = self.state
         here, verdict = self._begin()
         with interruptible(by_termination=self.keeper is not None) as interrupted:
             while verdict is None:
-                boundary = next_boundary(course, here)
+                boundary = next_boundary(state, here)
                 try:
-                    here, verdict = to_boundary(course, here, boundary, self.keeper)
+                    here, verdict = to_boundary(state, here, boundary, self.keeper)
                 except StorageError as error:
                     verdict = self._not_written(error)
                 if self.progress is not None:
-                    self.progress(here.time, course.monitor, course.record.event_count)
+                    self.progress(here.time, state.monitor, state.record.event_count)
                 if verdict is None and boundary == self.prepared.until:
                     verdict = (Outcome.COMPLETED, "")
                 elif verdict is None:
-                    course.segments += 1
+                    state.segments += 1
                     here, verdict = self._kept(here, interrupted=interrupted())
         return self._ended(here, verdict)
 
     def _begin(self) -> tuple[Boundary, Verdict | None]:
         """Return where the run starts, or where it goes on."""
         if self.resumed is None:
-            return at_start(self.course, self.course.start())
-        here, ended = self.course.restore(self.resumed), self.resumed["ended"]
+            return at_start(self.state, self.state.start())
+        here, ended = self.state.restore(self.resumed), self.resumed["ended"]
         if ended is None or self.resumed["until"] != self.prepared.until:
             return here, None
         self.over = True
         return here, (Outcome(ended[0]), str(ended[1]))
 
     def _ended(self, here: Boundary, verdict: Verdict) -> Verdict:
-        self.course.record.boundaries.append(here)
+        self.state.record.boundaries.append(here)
         if self.keeper is None or self.keeper.done or self.over:
             return verdict
         if verdict[0] is not Outcome.INTERRUPTED:
             failure = self._write(self.keeper, here, verdict)
             return verdict if failure is None else failure
         try:
-            self.keeper.write_partial(self.course.assembly)
+            self.keeper.write_partial(self.state.assembly)
         except StorageError:
             unread = "samples of the part that was under way could not be written"
             return Outcome.INTERRUPTED, f"{verdict[1]} ({unread})"
@@ -193,12 +192,12 @@ class _Run:
 
     def _kept(self, here: Boundary, *, interrupted: bool) -> tuple[Boundary, Verdict | None]:
         """Hand a part that is full to the keeper; end where there was an interruption."""
-        course, keeper = self.course, self.keeper
-        if keeper is not None and keeper.full(course.segments) and course.monitor.settled:
+        state, keeper = self.state, self.keeper
+        if keeper is not None and keeper.full(state.segments) and state.monitor.settled:
             failure = self._write(keeper, here, None)
             if failure is not None:
                 return here, failure
-            here = course.record.flushed(here)
+            here = state.record.flushed(here)
             if keeper.done:
                 return here, (Outcome.COMPLETED, "")
         if not interrupted:
@@ -211,7 +210,7 @@ class _Run:
         """Write a part; return how the run ends where that fails."""
         self._take_time()
         try:
-            keeper.write(self.course.assembly, here, self.course.saved(here), verdict)
+            keeper.write(self.state.assembly, here, self.state.saved(here), verdict)
         except StorageError as error:
             return self._not_written(error)
         return None
@@ -224,21 +223,19 @@ class _Run:
 
     def _point(self, moment: float) -> Point:
         """Integrate from the last boundary before a time, with the run's own solver."""
-        first, last = self.prepared.start_time, self.course.record.boundaries[-1].time
+        first, last = self.prepared.start_time, self.state.record.boundaries[-1].time
         low, high = min(first, last), max(first, last)
         if not is_number(moment):
             raise OutOfRangeError(f"the time is {moment!r}, but must be a number")
         if not low <= moment <= high:
             raise OutOfRangeError(f"the run covers {low:g} to {high:g} s, not t = {moment:g} s")
-        before = _last_before(self.course, moment)
-        return (
-            self._point_of_part(moment) if before is None else _point(self.course, before, moment)
-        )
+        before = _last_before(self.state, moment)
+        return self._point_of_part(moment) if before is None else _point(self.state, before, moment)
 
     def _point_of_part(self, moment: float) -> Point:
         """Integrate a part that is on disk again, until a segment of it ends beyond a time."""
         assert self.keeper is not None
-        sign = self.course.sign
+        sign = self.state.sign
         checkpoint, until = self.keeper.around(moment, sign)
 
         def look(reached: float, monitor: Monitor, events: int) -> None:
@@ -250,28 +247,28 @@ class _Run:
         with suppress(_PassedError):
             if again.ended()[0] is Outcome.INTERRUPTED:
                 raise KeyboardInterrupt
-        before = _last_before(again.course, moment)
+        before = _last_before(again.state, moment)
         assert before is not None
-        return _point(again.course, before, moment)
+        return _point(again.state, before, moment)
 
 
-def _last_before(course: Course, moment: float) -> Boundary | None:
+def _last_before(run: RunState, moment: float) -> Boundary | None:
     """Return the last boundary in memory before a time."""
-    boundaries = reversed(course.record.boundaries)
-    return next((b for b in boundaries if course.sign * (b.time - moment) <= 0.0), None)
+    boundaries = reversed(run.record.boundaries)
+    return next((b for b in boundaries if run.sign * (b.time - moment) <= 0.0), None)
 
 
-def _point(course: Course, here: Boundary, moment: float) -> Point:
+def _point(run: RunState, here: Boundary, moment: float) -> Point:
     """Integrate from a boundary to a time within its segment."""
-    problem, state, values = course.prepared.problem, here.state, course.values(here)
+    problem, state, values = run.prepared.problem, here.state, run.values(here)
     if moment != here.time:
         start = State(here.time, here.state, values)
-        state = course.solve(start, moment, np.array([moment]), unobserved).state
+        state = run.solve(start, moment, np.array([moment]), unobserved).state
     place = Boundary(moment, state, here.turns, here.mode)
     _, reactions, outputs = evaluate_block(
         problem.recover, np.array([moment]), state[None, :], values
     )
     labels = problem.labels
     numbers = zip(labels.reactions + labels.outputs, (*reactions[0], *outputs[0]), strict=True)
-    named = course.assembly.named([place])[0]
+    named = run.assembly.named([place])[0]
     return Point(moment, named | {n: float(v) for n, v in numbers})

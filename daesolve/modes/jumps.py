@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from weakref import WeakKeyDictionary
 
 import casadi as ca
 import numpy as np
@@ -28,7 +29,7 @@ class JumpFunction:
     Parameters
     ----------
     dynamics, plan, problem
-        As in `Transitions`.
+        The equations, how reactions are eliminated, and what is integrated.
     events
         The indices of the events.
 
@@ -106,6 +107,33 @@ class JumpFunction:
                 f"{self._where(time)} leaves the goal {self.goals[worst]!r} off by "
                 f"{left[worst]:.3g}: impose it, or change the state so that it is met"
             )
+
+
+_built: WeakKeyDictionary[OdeProblem, dict[tuple[int, ...], JumpFunction]] = WeakKeyDictionary()
+
+
+class JumpFunctions:
+    """The resets of a problem, each built once for the events that it resets together.
+
+    Parameters
+    ----------
+    dynamics, plan, problem
+        As in `JumpFunction`.
+    """
+
+    def __init__(self, dynamics: Dynamics, plan: EliminationPlan, problem: OdeProblem) -> None:
+        self.dynamics, self.plan, self.problem = dynamics, plan, problem
+        self.built = _built.setdefault(problem, {})
+
+    def __call__(self, events: tuple[int, ...]) -> JumpFunction:
+        """Return the function that resets these events together."""
+        if events not in self.built:
+            self.built[events] = self.build(events)
+        return self.built[events]
+
+    def build(self, events: tuple[int, ...]) -> JumpFunction:
+        """Build it."""
+        return JumpFunction(self.dynamics, self.plan, self.problem, events)
 
 
 def _work_count(dynamics: Dynamics, problem: OdeProblem) -> int:

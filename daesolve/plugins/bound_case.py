@@ -31,7 +31,7 @@ from daesolve.storage import located
 from daesolve.system.system import System
 from daesolve.trajectory.last_run import remembered
 from daesolve.trajectory.trajectory import Trajectory
-from daesolve.verification.reference_motion import Told as ReferenceProgress
+from daesolve.verification.reference_motion import Progress as ReferenceProgress
 from daesolve.verification.reference_run import TOLERANCE, ReferenceRun, reference_run
 
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
-
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING, Any
 
 from daesolve.drawing import Drawing
 from daesolve.errors import tell_names
 from daesolve.preparation.request import DEFAULT_RATE, RankLoss, Redundant
 from daesolve.system.system import System
 from daesolve.trajectory.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Values = Mapping[str, float]
 Structure = Mapping[str, Any]
@@ -21,7 +22,7 @@ StartRule = Callable[[Values, Values, Structure], dict[str, float]]
 ScaleRule = Callable[[Values, Values, Structure], dict[str, float]]
 DerivedRule = Callable[[Values, Values, Structure], dict[str, float]]
 StartNames = Callable[[Structure], Sequence[str]]
-FigureRule = Callable[[Mapping[str, Any]], Figure]
+FigureRule = Callable[[Mapping[str, Any]], "Figure"]
 DrawingRule = Callable[[Mapping[str, Any]], Drawing]
 
 
@@ -38,7 +39,7 @@ class Answer:
     """
 
     values: Mapping[str, Any]
-    figures: Mapping[str, Figure] = field(default_factory=dict[str, Figure])
+    figures: Mapping[str, Figure] = field(default_factory=dict[str, "Figure"])
 
     def __post_init__(self) -> None:
         tell_names(self, values="value of the answer", figures="figure")

@@ -56,6 +56,11 @@ class Action:
         return any(getattr(part, "whenever_past", False) for part in self.parts)
 
     @property
+    def series_vanish(self) -> bool:
+        """Whether forces may be constant until then, so that the motion's series may end early."""
+        return any(getattr(part, "forces_may_be_constant", False) for part in self.parts)
+
+    @property
     def interrupts(self) -> bool:
         """Whether the smooth motion ends there, for a reset or for good."""
         return self.stops or self.reset is not None

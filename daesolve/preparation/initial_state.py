@@ -1,4 +1,4 @@
-"""Where a run starts: a consistent state, the values of p there, the loaded supports of guides."""
+"""Where a run starts: a consistent state, the values of p there, the mode in which it begins."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import numpy as np
 
 from daesolve.equations.consistency import Start, check_named, complete_start
 from daesolve.equations.dynamics import Dynamics
-from daesolve.equations.fitting import fitting_values, refuse_past
 from daesolve.formulations import Formulation
-from daesolve.preparation.initial_contact import SettingOut, set_out
+from daesolve.modes.law import Beginning
+from daesolve.modes.transitions import begin
 from daesolve.preparation.request import Request
 from daesolve.system.consistent_state import parameter_values
 
 
 @dataclass(frozen=True, eq=False)
-class Departure:
+class InitialState:
     """Where a run starts.
 
     Parameters
@@ -27,22 +27,23 @@ class Departure:
         The consistent start and what was changed for it.
     values
         p by name.
-    setting_out
-        How a motion in guides begins; None without guides.
+    resting
+        Whether dry friction holds the body at rest from the start on.
+    energy
+        The kinetic energy that a body in guides has or would reach, J; None without guides.
+    notes
+        What the laws of its modes have chosen, in words.
     """
 
     start: Start
     values: dict[str, float]
-    setting_out: SettingOut | None
-
-    @property
-    def resting(self) -> bool:
-        """Whether dry friction holds the body at rest from the start on."""
-        return self.setting_out is not None and self.setting_out.resting
+    resting: bool
+    energy: float | None
+    notes: tuple[str, ...]
 
 
-def departure(dynamics: Dynamics, formulation: Formulation, request: Request) -> Departure:
-    """Choose the loaded supports and the discrete values that fit the consistent start.
+def initial_state(dynamics: Dynamics, formulation: Formulation, request: Request) -> InitialState:
+    """Choose the mode and the discrete values that fit the consistent start.
 
     Raises
     ------
@@ -52,14 +53,17 @@ def departure(dynamics: Dynamics, formulation: Formulation, request: Request) ->
     """
     start, values = starting_point(dynamics, request)
     values |= formulation.values(dynamics)
-    setting_out = None
-    if dynamics.guides is not None:
-        setting_out = set_out(dynamics, values, start.state, request)
-        start = replace(start, state=setting_out.state)
-        values |= setting_out.values
-    values = fitting_values(dynamics, values, start.state, request.start_time)
-    refuse_past(dynamics, values, start.state, request.start_time)
-    return Departure(start, values, setting_out)
+    beginning = Beginning(
+        request.start_time, request.until, start.state, values, request.variant_policy
+    )
+    begun = begin(dynamics, beginning)
+    return InitialState(
+        start=replace(start, state=begun.state),
+        values=dict(begun.values),
+        resting=begun.resting,
+        energy=begun.energy,
+        notes=begun.notes,
+    )
 
 
 def starting_point(dynamics: Dynamics, request: Request) -> tuple[Start, dict[str, float]]:

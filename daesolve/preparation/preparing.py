@@ -23,11 +23,10 @@ from daesolve.equations.consistency import Start, sample_states, time_states
 from daesolve.equations.dynamics import Dynamics
 from daesolve.equations.rank import Rank, Samples
 from daesolve.formulations import Elimination, Formulation, OdeProblem
-from daesolve.friction.sliding import Sliding, VariantPolicy
-from daesolve.modes.transitions import Transitions
+from daesolve.modes.transitions import Transitions, transitions_of
 from daesolve.preparation.choosing import check_pair, choose_formulation, choose_solver
 from daesolve.preparation.examination import examined, restricted
-from daesolve.preparation.initial_state import Departure, departure
+from daesolve.preparation.initial_state import InitialState, initial_state
 from daesolve.preparation.rates import automatic_rate, stiffness_warning
 from daesolve.preparation.request import DEFAULT_RATE, RankLoss, Request, check_request
 from daesolve.preparation.sizes import (
@@ -83,7 +82,7 @@ class Prepared:
     compilation
         What compiling took.
     transitions
-        What its events reset; None where none does.
+        What switches its modes; None where nothing does.
     resting
         Whether dry friction holds the body at rest from the start on.
     path
@@ -144,7 +143,7 @@ def prepare(system: System, request: Request) -> Prepared:
     posed = _refined(posed, probe, notes)
     posed = _with_numbers(posed, request, probe, notes)
     solver, compilation = _compiled(posed, request, stiff, probe, notes)
-    dynamics, problem, start = posed.dynamics, posed.problem, posed.departure.start
+    dynamics, problem, start = posed.dynamics, posed.problem, posed.initial.start
     numbers = problem.value_vector(posed.values)
     wrapped = periodic_angles(problem, posed.samples, numbers, notes)
     projects = problem.project is not None and not solver.projects_steps
@@ -155,9 +154,11 @@ def prepare(system: System, request: Request) -> Prepared:
         start,
         probe,
         request.start_time,
-        _own_scales(dynamics, posed.departure, request.scales),
+        _own_scales(dynamics, posed.initial, request.scales),
     )
-    transitions = _transitions(dynamics, posed.plan, problem, scaling, request.variant_policy)
+    names = [watched.name for watched in problem.watched]
+    sizes = dict(zip(names, map(float, scaling), strict=True))
+    transitions = transitions_of(dynamics, posed.plan, problem, sizes, request.variant_policy)
     if transitions is not None:
         initial = problem.enter(request.start_time, start.state, numbers)
         transitions.check_start(request.start_time, initial, numbers)
@@ -170,7 +171,7 @@ def prepare(system: System, request: Request) -> Prepared:
         start_time=request.start_time,
         until=request.until,
         values=numbers,
-        parameters={name: posed.departure.values[name] for name in system.dynamics.posed_ranges},
+        parameters={name: posed.initial.values[name] for name in system.dynamics.posed_ranges},
         rates=posed.rates,
         scales=scaling,
         least_kinetic=posed.least_kinetic,
@@ -182,7 +183,7 @@ def prepare(system: System, request: Request) -> Prepared:
         surplus=_without_grip(problem, posed.samples, numbers, posed.rank),
         compilation=compilation,
         transitions=transitions,
-        resting=posed.departure.resting,
+        resting=posed.initial.resting,
         path=probe.path,
         mean_step=probe.mean_step,
         notes=tuple(notes),
@@ -202,7 +203,7 @@ class _Posed:
         Without the goals that were dropped.
     formulation
         As asked for or chosen.
-    departure, samples
+    initial, samples
         Where it starts, and consistent states near there.
     rank, conserved
         What its constraints are worth, and which invariants are conserved.
@@ -218,7 +219,7 @@ class _Posed:
 
     system: System
     formulation: Formulation
-    departure: Departure
+    initial: InitialState
     samples: Samples
     rank: Rank
     conserved: Mapping[str, bool]
@@ -246,9 +247,8 @@ def _posed(system: System, request: Request, notes: list[str]) -> _Posed:
     if request.solver is not None:
         check_pair(formulation, request.solver)
     rates = formulation.chosen_rates(dynamics, request.default_rate)
-    begin = departure(dynamics, formulation, request)
-    if begin.setting_out is not None:
-        notes.extend(begin.setting_out.notes)
+    begin = initial_state(dynamics, formulation, request)
+    notes.extend(begin.notes)
     numbers, state = dynamics.value_vector(begin.values), begin.start.state
     samples = sample_states(dynamics, numbers, around=state, time=request.start_time)
     found = examined(system, begin.values, samples, request, formulation, notes)
@@ -268,7 +268,7 @@ def _posed(system: System, request: Request, notes: list[str]) -> _Posed:
     return _Posed(
         system=found.system,
         formulation=formulation,
-        departure=begin,
+        initial=begin,
         samples=samples,
         rank=found.rank,
         conserved=found.conserved,
@@ -309,7 +309,7 @@ def _problem(
 
 def _short_run(posed: _Posed, request: Request) -> tuple[Stiffness | None, Probe]:
     """Look for what dies out far faster than the motion, and integrate a few hundred steps."""
-    problem, start, time = posed.problem, posed.departure.start, request.start_time
+    problem, start, time = posed.problem, posed.initial.start, request.start_time
     whole = problem if problem.chart is None else problem.chart.whole
     values = whole.value_vector(posed.values)
     x = whole.enter(time, start.state, values)
@@ -358,7 +358,7 @@ def _charted(posed: _Posed, time: float, path: np.ndarray) -> dict[str, float]:
     if problem.chart is None or problem.chart.choose is None:
         return dict(posed.values)
     numbers = problem.value_vector(posed.values)
-    numbers = problem.chart.choose(time, posed.departure.start.state, numbers, path)
+    numbers = problem.chart.choose(time, posed.initial.start.state, numbers, path)
     return dict(zip(problem.values, map(float, numbers), strict=True))
 
 
@@ -375,13 +375,13 @@ def _leaves_the_rate(formulation: Formulation, request: Request) -> bool:
 
 
 def _own_scales(
-    dynamics: Dynamics, departure: Departure, scales: Mapping[str, float]
+    dynamics: Dynamics, initial: InitialState, scales: Mapping[str, float]
 ) -> dict[str, float]:
     """Return the scales asked for, and that of the energy of a body that stays at rest."""
-    if departure.setting_out is None or not departure.resting:
+    if initial.energy is None or not initial.resting:
         return dict(scales)
     energies = [row.name for row in dynamics.invariants if row.automatic]
-    return {**dict.fromkeys(energies, departure.setting_out.energy or 1.0), **scales}
+    return {**dict.fromkeys(energies, initial.energy or 1.0), **scales}
 
 
 # -- what integrates it ----------------------------------------------------------------------------
@@ -405,21 +405,6 @@ def _compiled(
     compilation = solver.compile(problem)
     notes.extend(compilation.notes)
     return solver, compilation
-
-
-def _transitions(
-    dynamics: Dynamics,
-    plan: EliminationPlan,
-    problem: OdeProblem,
-    scaling: np.ndarray,
-    policy: VariantPolicy,
-) -> Transitions | None:
-    if not dynamics.resets:
-        return None
-    names = [watched.name for watched in problem.watched]
-    sizes = dict(zip(names, map(float, scaling), strict=True))
-    sliding = None if dynamics.guides is None else Sliding(dynamics, policy)
-    return Transitions(dynamics, plan, problem, sizes, sliding)
 
 
 def _without_grip(

@@ -1,37 +1,42 @@
-"""What is told about a run: a JSON object, a summary in the terminal, a page with figures."""
+"""Reports of a run: a JSON object, a summary in the terminal, a page with figures, an animation.
+
+What draws is imported when it is asked for: Matplotlib costs a noticeable part of a second.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from matplotlib.figure import Figure
-
-from daesolve.errors import OutputExistsError
-from daesolve.reporting.animation import AnimationError, MissingFfmpegError, animate
-from daesolve.reporting.answer import answer_document, answer_text, write_answer
-from daesolve.reporting.comparison import (
-    comparison_document,
-    comparison_text,
-    write_comparison,
-)
+from daesolve.errors import OutputExistsError, PluginError
+from daesolve.plugins import registry
 from daesolve.reporting.document import (
     Document,
+    DrawingRule,
     ReportError,
+    answer_document,
+    comparison_document,
     document,
     dump,
+    load,
     never_begun,
     replace_file,
+    with_drawing,
     without_series,
 )
-from daesolve.reporting.html import FigureRule, page
-from daesolve.reporting.reading import load
-from daesolve.reporting.rules import Rules, problem_of
-from daesolve.reporting.scene import DrawingRule, with_drawing
-from daesolve.reporting.style import style
-from daesolve.reporting.text import summary
 from daesolve.storage import make_directory
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from daesolve.ensembles.orders import Dependence
+    from daesolve.reporting.animation import animate
+    from daesolve.reporting.figures.style import style
+    from daesolve.reporting.film import AnimationError, MissingFfmpegError
+    from daesolve.reporting.html import FigureRule, page
+    from daesolve.reporting.text import answer_text, comparison_text, summary
 
 __all__ = [
     "AnimationError",
@@ -61,7 +66,49 @@ __all__ = [
     "write",
     "write_answer",
     "write_comparison",
+    "write_measures",
 ]
+
+_ON_DEMAND = {
+    "AnimationError": "film",
+    "FigureRule": "html",
+    "MissingFfmpegError": "film",
+    "animate": "animation",
+    "answer_text": "text",
+    "comparison_text": "text",
+    "page": "html",
+    "style": "figures.style",
+    "summary": "text",
+}
+"""The module of each name that is imported when it is asked for."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ON_DEMAND:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_ON_DEMAND[name]}"), name)
+
+
+class Rules(Protocol):
+    """The part of a problem that reports use; see `daesolve.Problem`."""
+
+    @property
+    def figures(self) -> Mapping[str, FigureRule]:
+        """Figures of its own, by title."""
+        ...
+
+    @property
+    def drawing(self) -> DrawingRule | None:
+        """What its bodies look like."""
+        ...
+
+
+def problem_of(run: Document) -> Rules | None:
+    """Return the problem of a run, by its path or its name; None where its plugin is gone."""
+    try:
+        return registry.problem(run.get("path") or run["problem"] or "")
+    except (PluginError, LookupError):
+        return None
 
 
 def write(
@@ -87,8 +134,8 @@ def rebuild(
 ) -> Path:
     """Build the report from the runs that directories hold, and return report.html.
 
-    It stands in the first directory and shows all runs side by side; report.json is the run
-    without its series, or {"runs": [...]} of several.
+    The first directory gets it; it shows all runs side by side. report.json is the run without
+    its series, or {"runs": [...]} of several.
 
     Parameters
     ----------
@@ -143,9 +190,49 @@ def make_empty(directory: Path) -> None:
     make_directory(directory)
 
 
+def write_answer(directory: Path, document: Document, figures: Mapping[str, Figure]) -> list[Path]:
+    """Write answer.json and each figure as SVG and PNG, and return the files."""
+    return _write_results(directory, "answer.json", document, figures)
+
+
+def write_comparison(directory: Path, document: Document) -> list[Path]:
+    """Write comparison.json and the work-precision figure as SVG and PNG; return the files."""
+    from daesolve.reporting.figures.accuracy import work_precision
+
+    figures = {"work-precision": work_precision(document)}
+    return _write_results(directory, "comparison.json", document, figures)
+
+
+def write_measures(directory: Path, found: Dependence, title: str) -> Path:
+    """Write `measures.html` into the directory of a sweep and return where it is.
+
+    Raises
+    ------
+    OSError
+        The file cannot be written.
+    """
+    from daesolve.reporting.html import measures_page
+
+    return replace_file(directory / "measures.html", measures_page(found, title))
+
+
+def _write_results(
+    directory: Path, name: str, document: Document, figures: Mapping[str, Figure]
+) -> list[Path]:
+    from daesolve.reporting.figures.style import save_figure
+
+    directory.mkdir(parents=True, exist_ok=True)
+    written = [replace_file(directory / name, dump(document, indent=1) + "\n")]
+    for title, figure in figures.items():
+        written += save_figure(figure, directory, title)
+    return written
+
+
 def _write_report(
     directory: Path, runs: Sequence[dict[str, Any]], figures: Mapping[str, FigureRule]
 ) -> Path:
+    from daesolve.reporting.html import page
+
     short = [without_series(run) for run in runs]
     replace_file(
         directory / "report.json",

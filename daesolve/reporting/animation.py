@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import os
-import subprocess
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from importlib import import_module
-from importlib.util import find_spec
+from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-import matplotlib as mpl
 import numpy as np
-from matplotlib.animation import FFMpegWriter
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from PIL import Image
+from markupsafe import Markup
 
-from daesolve.errors import DaesolveError, OutOfRangeError, UnknownNameError
+from daesolve.drawing import Arrow, Circle, Dot, Line, Outline, Placed, Shape, Trace
+from daesolve.errors import OutOfRangeError, UnknownNameError
 from daesolve.plugins import registry
-from daesolve.reporting.document import Document
+from daesolve.reporting.document import DrawingRule, with_drawing
 from daesolve.reporting.excerpt import (
     PICTURES_A_SECOND,
     SECONDS,
@@ -28,12 +25,9 @@ from daesolve.reporting.excerpt import (
     from_document,
     from_run,
 )
-from daesolve.reporting.film import Film, film
-from daesolve.reporting.painting import COLOURS
-from daesolve.reporting.player import player
-from daesolve.reporting.renderer import stage
-from daesolve.reporting.scene import DrawingRule, with_drawing
-from daesolve.reporting.style import INK, style
+from daesolve.reporting.facts import template
+from daesolve.reporting.film import AnimationError, Film, Progress, film, framed
+from daesolve.reporting.sampling import Document
 from daesolve.trajectory.samples import StoredSamples
 from daesolve.trajectory.trajectory import Trajectory
 
@@ -41,21 +35,20 @@ WIDTH = 800
 NARROWEST, WIDEST = 200, 3840
 FASTEST_GIF = 50.0
 """Viewers slow down what is to be shown for less than two hundredths of a second."""
-MOST_COLOURS = 128
-PALETTE_FROM = 4
-"""From how many pictures the colours of a GIF are taken."""
-FFMPEG_OPTIONS = ["-pix_fmt", "yuv420p", "-crf", "18", "-movflags", "+faststart"]
-
-Progress = Callable[[int, int], None]
-"""Called after each picture with the number of those done and of all."""
-
-
-class AnimationError(DaesolveError, RuntimeError):
-    """An animation that cannot be written where it is to go; why is told."""
-
-
-class MissingFfmpegError(AnimationError):
-    """The program that encodes films is not installed here; what adds it is told."""
+Writer = Callable[[Film, Path, Progress], None]
+FINENESS = 10_000
+"""Into how many units the width of the view is divided; coordinates are whole numbers of them."""
+TURN = 1000
+"""Units of an angle, 1/rad."""
+CLOCK = 1000
+"""Units of the time from one picture to the next."""
+KINDS: Mapping[type[Shape], str] = {
+    Circle: "circle",
+    Line: "line",
+    Outline: "outline",
+    Dot: "dot",
+    Arrow: "arrow",
+}
 
 
 def animate(
@@ -77,8 +70,8 @@ def animate(
     run
         The directory of a run, finished or not; a trajectory; or a document with its drawing.
     file
-        Its suffix tells the kind: .html (a page with a player), .gif or .mp4; one that is there
-        is replaced.
+        Its suffix names the kind: .html (a page with a player), .gif or .mp4. A file that is
+        there is replaced.
     seconds
         The time of playing, s.
     rate
@@ -122,14 +115,14 @@ def animate(
         shown = film(_drawn(known, drawing, playing))
     else:
         shown = film(from_document(known, playing))
-    partial = target.with_name(f".{target.stem}.partial{target.suffix}")
+    unfinished = target.with_name(f".{target.stem}.partial{target.suffix}")
     try:
-        write(shown, partial, progress or _quiet)
-        os.replace(partial, target)
+        write(shown, unfinished, progress or _quiet)
+        os.replace(unfinished, target)
     except OSError as error:
         raise AnimationError(f"{str(target)!r} cannot be written: {error.strerror}") from None
     finally:
-        partial.unlink(missing_ok=True)
+        unfinished.unlink(missing_ok=True)
     return shown
 
 
@@ -144,9 +137,6 @@ def _drawn(run: Trajectory, rule: DrawingRule | None, playing: Playing) -> Excer
         rule = registry.problem(problem).drawing
     part = from_run(run, identity, playing)
     return replace(part, document=with_drawing(dict(part.document), rule))
-
-
-Writer = Callable[[Film, Path, Progress], None]
 
 
 def _writer(target: Path, width: int, rate: float) -> Writer:
@@ -170,95 +160,172 @@ def _writer(target: Path, width: int, rate: float) -> Writer:
         )
     if suffix == ".html":
         return _write_page
+    from daesolve.reporting.figures import renderer
+
     if suffix == ".gif":
-        return lambda shown, partial, progress: _write_gif(shown, partial, width, progress)
-    program = _ffmpeg()
-    return lambda shown, partial, progress: _write_mp4(shown, partial, width, program, progress)
+        return partial(renderer.write_gif, width=width)
+    return partial(renderer.write_mp4, width=width, program=renderer.ffmpeg())
 
 
 def _quiet(done: int, total: int) -> None:
-    """Tell nobody."""
+    """Report nothing."""
 
 
-def _write_page(shown: Film, partial: Path, progress: Progress) -> None:
-    partial.write_text(player(shown, progress), encoding="utf-8", newline="\n")
+def _write_page(shown: Film, file: Path, progress: Progress) -> None:
+    file.write_text(player(shown, progress), encoding="utf-8", newline="\n")
 
 
-def _write_gif(shown: Film, partial: Path, width: int, progress: Progress) -> None:
-    """Write pictures with colours in common, so that only what changes is stored of each."""
-    total = len(shown.pictures)
-    with style():
-        scene = stage(shown, width)
-        canvas = FigureCanvasAgg(scene.figure)
-        for artist in scene.changing:
-            artist.set_animated(True)
-        canvas.draw()
-        same = cast(Any, canvas).copy_from_bbox(scene.figure.bbox)
+def player(film: Film, progress: Callable[[int, int], None]) -> str:
+    """Return a page that plays a film.
 
-        def pixels(place: int) -> Image.Image:
-            canvas.restore_region(same)
-            scene.show(shown.pictures[place])
-            for artist in scene.changing:
-                scene.figure.draw_artist(artist)
-            return Image.fromarray(np.asarray(canvas.buffer_rgba())[:, :, :3])
-
-        colours = _colours(
-            [pixels(int(place)) for place in np.linspace(0, total - 1, PALETTE_FROM)]
-        )
-
-        def images() -> Iterator[Image.Image]:
-            for place in range(total):
-                yield pixels(place).quantize(palette=colours, dither=Image.Dither.NONE)
-                progress(place + 1, total)
-
-        rest = images()
-        # A GIF counts hundredths of a second: each end is rounded, so that no error adds up.
-        ends = np.round(100.0 * np.arange(total + 1) / shown.rate).astype(int)
-        durations = (10 * np.diff(ends)).tolist()
-        with partial.open("wb") as stream:
-            next(rest).save(
-                stream, "GIF", save_all=True, append_images=rest, duration=durations, loop=0
-            )
-
-
-def _colours(some: Sequence[Image.Image]) -> Image.Image:
-    """Return a palette for pictures, those of the roles among its colours however rare they are."""
-    wide, tall = some[0].size
-    roles = [Image.new("RGB", (wide, tall // 8), shade) for shade in {*COLOURS.values(), INK}]
-    every = np.vstack([np.asarray(image) for image in (*some, *roles)])
-    return Image.fromarray(every).quantize(MOST_COLOURS)
-
-
-def _write_mp4(shown: Film, partial: Path, width: int, program: str, progress: Progress) -> None:
-    total = len(shown.pictures)
-    with style(), mpl.rc_context({"animation.ffmpeg_path": program}):
-        scene = stage(shown, width)
-        # Matplotlib's own annotation is narrower than what it and ffmpeg take.
-        rate: Any = shown.rate
-        writer = FFMpegWriter(fps=rate, codec="h264", extra_args=FFMPEG_OPTIONS)
-        try:
-            with writer.saving(scene.figure, str(partial), scene.figure.dpi):
-                for place, picture in enumerate(shown.pictures, start=1):
-                    scene.show(picture)
-                    writer.grab_frame()
-                    progress(place, total)
-        except subprocess.CalledProcessError as error:
-            raise AnimationError(f"ffmpeg could not encode the film: {error}") from None
-
-
-def _ffmpeg() -> str:
-    """Return the program that encodes films: the system's, else that of imageio-ffmpeg.
-
-    Raises
-    ------
-    MissingFfmpegError
-        There is neither.
+    Parameters
+    ----------
+    film
+        What is shown.
+    progress
+        Called after each picture with the number of those done and of all.
     """
-    if FFMpegWriter.isAvailable():
-        return FFMpegWriter.bin_path()
-    if find_spec("imageio_ffmpeg") is not None:
-        return import_module("imageio_ffmpeg").get_ffmpeg_exe()
-    raise MissingFfmpegError(
-        "an .mp4 needs the program ffmpeg, which is not installed: add it by `pip install "
-        "imageio-ffmpeg` or your system's packages, or write an .html or a .gif"
+    text = json.dumps(_data(film, progress), allow_nan=False, separators=(",", ":"))
+    return template("daesolve.reporting", "player.html.jinja").render(
+        title=film.title, notes=_notes(film), data=Markup(text.replace("<", "\\u003c"))
     )
+
+
+def _notes(film: Film) -> list[str]:
+    """Return what a viewer should know, that of the page's own making included."""
+    if not film.smooth:
+        return film.notes
+    return [
+        *film.notes,
+        "While it plays, the page interpolates between pictures; paused, it shows one of them.",
+    ]
+
+
+def _data(film: Film, progress: Callable[[int, int], None]) -> dict[str, Any]:
+    """Return what the player's script reads; lengths in units."""
+    unit = float(np.ptp(film.pictures[0].view[:, 0])) / FINENESS
+    last = film.pictures[-1].bodies
+    traces = [place for place, body in enumerate(last) if isinstance(body.shape, Trace)]
+    bodies = [place for place in range(len(last)) if place not in traces]
+    names = list(dict.fromkeys(mark.name for mark in film.marks))
+    views = np.array([picture.view.ravel() for picture in film.pictures])
+    return {
+        "unit": unit,
+        "count": len(film.pictures),
+        "begin": film.pictures[0].time,
+        "end": film.pictures[-1].time,
+        "seconds": film.seconds,
+        "pace": film.pace,
+        "decimals": film.decimals,
+        "joined": film.joined,
+        "smooth": film.smooth,
+        "xLabel": film.drawing.x_label,
+        "yLabel": film.drawing.y_label,
+        "whole": np.round(framed(film.whole) / unit).astype(int).ravel().tolist(),
+        "views": _packed(views / unit) if film.follows else None,
+        "fixed": [_still(entry, unit) for entry in film.surroundings],
+        "order": [
+            ["trace", traces.index(place)] if place in traces else ["body", bodies.index(place)]
+            for place in range(len(last))
+        ],
+        "moving": _moving(film, bodies, unit, progress),
+        "traces": [
+            _look(last[place].shape) | _packed(last[place].points / unit) for place in traces
+        ],
+        "vertices": len(film.clock),
+        "clock": _steps(np.round(CLOCK * film.clock).astype(np.int64)),
+        "legend": [_look(shape) for shape in film.drawing.shapes if shape.label],
+        "eventNames": names,
+        "events": [
+            [
+                round(mark.place, 3),
+                f"{mark.time:.{film.decimals + 1}f}".replace("-", "−"),
+                names.index(mark.name),
+            ]
+            for mark in film.marks
+        ],
+    }
+
+
+def _look(shape: Shape) -> dict[str, Any]:
+    look: dict[str, Any] = {
+        "kind": KINDS.get(type(shape), "trace"),
+        "role": shape.role,
+        "label": shape.label,
+    }
+    return look | {"spokes": shape.spokes} if isinstance(shape, Circle) else look
+
+
+def _moving(
+    film: Film, bodies: Sequence[int], unit: float, progress: Callable[[int, int], None]
+) -> list[dict[str, Any]]:
+    """Return what moves, traces apart: what it looks like, and its numbers in each picture."""
+    tables: list[list[np.ndarray]] = [[] for _ in bodies]
+    for done, picture in enumerate(film.pictures, start=1):
+        for table, place in zip(tables, bodies, strict=True):
+            table.append(_numbers(picture.bodies[place], unit))
+        progress(done, len(film.pictures))
+    shapes = [film.pictures[0].bodies[place].shape for place in bodies]
+    return [
+        _look(shape) | _packed(np.array(table)) for shape, table in zip(shapes, tables, strict=True)
+    ]
+
+
+def _numbers(body: Placed, unit: float) -> np.ndarray:
+    """Return the coordinates of a shape in units, of a circle its radius and angle too."""
+    if not body.shown:
+        return np.full(body.points.size + 2 * isinstance(body.shape, Circle), np.nan)
+    numbers = body.points.ravel() / unit
+    if isinstance(body.shape, Circle):
+        return np.concatenate([numbers, [body.radius / unit, TURN * body.angle]])
+    return numbers
+
+
+def _packed(table: np.ndarray) -> dict[str, Any]:
+    """Return the rows of a table as few and small whole numbers.
+
+    Parameters
+    ----------
+    table
+        (n, m); a row with a NaN is not to be seen.
+
+    Returns
+    -------
+    dict
+        `steps`: each column, from the third on without the column before the last, as `_steps`;
+        `changes`: the first row that is seen, the first after it that is not, and so on.
+    """
+    seen = np.isfinite(table).all(axis=1)
+    changes = np.flatnonzero(np.diff(seen, prepend=False)).tolist()
+    # An unseen row repeats the one before it, for that costs nothing.
+    known = np.maximum.accumulate(np.where(seen, np.arange(len(table)), -1))
+    held = np.where(np.expand_dims(known, 1) >= 0, table[known], 0.0)
+    whole = np.round(held).astype(np.int64)
+    ways = np.hstack([whole[:, :2], whole[:, 2:] - whole[:, :-2]])
+    return {"steps": [_steps(column) for column in ways.T], "changes": changes}
+
+
+def _steps(values: np.ndarray) -> list[int]:
+    """Return whole numbers as their differences of the order that takes the least room.
+
+    The order comes first; then the differences, zeros before the first value, and none of the
+    zeros at their end.
+    """
+    coded = [
+        [order, *np.trim_zeros(np.diff(values, n=order, prepend=[0] * order), "b").tolist()]
+        for order in range(3)
+    ]
+    return min(coded, key=lambda numbers: len(str(numbers)))
+
+
+def _still(entry: Placed, unit: float) -> dict[str, Any]:
+    """Return a shape of the surroundings; the coordinates of a point that is nowhere are None."""
+    numbers = [
+        round(value / unit) if np.isfinite(point).all() else None
+        for point in entry.points
+        for value in point.tolist()
+    ]
+    if isinstance(entry.shape, Circle):
+        numbers += [round(entry.radius / unit), round(TURN * entry.angle)]
+    known = None not in numbers or isinstance(entry.shape, Line)
+    return _look(entry.shape) | {"at": numbers if entry.shown and known else None}

@@ -5,27 +5,65 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from daesolve.errors import DaesolveError
+from daesolve.drawing import (
+    Drawing,
+    check,
+    to_json,
+)
+from daesolve.errors import DaesolveError, PosingError
+from daesolve.reporting.sampling import Document, columns, in_order, joinable, opening, tally
+from daesolve.solving.comparison import Agreement, ComparedRun, Comparison, Largest
+from daesolve.storage import Stored
+from daesolve.storage.files import samples_file
+from daesolve.storage.tables import read_parquet
 from daesolve.storage.type_guards import is_array, is_list, is_mapping, is_tuple
 from daesolve.storage.versions import versions
 from daesolve.trajectory.results import Drift, EventRecord, Outcome, Verification
+from daesolve.trajectory.samples import StoredSamples
 from daesolve.trajectory.trajectory import Trajectory
-
-Document = Mapping[str, Any]
-"""What `document` returns."""
+from daesolve.verification.agreement import Difference
 
 EVENTS_WITH_STATES = 50
 """Of how many events at the beginning, and at the end, report.json has the states."""
-SERIES = ("times", "states", "reactions", "outputs")
-FOR_FIGURES = ("opening", "happened", "drawing", "directory")
+SAMPLED = ("times", "states", "reactions", "outputs")
+FOR_FIGURES = ("opening", "event_statistics", "drawing", "directory")
 """What a document may have besides, for the page alone."""
+ROWS = 2001
+"""So many samples and events of a run on disk are kept at most."""
+OPENING = 1500
+"""So many samples of its beginning are kept besides, where not all are."""
+LEADING = 48_000
+"""Among so many, if the motion is slow against its samples."""
+KINDS = ("states", "reactions", "outputs")
+USUAL = {
+    "redundant": "error",
+    "rank_loss": "stop",
+    "max_evaluations": None,
+    "variant_policy": "continuity",
+}
+"""What a document lists of a request only where it, or what the case asks for, differs."""
+DrawingRule = Callable[[Document], Drawing]
+"""Makes the drawing of a run from its document."""
+IDENTITY = (
+    "problem",
+    "case",
+    "model",
+    "structure",
+    "path",
+    "asked",
+    "parameters",
+    "parameter_units",
+    "analysis",
+)
+"""What an answer is about, before what was found."""
 
 
 class ReportError(DaesolveError, ValueError):
@@ -45,17 +83,17 @@ def document(run: Trajectory, identity: Mapping[str, Any]) -> dict[str, Any]:
         changed of the case, under "set" and "initial", and under "usual" what the case asks for.
         What is absent is None or empty.
     """
-    told = run.description
+    description = run.description
     whole = {
         "problem": identity.get("problem"),
         "case": identity.get("case"),
         "model": identity.get("model"),
         "structure": identity.get("structure") or {},
-        "parameters": told.get("parameters", {}),
-        "formulation": told.get("formulation", ""),
-        "solver": told.get("solver", ""),
-        "rates": told.get("rates", {}),
-        "tolerances": told.get("tolerances", {}),
+        "parameters": description.get("parameters", {}),
+        "formulation": description.get("formulation", ""),
+        "solver": description.get("solver", ""),
+        "rates": description.get("rates", {}),
+        "tolerances": description.get("tolerances", {}),
         "versions": versions(),
         "outcome": run.outcome.value,
         "message": run.message,
@@ -64,21 +102,21 @@ def document(run: Trajectory, identity: Mapping[str, Any]) -> dict[str, Any]:
         "states": run.states,
         "reactions": run.reactions,
         "outputs": run.outputs,
-        "drift": {name: _drift(entry) for name, entry in run.drift.items()},
+        "drift": {name: drift_document(entry) for name, entry in run.drift.items()},
         "events": [event_document(event) for event in run.events],
         "event_count": run.event_count,
         "verification": _verification(run.verification),
         "statistics": vars(run.statistics),
-        "start_time": told.get("start_time", 0.0),
-        "until": told.get("until", run.end_time),
-        "notes": told.get("notes", []),
+        "start_time": description.get("start_time", 0.0),
+        "until": description.get("until", run.end_time),
+        "notes": description.get("notes", []),
         "start_changes": {
             name: {"given": given, "value": value} for name, (given, value) in run.start.items()
         },
         "end_state": run.end_state,
-        "derived": told.get("derived", {}),
+        "derived": description.get("derived", {}),
         "units": run.units,
-        "drift_history": {name: _history(entry) for name, entry in run.drift.items()},
+        "drift_history": {name: history_document(entry) for name, entry in run.drift.items()},
         "parameter_units": identity.get("parameter_units") or {},
         "conditioning": run.conditioning,
         "peaks": {name: asdict(peak) for name, peak in run.peaks.items()},
@@ -90,7 +128,7 @@ def document(run: Trajectory, identity: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def never_begun(identity: Mapping[str, Any], time: float, error: DaesolveError) -> dict[str, Any]:
-    """Return what is told of a run that could not set out, as an object for JSON.
+    """Return the document of a run that could not start, as an object for JSON.
 
     Parameters
     ----------
@@ -130,7 +168,7 @@ def without_series(document: Document) -> dict[str, Any]:
     The states at events are a series too where they are many: those of the first and the last
     ones are kept.
     """
-    short = {k: v for k, v in document.items() if k not in (*SERIES, *FOR_FIGURES)}
+    short = {k: v for k, v in document.items() if k not in (*SAMPLED, *FOR_FIGURES)}
     last = len(document["events"]) - EVENTS_WITH_STATES
     events = [
         event if place < EVENTS_WITH_STATES or place >= last else _brief(event)
@@ -146,25 +184,26 @@ def dump(document: Any, indent: int | None = None) -> str:
 
 def event_document(event: EventRecord) -> dict[str, Any]:
     """Return an event as an object."""
-    told: dict[str, Any] = {"time": event.time, "name": event.name, "detail": event.detail}
+    entry: dict[str, Any] = {"time": event.time, "name": event.name, "detail": event.detail}
     if event.after is not None:
-        told |= {"fired": event.fired, "after": event.after}
+        entry |= {"fired": event.fired, "after": event.after}
     if event.impact is not None:
-        told["impact"] = vars(event.impact)
-    return told
+        entry["impact"] = vars(event.impact)
+    return entry
 
 
 def _brief(event: Mapping[str, Any]) -> dict[str, Any]:
     """Return an event without states and impulses."""
-    told: dict[str, Any] = {key: value for key, value in event.items() if key != "after"}
-    told["detail"] = {}
+    brief: dict[str, Any] = {key: value for key, value in event.items() if key != "after"}
+    brief["detail"] = {}
     if "impact" in event:
         kept = {key: value for key, value in event["impact"].items() if key != "impulses"}
-        told["impact"] = kept
-    return told
+        brief["impact"] = kept
+    return brief
 
 
-def _drift(entry: Drift) -> dict[str, Any]:
+def drift_document(entry: Drift) -> dict[str, Any]:
+    """Return the sizes of a residual as an object."""
     return {
         "driven": entry.driven,
         "max_abs": entry.max_abs,
@@ -177,7 +216,8 @@ def _drift(entry: Drift) -> dict[str, Any]:
     }
 
 
-def _history(entry: Drift) -> dict[str, Any]:
+def history_document(entry: Drift) -> dict[str, Any]:
+    """Return the root mean square of a residual over time as an object."""
     return {
         "times": [time for time, _ in entry.history],
         "rms": [value for _, value in entry.history],
@@ -218,3 +258,200 @@ def replace_file(file: Path, text: str) -> Path:
     partial.write_text(text, encoding="utf-8", newline="\n")
     os.replace(partial, file)
     return file
+
+
+def load(path: Path | str, rows: int = ROWS) -> dict[str, Any]:
+    """Read the run that a directory holds, finished or not.
+
+    Parameters
+    ----------
+    path
+        What `--out` or `store` named.
+    rows
+        How many samples and events are kept. Samples are chosen evenly, and where they are not
+        all, "opening" holds the first oscillations besides. Of the events the first are kept,
+        and "event_statistics" counts all.
+
+    Raises
+    ------
+    ReportError
+        There is no such directory.
+    ArchiveError
+        There is no run in it, or what is there is damaged.
+    """
+    directory = Path(path)
+    if not directory.is_dir():
+        raise ReportError(f"there is no directory {str(directory)!r}")
+    run = Trajectory.from_run(directory)
+    assert isinstance(run.samples, StoredSamples)
+    stored = run.samples.stored
+    manifest = stored.manifest
+    found = document(run.thinned(rows), manifest["identity"])
+    request = manifest["request"]
+    requested = {name: request.get(name, usual) for name, usual in USUAL.items()}
+    own = USUAL | dict(found["asked"].get("usual", {}))
+    choices = {n: value for n, value in requested.items() if value != USUAL[n] or value != own[n]}
+    found |= {
+        "asked": {**found["asked"], **choices, "formulation": plain(request["formulation"])},
+        "versions": manifest["versions"],
+        "machine": manifest["processor"],
+        "sampling": plain(manifest["sampling"]),
+        "samples": stored.rows,
+        "finished": stored.result is not None,
+        "under_way": stored.result is None and stored.locked,
+        "directory": str(directory),
+        "event_statistics": tally(_stored_events(stored), found["times"]),
+    }
+    if stored.rows > len(found["times"]):
+        found["opening"] = _opening(stored, found)
+    return found
+
+
+def _stored_events(stored: Stored) -> Iterator[dict[str, Any]]:
+    """Go through the events, a part at a time in memory."""
+    for row in chain.from_iterable(stored.event_batches()):
+        event: dict[str, Any] = {"time": row["t"], "name": row["event"]}
+        if row.get("kinetic_before") is not None:
+            event["impact"] = {n: row[n] for n in ("kinetic_before", "kinetic_after", "carnot")}
+        yield event
+
+
+def _opening(stored: Stored, run: Document) -> dict[str, Any]:
+    """Return the first oscillations: every sample, or as few as show them."""
+    first = _leading(stored)
+    states = list(in_order(run, first, "states").values())
+    length = max(map(opening, states), default=0)
+    every = -(-length // OPENING)
+    while every > 1 and not joinable([entry.every(every) for entry in states]):
+        every //= 2
+    part = slice(0, every * OPENING, max(every, 1))
+    named = {kind: {n: values[part] for n, values in first[kind].items()} for kind in KINDS}
+    return plain({"times": first["times"][part], **named})
+
+
+def _leading(stored: Stored) -> dict[str, Any]:
+    """Return the first samples without a gap."""
+    columns = stored.manifest["columns"]
+    wanted = ["t", *(column for kind in KINDS for column in columns[kind].values())]
+    wanted = list(dict.fromkeys(wanted))
+    pieces: dict[str, list[np.ndarray]] = {name: [np.empty(0)] for name in wanted}
+    count = 0
+    for number in stored.numbers:
+        if count >= LEADING:
+            break
+        table = read_parquet(samples_file(stored.directory, number), wanted)
+        for name in wanted:
+            pieces[name].append(table.column(name).to_numpy()[: LEADING - count])
+        count += table.num_rows
+    read = {name: np.concatenate(parts) for name, parts in pieces.items()}
+    named = {kind: {name: read[column] for name, column in columns[kind].items()} for kind in KINDS}
+    return {"times": read["t"], **named}
+
+
+def with_drawing(document: dict[str, Any], rule: DrawingRule | None) -> dict[str, Any]:
+    """Return the document of a run with its drawing, made by the problem's rule.
+
+    A rule that fails must not cost a long run: a note says so, and there is no drawing.
+    """
+    if rule is None or not document["times"]:
+        return document
+    try:
+        drawing = rule(document)
+        check(drawing, [*columns(document, drawing.series), *document["parameters"]])
+        return {**document, "drawing": to_json(drawing)}
+    except Exception as error:
+        kind = "" if isinstance(error, DaesolveError) else f"{type(error).__name__}: "
+        note = f"there is no picture of the scene: {kind}{error}"
+        return {**document, "notes": [*document["notes"], note]}
+
+
+def answer_document(
+    identity: Mapping[str, Any], analysis: str, values: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return an answer as an object for JSON; NaN and infinities become None.
+
+    Raises
+    ------
+    PosingError
+        A value has the name of something that identifies the answer.
+    """
+    taken = [name for name in values if name in IDENTITY]
+    if taken:
+        raise PosingError(
+            f"the analysis {analysis!r} has a value named {taken[0]!r}, which identifies the "
+            "answer; give it another name"
+        )
+    return plain({**identity, "analysis": analysis, **values})
+
+
+def comparison_document(comparison: Comparison, identity: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a comparison as an object for JSON; NaN and infinities become None.
+
+    Parameters
+    ----------
+    comparison
+        The result.
+    identity
+        `problem`, `case`, `model`, `structure`, `parameters`, `start_time` and `until`; what is
+        absent is None or empty.
+    """
+    return plain(
+        {
+            "problem": identity.get("problem"),
+            "case": identity.get("case"),
+            "model": identity.get("model"),
+            "structure": identity.get("structure") or {},
+            "parameters": identity.get("parameters") or {},
+            "start_time": identity.get("start_time", 0.0),
+            "until": identity.get("until"),
+            "versions": versions(),
+            "reference": {"kind": comparison.standard.kind, "note": comparison.standard.note},
+            "runs": [_compared_run(run) for run in comparison.runs],
+            "refused": [vars(entry) for entry in comparison.refused],
+            "agreement": [_agreement(entry) for entry in comparison.agreement],
+            "interrupted": comparison.interrupted,
+        }
+    )
+
+
+def _compared_run(run: ComparedRun) -> dict[str, Any]:
+    known = run.trajectory
+    statistics: Mapping[str, Any] = {} if known is None else vars(known.statistics)
+    return {
+        "formulation": run.formulation,
+        "solver": run.solver,
+        "tolerance": run.tolerance,
+        "tolerances": {} if known is None else known.description["tolerances"],
+        "outcome": run.outcome.value,
+        "message": run.message,
+        "end_time": None if known is None else known.end_time,
+        "error": run.error,
+        "digits": run.digits,
+        "difference": _difference(run.difference),
+        "residual": _largest(run.residual),
+        "invariant": _largest(run.invariant),
+        **{
+            name: statistics.get(name)
+            for name in (
+                "wall_seconds",
+                "steps",
+                "rhs_evaluations",
+                "compile_seconds",
+                "compile_cached",
+            )
+        },
+    }
+
+
+def _difference(found: Difference | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    return {"largest": found.largest, "state": found.state, "by_state": found.by_state}
+
+
+def _largest(found: Largest | None) -> dict[str, Any] | None:
+    return None if found is None else {"name": found.name, "max_relative": found.size}
+
+
+def _agreement(entry: Agreement) -> dict[str, Any]:
+    return {"first": entry.first, "second": entry.second, **(_difference(entry.difference) or {})}

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from daesolve.errors import OutOfRangeError
-from daesolve.reporting.document import Document, ReportError, document
+from daesolve.reporting.document import ReportError, document
 from daesolve.reporting.facts import title
-from daesolve.reporting.sampling import columns
+from daesolve.reporting.sampling import Document, columns
 from daesolve.trajectory.results import EventRecord
 from daesolve.trajectory.samples import Samples, StoredSamples
 from daesolve.trajectory.trajectory import Trajectory
@@ -31,7 +31,7 @@ MOST_SHOWN, MOST_ELSE = 10_000, 5_000
 BESIDE = 100
 """Samples before and after what is shown, by which it is judged whether they can be joined."""
 MOST_EVENTS = 1000
-"""Above this number, of those between two pictures the last is told alone."""
+"""Above this number, only the last of those between two pictures is shown."""
 
 
 @dataclass(frozen=True)
@@ -159,10 +159,10 @@ def from_run(run: Trajectory, identity: Mapping[str, Any], playing: Playing) -> 
     """
     count = playing.pictures()
     bare = Samples(np.empty(0), {}, {}, {})
-    told = document(replace(run, samples=bare), identity)
+    whole = document(replace(run, samples=bare), identity)
     known = run.times
-    _require_two(len(known), told)
-    backwards = (told["until"] or 0.0) < told["start_time"]
+    _require_two(len(known), whole)
+    backwards = (whole["until"] or 0.0) < whole["start_time"]
     ordered = known if (known[-1] < known[0]) == backwards else known[::-1]
     times = _times(ordered, playing, count)
     marks = _marks(_events_of(run), times)

@@ -6,15 +6,26 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
 
-from daesolve.reporting.document import Document
+from daesolve.reporting.sampling import Document
 from daesolve.storage.type_guards import is_mapping
+
+if TYPE_CHECKING:
+    from jinja2 import Template
 
 NOTHING = "—"
 UNVERIFIED = (
     "Not verified. Driven residuals are small at almost any accuracy and say nothing about the "
     "phase; repeat the run with --verify to learn how far the motion itself can be trusted."
+)
+DRIFT = (
+    "Residuals over their scales, root mean square over all accepted steps in each tenth of a "
+    "decade. Solid: driven. Dashed: measured. Dotted, for comparison: one rounding error, and what "
+    "becomes of one a step where nothing is fed back: √t where they are random (Brouwer's law), t "
+    "where they have a bias. Zeros cannot be shown."
 )
 OUTCOMES = {
     "completed": "completed",
@@ -36,12 +47,17 @@ DISTINGUISHING = (
     "tolerances",
     "until",
 )
-"""In which respects runs can differ, the most telling first."""
+"""In which respects runs can differ, the most informative first."""
 MOST_PARTS = 3
 DIGITS = 16.0
 """Of a double."""
+ROUNDING = 2.2e-16
+"""Of a double, relative."""
 STILL = 1e-12
 """What is below this in the units of the system is taken for rounding."""
+UNTRUSTED = 1e-2
+"""A residual beyond this part of its scale is not to be trusted."""
+FEW_DIGITS = 6
 
 
 @dataclass(frozen=True)
@@ -69,6 +85,31 @@ def family(name: str) -> str:
     """Return what numbered names have in common but the last number; nothing of others."""
     stem, _, number = name.rpartition("_")
     return stem if number.isdigit() else ""
+
+
+@cache
+def template(package: str, name: str) -> Template:
+    """Return a page's template, with the filters that write numbers."""
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    def included(part: str) -> str:
+        return files("daesolve.reporting").joinpath(part).read_text("utf-8")
+
+    environment = Environment(
+        loader=FunctionLoader(included),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+    )
+    environment.filters.update(short=short, exact=exact, correction=correction, bounded=bounded)
+    return environment.from_string(files(package).joinpath(name).read_text("utf-8"))
+
+
+def heading(name: str) -> str:
+    """Return the name of a figure as a title: words, the first letter large."""
+    words = name.replace("_", " ").replace("-", " ")
+    return words[:1].upper() + words[1:]
 
 
 def bounded(value: float | None) -> str:
@@ -100,7 +141,7 @@ def exact(value: Any) -> str:
 
 
 def title(document: Document) -> str:
-    """Return the problem and its case, or what stands for them."""
+    """Return the problem and its case, or a substitute for them."""
     parts = [document["problem"] or "a system of one's own", document["case"]]
     return " · ".join(str(part) for part in parts if part)
 
@@ -160,7 +201,7 @@ def digits(difference: float | None, size: float) -> float | None:
 
 
 def separation(document: Document) -> str:
-    """Tell how small errors grow, from a run that was verified."""
+    """Say how small errors grow, from a run that was verified."""
     verification = document["verification"]
     time = verification["lyapunov_time"]
     if verification["growth"] == "regular":
@@ -202,7 +243,7 @@ def pace(document: Document) -> float | None:
 
 
 def changes(document: Document) -> list[str]:
-    """Tell what was changed to make the start consistent."""
+    """List what was changed to make the start consistent."""
     units = document.get("units", {})
     return [
         f"{name}: {_changed(entry['given'], entry['value'])} {units.get(name, '')}".rstrip()
@@ -264,13 +305,139 @@ def _distinction(key: str, value: Any, values: Sequence[Any]) -> list[str]:
 
 
 def _rates(rates: Mapping[str, float | None]) -> list[str]:
-    """Tell the rate that most goals have, and those of the others."""
+    """Name the rate that most goals have, and those of the others."""
 
-    def told(rate: float | None) -> str:
+    def shown(rate: float | None) -> str:
         return "off" if rate is None else short(rate, 4)
 
     if not rates:
         return []
-    common = Counter(map(told, rates.values())).most_common(1)[0][0]
-    others = {name: told(rate) for name, rate in rates.items() if told(rate) != common}
+    common = Counter(map(shown, rates.values())).most_common(1)[0][0]
+    others = {name: shown(rate) for name, rate in rates.items() if shown(rate) != common}
     return [f"rates {common}", *(f"{name} {rate}" for name, rate in others.items())]
+
+
+@dataclass(frozen=True)
+class Card:
+    """A fact of the headline; `tone` is good, plain, warn or bad."""
+
+    label: str
+    value: str
+    detail: str
+    tone: str = "plain"
+
+
+@dataclass(frozen=True)
+class Banner:
+    """What must be known before anything else of a run that did not end where it was meant to.
+
+    Parameters
+    ----------
+    headline, detail
+        What happened.
+    share
+        How much of the horizon was reached, from 0 to 1.
+    command
+        What goes on with it.
+    tone
+        warn or bad.
+    """
+
+    headline: str
+    detail: str
+    share: float
+    command: str | None
+    tone: str
+
+
+def banner(run: Document) -> Banner | None:
+    """Return what must be known of a run that is not finished; None of one that is."""
+    if run["outcome"] in GOOD:
+        return None
+    start, until = run.get("start_time", 0.0), run.get("until", run["end_time"])
+    share = span(run) / abs(until - start) if until != start else 1.0
+    reached = f"t = {short(run['end_time'], 6)} s of {short(until, 6)} s, {100.0 * share:.3g} %"
+    if run["outcome"] != "interrupted":
+        words = OUTCOMES.get(run["outcome"]) or run["outcome"]
+        headline = f"The run ended {words} at {reached}."
+        return Banner(headline, run["message"], share, None, "bad")
+    state = "was interrupted" if run.get("finished", True) else "is not finished"
+    state = "is under way" if run.get("under_way") else state
+    directory = run.get("directory")
+    return Banner(
+        f"This run {state}: it has come to {reached}.",
+        "This report covers the motion up to there.",
+        share,
+        f"daesolve resume {directory}" if directory and not run.get("under_way") else None,
+        "warn",
+    )
+
+
+def cards(run: Document) -> list[Card]:
+    """Return outcome, verification, residuals, energy and cost of a run."""
+    statistics = run["statistics"]
+    rate = pace(run)
+    speed = "" if rate is None else f", {short(rate)} simulated s/s"
+    return [
+        Card(
+            "Outcome",
+            OUTCOMES.get(run["outcome"]) or run["outcome"],
+            run["message"] or f"at t = {short(run['end_time'], 10)} s",
+            "good" if run["outcome"] in GOOD else "bad",
+        ),
+        _verification_card(run),
+        _drift_card(run),
+        _energy_card(run),
+        Card(
+            "Cost",
+            seconds(statistics["wall_seconds"] or None),
+            f"{statistics['steps']:,} steps{speed}; compiled in "
+            f"{seconds(statistics['compile_seconds'])}"
+            f"{' (cached)' if statistics['compile_cached'] else ''}",
+        ),
+    ]
+
+
+def _drift_card(run: Document) -> Card:
+    worst = drift_worst(run, driven=True)
+    if worst is None:
+        return Card("Largest driven residual", NOTHING, "nothing was driven")
+    value = bounded(worst.size)
+    if worst.size is None or worst.size > UNTRUSTED:
+        detail = f"{worst.name}: not to be trusted"
+        return Card("Largest driven residual", value, detail, "bad")
+    return Card(
+        "Largest driven residual",
+        value,
+        f"{worst.name}, over its scale; fed back, so no proof of accuracy",
+    )
+
+
+def _energy_card(run: Document) -> Card:
+    entry = run["drift"].get("energy")
+    if entry is None:
+        return Card("Energy error", NOTHING, "energy is not a goal of this system")
+    size = entry["max_relative"]
+    detail = "driven, so no proof of accuracy" if entry["driven"] else "measured, not driven"
+    growth = entry["growth_exponent"]
+    if growth is not None:
+        detail += f"; grows like t^{growth:.2f}"
+    tone = "bad" if size is None or size > UNTRUSTED else "plain"
+    return Card("Energy error", bounded(size), detail, tone)
+
+
+def _verification_card(run: Document) -> Card:
+    verification = run["verification"]
+    if not verification:
+        return Card("Verification", "not verified", "repeat the run with --verify", "warn")
+    digits, worst = agreement(run), difference_worst(run)
+    if digits is None or worst is None:
+        return Card("Verification", "not finite", f"against {verification['against']}", "bad")
+    unit = run.get("units", {}).get(worst.name, "")
+    size = f"{short(worst.size)} {unit}".rstrip()
+    return Card(
+        "Verification",
+        "no digit agrees" if digits < 1.0 else f"{digits:.0f} digits agree",
+        f"{worst.name} differs by {size}, against {verification['against']}",
+        "good" if digits >= FEW_DIGITS else "warn",
+    )

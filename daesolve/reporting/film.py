@@ -6,7 +6,7 @@ Samples stay as they are; the times between them are interpolated, for drawing a
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -24,21 +24,28 @@ from daesolve.drawing import (
     moves,
     names,
 )
-from daesolve.reporting.document import Document, ReportError
+from daesolve.errors import DaesolveError
+from daesolve.reporting.document import ReportError
 from daesolve.reporting.excerpt import Excerpt, Mark
 from daesolve.reporting.facts import short, title
-from daesolve.reporting.sampling import SEEN, Series, columns, joinable
-from daesolve.reporting.scene import MARGIN, TINY, around, framed
+from daesolve.reporting.sampling import SEEN, Document, Series, columns, joinable
 
 NO_PICTURE = "there is no picture"
-"""How the note begins that tells why a drawing could not be made."""
+"""How the note begins that says why a drawing could not be made."""
 FOLLOWED = 0.5
 """The part of the whole way below which a camera's width is followed along it."""
 TOO_FAR = 0.5 * math.pi
 """The turn between two pictures beyond which its direction cannot be seen."""
+Progress = Callable[[int, int], None]
+"""Called after each picture with the number of those done and of all."""
 CORNERS = np.array([[-1.0, -1.0], [1.0, 1.0]])
 NEAR = 1e-9
 """The part of the step between samples within which a time is that of a sample."""
+TINY = 1 / 12
+"""The part of the scene below which bodies are enlarged."""
+MARGIN = 0.05
+FLATTEST, STEEPEST = 0.2, 1.6
+"""The bounds of the height of the scene over its width."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +131,7 @@ class Film:
 
     @property
     def decimals(self) -> int:
-        """How many decimals tell the times of two pictures apart."""
+        """How many decimals distinguish the times of two pictures."""
         step = self.pace / self.rate
         return min(max(0, math.ceil(-math.log10(step))), 12)
 
@@ -139,31 +146,31 @@ class Film:
     def notes(self) -> list[str]:
         """What a viewer should know of its honesty."""
         count, others = len(self.pictures), len(self.pictures) - self.at_samples
-        told: list[str] = []
+        notes: list[str] = []
         if not self.joined and self.thinned:
-            told.append(
+            notes.append(
                 "There are too many samples to draw the motion from one to the next: each picture "
                 "shows the last sample before it. Show a shorter part (--from, --until)."
             )
         elif not self.joined:
-            told.append(
+            notes.append(
                 "The samples are too far apart to be joined: each picture shows the last sample "
                 "before it. Run with closer samples (--every) to see the motion."
             )
         elif others:
-            told.append(
+            notes.append(
                 f"{self.at_samples} of {count} pictures show a sample of the run, the other "
                 f"{others} are interpolated between samples, for drawing alone."
             )
         else:
-            told.append(f"Each of the {count} pictures shows a sample of the run.")
+            notes.append(f"Each of the {count} pictures shows a sample of the run.")
         if self.turn > TOO_FAR:
-            told.append(
+            notes.append(
                 f"Something turns by up to {short(self.turn, 2)} rad between two pictures, so that "
                 "its direction cannot be seen. Show a shorter part (--from, --until), or play it "
                 "longer (--seconds)."
             )
-        return told
+        return notes
 
 
 def film(part: Excerpt) -> Film:
@@ -384,3 +391,29 @@ def _turn(
     hands = evaluate(clocks, dense, parameters, int(places[-1]))
     steps = np.abs(np.diff([hand.points[places, 0] for hand in hands], axis=1))
     return float(steps[np.isfinite(steps)].max(initial=0.0))
+
+
+def around(boxes: Iterable[np.ndarray]) -> np.ndarray:
+    """Return the corners, (2, 2), around boxes; zeros if none of them is anywhere."""
+    known = [box for box in boxes if np.isfinite(box).all()]
+    if not known:
+        return np.zeros((2, 2))
+    return np.array([np.min(known, axis=0)[0], np.max(known, axis=0)[1]])
+
+
+def framed(box: np.ndarray) -> np.ndarray:
+    """Return the corners of a box with a margin, neither too flat nor too steep for a page."""
+    size = np.ptp(box, axis=0)
+    size = size + 2.0 * MARGIN * (size.max() or 1.0)
+    width = max(size[0], size[1] / STEEPEST)
+    half = 0.5 * np.array([width, max(size[1], FLATTEST * width)])
+    middle = box.mean(axis=0)
+    return np.array([middle - half, middle + half])
+
+
+class AnimationError(DaesolveError, RuntimeError):
+    """An animation that cannot be written where it is to go."""
+
+
+class MissingFfmpegError(AnimationError):
+    """The program that encodes films is not installed here."""

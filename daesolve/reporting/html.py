@@ -2,43 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from typing import Any
 
-from jinja2 import Environment, FunctionLoader, StrictUndefined, Template
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from daesolve.reporting import facts, figures, repeating, sparklines, tables
-from daesolve.reporting.balance import largest_unaccounted, terms
-from daesolve.reporting.cards import banner, cards
-from daesolve.reporting.document import Document
-from daesolve.reporting.event_statistics import happened
-from daesolve.reporting.sampling import beginnings, resolved
-from daesolve.reporting.scene import scene
-from daesolve.reporting.style import style, svg
+from daesolve.ensembles.orders import Dependence
+from daesolve.reporting import facts, repeating
+from daesolve.reporting.facts import banner, cards
+from daesolve.reporting.figures import standard
+from daesolve.reporting.figures.accuracy import largest_unaccounted, measures
+from daesolve.reporting.figures.scene import scene
+from daesolve.reporting.figures.style import style, svg
+from daesolve.reporting.sampling import Document, beginnings, event_statistics, resolved
 
 FigureRule = Callable[[dict[str, Any]], Figure | None]
 """A figure of a problem's own; None where it has nothing to show of a run."""
-
 SPARSE = (
     "The samples are too sparse to be joined: bands show their range in equal spans of time, and "
     "beside them is every sample, its rate over its value. Ask for closer samples (--every, or "
     "at=ds.every(...)) to see the motion between them."
 )
 AS_ABOVE = "As above: too sparse to be joined."
-DRIFT = (
-    "Residuals over their scales, root mean square over all accepted steps in each tenth of a "
-    "decade. Solid: driven. Dashed: measured. Dotted, for comparison: one rounding error, and what "
-    "becomes of one a step where nothing is fed back: √t where they are random (Brouwer's law), t "
-    "where they have a bias. Zeros cannot be shown."
+SPARSE_CAPTIONS = {"Positions": SPARSE} | dict.fromkeys(
+    ("Velocities", "Outputs", "Reactions"), AS_ABOVE
 )
 EVENTS_SHOWN = 10
 LINES = 14
-"""Lines of a long table that stand below each other, where there is room beside them."""
+"""Lines of a long table below each other, where there is room beside them."""
+WIDTH, HEIGHT, EDGE = 112, 26, 2
+LOWEST, HIGHEST = 1e-17, 1e-14
+"""The range that sparklines of residuals have at least."""
+WORST_PIVOT = 1e-12
 
 
 @dataclass(frozen=True)
@@ -64,7 +62,7 @@ def page(
     """
     labels = facts.labels(documents)
     titles = list(dict.fromkeys(facts.title(document) for document in documents))
-    return template("daesolve.reporting", "report.html.jinja").render(
+    return facts.template("daesolve.reporting", "report.html.jinja").render(
         title=titles[0] if len(titles) == 1 else " | ".join(titles),
         runs=list(zip(labels, documents, strict=True)),
         several=len(documents) > 1,
@@ -76,49 +74,27 @@ def page(
         lines=[repeating.python(document) for document in documents],
         versions=[_versions(document) for document in documents],
         goals=list(dict.fromkeys(name for d in documents for name in d["drift"])),
-        sparks=sparklines.residuals(documents),
+        sparks=sparklines(documents),
         remarks=_remarks(documents),
         scenes=_own(documents, labels, {"scene": scene}),
         own=_own(documents, labels, figures or {}),
         drawn=_standard(documents),
         balances=[largest_unaccounted(document) for document in documents],
-        happened=[happened(document) for document in documents],
-        numbers=tables.numbers(documents),
-        costs=tables.costs(documents),
-        agreements=[tables.agreements(document) for document in documents],
+        happened=[event_statistics(document) for document in documents],
+        numbers=numbers(documents),
+        costs=costs(documents),
+        agreements=[agreements(document) for document in documents],
         separations=[
             facts.separation(document) if document["verification"] else "" for document in documents
         ],
         digits=[facts.agreement(document) for document in documents],
-        grips=[tables.grips(document) for document in documents],
-        peaks=[tables.peaks(document) for document in documents],
+        grips=[grips(document) for document in documents],
+        peaks=[peaks(document) for document in documents],
         changes=[facts.changes(document) for document in documents],
         events_shown=EVENTS_SHOWN,
         lines_shown=LINES,
         unverified=facts.UNVERIFIED,
     )
-
-
-def _included(name: str) -> str:
-    """Return what templates share."""
-    return files("daesolve.reporting").joinpath(name).read_text("utf-8")
-
-
-@cache
-def template(package: str, name: str) -> Template:
-    """Return a page's template, with the filters that write numbers."""
-    source = files(package).joinpath(name).read_text("utf-8")
-    environment = Environment(
-        loader=FunctionLoader(_included),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=StrictUndefined,
-    )
-    environment.filters.update(
-        short=facts.short, exact=facts.exact, correction=facts.correction, bounded=facts.bounded
-    )
-    return environment.from_string(source)
 
 
 def _subtitle(documents: Sequence[Document]) -> str:
@@ -134,9 +110,9 @@ def _subtitle(documents: Sequence[Document]) -> str:
 
 
 def _versions(document: Document) -> str:
-    told = ", ".join(f"{name} {version}" for name, version in document["versions"].items())
+    listed = ", ".join(f"{name} {version}" for name, version in document["versions"].items())
     machine = document.get("machine")
-    return f"{told}; {machine}" if machine else told
+    return f"{listed}; {machine}" if machine else listed
 
 
 def _remarks(documents: Sequence[Document]) -> list[tuple[str, str]]:
@@ -153,30 +129,12 @@ def _standard(documents: Sequence[Document]) -> dict[str, Drawn]:
     """Draw the figures that every report has, as far as there is something to show."""
     sampled = [document for document in documents if len(document["times"]) > 1]
     sparse = any(not resolved(d) and not beginnings(d, "states") for d in sampled)
-    told, again = (SPARSE, AS_ABOVE) if sparse else ("", "")
-    plan: list[tuple[str, Callable[..., Figure | list[Figure]], str, object]] = [
-        ("Residuals", figures.drift, DRIFT, [d for d in documents if any(_histories(d))]),
-        ("Energy", figures.energy, "", any(terms(document) for document in sampled)),
-        ("Positions", figures.positions, told, figures.position_names(sampled)),
-        ("Velocities", figures.velocities, again, figures.velocity_names(sampled)),
-        ("Path", figures.path, "", sampled and figures.plane(documents)),
-        ("Outputs", figures.outputs, again, figures.output_names(sampled)),
-        ("Reactions", figures.reactions, again, figures.reaction_names(sampled)),
-        ("Events", figures.events, "", max(d["event_count"] for d in documents) > 1),
-    ]
+    captions = {"Residuals": facts.DRIFT} | (SPARSE_CAPTIONS if sparse else {})
     found: dict[str, Drawn] = {}
-    for title, draw, caption, wanted in plan:
-        if wanted:
-            made = draw(documents)
-            sheets = made if isinstance(made, list) else [made]
-            names = [f"{title.lower()}-{number}" for number in range(len(sheets))]
-            svgs = tuple(Markup(svg(*entry)) for entry in zip(sheets, names, strict=True))
-            found[title.lower()] = Drawn(title, caption, svgs)
+    for title, draw in standard(documents).items():
+        sheets = [svg(sheet, f"{title.lower()}-{n}") for n, sheet in enumerate(draw())]
+        found[title.lower()] = Drawn(title, captions.get(title, ""), tuple(map(Markup, sheets)))
     return found
-
-
-def _histories(document: Document) -> list[Any]:
-    return [entry["times"] for entry in document.get("drift_history", {}).values()]
 
 
 def _own(
@@ -186,7 +144,6 @@ def _own(
     found: list[Drawn] = []
     for number, (name, draw) in enumerate(figures.items()):
         for run, (document, label) in enumerate(zip(documents, labels, strict=True)):
-            title = name.replace("_", " ").replace("-", " ")
             caption = label if len(documents) > 1 else ""
             try:
                 with style():
@@ -197,5 +154,214 @@ def _own(
             except Exception as error:
                 caption = f"could not be drawn: {type(error).__name__}: {error}"
                 text = ""
-            found.append(Drawn(title[:1].upper() + title[1:], caption, (Markup(text),)))
+            found.append(Drawn(facts.heading(name), caption, (Markup(text),)))
     return found
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of a table with one cell for each run; `differs` where they are not the same."""
+
+    name: str
+    cells: tuple[str, ...]
+    unit: str = ""
+
+    @property
+    def differs(self) -> bool:
+        """Whether the runs differ here."""
+        return len(set(self.cells)) > 1
+
+
+def parameters(documents: Sequence[Document]) -> list[Row]:
+    """List structure and parameters."""
+    return [*_rows(documents, "structure"), *_rows(documents, "parameters")]
+
+
+def numbers(documents: Sequence[Document]) -> list[tuple[str, list[Row]]]:
+    """List every number that a run depends on, in groups."""
+    rates = [
+        Row(name, tuple(_rate(document, name) for document in documents), "1/s")
+        for name in dict.fromkeys(name for document in documents for name in document["rates"])
+    ]
+    starts = [facts.start_state(document) for document in documents]
+    units = {k: v for d in documents for k, v in d.get("units", {}).items()}
+    start = [
+        Row(name, tuple(facts.exact(s.get(name)) for s in starts), units.get(name, ""))
+        for name in dict.fromkeys(name for state in starts for name in state)
+    ]
+    times = [
+        Row(words, tuple(facts.exact(d.get(name)) for d in documents), "s")
+        for words, name in (("from", "start_time"), ("until", "until"))
+    ]
+    groups = [
+        ("Parameters", parameters(documents)),
+        ("Start", start),
+        ("Rates", rates),
+        ("Time and tolerances", [*times, *_rows(documents, "tolerances")]),
+        ("Versions", _rows(documents, "versions")),
+    ]
+    return [(title, rows) for title, rows in groups if rows]
+
+
+def costs(documents: Sequence[Document]) -> list[Row]:
+    """List what the runs cost."""
+    statistics = [document["statistics"] for document in documents]
+
+    def row(name: str, values: Sequence[float | None], unit: str = "") -> Row:
+        return Row(name, tuple(_count(value) for value in values), unit)
+
+    def over(counts: Sequence[float], amounts: Sequence[float]) -> list[float | None]:
+        return [n / m if m else None for n, m in zip(counts, amounts, strict=True)]
+
+    steps = [entry["steps"] for entry in statistics]
+    evaluations = [entry["rhs_evaluations"] for entry in statistics]
+    walls = [entry["wall_seconds"] for entry in statistics]
+    spans = [facts.span(document) for document in documents]
+    rows = [
+        row("steps", steps),
+        row("mean step", over(spans, steps), "s"),
+        row("evaluations of the right-hand side", evaluations),
+        row("integration", walls, "s"),
+        row("steps a second", over(steps, walls), "1/s"),
+        row("seconds of motion a second", over(spans, walls)),
+        row("compilation", [entry["compile_seconds"] for entry in statistics], "s"),
+        Row("compiled before", tuple(facts.short(entry["compile_cached"]) for entry in statistics)),
+        row("instructions of the right-hand side", [e.get("instructions") for e in statistics]),
+        row("samples", [document.get("samples", len(document["times"])) for document in documents]),
+    ]
+    return [row for row in rows if set(row.cells) != {facts.NOTHING}]
+
+
+def _count(value: float | None) -> str:
+    return f"{value:,}" if isinstance(value, int) else facts.short(value, 4)
+
+
+@dataclass(frozen=True)
+class AgreementLine:
+    """How far a state differed in the repeated run, and in how many digits it agreed."""
+
+    name: str
+    difference: str
+    digits: str
+    bar: Markup
+
+
+def agreements(run: Document) -> list[AgreementLine]:
+    """List the states of a verified run with their largest differences."""
+    verification: Mapping[str, Any] = run["verification"] or {"difference": {}}
+    units, sizes = run.get("units", {}), facts.magnitudes(run)
+    found: list[AgreementLine] = []
+    for name, value in verification["difference"].items():
+        digits = facts.digits(value, sizes.get(name, 1.0))
+        bar = meter(digits and 10.0**digits, 1.0, 10.0**facts.DIGITS)
+        size = f"{facts.bounded(value)} {units.get(name, '')}".rstrip()
+        found.append(
+            AgreementLine(name, size, facts.NOTHING if digits is None else f"{digits:.1f}", bar)
+        )
+    return found
+
+
+def grips(run: Document) -> list[tuple[str, str, Markup]]:
+    """List the goals with the smallest grip of their reactions, and a bar for each."""
+    return [
+        (name, facts.short(value), meter(value, WORST_PIVOT, 1.0))
+        for name, value in run.get("conditioning", {}).items()
+    ]
+
+
+def peaks(document: Document) -> list[tuple[str, str, str]]:
+    """List the outputs that were watched, with their values of largest magnitude, and when."""
+    units = document.get("units", {})
+    return [
+        (name, f"{facts.short(peak['value'], 7)} {units.get(name, '')}".rstrip(),
+         f"{facts.short(peak['time'], 10)} s")
+        for name, peak in document.get("peaks", {}).items()
+    ]  # fmt: skip
+
+
+def _rows(documents: Sequence[Document], key: str) -> list[Row]:
+    names = dict.fromkeys(name for document in documents for name in document[key])
+    return [
+        Row(
+            name,
+            tuple(facts.exact(document[key].get(name)) for document in documents),
+            next((u for d in documents if (u := d.get("parameter_units", {}).get(name))), ""),
+        )
+        for name in names
+    ]
+
+
+def _rate(document: Document, name: str) -> str:
+    rates = document["rates"]
+    return "off" if name in rates and rates[name] is None else facts.exact(rates.get(name))
+
+
+def sparklines(documents: Sequence[Document]) -> list[dict[str, Markup]]:
+    """Return for each run a small drawing of every residual, all of them with the same axes."""
+    histories = [document.get("drift_history", {}) for document in documents]
+    points = [point for run in histories for entry in run.values() for point in _points(entry)]
+    if not points:
+        return [{} for _ in documents]
+    times, sizes = zip(*points, strict=True)
+    box = (min(times), max(times), min(LOWEST, *sizes), max(HIGHEST, *sizes))
+    return [
+        {
+            name: _sparkline(entry, box, driven=document["drift"][name]["driven"])
+            for name, entry in run.items()
+            if name in document["drift"]
+        }
+        for document, run in zip(documents, histories, strict=True)
+    ]
+
+
+def meter(value: float | None, least: float, largest: float) -> Markup:
+    """Return a bar from the least size to a value, on a logarithmic scale."""
+    if value is None or value <= least:
+        share = 0.0
+    else:
+        share = min(1.0, math.log(value / least) / math.log(largest / least))
+    return Markup('<span class="meter"><i style="width:{:.1f}%"></i></span>').format(100.0 * share)
+
+
+def _points(entry: Mapping[str, Any]) -> Iterable[tuple[float, float]]:
+    pairs = zip(entry["times"], entry["rms"], strict=True)
+    return [(time, size) for time, size in pairs if size is not None and size > 0.0 and time > 0.0]
+
+
+def _sparkline(
+    entry: Mapping[str, Any], box: tuple[float, float, float, float], *, driven: bool
+) -> Markup:
+    first, last, low, high = map(math.log, box)
+
+    def place(time: float, size: float) -> str:
+        x = EDGE + (WIDTH - 2 * EDGE) * (math.log(time) - first) / ((last - first) or 1.0)
+        y = EDGE + (HEIGHT - 2 * EDGE) * (high - math.log(size)) / (high - low)
+        return f"{x:.1f},{y:.1f}"
+
+    line = " ".join(place(time, size) for time, size in _points(entry))
+    level = place(box[0], facts.ROUNDING).partition(",")[2]
+    return Markup(
+        '<svg class="spark {}" viewBox="0 0 {} {}" width="{}" height="{}" aria-hidden="true">'
+        '<path class="level" d="M0,{}H{}"/><polyline points="{}"/></svg>'
+    ).format("driven" if driven else "measured", WIDTH, HEIGHT, WIDTH, HEIGHT, level, WIDTH, line)
+
+
+def measures_page(found: Dependence, title: str) -> str:
+    """Return the page of what was measured of a sweep: figures over the varied number, orders.
+
+    Parameters
+    ----------
+    found
+        The measures.
+    title
+        Of the page.
+    """
+    with style():
+        figure = svg(measures(found), "measures")
+    return facts.template("daesolve.reporting", "measures.html.jinja").render(
+        title=title,
+        over=found.over,
+        values=found.values,
+        measures=found.measures,
+        figure=Markup(figure),
+    )

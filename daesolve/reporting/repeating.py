@@ -11,8 +11,8 @@ from typing import Any
 
 from daesolve.formulations import FORMULATIONS, Projected, Regularised, Viscous
 from daesolve.integration.sample_times import DEFAULT_SAMPLES
-from daesolve.reporting.document import Document
-from daesolve.reporting.reading import USUAL
+from daesolve.reporting.document import USUAL
+from daesolve.reporting.sampling import Document
 from daesolve.solvers import SOLVERS
 from daesolve.storage.type_guards import is_mapping
 

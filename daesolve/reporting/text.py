@@ -1,9 +1,9 @@
-"""A run in a terminal: readable at 80 columns and without colour."""
+"""Runs, comparisons and answers in a terminal: readable at 80 columns and without colour."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 from rich import box
 from rich.console import Group, RenderableType
@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from daesolve.posing.guides import SWITCH
-from daesolve.reporting.document import Document
+from daesolve.reporting.document import IDENTITY
 from daesolve.reporting.facts import (
     GOOD,
     OUTCOMES,
@@ -27,12 +27,16 @@ from daesolve.reporting.facts import (
     short,
     title,
 )
-from daesolve.reporting.tables import peaks
+from daesolve.reporting.html import peaks
+from daesolve.reporting.sampling import Document
+from daesolve.storage.type_guards import is_list, is_mapping
 
 FIRST_EVENTS = 5
 FIRST_DIFFERENCES = 12
 VARIANT = "variant_"
-"""Before a pair's name, that of the value which tells its loaded support."""
+"""The prefix of a pair's name in the name of the value that holds its loaded support."""
+MOST_SHOWN = 12
+"""Entries of a list that are shown in a terminal."""
 
 
 def summary(document: Document) -> RenderableType:
@@ -74,10 +78,10 @@ def _headline(document: Document) -> Iterator[Text]:
     statistics = document["statistics"]
     cached = " (cached)" if statistics["compile_cached"] else ""
     speed = pace(document)
-    told = "" if speed is None else f", {short(speed)} simulated seconds a second"
+    pace_text = "" if speed is None else f", {short(speed)} simulated seconds a second"
     yield Text(f"{document['formulation']} + {document['solver']}, {statistics['steps']:,} steps")
     yield Text(
-        f"{seconds(statistics['wall_seconds'])} wall{told}; "
+        f"{seconds(statistics['wall_seconds'])} wall{pace_text}; "
         f"compiled in {seconds(statistics['compile_seconds'])}{cached}"
     )
 
@@ -154,15 +158,15 @@ def _verification(document: Document) -> list[RenderableType]:
         headline += f": agrees to about {digits:.0f} digits"
     lines: list[RenderableType] = [Text(headline)]
     if len(difference) <= FIRST_DIFFERENCES:
-        told = ", ".join(
+        differences = ", ".join(
             f"{name} {short(value)} {units.get(name, '')}".rstrip()
             for name, value in difference.items()
         )
-        lines.append(Text(f"largest difference: {told}"))
+        lines.append(Text(f"largest difference: {differences}"))
     elif (worst := difference_worst(document)) is not None:
         unit = units.get(worst.name, "")
-        told = f"{short(worst.size)} {unit}".rstrip()
-        lines.append(Text(f"largest difference of {len(difference)} states: {worst.name} {told}"))
+        largest = f"{worst.name} {short(worst.size)} {unit}".rstrip()
+        lines.append(Text(f"largest difference of {len(difference)} states: {largest}"))
     lines.append(Text(_separation(verification)))
     return lines
 
@@ -177,3 +181,137 @@ def _separation(verification: Mapping[str, Any]) -> str:
 
 def _notes(document: Document) -> list[RenderableType]:
     return [Text(note) for note in document.get("notes", [])]
+
+
+def comparison_text(document: Document) -> RenderableType:
+    """Return a comparison for Rich's console."""
+    return Group(*_comparison_sections(document))
+
+
+def _comparison_sections(document: Document) -> Iterator[RenderableType]:
+    head = Text(title(document), style="bold")
+    if document["until"] is not None:
+        span = f" · {short(document['start_time'], 6)} s to {short(document['until'], 6)} s"
+        head.append(span, style="default")
+    yield head
+    if document["interrupted"]:
+        yield Text("interrupted: what was computed until then is here", style="bold red")
+    for heading, lines in (
+        ("", [_pairs(document), *_endings(document)] if document["runs"] else []),
+        ("Refused", _refused(document)),
+        ("Agreement of the tightest runs", _agreements(document)),
+    ):
+        if lines:
+            yield Text()
+            if heading:
+                yield Text(heading, style="bold")
+            for line in lines:
+                yield Padding(line, (0, 0, 0, 2)) if heading else line
+
+
+def _pairs(document: Document) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False)
+    table.add_column("pair", overflow="fold", min_width=12)
+    for heading in ("tolerance", "error", "wall s", "steps", "residual", "invariant"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    last = ""
+    for run in document["runs"]:
+        good = run["outcome"] in GOOD
+        pair = f"{run['formulation']} + {run['solver']}"
+        pair, last = "" if pair == last else pair, pair
+        table.add_row(
+            Text(pair),
+            short(run["tolerance"], 2),
+            short(run["error"], 2) if good else Text(run["outcome"], style="red"),
+            short(run["wall_seconds"], 2),
+            short(run["steps"]),
+            *(
+                short(None) if entry is None else bounded(entry["max_relative"])
+                for entry in (run["residual"], run["invariant"])
+            ),
+        )
+    return table
+
+
+def _endings(document: Document) -> list[RenderableType]:
+    """Say what errors are measured against, and how runs ended that did not complete."""
+    lines: list[RenderableType] = [Text(document["reference"]["note"])]
+    for run in document["runs"]:
+        if run["outcome"] not in GOOD:
+            tolerance = "" if run["tolerance"] is None else f" at {short(run['tolerance'], 2)}"
+            pair = f"{run['formulation']} + {run['solver']}{tolerance}"
+            lines.append(Text(f"{pair} {run['outcome']}: {run['message']}"))
+    return lines
+
+
+def _refused(document: Document) -> list[RenderableType]:
+    """List each reason once, with the pairs that it concerns."""
+    reasons: dict[str, list[str]] = {}
+    for entry in document["refused"]:
+        reasons.setdefault(entry["reason"], []).append(
+            f"{entry['formulation']} + {entry['solver']}"
+        )
+    return [
+        Text(f"{', '.join(dict.fromkeys(pairs))}: {reason}") for reason, pairs in reasons.items()
+    ]
+
+
+def _agreements(document: Document) -> list[RenderableType]:
+    """List the largest difference of each pair from the others, the worst first."""
+    worst: dict[str, Mapping[str, Any]] = {}
+    for entry in document["agreement"]:
+        for pair in (entry["first"], entry["second"]):
+            if pair not in worst or _size(entry) > _size(worst[pair]):
+                worst[pair] = entry
+    ordered = sorted({id(entry): entry for entry in worst.values()}.values(), key=_size)
+    return [
+        Text(
+            f"{entry['first']} and {entry['second']}: {bounded(entry['largest'])} in "
+            f"{entry['state']}"
+        )
+        for entry in reversed(ordered)
+    ]
+
+
+def _size(entry: Mapping[str, Any]) -> float:
+    return float("inf") if entry["largest"] is None else entry["largest"]
+
+
+def answer_text(document: Document) -> RenderableType:
+    """Return what was found, for Rich's console."""
+    head = Text(f"{document['problem']} · {document['case']}", style="bold")
+    head.append(f" · {document['model']} · {document['analysis']}", style="default")
+    found = {name: value for name, value in document.items() if name not in IDENTITY}
+    return Group(head, Text(), *_entries(found, 0))
+
+
+def _entries(values: Mapping[str, Any], depth: int) -> Iterator[RenderableType]:
+    for name, value in values.items():
+        if is_mapping(value):
+            yield Padding(Text(f"{name}:"), (0, 0, 0, 2 * depth))
+            yield from _entries(value, depth + 1)
+        elif _is_listing(value):
+            yield Padding(Text(f"{name}:"), (0, 0, 0, 2 * depth))
+            for entry in value[:MOST_SHOWN]:
+                yield Padding(Text(_shown(entry)[1:-1]), (0, 0, 0, 2 * depth + 2))
+            if len(value) > MOST_SHOWN:
+                yield Padding(Text(f"... ({len(value)} in all)"), (0, 0, 0, 2 * depth + 2))
+        else:
+            yield Padding(Text(f"{name}: {_shown(value)}"), (0, 0, 0, 2 * depth))
+
+
+def _is_listing(value: Any) -> TypeGuard[list[Any]]:
+    return is_list(value) and any(is_mapping(entry) for entry in value)
+
+
+def _shown(value: Any) -> str:
+    if is_mapping(value):
+        return "(" + ", ".join(f"{name}: {_shown(entry)}" for name, entry in value.items()) + ")"
+    if is_list(value):
+        words = ", ".join(_shown(entry) for entry in value[:MOST_SHOWN])
+        return (
+            words + f", ... ({len(value)} in all)" if len(value) > MOST_SHOWN else words or "none"
+        )
+    if isinstance(value, bool) or value is None:
+        return {True: "yes", False: "no", None: "-"}[value]
+    return short(value, 6) if isinstance(value, float) else str(value)

@@ -2,20 +2,14 @@
 
 from daesolve.solvers.assimulo import AssimuloCvode
 from daesolve.solvers.assimulo_dae import AssimuloIda, AssimuloOdassl, AssimuloRadau5
-from daesolve.solvers.base import (
-    Compilation,
-    EventHit,
-    Observer,
-    Pace,
-    SegmentEnd,
-    Solver,
-    State,
-    Status,
-)
+from daesolve.solvers.base import Compilation, Solver
 from daesolve.solvers.cvodes import Cvodes
 from daesolve.solvers.idas import Idas
 from daesolve.solvers.radau import RadauIIA
 from daesolve.solvers.scipy import Dop853, Lsoda
+from daesolve.solvers.segment import StepError
+from daesolve.solvers.segment_end import EventHit, Observer, SegmentEnd, State, Status
+from daesolve.solvers.stepping import Pace, Step, Stepper
 from daesolve.solvers.sundae import SundaeCvode, SundaeIda
 from daesolve.solvers.taylor import Taylor
 
@@ -57,6 +51,9 @@ __all__ = [
     "Solver",
     "State",
     "Status",
+    "Step",
+    "StepError",
+    "Stepper",
     "SundaeCvode",
     "SundaeIda",
     "Taylor",

@@ -11,7 +11,7 @@ import importlib
 import itertools
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -20,11 +20,17 @@ import numpy as np
 from daesolve.algebra.evaluation import BufferedFunction
 from daesolve.errors import MissingBackendError, OutOfRangeError
 from daesolve.formulations import OdeProblem
-from daesolve.solvers.assimulo_segment import AfterStep, Segment
-from daesolve.solvers.base import Observer, SegmentEnd, State
 from daesolve.solvers.error_control import ErrorControlled
+from daesolve.solvers.guards import crossings
 from daesolve.solvers.jacobians import exact_jacobian
+from daesolve.solvers.segment import Block, Segment, StepError
+from daesolve.solvers.segment_end import State
+from daesolve.solvers.stepping import Gathered, Step, Stepper
 
+Interpolate = Callable[[float], np.ndarray]
+AfterStep = Callable[[float, np.ndarray, Interpolate], bool]
+"""Called after each step with its end and what gives states at times in it; returns whether that
+is enough."""
 SMALLEST_RTOL = 100 * float(np.finfo(float).eps)
 """SUNDIALS cannot do with less."""
 HOP = 1e-13
@@ -139,45 +145,10 @@ class AssimuloSolver(ErrorControlled):
     def simulator(self, equations: Any, start: State, until: float) -> Any:
         """Make Assimulo's object, with tolerances set, at its start."""
 
-    def segment(
-        self,
-        problem: OdeProblem,
-        state: State,
-        until: float,
-        at: np.ndarray,
-        observe: Observer,
-    ) -> SegmentEnd:
-        """Integrate one segment; see `Solver.segment`.
-
-        What a function of the problem raises is raised here.
-        """
-        sign = 1.0 if until >= state.time else -1.0
-        equations = self.equations(problem, state.p, sign)
-
-        def integrate(start: State, end: float, after: AfterStep) -> str:
-            return self.integrate(problem, equations, start, end, after)
-
-        segment = Segment(
-            problem,
-            state,
-            until,
-            at,
-            integrate,
-            self.interpolates,
-            observe,
-            lambda: equations.evaluations,
-        )
-        status, message = segment.run()
-        return SegmentEnd(
-            status,
-            message,
-            segment.times[-1],
-            segment.states[-1],
-            np.array(segment.samples).reshape(len(segment.samples), len(state.x)),
-            tuple(segment.hits),
-            len(segment.times) - 1,
-            equations.evaluations,
-        )
+    def integrator(self, problem: OdeProblem, start: State, until: float) -> Stepper:
+        """Return the method at work; what a function of the problem raises is raised by it."""
+        sign = 1.0 if until >= start.time else -1.0
+        return _Stepper(self, problem, start.p, self.equations(problem, start.p, sign))
 
     def integrate(
         self,
@@ -263,6 +234,78 @@ def _pass_on(solver: Any) -> bool:
 
 def _terminate(*event: Any) -> None:
     raise backend("exception").TerminateSimulation
+
+
+class _Stepper(Stepper):
+    """Steps that Assimulo hands over while it integrates."""
+
+    def __init__(
+        self, solver: AssimuloSolver, problem: OdeProblem, p: np.ndarray, equations: Equations
+    ) -> None:
+        super().__init__(problem, p)
+        self.samples_each_step = solver.interpolates
+        self._solver, self._equations = solver, equations
+        self._interpolate: Interpolate | None = None
+        self._stopping = any(event.then.interrupts for event in problem.events)
+        self._guards = BufferedFunction(problem.guards, p)
+        self._directions = [event.direction for event in problem.guarded]
+
+    @property
+    def evaluations(self) -> int:
+        return self._equations.evaluations
+
+    def within(self, time: float) -> np.ndarray:
+        assert self._interpolate is not None
+        return self._interpolate(time)
+
+    def steps(self, start: State, until: float) -> Iterator[Step]:
+        passed: list[Step] = []
+
+        def after(time: float, x: np.ndarray, interpolate: Interpolate) -> bool:
+            passed.append((time, x))
+            return False
+
+        self._solver.integrate(self.problem, self._equations, start, until, after)
+        return iter(passed)
+
+    def blocks(self, segment: Segment) -> Generator[Block]:
+        """Integrate, pausing where an event may interrupt, to see whether it does.
+
+        A full block is handed over while Assimulo integrates.
+        """
+        gathered, failure, over = Gathered(self, segment), "", False
+        guarded = self._guards(segment.time, segment.state)
+
+        def after(time: float, x: np.ndarray, interpolate: Interpolate) -> bool:
+            nonlocal failure, guarded, over
+            self._interpolate = interpolate
+            try:
+                full = gathered.add(time, x)
+            except StepError as error:
+                failure = str(error)
+                return True
+            if self._stopping:
+                before, guarded = guarded, self._guards(time, x)
+                if self._may_stop(before, guarded):
+                    return True
+            over = full and segment.take(gathered.block())
+            return over
+
+        while gathered.last.time != segment.until and not over:
+            here = gathered.last
+            message = self._solver.integrate(
+                self.problem, self._equations, here, segment.until, after
+            )
+            failure = failure or message
+            if gathered.last.time == here.time and not over:
+                failure = failure or "the solver took no step"
+            if not over and (failure or gathered.count):
+                yield gathered.block(failure)
+
+    def _may_stop(self, before: np.ndarray, now: np.ndarray) -> bool:
+        """Return whether a guard that interrupts has changed its sign in the last step."""
+        passed = crossings(before, now, self._directions)
+        return any(self.problem.guarded[index].then.interrupts for index in passed)
 
 
 class _ExplicitEquations(Equations):

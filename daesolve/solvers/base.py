@@ -4,96 +4,15 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import ClassVar
 
 import numpy as np
 
 from daesolve.errors import OutOfRangeError
 from daesolve.formulations import DaeProblem, OdeProblem
-from daesolve.trajectory.results import StepBlock
-
-Rate = Callable[[float, np.ndarray], np.ndarray]
-
-
-@dataclass(frozen=True)
-class State:
-    """Where a segment starts.
-
-    Parameters
-    ----------
-    time
-        s
-    x
-        (size,) state of the problem.
-    p
-        (np,) parameters, discrete values, rates and references.
-    """
-
-    time: float
-    x: np.ndarray
-    p: np.ndarray
-
-
-Observer = Callable[[StepBlock], object]
-"""Takes in accepted steps; where it returns True the segment is to end with them. It may have an
-attribute `remaining`: how many right-hand sides there may yet be."""
-
-
-@dataclass(frozen=True)
-class EventHit:
-    """A guard that passed through zero: its index among all guards, when and where.
-
-    Parameters
-    ----------
-    index
-        Of the guard among all of the problem.
-    time, state
-        When it passed, in s, and the state then.
-    """
-
-    index: int
-    time: float
-    state: np.ndarray
-
-
-class Status(Enum):
-    """How a segment ended."""
-
-    REACHED = "the end of the segment was reached"
-    STOPPED = "an event interrupted the motion"
-    HALTED = "what observes the steps wants no more of them"
-    FAILED = "the solver could not go on"
-
-
-@dataclass(frozen=True)
-class SegmentEnd:
-    """What a segment gives back.
-
-    Parameters
-    ----------
-    status, message
-        How it ended, and the solver's own word on a failure.
-    time, state
-        Where it ended.
-    samples
-        (k, size) states at the sample times that were reached, exact to the solver's order.
-    hits
-        Events in the order of time.
-    steps, rhs_evaluations
-        What it cost.
-    """
-
-    status: Status
-    message: str
-    time: float
-    state: np.ndarray
-    samples: np.ndarray
-    hits: tuple[EventHit, ...]
-    steps: int
-    rhs_evaluations: int
+from daesolve.solvers.segment import Integrator
+from daesolve.solvers.segment_end import Observer, SegmentEnd, State
 
 
 @dataclass(frozen=True)
@@ -116,22 +35,36 @@ class Compilation:
 
 
 class Solver(ABC):
-    """A backend. Concrete solvers are frozen dataclasses of their settings.
+    """A backend. A concrete solver is a frozen dataclass of its settings, in one file.
 
-    A solver
+    It defines
 
-    * integrates forwards and backwards, lands on `until`, and restarts at each segment;
-    * gives sample states of its own order of accuracy without changing its steps;
-    * hands every accepted step to `observe`, in blocks, and ends where that returns True;
-    * locates events of the problem's guards, and returns at those that interrupt the motion;
-    * returns what it has when it fails, with its reason; it does not raise.
+    * `name`, by which it is asked for, and `forms`, which it takes;
+    * `tolerances` and `refined`;
+    * `integrator`, which returns the method at work on a problem. For most this is a
+      `daesolve.solvers.Stepper`, whose `steps` yields the ends of accepted steps; samples, recorded
+      and interrupting events, halting and stalls follow from these.
+
+    It may define `refusal` where it cannot take every problem of its forms, `configured` where
+    settings are chosen automatically, and `compile` where that takes time.
+
+    What then holds for `segment`:
+
+    * it integrates forwards and backwards, lands on `until`, and restarts at each segment;
+    * it gives states at sample times of its own order of accuracy without changing its steps;
+    * it hands every accepted step to `observe` once, in blocks, and ends where that returns True;
+    * it locates events of the problem's guards, and returns at those that interrupt the motion;
+    * where it fails it returns what it has, with the reason; it does not raise.
+
+    A backend that is not installed raises `MissingBackendError` when the solver is made.
     """
 
     name: ClassVar[str]
     forms: ClassVar[frozenset[str]] = frozenset({"ode"})
-    """What it takes, of `formulations.FORMS`."""
+    """The forms of equations that it takes, of `formulations.FORMS`."""
     projects_steps: ClassVar[bool] = False
-    """Whether it applies the problem's projection after each step; if not, each segment does."""
+    """Whether it applies the problem's projection after each step; if not, it is applied after each
+    segment."""
 
     @property
     def steps_over(self) -> bool:
@@ -139,12 +72,12 @@ class Solver(ABC):
         return False
 
     def halts_at_events(self, problem: OdeProblem) -> bool:
-        """Tell whether it integrates no farther than to the first event that interrupts."""
+        """Return whether it integrates no farther than the first event that interrupts."""
         return False
 
-    @abstractmethod
     def refusal(self, problem: OdeProblem) -> str | None:
-        """Say in a sentence why this solver cannot take the problem; None where it can."""
+        """Return a sentence why this solver cannot take a problem of its forms; None if it can."""
+        return None
 
     @abstractmethod
     def tolerances(self) -> dict[str, float]:
@@ -153,8 +86,8 @@ class Solver(ABC):
     @property
     def step_tolerance(self) -> float:
         """The relative tolerance of a step; zero where that is fixed."""
-        told = self.tolerances()
-        return told.get("rtol", told.get("tolerance", 0.0))
+        tolerances = self.tolerances()
+        return tolerances.get("rtol", tolerances.get("tolerance", 0.0))
 
     def converges_to(self, problem: OdeProblem) -> float:
         """Return the part of a step's tolerance to which Newton's iteration is to converge.
@@ -183,7 +116,10 @@ class Solver(ABC):
         """Compile what `segment` needs; called once before a run."""
         return Compilation()
 
-    @abstractmethod
+    def integrator(self, problem: OdeProblem, start: State, until: float) -> Integrator:
+        """Return the method at work on a problem, for a segment from `start` to `until`."""
+        raise NotImplementedError(f"{type(self).__name__} defines no integrator")
+
     def segment(
         self,
         problem: OdeProblem,
@@ -207,41 +143,11 @@ class Solver(ABC):
         observe
             Receives every accepted step.
         """
+        return self.integrator(problem, state, until).segment(state, until, at, observe)
 
 
 NEWTON = 0.1
 """What `Solver.converges_to` counts for methods whose iteration goes far below the tolerance."""
-SHRINKS = 4.0
-"""A step so many times shorter than the longest one since steps were last looked at is a reason to
-look at once."""
-AT_LEAST = 8
-"""Steps that are looked at together."""
-
-
-class Pace:
-    """Tells when accepted steps are to be looked at: after so many, or as soon as they shrink.
-
-    Parameters
-    ----------
-    most
-        After how many steps.
-    """
-
-    def __init__(self, most: int) -> None:
-        self.most = most
-        self.count = 0
-        self.longest = 0.0
-
-    def due(self, step: float) -> bool:
-        """Take in the length of a step; return whether steps are to be looked at now."""
-        self.count += 1
-        length = abs(step)
-        self.longest = max(self.longest, length)
-        shrunk = self.count >= AT_LEAST and length * SHRINKS < self.longest
-        if not (shrunk or self.count >= self.most):
-            return False
-        self.count, self.longest = 0, length
-        return True
 
 
 def positive(owner: str, **values: float) -> None:

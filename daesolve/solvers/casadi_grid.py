@@ -6,8 +6,7 @@ import contextlib
 import io
 import re
 import threading
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Generator, Mapping
 from typing import Any
 
 import casadi as ca
@@ -15,9 +14,9 @@ import numpy as np
 
 from daesolve.algebra.translation import evaluate_block
 from daesolve.formulations import OdeProblem
-from daesolve.solvers.base import EventHit, Observer, SegmentEnd, State, Status
-from daesolve.solvers.guards import LOOKS, Steps, find_events, inner_states
-from daesolve.trajectory.results import StepBlock
+from daesolve.solvers.guards import LOOKS, Steps, inner_states
+from daesolve.solvers.segment import NOT_FINITE, Block, Integrator, Segment, StepError, found_hits
+from daesolve.solvers.segment_end import EventHit, State
 
 STEP_LIMIT = 20_000
 """Steps from one point of the grid to the next beyond which the motion counts as stuck."""
@@ -40,8 +39,8 @@ REASONS = {
 }
 
 
-class IntegrationError(Exception):
-    """An integration that did not arrive; the message says why."""
+class IntegrationError(StepError):
+    """An integration that did not arrive; the message gives the reason."""
 
 
 EVEN = 1e-9
@@ -105,207 +104,146 @@ def run(
     KeyboardInterrupt
         Ctrl-C was pressed: CasADi makes a failure of it.
     """
-    told = io.StringIO()
+    complaints = io.StringIO()
     try:
-        with _COMPLAINING, contextlib.redirect_stderr(told):
+        with _COMPLAINING, contextlib.redirect_stderr(complaints):
             result = integrator(**start)
             statistics = integrator.stats()
     except RuntimeError as error:
-        if KeyboardInterrupt.__name__ in told.getvalue():
+        if KeyboardInterrupt.__name__ in complaints.getvalue():
             raise KeyboardInterrupt from None
         raise IntegrationError(f"{engine}: {_reason(str(error))}") from None
     states = np.asarray(result["xf"]).T
     if not np.all(np.isfinite(states)):
-        raise IntegrationError(f"{engine}: the state is no longer finite")
+        raise IntegrationError(f"{engine}: {NOT_FINITE}")
     return states, statistics
 
 
-def _reason(told: str) -> str:
+def _reason(message: str) -> str:
     """Return SUNDIALS' flag in words."""
-    flags = re.findall(r'"(?:CV|IDA)_(\w+)"', told)
+    flags = re.findall(r'"(?:CV|IDA)_(\w+)"', message)
     if flags and flags[-1] in REASONS:
         return REASONS[flags[-1]]
-    return told.strip().splitlines()[-1]
+    return message.strip().splitlines()[-1]
 
 
-@dataclass(frozen=True)
-class Grid:
-    """A segment whose states are known on a grid at least twice as dense as the steps.
+class Grid(Integrator):
+    """Segments whose states are known on a grid at least twice as dense as the steps.
 
     The grid is made denser, and the segment repeated, where it was not.
 
     Parameters
     ----------
-    problem, start
-        Those of `Solver.segment`.
+    problem
+        The functions.
     integrate
         The method.
     """
 
-    problem: OdeProblem
-    start: State
-    integrate: Integrate
+    def __init__(self, problem: OdeProblem, integrate: Integrate) -> None:
+        self.problem, self.integrate = problem, integrate
 
-    def segment(self, until: float, at: np.ndarray, observe: Observer) -> SegmentEnd:
-        """Integrate; see `Solver.segment`."""
-        count = FIRST_GRID
-        span = until - self.start.time
+    def blocks(self, segment: Segment) -> Generator[Block]:
+        """Yield the whole segment; of one that fails what can be integrated."""
+        return self._blocks(segment, segment.start, segment.until)
+
+    def _blocks(self, segment: Segment, start: State, until: float) -> Generator[Block]:
+        span, count = until - start.time, FIRST_GRID
         while True:
-            grid = self.start.time + span * np.arange(1, count + 1) / count
+            grid = start.time + span * np.arange(count + 1) / count
             grid[-1] = until
             try:
-                states, statistics = self.integrate(self.start, until, count)
+                states, statistics = self.integrate(start, until, count)
             except IntegrationError as error:
-                return self._failed(until, at, observe, str(error))
+                yield from self._halves(segment, start, until, str(error))
+                return
             if 2 * statistics["nsteps"] <= count:
                 break
             while count < 4 * statistics["nsteps"]:
                 count *= 2
-        return self._finish(grid, states, at, observe, statistics)
+        yield _OnGrid(self, start, grid, np.vstack([start.x, states]), statistics)
 
-    def _finish(
-        self,
-        grid: np.ndarray,
-        states: np.ndarray,
-        at: np.ndarray,
-        observe: Observer,
-        statistics: dict[str, Any],
-    ) -> SegmentEnd:
-        sign = 1.0 if grid[-1] >= self.start.time else -1.0
-        try:
-            hits, stop = self._events(grid, states)
-            if stop is not None:
-                before = sign * (grid - stop.time) < 0.0
-                grid = np.append(grid[before], stop.time)
-                states = np.vstack([states[before], stop.state])
-            samples = self._samples(grid, states, at[sign * (at - grid[-1]) <= 0.0])
-        except IntegrationError as error:
-            return self._nothing(at, str(error))
-        spent, taken = int(statistics["nfevals"]), int(statistics["nsteps"])
-        halts = observe(StepBlock(grid, states, spent, taken)) is True
-        status = Status.HALTED if halts else Status.REACHED
-        return SegmentEnd(
-            status if stop is None else Status.STOPPED,
-            "",
-            float(grid[-1]),
-            states[-1],
-            samples,
-            tuple(hits),
-            int(statistics["nsteps"]),
-            int(statistics["nfevals"]),
-        )
-
-    def _nothing(self, at: np.ndarray, message: str) -> SegmentEnd:
-        """End where it began: what lies between points of the grid could not be integrated."""
-        start = self.start
-        samples = [start.x for time in at if time == start.time]
-        return SegmentEnd(
-            Status.FAILED,
-            message,
-            start.time,
-            start.x,
-            _stack(samples, self.problem.size),
-            (),
-            0,
-            0,
-        )
-
-    def _samples(self, grid: np.ndarray, states: np.ndarray, at: np.ndarray) -> np.ndarray:
-        """Integrate once more with output at the sample times: the monitors' grid stays its own."""
-        known = dict(zip(grid.tolist(), states, strict=True)) | {self.start.time: self.start.x}
-        sign = 1.0 if grid[-1] >= self.start.time else -1.0
-        others = [time for time in (sign * np.unique(sign * at)).tolist() if time not in known]
-        if others:
-            found = self._at(np.array(others))
-            known |= dict(zip(others, found, strict=True))
-        return _stack([known[time] for time in at.tolist()], self.problem.size)
-
-    def _at(self, times: np.ndarray) -> np.ndarray:
-        """Return the states at times behind the start, in the order of integration."""
-        start, until = self.start.time, float(times[-1])
-        return self.integrate(self.start, until, (times - start) / (until - start))[0]
-
-    def _events(
-        self, grid: np.ndarray, states: np.ndarray
-    ) -> tuple[list[EventHit], EventHit | None]:
-        """Find the events between grid points: all up to the first that stops, and that one."""
-        hits: list[EventHit] = []
-        if not self.problem.events:
-            return hits, None
-        for hit in find_events(self.problem, self.start.p, self._steps(grid, states)):
-            hits.append(hit)
-            if self.problem.guarded[hit.index].then.interrupts:
-                return hits, hit
-        return hits, None
-
-    def _steps(self, grid: np.ndarray, states: np.ndarray) -> Steps:
-        p = self.start.p
-        times = np.append(self.start.time, grid)
-        table = np.vstack([self.start.x, states])
-        rates = evaluate_block(self.problem.rhs, times, table, p)[0]
-        sign = 1.0 if grid[-1] >= self.start.time else -1.0
-
-        def integrate(step: int, until: float, parts: Parts) -> np.ndarray:
-            return self.integrate(State(float(times[step]), table[step], p), until, parts)[0]
-
-        def advance(step: int, time: float) -> np.ndarray:
-            return table[step] if time == times[step] else integrate(step, time, 1)[-1]
-
-        def dense(moments: np.ndarray) -> np.ndarray:
-            """From the start of the step as well, so that both agree about the sign of a guard."""
-            steps = np.searchsorted(sign * times, sign * moments, side="right") - 1
-            steps = np.clip(steps, 0, len(grid) - 1)
-            found = np.empty((len(moments), table.shape[1]))
-            for step in np.unique(steps):
-                inside = steps == step
-                start, end = times[step], times[step + 1]
-                if start == end:  # a segment of a few roundings of time is shorter than its grid
-                    found[inside] = table[step]
-                    continue
-                parts = LOOKS * (moments[inside] - start) / (end - start)
-                places = np.rint(parts).astype(int)
-                if np.all(places > 0) and np.allclose(parts, places, rtol=0.0, atol=EVEN):
-                    found[inside] = integrate(step, float(end), LOOKS)[places - 1]
-                else:
-                    found[inside] = [advance(step, time) for time in moments[inside].tolist()]
-            return found
-
-        return Steps(times, table, inner_states(times, table, rates), dense, advance)
-
-    def _failed(self, until: float, at: np.ndarray, observe: Observer, message: str) -> SegmentEnd:
+    def _halves(
+        self, segment: Segment, start: State, until: float, message: str
+    ) -> Generator[Block]:
         """Keep what can be integrated: go on by halves of what is left."""
-        size = self.problem.size
-        span, here = until - self.start.time, self.start
-        sign = 1.0 if span > 0 else -1.0
-        samples = [self.start.x for time in at if time == self.start.time]
-        hits: list[EventHit] = []
-        steps = evaluations = 0
-        while abs(span) > SHORTEST * abs(until - self.start.time):
+        span, here = until - start.time, start
+        while abs(span) > SHORTEST * abs(until - start.time):
             span /= 2
-            ahead = here.time + span
-            inside = at[(sign * (at - ahead) <= 0.0) & (sign * (at - here.time) > 0.0)]
             try:
-                self.integrate(here, ahead, 1)
+                self.integrate(here, here.time + span, 1)
             except IntegrationError:
                 continue
-            part = replace(self, start=here).segment(ahead, inside, observe)
-            samples.extend(part.samples)
-            hits.extend(part.hits)
-            steps, evaluations = steps + part.steps, evaluations + part.rhs_evaluations
-            here = State(part.time, part.state, here.p)
-            if part.status in (Status.STOPPED, Status.HALTED):
-                return replace(part, samples=_stack(samples, size), hits=tuple(hits))
-        return SegmentEnd(
-            Status.FAILED,
-            message,
-            here.time,
-            here.x,
-            _stack(samples, size),
-            tuple(hits),
-            steps,
-            evaluations,
-        )
+            yield from self._blocks(segment, here, here.time + span)
+            here = State(segment.time, segment.state, here.p)
+        nothing = np.array([here.time]), here.x[None, :]
+        yield _OnGrid(self, here, *nothing, {"nfevals": 0, "nsteps": 0}, message)
 
 
-def _stack(samples: list[np.ndarray], size: int) -> np.ndarray:
-    return np.array(samples).reshape(len(samples), size)
+class _OnGrid(Block):
+    """States on a grid."""
+
+    def __init__(
+        self,
+        grid: Grid,
+        start: State,
+        times: np.ndarray,
+        states: np.ndarray,
+        statistics: Mapping[str, Any],
+        failure: str = "",
+    ) -> None:
+        super().__init__(times, states, failure)
+        self.problem, self.integrate, self.start = grid.problem, grid.integrate, start
+        self._statistics = statistics
+        self._sign = 1.0 if times[-1] >= times[0] else -1.0
+
+    def evaluations(self, kept: int) -> int:
+        return int(self._statistics["nfevals"]) if kept else 0
+
+    @property
+    def taken(self) -> int:
+        return int(self._statistics["nsteps"])
+
+    def samples(self, times: np.ndarray) -> list[np.ndarray]:
+        """Integrate once more with output at the sample times: the grid stays that of observers."""
+        known = dict(zip(self.times.tolist(), self.states, strict=True))
+        sign = self._sign
+        others = [time for time in (sign * np.unique(sign * times)).tolist() if time not in known]
+        if others:
+            start, until = self.start.time, others[-1]
+            parts = (np.array(others) - start) / (until - start)
+            known |= dict(zip(others, self.integrate(self.start, until, parts)[0], strict=True))
+        return [known[time] for time in times.tolist()]
+
+    def hits(self) -> list[EventHit]:
+        rates = evaluate_block(self.problem.rhs, self.times, self.states, self.start.p)[0]
+        inner = inner_states(self.times, self.states, rates)
+        steps = Steps(self.times, self.states, inner, self._dense, self._advance)
+        return found_hits(self.problem, self.start.p, steps)
+
+    def _from(self, step: int, until: float, parts: Parts) -> np.ndarray:
+        start = State(float(self.times[step]), self.states[step], self.start.p)
+        return self.integrate(start, until, parts)[0]
+
+    def _advance(self, step: int, time: float) -> np.ndarray:
+        return self.states[step] if time == self.times[step] else self._from(step, time, 1)[-1]
+
+    def _dense(self, moments: np.ndarray) -> np.ndarray:
+        """From the start of the step as well, so that both agree about the sign of a guard."""
+        times = self.times
+        steps = np.searchsorted(self._sign * times, self._sign * moments, side="right") - 1
+        steps = np.clip(steps, 0, len(times) - 2)
+        found = np.empty((len(moments), self.states.shape[1]))
+        for step in np.unique(steps):
+            inside = steps == step
+            start, end = times[step], times[step + 1]
+            if start == end:  # a segment of a few roundings of time is shorter than its grid
+                found[inside] = self.states[step]
+                continue
+            parts = LOOKS * (moments[inside] - start) / (end - start)
+            places = np.rint(parts).astype(int)
+            if np.all(places > 0) and np.allclose(parts, places, rtol=0.0, atol=EVEN):
+                found[inside] = self._from(step, float(end), LOOKS)[places - 1]
+            else:
+                found[inside] = [self._advance(step, time) for time in moments[inside].tolist()]
+        return found

@@ -11,9 +11,9 @@ import numpy as np
 
 from daesolve.formulations import OdeProblem
 from daesolve.posing.symbols import symbol
-from daesolve.solvers.base import Observer, SegmentEnd, State
 from daesolve.solvers.casadi_grid import UNITS, Grid, Parts, engine_of, run
 from daesolve.solvers.error_control import Multistep
+from daesolve.solvers.segment_end import State
 
 
 @dataclass(frozen=True)
@@ -32,15 +32,8 @@ class Cvodes(Multistep):
 
     name = "cvodes"
 
-    def segment(
-        self,
-        problem: OdeProblem,
-        state: State,
-        until: float,
-        at: np.ndarray,
-        observe: Observer,
-    ) -> SegmentEnd:
-        """Integrate one segment; see `Solver.segment`."""
+    def integrator(self, problem: OdeProblem, start: State, until: float) -> Grid:
+        """Return CasADi's integrator at work."""
 
         def integrate(start: State, end: float, parts: Parts) -> tuple[np.ndarray, dict[str, Any]]:
             pace = (end - start.time) / UNITS
@@ -48,7 +41,7 @@ class Cvodes(Multistep):
             engine = self._engine(problem, parts)
             return run("cvodes", engine, {"x0": start.x, "p": values})
 
-        return Grid(problem, state, integrate).segment(until, at, observe)
+        return Grid(problem, integrate)
 
     def _engine(self, problem: OdeProblem, parts: Parts) -> ca.Function:
         """Return an integrator; those of even parts are kept: to make one takes long."""

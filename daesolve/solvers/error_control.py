@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from daesolve.errors import OutOfRangeError
-from daesolve.formulations import OdeProblem
 from daesolve.solvers.base import Solver, positive
 
 TIGHTEST = 1e-15
@@ -45,10 +44,6 @@ class ErrorControlled(Solver):
             raise OutOfRangeError(
                 f"{self.name}: rtol is {self.rtol:g}, but must be at least {self.smallest_rtol:.3g}"
             )
-
-    def refusal(self, problem: OdeProblem) -> str | None:
-        """Take every problem of its forms."""
-        return None
 
     def tolerances(self) -> dict[str, float]:
         """Return rtol and atol."""

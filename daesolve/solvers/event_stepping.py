@@ -16,8 +16,6 @@ import numpy as np
 from daesolve.algebra.evaluation import BufferedFunction, Evaluator
 from daesolve.formulations import OdeProblem
 from daesolve.posing.events import Direction
-from daesolve.posing.guides import SWITCH
-from daesolve.solvers.base import EventHit, Observer, SegmentEnd, State, Status
 from daesolve.solvers.heyoka_code import (
     LIMIT,
     NOT_FINITE,
@@ -27,6 +25,9 @@ from daesolve.solvers.heyoka_code import (
     missing_in_series,
     translated,
 )
+from daesolve.solvers.segment import NOT_FINITE as STATE_NOT_FINITE
+from daesolve.solvers.segment import STALLED, Stall, stacked
+from daesolve.solvers.segment_end import EventHit, Observer, SegmentEnd, State, Status
 from daesolve.trajectory.results import StepBlock
 
 NEAR = 1e-6
@@ -40,7 +41,7 @@ STUCK_AFTER = 1000
 
 
 def finds_events(problem: OdeProblem) -> bool:
-    """Tell whether heyoka can find a problem's events, some of which reset.
+    """Return whether heyoka can find a problem's events, some of which reset.
 
     Where a guard counts in either direction, the zero at which a motion has just been reset would
     be found again.
@@ -106,7 +107,7 @@ class EventIntegrator:
             nt_events=passing,
         )
         self.passing = bool(passing)
-        self._rubs = any(event.name == SWITCH for event in problem.guarded)
+        self._vanishing = any(event.then.series_vanish for event in problem.guarded)
         self._shortened = False
         self._order = int(self.integrator.order)
 
@@ -121,10 +122,11 @@ class EventIntegrator:
         now, code = state.time, SUCCESS
         first = self._values(state.time, state.x, state.p)[0][self._terminal]
         farthest = self._first_step(first, until - state.time)
+        stall = Stall(STUCK_AFTER, abs(until))
         looked = 2 if farthest else 1
         while now != until:
             code = int(integrator.step(max_delta_t=farthest or until - now, write_tc=True)[0])
-            if self._rubs and code != NOT_FINITE:
+            if self._vanishing and code != NOT_FINITE:
                 code = self._within_series(code, now, states[-1] if states else state.x)
             if code == NOT_FINITE:
                 break
@@ -135,7 +137,7 @@ class EventIntegrator:
                 ends.take(now)
             times.append(now)
             states.append(current.copy())
-            if code not in (SUCCESS, LIMIT) or self._stuck(times, until):
+            if code not in (SUCCESS, LIMIT) or stall.at(now):
                 break
             if len(times) == looked and self._passed_over(first, now, current, state.p):
                 until = now
@@ -151,7 +153,7 @@ class EventIntegrator:
             message,
             now,
             final,
-            np.array(ends.samples).reshape(len(ends.samples), len(state.x)),
+            stacked(ends.samples, len(state.x)),
             tuple(ends.hits),
             len(times),
             len(times) * self._order,
@@ -171,11 +173,11 @@ class EventIntegrator:
 
     def _verdict(self, code: int, *, reached: bool) -> tuple[Status, str]:
         if code == NOT_FINITE:
-            return Status.FAILED, "the state is no longer finite"
+            return Status.FAILED, STATE_NOT_FINITE
         if code not in (SUCCESS, LIMIT):
             return Status.STOPPED, ""
         if not reached:
-            return Status.FAILED, "the steps have become too small to go on"
+            return Status.FAILED, STALLED
         return Status.REACHED, ""
 
     def _first_step(self, guards: np.ndarray, span: float) -> float:
@@ -189,7 +191,7 @@ class EventIntegrator:
         return math.copysign(min(AWAY * usual, abs(span)), span)
 
     def _passed_over(self, first: np.ndarray, now: float, x: np.ndarray, p: np.ndarray) -> bool:
-        """Tell whether a guard that was zero at the start is past it: heyoka may not see a return.
+        """Return whether a guard, zero at the start, is past it: heyoka may not see a return.
 
         Then the segment ends here, for the caller to look for the passage.
         """
@@ -226,11 +228,6 @@ class EventIntegrator:
         """Return the state within the last step, by its own series."""
         self.integrator.update_d_output(time)
         return np.array(self.integrator.d_output)
-
-    def _stuck(self, times: list[float], until: float) -> bool:
-        if len(times) <= STUCK_AFTER:
-            return False
-        return abs(times[-1] - times[-1 - STUCK_AFTER]) < 1e-12 * abs(until)
 
 
 class _Ends:

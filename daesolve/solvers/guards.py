@@ -14,7 +14,7 @@ from daesolve.algebra.evaluation import BufferedFunction, Evaluator
 from daesolve.algebra.translation import evaluate_block
 from daesolve.formulations import OdeProblem
 from daesolve.posing.events import Direction
-from daesolve.solvers.base import EventHit
+from daesolve.solvers.segment_end import EventHit
 
 LOOKS = 8
 """Parts of a step at whose ends guards are evaluated."""

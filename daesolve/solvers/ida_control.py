@@ -17,8 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from daesolve.formulations import DaeProblem, OdeProblem
-from daesolve.solvers.base import Solver, State
+from daesolve.solvers.base import Solver
 from daesolve.solvers.error_control import ErrorControlled
+from daesolve.solvers.segment_end import State
 
 SHARE = {1: 3e-3, 2: 3e-3, 3: 1e-4}
 """Of the tolerance, what the test of a step gets, by the highest index: errors of BDF have one sign

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from daesolve.formulations import DaeProblem, OdeProblem
-from daesolve.solvers.base import Observer, SegmentEnd, State
 from daesolve.solvers.casadi_grid import (
     UNITS,
     Grid,
@@ -22,6 +21,7 @@ from daesolve.solvers.ida_control import (
     consistent_start,
     control,
 )
+from daesolve.solvers.segment_end import State
 
 NEWTON = 0.01
 """Part of the tolerance to which Newton's iteration converges. With SUNDIALS' third, errors of the
@@ -44,21 +44,14 @@ class Idas(IdaControlled):
     name = "idas"
     forms = frozenset({"index-1", "index-2"})
 
-    def segment(
-        self,
-        problem: OdeProblem,
-        state: State,
-        until: float,
-        at: np.ndarray,
-        observe: Observer,
-    ) -> SegmentEnd:
-        """Integrate one segment; see `Solver.segment`."""
+    def integrator(self, problem: OdeProblem, start: State, until: float) -> Grid:
+        """Return CasADi's integrator at work."""
         assert isinstance(problem, DaeProblem)
 
         def integrate(start: State, end: float, parts: Parts) -> tuple[np.ndarray, dict[str, Any]]:
             return self._integrate(problem, start, end, parts)
 
-        return Grid(problem, state, integrate).segment(until, at, observe)
+        return Grid(problem, integrate)
 
     def _integrate(
         self, problem: DaeProblem, state: State, until: float, parts: Parts

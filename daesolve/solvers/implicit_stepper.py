@@ -27,7 +27,7 @@ GOOD = 1e-3
 """Newton's iteration that converges at this rate needs no other Jacobian."""
 
 
-class Method:
+class Collocated:
     """One step of a problem by collocation.
 
     Parameters
@@ -163,7 +163,7 @@ class March:
         The end.
     """
 
-    def __init__(self, method: Method, time: float, x: np.ndarray, until: float) -> None:
+    def __init__(self, method: Collocated, time: float, x: np.ndarray, until: float) -> None:
         self.method, self.until = method, until
         self.time, self.x = time, x
         self.sign = 1.0 if until >= time else -1.0

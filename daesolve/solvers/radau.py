@@ -6,6 +6,7 @@ as the whole one: samples and events are found by such steps, not by a polynomia
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -13,31 +14,19 @@ import numpy as np
 
 from daesolve.errors import OutOfRangeError
 from daesolve.formulations import OdeProblem
-from daesolve.solvers.base import (
-    NEWTON,
-    EventHit,
-    Observer,
-    Pace,
-    SegmentEnd,
-    State,
-    Status,
-)
+from daesolve.solvers.base import NEWTON
 from daesolve.solvers.collocation import radau
 from daesolve.solvers.error_control import ErrorControlled
-from daesolve.solvers.implicit_stepper import ITERATIONS, March, Method
+from daesolve.solvers.implicit_stepper import ITERATIONS, Collocated, March
+from daesolve.solvers.segment import NO_RATE, UNREPEATABLE, StepError, first_stop
+from daesolve.solvers.segment_end import EventHit, State
 from daesolve.solvers.step_watch import StepWatch
-from daesolve.trajectory.results import StepBlock
+from daesolve.solvers.stepping import REPEATED_BY, Step, Stepper
 
 SMALLEST_RTOL = 100 * float(np.finfo(float).eps)
 """Rounding in Newton's iteration allows no less."""
 FINE = 1e-7
 """Below this tolerance five stages take less time than three."""
-BLOCK = 500
-"""Steps after which they are handed over, at the latest."""
-STUCK_AFTER = 200
-"""Steps that must have moved the time."""
-REPEATED_BY = 1000
-"""Steps beyond which a part of one step cannot be repeated."""
 
 
 @dataclass(frozen=True)
@@ -80,107 +69,61 @@ class RadauIIA(ErrorControlled):
         """Go no farther than the step in which the first event that interrupts lies."""
         return True
 
-    def segment(
-        self,
-        problem: OdeProblem,
-        state: State,
-        until: float,
-        at: np.ndarray,
-        observe: Observer,
-    ) -> SegmentEnd:
-        """Integrate one segment; see `Solver.segment`."""
+    def integrator(self, problem: OdeProblem, start: State, until: float) -> Stepper:
+        """Return the method at work."""
         stages = self.stages or (3 if self.rtol > FINE else 5)
-        method = Method(problem, state.p, radau(stages), self.rtol, self.atol)
-        return Segment(method, state, until, at).run(observe)
+        return _Stepper(Collocated(problem, start.p, radau(stages), self.rtol, self.atol))
 
 
-class Segment:
-    """One segment step by step: its events, samples and blocks of steps."""
+class _Stepper(Stepper):
+    """Steps of collocation, with the events in each."""
 
-    def __init__(self, method: Method, start: State, until: float, at: np.ndarray) -> None:
-        self.method, self.start, self.until, self.at = method, start, until, at
-        self.sign = 1.0 if until >= start.time else -1.0
-        self.march = March(method, start.time, start.x.copy(), until)
-        self.times, self.states = [start.time], [start.x.copy()]
-        self.samples = [start.x.copy() for time in at if time == start.time]
-        self.hits: list[EventHit] = []
-        self.watch = StepWatch(method.problem, start.p) if method.problem.events else None
-        self.told = 0
+    samples_each_step = True
 
-    def run(self, observe: Observer) -> SegmentEnd:
-        """Integrate; see `Solver.segment`."""
-        status, message = Status.REACHED, ""
-        if not np.all(np.isfinite(self.march.f)):
-            status, message = Status.FAILED, "the rate of the state is not finite"
-        handed, pace = 1, Pace(BLOCK)
-        while status is Status.REACHED and self.times[-1] != self.until:
-            status, message = self._step()
-            ended = status is not Status.REACHED or self.times[-1] == self.until
-            if ended or pace.due(self.march.step_taken):
-                times, states = self.times[handed:], self.states[handed:]
-                handed = len(self.times)
-                if times:
-                    spent, self.told = self.method.evaluations - self.told, self.method.evaluations
-                    block = StepBlock(np.array(times), np.array(states), spent)
-                    if observe(block) is True and status is Status.REACHED:
-                        status = Status.HALTED
-        return SegmentEnd(
-            status,
-            message,
-            self.times[-1],
-            self.states[-1],
-            np.array(self.samples).reshape(len(self.samples), len(self.start.x)),
-            tuple(self.hits),
-            len(self.times) - 1,
-            self.method.evaluations,
-        )
+    def __init__(self, method: Collocated) -> None:
+        super().__init__(method.problem, method.p)
+        self._method = method
+        self._march: March | None = None
+        self._watch = StepWatch(method.problem, method.p) if method.problem.events else None
 
-    def _step(self) -> tuple[Status, str]:
-        march = self.march
-        message = march.step()
-        if message:
-            return Status.FAILED, message
-        if not np.all(np.isfinite(march.x)):
-            return Status.FAILED, "the state is no longer finite"
-        if self._stuck(march.time):
-            return Status.FAILED, "the steps have become too small to go on"
-        end, state, stopped = march.time, march.x, False
-        hits = [] if self.watch is None else self.watch.hits(march, self._advance)
-        for number, hit in enumerate(hits):
-            self.hits.append(hit)
-            if self.method.problem.guarded[hit.index].then.interrupts:
-                end, state, stopped = hit.time, hit.state, True
-                assert self.watch is not None
-                self.hits += self.watch.passed(hit, hits[number + 1 :])
-                break
-        if not self._sample(end, state):
-            return Status.FAILED, "a step passed over a singular position"
-        self.times.append(end)
-        self.states.append(state)
-        return (Status.STOPPED if stopped else Status.REACHED), ""
+    @property
+    def evaluations(self) -> int:
+        """How many right-hand sides were evaluated."""
+        return self._method.evaluations
 
-    def _stuck(self, time: float) -> bool:
-        """Tell whether many steps have led nowhere."""
-        if len(self.times) <= STUCK_AFTER:
-            return False
-        moved = abs(time - self.times[-STUCK_AFTER])
-        return moved < 1e-12 * max(abs(time), abs(self.until - self.start.time))
+    def steps(self, start: State, until: float) -> Iterator[Step]:
+        """Yield the ends of steps."""
+        self._march = march = March(self._method, start.time, start.x.copy(), until)
+        if not np.all(np.isfinite(march.f)):
+            raise StepError(NO_RATE)
+        while march.time != until:
+            message = march.step()
+            if message:
+                raise StepError(message)
+            yield march.time, march.x
 
-    def _sample(self, end: float, state: np.ndarray) -> bool:
-        """Take the samples up to the end of a step; return whether it could be repeated."""
-        while len(self.samples) < len(self.at):
-            time = float(self.at[len(self.samples)])
-            if self.sign * (time - end) > 0.0:
-                break
-            found = state.copy() if time == end else self._advance(time)
-            if found is None:
-                return False
-            self.samples.append(found)
-        return True
+    def step_hits(self) -> list[EventHit]:
+        """Return the events in the last step, up to the first that interrupts, and with it."""
+        assert self._march is not None
+        assert self._watch is not None
+        found = self._watch.hits(self._march, self._advance)
+        stop = first_stop(self.problem, found)
+        if stop is None:
+            return found
+        count = found.index(stop) + 1
+        return [*found[:count], *self._watch.passed(stop, found[count:])]
+
+    def within(self, time: float) -> np.ndarray:
+        """Return the state at a time in the last step, by a step to it."""
+        found = self._advance(time)
+        if found is None:
+            raise StepError(UNREPEATABLE)
+        return found
 
     def _advance(self, time: float) -> np.ndarray | None:
         """Step from the start of the last step to a time in it; None where it takes too long."""
-        march, method = self.march, self.method
+        march, method = self._march, self._method
+        assert march is not None
         before, x = march.start
         if time == before:
             return x

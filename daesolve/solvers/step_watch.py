@@ -16,7 +16,6 @@ from scipy.optimize import brentq
 
 from daesolve.algebra.evaluation import BufferedFunction
 from daesolve.formulations import OdeProblem
-from daesolve.solvers.base import EventHit
 from daesolve.solvers.guards import (
     INNER,
     LOOKS,
@@ -29,6 +28,7 @@ from daesolve.solvers.guards import (
     unresolved,
 )
 from daesolve.solvers.implicit_stepper import March
+from daesolve.solvers.segment_end import EventHit
 
 CLOSE = 8
 """Times more looks where the first ones do not settle it."""

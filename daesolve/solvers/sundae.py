@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,23 +14,13 @@ import numpy as np
 
 from daesolve.errors import MissingBackendError
 from daesolve.formulations import DaeProblem, OdeProblem, implicit
-from daesolve.solvers.base import (
-    EventHit,
-    Observer,
-    Pace,
-    SegmentEnd,
-    State,
-    Status,
-)
 from daesolve.solvers.error_control import Multistep
-from daesolve.solvers.guards import INNER, Steps, find_events
-from daesolve.solvers.ida_control import (
-    IdaControlled,
-    consistent_start,
-    control,
-)
+from daesolve.solvers.guards import INNER, Steps
+from daesolve.solvers.ida_control import IdaControlled, consistent_start, control
 from daesolve.solvers.jacobians import exact_jacobian
-from daesolve.trajectory.results import StepBlock
+from daesolve.solvers.segment import NO_RATE, NOT_FINITE, STALLED, StepError
+from daesolve.solvers.segment_end import State
+from daesolve.solvers.stepping import Step, Stepper
 
 try:
     import sksundae
@@ -38,8 +29,6 @@ except ImportError:
 
 sun: Any = sksundae
 
-BLOCK = 500
-"""Steps after which events are looked for, at the latest."""
 STEP_LIMIT = 20_000
 """Steps that must have covered `LEAST` of the segment."""
 LEAST = 1.0 / 512.0
@@ -48,7 +37,7 @@ _PRINTING = threading.Lock()
 
 
 def available() -> bool:
-    """Tell whether scikit-sundae is installed."""
+    """Return whether scikit-sundae is installed."""
     return sun is not None
 
 
@@ -77,18 +66,11 @@ class SundaeCvode(Multistep):
         super().__post_init__()
         _require(self.name)
 
-    def segment(
-        self,
-        problem: OdeProblem,
-        state: State,
-        until: float,
-        at: np.ndarray,
-        observe: Observer,
-    ) -> SegmentEnd:
-        """Integrate one segment; see `Solver.segment`."""
-        rate = _Called(problem.rhs, state.p)
-        jacobian = exact_jacobian(problem, state.p)
-        sign = direction(state, until)
+    def integrator(self, problem: OdeProblem, start: State, until: float) -> Stepper:
+        """Return the integrator at work."""
+        rate = _Called(problem.rhs, start.p)
+        jacobian = exact_jacobian(problem, start.p)
+        sign = direction(start, until)
 
         def rhsfn(s: float, y: np.ndarray, ys: np.ndarray) -> None:
             ys[:] = sign * rate(sign * s, y)
@@ -102,13 +84,11 @@ class SundaeCvode(Multistep):
             method=self.method,
             rtol=self.rtol,
             atol=self.atol,
-            **_step_limits(state, until),
+            **_step_limits(start, until),
         )
-        start = rate(state.time, state.x)
-        stepping = _Stepping(
-            problem, state, until, at, integrator, 12 if self.method == "adams" else 5
-        )
-        return stepping.run(observe, [state.x], finite=bool(np.all(np.isfinite(start))))
+        origin = [start.x] if np.all(np.isfinite(rate(start.time, start.x))) else None
+        order = 12 if self.method == "adams" else 5
+        return _Stepper(problem, start.p, integrator, origin, order)
 
 
 @dataclass(frozen=True)
@@ -129,22 +109,15 @@ class SundaeIda(IdaControlled):
         super().__post_init__()
         _require(self.name)
 
-    def segment(
-        self,
-        problem: OdeProblem,
-        state: State,
-        until: float,
-        at: np.ndarray,
-        observe: Observer,
-    ) -> SegmentEnd:
-        """Integrate one segment; see `Solver.segment`."""
+    def integrator(self, problem: OdeProblem, start: State, until: float) -> Stepper:
+        """Return the integrator at work."""
         assert isinstance(problem, DaeProblem)
         form = implicit(problem)
-        residual, jacobian = _Called(form.residual, state.p), _Called(form.jacobian, state.p)
-        judged = control(problem, self.rtol, self.atol, state.x)
-        start = consistent_start(problem, state, until - state.time, judged)
+        residual, jacobian = _Called(form.residual, start.p), _Called(form.jacobian, start.p)
+        judged = control(problem, self.rtol, self.atol, start.x)
+        begin = consistent_start(problem, start, until - start.time, judged)
 
-        sign = direction(state, until)
+        sign = direction(start, until)
 
         def resfn(s: float, y: np.ndarray, ys: np.ndarray, res: np.ndarray) -> None:
             res[:] = residual(sign * s, y, sign * ys)
@@ -160,14 +133,14 @@ class SundaeIda(IdaControlled):
             rtol=judged.rtol,
             atol=judged.atol,
             max_order=judged.highest_order,
-            first_step=start.first_step,
-            **_step_limits(state, until),
+            first_step=begin.first_step,
+            **_step_limits(start, until),
             algebraic_idx=np.flatnonzero(~form.differential),
         )
-        y = np.concatenate([state.x, start.unknowns])
-        rate = np.concatenate([sign * start.rate, np.zeros(len(start.unknowns))])
-        stepping = _Stepping(problem, state, until, at, integrator, judged.highest_order)
-        return stepping.run(observe, [y, rate], finite=start.finite)
+        y = np.concatenate([start.x, begin.unknowns])
+        rate = np.concatenate([sign * begin.rate, np.zeros(len(begin.unknowns))])
+        origin = [y, rate] if begin.finite else None
+        return _Stepper(problem, start.p, integrator, origin, judged.highest_order)
 
 
 def direction(state: State, until: float) -> float:
@@ -242,147 +215,102 @@ class _Nodes:
         return np.einsum("jn,jns->js", factors / factors.sum(axis=1)[:, None], values)
 
 
-class _Stepping:
-    """One segment of one of scikit-sundae's integrators, step by step."""
+class _Stepper(Stepper):
+    """One of scikit-sundae's integrators at work.
+
+    Parameters
+    ----------
+    problem, p
+        The functions, and the values.
+    integrator, origin
+        The integrator, and what it starts from; None where that is not finite.
+    order
+        The highest of its polynomials.
+    """
+
+    samples_each_step = True
 
     def __init__(
         self,
         problem: OdeProblem,
-        state: State,
-        until: float,
-        at: np.ndarray,
+        p: np.ndarray,
         integrator: Any,
+        origin: list[np.ndarray] | None,
         order: int,
     ) -> None:
-        self.problem, self.start, self.until, self.at = problem, state, until, at
-        self.integrator = integrator
-        self.sign = direction(state, until)
-        self.nodes = _Nodes(order)
-        self.times = [state.time]
-        self.states = [state.x.copy()]
-        self.between: list[np.ndarray] = []
-        self.samples = [state.x.copy() for time in at if time == state.time]
-        self.hits: list[EventHit] = []
-        self.total = 0
-        self.evaluations = 0
-        self.told = 0
-        self.marked = state.time
+        super().__init__(problem, p)
+        self._integrator, self._origin = integrator, origin
+        self._nodes = _Nodes(order)
+        self._between: list[np.ndarray] = []
+        self._evaluations = 0
+        self._sign = 1.0
+        self._looked = False
 
-    def run(self, observe: Observer, start: list[np.ndarray], *, finite: bool) -> SegmentEnd:
-        """Step to the end, or as far as it goes; `start` is what the integrator starts from."""
-        status, message = Status.REACHED, ""
-        if not finite:
-            status, message = Status.FAILED, "the rate of the state is not finite"
-        else:
-            self.integrator.init_step(self.sign * self.start.time, *start)
-        while status is Status.REACHED and self.times[-1] != self.until:
-            # The integrator prints what it complains of, and then returns it as well.
-            with _PRINTING, contextlib.redirect_stdout(io.StringIO()):
-                message = self._block()
-            if message:
-                status = Status.FAILED
-            if self._stopped():
-                status, message = Status.STOPPED, ""
-            if self._hand_over(observe) and status is Status.REACHED:
-                status = Status.HALTED
-        return SegmentEnd(
-            status,
-            message,
-            self.times[-1],
-            self.states[-1],
-            np.array(self.samples).reshape(len(self.samples), self.problem.size),
-            tuple(self.hits),
-            self.total,
-            self.evaluations,
-        )
+    @property
+    def evaluations(self) -> int:
+        """How many right-hand sides were evaluated."""
+        return self._evaluations
 
-    def _block(self) -> str:
-        """Take some steps, and the samples in them; return why it cannot go on."""
-        end = self.sign * self.until
-        pace, due = Pace(BLOCK), False
-        while not due and self.times[-1] != self.until:
-            result = self.integrator.step(end, method="onestep", tstop=end)
-            self.total += 1
-            self.evaluations = int(result.nfev)
-            time, state = self.sign * float(result.t), result.y[: self.problem.size].copy()
+    def steps(self, start: State, until: float) -> Iterator[Step]:
+        """Yield the ends of steps that move."""
+        if self._origin is None:
+            raise StepError(NO_RATE)
+        self._sign = direction(start, until)
+        self._integrator.init_step(self._sign * start.time, *self._origin)
+        time, x = marked, _ = start.time, start.x
+        count = 0
+        while time != until:
+            before = time, x
+            result = self._step(until, method="onestep", tstop=self._sign * until)
+            count += 1
+            self._evaluations = int(result.nfev)
+            time, x = self._sign * float(result.t), result.y[: self.problem.size].copy()
             if not result.success:
-                return str(result.message).rstrip(".")
-            if not np.all(np.isfinite(state)):
-                return "the state is no longer finite"
-            if self._stuck(time):
-                return "the steps have become too small to go on"
-            if time != self.times[-1]:
-                due = pace.due(time - self.times[-1])
-                self._take(time, state)
-        return ""
+                raise StepError(str(result.message).rstrip("."))
+            if not np.all(np.isfinite(x)):
+                raise StepError(NOT_FINITE)
+            if not count % STEP_LIMIT:
+                if abs(time - marked) < LEAST * abs(until - start.time):
+                    raise StepError(STALLED)
+                marked = time
+            if time != before[0]:
+                self._looked = False
+                if self.problem.events:
+                    self._look_into(before, (time, x))
+                yield time, x
+                if self._looked:
+                    # The integrator would else return to where it was asked last.
+                    self.within(time)
 
-    def _stuck(self, time: float) -> bool:
-        """Tell whether many steps have led nowhere."""
-        if self.total % STEP_LIMIT:
-            return False
-        moved, self.marked = abs(time - self.marked), time
-        return moved < LEAST * abs(self.until - self.start.time)
+    def _step(self, until: float, **how: Any) -> Any:
+        """Call the integrator, which prints what it complains of, and then returns it as well."""
+        with _PRINTING, contextlib.redirect_stdout(io.StringIO()):
+            return self._integrator.step(self._sign * until, **how)
 
-    def _take(self, end: float, state: np.ndarray) -> None:
-        """Write a step down, with the samples in it and its polynomial."""
-        rest = self.at[len(self.samples) :]
-        inside = rest[self.sign * (rest - end) <= 0.0]
-        self.samples.extend(state.copy() if t == end else self._look(t) for t in inside.tolist())
-        if self.problem.events:
-            inner = self.nodes.within(self.times[-1], end)
-            looks = [self._look(time) for time in inner.tolist()]
-            self.between.append(np.array([self.states[-1], *looks, state]))
-        if len(inside) or self.problem.events:
-            self._look(end)
-        self.times.append(end)
-        self.states.append(state)
+    def _look_into(self, before: Step, after: Step) -> None:
+        """Keep the polynomial of a step by its values at nodes."""
+        inner = self._nodes.within(before[0], after[0]).tolist()
+        self._between.append(np.array([before[1], *map(self.within, inner), after[1]]))
 
-    def _look(self, time: float) -> np.ndarray:
-        """Return the state at a time in the last step; the next step starts where the last looks.
-
-        The integrator would else return to the end of the step before it takes another.
-        """
-        result = self.integrator.step(self.sign * time, method="normal", tstop=None)
+    def within(self, time: float) -> np.ndarray:
+        """Return the state at a time in the last step."""
+        self._looked = True
+        result = self._step(time, method="normal", tstop=None)
         return result.y[: self.problem.size].copy()
 
-    def _stopped(self) -> bool:
-        """Write the events of a block down; end at the first one that stops, if any does."""
-        if not self.between:
-            return False
-        for hit in find_events(self.problem, self.start.p, self._steps()):
-            self.hits.append(hit)
-            if self.problem.guarded[hit.index].then.interrupts:
-                times = np.array(self.times)
-                kept = max(int(np.sum(self.sign * (times - hit.time) < 0.0)), 1)
-                self.total -= len(times) - 1 - kept
-                self.times[kept:], self.states[kept:] = [hit.time], [hit.state]
-                reached = self.sign * (self.at[: len(self.samples)] - hit.time) <= 0.0
-                del self.samples[int(np.sum(reached)) :]
-                return True
-        return False
-
-    def _steps(self) -> Steps:
-        times, values = np.array(self.times), np.array(self.between)
+    def resolve(self, times: np.ndarray, states: np.ndarray) -> Steps:
+        """Return what lies between the ends of steps."""
+        values, self._between = np.array(self._between[: len(times) - 1]), []
+        sign = self._sign
 
         def dense(moments: np.ndarray) -> np.ndarray:
-            ends = self.sign * times
-            steps = np.searchsorted(ends, self.sign * moments, side="right") - 1
+            steps = np.searchsorted(sign * times, sign * moments, side="right") - 1
             steps = np.clip(steps, 0, len(times) - 2)
             parts = (moments - times[steps]) / (times[steps + 1] - times[steps])
-            return self.nodes.at(parts, values[steps])
+            return self._nodes.at(parts, values[steps])
 
         def advance(step: int, time: float) -> np.ndarray:
             return dense(np.array([time]))[0]
 
-        inner = self.nodes.at(np.full(len(values), INNER), values)
-        return Steps(times, np.array(self.states), inner, dense, advance)
-
-    def _hand_over(self, observe: Observer) -> bool:
-        """Give the steps of a block away; return whether they are to be the last."""
-        halts = False
-        if len(self.times) > 1:
-            spent, self.told = self.evaluations - self.told, self.evaluations
-            times, states = np.array(self.times[1:]), np.array(self.states[1:])
-            halts = observe(StepBlock(times, states, spent)) is True
-        del self.times[:-1], self.states[:-1], self.between[:]
-        return halts
+        inner = self._nodes.at(np.full(len(values), INNER), values)
+        return Steps(times, states, inner, dense, advance)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -12,20 +13,19 @@ import numpy as np
 from daesolve.algebra.evaluation import BufferedFunction
 from daesolve.errors import MissingBackendError, OutOfRangeError
 from daesolve.formulations import OdeProblem
-from daesolve.solvers.base import (
-    Compilation,
-    EventHit,
-    Observer,
-    SegmentEnd,
-    Solver,
-    State,
-    Status,
-    positive,
-)
+from daesolve.solvers.base import Compilation, Solver, positive
 from daesolve.solvers.event_stepping import EventIntegrator, finds_events
-from daesolve.solvers.guards import Steps, find_events, inner_times
+from daesolve.solvers.guards import Steps, inner_times
 from daesolve.solvers.heyoka_code import hy, missing_in_series, translated
-from daesolve.trajectory.results import StepBlock
+from daesolve.solvers.segment import (
+    NOT_FINITE,
+    STALLED,
+    Block,
+    Integrator,
+    Segment,
+    found_hits,
+)
+from daesolve.solvers.segment_end import EventHit, Observer, SegmentEnd, State
 
 PIECE = 10_000
 """Steps whose Taylor coefficients are kept at once."""
@@ -42,7 +42,7 @@ OPTIMISED_TO = {"compact": 1_000_000, "unrolled": 600}
 
 
 def available() -> bool:
-    """Tell whether heyoka is installed."""
+    """Return whether heyoka is installed."""
     return hy is not None
 
 
@@ -97,7 +97,7 @@ class Taylor(Solver):
         )
 
     def halts_at_events(self, problem: OdeProblem) -> bool:
-        """Tell whether heyoka itself locates the events: where some reset, and series hold."""
+        """Return whether heyoka itself locates the events: where some reset, and series hold."""
         return finds_events(problem)
 
     def tolerances(self) -> dict[str, float]:
@@ -158,7 +158,7 @@ _compiled: WeakKeyDictionary[OdeProblem, dict[Taylor, PiecewiseIntegrator | Even
 _compiled = WeakKeyDictionary()
 
 
-class PiecewiseIntegrator:
+class PiecewiseIntegrator(Integrator):
     """A compiled integrator of one problem."""
 
     def __init__(
@@ -175,89 +175,67 @@ class PiecewiseIntegrator:
             opt_level=optimisation,
         )
 
-    def segment(self, state: State, until: float, at: np.ndarray, observe: Observer) -> SegmentEnd:
+    def blocks(self, segment: Segment) -> Generator[Block]:
         """Integrate piece by piece: a piece keeps its Taylor coefficients, so it is bounded."""
-        integrator = self.integrator
+        integrator, state, until = self.integrator, segment.start, segment.until
         integrator.time = state.time
         integrator.state[:] = state.x
         numbers = np.concatenate([state.p, self.rates.parameters(state.p)])
         integrator.pars[:] = numbers[: len(integrator.pars)]
-        sign = 1.0 if until >= state.time else -1.0
-        samples = [state.x.copy() for time in at if time == state.time]
         after_steps = _after_steps(self.problem, state.p)
-        hits: list[EventHit] = []
-        end, final = state.time, state.x.copy()
-        total, outcome, stop = 0, hy.taylor_outcome.step_limit, None
-        halted = False
-        while outcome == hy.taylor_outcome.step_limit and stop is None and not halted:
-            most = _piece(observe, int(integrator.order))
+        least = STUCK * abs(until - state.time)
+        limits, outcome = hy.taylor_outcome, hy.taylor_outcome.step_limit
+        while outcome in (limits.step_limit, limits.cb_stop):
+            most = _piece(segment.observe, int(integrator.order))
             outcome, _, _, count, dense, _ = integrator.propagate_until(
                 until, c_output=True, max_steps=most, **after_steps
             )
-            if outcome == hy.taylor_outcome.cb_stop:
-                outcome = hy.taylor_outcome.step_limit
-            if not count:
-                break
-            landed = outcome == hy.taylor_outcome.time_limit
-            begin = end
-            times, states = _accepted(integrator, dense, until if landed else None)
-            if len(times) > 1:
-                times, states, stop = self._events(state, times, states, dense, hits)
-                end, final = float(times[-1]), states[-1].copy()
-                count = len(times) - 1
-                spent = count * int(integrator.order)
-                halted = observe(StepBlock(times[1:], states[1:], spent)) is True
-                total += count
-            pending = at[len(samples) :]
-            reached = pending[sign * (pending - end) <= 0.0]
-            samples += [sample.copy() for sample in dense(reached)]
-            if abs(end - begin) < STUCK * abs(until - state.time):
-                break
-        status, message = _status(outcome, stopped=stop is not None)
-        if halted and status is not Status.STOPPED:
-            status, message = Status.HALTED, ""
-        return SegmentEnd(
-            status,
-            message,
-            end,
-            final,
-            np.array(samples).reshape(len(samples), len(final)),
-            tuple(hits),
-            total,
-            total * int(integrator.order),
-        )
+            landed = outcome == limits.time_limit
+            if count:
+                times, states = _accepted(integrator, dense, until if landed else None)
+            else:
+                times, states = np.array([segment.time]), segment.state[None, :]
+            failure = ""
+            if outcome == limits.err_nf_state:
+                failure = NOT_FINITE
+            elif not landed and abs(times[-1] - times[0]) < least:
+                failure = STALLED
+            yield _Piece(self, state.p, times, states, dense, failure)
 
-    def _events(
+
+class _Piece(Block):
+    """Steps with their Taylor coefficients."""
+
+    def __init__(
         self,
-        state: State,
+        integrator: PiecewiseIntegrator,
+        p: np.ndarray,
         times: np.ndarray,
         states: np.ndarray,
         dense: Any,
-        hits: list[EventHit],
-    ) -> tuple[np.ndarray, np.ndarray, EventHit | None]:
-        """Add the events of some steps; return what stays of the steps, and what stopped them."""
-        if not self.problem.events:
-            return times, states, None
+        failure: str,
+    ) -> None:
+        super().__init__(times, states, failure)
+        self.problem, self.p, self.dense = integrator.problem, p, dense
+        self.order = int(integrator.integrator.order)
 
+    def hits(self) -> Sequence[EventHit]:
         def states_at(moments: np.ndarray) -> np.ndarray:
-            return np.array(dense(moments))
+            return np.array(self.dense(moments))
 
         def advance(step: int, time: float) -> np.ndarray:
             return states_at(np.array([time]))[0]
 
-        steps = Steps(times, states, states_at(inner_times(times)), states_at, advance)
-        sign = 1.0 if times[-1] >= times[0] else -1.0
-        for hit in find_events(self.problem, state.p, steps):
-            hits.append(hit)
-            if self.problem.guarded[hit.index].then.interrupts:
-                before = sign * (times - hit.time) < 0.0
-                before[0] = True
-                return (
-                    np.append(times[before], hit.time),
-                    np.vstack([states[before], hit.state]),
-                    hit,
-                )
-        return times, states, None
+        inner = states_at(inner_times(self.times))
+        return found_hits(
+            self.problem, self.p, Steps(self.times, self.states, inner, states_at, advance)
+        )
+
+    def samples(self, times: np.ndarray) -> Iterable[np.ndarray]:
+        return self.dense(times) if len(times) else ()
+
+    def evaluations(self, kept: int) -> int:
+        return kept * self.order
 
 
 def _piece(observe: Observer, order: int) -> int:
@@ -294,13 +272,3 @@ def _accepted(
     states = np.vstack([dense.tcs[:, :, 0], integrator.state])
     good = np.logical_and.accumulate(np.all(np.isfinite(states), axis=1))
     return times[good], states[good]
-
-
-def _status(outcome: Any, *, stopped: bool) -> tuple[Status, str]:
-    if stopped:
-        return Status.STOPPED, ""
-    if outcome == hy.taylor_outcome.step_limit:
-        return Status.FAILED, "the steps have become too small to go on"
-    if outcome == hy.taylor_outcome.err_nf_state:
-        return Status.FAILED, "the state is no longer finite"
-    return Status.REACHED, ""

@@ -22,12 +22,12 @@ from daesolve.formulations import Formulation
 from daesolve.integration.run_options import RunOptions, check_options
 from daesolve.integration.sample_times import sample_times
 from daesolve.solvers import Solver
+from daesolve.solving.pairing import Attempt, Refused, attempts
 from daesolve.solving.solving import solve
 from daesolve.system.system import System
 from daesolve.trajectory.results import Drift, Outcome
 from daesolve.trajectory.trajectory import Trajectory
-from daesolve.verification.agreement import Difference, End, Sampled, difference, resets_told
-from daesolve.verification.pairing import Attempt, Refused, attempts
+from daesolve.verification.agreement import Difference, End, Sampled, difference, resets_sentence
 from daesolve.verification.reference_run import ReferenceRun, reference_run
 
 ROUNDING = 2.0**-53
@@ -276,7 +276,7 @@ def compare(
     series.run(run, progress)
     standard = asked or _standard(reference, series, until, quad, progress)
     runs = tuple(_with_error(entry, standard) for entry in series.runs)
-    told = resets_told(
+    told = resets_sentence(
         {
             f"{run.pair} at {_told(run.tolerance) or 'its step'}": run.difference
             for run in runs

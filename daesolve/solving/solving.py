@@ -23,8 +23,8 @@ from daesolve.system.system import System
 from daesolve.trajectory.last_run import remembered
 from daesolve.trajectory.results import Outcome
 from daesolve.trajectory.trajectory import Trajectory
-from daesolve.verification.verification import verifier
-from daesolve.verification.verification import verify as verify_run
+from daesolve.verification.second_run import verifier
+from daesolve.verification.second_run import verify as verify_run
 
 
 class SolveOptions(RunOptions, total=False):

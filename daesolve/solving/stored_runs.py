@@ -40,7 +40,7 @@ from daesolve.storage.versions import processor, versions
 from daesolve.trajectory.results import Outcome
 from daesolve.trajectory.samples import column_names
 from daesolve.trajectory.trajectory import Trajectory, summary_of
-from daesolve.verification.verification import verify
+from daesolve.verification.second_run import verify
 
 Tell = Callable[[str], None]
 VERIFIED_ROWS = 10_001

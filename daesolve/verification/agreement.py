@@ -224,7 +224,7 @@ def _instants(run: Sampled) -> list[_Instant]:
     ]
 
 
-def resets_told(found: Mapping[str, Difference]) -> str:
+def resets_sentence(found: Mapping[str, Difference]) -> str:
     """Say whether runs, by their names, went through the resets of their standard."""
     known = {name: one.resets for name, one in found.items() if one.resets is not None}
     if not known:

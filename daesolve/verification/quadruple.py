@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cache
 from typing import Any
 
@@ -16,7 +16,11 @@ from daesolve.elimination.saddle import EliminationPlan
 from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import MissingBackendError
 from daesolve.formulations import OdeProblem
-from daesolve.modes.transitions import JumpFunction, Transitions, guard_rates
+from daesolve.modes.guard_book import GuardBook, GuardTable, guard_rates
+from daesolve.modes.guides import GuideLaw
+from daesolve.modes.jumps import JumpFunction, JumpFunctions
+from daesolve.modes.law import Setting
+from daesolve.modes.transitions import LAWS, Transitions
 from daesolve.preparation.preparing import Prepared
 from daesolve.solvers.heyoka_code import ARITHMETIC, hy
 
@@ -25,7 +29,7 @@ PRECISION = 113
 
 
 def available() -> bool:
-    """Tell whether heyoka is here, and was built with numbers of any precision."""
+    """Return whether heyoka is here, built with numbers of any precision."""
     return hy is not None and hasattr(hy, "real")
 
 
@@ -62,7 +66,7 @@ def array_of(numbers: Sequence[Any]) -> Any:
 
 
 class Moment(float):
-    """A time that is told as a double and computed with as it is."""
+    """A time that reads as a double; computations take it with all its digits."""
 
     exact: Any
 
@@ -73,7 +77,7 @@ class Moment(float):
         return moment
 
     def __eq__(self, other: object) -> bool:
-        """Tell moments apart that are next to the same double."""
+        """Distinguish moments that are next to the same double."""
         return isinstance(other, Moment) and bool(self.exact == other.exact)
 
     def __hash__(self) -> int:
@@ -127,12 +131,12 @@ class QuadEvaluator(Evaluator):
     def __call__(self, *arguments: Any) -> list[Any]:
         """Evaluate; the results are new arrays."""
         results = evaluate(self._function, *arguments)
-        told = [result.astype(float) for result in results[self._exact :]]
-        return results[: self._exact] + told
+        doubles = [result.astype(float) for result in results[self._exact :]]
+        return results[: self._exact] + doubles
 
 
 class QuadTransitions(Transitions):
-    """The resets of a problem in quadruple precision.
+    """What switches the modes of a problem, in quadruple precision.
 
     What counts as zero is the same as in double precision, `TOGETHER`: the numbers of a problem
     are doubles, so guards that a symmetric motion brings to zero together do so to 1e-16 and no
@@ -140,21 +144,63 @@ class QuadTransitions(Transitions):
     """
 
     def __init__(self, prepared: Prepared) -> None:
-        names = [watched.name for watched in prepared.problem.watched]
-        scales = dict(zip(names, map(float, prepared.scales), strict=True))
-        super().__init__(prepared.dynamics, prepared.problem.plan, prepared.problem, scales)
-        self._guards = QuadEvaluator(guard_rates(prepared.problem), exact=0)
-        self._exact: dict[tuple[int, ...], JumpFunction] = {}
+        problem, dynamics = prepared.problem, prepared.dynamics
+        names = [watched.name for watched in problem.watched]
+        double = prepared.transitions
+        setting = Setting(
+            dynamics=dynamics,
+            problem=problem,
+            table=GuardTable(problem.events),
+            jumps=_QuadJumps(dynamics, problem.plan, problem),
+            scales=dict(zip(names, map(float, prepared.scales), strict=True)),
+            policy="continuity" if double is None else double.setting.policy,
+            path=prepared.path,
+        )
+        kinds = [_QuadGuides if kind is GuideLaw else kind for kind in LAWS]
+        super().__init__(setting, kinds, tracks=True)
+        rates = QuadEvaluator(guard_rates(problem), exact=0)
+        self.book = GuardBook(setting.table, self.book.traits, lambda: rates)
 
-    def function(self, events: tuple[int, ...]) -> JumpFunction:
-        """Return the function that resets these events together, in 113 bits."""
-        if events not in self._exact:
-            self._exact[events] = _QuadJump(self.dynamics, self.plan, self.problem, events)
-        return self._exact[events]
+
+class _QuadGuides(GuideLaw):
+    """Lets the supports of guides decide in double precision how the motion goes on.
+
+    What they decide is a loaded support, or a heading to be taken back, which is then taken with
+    all its digits. A body that comes to rest is not followed.
+    """
+
+    def follows(self, fired: Sequence[int]) -> bool:
+        """Tell whether friction ends the slip, or the motion has become slow."""
+        return super().follows(fired) or not self.stopping.isdisjoint(fired)
+
+    def settled(
+        self, time: float, events: Collection[str], x: np.ndarray, before: np.ndarray, p: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, bool]:
+        """Return state and values after supports have changed, in 113 bits."""
+        doubles = [np.array(part, dtype=float) for part in (x, before, p)]
+        old, new = doubles[1:]
+        _, settled, rests = self.sliding.settle(float(time), events, *doubles)
+        p = p.copy()
+        for place in np.flatnonzero(settled != new):
+            back = settled[place] == -old[place]
+            p[place] = -before[place] if back else quad(settled[place])
+        return x, p, rests
+
+
+class _QuadJumps(JumpFunctions):
+    """The resets of a problem in 113 bits."""
+
+    def __init__(self, dynamics: Dynamics, plan: EliminationPlan, problem: OdeProblem) -> None:
+        super().__init__(dynamics, plan, problem)
+        self.built = {}
+
+    def build(self, events: tuple[int, ...]) -> JumpFunction:
+        """Build the reset of some events together."""
+        return _QuadJump(self.dynamics, self.plan, self.problem, events)
 
 
 class _QuadJump(JumpFunction):
-    """The reset of some events together; what is only told and checked becomes doubles."""
+    """The reset of some events together; what is only reported and checked becomes doubles."""
 
     def __init__(
         self,

@@ -10,26 +10,26 @@ import numpy as np
 
 from daesolve.algebra.translation import constants_function
 from daesolve.errors import ChatteringError, ResetError, UnsupportedError, VariantError
-from daesolve.integration.instants import past_at_start
-from daesolve.modes.transitions import INSTANT, Instant, Jump
+from daesolve.integration.events import past_at_start
+from daesolve.modes.law import Jump
+from daesolve.modes.transitions import INSTANT, Instant
 from daesolve.posing.events import Direction
-from daesolve.posing.guides import AT_REST, SLOW
 from daesolve.preparation.preparing import Prepared
 from daesolve.solvers.heyoka_code import hy, missing_in_series, translated
 from daesolve.verification.quadruple import Moment, QuadTransitions, array_of, evaluate, quad
 
 PIECE = 200
-"""Steps between which progress is told and looked whether there is any."""
+"""Steps after which progress is reported, and the run ends if there is none."""
 STUCK = 1e-6
 """A piece that covers less than this part of the run leads nowhere."""
 AWAY = 1e-6
 """Of a step, to leave a guard that is zero: from there heyoka would not find the next zero."""
 ONCE = 1e-14
-"""Of the time, how far apart guards of one event are passed at one instant, as in `Course`."""
+"""Of the time, how far apart guards of one event are passed at one instant, as in `RunState`."""
 HALVINGS = 120
 """Of a step, to find a zero that heyoka did not: to the last of 113 bits."""
 
-Told = Callable[[float], None]
+Progress = Callable[[float], None]
 """Called with the time reached."""
 
 
@@ -64,7 +64,7 @@ class MotionRecord:
     message: str = ""
 
 
-class Motion:
+class QuadMotion:
     """Integrates a prepared run from a start to the last of some times.
 
     Parameters
@@ -99,8 +99,6 @@ class Motion:
         self.here = Place(quad(prepared.start_time), start, 0)
         self.record = MotionRecord([p])
         self.transitions = QuadTransitions(prepared) if problem.events else None
-        double = prepared.transitions
-        self.sliding = None if double is None else double.sliding
         self.instant = Instant(INSTANT * prepared.segment)
         self.sign = 1.0 if prepared.until >= prepared.start_time else -1.0
         self._met: list[tuple[int, Any]] = []
@@ -128,7 +126,7 @@ class Motion:
                 ending.append(hy.t_event(guard, direction=way, fp_type=hy.real))
                 self._interrupting.append(index)
             else:
-                noted = _Noted(self._met, index)
+                noted = _GuardNotes(self._met, index)
                 passing.append(hy.nt_event(guard, noted, direction=way, fp_type=hy.real))
         self.integrator = hy.taylor_adaptive(
             list(zip(rates.variables, rates.expressions, strict=True)),
@@ -151,7 +149,7 @@ class Motion:
 
     # -- the motion ---------------------------------------------------------------------------
 
-    def through(self, times: np.ndarray, progress: Told | None) -> MotionRecord:
+    def through(self, times: np.ndarray, progress: Progress | None) -> MotionRecord:
         """Integrate to the last of some times, which are in the order of the run."""
         record, until = self.record, quad(times[-1])
         count = int(np.sum(times == self.prepared.start_time))
@@ -262,7 +260,7 @@ class Motion:
     def _happen(self, found: Sequence[int], past: Sequence[int] = ()) -> str:
         """Do what is due here, until nothing is; return why the motion ends.
 
-        As `instants.through`: `past` were past zero all the way here, and have not passed it.
+        As `events.through`: `past` were past zero all the way here, and have not passed it.
         """
         transitions, guarded = self.transitions, self.prepared.problem.guarded
         if transitions is None:
@@ -272,23 +270,23 @@ class Motion:
             told = self._told(self.here)
             due = {*transitions.due(*told)} - {*past}
             due, past = sorted({*found, *due}), ()
-            stops = [k for k in due if guarded[k].then.stops]
-            resets = [k for k in due if guarded[k].then.reset is not None]
+            stops = [k for k in due if transitions.stops[k]]
+            switches = [k for k in due if transitions.switches[k]]
             for index in stops:
-                if index not in resets:
+                if index not in switches:
                     self._take_down(index, self.here)
-            if self.sliding and any(guarded[k].name in (AT_REST, SLOW) for k in resets):
+            if transitions.follower(switches) is not None:
                 return (
                     f"at t = {told[0]:.10g} s dry friction ends the slip, or has slowed it down so "
                     "far that it is followed in scaled time, which quadruple precision is not"
                 )
             try:
-                found = self._reset(transitions, resets)
+                found = self._switch(transitions, switches)
             except (ChatteringError, ResetError, VariantError) as error:
                 return str(error)
             if stops:
                 return f"the event {guarded[stops[0]].name!r} at t = {told[0]:.10g} s"
-            if not resets:
+            if not switches:
                 return ""
 
     def _interrupted(self, transitions: QuadTransitions, found: Sequence[int]) -> list[int]:
@@ -299,52 +297,22 @@ class Motion:
         stops = [k for k in found if guarded[k].then.reset is None]
         for index in (*stops, *transitions.passing(*told)):
             self._take_down(index, self.here)
-        found = [k for k in found if transitions.counts(told[0], k)]
-        return found + transitions.beside(*told) if found else []
+        return transitions.interrupting(*told, [(k, told[0]) for k in found])
 
-    def _reset(self, transitions: QuadTransitions, guards: Sequence[int]) -> list[int]:
+    def _switch(self, transitions: QuadTransitions, guards: Sequence[int]) -> list[int]:
         """Do what these guards ask for; return the guards of values alone that it switched."""
         if not guards:
             return []
         guarded, told = self.prepared.problem.guarded, self._told(self.here)
-        before, _ = transitions.measure(*told)
-        rates = transitions.fire(*told, guards)
+        before = transitions.guards(*told)
         self.instant.take(told[0], guarded[guards[0]].name)
-        for jump in transitions.jumps(*told, guards):
-            settled = self._settled(jump)
-            self._jump(settled)
-            rates = transitions.answered(*self._told(self.here), settled, rates)
+        for jump in transitions.decide(*told, guards):
+            self._jump(jump)
         switched = transitions.switched(*self._told(self.here), before)
         for index in switched:
             if not guarded[index].then.interrupts:
                 self._take_down(index, self.here)
         return switched
-
-    def _settled(self, jump: Jump) -> Jump:
-        """Let the supports of guides decide how the motion goes on.
-
-        In double precision: what they decide is a loaded support, or a heading to be taken back,
-        which is then taken with all its digits.
-
-        Raises
-        ------
-        VariantError
-            The motion has no continuation.
-        """
-        if self.sliding is None:
-            return jump
-        problem, dynamics = self.prepared.problem, self.prepared.dynamics
-        names = {problem.events[index].name for index in jump.events}
-        count, own = len(dynamics.labels.states), len(dynamics.values)
-        before = self.record.modes[self.here.mode]
-        x, old, new = (np.array(part, dtype=float) for part in (jump.x, before, jump.p))
-        time = float(self.here.time)
-        _, settled, _ = self.sliding.settle(time, names, x[:count], old[:own], new[:own])
-        p = jump.p.copy()
-        for place in np.flatnonzero(settled != new[:own]):
-            back = settled[place] == -old[place]
-            p[place] = -before[place] if back else quad(settled[place])
-        return replace(jump, p=p)
 
     def _jump(self, jump: Jump) -> None:
         before = self.here
@@ -376,7 +344,7 @@ class Motion:
         return f"at t = {float(self.integrator.time):.10g} s {why}"
 
 
-class _Noted:
+class _GuardNotes:
     """Notes when an event that does not interrupt happens, in the list of its integrator."""
 
     def __init__(self, met: list[tuple[int, Any]], index: int) -> None:
@@ -385,6 +353,6 @@ class _Noted:
     def __call__(self, integrator: Any, time: Any, sign: int) -> None:
         self.met.append((self.index, time))
 
-    def __deepcopy__(self, memo: Any) -> _Noted:
+    def __deepcopy__(self, memo: Any) -> _GuardNotes:
         # heyoka keeps copies of callbacks.
         return self

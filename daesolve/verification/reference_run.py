@@ -1,7 +1,7 @@
 """A reference in quadruple precision: the same equations by Taylor's method with 113 bits.
 
 Start values and parameters are taken as the doubles they are. The reactions are eliminated as for
-`Feedback`; constraints are driven at their rates, invariants are not driven, so that they tell how
+`Feedback`; constraints are driven at their rates, invariants are not driven, so that they show how
 good the run is. Three things are done anew in quadruple precision, since each would cost half of
 the digits: the start is moved to the nearest state that fulfils every constraint (the double one
 misses them by about 1e-16 of their size), and what invariants and errors are measured from is
@@ -11,7 +11,7 @@ Events are located and resets evaluated in the same arithmetic; which guards pas
 decided as in double precision (see `quadruple.QuadTransitions`). An event that stops the motion
 ends the run.
 
-Numbers that stand in the equations themselves, not as parameters, may have been folded in double
+Numbers in the equations themselves, which are no parameters, may have been folded in double
 precision while the equations were built; then `ReferenceRun.residuals` show about 1e-16.
 """
 
@@ -41,7 +41,7 @@ from daesolve.solvers import Dop853, Taylor
 from daesolve.system.system import System
 from daesolve.trajectory.results import EventRecord
 from daesolve.verification.quadruple import Moment, array_of, available, evaluate, quad, quads
-from daesolve.verification.reference_motion import Motion, MotionRecord, Passed, Place, Told
+from daesolve.verification.reference_motion import MotionRecord, Passed, Place, Progress, QuadMotion
 
 TOLERANCE = 1e-30
 FINEST_TOLERANCE = 1e-33
@@ -122,7 +122,7 @@ def reference_run(
     initial: Mapping[str, float] | None = None,
     *,
     tolerance: float = TOLERANCE,
-    progress: Told | None = None,
+    progress: Progress | None = None,
     **options: Unpack[RunOptions],
 ) -> ReferenceRun:
     """Integrate a system in quadruple precision, through its events, to the last sample time.
@@ -168,10 +168,10 @@ def reference_run(
     refusal = Taylor().refusal(prepared.problem)
     if refusal is not None:
         raise UnsupportedError(refusal)
-    return _Run(prepared, tolerance).trajectory(times, progress)
+    return _QuadRun(prepared, tolerance).trajectory(times, progress)
 
 
-class _Run:
+class _QuadRun:
     """A prepared run carried over to quadruple precision."""
 
     def __init__(self, prepared: Prepared, tolerance: float) -> None:
@@ -182,10 +182,10 @@ class _Run:
         self._make_consistent()
         self._measure_references()
 
-    def trajectory(self, times: np.ndarray, progress: Told | None) -> ReferenceRun:
+    def trajectory(self, times: np.ndarray, progress: Progress | None) -> ReferenceRun:
         """Integrate over the sample times, in whatever order they are."""
         begin = time.perf_counter()
-        motion = Motion(self.prepared, self.start, self.p, self.tolerance)
+        motion = QuadMotion(self.prepared, self.start, self.p, self.tolerance)
         compiled = time.perf_counter()
         backwards = self.prepared.until < self.prepared.start_time
         ordered = np.unique(times)[:: -1 if backwards else 1]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 Document = Mapping[str, Any]
 KINDS = ("states", "reactions", "outputs")
@@ -35,6 +37,13 @@ def states(document: Document) -> dict[str, np.ndarray]:
     return {name: series(document, "states", name) for name in document["states"]}
 
 
+def new_figure(width: float, height: float) -> Figure:
+    """Return an empty figure of a size in inches; Matplotlib is imported for it, and not before."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
+
+
 def draw_paths(places: Mapping[str, np.ndarray]) -> Figure:
     """Draw paths in the plane, with a dot where each begins.
 
@@ -43,7 +52,7 @@ def draw_paths(places: Mapping[str, np.ndarray]) -> Figure:
     places
         x + i y in m, by the label of the path.
     """
-    figure = Figure(figsize=(6.0, 5.0), layout="constrained")
+    figure = new_figure(6.0, 5.0)
     axes = figure.add_subplot()
     for label, place in places.items():
         x, y = np.real(place), np.imag(place)
@@ -58,7 +67,7 @@ def draw_paths(places: Mapping[str, np.ndarray]) -> Figure:
 
 def panels_over_time(count: int, height: float = 3.0) -> tuple[Figure, list[Axes]]:
     """Return a figure with so many panels over time, side by side, its height in inches."""
-    figure = Figure(figsize=(8.0, height), layout="constrained")
+    figure = new_figure(8.0, height)
     panels = list(figure.subplots(1, count, squeeze=False).ravel())
     for axes in panels:
         axes.set_xlabel("t (s)")

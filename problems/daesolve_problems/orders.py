@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.figure import Figure
 
 import daesolve as ds
 from daesolve.errors import OutOfRangeError
 from daesolve.typing import BoundCase
+from daesolve_problems.figures import new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 FULL = "full"
 """The model that the others are compared with."""
@@ -58,7 +61,7 @@ class Orders:
 
     def figure(self) -> Figure:
         """Draw the errors in log-log, with lines of slopes 1 and 2."""
-        figure = Figure(figsize=(6.4, 4.8), layout="constrained")
+        figure = new_figure(6.4, 4.8)
         axes = figure.add_subplot()
         for number, (name, errors) in enumerate(self.errors.items()):
             label = f"{name} ({self.slopes[name]:.2f})"

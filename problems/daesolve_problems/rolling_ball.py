@@ -39,15 +39,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
-from matplotlib.figure import Figure
 
 import daesolve as ds
 from daesolve.errors import InconsistentStateError, OutOfRangeError, PosingError
 from daesolve.typing import DifferentiableVector, Parameters, SymbolVector
+from daesolve_problems.figures import new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 AXES = ("x", "y", "z")
 NEWTON_STEPS = 50
@@ -366,7 +369,7 @@ def scales(
 def path_from_above(document: Mapping[str, Any]) -> Figure:
     """Draw the paths of the contact and of the bob from above, with lines of equal height."""
     states, outputs = document["states"], document["outputs"]
-    figure = Figure(figsize=(6.0, 6.0), layout="constrained")
+    figure = new_figure(6.0, 6.0)
     axes = figure.add_subplot()
     if "bob_x" in outputs:
         axes.plot(outputs["bob_x"], outputs["bob_y"], color="C1", linewidth=0.6, label="bob")
@@ -390,7 +393,7 @@ def path_from_above(document: Mapping[str, Any]) -> Figure:
 
 def height_profile(document: Mapping[str, Any]) -> Figure:
     """Draw the heights of the centre and of the bob over time."""
-    figure = Figure(figsize=(8.0, 3.6), layout="constrained")
+    figure = new_figure(8.0, 3.6)
     axes = figure.add_subplot()
     times, outputs = document["times"], document["outputs"]
     if "bob_z" in outputs:

@@ -32,16 +32,18 @@ omega phi' i / h.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
-from matplotlib.figure import Figure
 
 import daesolve as ds
 from daesolve.drawing import Camera, Dot, Drawing, Line, Linear, Trace
 from daesolve_problems.figures import Document, draw_paths, panels_over_time, series, states
 from daesolve_problems.vehicles import fixed, wheel_above
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Values = Mapping[str, float]
 

@@ -319,6 +319,6 @@ def test_every_problem_answers_to_linearization():
 
 
 def test_a_case_that_is_no_steady_motion_is_a_wrong_request():
-    told = call("analyse", "pendulum", "linearization", code=2).stderr
-    assert "neither an equilibrium nor a steady motion: 'y_dot' changes at 9.81" in told
-    assert len(told.strip().splitlines()) == 1
+    reported = call("analyse", "pendulum", "linearization", code=2).stderr
+    assert "neither an equilibrium nor a steady motion: 'y_dot' changes at 9.81" in reported
+    assert len(reported.strip().splitlines()) == 1

@@ -176,24 +176,24 @@ def two_balls() -> ds.MechanicalSystem:
     )
 
 
-def test_guards_that_pass_together_by_chance_are_told():
+def test_guards_that_pass_together_by_chance_are_reported():
     start = {"a": 1.0, "b": 1.0, "a_dot": 0.0, "b_dot": 0.0}
     system = two_balls()
     always = ds.analysis.sensitivity(system, 0.6, start, by=["gravity"])
     assert always.run.events[0].fired == (0, 1)
     assert not any("pass together" in note for note in always.notes)
     parted = ds.analysis.sensitivity(system, 0.6, start, by=["b"])
-    (told,) = [note for note in parted.notes if "pass together" in note]
-    assert "'bounce' (1) and 'bounce' (2)" in told
-    assert "where 'b' changes" in told
+    (reported,) = [note for note in parted.notes if "pass together" in note]
+    assert "'bounce' (1) and 'bounce' (2)" in reported
+    assert "where 'b' changes" in reported
 
 
-def test_event_at_the_start_is_told_to_be_one_sided():
+def test_event_at_the_start_is_reported_as_one_sided():
     start = {"y": 0.0, "y_dot": -1.0}
     found = ds.analysis.sensitivity(ball(), 0.05, start, by=["y_dot", "restitution", "y"])
     assert found.matrix[0] == pytest.approx([-0.8 * 0.05, 0.05, 1.0], rel=ROUNDING)
-    (told,) = [note for note in found.notes if "pass together" in note]
-    assert "'bounce' and the start pass together at t = 0 s, but not where 'y' changes" in told
+    (reported,) = [note for note in found.notes if "pass together" in note]
+    assert "'bounce' and the start pass together at t = 0 s, but not where 'y' changes" in reported
 
 
 # -- cases of problems ---------------------------------------------------------------------------
@@ -238,11 +238,11 @@ def test_case_is_differentiated_through_its_derived_values():
 
 def test_analysis_names_what_it_differentiates_by():
     pytest.importorskip("daesolve_problems")
-    told = CliRunner().invoke(
+    reported = CliRunner().invoke(
         app, ["analyse", "pendulum", "sensitivity", "--of", "gravity", "--json"]
     )
-    assert told.exit_code == 0, told.output
-    answer = json.loads(told.output)
+    assert reported.exit_code == 0, reported.output
+    answer = json.loads(reported.output)
     moved = answer["final_state"]["x_dot"] * answer["end_time"] / (2 * 9.81)
     assert answer["derivatives"]["gravity"]["x"] == pytest.approx(moved, rel=1e-10)
     without = CliRunner().invoke(app, ["analyse", "pendulum", "sensitivity"])

@@ -10,7 +10,8 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 import daesolve as ds
-from daesolve.cli.app import app
+from daesolve.cli.app import COMMANDS, app, loaded
+from daesolve.cli.doctor import PACKAGES
 from daesolve.formulations import FORMULATIONS
 from daesolve.reporting import summary
 from daesolve.solvers import SOLVERS
@@ -233,6 +234,18 @@ def test_a_motion_that_cannot_go_on_ends_with_status_3_and_keeps_what_there_is(t
     kept = Trajectory.from_run(out)
     assert kept.outcome is Outcome.FAILED
     assert len(kept.times) > 400
+
+
+def test_help_lists_every_command_with_the_first_paragraph_of_its_own_help():
+    listed = {name: summary for name, (_, summary) in COMMANDS.items()}
+    own = {name: loaded(name).help.split("\n\n")[0].replace("\n", " ") for name in COMMANDS}
+    assert listed == own
+    told = " ".join(call("--help").stdout.replace("│", " ").split())
+    assert all(f"{name} {summary}" in told for name, summary in listed.items())
+
+
+def test_doctor_knows_the_package_of_every_solver():
+    assert tuple(PACKAGES) == tuple(SOLVERS)
 
 
 def test_doctor_tells_which_solvers_are_usable():

@@ -8,8 +8,7 @@ from typer.testing import CliRunner
 
 from daesolve.cli import run as running
 from daesolve.cli.app import app
-from daesolve.reporting import repeating
-from daesolve.reporting.reading import load
+from daesolve.reporting import load, repeating
 
 EVERY_SAMPLE = 10**9
 MAY_DIFFER = {
@@ -35,7 +34,7 @@ def stored(words, out):
     assert ended.exit_code in (0, 3), (ended.output, ended.stderr, ended.exception)
     document = load(out, EVERY_SAMPLE)
     kept = {name: value for name, value in document.items() if name not in MAY_DIFFER}
-    kept["happened"] = str(kept["happened"])
+    kept["event_statistics"] = str(kept["event_statistics"])
     program, command, *again = shlex.split(repeating.command(document).replace("\\\n", " "))
     assert (program, command) == ("daesolve", "run")
     return ended.exit_code, json.dumps(kept), again

@@ -7,7 +7,7 @@ import pytest
 
 import daesolve as ds
 from daesolve.diagnostics.monitor import Monitor
-from daesolve.diagnostics.residual_sizes import BINS_PER_DECADE
+from daesolve.diagnostics.step_statistics import BINS_PER_DECADE
 from daesolve.trajectory.results import StepBlock
 
 from ..systems import EPSILON, pendulum, prepared_run

@@ -183,7 +183,7 @@ def test_dependent_constraints_of_a_large_mechanism_fall_back_on_least_squares(m
     assert found[:3] == pytest.approx([0.5, 0.0, 0.0], abs=1e-11)
 
 
-def test_angles_are_told_apart_however_many_there_are():
+def test_angles_are_distinguished_however_many_there_are():
     """A spring that knows half turns from whole ones keeps its angle, the 18th, unwrapped."""
     q = ds.coordinates(**{f"angle_{i}": ds.ANGLE for i in range(20)})
     spring = 1 - ca.cos(q.angle_17 / 2)

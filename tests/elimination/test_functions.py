@@ -34,6 +34,6 @@ def test_the_right_hand_side_exports_as_c(tmp_path, monkeypatch):
     assert "rhs" in (tmp_path / "equations.c").read_text()
 
 
-def test_an_unknown_quantity_is_told():
+def test_an_unknown_quantity_is_named():
     with pytest.raises(UnknownNameError, match="accelerations"):
         CASE.system.function("acceleration")

@@ -7,7 +7,7 @@ import daesolve as ds
 from daesolve.ensembles.orders import dependence, local_orders
 from daesolve.plugins.bound_case import BoundCase
 from daesolve.plugins.case import Measure
-from daesolve.reporting.measures import write_measures
+from daesolve.reporting import write_measures
 
 
 def _stiffened() -> ds.MechanicalSystem:

@@ -112,7 +112,7 @@ def test_a_consistent_state_is_left_untouched_bit_by_bit():
     assert not found.changes
 
 
-def test_what_was_changed_is_told():
+def test_what_was_changed_is_reported():
     found = start(pendulum(), {"x": -1.0}, guess={"y": 0.1})
     assert found.changes == {"y": (0.1, 0.0)} or abs(found.changes["y"][1]) < 1e-6
     assert "x" not in found.changes
@@ -123,7 +123,7 @@ def test_without_a_guess_the_pendulum_finds_a_branch():
     assert abs(found.state[1]) == pytest.approx(0.8, rel=1e-14)
 
 
-def test_rounding_in_a_fully_given_state_is_corrected_and_told():
+def test_rounding_in_a_fully_given_state_is_corrected_and_reported():
     found = start(pendulum(), {"x": 0.6, "y": -0.8 + 1e-9, "x_dot": 0.8, "y_dot": 0.6})
     x, y, _, _ = found.state
     assert x * x + y * y - 1.0 == pytest.approx(0.0, abs=4 * EPSILON)

@@ -27,7 +27,7 @@ def branch(d):
 
 
 def test_a_start_has_the_mode_that_its_state_asks_for():
-    # Towards the border, so that no rate tells that it has been passed.
+    # Towards the border, so that no rate shows that it has been passed.
     d = ds.discrete(beyond=0.0)
     run = ds.solve(point(branch(d), d), until=2.0, initial={"x": 2.0, "x_dot": -1.0})
     assert run.description["parameters"]["beyond"] == 1.0
@@ -63,7 +63,7 @@ def test_a_stop_counts_after_a_reset_and_at_the_start():
         ds.solve(system, until=3.0, initial={"x": 2.0, "x_dot": -1.0})
 
 
-def test_modes_that_ask_for_each_other_without_end_are_told():
+def test_modes_that_ask_for_each_other_without_end_are_reported():
     d = ds.discrete(on=0.0)
 
     def events(q):

@@ -83,10 +83,12 @@ def twice(q):
 
 
 def test_a_guide_stated_twice_is_refused_and_both_are_named():
-    with pytest.raises(RedundantConstraintsError, match=r"'guide', 'guide_again' depend") as told:
+    with pytest.raises(
+        RedundantConstraintsError, match=r"'guide', 'guide_again' depend"
+    ) as reported:
         runs(slider_crank(twice), "error")
-    assert "crank" not in str(told.value)
-    assert "rod" not in str(told.value)
+    assert "crank" not in str(reported.value)
+    assert "rod" not in str(reported.value)
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -117,7 +119,7 @@ def rank_of(system, around=None):
     return constraint_rank(dynamics, samples, values), samples, values
 
 
-def test_dependent_goals_are_told_by_groups():
+def test_dependent_goals_are_listed_by_groups():
     rank, _, _ = rank_of(slider_crank_in_space())
     assert rank.groups == (("guide", "guide_again"), ("plane_a", "plane_b", "plane_both"))
     assert rank.droppable == ("plane_both", "guide_again")

@@ -6,7 +6,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from daesolve.gallery.forms import LONG
-from daesolve.gallery.latex import MOST, SMALL, WIDTH, Writer, _seen, aligned
+from daesolve.gallery.latex import MOST, SMALL, WIDTH, FormulaWriter, _seen, aligned
 from daesolve.gallery.letters import letters, symbol
 from tests.gallery.reading import value
 
@@ -16,7 +16,7 @@ x, m, x_dot = (SYMBOLS[name] for name in ("x", "m", "x_dot"))
 
 
 def text(expression, **options):
-    written = Writer({}, **options).write([ca.SX(expression)])
+    written = FormulaWriter({}, **options).write([ca.SX(expression)])
     assert not written.parts
     return " ".join(written.formulas[0])
 
@@ -134,7 +134,7 @@ def _error_bound(expression, point):
 def test_a_formula_read_back_gives_the_number_of_its_expression(expression):
     function = ca.Function("f", list(SYMBOLS.values()), [expression])
     exact = float(function(*NUMBERS))
-    written = Writer({}).write([expression])
+    written = FormulaWriter({}).write([expression])
     assume(math.isfinite(exact) and abs(exact) < 1e100)
     # Where a value lies at a jump, rounding decides on which side.
     slack = _error_bound(expression, NUMBERS)
@@ -151,7 +151,7 @@ def test_a_formula_read_back_gives_the_number_of_its_expression(expression):
 
 def test_what_is_long_and_repeated_is_named_once_and_the_formula_keeps_its_value():
     long = ca.sin(x) + m * x_dot**2 - 3 * x * m + ca.cos(m)
-    writer = Writer({})
+    writer = FormulaWriter({})
     written = writer.write([long * x + long**2, 1 / long])
     assert len(written.parts) == 1
     name, terms = written.parts[0]
@@ -166,7 +166,7 @@ def test_what_is_long_and_repeated_is_named_once_and_the_formula_keeps_its_value
 
 def test_a_name_for_a_part_is_nobodys_symbol():
     long = ca.sin(x) + m * x_dot**2 - 3 * x * m + ca.cos(m)
-    written = Writer({"x": "a"}).write([long * x + long**2])
+    written = FormulaWriter({"x": "a"}).write([long * x + long**2])
     assert written.parts[0][0].startswith("b_")
 
 
@@ -174,7 +174,7 @@ def test_more_operations_than_anyone_reads_are_counted_and_not_printed():
     whole = ca.SX(0)
     for k in range(MOST):
         whole = whole + ca.sin(k * x)
-    written = Writer({}).write([whole])
+    written = FormulaWriter({}).write([whole])
     assert not written.printed
     assert written.operations > MOST
 
@@ -182,11 +182,11 @@ def test_more_operations_than_anyone_reads_are_counted_and_not_printed():
 def test_long_sums_are_broken_before_a_term_and_long_brackets_are_named():
     terms = [ca.sin(k * x) * m for k in range(2, 2 + 3 * LONG)]
     total = sum(terms, start=ca.SX(0))
-    written = Writer({}).write([total])
+    written = FormulaWriter({}).write([total])
     lines = aligned([("T", written.formulas[0])]).splitlines()
     assert len(lines) > 5
     assert max(len(line) for line in lines) < 4 * WIDTH
-    inside = Writer({}).write([ca.exp(total)])
+    inside = FormulaWriter({}).write([ca.exp(total)])
     assert len(inside.parts) == 1
 
 
@@ -216,14 +216,14 @@ def test_roots_of_fractions_are_told_as_roots(number, wanted):
 def test_the_widest_bracket_of_a_term_that_does_not_fit_on_a_line_has_a_name():
     names = [ca.SX.sym(f"quantity_{k}") for k in range(8)]
     wide = sum(names[:6], start=ca.SX(0))
-    written = Writer({}).write([x * wide * (names[6] + names[7]) + m])
+    written = FormulaWriter({}).write([x * wide * (names[6] + names[7]) + m])
     ((name, terms),) = written.parts
     assert len(terms) == 6
     assert any(name in term for term in written.formulas[0])
     lines = aligned([("T", written.formulas[0]), *written.parts]).splitlines()[1:-1]
     assert max(map(_seen, lines)) < 1.3 * WIDTH
     fits = sum(names[:5], start=ca.SX(0))
-    assert Writer({}).write([x * fits]).parts == ()
+    assert FormulaWriter({}).write([x * fits]).parts == ()
 
 
 def test_indices_are_small_and_a_fraction_is_as_wide_as_its_wider_side():

@@ -14,8 +14,8 @@ from daesolve_problems.omni_vehicle.pictures import drawing, motion
 
 from daesolve.drawing import Outline, evaluate, from_json
 from daesolve.reporting import document, style, with_drawing
+from daesolve.reporting.figures.scene import scene
 from daesolve.reporting.sampling import columns
-from daesolve.reporting.scene import scene
 
 PITCH = 2.0 * math.pi / 5.0
 

@@ -19,8 +19,9 @@ from PIL import Image
 
 from daesolve.drawing import Arrow, Circle, Dot, Drawing, Line, Outline, Trace
 from daesolve.errors import DaesolveError, OutOfRangeError, UnknownNameError
-from daesolve.reporting import AnimationError, MissingFfmpegError, animate, animation
-from daesolve.reporting.player import FINENESS, _packed, player
+from daesolve.reporting import AnimationError, MissingFfmpegError, animate
+from daesolve.reporting.animation import FINENESS, _packed, player
+from daesolve.reporting.figures import renderer
 from daesolve.storage import ArchiveError
 
 from .test_film import film, moving
@@ -182,7 +183,7 @@ def test_a_film_is_an_mp4(tmp_path):
 
 
 def test_without_ffmpeg_one_sentence_tells_what_adds_it(tmp_path, monkeypatch):
-    monkeypatch.setattr(animation, "find_spec", lambda name: None)
+    monkeypatch.setattr(renderer, "find_spec", lambda name: None)
     with (
         mpl.rc_context({"animation.ffmpeg_path": str(tmp_path / "ffmpeg")}),
         pytest.raises(MissingFfmpegError) as caught,

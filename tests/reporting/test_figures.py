@@ -5,12 +5,19 @@ import pytest
 from matplotlib.figure import Figure
 
 from daesolve.reporting import figures
-from daesolve.reporting.balance import largest_unaccounted, terms, unaccounted
-from daesolve.reporting.event_statistics import MOST, tally
 from daesolve.reporting.facts import agreement, labels
-from daesolve.reporting.panels import ROWS
-from daesolve.reporting.sampling import Series, envelope, rate_name, resolved, turning_points
-from daesolve.reporting.style import svg
+from daesolve.reporting.figures.accuracy import largest_unaccounted, terms, unaccounted
+from daesolve.reporting.figures.panels import ROWS
+from daesolve.reporting.figures.style import svg
+from daesolve.reporting.sampling import (
+    MOST_EVENTS,
+    Series,
+    envelope,
+    rate_name,
+    resolved,
+    tally,
+    turning_points,
+)
 
 
 def drawn(draw, documents):
@@ -278,7 +285,7 @@ def test_of_many_events_few_are_kept_and_all_are_counted(count):
     [entry] = tally(events, []).named.values()
     numbers, times, gaps, _ = entry.table
     assert entry.count == count
-    assert len(entry.rows) <= MOST
+    assert len(entry.rows) <= MOST_EVENTS
     np.testing.assert_array_equal(times, 0.5 * (numbers - 1))
     assert (gaps[1:] == 0.5).all()
 

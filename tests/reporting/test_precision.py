@@ -12,8 +12,8 @@ from rich.console import Console
 
 import daesolve as ds
 from daesolve.reporting import comparison_document, comparison_text, dump, write_comparison
-from daesolve.reporting.precision import work_precision
-from daesolve.reporting.style import svg
+from daesolve.reporting.figures.accuracy import work_precision
+from daesolve.reporting.figures.style import svg
 
 from .conftest import pendulum
 

@@ -20,9 +20,10 @@ from daesolve.drawing import (
     from_json,
 )
 from daesolve.reporting import page, with_drawing
-from daesolve.reporting.painting import COLOURS
-from daesolve.reporting.scene import INSTANTS, samples, scene
-from daesolve.reporting.style import svg
+from daesolve.reporting.figures.renderer import COLOURS
+from daesolve.reporting.figures.scene import INSTANTS, scene
+from daesolve.reporting.figures.style import svg
+from daesolve.reporting.sampling import columns
 
 POINT = ("x", "y")
 
@@ -94,8 +95,9 @@ def test_there_is_no_scene_without_a_drawing_or_samples(told):
 def test_everything_that_moves_is_within_the_axes(told):
     told = with_drawing(told, rod)
     [axes] = scene(told).axes
+    values = {name: entry.values for name, entry in columns(told).items()}
     for index in range(len(told["times"])):
-        for entry in evaluate(from_json(told["drawing"]), samples(told), told["parameters"], index):
+        for entry in evaluate(from_json(told["drawing"]), values, told["parameters"], index):
             assert inside(axes, entry.box)
 
 
@@ -261,7 +263,7 @@ def test_passes_over_samples_without_a_place(told):
 
 def test_a_run_backwards_begins_at_its_start(told):
     told = with_drawing({**told, "start_time": 3.0, "until": 0.0}, rod)
-    assert samples(told)["t"][[0, -1]].tolist() == [3.0, 0.0]
+    assert columns(told)["t"].values[[0, -1]].tolist() == [3.0, 0.0]
     assert times_told(scene(told).axes[0])[0] == "3 s"
 
 

@@ -92,7 +92,7 @@ def test_chattering_ends_it_where_it_ends_a_run_in_doubles():
 
 
 def test_the_billiard_keeps_to_the_exact_map_where_doubles_have_lost_it():
-    """The map tells how a beam has widened, by 2e17 after 52 s: errors of 1e-34 with it."""
+    """The map shows how a beam has widened, by 2e17 after 52 s: errors of 1e-34 with it."""
     start = dict(zip(("x", "y", "x_dot", "y_dot"), billiard.START, strict=True))
     system = sinai_billiard(billiard.RADIUS)
     reference = ds.analysis.reference_run(system, 52.0, start, at=[0.0, 52.0])
@@ -101,8 +101,8 @@ def test_the_billiard_keeps_to_the_exact_map_where_doubles_have_lost_it():
         assert [event.name for event in reference.events] == [hit.what for hit in exact]
         widened = np.cumprod([float(hit.widened) for hit in exact])
         errors = [
-            float(abs(mpmath.mpf(told) - hit.time))
-            for told, hit in zip(reference.event_decimals, exact, strict=True)
+            float(abs(mpmath.mpf(reported) - hit.time))
+            for reported, hit in zip(reference.event_decimals, exact, strict=True)
         ]
     assert widened[-1] > 1e16
     assert np.all(errors < 1e-32 * widened)
@@ -163,7 +163,7 @@ def test_a_moving_floor_is_met_at_its_own_time():
         assert abs(first.after["y_dot"] - thrown) < 2e-15
 
 
-def test_an_impact_that_catches_a_particle_is_told_with_its_impulse():
+def test_an_impact_that_catches_a_particle_is_reported_with_its_impulse():
     start = {"x": -1.0, "y": 0.5, "idle": 0.0, "x_dot": 1.0, "y_dot": 0.2, "idle_dot": 0.0}
     run = ds.analysis.reference_run(latched_particle(), 2.0, start, at=[0.0, 2.0])
     (event,) = run.events
@@ -192,7 +192,7 @@ def test_a_stop_ends_it_and_a_record_does_not():
     assert run.times.tolist() == [0.2]
 
 
-def test_a_stop_that_holds_at_the_start_is_told():
+def test_a_stop_that_holds_at_the_start_is_reported():
     def more(q, p):
         return [ds.Event("low", q.y - 2.0, ds.FALLING, ds.Stop())]
 
@@ -244,8 +244,8 @@ def test_an_event_of_values_alone_happens_at_the_reset_that_switches_it(third):
     assert names == [event.name for event in run.events]
     with mpmath.workdps(45):
         exact = list(bounce_times(0.9, 3))
-        for told, time in zip(reference.event_decimals, [*exact, exact[-1]], strict=False):
-            assert abs(mpmath.mpf(told) - time) < 1e-32
+        for reported, time in zip(reference.event_decimals, [*exact, exact[-1]], strict=False):
+            assert abs(mpmath.mpf(reported) - time) < 1e-32
     assert reference.times.tolist() == run.times.tolist()
 
 

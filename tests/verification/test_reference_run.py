@@ -101,7 +101,7 @@ def test_every_kind_of_goal_holds_to_30_digits(system, start, until):
 
 
 def test_numbers_that_were_folded_in_double_precision_show_in_the_energy():
-    """The inertia 1/12 of a bar stands in the equations, not in the parameters."""
+    """The inertia 1/12 of a bar is in the equations, not in the parameters."""
     run = ds.analysis.reference_run(chain(2), 1.0, chain_state([0.5, 1.0]), at=[0.0, 0.5, 1.0])
     assert max(size for name, size in run.residuals.items() if "joint" in name) < 1e-30
     assert 1e-22 < run.residuals["energy"] < 1e-15
@@ -125,13 +125,13 @@ def test_a_state_that_is_no_longer_finite_ends_it_too():
     assert "at t = 1 s the state is no longer finite" in run.message
 
 
-def test_progress_tells_the_time_reached():
-    told = []
-    ds.analysis.reference_run(oscillator(), 5.0, {"x": 1.0}, at=[5.0], progress=told.append)
-    assert told[-1] == 5.0
+def test_progress_reports_the_time_reached():
+    reported = []
+    ds.analysis.reference_run(oscillator(), 5.0, {"x": 1.0}, at=[5.0], progress=reported.append)
+    assert reported[-1] == 5.0
 
 
-def test_a_coarser_tolerance_is_coarser_and_told():
+def test_a_coarser_tolerance_is_coarser_and_reported():
     run = ds.analysis.reference_run(oscillator(), 10.0, {"x": 1.0}, at=[10.0], tolerance=1e-18)
     fine = ds.analysis.reference_run(oscillator(), 10.0, {"x": 1.0}, at=[10.0])
     assert run.steps < 2 * fine.steps

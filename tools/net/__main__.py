@@ -54,8 +54,28 @@ def record(file: Path, only: Sequence[str] = ()) -> int:
         found[name] = fingerprint(name)
         word = next((k for k in ("raised", "skipped") if k in found[name]), "")
         print(f"{time.perf_counter() - begin:7.2f} s  {name} {word}".rstrip(), flush=True)
+    others = foreign()
+    if others:
+        print(f"from another checkout, so that nothing is written: {', '.join(others)}")
+        return 1
     file.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    return 0 if found else 1
+    return 0
+
+
+def foreign() -> list[str]:
+    """Return the modules of daesolve and its problems that are not where their package is.
+
+    They come from another checkout that is installed, if something imports what this one lacks.
+    """
+    found: list[str] = []
+    for name, module in sorted(sys.modules.items()):
+        package = sys.modules.get(name.partition(".")[0])
+        if name.startswith(("daesolve.", "daesolve_problems.")) and package is not None:
+            home = Path(str(package.__file__)).parent
+            places = [getattr(module, "__file__", None), *getattr(module, "__path__", ())]
+            if any(place and not Path(place).is_relative_to(home) for place in places):
+                found.append(name)
+    return found
 
 
 def compare(before: Path, after: Path) -> int:

@@ -48,7 +48,7 @@ def _difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
         told += f" and {len(fields) - SHOWN} more"
     largest = _largest(one, other)
     if largest is not None:
-        told += f"; end state by {largest:.1e}"
+        told += f"; end state by {largest:.1e}" if largest else "; end state alike"
     for name in ("outcome", "message"):
         if before.get(name) != after.get(name):
             told += f"; {name}: {before.get(name)!r} -> {after.get(name)!r}"[:LONGEST]

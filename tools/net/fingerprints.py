@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from enum import Enum
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -95,7 +94,8 @@ def of_run(run: ds.Trajectory) -> Fingerprint:
         "parameters": told["parameters"],
         "rates": told["rates"],
         "tolerances": told["tolerances"],
-        "text": str(run),
+        # The message of a run that was interrupted names its directory.
+        "text": str(run).replace(run.message, ""),
     }
     return {
         "outcome": run.outcome.value,
@@ -164,20 +164,20 @@ def without_costs(value: Any) -> Any:
         return {name: without_costs(entry) for name, entry in value.items() if name not in left}
     if isinstance(value, list):
         return [without_costs(entry) for entry in value]
-    return value
+    return masked(value) if isinstance(value, str) else value
 
 
 MASKS = {
     r"[\d.e+-]+ (s|ms|µs) wall[^\n<]*": "WALL",
     r"compiled in [^\n<]*": "COMPILED",
+    r"[\d.e+-]+ s, residuals": "WALL, residuals",
     r"(daesolve|casadi|numpy|scipy|heyoka|scikit-sundae|Assimulo|python) \d[\w.+]*": "VERSION",
 }
 """Patterns of texts that tell what a run cost and with what it was made, and what stands there."""
 
 
-def masked(text: str, scratch: Path) -> str:
-    """Return a text without times of computation, versions and the directory of results."""
-    text = text.replace(str(scratch), "SCRATCH")
+def masked(text: str) -> str:
+    """Return a text without times of computation and versions."""
     for pattern, word in MASKS.items():
         text = re.sub(pattern, word, text)
     return text

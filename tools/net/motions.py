@@ -211,6 +211,7 @@ NET |= {
 RELEASED = {"x": 0.84, "x_dot": 0.0, "y_dot": 0.0}
 STEPPED = {"x": -0.3826834323650898, "x_dot": 1.4}
 SHOT = {"x": -0.7, "y": 0.1, "x_dot": 1.0, "y_dot": 0.3}
+ON_TOP = {"x": 0.3, "y": 0.9539392014169456, "x_dot": 0.0, "y_dot": 0.0}
 CRADLE = {"x_1": 0.0, "x_2": 1.0, "x_3": 1.5, "x_dot_1": 1.0, "x_dot_2": 0.0, "x_dot_3": -0.2}
 
 
@@ -243,10 +244,8 @@ NET |= {
     "impacts line sequential": _line("sequential"),
     "impacts billiard": Posed(lambda: systems.billiard(0.3), 50.0, SHOT),
     "impacts thermostat": Posed(systems.thermostat, 10.0, {"temperature": 0.0}),
-    "contacts bead": Posed(systems.bead, 4.0, {"x": 0.3, "x_dot": 0.0, "y_dot": 0.0}),
-    "contacts bead cvodes": Posed(
-        systems.bead, 1.1, {"x": 0.3, "x_dot": 0.0, "y_dot": 0.0}, {"solver": "cvodes"}
-    ),
+    "contacts bead": Posed(systems.bead, 4.0, ON_TOP),
+    "contacts bead cvodes": Posed(systems.bead, 0.9, ON_TOP, {"solver": "cvodes"}),
     "contacts rod": Posed(systems.rod_on_ends, 6.0, {"y": 0.0, "angle": 0.0}),
 }
 

@@ -7,6 +7,9 @@ or of `daesolve.multibody`. No other module of the net imports such a name.
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import daesolve
@@ -25,14 +28,25 @@ def public(name: str) -> Any:
     """
     if name in daesolve.__all__:
         return getattr(daesolve, name)
-    for section in SECTIONS:
-        try:
-            module = import_module(f"daesolve.{section}")
-        except ModuleNotFoundError:
-            continue
+    for module in modules():
         if hasattr(module, name):
             return getattr(module, name)
     raise AttributeError(f"daesolve has no public name {name!r}, nor has any section of it")
+
+
+def modules() -> list[ModuleType]:
+    """Return the sections that daesolve has.
+
+    Where another checkout is installed, a module that is absent in this one would be taken from
+    there.
+    """
+    home = Path(daesolve.__file__).parent
+    found: list[ModuleType] = []
+    for section in SECTIONS:
+        spec = find_spec(f"daesolve.{section}")
+        if spec is not None and spec.origin and Path(spec.origin).is_relative_to(home):
+            found.append(import_module(f"daesolve.{section}"))
+    return found
 
 
 def __getattr__(name: str) -> Any:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.figure import Figure
 
 import daesolve as ds
 from daesolve.drawing import Dot, Drawing, Line, Linear, Point, Polar, Shape, Trace
 from daesolve_problems.bogies.theory import NEAR, LocalTheory
-from daesolve_problems.figures import Document, column
+from daesolve_problems.figures import Document, column, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 ANGLES = ("theta_1", "theta_2")
 FORCES = {"skate_1": "C0-", "skate_2": "C1--", "resultant": "C3-"}
@@ -24,7 +26,7 @@ HALF_SKATE = 0.25
 
 def motion_and_integrals(document: Document) -> Figure:
     """Draw the path, the rates of turn, and by how much energy and integrals have changed."""
-    figure = Figure(figsize=(9.0, 6.4), layout="constrained")
+    figure = new_figure(9.0, 6.4)
     grid = figure.add_gridspec(2, 2)
     path, rates = figure.add_subplot(grid[:, 0]), figure.add_subplot(grid[0, 1])
     kept = figure.add_subplot(grid[1, 1], sharex=rates)
@@ -73,7 +75,7 @@ def passing(before: ds.Trajectory, after: ds.Trajectory) -> Figure:
 
 def sides(theory: LocalTheory) -> Figure:
     """Draw F for both signs of k, with its roots: filled those that attract before the point."""
-    figure = Figure(figsize=(7.0, 4.0), layout="constrained")
+    figure = new_figure(7.0, 4.0)
     axes = figure.add_subplot()
     roots = {side: theory.roots(side) for side in (-1.0, 1.0)}
     places = [root.x for found in roots.values() for root in found]
@@ -104,7 +106,7 @@ def _forces(
     nearest = int(np.nanargmin(distance))
     away = times - times[nearest]
     far = np.abs(away[distance > 2.0 * distance[nearest]])
-    figure = Figure(figsize=(8.0, 3.8), layout="constrained")
+    figure = new_figure(8.0, 3.8)
     axes = figure.add_subplot()
     for name, force in forces.items():
         size = np.abs(force)

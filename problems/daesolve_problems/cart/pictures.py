@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from daesolve.drawing import Camera, Dot, Drawing, Line, Linear, Point, Shape, Trace
 from daesolve_problems.cart.models import PAIRS, SIDES, WHEELS
 from daesolve_problems.cart.starting import rolling
 from daesolve_problems.figures import Document, draw_paths, panels_over_time, series, states
 from daesolve_problems.vehicles import fixed, wheel_above
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 ORIGIN = ("x", "y")
 FRAME = Linear({"psi": 1.0})

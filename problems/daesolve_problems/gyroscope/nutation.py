@@ -17,14 +17,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
+from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
-from matplotlib.figure import Figure
 
 import daesolve as ds
 from daesolve.errors import OutOfRangeError
 from daesolve.typing import BoundCase
+from daesolve_problems.figures import new_figure
 from daesolve_problems.gyroscope.models import (
     ANGLES,
     SMALL,
@@ -35,6 +36,9 @@ from daesolve_problems.gyroscope.models import (
 )
 from daesolve_problems.gyroscope.questions import EPS, SAMPLES
 from daesolve_problems.orders import Orders
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @cache
@@ -121,7 +125,7 @@ def _followed(case: BoundCase, at: np.ndarray) -> tuple[ds.Trajectory, dict[str,
 
 def _drawn(centre: ds.Trajectory, runs: dict[str, ds.Trajectory]) -> Figure:
     """Draw the way of the rotor's axis, its guiding centre and the refined motions."""
-    figure = Figure(figsize=(6.4, 5.0), layout="constrained")
+    figure = new_figure(6.4, 5.0)
     axes = figure.add_subplot()
     axes.plot(centre["alpha"], centre["beta"], linewidth=0.6, color="0.7", label="rotor's axis")
     axes.plot(centre["centre_alpha"], centre["centre_beta"], linewidth=2.5, label="guiding centre")

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
-
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING, Any
 
 import daesolve as ds
 from daesolve.drawing import Circle, Cosine, Dot, Drawing, Line, Linear, Outline, Polar, Trace
+from daesolve_problems.figures import new_figure
 from daesolve_problems.gyroscope.models import ANGLES, SMALL
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def angles(runs: Mapping[str, ds.Trajectory]) -> Figure:
     """Draw the angles of the rings over time, by several models."""
-    figure = Figure(figsize=(8.0, 5.2), layout="constrained")
+    figure = new_figure(8.0, 5.2)
     panels = figure.subplots(2, 1, sharex=True)
     for panel, name in zip(panels, ANGLES, strict=True):
         for model, run in runs.items():
@@ -29,7 +31,7 @@ def angles(runs: Mapping[str, ds.Trajectory]) -> Figure:
 
 def nutation(runs: Mapping[str, ds.Trajectory]) -> Figure:
     """Draw the way of the rotor's axis, and the velocities, which nutate about the slow ones."""
-    figure = Figure(figsize=(8.0, 4.0), layout="constrained")
+    figure = new_figure(8.0, 4.0)
     panels = figure.subplots(1, 2)
     for panel, names, unit in zip(panels, (ANGLES, SMALL), ("rad", "rad/s"), strict=True):
         for model, run in runs.items():
@@ -44,7 +46,7 @@ def nutation(runs: Mapping[str, ds.Trajectory]) -> Figure:
 def way_of_the_axis(document: Mapping[str, Any]) -> Figure:
     """Draw where the rotor's axis points: azimuth alpha, elevation beta."""
     states = document["states"]
-    figure = Figure(figsize=(6.0, 4.4), layout="constrained")
+    figure = new_figure(6.0, 4.4)
     axes = figure.add_subplot()
     axes.plot(states["alpha"], states["beta"], linewidth=0.9)
     axes.plot(states["alpha"][0], states["beta"][0], "o", color="C3", label="start")

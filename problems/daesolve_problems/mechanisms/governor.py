@@ -21,11 +21,10 @@ Benchmark A05 of the IFToMM library: all lengths, masses and the start are its.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
-from matplotlib.figure import Figure
 
 import daesolve as ds
 from daesolve.drawing import Dot, Drawing, Line, Linear, Outline, Polar, Shape
@@ -39,6 +38,10 @@ from daesolve.multibody import (
     quaternion,
 )
 from daesolve.typing import Parameters
+from daesolve_problems.figures import new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 SIDES = {"right": 1.0, "left": -1.0}
 
@@ -152,7 +155,7 @@ def start(
 def slider_and_turning(document: Mapping[str, Any]) -> Figure:
     """Draw the height of the slider and the rate of the shaft over time."""
     times = document["times"]
-    figure = Figure(figsize=(8.0, 4.6), layout="constrained")
+    figure = new_figure(8.0, 4.6)
     panels = figure.subplots(2, 1, sharex=True)
     panels[0].plot(times, document["states"]["slider_z"], linewidth=1.0)
     panels[0].set_ylabel("height of the slider (m)")

@@ -22,16 +22,19 @@ origin.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
-from matplotlib.figure import Figure
 
 import daesolve as ds
 from daesolve.drawing import Dot, Drawing, Line, Linear, Trace
 from daesolve.errors import OutOfRangeError
 from daesolve.multibody import Body, Disc, Mechanism, Rolling, quaternion
+from daesolve_problems.figures import new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def coin(
@@ -118,7 +121,7 @@ def steady_circle(beta: float, circle: float, parameters: Mapping[str, float]) -
 def path_of_the_contact(document: Mapping[str, Any]) -> Figure:
     """Draw the track on the plane, and the path of the centre."""
     states, outputs = document["states"], document["outputs"]
-    figure = Figure(figsize=(5.4, 5.4), layout="constrained")
+    figure = new_figure(5.4, 5.4)
     axes = figure.add_subplot()
     axes.plot(outputs["ground_x"], outputs["ground_y"], linewidth=0.9, label="contact")
     axes.plot(states["coin_x"], states["coin_y"], linewidth=0.6, label="centre")

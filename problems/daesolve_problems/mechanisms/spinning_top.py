@@ -22,16 +22,19 @@ and `nutation` of its azimuth and tilt; without `precession` it starts with the 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
-from matplotlib.figure import Figure
 
 import daesolve as ds
 from daesolve.drawing import Circle, Dot, Drawing, Line, Linear, Trace
 from daesolve.errors import OutOfRangeError
 from daesolve.multibody import GROUND, Body, Mechanism, Spherical, quaternion
+from daesolve_problems.figures import new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def top(
@@ -111,7 +114,7 @@ def steady_precession(given: Mapping[str, float], parameters: Mapping[str, float
 def path_of_the_centre(document: Mapping[str, Any]) -> Figure:
     """Draw the path of the mass centre from above."""
     states = document["states"]
-    figure = Figure(figsize=(5.0, 5.0), layout="constrained")
+    figure = new_figure(5.0, 5.0)
     axes = figure.add_subplot()
     axes.plot(states["top_x"], states["top_y"], linewidth=0.8)
     axes.plot(0.0, 0.0, "k+")

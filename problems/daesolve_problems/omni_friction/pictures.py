@@ -8,21 +8,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 import daesolve as ds
 from daesolve.drawing import Camera, Dot, Drawing, Shape, Trace
-from daesolve.reporting.document import document
 from daesolve.typing import BoundCase
-from daesolve_problems.figures import Document, column
+from daesolve_problems.figures import Document, column, new_figure
 from daesolve_problems.omni_friction.comparing import MEASURES, matched_motion, turned_back
 from daesolve_problems.omni_friction.geometry import vehicle
 from daesolve_problems.omni_vehicle.motion import Sizes, Wheel
 from daesolve_problems.omni_vehicle.pictures import platform_shapes, wheel_shapes
 from daesolve_problems.omni_wheels import equal_directions
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 CENTRE = ("x", "y")
 SIGHT = 2.6
@@ -68,7 +70,7 @@ def _sizes(document: Document) -> Sizes:
 
 def motion(document: Document) -> Figure:
     """Draw path, angle and contact rollers, as figure 3.7 does, and the normal reactions."""
-    figure = Figure(figsize=(10.4, 6.4), layout="constrained")
+    figure = new_figure(10.4, 6.4)
     grid = figure.subplots(2, 2)
     _path(grid[0, 0], document)
     theta = np.unwrap(column(document, "theta"))
@@ -95,7 +97,7 @@ def deviation(document: Document) -> Figure:
 
     As in the figures 3.8 to 3.12; the other vehicle starts as this one does at the first sample.
     """
-    figure = Figure(figsize=(10.4, 6.4), layout="constrained")
+    figure = new_figure(10.4, 6.4)
     grid = figure.subplots(2, 2)
     times = np.array(document["times"], dtype=float)
     names = (*CENTRE, "theta", "x_dot", "y_dot", "omega")
@@ -115,6 +117,8 @@ def deviation(document: Document) -> Figure:
 
 def compared(case: BoundCase) -> ds.Answer:
     """Run a case, and tell how far it gets from the vehicle without inertia of its rollers."""
+    from daesolve.reporting.document import document  # which imports Matplotlib
+
     run = case.solve()
     values = {name: measure.rule(case, run) for name, measure in MEASURES.items()}
     values |= {f"peak_{name}": abs(peak.value) for name, peak in run.peaks.items()}

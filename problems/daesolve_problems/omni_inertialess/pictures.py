@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from daesolve.drawing import (
@@ -24,9 +23,13 @@ from daesolve.drawing import (
     Shape,
     Trace,
 )
-from daesolve_problems.figures import Document, column
+from daesolve_problems.figures import Document, column, new_figure
 from daesolve_problems.omni_inertialess.vehicle import Wheel, parameters, wheels_of
 from daesolve_problems.omni_wheels import numbered
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 Array = NDArray[np.float64]
 
@@ -122,7 +125,7 @@ def _wheel(radius: float, number: int, wheel: Wheel) -> list[Shape]:
 
 def motion(document: Document) -> Figure:
     """Draw the paths of the centre and of the mass centre, velocities, wheels and reactions."""
-    figure = Figure(figsize=(10.4, 7.2), layout="constrained")
+    figure = new_figure(10.4, 7.2)
     grid = figure.add_gridspec(3, 2, width_ratios=(1.0, 1.1))
     p, numbers = _values(document)
     _paths(figure.add_subplot(grid[:2, 0]), document, p)

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.interpolate import CubicHermiteSpline
 
 from daesolve_problems.figures import Document, column
 from daesolve_problems.omni_vehicle import wheels as anywhere
@@ -232,6 +231,8 @@ def _contacts(document: Document) -> Values:
 
 
 def _piece(document: Document, car: Sizes, before: Values, after: Values) -> Piece:
+    from scipy.interpolate import CubicHermiteSpline  # which takes long to import
+
     samples = np.array(document["times"], dtype=float)
     inner = np.flatnonzero((samples > before["t"]) & (samples < after["t"]))
     inner = inner[np.argsort(samples[inner])]

@@ -10,11 +10,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from daesolve.drawing import (
     Camera,
@@ -30,7 +28,7 @@ from daesolve.drawing import (
     Shape,
     Trace,
 )
-from daesolve_problems.figures import Document, column
+from daesolve_problems.figures import Document, column, new_figure
 from daesolve_problems.omni_vehicle.geometry import pitch
 from daesolve_problems.omni_vehicle.motion import (
     Piece,
@@ -41,6 +39,10 @@ from daesolve_problems.omni_vehicle.motion import (
     turns,
 )
 from daesolve_problems.omni_wheels import numbered
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 CENTRE = ("x", "y")
 HALF = 3
@@ -220,7 +222,7 @@ def _opening(document: Document, span: float) -> tuple[float, float]:
 
 
 def _grid(title: str, columns: int, rows: int) -> tuple[Figure, list[Axes]]:
-    figure = Figure(figsize=(10.4, 0.4 + 2.1 * rows), layout="constrained")
+    figure = new_figure(10.4, 0.4 + 2.1 * rows)
     figure.suptitle(title, x=0.01, ha="left", fontsize=10)
     panels = list(figure.subplots(rows, columns, squeeze=False).ravel())
     for letter, axes in zip("abcdefghi", panels, strict=False):
@@ -230,6 +232,8 @@ def _grid(title: str, columns: int, rows: int) -> tuple[Figure, list[Axes]]:
 
 def _name_rollers(figure: Figure, document: Document) -> Figure:
     """Tell which colour is which roller, for all panels."""
+    from matplotlib.lines import Line2D
+
     count = document["structure"]["rollers"]
     lines = [Line2D([], [], color=f"C{j}", label=f"roller {j + 1}") for j in range(count)]
     figure.legend(handles=lines, loc="outside upper right", ncols=min(count, MOST_NAMED))

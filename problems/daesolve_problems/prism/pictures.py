@@ -6,15 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.patches import Patch, Polygon
 
 from daesolve.drawing import Arrow, Dot, Drawing, Line, Linear, Outline, Point, Shape
-from daesolve_problems.figures import Document, panels_over_time, series
+from daesolve_problems.figures import Document, new_figure, panels_over_time, series
 from daesolve_problems.prism.models import PAIRS, REACTIONS, SIDES, UP
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
     from daesolve_problems.prism.guide import Sector, Support
     from daesolve_problems.prism.hysteresis import Branch, Sweep
     from daesolve_problems.prism.regions import Raster
@@ -152,7 +152,9 @@ def regions(
     load: tuple[float, float],
 ) -> Figure:
     """Draw how many answers there are over P_y and M: sectors and rays, and dots by enumeration."""
-    figure = Figure(figsize=(7.2, 4.6), layout="constrained")
+    from matplotlib.patches import Patch, Polygon
+
+    figure = new_figure(7.2, 4.6)
     axes = figure.add_subplot()
     far = 2.0 * float(np.hypot(raster.forces[-1], raster.moments[-1]))
     found: dict[str, Patch] = {}
@@ -190,7 +192,7 @@ def regions(
 
 def hysteresis(branches: Sequence[Branch], sweeps: Mapping[str, Sweep]) -> Figure:
     """Draw x'' over the moment: all branches, and the ways up and down."""
-    figure = Figure(figsize=(8.0, 4.6), layout="constrained")
+    figure = new_figure(8.0, 4.6)
     axes = figure.add_subplot()
     for branch, tint in zip(branches, TINTS, strict=False):
         words = ", ".join(f"{SIDES[p]} {k}" for k, p in zip(PAIRS, branch.variant, strict=True))

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from daesolve.drawing import Arrow, Circle, Dot, Drawing, Line, Linear, Polar, Shape, Trace
 from daesolve_problems.curves import Curve
-from daesolve_problems.figures import Document, column, series
+from daesolve_problems.figures import Document, column, new_figure, series
 from daesolve_problems.tracks import trace
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 
 def energy_error(document: Document) -> Figure:
@@ -89,5 +92,5 @@ def _around_the_start(near: np.ndarray, start: int) -> slice:
 
 
 def _axes(height: float) -> tuple[Figure, Axes]:
-    figure = Figure(figsize=(8.0, height), layout="constrained")
+    figure = new_figure(8.0, height)
     return figure, figure.add_subplot()

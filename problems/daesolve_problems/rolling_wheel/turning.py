@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.figure import Figure
-from scipy.interpolate import CubicSpline
 
 import daesolve as ds
 from daesolve.equations.rank import decoupling
 from daesolve.errors import OutOfRangeError
 from daesolve.typing import BoundCase
+from daesolve_problems.figures import new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 HORIZON, INTERVAL = 60.0, 0.02
 """How long the models run, and how often they are sampled, s."""
@@ -110,6 +112,8 @@ def _turning_times(run: ds.Trajectory) -> list[float]:
     """Return where the speed changes its sign, the start at rest left out."""
     if len(run.times) < 4 or not np.any(run["speed"]):
         return []
+    from scipy.interpolate import CubicSpline  # which takes long to import
+
     roots = CubicSpline(run.times, run["speed"]).roots(extrapolate=False)
     return [float(root) for root in roots if math.isfinite(root) and root > run.times[0] + INTERVAL]
 
@@ -119,7 +123,7 @@ def _closely(
 ) -> Figure:
     """Draw speed, torque, slip and condition about the first turning point."""
     moments = np.linspace(turn - WINDOW, turn + WINDOW, 201)
-    figure = Figure(figsize=(8.0, 8.0), layout="constrained")
+    figure = new_figure(8.0, 8.0)
     panels = figure.subplots(4, 1, sharex=True)
     wide: dict[str, float] = {"linewidth": 4.0, "alpha": 0.4}
     thin: dict[str, float] = {}
@@ -161,7 +165,7 @@ def _conditions(case: BoundCase, run: ds.Trajectory) -> np.ndarray:
 
 def _spin(runs: dict[str, ds.Trajectory]) -> Figure:
     """Draw the slip over time: a wheel that spins the wrong way slips at twice its speed."""
-    figure = Figure(figsize=(8.0, 3.4), layout="constrained")
+    figure = new_figure(8.0, 3.4)
     axes = figure.add_subplot()
     for name, run in reversed(runs.items()):
         axes.plot(run.times, run["slip"], linewidth=0.8, label=name)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from daesolve.drawing import Arrow, Circle, Dot, Drawing, Linear, Outline, Point, Shape, Trace
-from daesolve_problems.figures import Document, panels_over_time, series
+from daesolve_problems.figures import Document, new_figure, panels_over_time, series
 from daesolve_problems.three_supports.models import NORMALS, PAIRS, SIDES, UP
 from daesolve_problems.three_supports.pads import pad_motions
 from daesolve_problems.vehicles import fixed
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 Place = tuple[float, float]
 
@@ -36,7 +38,7 @@ SMALL: dict[str, Any] = {"frameon": False, "fontsize": "x-small"}
 
 def trajectory(document: Document) -> Figure:
     """Draw the path of the mass centre, and the body in some positions; filled where it stops."""
-    figure = Figure(figsize=(6.4, 5.2), layout="constrained")
+    figure = new_figure(6.4, 5.2)
     axes = figure.add_subplot()
     x, y, phi = (series(document, "states", name) for name in ("x", "y", "phi"))
     axes.plot(x, y, color="C0", linewidth=1.2, label="mass centre")

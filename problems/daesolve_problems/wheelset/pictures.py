@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 import daesolve as ds
 from daesolve.drawing import Camera, Drawing, Line, Linear, Outline, Polar, Shape, Trace
-from daesolve_problems.figures import Document, series
+from daesolve_problems.figures import Document, new_figure, series
 from daesolve_problems.orders import FULL
 from daesolve_problems.wheelset.vehicles import kinematic_frequency
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 HALF_TRACK = 1.5
 """In the drawing, where om0 T runs along the track, so that a wave is 2 pi long."""
@@ -39,7 +42,7 @@ def slips(document: Document) -> Figure:
 
 def path(document: Document) -> Figure:
     """Draw the angle of yaw over the lateral place."""
-    figure = Figure(figsize=(5.0, 4.6), layout="constrained")
+    figure = new_figure(5.0, 4.6)
     axes = figure.add_subplot()
     y, psi = (series(document, "outputs", f"scaled_{name}") for name in LABELS)
     axes.plot(y, psi, linewidth=1.0)
@@ -67,7 +70,7 @@ def trajectories(runs: Mapping[str, ds.Trajectory]) -> Figure:
 
 def slips_against(told: Mapping[str, Sequence[float]]) -> Figure:
     """Draw the largest slips and the distance from the motion without slip against eps."""
-    figure = Figure(figsize=(6.4, 4.4), layout="constrained")
+    figure = new_figure(6.4, 4.4)
     axes = figure.add_subplot()
     for name, label in (
         ("slip_x", "slip along"),
@@ -88,7 +91,7 @@ def root_locus(found: Mapping[str, ds.analysis.RootLocus]) -> Figure:
     The fast ones are left out, for their real parts are many times as large; and so is what reduced
     models have far away from the full one, out of their range.
     """
-    figure = Figure(figsize=(9.0, 4.2), layout="constrained")
+    figure = new_figure(9.0, 4.2)
     plane, over = figure.subplots(1, 2)
     for number, (model, locus) in enumerate(found.items()):
         colour = f"C{number}"
@@ -175,7 +178,7 @@ def _axle(middle: Polar, label: str) -> list[Shape]:
 
 
 def _axes(rows: int) -> tuple[Figure, list[Axes]]:
-    figure = Figure(figsize=(8.0, 2.3 * rows), layout="constrained")
+    figure = new_figure(8.0, 2.3 * rows)
     return figure, list(figure.subplots(rows, 1, sharex=True))
 
 

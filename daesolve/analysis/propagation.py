@@ -1,0 +1,354 @@
+"""Derivatives carried along a run that is known: from boundary to boundary, through its events.
+
+The variational equations (see `variational`) are integrated one direction at a time, in all states
+and without events. Where these lie is known by then; how they move follows from their guards.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import casadi as ca
+import numpy as np
+
+from daesolve.algebra.evaluation import Evaluator
+from daesolve.analysis.variational import (
+    changing_values,
+    guard_slopes,
+    jump_slopes,
+    variational_problem,
+)
+from daesolve.errors import NoDerivativeError
+from daesolve.formulations import Feedback
+from daesolve.integration.record import Boundary, Happening, Record
+from daesolve.preparation.choosing import choose_solver
+from daesolve.preparation.preparing import Prepared
+from daesolve.preparation.request import DEFAULT_RATE
+from daesolve.solvers import Solver, State, Status
+from daesolve.trajectory.results import Outcome, StepBlock
+
+TOGETHER = 1e-9
+"""Of the time run so far: guards whose zeros are nearer to each other pass together."""
+APART = 1e-6
+"""Of the time run so far: by how much they may part when a number changes by its own size."""
+
+
+class WholeState(NamedTuple):
+    """Time, state without a chart, and values, to which rates are added."""
+
+    time: float
+    x: np.ndarray
+    p: np.ndarray
+
+
+class Propagation:
+    """The derivatives along a run.
+
+    Parameters
+    ----------
+    prepared, record
+        What was run, and what it gathered.
+    solver
+        What was asked for; None lets the library choose.
+    slopes
+        (n + np, k) derivatives of the states and of the values at the start.
+    nominal
+        The k numbers by name.
+
+    Attributes
+    ----------
+    state, values
+        (size, k) and (np, k): the derivatives at a fixed time, as far as the run was followed.
+    event_times
+        (k,) for each event up to there.
+    """
+
+    def __init__(
+        self,
+        prepared: Prepared,
+        record: Record,
+        solver: Solver | None,
+        slopes: np.ndarray,
+        nominal: Mapping[str, float],
+    ) -> None:
+        self.prepared, self.record = prepared, record
+        chart = prepared.problem.chart
+        self.problem = prepared.problem if chart is None else chart.whole
+        self.changing = changing_values(prepared.dynamics)
+        self.variational = variational_problem(self.problem, self.changing)
+        self.solver, self.method = self._solver(solver)
+        self.rates = self._rates()
+        visible = len(slopes) - len(self.problem.values)
+        works = np.zeros((self.problem.size - visible, slopes.shape[1]))
+        self.state = np.vstack([slopes[:visible], works])
+        self.values: np.ndarray = slopes[visible:]
+        self.nominal = tuple(nominal)
+        self.sizes = np.array([abs(value) or 1.0 for value in nominal.values()])
+        self.event_times: list[np.ndarray] = []
+        self.parted: list[tuple[float, str, str]] = []
+        self._rhs = Evaluator(self.problem.rhs)
+        counts = [event.count for event in self.problem.events]
+        self._firsts = [sum(counts[:k]) for k in range(len(counts))]
+        t, x, p = (self.problem.guards.sx_in(k) for k in range(3))
+        guards = self.problem.guards(t, x, p)
+        self._moving = ca.which_depends(guards, ca.vertcat(t, x), 1, True)
+        self._indices = {event.name: k for k, event in enumerate(self.problem.events)}
+
+    def to_end(self, outcome: Outcome) -> tuple[np.ndarray, np.ndarray]:
+        """Return the derivatives of the last state, (size, k), and of the last time, (k,).
+
+        Raises
+        ------
+        NoDerivativeError
+            A guard has no slope where it passes, or the equations cannot be integrated.
+        """
+        boundaries, legs = self.record.boundaries, legs_of(self.record, self.prepared)
+        self.happen(legs[0], {}, np.zeros(len(self.sizes)))
+        for here, there, happened in zip(boundaries, boundaries[1:], legs[1:], strict=False):
+            passing = [e.time for e in happened if e.after is None]
+            self.happen(happened, self.advance(here, there.time, passing), None)
+        end_time = np.zeros(len(self.sizes))
+        if outcome is Outcome.STOPPED_BY_EVENT:
+            stops = {event.name for event in self.problem.events if event.then.stops}
+            events = zip(self.record.events, self.event_times, strict=True)
+            ended = [times for event, times in events if event.name in stops]
+            if not ended:
+                raise NoDerivativeError(
+                    f"dry friction brings the body to rest at t = {boundaries[-1].time:.10g} s, "
+                    "and derivatives are not carried to a stop: ask for an earlier end"
+                )
+            end_time = ended[-1]
+        return self.state + self._motion(self.place(boundaries[-1]), end_time), end_time
+
+    def notes(self) -> list[str]:
+        """Say how the variational equations were integrated, and what is one-sided."""
+        found = [self.method]
+        for pair in dict.fromkeys((guards, by) for _, guards, by in self.parted):
+            times = [time for time, *rest in self.parted if tuple(rest) == pair]
+            found.append(
+                f"{pair[0]} pass together at t = {times[0]:.10g} s"
+                + (f" and {len(times) - 1} times later" if len(times) > 1 else "")
+                + f", but not where {pair[1]} changes: the derivative is that with the first of "
+                "them, and depends on which way it changes"
+            )
+        return found
+
+    def _solver(self, asked: Solver | None) -> tuple[Solver, str]:
+        """Return what integrates the variational equations, and a sentence about it."""
+        fits = asked is not None and "ode" in asked.forms
+        steps = float(max(self.record.steps, 1))
+        solver = choose_solver(asked if fits else None, Feedback(), self.variational, steps, [])
+        solver.compile(self.variational)
+        method = (
+            f"variational equations of {self.variational.rhs.n_instructions()} instructions by "
+            f"{solver.name}"
+        )
+        if asked is not None and not fits:
+            method += f", since {asked.name} takes differential-algebraic equations alone"
+        return solver, method
+
+    def _rates(self) -> dict[int, float]:
+        """Return rates for goals without any, which would drift: the motion is the same."""
+        dynamics, names = self.prepared.dynamics, list(self.problem.values)
+        sign = 1.0 if self.prepared.until >= self.prepared.start_time else -1.0
+        rows = (*dynamics.rows, *dynamics.implicit_rows)
+        indices = [names.index(f"rate_{row.name}") for row in rows]
+        return {k: sign * DEFAULT_RATE for k in indices if self.prepared.values[k] == 0.0}
+
+    def place(self, here: Boundary) -> WholeState:
+        """Return a boundary in all states, with the values that are in force there."""
+        problem = self.prepared.problem
+        own = self.record.modes[here.mode]
+        x = here.state
+        if problem.chart is not None:
+            visible = problem.visible(np.array([here.time]), x[None, :], own)[0]
+            x = np.concatenate([visible, x[problem.chart.embed.nnz_in(1) :]])
+        p = own[: len(self.problem.values)].copy()
+        p[list(self.rates)] = list(self.rates.values())
+        return WholeState(here.time, x, p)
+
+    def _motion(self, place: WholeState, times: np.ndarray) -> np.ndarray:
+        """Return how far the motion goes on, (size, k), in changes of time."""
+        return np.outer(self._rhs(*place)[0], times)
+
+    def advance(self, here: Boundary, until: float, at: Sequence[float]) -> dict[float, np.ndarray]:
+        """Integrate the variational equations; return the changes of the state at some times."""
+        place, moments = self.place(here), np.array(at)
+        size = self.problem.size
+        reached: list[np.ndarray] = []
+        columns: list[np.ndarray] = []
+        if until == here.time:
+            return dict.fromkeys(at, self.state)
+        for k, unit in enumerate(self.sizes):
+            x = np.concatenate([place.x, unit * self.state[:, k]])
+            p = np.concatenate([place.p, unit * self.values[self.changing, k]])
+            end = self.solver.segment(
+                self.variational, State(place.time, x, p), until, moments, _ignore
+            )
+            if end.status is not Status.REACHED:
+                raise NoDerivativeError(
+                    f"the variational equations by {self.nominal[k]!r} end at t = "
+                    f"{end.time:.10g} s: {end.message}"
+                )
+            columns.append(end.state[size:] / unit)
+            reached.append(end.samples[:, size:] / unit)
+        self.state = np.array(columns).T
+        return dict(zip(at, np.moveaxis(np.array(reached), 0, -1), strict=True))
+
+    # -- events -------------------------------------------------------------------------------
+
+    def happen(
+        self,
+        happened: Sequence[Happening],
+        changes: Mapping[float, np.ndarray],
+        times: np.ndarray | None,
+    ) -> None:
+        """Go through what happened within and at the end of a leg.
+
+        `times` are the changes of the time at which it ends, where no event has given them yet.
+        """
+        for _, group in itertools.groupby(
+            happened, lambda e: id(e if e.after is None else e.after)
+        ):
+            events = list(group)
+            if events[0].after is not None:
+                times = self._through(events, times)
+                self.event_times += [times] * len(events)
+                continue
+            moved = self.event_times[-1] if self._of_values(events[0]) else times
+            if moved is None:
+                moved = self._crossing(events, changes[events[0].time])
+            self.event_times.append(moved)
+
+    def _through(self, events: Sequence[Happening], times: np.ndarray | None) -> np.ndarray:
+        """Go through a reset; return how its time changes."""
+        place = self.place(events[0].at)
+        if times is None:
+            times = self._crossing(events, self.state)
+        state = self.state + self._motion(place, times)
+        self._note_parted(events, place, times, state)
+        transitions = self.prepared.transitions
+        assert transitions is not None
+        for step in self._steps(events):
+            slopes = jump_slopes(transitions.function(tuple(step)))
+            fired = np.concatenate(
+                [self._selected(event, chosen) for event, chosen in step.items()]
+            )
+            changed = [
+                slopes(*place, fired, times[k], state[:, k], self.values[:, k])
+                for k in range(len(times))
+            ]
+            place = WholeState(place.time, *changed[0][:2])
+            state = np.array([change[2] for change in changed]).T
+            self.values = np.array([change[3] for change in changed]).T
+        self.state = state - self._motion(place, times)
+        return times
+
+    def _steps(self, events: Sequence[Happening]) -> list[dict[int, tuple[int, ...]]]:
+        """Return what was reset at once, as guards by events; sequential ones follow each other."""
+        fired = {self._indices[event.name]: event.fired for event in events}
+        first = next(iter(fired))
+        if self.prepared.dynamics.resets[first].sequential:
+            return [{first: (place,)} for place in fired[first]]
+        return [fired]
+
+    def _of_values(self, event: Happening) -> bool:
+        """Return whether a reset took a guard through zero that depends on values alone."""
+        first = self._firsts[self._indices[event.name]]
+        return not any(self._moving[first + place] for place in event.fired)
+
+    def _selected(self, event: int, chosen: Sequence[int]) -> np.ndarray:
+        return np.isin(np.arange(self.problem.events[event].count), chosen).astype(float)
+
+    def _rows(self, events: Sequence[Happening]) -> dict[int, str]:
+        """Return the guards of events that fired, with their names."""
+        found: dict[int, str] = {}
+        for event in events:
+            index = self._indices[event.name]
+            several = self.problem.events[index].count > 1
+            for place in event.fired:
+                number = f" ({place + 1})" if several else ""
+                found[self._firsts[index] + place] = f"{event.name!r}{number}"
+        return found
+
+    def _elapsed(self, time: float) -> float:
+        begin, until = self.prepared.start_time, self.prepared.until
+        return max(abs(time - begin), 1e-3 * abs(until - begin))
+
+    def _at_zero(
+        self, events: Sequence[Happening], place: WholeState, times: np.ndarray, state: np.ndarray
+    ) -> dict[str, tuple[float, np.ndarray]]:
+        """Return those of the guards that pass here: name -> (rate, changes (k,) of the guard)."""
+        rows = self._rows(events)
+        slopes = guard_slopes(self.problem)
+        found = [
+            slopes(*place, times[k], state[:, k], self.values[:, k]) for k in range(len(times))
+        ]
+        values, rates = found[0][0][list(rows)], found[0][1][list(rows)]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            away = np.abs(values / rates)
+        away[np.isnan(away)] = np.inf
+        near = away <= np.min(away) + TOGETHER * self._elapsed(place.time)
+        changes = np.array([change for *_, change in found]).T[list(rows)]
+        return {
+            name: (float(rate), change)
+            for name, rate, change, passes in zip(rows.values(), rates, changes, near, strict=True)
+            if passes and rate != 0.0
+        }
+
+    def _crossing(self, events: Sequence[Happening], state: np.ndarray) -> np.ndarray:
+        """Return how the time of an event changes: that of the first of its guards."""
+        place = self.place(events[0].at)
+        crossing = self._at_zero(events, place, np.zeros(len(self.sizes)), state)
+        for rate, change in crossing.values():
+            times = -change / rate
+            if np.all(np.isfinite(times)):
+                return times
+        raise NoDerivativeError(
+            f"at t = {place.time:.10g} s the guard of the event {events[0].name!r} has no slope "
+            "where it passes zero, so that the time of the event has no derivative"
+        )
+
+    def _note_parted(
+        self, events: Sequence[Happening], place: WholeState, times: np.ndarray, state: np.ndarray
+    ) -> None:
+        """Note guards that are at zero here, but at other times when a number changes."""
+        crossing = self._at_zero(events, place, times, state)
+        for by, size, column in zip(self.nominal, self.sizes, range(len(self.sizes)), strict=True):
+            apart = [
+                name
+                for name, (rate, change) in crossing.items()
+                if abs(change[column] / rate) * size > APART * self._elapsed(place.time)
+            ]
+            if apart:
+                names = list(crossing)
+                if len(names) == 1:
+                    at_start = place.time == self.prepared.start_time
+                    names.append("the start" if at_start else "the event before")
+                self.parted.append((place.time, " and ".join(names), repr(by)))
+
+
+def legs_of(record: Record, prepared: Prepared) -> list[list[Happening]]:
+    """Return what happened up to each boundary since the one before; first, at the start."""
+    sign = 1.0 if prepared.until >= prepared.start_time else -1.0
+    pending = list(record.events)
+    legs: list[list[Happening]] = []
+    for boundary in record.boundaries:
+        last = [k for k, event in enumerate(pending) if event.after is boundary]
+        count = last[-1] + 1 if last else sum(1 for _ in _passing(pending, sign, boundary.time))
+        legs.append(pending[:count])
+        pending = pending[count:]
+    legs[-1] += pending
+    return legs
+
+
+def _passing(events: Sequence[Happening], sign: float, until: float) -> Iterator[Happening]:
+    return itertools.takewhile(
+        lambda event: event.after is None and sign * (event.time - until) <= 0.0, events
+    )
+
+
+def _ignore(block: StepBlock) -> None:
+    """Watch nothing."""

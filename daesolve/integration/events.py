@@ -1,0 +1,254 @@
+"""What happens at an instant of a run: modes that switch, stops, events that are only recorded.
+
+At the start and wherever a segment ended on a guard. The laws of `modes` decide what follows; here
+it is put into the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from daesolve.algebra.translation import evaluate_block
+from daesolve.errors import ChatteringError, ResetError, VariantError
+from daesolve.integration import endings
+from daesolve.integration.endings import Verdict
+from daesolve.integration.record import Boundary, Happening
+from daesolve.integration.run_state import RunState
+from daesolve.modes.law import Jump, Stretch, SwitchingLaw
+from daesolve.modes.transitions import Transitions
+from daesolve.posing.events import Event
+from daesolve.posing.guides import AT_REST
+from daesolve.solvers import EventHit
+from daesolve.trajectory.results import Outcome
+
+
+def at_start(run: RunState, here: Boundary) -> tuple[Boundary, Verdict | None]:
+    """Do what is due at the start of a run; return where it goes on, and how it ends if it does."""
+    if run.prepared.resting:
+        run.record.events.append(Happening(here.time, AT_REST, here))
+        run.sample_event(here)
+        return here, endings.at_rest(here.time, at_start=True, timed=run.timed())
+    stop = _stopped_at_start(run, here)
+    if stop is not None or run.transitions is None:
+        return here, stop
+    return through(run, run.transitions, here, ())
+
+
+def through(
+    run: RunState,
+    transitions: Transitions,
+    here: Boundary,
+    hits: Sequence[EventHit],
+    past: Sequence[int] = (),
+) -> tuple[Boundary, Verdict | None]:
+    """Do what is due here, until nothing is.
+
+    Parameters
+    ----------
+    run, transitions
+        The run, and what switches its modes.
+    here
+        Where a segment ended.
+    hits
+        The guards that the solver found to pass zero there.
+    past
+        Guards that were past zero all the way here, and so have not passed it.
+
+    Returns
+    -------
+    Boundary
+        Where the run goes on.
+    tuple or None
+        How it ends, if it does.
+    """
+    guarded = run.prepared.problem.guarded
+    place = here.time, here.state, run.values(here)
+    found = transitions.interrupting(*place, [(hit.index, hit.time) for hit in hits])
+    while True:
+        due = {*transitions.due(here.time, here.state, run.values(here))} - {*past}
+        due, past = sorted({*found, *due}), ()
+        stops = [guard for guard in due if transitions.stops[guard]]
+        switches = [guard for guard in due if transitions.switches[guard]]
+        for guard in stops:
+            if guard not in switches:
+                run.happened(EventHit(guard, here.time, here.state), here)
+        if switches:
+            law = transitions.follower(switches)
+            if law is not None:
+                return _followed(run, law, here)
+            here, found, verdict = _tried(run, transitions, here, switches)
+            if verdict is not None:
+                return here, verdict
+        if stops:
+            return here, endings.stopped_by(guarded[stops[0]], here.time)
+        if not switches:
+            return here, None
+
+
+def past_at_start(guarded: Sequence[Event], guards: np.ndarray) -> int | None:
+    """Find the first stopping event whose guard is past zero already: no crossing can show it.
+
+    One that resets as well is left until its guard is met.
+
+    Parameters
+    ----------
+    guarded, guards
+        The event of each guard, and the guards' values at the start.
+    """
+    for index, event in enumerate(guarded):
+        past = event.direction.value * guards[index] > 0.0
+        if past and event.then.stops and event.then.reset is None:
+            return index
+    return None
+
+
+def _stopped_at_start(run: RunState, here: Boundary) -> Verdict | None:
+    """Write down what stops the run before it begins, and say how it ends."""
+    problem = run.prepared.problem
+    if not problem.events:
+        return None
+    times, states = np.array([here.time]), here.state[None, :]
+    guards = evaluate_block(problem.guards, times, states, run.values(here))[0][0]
+    index = past_at_start(problem.guarded, guards)
+    if index is None:
+        return None
+    run.happened(EventHit(index, here.time, here.state), here)
+    return endings.stopped_by(problem.guarded[index], here.time, at_start=True)
+
+
+# -- jumps -----------------------------------------------------------------------------------------
+
+
+def _tried(
+    run: RunState, transitions: Transitions, here: Boundary, guards: Sequence[int]
+) -> tuple[Boundary, list[int], Verdict | None]:
+    """Do what these guards ask for, as `_switched`, and say whether the motion ends there."""
+    try:
+        here, switched, rests = _switched(run, transitions, here, guards)
+    except (ChatteringError, ResetError) as error:
+        return here, [], (Outcome.FAILED, str(error))
+    except VariantError as error:
+        return here, [], _without_variant(run, here, error)
+    return here, switched, endings.at_rest(here.time, timed=run.timed()) if rests else None
+
+
+def _switched(
+    run: RunState, transitions: Transitions, here: Boundary, guards: Sequence[int]
+) -> tuple[Boundary, list[int], bool]:
+    """Do what these guards ask for.
+
+    Returns
+    -------
+    Boundary
+        Where the motion goes on.
+    list
+        The guards of values alone that it took through zero.
+    bool
+        Whether the body stays at rest.
+    """
+    guarded = run.prepared.problem.guarded
+    values = run.values(here)
+    here = run.unwrapped(here, guards)
+    before = transitions.guards(here.time, here.state, values)
+    run.instant.take(here.time, guarded[guards[0]].name)
+    rests = False
+    for jump in transitions.decide(here.time, here.state, values, guards):
+        here = _jumped(run, here, jump)
+        rests = jump.rests
+    switched = transitions.switched(here.time, here.state, run.values(here), before)
+    for index in switched:
+        if not guarded[index].then.interrupts:
+            run.happened(EventHit(index, here.time, here.state), here)
+    return here, switched, rests
+
+
+def _jumped(run: RunState, here: Boundary, jump: Jump) -> Boundary:
+    """Go on after a jump, and write down the events that asked for it."""
+    after = run.in_mode(here, jump.x, jump.p)
+    run.wrap(after)
+    events = run.prepared.problem.events
+    names = {index: events[index].name for index in jump.events}
+    hidden = run.prepared.dynamics.hidden_events
+    if not hidden.issuperset(names.values()):
+        run.sample_event(here)
+    impact = jump.impact
+    for index, fired in jump.events.items():
+        if names[index] in hidden:
+            continue
+        happening = Happening(here.time, names[index], here, after, fired, impact)
+        run.record.events.append(happening)
+        impact = None
+    return after
+
+
+def _without_variant(run: RunState, here: Boundary, error: VariantError) -> Verdict:
+    """Write down where no mode continues the motion; say how the run ends."""
+    run.record.events.append(Happening(here.time, error.event, here))
+    run.sample_event(here)
+    return Outcome.DEGENERATE, str(error)
+
+
+# -- stretches that a law follows by itself --------------------------------------------------------
+
+
+def _followed(run: RunState, law: SwitchingLaw, here: Boundary) -> tuple[Boundary, Verdict | None]:
+    """Let a law integrate a stretch; return where it ends, and how the run ends if it does."""
+    taken = run.record.taken
+
+    def samples_up_to(time: float) -> np.ndarray:
+        return run.schedule.up_to(taken, time)
+
+    until, values = run.prepared.until, run.values(here)
+    stretch = law.finish(here.time, here.state, values, until, samples_up_to)
+    end = _written_down(run, stretch, here, samples_up_to(stretch.time))
+    if stretch.error is not None:
+        return end, _without_variant(run, end, stretch.error)
+    if stretch.onward is not None:
+        return run.in_mode(end, *stretch.onward), None
+    return end, endings.followed(stretch.ending, stretch.time, stretch.message, timed=run.timed())
+
+
+def _written_down(run: RunState, stretch: Stretch, here: Boundary, times: np.ndarray) -> Boundary:
+    """Write a stretch into the record of its run; return where it ended.
+
+    Parameters
+    ----------
+    run, stretch
+        The run, and what a law followed.
+    here
+        Where it began.
+    times
+        When samples were asked for, s.
+    """
+    record, known = run.record, len(run.record.events)
+    record.boundaries.append(here)
+    places = [here]
+    for switching in stretch.switchings:
+        before = Boundary(switching.time, switching.state, here.turns, places[-1].mode)
+        record.modes.append(switching.values)
+        after = replace(before, mode=len(record.modes) - 1)
+        record.events.append(
+            Happening(switching.time, switching.event, before, after, (switching.place,))
+        )
+        record.boundaries.append(after)
+        places.append(after)
+
+    def place_at(moment: float) -> Boundary:
+        return next(place for place in reversed(places) if place.time <= moment)
+
+    for moment, sample in zip(times.tolist(), stretch.samples, strict=False):
+        record.take(moment, sample, place_at(moment))
+        record.taken += 1
+    record.rhs_evaluations += stretch.evaluations
+    end = replace(places[-1], time=stretch.time, state=stretch.state)
+    if stretch.event:
+        record.events.append(Happening(stretch.time, stretch.event, end))
+    for event in record.events[known:]:
+        run.sample_event(event.at)
+    for block in stretch.blocks:
+        record.steps += len(block.times)
+        run.queue.blocks.append((block, place_at(float(block.times[0])).mode))
+    return end

@@ -1,0 +1,161 @@
+"""What ends a run before its time: a budget, steps that lead nowhere, an interruption."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from types import FrameType
+
+from daesolve.diagnostics.monitor import Monitor
+from daesolve.solvers import Observer
+from daesolve.trajectory.results import StepBlock
+
+CRAWL = 1e-6
+"""Of the mean step of a short run: many steps in a row shorter than this lead nowhere."""
+MANY = {False: 2000, True: 200}
+"""How many steps that takes, without and with reactions that have a weak grip."""
+
+
+class Effort:
+    """Counts right-hand sides and steps, and says where a run is to end for them.
+
+    Parameters
+    ----------
+    most
+        How many right-hand sides there may be; None sets no bound.
+    mean_step
+        Of a short run at the start, s.
+
+    Attributes
+    ----------
+    reason
+        Why the run is to end; empty until it is.
+    over_budget
+        Whether that is for the bound.
+    """
+
+    def __init__(self, most: int | None, mean_step: float) -> None:
+        self.most, self.mean_step = most, mean_step
+        self.reason = ""
+        self.over_budget = False
+        self._mark: float | None = None
+        self._steps = 0
+
+    def saved(self) -> list[float | int | None]:
+        """Return all that is known, to go on from in another process."""
+        return [self._mark, self._steps]
+
+    def restore(self, saved: Sequence[float | int | None]) -> None:
+        """Go on from what `saved` returned."""
+        mark, steps = saved
+        self._mark = None if mark is None else float(mark)
+        self._steps = int(steps or 0)
+
+    def begin(self, time: float) -> None:
+        """Take in the start of a stretch that is integrated by itself."""
+        if self._mark is None or not self._steps:
+            self._mark = time
+
+    def take(self, block: StepBlock, spent: int, *, weak: bool) -> bool:
+        """Take in a block of steps; return whether the run is to end with it.
+
+        Parameters
+        ----------
+        block
+            The steps.
+        spent
+            Right-hand sides from the start of the run.
+        weak
+            Whether a reaction has a weak grip.
+        """
+        if self._mark is None or not len(block.times):
+            return bool(self.reason)
+        self._steps += len(block.times) if block.taken is None else block.taken
+        if self._steps >= MANY[weak]:
+            reached = float(block.times[-1])
+            if abs(reached - self._mark) < CRAWL * self.mean_step * self._steps:
+                step = abs(reached - self._mark) / self._steps
+                self.reason = (
+                    f"the steps have shrunk to {step:.2g} s, less than a millionth of those at the "
+                    "start"
+                )
+            self._mark, self._steps = reached, 0
+        return self.over(spent)
+
+    def over(self, spent: int) -> bool:
+        """Return whether the run is to end."""
+        if self.most is not None and spent >= self.most and not self.reason:
+            self.reason = f"the budget of {self.most} right-hand sides was spent"
+            self.over_budget = True
+        return bool(self.reason)
+
+
+class Counted:
+    """Observes the steps of a segment, and counts what they cost.
+
+    Parameters
+    ----------
+    effort
+        What the run may cost.
+    monitor
+        Knows whether a grip has been weak.
+    observe
+        Takes in the steps; returns True where the segment is to end with them.
+    spent
+        Right-hand sides before the segment.
+    """
+
+    def __init__(self, effort: Effort, monitor: Monitor, observe: Observer, spent: int) -> None:
+        self.effort, self.monitor, self.observe = effort, monitor, observe
+        self.spent = spent
+
+    def __call__(self, block: StepBlock) -> bool:
+        """Take in a block of steps; return whether the segment is to end with it."""
+        self.spent += block.evaluations
+        enough = self.observe(block) is True
+        return self.effort.take(block, self.spent, weak=bool(self.monitor.weakest())) or enough
+
+    @property
+    def remaining(self) -> int | None:
+        """How many right-hand sides there may yet be."""
+        most = self.effort.most
+        return None if most is None else max(most - self.spent, 1)
+
+
+@contextmanager
+def interruptible(*, by_termination: bool = False) -> Generator[Callable[[], bool]]:
+    """Turn the first Ctrl-C into a flag, so that the segment under way is finished and kept.
+
+    A second one interrupts at once. In a thread of its own nothing is caught.
+
+    Parameters
+    ----------
+    by_termination
+        Whether a request to terminate (SIGTERM) is taken in the same way.
+
+    Yields
+    ------
+    Says whether there was an interruption.
+    """
+    pressed: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
+    numbers = [signal.SIGINT, signal.SIGTERM] if by_termination else [signal.SIGINT]
+    previous = {number: signal.getsignal(number) for number in numbers}
+
+    def remember(number: int, frame: FrameType | None) -> None:
+        if pressed:
+            signal.signal(signal.SIGINT, previous[signal.SIGINT])
+            raise KeyboardInterrupt
+        pressed.append(number)
+
+    for number in numbers:
+        signal.signal(number, remember)
+    try:
+        yield lambda: bool(pressed)
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)

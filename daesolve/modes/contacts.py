@@ -1,0 +1,427 @@
+"""Which contacts open and close at an instant: one complementarity problem for all of them.
+
+With w the rates of the gaps that are zero, and all other constraints kept, an impact has
+
+    w+ = w- + A P,    0 <= P,  0 <= w+ + e w-,  complementary        (Newton's restitution)
+
+and the smooth motion after it, for the contacts whose gaps stay closed,
+
+    gap'' = A N + q,    0 <= N,  0 <= gap'',  complementary          (Signorini's conditions).
+
+Both are F(N) = b with the columns A of what is closed and -1 of what is open. A = J M^-1 B contains
+the friction that enters the forces with a reaction; J M^-1 J^T is the same without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+import casadi as ca
+import numpy as np
+
+from daesolve.algebra.evaluation import Evaluator
+from daesolve.complementarity.horizontal import HorizontalComplementarity
+from daesolve.complementarity.policies import solve
+from daesolve.elimination.saddle import EliminationPlan
+from daesolve.equations.dynamics import Dynamics
+from daesolve.equations.rank import Rank
+from daesolve.errors import (
+    NoDerivativeError,
+    OutOfRangeError,
+    RedundantConstraintsError,
+    ResetError,
+    UnsupportedError,
+    VariantError,
+)
+from daesolve.formulations import Formulation, OdeProblem
+from daesolve.modes.guard_book import GuardBook, Role
+from daesolve.modes.jumps import JumpFunction, joined, settle_function, with_references
+from daesolve.modes.law import Jump, Setting, SwitchingLaw
+from daesolve.posing.symbols import symbol
+from daesolve.trajectory.results import Impact
+
+STILL = 1e-10
+"""Of its terms, the rate of a gap below which it does not change.
+
+Nor does it at the speed of a fall through what counts as a gap of zero: bounces lower than that
+are none, and a bouncing body comes to rest.
+"""
+TIED = 1e-9
+"""Of what the free motion would ask for, the reaction below which its rate decides."""
+INDEPENDENT = 1e-9
+"""The smallest eigenvalue of the smooth answer, its diagonal one, below which contacts repeat."""
+
+Reactions = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
+"""(x, p) -> the reactions of all contacts that are closed in p, and their rates."""
+
+
+@dataclass(frozen=True)
+class ContactChange:
+    """What contacts did at an instant.
+
+    Parameters
+    ----------
+    events
+        The indices of their events.
+    closed
+        Which contacts are closed after it.
+    x, p
+        The state and the values after.
+    impact
+        What was imposed, if a gap closed with a speed.
+    """
+
+    events: tuple[int, ...]
+    closed: np.ndarray
+    x: np.ndarray
+    p: np.ndarray
+    impact: Impact | None
+
+
+@dataclass(frozen=True)
+class _Response:
+    """How gaps answer: gap'' = matrix N + q.
+
+    `normal` is the matrix without friction, `size` the sum of the sizes of the terms of q.
+    """
+
+    matrix: np.ndarray
+    normal: np.ndarray
+    size: np.ndarray
+
+
+class ContactChanges:
+    """Decides on the contacts of a system.
+
+    Parameters
+    ----------
+    dynamics, plan
+        The equations, and how reactions are eliminated.
+    size
+        The length of the state of the problem, work integrals included.
+    """
+
+    def __init__(self, dynamics: Dynamics, plan: EliminationPlan, size: int) -> None:
+        self.dynamics = dynamics
+        self._names = tuple(row.name for row in dynamics.contacts)
+        self._places = np.array([row.hold for row in dynamics.contacts], dtype=int)
+        self._rows = np.array([row.row for row in dynamics.contacts], dtype=int)
+        self._count = dynamics.x.numel()
+        t, x, p = dynamics.t, dynamics.x, dynamics.p
+        chains = [dynamics.rows[row.row].chain for row in dynamics.contacts]
+        speeds = ca.vertcat(*[chain[1] for chain in chains])
+        slopes = ca.jacobian(speeds, dynamics.velocities)
+        measured = [
+            speeds,
+            ca.fabs(slopes) @ ca.fabs(dynamics.velocities),
+            ca.vertcat(*[row.restitution for row in dynamics.contacts]),
+        ]
+        self._measure = Evaluator(
+            ca.Function("contacts", [t, x, p], [ca.densify(part) for part in measured])
+        )
+        self._settle = Evaluator(settle_function(dynamics, plan, ()))
+        works = symbol("works", size - self._count)
+        values = with_references(dynamics, t, x, p, works)
+        self._references = Evaluator(ca.Function("references", [t, x, works, p], [values]))
+
+    def decide(
+        self,
+        time: float,
+        x: np.ndarray,
+        p: np.ndarray,
+        near: tuple[np.ndarray, np.ndarray],
+        reactions: Reactions,
+    ) -> ContactChange | None:
+        """Return what changes at an instant; None where nothing does.
+
+        Parameters
+        ----------
+        time, x, p
+            When and where, s.
+        near
+            Which open contacts have their gap at zero, and what counts as zero there.
+        reactions
+            Of contacts that are closed, as functions of x and p at this time.
+
+        Raises
+        ------
+        ResetError
+            No contacts may open or close so that all conditions hold, or several sets may and
+            nothing decides between them, or those that close depend on each other.
+        """
+        before = p[self._places] == 1.0
+        touching = before | near[0]
+        if not touching.any():
+            return None
+        states, works = x[: self._count], x[self._count :]
+        response = self._response(time, states, p, touching)
+        speeds, sizes, restitution = self._measure(time, states, self._mode(p, touching))
+        still = STILL * sizes
+        still[touching] += np.sqrt(2.0 * response.size * near[1][touching])
+        speeds[np.abs(speeds) <= still] = 0.0
+        closing = touching & (speeds < 0.0)
+        stopped, impact = np.zeros_like(closing), None
+        if closing.any():
+            thrown = np.where(closing, restitution, 0.0)
+            load = -((1.0 + thrown) * speeds)[touching]
+            pushed = self._solved(time, touching, response, load)
+            states, impact = self._imposed(time, states, self._mode(p, pushed), thrown)
+            speeds = self._measure(time, states, self._mode(p, touching))[0]
+            closing &= pushed
+            stopped = pushed & (thrown == 0.0)
+        closed = touching & (speeds <= still)
+        if closed.any():
+            values, rates = reactions(np.concatenate([states, works]), self._mode(p, closed))
+            closed = self._kept(time, states, p, (closed, before), values, rates)
+        p = self._mode(p, closed)
+        moving = closed & ~stopped if impact is not None else closed & ~before
+        if moving.any():
+            states, further = self._imposed(time, states, p, np.zeros_like(speeds))
+            impact = joined([impact, further])
+        if impact is None and np.array_equal(closed, before):
+            return None
+        p = self._references(time, states, works, p)[0]
+        rows = self.dynamics.contacts
+        lost = [row.lost for row, gone in zip(rows, before & ~closed, strict=True) if gone]
+        met = (closed & ~before) | closing
+        begun = [row.closed for row, here in zip(rows, met, strict=True) if here]
+        return ContactChange((*begun, *lost), closed, np.concatenate([states, works]), p, impact)
+
+    def _mode(self, p: np.ndarray, closed: np.ndarray) -> np.ndarray:
+        """Return p with these contacts closed and all others open."""
+        p = p.copy()
+        p[self._places] = closed
+        return p
+
+    def _kept(
+        self,
+        time: float,
+        x: np.ndarray,
+        p: np.ndarray,
+        modes: tuple[np.ndarray, np.ndarray],
+        reactions: np.ndarray,
+        rates: np.ndarray,
+    ) -> np.ndarray:
+        """Return which of the contacts that may stay closed do, (m,).
+
+        A reaction that is zero opens its contact if it falls: its sign a moment later is meant.
+        """
+        closed, before = modes
+        response = self._response(time, x, p, closed)
+        typical = response.size / np.abs(np.diag(response.normal))
+        typical[typical == 0.0] = 1.0
+        found, rates = reactions[closed], rates[closed]
+        falls = np.where(rates == 0.0, ~before[closed], rates < 0.0)
+        tied = np.abs(found) <= TIED * typical
+        found = np.where(tied, TIED * typical * np.where(falls, -1.0, 1.0), found)
+        return self._solved(time, closed, response, response.matrix @ found)
+
+    def _solved(
+        self, time: float, among: np.ndarray, response: _Response, load: np.ndarray
+    ) -> np.ndarray:
+        """Return which of some contacts push, (m,)."""
+        if not np.all(np.isfinite(load)):
+            raise self._undetermined(time, among)
+        open_ = -np.eye(len(load))
+        names = tuple(np.array(self._names)[among])
+        problem = HorizontalComplementarity(
+            first=open_,
+            second=response.matrix,
+            load=load,
+            first_normal=open_,
+            second_normal=response.normal,
+            names=names,
+        )
+        try:
+            chosen = solve(problem).chosen
+        except VariantError as error:
+            raise ResetError(
+                f"at t = {time:.10g} s nothing decides which of the contacts "
+                f"{self._listed(among)} open: {error}"
+            ) from error
+        assert chosen is not None
+        pushing = np.zeros(len(among), dtype=bool)
+        pushing[among] = chosen.reactions > 0.0
+        return pushing
+
+    def _listed(self, among: np.ndarray) -> str:
+        return ", ".join(repr(str(name)) for name in np.array(self._names)[among])
+
+    def _undetermined(self, time: float, among: np.ndarray) -> ResetError:
+        return ResetError(
+            f"at t = {time:.10g} s the contacts {self._listed(among)} touch, but depend on each "
+            "other or on other constraints there: their reactions are not determined"
+        )
+
+    def _imposed(
+        self, time: float, x: np.ndarray, p: np.ndarray, thrown: np.ndarray
+    ) -> tuple[np.ndarray, Impact]:
+        """Impose the constraints that hold in p, and leave contacts with a part of the speed."""
+        factors = np.zeros(len(self.dynamics.rows))
+        factors[self._rows] = thrown
+        after, impulses, energies = self._settle(time, x, p, factors)
+        if not np.all(np.isfinite(after)):
+            raise self._undetermined(time, p[self._places] == 1.0)
+        kinetic, remaining, miss = energies.tolist()
+        named = dict(zip(self.dynamics.labels.reactions, impulses.tolist(), strict=True))
+        miss = abs(miss) / kinetic if kinetic > 0.0 else 0.0
+        return after, Impact(named, kinetic, remaining, miss)
+
+    def _response(self, time: float, x: np.ndarray, p: np.ndarray, among: np.ndarray) -> _Response:
+        """Return how the gaps of some contacts answer to their reactions, all else being kept."""
+        dynamics, p = self.dynamics, self._mode(p, among)
+        parts = dynamics.matrices(time, x, p)
+        own = self._rows[among]
+        held = {row.name for row in dynamics.in_mode(p).rows}
+        kept = [k for k, row in enumerate(dynamics.rows) if row.name in held and k not in own]
+        gone = {row.reaction for k, row in enumerate(dynamics.rows) if k not in kept}
+        columns = [r for r in range(dynamics.reactions.numel()) if r not in gone]
+        reactions = [dynamics.rows[int(k)].reaction for k in own]
+        pushes = [reaction for reaction in reactions if reaction is not None]
+        gaps, count = parts["jacobian"][own], dynamics.velocity_count
+        matrix = np.zeros((count + len(columns),) * 2)
+        matrix[:count, :count] = parts["mass"]
+        matrix[:count, count:] = -parts["influence"][:, columns]
+        matrix[count : count + len(kept), :count] = parts["jacobian"][kept]
+        matrix[count + len(kept) :, count:] = parts["ties"][:, columns]
+        right = np.zeros((len(matrix), 2 * len(own) + 1))
+        right[:count, : len(own)] = parts["influence"][:, pushes]
+        right[count + len(kept) :, : len(own)] = -parts["ties"][:, pushes]
+        right[:count, len(own) : -1] = gaps.T
+        right[:, -1] = np.concatenate(
+            [parts["force"], -parts["bias"][kept], -parts["offsets"]]
+        ).ravel()
+        try:
+            found = np.linalg.solve(matrix, right)[:count]
+        except np.linalg.LinAlgError:
+            raise self._undetermined(time, among) from None
+        bias, free = parts["bias"][own].ravel(), found[:, -1]
+        caused = gaps @ found[:, :-1]
+        if _smallest(caused[:, len(own) :]) < INDEPENDENT:
+            raise self._undetermined(time, among)
+        return _Response(
+            caused[:, : len(own)],
+            caused[:, len(own) :],
+            np.abs(gaps) @ np.abs(free) + np.abs(bias),
+        )
+
+
+class ContactLaw(SwitchingLaw):
+    """Lets contacts open and close, once all else that happens at an instant is done.
+
+    Parameters
+    ----------
+    setting
+        The problem.
+    """
+
+    def __init__(self, setting: Setting) -> None:
+        rows = setting.dynamics.contacts
+        super().__init__([*(row.lost for row in rows), *(row.closed for row in rows)])
+        self.problem = setting.problem
+        self._lost = setting.table.firsts[[row.lost for row in rows]]
+        self._closing = setting.table.firsts[[row.closed for row in rows]]
+        self._lets_go = {row.lost for row in rows}
+        if setting.problem not in _changes:
+            plan, size = setting.jumps.plan, setting.problem.size
+            _changes[setting.problem] = ContactChanges(setting.dynamics, plan, size)
+        self._changes = _changes[setting.problem]
+
+    @classmethod
+    def of(cls, setting: Setting, free: Sequence[int]) -> ContactLaw | None:
+        """Return the law of all contacts of a system."""
+        return cls(setting) if setting.dynamics.contacts else None
+
+    def role(self, event: int) -> Role:
+        """Return that of a reaction that ends, or of a gap that closes; both are always watched."""
+        lost = event in self._lets_go
+        return Role(returns=lost, stays=True, bars_start=not lost)
+
+    def decide(
+        self, time: float, x: np.ndarray, p: np.ndarray, fired: Sequence[int], book: GuardBook
+    ) -> Iterator[Jump]:
+        """Open and close contacts, with the impact that this takes."""
+        # Whatever is decided, a gap that opens now is met again where it closes.
+        book.passed[[*self._lost, *self._closing]] = time
+        gaps = book.measure(time, x, p)[0][self._closing]
+        zero = book.tolerances[self._closing]
+        met = np.isin(self._closing, list(fired)) | (np.abs(gaps) <= zero)
+
+        def reactions(x: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            values, rates = book.at(time, x, p)
+            return values[self._lost], rates[self._lost]
+
+        change = self._changes.decide(time, x, p, (met, zero), reactions)
+        if change is not None:
+            book.armed[self._closing[~change.closed]] = False
+            yield Jump(dict.fromkeys(change.events, (0,)), change.x, change.p, change.impact)
+
+    def function(self, events: Sequence[int]) -> JumpFunction:
+        """Refuse: which contacts open is no function of the state.
+
+        Raises
+        ------
+        NoDerivativeError
+            Always; the events are named.
+        """
+        names = ", ".join(repr(self.problem.events[event].name) for event in events)
+        raise NoDerivativeError(
+            f"the events {names} have no derivative: which contacts open and close there is "
+            "decided at the instant"
+        )
+
+
+_changes: WeakKeyDictionary[OdeProblem, ContactChanges] = WeakKeyDictionary()
+
+
+def _smallest(matrix: np.ndarray) -> float:
+    """Return the smallest eigenvalue of a symmetric matrix that is scaled to a diagonal of one."""
+    lengths = np.sqrt(np.abs(np.diag(matrix)))
+    if not np.all(np.isfinite(matrix)) or not np.all(lengths > 0.0):
+        return 0.0
+    return float(np.linalg.eigvalsh(matrix / lengths / lengths[:, None])[0])
+
+
+def check_held_goals(
+    dynamics: Dynamics, formulation: Formulation, values: Mapping[str, float]
+) -> None:
+    """Refuse to let go of constraints in a formulation that cannot, or to hold one by half.
+
+    Raises
+    ------
+    UnsupportedError, OutOfRangeError
+        The goal is named that does not always hold.
+    """
+    for row in dynamics.rows:
+        if row.hold is None:
+            continue
+        name = row.hold.name()
+        if not formulation.releases:
+            raise UnsupportedError(
+                f"the formulation {formulation.title!r} cannot let go of constraints, as of "
+                f"{row.name!r}: take 'feedback', without rank_loss = 'pass' or 'viscous'"
+            )
+        if values[name] not in (0.0, 1.0):
+            raise OutOfRangeError(
+                f"the goal {row.name!r} is held by {name!r}, which is {values[name]:g}, but must "
+                "be 1.0 (it holds) or 0.0 (it is let go of)"
+            )
+
+
+def check_held_reactions(dynamics: Dynamics, rank: Rank) -> None:
+    """Refuse dependent constraints that are let go of by their reactions, which are not known.
+
+    Raises
+    ------
+    RedundantConstraintsError
+        A goal that does not always hold depends on others.
+    """
+    held = {row.name for row in dynamics.rows if row.hold is not None}
+    for group in rank.groups:
+        if held.intersection(group):
+            raise RedundantConstraintsError(
+                f"the goals {', '.join(map(repr, group))} depend on each other everywhere, so "
+                "their reactions do not tell which of them opens; leave out one of them"
+            )

@@ -1,0 +1,413 @@
+"""Which guards are armed, passed, due or late at an instant, whatever they switch.
+
+The state is tested besides the crossing: a guard at zero, to rounding, whose rate points outwards
+is due as well, whatever a solver saw.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import casadi as ca
+import numpy as np
+
+from daesolve.algebra.evaluation import Evaluator
+from daesolve.algebra.translation import function_of
+from daesolve.errors import InconsistentStateError
+from daesolve.formulations import OdeProblem
+from daesolve.posing.events import Event
+
+TOGETHER = 1e-12
+"""Guards nearer to zero than this part of the largest value met pass together."""
+PAST = 1e-6
+"""Of the largest value met, how far past zero a guard is reset whatever its rate, if it may be."""
+STARTS = 1e-9
+"""Of its terms, how far beyond a barrier a start may lie by rounding."""
+ANSWERED = 1e-6
+"""Of a guard's rate, what is left at least where a reset sends it back or lets it go on."""
+
+Place = tuple[float, np.ndarray, np.ndarray]
+"""Time in s, state, values."""
+
+
+@dataclass(frozen=True)
+class Role:
+    """How the guards of an event are watched.
+
+    A *barrier* is a guard that its law answers: the law changes what the guard depends on, or
+    imposes a constraint for the instant alone (a bouncing ball, a wheel that goes on to its next
+    roller). It is due whenever it is at zero on its way out. A *switch* only changes the mode, and
+    the motion passes through (a relay, a string that meets a peg). Once it has fired it is not due
+    again before it was inside.
+
+    Parameters
+    ----------
+    barrier
+        Whether it is a barrier; a switch otherwise.
+    moved
+        Whether the law changes what the guard depends on.
+    returns
+        Whether it is due past zero on its way back as well.
+    stays
+        Whether it is late past zero even where it is not armed.
+    bars_start
+        Whether no motion may start past it.
+    """
+
+    barrier: bool = False
+    moved: bool = False
+    returns: bool = False
+    stays: bool = False
+    bars_start: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class GuardTable:
+    """Whose guard is whose: the guards of events, one after the other.
+
+    Parameters
+    ----------
+    events
+        In their order.
+    """
+
+    events: tuple[Event, ...]
+
+    @cached_property
+    def guarded(self) -> tuple[Event, ...]:
+        """The event of each guard."""
+        return tuple(event for event in self.events for _ in range(event.count))
+
+    @cached_property
+    def firsts(self) -> np.ndarray:
+        """The first guard of each event."""
+        return np.cumsum([0, *(event.count for event in self.events)])[:-1]
+
+    @cached_property
+    def owners(self) -> np.ndarray:
+        """The index of the event of each guard."""
+        return np.repeat(np.arange(len(self.events)), [event.count for event in self.events])
+
+    @cached_property
+    def places(self) -> list[tuple[int, int]]:
+        """For each guard the index of its event, and its place among the guards of that."""
+        return [(k, j) for k, event in enumerate(self.events) for j in range(event.count)]
+
+    def guards_of(self, events: Sequence[int]) -> np.ndarray:
+        """Return the guards of some events."""
+        return np.flatnonzero(np.isin(self.owners, list(events)))
+
+    def each(self, values: Sequence[bool]) -> np.ndarray:
+        """Return a flag for each guard from one for each event."""
+        return np.array(values, dtype=bool)[self.owners]
+
+
+@dataclass(frozen=True, eq=False)
+class GuardTraits:
+    """What is known of guards before a run: flags, one for each.
+
+    Parameters
+    ----------
+    directions
+        -1, 0 or 1: falling, either, rising.
+    ways
+        The same; 0 where the guard does not interrupt the motion, or where it counts either way.
+    either, recorded
+        Which interrupt in either direction, and which events are only recorded.
+    constant
+        Which depend on values alone.
+    whenever
+        Which count wherever they are past zero.
+    barriers, moved, returns, stays, bars_start
+        As in `Role`.
+    """
+
+    directions: np.ndarray
+    ways: np.ndarray
+    either: np.ndarray
+    recorded: np.ndarray
+    constant: np.ndarray
+    whenever: np.ndarray
+    barriers: np.ndarray
+    moved: np.ndarray
+    returns: np.ndarray
+    stays: np.ndarray
+    bars_start: np.ndarray
+
+    @staticmethod
+    def of(
+        problem: OdeProblem, table: GuardTable, roles: Sequence[Role], own: np.ndarray
+    ) -> GuardTraits:
+        """Return the traits of a problem's guards.
+
+        Parameters
+        ----------
+        problem, table
+            Its guards, and whose they are.
+        roles
+            Of each event.
+        own
+            Which guards are of the motion; the others are never due.
+        """
+        interrupting = np.array([event.then.interrupts for event in table.guarded], dtype=bool)
+        directions = np.array([event.direction.value for event in table.guarded])
+        t, x, p = (problem.guards.sx_in(k) for k in range(3))
+        moving = ca.which_depends(problem.guards(t, x, p), ca.vertcat(t, x), 1, True)
+        return GuardTraits(
+            directions=directions,
+            ways=np.where(interrupting & own, directions, 0),
+            either=interrupting & own & (directions == 0),
+            recorded=own & ~interrupting,
+            constant=own & ~np.array(moving, dtype=bool),
+            whenever=table.each([event.then.counts_past for event in table.events]),
+            barriers=table.each([role.barrier for role in roles]),
+            moved=table.each([role.moved for role in roles]),
+            returns=table.each([role.returns for role in roles]),
+            stays=table.each([role.stays for role in roles]),
+            bars_start=table.each([role.bars_start for role in roles]),
+        )
+
+
+class GuardBook:
+    """What a run has seen of its guards.
+
+    Parameters
+    ----------
+    table, traits
+        Whose guards they are, and how they are watched.
+    evaluator
+        Returns (t, x, p) -> the guards and their rates; called when they are first asked for.
+
+    Attributes
+    ----------
+    tolerances
+        What counts as zero, of each guard.
+    armed
+        Which may be due.
+    passed
+        Until when a zero that a solver finds is that at which the guard has fired, s.
+    """
+
+    def __init__(
+        self, table: GuardTable, traits: GuardTraits, evaluator: Callable[[], Evaluator]
+    ) -> None:
+        self.table, self.traits, self._evaluator = table, traits, evaluator
+        count = len(table.guarded)
+        self._largest = np.zeros(len(table.events))
+        self.tolerances = np.zeros(count)
+        self.armed = np.ones(count, dtype=bool)
+        self.passed = np.full(count, -np.inf)
+        nothing = np.empty(0)
+        self._measured = (math.nan, nothing, nothing, nothing, nothing)
+
+    @cached_property
+    def _evaluate(self) -> Evaluator:
+        return self._evaluator()
+
+    def saved(self) -> dict[str, Any]:
+        """Return what this run has seen, to go on from in another process."""
+        return {"largest": self._largest, "armed": self.armed, "passed": self.passed}
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """Go on from what `saved` returned."""
+        self._largest = np.array(saved["largest"], dtype=float)
+        self.tolerances = TOGETHER * self._largest[self.table.owners]
+        self.armed = np.array(saved["armed"], dtype=bool)
+        self.passed = np.array(saved["passed"], dtype=float)
+
+    # -- what the guards are ------------------------------------------------------------------
+
+    def at(self, time: float, x: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the guards and their rates at any place, which is not taken note of."""
+        values, rates = self._evaluate(time, x, p)
+        return values, rates
+
+    def measure(self, time: float, x: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the guards and their rates on the motion; their sizes are remembered."""
+        known = time == self._measured[0] and p is self._measured[2]
+        if known and np.array_equal(x, self._measured[1]):
+            return self._measured[3], self._measured[4]
+        values, rates = self._evaluate(time, x, p)
+        self._measured = (time, x.copy(), p, values, rates)
+        sizes = np.maximum.reduceat(np.abs(values), self.table.firsts)
+        if (sizes > self._largest).any():
+            self._largest = np.maximum(self._largest, sizes)
+            self.tolerances = TOGETHER * self._largest[self.table.owners]
+        self.armed |= self.traits.ways * values < -self.tolerances
+        return values, rates
+
+    def outside(self, time: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
+        """Return how far each guard is past zero, in the direction in which it counts."""
+        return self.traits.ways * self.measure(time, x, p)[0]
+
+    # -- which of them count ------------------------------------------------------------------
+
+    def due(self, time: float, x: np.ndarray, p: np.ndarray) -> list[int]:
+        """Return the guards that are at zero or past it and on their way out."""
+        traits = self.traits
+        values, rates = self.measure(time, x, p)
+        along = traits.ways * values
+        outside = (along >= -self.tolerances) & (traits.ways * rates > 0.0)
+        # A reaction that pulls at the start or after a reset does so on its way back as well.
+        outside |= traits.returns & (along > self.tolerances)
+        outside |= traits.whenever & (along > PAST * self._largest[self.table.owners])
+        return np.flatnonzero(outside & self.armed).tolist()
+
+    def late(self, time: float, x: np.ndarray, p: np.ndarray) -> list[int]:
+        """Return the guards that are well past zero: no solver found where they passed."""
+        late = self.outside(time, x, p) > self.tolerances
+        return np.flatnonzero(late & (self.armed | self.traits.stays)).tolist()
+
+    def counts(self, time: float, guard: int) -> bool:
+        """Tell whether a zero that a solver found is not that at which a switch has just fired."""
+        return bool(self.armed[guard] or time > self.passed[guard])
+
+    def beside(self, time: float, x: np.ndarray, p: np.ndarray) -> list[int]:
+        """Return the guards of either direction that are at zero where another has interrupted.
+
+        The motion starts anew from there, so that no solver would find them.
+        """
+        if not self.traits.either.any():
+            return []
+        values, rates = self.measure(time, x, p)
+        there = self.traits.either & (np.abs(values) <= self.tolerances) & (time > self.passed)
+        return np.flatnonzero(there & (rates != 0.0)).tolist()
+
+    def passing(self, time: float, x: np.ndarray, p: np.ndarray) -> list[int]:
+        """Return the guards, only recorded, that pass zero at the instant at which another stops.
+
+        A solver may end before it finds them.
+        """
+        if not self.traits.recorded.any():
+            return []
+        directions = self.traits.directions
+        values, rates = self.measure(time, x, p)
+        on = np.where(directions == 0, rates != 0.0, directions * rates > 0.0)
+        there = self.traits.recorded & (np.abs(values) <= self.tolerances) & on
+        return np.flatnonzero(there).tolist()
+
+    def switched(self, time: float, x: np.ndarray, p: np.ndarray, before: np.ndarray) -> list[int]:
+        """Return the guards of values alone that a reset has taken through zero."""
+        if not self.traits.constant.any():
+            return []
+        directions = self.traits.directions
+        values, _ = self.measure(time, x, p)
+        rising = (before < 0.0) & (values >= 0.0) & (directions >= 0)
+        falling = (before > 0.0) & (values <= 0.0) & (directions <= 0)
+        return np.flatnonzero(self.traits.constant & (rising | falling)).tolist()
+
+    def past_barriers(self, values: np.ndarray, slopes: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """Return the guards behind which no motion may start, of which some state is past zero.
+
+        Parameters
+        ----------
+        values, slopes
+            Of the guards, and their derivatives by the state.
+        x
+            The state.
+        """
+        slopes = np.abs(slopes)
+        sizes = np.maximum(np.abs(x), 1e-3 * np.max(np.abs(x), initial=0.0))
+        past = self.traits.ways * values > STARTS * slopes @ sizes
+        past &= self.traits.bars_start & ~self.traits.whenever
+        return np.flatnonzero(past & slopes.any(axis=1))
+
+    # -- what is taken note of ----------------------------------------------------------------
+
+    def fire(self, time: float, x: np.ndarray, p: np.ndarray, guards: Sequence[int]) -> np.ndarray:
+        """Take note of guards that fire now; return the rates of all guards."""
+        values, rates = self.measure(time, x, p)
+        self.armed[guards] = self.traits.barriers[guards]
+        for guard in guards:
+            reach, speed = abs(values[guard]) + 2.0 * self.tolerances[guard], abs(rates[guard])
+            self.passed[guard] = time + (reach / speed if speed > 0.0 else np.inf)
+        return rates
+
+    def answered(
+        self,
+        place: Place,
+        events: Mapping[int, tuple[int, ...]],
+        before: np.ndarray,
+        sequential: Collection[int],
+    ) -> np.ndarray:
+        """Take note of how a jump left the guards that fired; return the rates of all guards.
+
+        What it has sent back may be met again at once, a switch as well. What it has left at zero
+        and on its way has passed, be it a barrier: a blow on a motion that goes on. Only where the
+        jump changed what the guard depends on is it tested again: the motion is at another border
+        now.
+
+        Parameters
+        ----------
+        place
+            Time, state and values after the jump.
+        events
+            The guards that fired, by the index of their event, each from 0.
+        before
+            The rates of all guards before the jump.
+        sequential
+            Events of which several guards are answered one after the other.
+        """
+        values, rates = self.measure(*place)
+        ways, moved = self.traits.ways, self.traits.moved
+        for event, places in events.items():
+            together = len(places) == 1 or event not in sequential
+            for guard in (self.table.firsts[event] + place for place in places):
+                turned = rates[guard] * before[guard]
+                size = ANSWERED * before[guard] ** 2
+                at_zero = ways[guard] * values[guard] >= -self.tolerances[guard]
+                if turned < -size:
+                    self.armed[guard] = True
+                elif together and turned > size and at_zero and not moved[guard]:
+                    self.armed[guard] = False
+        return rates
+
+
+def refuse_start(book: GuardBook, problem: OdeProblem, place: Place) -> None:
+    """Refuse a start beyond a barrier of the state, from where no motion is meant.
+
+    Parameters
+    ----------
+    book, problem
+        The guards, and what they are functions of.
+    place
+        Time, state and values.
+
+    Raises
+    ------
+    InconsistentStateError
+        The event is named.
+    """
+    t, x, p = (problem.guards.sx_in(k) for k in range(3))
+    derivatives = ca.jacobian(problem.guards(t, x, p), x)
+    slopes = function_of("slopes", [t, x, p], [derivatives], (["t", "x", "p"], ["slopes"]))
+    values, _ = book.at(*place)
+    for guard in book.past_barriers(values, np.asarray(slopes(*place)), place[1]):
+        raise InconsistentStateError(
+            f"the start lies beyond the barrier of the event "
+            f"{book.table.guarded[guard].name!r}, where its guard is {values[guard]:.6g}: "
+            f"start where it is {'positive' if book.traits.ways[guard] < 0 else 'negative'}"
+        )
+
+
+_evaluators: WeakKeyDictionary[OdeProblem, Evaluator] = WeakKeyDictionary()
+
+
+def guard_evaluator(problem: OdeProblem) -> Evaluator:
+    """(t, x, p) -> the guards of a problem and their rates along the motion."""
+    if problem not in _evaluators:
+        _evaluators[problem] = Evaluator(guard_rates(problem))
+    return _evaluators[problem]
+
+
+def guard_rates(problem: OdeProblem) -> ca.Function:
+    """(t, x, p) -> the guards and their rates along the motion."""
+    t, x, p = (problem.guards.sx_in(k) for k in range(3))
+    values = problem.guards(t, x, p)
+    moving = ca.jtimes(values, x, problem.rhs(t, x, p)) + ca.jtimes(values, t, ca.SX(1))
+    return function_of("guard_rates", [t, x, p], [values, moving], (["t", "x", "p"], ["g", "rate"]))

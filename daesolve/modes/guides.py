@@ -1,0 +1,214 @@
+"""Guides: supports that take over, slips that turn or end, a body that comes to rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from daesolve.algebra.evaluation import Evaluator
+from daesolve.equations.dynamics import Dynamics
+from daesolve.errors import VariantError
+from daesolve.friction.coming_to_rest import Rest, RestStatus, come_to_rest
+from daesolve.friction.initial_contact import first_speed, initial_contact
+from daesolve.friction.scaled_time import Rate, SlidingMotion
+from daesolve.friction.sliding import Sliding, refuse_open
+from daesolve.friction.stiction import stiction_at
+from daesolve.friction.variants import with_variant
+from daesolve.modes.law import Beginning, Ending, Setting, Stretch, Switching
+from daesolve.modes.resets import ResetLaw
+from daesolve.posing.guides import (
+    AT_REST,
+    OF_THEIR_OWN,
+    SLOW,
+    SLOW_ENERGY,
+    SLOW_PART,
+    SWITCH,
+)
+
+EVENTS = frozenset({SWITCH, AT_REST}) | OF_THEIR_OWN
+"""The events of guides at which something follows."""
+ENDINGS = {
+    RestStatus.AT_REST: Ending.RESTS,
+    RestStatus.SPEEDS_UP: Ending.GOES_ON,
+    RestStatus.REACHED: Ending.REACHED,
+    RestStatus.LOST: Ending.FAILED,
+    RestStatus.FAILED: Ending.FAILED,
+}
+
+
+class GuideLaw(ResetLaw):
+    """Chooses the loaded supports of guides, and follows a slow body to its stop.
+
+    What changes at an event of guides is a reset; which supports then carry, or whether the body
+    rests, is `Sliding`'s to decide.
+
+    Parameters
+    ----------
+    setting
+        The problem.
+    events
+        The events that guides add.
+
+    Attributes
+    ----------
+    slow, stopping
+        The guards at which the motion has become slow, and at which a slip in the plane ends.
+    """
+
+    def __init__(self, setting: Setting, events: Sequence[int]) -> None:
+        super().__init__(setting, events)
+        self.sliding = Sliding(setting.dynamics, setting.policy)
+        self.slow = frozenset(self._guards_of(SLOW))
+        self.stopping = frozenset(self._guards_of(AT_REST))
+        self._loaded = self._guards_of(SWITCH)
+
+    def _guards_of(self, name: str) -> list[int]:
+        table = self.setting.table
+        return [k for k, event in enumerate(table.guarded) if event.name == name]
+
+    @classmethod
+    def begin(cls, dynamics: Dynamics, beginning: Beginning) -> Beginning:
+        """Choose the loaded supports; let friction hold the body, or let it begin to slide."""
+        if dynamics.guides is None:
+            return beginning
+        span = beginning.time, beginning.until
+        found = initial_contact(dynamics, beginning.values, beginning.state, span, beginning.policy)
+        return replace(
+            beginning,
+            state=found.state,
+            values={**beginning.values, **found.values},
+            resting=found.resting,
+            energy=found.energy,
+            notes=(*beginning.notes, *found.notes),
+        )
+
+    @classmethod
+    def of(cls, setting: Setting, free: Sequence[int]) -> GuideLaw | None:
+        """Return the law of a system with guides."""
+        if setting.dynamics.guides is None:
+            return None
+        return cls(setting, [k for k in free if setting.problem.events[k].name in EVENTS])
+
+    def settled(
+        self, time: float, events: Collection[str], x: np.ndarray, before: np.ndarray, p: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, bool]:
+        """Return state and values after supports have changed, and whether the body rests."""
+        return self.sliding.settle(time, events, x, before, p)
+
+    # -- the end of a motion ------------------------------------------------------------------
+
+    def follows(self, fired: Sequence[int]) -> bool:
+        """Tell whether the motion has become so slow that it is followed in scaled time."""
+        return not self.slow.isdisjoint(fired)
+
+    def finish(
+        self,
+        time: float,
+        x: np.ndarray,
+        p: np.ndarray,
+        until: float,
+        samples_up_to: Callable[[float], np.ndarray],
+    ) -> Stretch:
+        """Follow a slow motion to its stop, and beyond where friction does not hold the body."""
+        motion = self._motion(time, x, p)
+        rest = come_to_rest(motion, time, x, p, until=until)
+        times = samples_up_to(rest.time)
+        if len(times):
+            rest = come_to_rest(motion, time, x, p, until=until, times=times)
+        switchings = tuple(
+            Switching(SWITCH, switch.guard, switch.time, switch.state, switch.values)
+            for switch in rest.switches
+        )
+        error, onward = rest.error, None
+        if rest.status is RestStatus.AT_REST and rest.time < until:
+            try:
+                onward = self._onward(rest, until)
+            except VariantError as lost:
+                error = lost
+        return Stretch(
+            time=rest.time,
+            state=rest.limit,
+            ending=ENDINGS[rest.status] if onward is None else Ending.GOES_ON,
+            message=rest.message,
+            switchings=switchings,
+            blocks=tuple(piece.steps for piece in rest.pieces),
+            samples=rest.samples,
+            evaluations=rest.evaluations,
+            event=AT_REST if rest.status is RestStatus.AT_REST else "",
+            error=error,
+            onward=onward,
+        )
+
+    def _motion(self, time: float, x: np.ndarray, p: np.ndarray) -> SlidingMotion:
+        """Return the motion from here on, for scaled time."""
+        dynamics, problem, sliding = self.dynamics, self.setting.problem, self.sliding
+        split, count = dynamics.position_count, len(dynamics.labels.states)
+        own = len(dynamics.values)
+        rate, guards = Evaluator(problem.rhs), Evaluator(problem.guards)
+        places = list(dynamics.values)
+        variants = [places.index(f"variant_{name}") for name in sliding.problem.names]
+
+        def switched(moment: float, x: np.ndarray, p: np.ndarray, guard: int) -> np.ndarray:
+            asked = p.copy()
+            asked[variants[guard]] *= -1.0
+            _, after, _ = sliding.settle(moment, {SWITCH}, x[:count], p[:own], asked[:own])
+            return np.concatenate([after, p[own:]])
+
+        return SlidingMotion(
+            rate=lambda moment, x, p: rate(moment, x, p)[0],
+            guards=lambda moment, x, p: guards(moment, x, p)[0][self._loaded],
+            switch=switched,
+            velocities=slice(split, count),
+            metric=dynamics.matrices(time, x[:count], p[:own])["mass"],
+            project=_projection(dynamics),
+        )
+
+    def _onward(self, rest: Rest, until: float) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return state and values with which a body that has stopped moves on; None if it rests.
+
+        Raises
+        ------
+        VariantError
+            Neither rest nor any sliding is an answer.
+        """
+        dynamics, sliding = self.dynamics, self.sliding
+        split, count = dynamics.position_count, len(dynamics.labels.states)
+        own = len(dynamics.values)
+        problem = sliding.problem.with_numbers(rest.values[:own])
+        held = stiction_at(problem, rest.state[:count], rest.time)
+        if held.sticks:
+            return None
+        refuse_open(dynamics, held.answer.signs, f"at t = {rest.time:.10g} s")
+        direction = np.array([held.direction[name] for name in problem.velocity_names])
+        state, values = rest.state.copy(), rest.values.copy()
+        state[split:count] = first_speed(held.growth, until - rest.time) * direction
+        mass = dynamics.matrices(rest.time, state[:count], values[:own])["mass"]
+        kinetic = 0.5 * float(state[split:count] @ mass @ state[split:count])
+        found = with_variant({SLOW_ENERGY: SLOW_PART * kinetic}, held.answer)
+        found |= sliding.sticking.headed(rest.time, state[:count], values[:own])
+        names = list(dynamics.values)
+        for name, value in found.items():
+            values[names.index(name)] = value
+        return state, values
+
+
+def _projection(dynamics: Dynamics) -> Rate:
+    """Return what takes the velocities back to the constraints, in the metric of the masses."""
+    split, count, own = (
+        dynamics.position_count,
+        len(dynamics.labels.states),
+        len(dynamics.values),
+    )
+
+    def project(time: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
+        parts = dynamics.matrices(time, x[:count], p[:own])
+        rows = parts["jacobian"]
+        back = np.linalg.solve(parts["mass"], rows.T)
+        velocities = x[split:count]
+        projected = x.copy()
+        projected[split:count] -= back @ np.linalg.solve(rows @ back, rows @ velocities)
+        return projected
+
+    return project

@@ -1,0 +1,297 @@
+"""The contract of a switching law: what decides, at an instant, how a motion goes on.
+
+Between instants a motion is smooth, in one mode. A law owns events, whose guards end that mode, and
+decides what follows. There is one module for each law, and one list of them, in `transitions`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import ClassVar
+
+import numpy as np
+
+from daesolve.equations.dynamics import Dynamics
+from daesolve.errors import NoDerivativeError, VariantError
+from daesolve.formulations import OdeProblem
+from daesolve.friction.sliding import VariantPolicy
+from daesolve.modes.guard_book import GuardBook, GuardTable, Role
+from daesolve.modes.jumps import JumpFunction, JumpFunctions
+from daesolve.trajectory.results import Impact, StepBlock
+
+
+@dataclass(frozen=True, eq=False)
+class Beginning:
+    """What is known of a motion where a run is to start.
+
+    Parameters
+    ----------
+    time, until
+        The start and the end of the run, s.
+    state
+        (nx,) the consistent start.
+    values
+        p by name.
+    policy
+        What to do where several choices of loaded supports are possible.
+    resting
+        Whether dry friction holds the body at rest from the start on.
+    energy
+        The kinetic energy that a body in guides has or would reach, J; None without guides.
+    notes
+        What was chosen, in words.
+    """
+
+    time: float
+    until: float
+    state: np.ndarray
+    values: Mapping[str, float]
+    policy: VariantPolicy = "continuity"
+    resting: bool = False
+    energy: float | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """What a law is made for.
+
+    Parameters
+    ----------
+    dynamics, problem
+        The equations, and what is integrated.
+    table
+        The guards of the problem's events.
+    jumps
+        The functions that reset events.
+    scales
+        Of residuals by name; one for others.
+    policy
+        As in `Beginning`.
+    path
+        (k, n) states that a short run went through.
+    """
+
+    dynamics: Dynamics
+    problem: OdeProblem
+    table: GuardTable
+    jumps: JumpFunctions
+    scales: Mapping[str, float]
+    policy: VariantPolicy
+    path: np.ndarray
+
+
+@dataclass(frozen=True)
+class Jump:
+    """What changed at once.
+
+    Parameters
+    ----------
+    events
+        The guards that fired, by the index of their event, each from 0; none where only the
+        representation of the state changed, which is no event of the motion.
+    x, p
+        The state and the values after.
+    impact
+        What was imposed, if anything was.
+    rests
+        Whether the body stays at rest from here on.
+    """
+
+    events: Mapping[int, tuple[int, ...]]
+    x: np.ndarray
+    p: np.ndarray
+    impact: Impact | None
+    rests: bool = False
+
+
+class Ending(Enum):
+    """How a stretch that a law followed by itself ended."""
+
+    RESTS = "the body came to rest, and stays there"
+    GOES_ON = "the motion goes on, as any other"
+    REACHED = "the end of the run came first"
+    FAILED = "the motion could not be followed"
+
+
+@dataclass(frozen=True, eq=False)
+class Switching:
+    """An event on the way: its name, which of its guards, when (s), where, and p after it."""
+
+    event: str
+    place: int
+    time: float
+    state: np.ndarray
+    values: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Stretch:
+    """A stretch of the motion that a law followed by itself.
+
+    Parameters
+    ----------
+    time, state
+        Where it ended.
+    ending, message
+        How, and in a sentence where it failed.
+    switchings, blocks
+        What happened on the way, and the accepted steps between.
+    samples
+        (k, size) states at those of the sample times that were reached.
+    evaluations
+        Of the right-hand side.
+    event
+        The event at its end; empty where there is none.
+    error
+        Why no mode continues the motion, where none does.
+    onward
+        State and values with which the motion goes on, where they are others.
+    """
+
+    time: float
+    state: np.ndarray
+    ending: Ending
+    message: str
+    switchings: tuple[Switching, ...]
+    blocks: tuple[StepBlock, ...]
+    samples: np.ndarray
+    evaluations: int
+    event: str = ""
+    error: VariantError | None = None
+    onward: tuple[np.ndarray, np.ndarray] | None = None
+
+
+class SwitchingLaw(ABC):
+    """Decides in which mode a motion begins and goes on.
+
+    To add a law, write its class in a module of its own, and put it into `transitions.LAWS`. The
+    loop of a run, the preparation and the solvers know laws by this contract only:
+
+    * `begin` chooses the first mode, from the equations alone, before anything is built. It
+      returns the beginning with other values (and notes), or refuses with an error that says what
+      to change. The law need not be that of a problem yet.
+    * `of` makes the law of a problem, from the events that no law before it in the list has
+      taken; None where the problem has nothing for it. `events` are what it takes.
+    * `role` says how the guards of an event are watched. The default is a switch: it fires once
+      where it passes zero, and again after it has been inside.
+    * `decide` says what happens at an instant. It is called whenever any guard fires, of whatever
+      law, with those of its own that fire (perhaps none), and yields jumps one after the other;
+      each starts where the one before ended. The laws are asked from the last in the list to the
+      first, which so has the last word. All is repeated until nothing is due. It raises a
+      `ResetError` where nothing follows, which ends the run as failed, and a `VariantError` where
+      the model has no continuation, which ends it as degenerate.
+    * `follows` says whether the law integrates what comes next by itself, as the last phase of a
+      motion that comes to rest; then `finish` does so, in place of `decide`.
+    * `function` returns the jump as a function of the state, by which sensitivities are carried
+      over it.
+
+    A law keeps no memory: what a run has seen of guards is in its `GuardBook`, which `decide`
+    receives. What else a mode needs are discrete values, in p.
+
+    Attributes
+    ----------
+    events
+        The indices of the events that it owns.
+    """
+
+    of_motion: ClassVar[bool] = True
+    """Whether its events belong to the motion; else only the representation of the state changes:
+    they are found by solvers alone, and not written down."""
+
+    def __init__(self, events: Sequence[int]) -> None:
+        self.events = tuple(events)
+
+    @classmethod
+    def begin(cls, dynamics: Dynamics, beginning: Beginning) -> Beginning:
+        """Choose the first mode.
+
+        Parameters
+        ----------
+        dynamics
+            The equations.
+        beginning
+            What the laws before it in the list have chosen.
+
+        Raises
+        ------
+        DaesolveError
+            No motion may begin there.
+        """
+        return beginning
+
+    @classmethod
+    @abstractmethod
+    def of(cls, setting: Setting, free: Sequence[int]) -> SwitchingLaw | None:
+        """Return the law of a problem; None where it has no events for it.
+
+        Parameters
+        ----------
+        setting
+            The problem.
+        free
+            The indices of events that no law has taken.
+        """
+
+    def role(self, event: int) -> Role:
+        """Return how the guards of one of its events are watched."""
+        return Role()
+
+    @abstractmethod
+    def decide(
+        self, time: float, x: np.ndarray, p: np.ndarray, fired: Sequence[int], book: GuardBook
+    ) -> Iterator[Jump]:
+        """Yield what changes at an instant.
+
+        Parameters
+        ----------
+        time, x, p
+            When (s), the problem's state and values.
+        fired
+            The guards of its events that fire.
+        book
+            What the run has seen of guards.
+
+        Raises
+        ------
+        ResetError, VariantError
+            Nothing follows.
+        """
+
+    def follows(self, fired: Sequence[int]) -> bool:
+        """Tell whether it integrates by itself what comes after these guards, of any events."""
+        return False
+
+    def finish(
+        self,
+        time: float,
+        x: np.ndarray,
+        p: np.ndarray,
+        until: float,
+        samples_up_to: Callable[[float], np.ndarray],
+    ) -> Stretch:
+        """Integrate a stretch by itself.
+
+        Parameters
+        ----------
+        time, x, p
+            Where it begins.
+        until
+            The end of the run, s.
+        samples_up_to
+            Time -> the sample times up to there, s.
+        """
+        raise NotImplementedError
+
+    def function(self, events: Sequence[int]) -> JumpFunction:
+        """Return the function that resets some of its events together.
+
+        Raises
+        ------
+        NoDerivativeError
+            What they change is no function of the state.
+        """
+        raise NoDerivativeError(f"what follows the events {list(events)} has no derivative")

@@ -1,0 +1,128 @@
+"""Resets: events that change discrete values and the state, and impose constraints, as posed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import casadi as ca
+import numpy as np
+
+from daesolve.algebra.evaluation import Evaluator
+from daesolve.equations.dynamics import Dynamics
+from daesolve.equations.fitting import fitting_values, refuse_past
+from daesolve.errors import ResetError
+from daesolve.modes.charts import enter, visible_state
+from daesolve.modes.guard_book import GuardBook, Role
+from daesolve.modes.jumps import JumpFunction, joined
+from daesolve.modes.law import Beginning, Jump, Setting, SwitchingLaw
+
+
+class ResetLaw(SwitchingLaw):
+    """Does at once what the events ask for that pass together.
+
+    Parameters
+    ----------
+    setting
+        The problem.
+    events
+        The events that it owns, each with a reset.
+    """
+
+    def __init__(self, setting: Setting, events: Sequence[int]) -> None:
+        super().__init__(events)
+        self.setting, self.dynamics = setting, setting.dynamics
+        self._own = set(events)
+        self._rate = Evaluator(setting.problem.rhs)
+
+    @classmethod
+    def begin(cls, dynamics: Dynamics, beginning: Beginning) -> Beginning:
+        """Change the values that resets `whenever_past` ask for; refuse stops that are past."""
+        time, state = beginning.time, beginning.state
+        values = fitting_values(dynamics, beginning.values, state, time)
+        refuse_past(dynamics, values, state, time)
+        return replace(beginning, values=values)
+
+    @classmethod
+    def of(cls, setting: Setting, free: Sequence[int]) -> ResetLaw | None:
+        """Return the law of all resets that no other law has taken."""
+        events = [event for event in free if event in setting.dynamics.resets]
+        return cls(setting, events) if events else None
+
+    def role(self, event: int) -> Role:
+        """Return whether a reset answers its guards."""
+        moved = _moves_its_guard(self.dynamics, event)
+        barrier = moved or bool(self.dynamics.resets[event].momentary)
+        return Role(barrier=barrier, moved=moved, bars_start=barrier)
+
+    def decide(
+        self, time: float, x: np.ndarray, p: np.ndarray, fired: Sequence[int], book: GuardBook
+    ) -> Iterator[Jump]:
+        """Reset together what is not posed to be reset one after the other."""
+        resets = self.dynamics.resets
+        groups: dict[int, tuple[int, ...]] = {}
+        for guard in sorted(set(fired)):
+            event, place = book.table.places[guard]
+            groups[event] = (*groups.get(event, ()), place)
+        if not any(resets[event].sequential for event in groups):
+            if groups:
+                yield self._jump(time, x, p, groups)
+            return
+        for event, places in groups.items():
+            taken = [(place,) for place in places]
+            steps: list[Jump] = []
+            for chosen in taken if resets[event].sequential else [places]:
+                steps.append(self._jump(time, x, p, {event: chosen}))
+                x, p = steps[-1].x, steps[-1].p
+            impact = joined([step.impact for step in steps])
+            yield replace(steps[-1], events={event: places}, impact=impact)
+
+    def function(self, events: Sequence[int]) -> JumpFunction:
+        """Return the function that resets these events together."""
+        return self.setting.jumps(tuple(events))
+
+    def settled(
+        self, time: float, events: Collection[str], x: np.ndarray, before: np.ndarray, p: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, bool]:
+        """Return state and values as they become after a reset, and whether the body rests.
+
+        Parameters
+        ----------
+        time
+            s
+        events
+            The names of what happened.
+        x, before, p
+            (nx,) the state, and the values before and after the reset.
+        """
+        return x, p, False
+
+    def _jump(
+        self, time: float, x: np.ndarray, p: np.ndarray, groups: Mapping[int, tuple[int, ...]]
+    ) -> Jump:
+        problem, function = self.setting.problem, self.function(tuple(groups))
+        own, count = len(self.dynamics.values), len(self.dynamics.labels.states)
+        states = visible_state(problem, time, x, p)
+        after, values, impact = function(time, states, p[:own], groups, self.setting.scales)
+        names = {problem.events[index].name for index in groups}
+        settled, values, rests = self.settled(time, names, after[:count], p[:own], values)
+        after[:count] = settled
+        after, values = enter(problem, time, after, np.concatenate([values, p[own:]]))
+        if not math.isfinite(self._rate(time, after, values)[0].sum()):
+            listed = ", ".join(repr(problem.events[index].name) for index in groups)
+            raise ResetError(
+                f"the reset of {listed} at t = {time:.10g} s leaves a state from which no motion "
+                "goes on: a constraint or a mass vanishes with what it changes, or a force is not "
+                "finite there; where a constraint is let go of, ask for rank_loss = 'pass'"
+            )
+        return Jump(dict(groups), after, values, impact, rests)
+
+
+def _moves_its_guard(dynamics: Dynamics, event: int) -> bool:
+    """Tell whether a reset changes what its own guards depend on."""
+    reset = dynamics.resets[event]
+    names = list(dynamics.values)
+    changed = [dynamics.x[index] for index in reset.states]
+    changed += [dynamics.p[names.index(name)] for name in reset.values]
+    return bool(ca.depends_on(dynamics.events[event].guards, ca.vertcat(ca.SX(0, 1), *changed)))

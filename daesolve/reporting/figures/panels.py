@@ -1,0 +1,369 @@
+"""Rows of panels that show series against time, with the beginning beside long motions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from daesolve.reporting.facts import family, labels
+from daesolve.reporting.figures.style import (
+    MOST_DOTS,
+    MOST_PANELS,
+    PANEL_WIDTH,
+    QUIET,
+    colour,
+    common_legend,
+    empty,
+    settle,
+    strip,
+    style,
+)
+from daesolve.reporting.sampling import (
+    FEWEST,
+    MOST_TURNS,
+    Document,
+    Series,
+    beginnings,
+    envelope,
+    opening,
+    resolved,
+    series,
+    turning_points,
+)
+
+BINS = 125
+SAMPLES_IN_BIN = 25
+LEAST_RANGE = 1e-12
+"""What no axis magnifies, in units of the quantity: the rounding of what is at rest."""
+MOST_CURVES = 6
+ROWS = 5
+"""Panels below each other that a sheet of paper takes."""
+SQUASHED = 15.0
+HALF = 4.8
+"""The width of a panel with the beginning beside it, inches."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One series in a panel.
+
+    Parameters
+    ----------
+    label, series, colour
+        What it is and how it looks.
+    joinable
+        Whether a line through its samples is honest.
+    above
+        How many curves of the same quantity lie above it, which it must not vanish under.
+    beginning
+        The first stretch where its samples can be joined.
+    """
+
+    label: str
+    series: Series
+    colour: str
+    joinable: bool
+    above: int = 0
+    beginning: Series | None = None
+
+    @property
+    def crowded(self) -> bool:
+        """Whether the whole of it is better shown by its range."""
+        finite = self.series.values[np.isfinite(self.series.values)]
+        if not finite.size or np.ptp(finite) <= LEAST_RANGE:
+            return False
+        scattered = not self.joinable and len(self.series.times) > 2 * FEWEST
+        return scattered or turning_points(self.series.values) > MOST_TURNS
+
+
+def mark(axes: Axes, curve: Curve, *, crowded: bool) -> None:
+    """Draw the whole of a series: its range where axes are crowded, else as its samples allow."""
+    if crowded:
+        bins = min(BINS, len(curve.series.times) // SAMPLES_IN_BIN)
+        band(axes, curve.series, max(1, bins), curve.colour, curve.label)
+    elif curve.joinable:
+        line(axes, curve, curve.series)
+    else:
+        dots(axes, curve)
+
+
+def line(axes: Axes, curve: Curve, shown: Series) -> None:
+    """Draw samples joined by a line."""
+    width = 1.3 + 1.2 * min(curve.above, 3)
+    axes.plot(*shown.joined(), color=curve.colour, linewidth=width, label=curve.label)
+
+
+def dots(axes: Axes, curve: Curve) -> None:
+    """Draw samples apart from each other, with short strokes where their slopes are known."""
+    shown = curve.series
+    axes.plot(
+        shown.times,
+        shown.values,
+        "o",
+        markersize=3.2 + 3.0 * min(curve.above, 3),
+        fillstyle="none" if curve.above else "full",
+        color=curve.colour,
+        label=curve.label,
+    )
+    if shown.slopes is None or len(shown.times) < 2:
+        return
+    half = 0.22 * float(np.median(np.abs(np.diff(shown.times))))
+    gap = np.full_like(shown.times, np.nan)
+    times = np.column_stack([shown.times - half, shown.times + half, gap]).ravel()
+    rise = half * shown.slopes
+    values = np.column_stack([shown.values - rise, shown.values + rise, gap]).ravel()
+    axes.plot(times, values, color=curve.colour, linewidth=1.0, alpha=0.8)
+
+
+def portrait(axes: Axes, curve: Curve) -> None:
+    """Draw the slope of each sample over its value: what samples show that cannot be joined."""
+    every = -(-len(curve.series.times) // MOST_DOTS)
+    assert curve.series.slopes is not None
+    axes.plot(
+        curve.series.values[::every],
+        curve.series.slopes[::every],
+        "o",
+        markersize=1.6 + 1.6 * min(curve.above, 3),
+        markeredgewidth=0,
+        color=curve.colour,
+    )
+
+
+def band(axes: Axes, entry: Series, bins: int, shade: str, label: str = "") -> None:
+    """Draw the range of the samples in equal spans of time."""
+    edges, low, high = envelope(entry, bins)
+    axes.stairs(high, edges, baseline=low, fill=True, color=shade, alpha=0.25, label=label)
+    for side in (low, high):
+        axes.stairs(side, edges, baseline=None, color=shade, linewidth=0.9)
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Curves that share axes."""
+
+    label: str
+    curves: tuple[Curve, ...]
+
+    @property
+    def crowded(self) -> bool:
+        """Whether the whole can only be shown by its range."""
+        return any(curve.crowded for curve in self.curves)
+
+    @property
+    def beside(self) -> bool:
+        """Whether a second panel belongs to it."""
+        return self.begins or self.portrayed
+
+    @property
+    def bare(self) -> bool:
+        """Whether it shows nothing but ranges."""
+        return self.crowded and not self.beside
+
+    @property
+    def begins(self) -> bool:
+        """Whether a second panel can show the beginning."""
+        return self.crowded and any(curve.beginning is not None for curve in self.curves)
+
+    @property
+    def portrayed(self) -> bool:
+        """Whether a second panel can show the slopes over the values."""
+        sloped = [curve.series.slopes is not None for curve in self.curves]
+        return self.crowded and not self.begins and all(sloped)
+
+
+def arrange(documents: Sequence[Document], kind: str, names: Sequence[str]) -> list[Panel]:
+    """Arrange series in panels: by unit and size for one run, by name for several.
+
+    Parameters
+    ----------
+    documents
+        One run or several.
+    kind
+        "states", "reactions" or "outputs".
+    names
+        Which of them.
+    """
+    runs = [series(document, kind) for document in documents]
+    starts = [beginnings(document, kind) for document in documents]
+    joinable = [resolved(document) for document in documents]
+    units: Mapping[str, str] = {}
+    for document in documents:
+        units = {**document.get("units", {}), **units}
+    if len(documents) > 1:
+        shown = labels(documents)
+        return [
+            Panel(
+                _with_unit(name, units),
+                tuple(
+                    Curve(
+                        shown[place],
+                        runs[place][name],
+                        colour(place),
+                        joinable[place],
+                        above,
+                        starts[place].get(name),
+                    )
+                    for above, place in reversed(list(enumerate(reversed(_having(runs, name)))))
+                ),
+            )
+            for name in names
+        ]
+    found = {name: runs[0][name] for name in names if runs[0][name].times.size}
+    panels: list[Panel] = []
+    for group in _alike(found, units):
+        curves = tuple(
+            Curve(name, found[name], colour(place), joinable[0], beginning=starts[0].get(name))
+            for place, name in enumerate(group)
+        )
+        label = units.get(group[0], "") if len(group) > 1 else _with_unit(group[0], units)
+        panels.append(Panel(label, curves))
+    return panels
+
+
+def _having(runs: Sequence[Mapping[str, Series]], name: str) -> list[int]:
+    return [place for place, run in enumerate(runs) if name in run and run[name].times.size]
+
+
+def _alike(found: Mapping[str, Series], units: Mapping[str, str]) -> list[list[str]]:
+    """Group series of the same unit that vary by as much, so that none is squashed.
+
+    Of many with the same unit, numbered ones stay among themselves.
+    """
+    many = Counter(units.get(name, "") for name in found)
+    groups: list[tuple[tuple[str, str], float, list[str]]] = []
+    for name, entry in found.items():
+        finite = entry.values[np.isfinite(entry.values)]
+        span = float(np.ptp(finite)) if finite.size else 0.0
+        unit = units.get(name, "")
+        kind = (unit, family(name) if many[unit] > MOST_CURVES else "")
+        for other, width, members in groups:
+            alike = span == 0.0 or width == 0.0 or 1 / SQUASHED <= span / width <= SQUASHED
+            if other == kind and alike and len(members) < MOST_CURVES:
+                members.append(name)
+                break
+        else:
+            groups.append((kind, span, [name]))
+    return [members for _, _, members in groups]
+
+
+def draw(panels: Sequence[Panel], nothing: str, *, several: bool = False) -> list[Figure]:
+    """Draw panels below each other, with the beginning or a portrait beside the crowded ones.
+
+    Parameters
+    ----------
+    panels
+        What to draw; of more than twelve the first twelve are drawn.
+    nothing
+        What to say if there is none.
+    several
+        Whether curves are runs, so that one legend serves all panels.
+
+    Returns
+    -------
+    list[Figure]
+        As many as fit on a sheet of paper each.
+    """
+    having = [panel for panel in panels if panel.curves]
+    if not having:
+        return [empty(nothing)]
+    rows = _rows(having[:MOST_PANELS])
+    height = -(-len(rows) // -(-len(rows) // ROWS))
+    found = [
+        _sheet(rows[first : first + height], several=several)
+        for first in range(0, len(rows), height)
+    ]
+    hidden = len(having) - MOST_PANELS
+    if hidden > 0:
+        found[-1].supxlabel(f"and {hidden} panels more, not drawn", fontsize=9, color=QUIET)
+    return found
+
+
+def _rows(panels: Sequence[Panel]) -> list[list[Panel]]:
+    """Arrange panels in rows: those that show nothing but ranges in pairs."""
+    rows: list[list[Panel]] = []
+    for panel in panels:
+        if panel.bare and rows and len(rows[-1]) == 1 and rows[-1][0].bare:
+            rows[-1].append(panel)
+        else:
+            rows.append([panel])
+    return rows
+
+
+def _sheet(rows: Sequence[Sequence[Panel]], *, several: bool) -> Figure:
+    with style():
+        figure = Figure(figsize=(PANEL_WIDTH, 0.5 + 1.75 * len(rows)))
+        grid = figure.add_gridspec(len(rows), 2, width_ratios=(10, 8))
+        drawn: list[tuple[Axes, Panel, float]] = []
+        for row, panels in enumerate(rows):
+            panel = panels[0]
+            halves = panel.beside or len(panels) > 1
+            columns = [slice(0, 1), slice(1, 2)] if halves else [slice(None)]
+            room = PANEL_WIDTH if len(columns) == 1 else HALF
+            for shown, part in zip(panels, columns, strict=False):
+                axes = figure.add_subplot(grid[row, part])
+                _whole(axes, shown)
+                drawn.append((axes, shown, room))
+            if panel.begins:
+                right = figure.add_subplot(grid[row, columns[1]])
+                _beginning(right, panel)
+                if not any(later.begins for after in rows[row + 1 :] for later in after):
+                    right.set_xlabel("time (s)")
+            elif panel.portrayed:
+                _portrait(figure.add_subplot(grid[row, columns[1]]), panel)
+        crowded = any(panel.crowded for _, panel, _ in drawn)
+        for axes, _, _ in drawn[-len(rows[-1]) :]:
+            axes.set_xlabel("time (s); bands: range of the samples" if crowded else "time (s)")
+        if several:
+            common_legend(figure)
+        else:
+            for axes, panel, room in drawn:
+                _name(axes, panel, room)
+    return figure
+
+
+def _name(axes: Axes, panel: Panel, room: float) -> None:
+    """Name the curves, where the axis does not."""
+    if len(panel.curves) > 1:
+        strip(axes, room=room)
+
+
+def _whole(axes: Axes, panel: Panel) -> None:
+    for curve in panel.curves:
+        mark(axes, curve, crowded=panel.crowded and len(curve.series.times) > FEWEST)
+    settle(axes, [curve.series.values for curve in panel.curves], LEAST_RANGE)
+    axes.set_ylabel(panel.label)
+    axes.margins(x=0.01)
+
+
+def _beginning(axes: Axes, panel: Panel) -> None:
+    starts = [(curve, curve.beginning) for curve in panel.curves if curve.beginning is not None]
+    spans = [abs(start.times[opening(start) - 1] - start.times[0]) for _, start in starts]
+    shown: list[np.ndarray] = []
+    for curve, start in starts:
+        elapsed = np.abs(start.times - start.times[0])
+        first = start.first(int(np.sum(elapsed <= max(spans) * (1 + 1e-9))))
+        shown.append(first.values)
+        line(axes, curve, first)
+    settle(axes, shown, LEAST_RANGE)
+    axes.margins(x=0.02)
+    axes.set_title("the beginning")
+
+
+def _portrait(axes: Axes, panel: Panel) -> None:
+    for curve in panel.curves:
+        portrait(axes, curve)
+    slopes = [curve.series.slopes for curve in panel.curves]
+    settle(axes, [rate for rate in slopes if rate is not None], LEAST_RANGE)
+    axes.margins(x=0.04)
+    axes.set_xlabel(panel.label)
+    axes.set_title("every sample: its rate over its value")
+
+
+def _with_unit(name: str, units: Mapping[str, str]) -> str:
+    unit = units.get(name, "")
+    return f"{name} ({unit})" if unit else name

@@ -1,0 +1,136 @@
+"""A run repeated in another way shows how far it can be trusted."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import daesolve as ds
+from daesolve.errors import UnsupportedError
+
+from ..billiards import sinai_billiard
+from ..hybrid_systems import bouncing_ball
+from ..reference import sinai_billiard as billiard
+from ..systems import oscillator, pendulum, prepared_run
+
+BILLIARD = dict(zip(("x", "y", "x_dot", "y_dot"), billiard.START, strict=True))
+
+
+def test_the_difference_of_two_tolerances_measures_the_error():
+    run = ds.solve(
+        pendulum(), 10.0, {"x": -1.0}, solver=ds.Dop853(rtol=1e-6, atol=1e-6), verify=True
+    )
+    exact = ds.solve(pendulum(), 10.0, {"x": -1.0})
+    error = np.max(np.abs(run["x"] - exact["x"]))
+    assert error > 1e-8
+    assert run.verification.difference["x"] == pytest.approx(error, rel=0.5)
+    assert "dop853" in run.verification.against
+
+
+def test_another_solver_may_repeat_it():
+    run = ds.solve(oscillator(), 10.0, {"x": 1.0}, verify=ds.Dop853(rtol=1e-12, atol=1e-13))
+    assert "dop853" in run.verification.against
+    assert max(run.verification.difference.values()) <= 1e-10
+
+
+def test_an_angle_that_turns_over_differs_by_no_whole_turns():
+    """A pendulum that turns over: wrapped at other boundaries, the difference stays small."""
+    import casadi as ca
+
+    q = ds.coordinates(theta=ds.ANGLE)
+    system = ds.MechanicalSystem(q, kinetic=q.dot.theta**2 / 2, potential=-9.81 * ca.cos(q.theta))
+    run = ds.solve(system, 200.0, {"theta": 0.0, "theta_dot": 10.0}, verify=True)
+    assert run["theta"][-1] > 1000.0
+    assert run.verification.difference["theta"] <= 1e-9
+
+
+def test_a_run_that_did_not_finish_is_not_repeated():
+    x = ds.states(x="")
+    system = ds.ControlSystem(x, {"x": -x.x}, events=[ds.Event("half", x.x - 0.5, then=ds.Stop())])
+    run = ds.solve(system, 5.0, {"x": 1.0}, verify=True)
+    assert run.outcome.good
+    assert run.verification is not None
+    assert run.end_time == pytest.approx(np.log(2.0), rel=1e-14)
+
+
+def test_verifying_leaves_the_prepared_run_alone():
+    prepared = prepared_run(pendulum(), 5.0, {"x": -1.0})
+    before = prepared.values.copy(), prepared.initial.copy()
+    from daesolve.integration.simulation import simulate
+    from daesolve.verification.second_run import verify
+
+    run = simulate(prepared)
+    verify(prepared, run)
+    assert np.array_equal(before[0], prepared.values)
+    assert np.array_equal(before[1], prepared.initial)
+
+
+def test_the_difference_is_taken_between_equal_times_in_any_order_of_the_samples():
+    """It stops at x = 1/2, a little sooner or later: one of the runs reaches a sample more."""
+    x = ds.states(x="")
+    system = ds.ControlSystem(x, {"x": -x.x}, events=[ds.Event("half", x.x - 0.5, then=ds.Stop())])
+    coarse = ds.Dop853(rtol=1e-4, atol=1e-4)
+    stops = [ds.solve(system, 5.0, {"x": 1.0}, solver=s).end_time for s in (coarse, ds.Taylor())]
+    assert stops[0] != stops[1]
+    at = [sum(stops) / 2, 0.0, 0.5]
+    run = ds.solve(system, 5.0, {"x": 1.0}, at=at, solver=coarse, verify=ds.Taylor())
+    assert run.verification.difference["x"] <= 1e-3
+
+
+def test_without_samples_the_ends_are_compared():
+    coarse = ds.Dop853(rtol=1e-6, atol=1e-6)
+    run = ds.solve(pendulum(), 10.0, {"x": -1.0}, at=[], solver=coarse, verify=True)
+    exact = ds.solve(pendulum(), 10.0, {"x": -1.0}).end_state["x"]
+    assert run.verification.difference["x"] == pytest.approx(
+        abs(run.end_state["x"] - exact), rel=0.5
+    )
+
+
+def test_a_repetition_that_ends_otherwise_is_reported():
+    """With a step so large that its state is not finite before long."""
+    x = ds.states(x="")
+    system = ds.ControlSystem(x, {"x": -(x.x**3)})
+    run = ds.solve(system, 50.0, {"x": 9.0}, verify=ds.Dop853(fixed_step=1.0))
+    assert "where it ended failed" in run.verification.against
+    assert np.isnan(run.verification.difference["x"])
+
+
+def test_a_solver_that_cannot_take_what_was_run_is_refused():
+    with pytest.raises(UnsupportedError, match="the solver 'idas' cannot take"):
+        ds.solve(pendulum(), 1.0, {"x": -1.0}, verify=ds.Idas())
+
+
+def test_the_resets_of_both_runs_are_compared():
+    coarse = ds.Dop853(rtol=1e-6, atol=1e-8)
+    run = ds.solve(bouncing_ball(), 5.0, {"y": 1.0, "y_dot": 0.0}, solver=coarse, verify=True)
+    assert ", the same 8 resets, at times up to " in run.verification.against
+    assert max(run.verification.difference.values()) < 1e-4
+
+
+@pytest.mark.slow
+def test_motions_that_part_are_reported_before_anything_else():
+    """Errors of 1e-4 of a billiard are no longer small after a few hits."""
+    coarse = ds.Dop853(rtol=1e-5, atol=1e-5)
+    system = sinai_billiard(billiard.RADIUS)
+    run = ds.solve(system, 60.0, BILLIARD, solver=coarse, verify=ds.Taylor())
+    counts, reported = run.verification.against.split("resets against")
+    assert counts.split()[-1] == str(run.event_count)
+    assert "not the same from t = " in reported
+    assert max(run.verification.difference.values()) > 0.1
+
+
+def test_where_series_end_another_method_verifies():
+    """Along straight flights a tightened tolerance changes no digit."""
+    q = ds.coordinates(x="m", y="m")
+    wall = 1.0 - (q.x**2 + q.y**2)
+    circle = ds.Holonomic("circle", wall)
+    billiard = ds.MechanicalSystem(
+        q,
+        kinetic=(q.dot.x**2 + q.dot.y**2) / 2,
+        events=[ds.Event("wall", wall, ds.FALLING, ds.Reset(impose=[circle], restitution=1.0))],
+    )
+    start = {"x": 0.2, "y": 0.0, "x_dot": 0.6, "y_dot": 0.8}
+    run = ds.solve(billiard, 20.0, start, verify=True)
+    assert run.verification is not None
+    assert "dop853" in run.verification.against
+    assert 0.0 < max(run.verification.difference.values()) < 1e-10
