@@ -25,6 +25,7 @@ Examples
 True
 """
 
+from collections.abc import Callable
 from difflib import get_close_matches
 from types import ModuleType
 from typing import Any
@@ -33,7 +34,12 @@ import lazy_loader
 
 __version__ = "0.1.0"
 
-_load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+_load: Callable[[str], Any]
+__all__: list[str]
+# lazy_loader comes without types.
+_load, __dir__, __all__ = lazy_loader.attach_stub(  # pyright: ignore[reportUnknownVariableType]
+    __name__, __file__
+)
 
 
 def __getattr__(name: str) -> Any:

@@ -16,7 +16,6 @@ from io import TextIOWrapper
 from typing import Annotated, Any
 
 import typer
-from click import Command, Context
 from typer.core import TyperCommand, TyperGroup
 
 from daesolve.cli.arguments import COULD_NOT_GO_ON, REQUEST_IS_WRONG
@@ -76,18 +75,18 @@ class _OnDemand(TyperCommand):
     """A command whose module is imported when its arguments are read."""
 
     def make_context(
-        self, info_name: str | None, args: list[str], parent: Context | None = None, **extra: Any
-    ) -> Context:
+        self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any
+    ) -> Any:
         return loaded(str(self.name)).make_context(info_name, args, parent, **extra)
 
 
 class _Commands(TyperGroup):
     """The commands in the order in which help lists them."""
 
-    def list_commands(self, ctx: Context) -> list[str]:
+    def list_commands(self, ctx: Any) -> list[str]:
         return list(COMMANDS)
 
-    def get_command(self, ctx: Context, cmd_name: str) -> Command | None:
+    def get_command(self, ctx: Any, cmd_name: str) -> TyperCommand | None:
         if cmd_name not in COMMANDS:
             return None
         return _OnDemand(cmd_name, help=COMMANDS[cmd_name][1])
@@ -166,7 +165,7 @@ def _told() -> Generator[None]:
         raise typer.Exit(COULD_NOT_GO_ON) from None
 
 
-def loaded(name: str) -> Command:
+def loaded(name: str) -> TyperCommand:
     """Return a command with its arguments.
 
     Parameters
@@ -177,4 +176,6 @@ def loaded(name: str) -> Command:
     module, function = COMMANDS[name][0].split(".")
     single = typer.Typer(add_completion=False)
     single.command(name)(_told()(getattr(import_module(f"daesolve.cli.{module}"), function)))
-    return typer.main.get_command(single)
+    command = typer.main.get_command(single)
+    assert isinstance(command, TyperCommand)
+    return command
