@@ -1,7 +1,7 @@
 """Draw the rooms of the library, docs/_static/rooms.svg: `python docs/rooms.py`.
 
-Rooms stand in the order of the data, one row a station. The order is checked against the layers in
-`pyproject.toml`, and every room has its place.
+Rooms stand in the order of the data, one row a station. Every room that `pyproject.toml` has in its
+layers must have its place.
 """
 
 from __future__ import annotations

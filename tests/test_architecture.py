@@ -1,36 +1,35 @@
-"""Every module has its place: in the layers of `pyproject.toml`, and in `docs/architecture.md`."""
+"""Every room has its sentence in `docs/architecture.md` and its place in the picture there."""
 
 import re
 import tomllib
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[1]
-CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"][
-    "contracts"
-]
-LAYERS = {
-    contract["layers"][0].rpartition(".")[0]: contract["layers"]
-    for contract in CONTRACTS
-    if contract["type"] == "layers"
-}
+PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 
 
-def modules(package):
-    directory = ROOT.joinpath(*package.split("."))
+def rooms():
+    directory = ROOT / "daesolve"
     files = {path.stem for path in directory.glob("*.py")} - {"__init__", "__main__"}
     return files | {path.parent.name for path in directory.glob("*/__init__.py")}
 
 
-@pytest.mark.parametrize("package", LAYERS)
-def test_every_module_stands_in_one_layer(package):
-    placed = [name.strip() for layer in LAYERS[package] for name in re.split(r"[|:]", layer)]
-    assert sorted(placed) == sorted(f"{package}.{name}" for name in modules(package))
+def test_the_architecture_says_of_every_room_what_it_holds_in_the_order_of_the_layers():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    layers = settings["tool"]["importlinter"]["contracts"][0]["layers"]
+    listed = re.findall(r"^\| `(\w+)/?` \|", PAGE, flags=re.MULTILINE)
+    assert listed == layers[::-1]
+    assert sorted(listed) == sorted(rooms())
 
 
-def test_the_architecture_says_of_every_station_what_it_holds():
-    page = (ROOT / "docs" / "architecture.md").read_text()
-    rows = [line.split("|") for line in page.splitlines() if line.startswith("|")]
-    told = [name for row in rows for cell in row[1:3] for name in re.findall(r"`(\w+)/?`", cell)]
-    assert sorted(told) == sorted(modules("daesolve"))
+def test_the_picture_shows_every_room():
+    picture = (ROOT / "docs" / "_static" / "rooms.svg").read_text(encoding="utf-8")
+    assert rooms() <= set(re.findall(r">\s*(\w+)\s*</text>", picture))
+
+
+def test_the_modules_to_read_are_fourteen_at_most_and_there():
+    table = PAGE.partition("## What is integrated, and by whom")[2].partition("\n## ")[0]
+    named = re.findall(r"^\| `([\w/]+\.py)` \|", table, flags=re.MULTILINE)
+    assert 0 < len(named) <= 14
+    mentioned = set(re.findall(r"`(\w+/\w+\.py)`", PAGE)) - {"docs/rooms.py"}
+    assert [name for name in mentioned if not (ROOT / "daesolve" / name).exists()] == []

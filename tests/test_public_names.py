@@ -45,6 +45,33 @@ def test_importing_daesolve_imports_no_room_and_none_of_the_packages_that_take_l
     assert loaded.isdisjoint(HEAVY | {"numpy", "scipy", "casadi", "heyoka"})
 
 
+def test_posing_and_running_a_system_draws_writes_and_distributes_nothing():
+    loaded = loaded_by(
+        "import daesolve as ds\n"
+        "q = ds.coordinates(x='m')\n"
+        "spring = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, potential=q.x**2 / 2)\n"
+        "ds.solve(spring, 1.0, {'x': 1.0})"
+    )
+    assert loaded.isdisjoint(HEAVY)
+    assert loaded.isdisjoint(f"daesolve.{room}" for room in ("reporting", "gallery", "template"))
+
+
+def test_the_problems_that_come_with_daesolve_import_nothing_that_draws():
+    loaded = loaded_by("import daesolve as ds; assert ds.problems()[0]")
+    assert loaded.isdisjoint({"matplotlib", "jinja2", "daesolve.reporting", "daesolve.gallery"})
+
+
+def test_help_of_the_command_line_imports_no_room_of_the_library():
+    loaded = loaded_by(
+        "from typer.testing import CliRunner\n"
+        "from daesolve.cli.app import app\n"
+        "assert 'doctor' in CliRunner().invoke(app, ['--help']).stdout"
+    )
+    rooms = {name.split(".")[1] for name in loaded if name.startswith("daesolve.")}
+    assert rooms == {"cli", "errors"}
+    assert loaded.isdisjoint({"numpy", "scipy", "casadi", "heyoka", "matplotlib"})
+
+
 @pytest.mark.parametrize(
     ("name", "hint"),
     [

@@ -267,8 +267,7 @@ class RankWatch:
         if not lost.size:
             return None
         at = int(lost[0])
-        told = self._dependence(times, states, relative, found, at, least[at])
-        return int(weak[at]), told
+        return int(weak[at]), self._dependence(times, states, relative, found, at, least[at])
 
     def forget(self) -> None:
         """Go on with a state that has another meaning."""

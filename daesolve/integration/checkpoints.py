@@ -225,7 +225,7 @@ def saved_boundary(here: Boundary, record: Record) -> dict[str, Any]:
     return {
         "time": here.time,
         "state": here.state,
-        "turns": here.turns,
+        "turns": here.whole_turns,
         "values": record.modes[here.mode],
     }
 

@@ -70,11 +70,11 @@ def taken_back(run: RunState, end: SegmentEnd, keeper: Keeper | None) -> Boundar
         record.boundaries.pop()
     here = record.boundaries[-1]
     if isinstance(lost, Breach):
-        place = Boundary(until, lost.last_state, here.turns, here.mode)
+        place = Boundary(until, lost.last_state, here.whole_turns, here.mode)
         record.events.append(Happening(lost.time, lost.event, place))
     elif lost.dependence is not None:
         seen = lost.dependence
-        place = Boundary(seen.time, seen.state, here.turns, here.mode)
+        place = Boundary(seen.time, seen.state, here.whole_turns, here.mode)
         record.events.append(Happening(seen.time, DEGENERATE, place))
     return run.after(here, replace(end, time=until, state=lost.last_state))
 

@@ -227,7 +227,7 @@ def _written_down(run: RunState, stretch: Stretch, here: Boundary, times: np.nda
     record.boundaries.append(here)
     places = [here]
     for switching in stretch.switchings:
-        before = Boundary(switching.time, switching.state, here.turns, places[-1].mode)
+        before = Boundary(switching.time, switching.state, here.whole_turns, places[-1].mode)
         record.modes.append(switching.values)
         after = replace(before, mode=len(record.modes) - 1)
         record.events.append(

@@ -21,12 +21,12 @@ from daesolve.trajectory.trajectory import Trajectory
 class Boundary:
     """The state at the start of a segment.
 
-    `turns` are whole turns taken out of its angles, `mode` is the index of p in the record.
+    `whole_turns` are those taken out of its angles, `mode` is the index of p in the record.
     """
 
     time: float
     state: np.ndarray
-    turns: np.ndarray
+    whole_turns: np.ndarray
     mode: int = 0
 
 
@@ -226,7 +226,7 @@ class Assembly:
         if lost is None or lost.dependence is None:
             return None
         seen, before = lost.dependence, self.record.boundaries[-2:][0]
-        place = Boundary(seen.time, seen.state, before.turns, before.mode)
+        place = Boundary(seen.time, seen.state, before.whole_turns, before.mode)
         return Degeneracy(
             time=seen.time,
             state=self.named([place])[0],
@@ -293,8 +293,8 @@ class Assembly:
             np.array([place.state for place in places]),
             self.record.mode_table(places),
         )
-        turns = np.array([place.turns for place in places], dtype=float)
-        states[:, list(self.prepared.wrapped)] += 2.0 * math.pi * turns
+        whole_turns = np.array([place.whole_turns for place in places], dtype=float)
+        states[:, list(self.prepared.wrapped)] += 2.0 * math.pi * whole_turns
         return [dict(zip(problem.labels.states, row, strict=True)) for row in states.tolist()]
 
     def events(self) -> tuple[EventRecord, ...]:
@@ -334,11 +334,13 @@ class Assembly:
         table = np.array(record.samples).reshape(len(places), problem.size)[order]
         times, values = times[order], record.mode_table(places)
         angles = list(prepared.wrapped)
-        turns = np.array([p.turns for p in places], dtype=float).reshape(len(places), len(angles))
+        whole_turns = np.array([p.whole_turns for p in places], dtype=float).reshape(
+            len(places), len(angles)
+        )
         states = problem.visible(times, table, values)
         _, reactions, outputs = evaluate_block(problem.recover, times, table, values)
         residuals, _ = evaluate_block(problem.residuals, times, table, values)
-        states[:, angles] += 2.0 * math.pi * turns
+        states[:, angles] += 2.0 * math.pi * whole_turns
         return times, states, reactions, outputs, residuals[:, : len(problem.watched)]
 
     def _notes(self, *, lost_for_good: bool) -> list[str]:

@@ -36,7 +36,7 @@ TURN_PARTS = (6.28125, 0.0019353071693331003, 1.0253376489868793e-11, 1.16509282
 """2 pi in parts of few digits, so that a whole number of turns (up to 1e7) is exact in each."""
 
 
-def wrap(state: np.ndarray, turns: np.ndarray, angles: Sequence[int]) -> None:
+def wrap(state: np.ndarray, whole_turns: np.ndarray, angles: Sequence[int]) -> None:
     """Take whole turns out of the angles of a state, exactly, and count them.
 
     Angles grow to thousands of radians in a long run and would lose digits.
@@ -44,7 +44,7 @@ def wrap(state: np.ndarray, turns: np.ndarray, angles: Sequence[int]) -> None:
     Parameters
     ----------
     state, turns
-        Changed in place; turns are (angles,) integers.
+        Changed in place; whole_turns are (angles,) integers.
     angles
         The indices of the angles in the state.
     """
@@ -58,7 +58,7 @@ def wrap(state: np.ndarray, turns: np.ndarray, angles: Sequence[int]) -> None:
     for part in TURN_PARTS:
         values = values - whole * part
     state[places] = values
-    turns += whole.astype(int)
+    whole_turns += whole.astype(int)
 
 
 @dataclass
@@ -184,8 +184,8 @@ class RunState:
     def start(self) -> Boundary:
         """Take in the start of the run, and return it."""
         prepared = self.prepared
-        turns = np.zeros(len(prepared.wrapped), dtype=int)
-        here = Boundary(prepared.start_time, prepared.initial, turns)
+        whole_turns = np.zeros(len(prepared.wrapped), dtype=int)
+        here = Boundary(prepared.start_time, prepared.initial, whole_turns)
         self.wrap(here)
         self.monitor.start(here.state)
         self.sample(self.schedule.up_to(0, here.time), itertools.repeat(here.state), here)
@@ -202,7 +202,7 @@ class RunState:
         if problem.project is not None and not solver.projects_steps:
             projected = np.asarray(problem.project(end.time, state, self.values(here))).ravel()
             state = projected if np.all(np.isfinite(projected)) else state
-        after = Boundary(end.time, state, here.turns.copy(), here.mode)
+        after = Boundary(end.time, state, here.whole_turns.copy(), here.mode)
         self.wrap(after)
         return after
 
@@ -211,16 +211,16 @@ class RunState:
         self.record.modes.append(values)
         if not self.switched:
             self.monitor.change_values(values)
-        return Boundary(here.time, state, here.turns.copy(), len(self.record.modes) - 1)
+        return Boundary(here.time, state, here.whole_turns.copy(), len(self.record.modes) - 1)
 
     def wrap(self, here: Boundary) -> None:
         """Take whole turns out of the angles."""
         if self.prepared.wrapped:
-            wrap(here.state, here.turns, self.prepared.wrapped)
+            wrap(here.state, here.whole_turns, self.prepared.wrapped)
 
     def unwrapped(self, here: Boundary, guards: Sequence[int]) -> Boundary:
         """Put whole turns back into the angles that a reset names: it changes what is shown."""
-        if not here.turns.any():
+        if not here.whole_turns.any():
             return here
         dynamics, problem = self.prepared.dynamics, self.prepared.problem
         owners = [problem.events.index(problem.guarded[guard]) for guard in guards]
@@ -228,10 +228,10 @@ class RunState:
         named = {index for row in rows for index in row.states}
         angles = np.array(self.prepared.wrapped, dtype=int)
         put = np.array([int(angle) in named for angle in angles], dtype=bool)
-        state, turns = here.state.copy(), here.turns.copy()
-        state[angles[put]] += 2.0 * math.pi * turns[put]
-        turns[put] = 0
-        return Boundary(here.time, state, turns, here.mode)
+        state, whole_turns = here.state.copy(), here.whole_turns.copy()
+        state[angles[put]] += 2.0 * math.pi * whole_turns[put]
+        whole_turns[put] = 0
+        return Boundary(here.time, state, whole_turns, here.mode)
 
     # -- what is written down -----------------------------------------------------------------
 
@@ -250,7 +250,7 @@ class RunState:
         """Write down an event that changes nothing: once an instant, with all its guards."""
         guarded = self.prepared.problem.guarded
         name = guarded[hit.index].name
-        place = Boundary(hit.time, hit.state, here.turns, here.mode)
+        place = Boundary(hit.time, hit.state, here.whole_turns, here.mode)
         fired = hit.index - guarded.index(guarded[hit.index])
         events = self.record.events
         near = 1e-14 * max(abs(hit.time), 1.0)

@@ -264,7 +264,7 @@ def _point(run: RunState, here: Boundary, moment: float) -> TrajectoryPoint:
     if moment != here.time:
         start = State(here.time, here.state, values)
         state = run.solve(start, moment, np.array([moment]), unobserved).state
-    place = Boundary(moment, state, here.turns, here.mode)
+    place = Boundary(moment, state, here.whole_turns, here.mode)
     _, reactions, outputs = evaluate_block(
         problem.recover, np.array([moment]), state[None, :], values
     )

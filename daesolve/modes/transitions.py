@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -60,22 +60,86 @@ def begin(dynamics: Dynamics, beginning: Beginning) -> Beginning:
     return beginning
 
 
+@dataclass(frozen=True, eq=False)
+class Ownership:
+    """Which law owns the events of a problem, and what that makes of their guards.
+
+    Parameters
+    ----------
+    table
+        The guards.
+    laws
+        Those that the problem has, in the order of `LAWS`.
+    """
+
+    table: GuardTable
+    laws: tuple[SwitchingLaw, ...]
+
+    @staticmethod
+    def of(setting: Setting, kinds: Sequence[type[SwitchingLaw]] | None = None) -> Ownership:
+        """Let laws take the events of a problem.
+
+        Parameters
+        ----------
+        setting
+            The problem.
+        kinds
+            The laws that there are, in their order; `LAWS` where it is None.
+        """
+        free = list(range(len(setting.table.events)))
+        laws: list[SwitchingLaw] = []
+        for kind in LAWS if kinds is None else kinds:
+            law = kind.of(setting, free)
+            if law is not None:
+                laws.append(law)
+                free = [event for event in free if event not in law.events]
+        return Ownership(setting.table, tuple(laws))
+
+    @cached_property
+    def owners(self) -> list[SwitchingLaw | None]:
+        """The law of each event; None where it only stops the run, or is only recorded."""
+        by_event = {event: law for law in self.laws for event in law.events}
+        return [by_event.get(event) for event in range(len(self.table.events))]
+
+    @property
+    def owned(self) -> np.ndarray:
+        """Whether a law decides what follows, for each guard."""
+        return self.table.each([owner is not None for owner in self.owners])
+
+    @property
+    def of_motion(self) -> np.ndarray:
+        """Whether it belongs to the motion, for each guard."""
+        return self.table.each([owner is None or owner.of_motion for owner in self.owners])
+
+    @property
+    def roles(self) -> list[Role]:
+        """How the guards of each event are watched."""
+        return [
+            Role(barrier=True) if owner is None else owner.role(event)
+            for event, owner in enumerate(self.owners)
+        ]
+
+    @property
+    def deciding(self) -> list[tuple[SwitchingLaw, frozenset[int]]]:
+        """The laws in the order in which they decide, each with its guards."""
+        guards_of = self.table.guards_of
+        return [(law, frozenset(guards_of(law.events).tolist())) for law in reversed(self.laws)]
+
+
 class Transitions:
     """What switches the modes of a problem.
 
     Parameters
     ----------
-    setting
-        The problem.
-    kinds
-        The laws that there are, in their order; `LAWS` where it is None.
+    setting, ownership
+        The problem, and its laws.
     tracks
         Whether guards are kept book on even where no law switches the motion.
 
     Attributes
     ----------
     laws
-        Those that the problem has, in the order of `LAWS`.
+        Those of the problem.
     book
         What this run has seen of the guards.
     switches, stops
@@ -87,36 +151,17 @@ class Transitions:
         Whether the motion may leave the chart in which it is described.
     """
 
-    def __init__(
-        self,
-        setting: Setting,
-        kinds: Sequence[type[SwitchingLaw]] | None = None,
-        *,
-        tracks: bool = False,
-    ) -> None:
+    def __init__(self, setting: Setting, ownership: Ownership, *, tracks: bool = False) -> None:
         self.setting, self.dynamics, self.problem = setting, setting.dynamics, setting.problem
-        table, free = setting.table, list(range(len(setting.problem.events)))
-        self.laws: list[SwitchingLaw] = []
-        for kind in LAWS if kinds is None else kinds:
-            law = kind.of(setting, free)
-            if law is not None:
-                self.laws.append(law)
-                free = [event for event in free if event not in law.events]
+        self.laws = ownership.laws
         self.tracks = tracks or any(law.of_motion for law in self.laws)
         self.charted = not all(law.of_motion for law in self.laws)
-        self._guards = [
-            (law, frozenset(table.guards_of(law.events).tolist())) for law in reversed(self.laws)
-        ]
-        owners = {event: law for law in self.laws for event in law.events}
-        events = range(len(table.events))
-        self.switches = table.each([event in owners for event in events])
-        self._of_motion = table.each([k not in owners or owners[k].of_motion for k in events])
-        stops = table.each([event.then.stops for event in table.events])
+        self.switches, self._of_motion = ownership.owned, ownership.of_motion
+        stops = setting.table.each([event.then.stops for event in setting.table.events])
         self.stops = stops & self._of_motion
-        # What no law owns is never switched through: it stops the run, or is only recorded.
-        roles = [owners[k].role(k) if k in owners else Role(barrier=True) for k in events]
-        own = self._of_motion & self.tracks
-        self._traits = GuardTraits.of(setting.problem, table, roles, own)
+        self._deciding = ownership.deciding
+        watched = self._of_motion & self.tracks
+        self._traits = GuardTraits.of(setting.problem, setting.table, ownership.roles, watched)
         self._sequential = {k for k, row in self.dynamics.resets.items() if row.sequential}
         self.book = self._new_book()
 
@@ -133,7 +178,8 @@ class Transitions:
             (k, n) states that a short run went through, where that matters.
         """
         if path is not None and self.charted:
-            return Transitions(replace(self.setting, path=path))
+            setting = replace(self.setting, path=path)
+            return Transitions(setting, Ownership.of(setting))
         other = copy.copy(self)
         other.book = self._new_book()
         return other
@@ -244,7 +290,7 @@ class Transitions:
         self, time: float, x: np.ndarray, p: np.ndarray, fired: Sequence[int]
     ) -> Iterator[Jump]:
         """Yield what changes where guards fire, as `decide`; these are not taken note of."""
-        for law, guards in self._guards:
+        for law, guards in self._deciding:
             for jump in law.decide(time, x, p, [k for k in fired if k in guards], self.book):
                 x, p = jump.x, jump.p
                 yield jump
@@ -278,18 +324,17 @@ def transitions_of(
     policy
         What to do where several choices of loaded supports are possible.
     """
-    found = Transitions(
-        Setting(
-            dynamics=dynamics,
-            problem=problem,
-            table=GuardTable(problem.events),
-            jumps=JumpFunctions(dynamics, plan, problem),
-            scales=scales,
-            policy=policy,
-            path=np.empty((0, len(problem.labels.states))),
-        )
+    setting = Setting(
+        dynamics=dynamics,
+        problem=problem,
+        table=GuardTable(problem.events),
+        jumps=JumpFunctions(dynamics, plan, problem),
+        scales=scales,
+        policy=policy,
+        path=np.empty((0, len(problem.labels.states))),
     )
-    return found if found.laws else None
+    ownership = Ownership.of(setting)
+    return Transitions(setting, ownership) if ownership.laws else None
 
 
 @dataclass

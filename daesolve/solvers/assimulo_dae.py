@@ -62,7 +62,8 @@ def _integrated(problem: DaeProblem) -> _Integrated:
         t, p = problem.rhs.sx_in(0), problem.rhs.sx_in(2)
         y, yd = symbol("y", count), symbol("yd", count)
         c = symbol("c")
-        known = ca.vertcat(y[:size], yd[size:])
+        # A slice of one entry from its end on would be a row.
+        known = ca.vertcat(y[:size], ca.vertsplit(yd, [0, size, count])[-1])
         residual = form.residual(t, known, yd, p)
         jacobian = form.jacobian(t, known, yd, c, p)
         scaled = ca.horzcat(jacobian[:, :size], c * jacobian[:, size:])

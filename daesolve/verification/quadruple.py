@@ -20,7 +20,7 @@ from daesolve.modes.guard_book import GuardBook, GuardTable, guard_rates
 from daesolve.modes.guides import GuideLaw
 from daesolve.modes.jumps import JumpFunction, JumpFunctions
 from daesolve.modes.law import Setting
-from daesolve.modes.transitions import LAWS, Transitions
+from daesolve.modes.transitions import LAWS, Ownership, Transitions
 from daesolve.preparation.preparing import Prepared
 from daesolve.solvers.heyoka_code import ARITHMETIC, hy
 
@@ -157,7 +157,7 @@ class QuadTransitions(Transitions):
             path=prepared.path,
         )
         kinds = [_QuadGuides if kind is GuideLaw else kind for kind in LAWS]
-        super().__init__(setting, kinds, tracks=True)
+        super().__init__(setting, Ownership.of(setting, kinds), tracks=True)
         rates = QuadEvaluator(guard_rates(problem), exact=0)
         self.book = GuardBook(setting.table, self.book.traits, lambda: rates)
 

@@ -298,3 +298,16 @@ def test_cvode_refuses_a_family_that_there_is_not():
 def test_a_form_that_a_solver_cannot_take_is_refused():
     with pytest.raises(ds.DaesolveError, match="index 3"):
         ds.solve(plain(), 1.0, START, formulation=ds.Index3(), solver=AssimuloRadau5())
+
+
+@pytest.mark.parametrize(
+    ("solver", "formulation"),
+    [(AssimuloIda(), ds.Index2()), (AssimuloRadau5(), ds.Index1())],
+    ids=lambda posed: posed.name,
+)
+def test_an_equation_of_one_state_without_multipliers_is_taken(solver, formulation):
+    """x' = -x."""
+    x = ds.states(x="")
+    system = ds.ControlSystem(x, {"x": -x.x})
+    run = ds.solve(system, 1.0, {"x": 1.0}, solver=solver, formulation=formulation)
+    assert run.end_state["x"] == pytest.approx(np.exp(-1.0), abs=1e-7)

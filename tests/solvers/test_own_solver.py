@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import daesolve as ds
-from daesolve.solvers import State, Status
+from daesolve.solvers import State, Status, StepError, Stepper
 
 from ..systems import oscillator, pendulum, prepared_run
 from .own_solver import RungeKutta4
@@ -100,3 +100,45 @@ def test_a_run_is_verified_by_half_the_step():
     run = ds.solve(pendulum(), 2.0, {"x": -1.0}, solver=RungeKutta4(0.002), at=[2.0], verify=True)
     assert run.verification is not None
     assert "0.001" in run.verification.against
+
+
+class Shrinking(Stepper):
+    """Steps of x' = 1, each half as long as the one before."""
+
+    def steps(self, start, until):
+        time, x, length = start.time, start.x, (until - start.time) / 4
+        while True:
+            time, x, length = time + length, x + length, length / 2
+            yield time, x
+
+
+class Broken(Stepper):
+    """Two steps of x' = 1, and no third."""
+
+    def steps(self, start, until):
+        step = (until - start.time) / 4
+        for number in (1, 2):
+            yield start.time + number * step, start.x + number * step
+        raise StepError("the third step is one too many")
+
+
+@pytest.mark.parametrize(
+    ("kind", "steps", "reached", "reason"),
+    [(Shrinking, 238, 2.0, "too small to go on"), (Broken, 2, 2.0, "one too many")],
+)
+def test_steps_that_lead_nowhere_or_end_are_a_failure_that_keeps_its_data(
+    kind, steps, reached, reason
+):
+    # After n steps 2^(1 - n) s is left; 200 later ones move less than 1e-12 of 4 s from n = 39 on.
+    x = ds.states(x="")
+    clock = ds.ControlSystem(x, {"x": 1.0 + 0.0 * x.x})
+    prepared = prepared_run(clock, 4.0, {"x": 0.0}, solver=RungeKutta4())
+    seen = []
+    end = kind(prepared.problem, prepared.values).segment(
+        State(0.0, prepared.initial, prepared.values), 4.0, np.array([0.0, 1.0, 3.0]), seen.append
+    )
+    assert end.status is Status.FAILED
+    assert reason in end.message
+    assert end.steps == sum(len(block.times) for block in seen) == steps
+    assert end.time == end.state[0] == pytest.approx(reached)
+    assert end.samples.ravel() == pytest.approx([0.0, 1.0])

@@ -35,7 +35,7 @@ def compared(scratch: Path) -> Fingerprint:
 @named("compared with hits")
 def compared_with_hits(scratch: Path) -> Fingerprint:
     """Compare runs with resets with a given end."""
-    found = ds.compare(
+    found = names.compare(
         systems.peg_pendulum(), [ds.Feedback()], [ds.Taylor(), ds.Dop853()], 2.0,
         {"x": 0.84, "x_dot": 0.0, "y_dot": 0.0},
     )  # fmt: skip
@@ -132,9 +132,9 @@ def root_locus(scratch: Path) -> Fingerprint:
 @named("consistent state")
 def consistent(scratch: Path) -> Fingerprint:
     """Find consistent states of a pendulum and of a linkage."""
-    swing = ds.consistent_state(systems.pendulum(), {"x": 0.7, "y": -0.5, "x_dot": 1.0})
+    swing = names.consistent_state(systems.pendulum(), {"x": 0.7, "y": -0.5, "x_dot": 1.0})
     crank = ds.problem("slider-crank").case()
-    start = ds.consistent_state(crank.system, {"phi_1": 1.0}, ["phi_1"])
+    start = names.consistent_state(crank.system, {"phi_1": 1.0}, ["phi_1"])
     return {"pendulum": of_fields(swing), "slider-crank": of_fields(start)}
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import daesolve as ds
-from tools.net import systems
+from tools.net import names, systems
 from tools.net.fingerprints import COSTS, Fingerprint, digest, of_run
 from tools.net.registry import named
 from tools.net.surroundings import environment
@@ -127,7 +127,7 @@ def at_any_time(scratch: Path) -> Fingerprint:
 
 # -- sweeps ---------------------------------------------------------------------------------------
 
-OVER = {"mass": [0.8, 1.0, 1.2], "gravity": ds.uniform(1.0, 10.0)}
+OVER = {"mass": [0.8, 1.0, 1.2], "gravity": names.uniform(1.0, 10.0)}
 
 
 def _of_sweep(sweep: ds.Sweep) -> Fingerprint:
@@ -147,7 +147,7 @@ def _of_sweep(sweep: ds.Sweep) -> Fingerprint:
 def _sweep(out: Path, **options: Any) -> Fingerprint:
     case = ds.problem("pendulum").case()
     settings: dict[str, Any] = {"samples": 3, "seed": 7, "until": 5.0, "at": [2.5, 5.0]}
-    return _of_sweep(ds.sweep(case, OVER, out=out, **{**settings, **options}))
+    return _of_sweep(names.sweep(case, OVER, out=out, **{**settings, **options}))
 
 
 @named("sweep serial")
@@ -184,8 +184,8 @@ def sweep_resumed(scratch: Path) -> Fingerprint:
             raise KeyboardInterrupt
 
     out = scratch / "sweep"
-    first = ds.sweep(
+    first = names.sweep(
         case, OVER, out=out, samples=3, seed=7, until=5.0, at=[2.5, 5.0], workers=0,
         progress=progress,
     )  # fmt: skip
-    return {"first": first.interrupted, **_of_sweep(ds.resume_sweep(out, workers=0))}
+    return {"first": first.interrupted, **_of_sweep(names.resume_sweep(out, workers=0))}

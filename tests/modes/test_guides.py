@@ -1,4 +1,4 @@
-"""Bodies that come to rest in space, turn round there, stick, or set out from rest."""
+"""Bodies that come to rest in space, turn round there, stick, or begin to move from rest."""
 
 from __future__ import annotations
 
