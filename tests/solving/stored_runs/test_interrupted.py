@@ -4,7 +4,7 @@ import pytest
 
 import daesolve as ds
 from daesolve.trajectory.results import Outcome
-from daesolve.verification import verification
+from daesolve.verification import second_run
 
 from ...hybrid_systems import bouncing_ball, peg_pendulum, thermostat
 from ...systems import pendulum
@@ -96,8 +96,8 @@ def test_verification_is_made_up_for_when_a_run_goes_on(tmp_path):
 def test_a_verification_that_is_interrupted_is_made_up_for(tmp_path, monkeypatch):
     whole = swing(tmp_path / "whole", verify=True)
     with monkeypatch.context() as pressed:
-        repeat = verification.simulate
-        pressed.setattr(verification, "simulate", lambda p, at: repeat(p, at, interrupting(5.0)))
+        repeat = second_run.simulate
+        pressed.setattr(second_run, "simulate", lambda p, at: repeat(p, at, interrupting(5.0)))
         run = swing(tmp_path / "run", verify=True)
     assert run.outcome is Outcome.INTERRUPTED
     assert run.verification is None
