@@ -77,7 +77,7 @@ def run_batch(
         Another solver, an absolute tolerance or a place on disk is asked for, or members differ in
         structure.
     OutOfRangeError
-        The number of lanes or the tolerance cannot be, or `rtol` is told beside a solver.
+        The number of lanes or the tolerance cannot be, or `rtol` is given beside a solver.
     MissingBackendError
         heyoka is not installed.
     """
@@ -113,7 +113,7 @@ def batch_solver(solver: Solver | None, rtol: float | None) -> Solver:
     Raises
     ------
     OutOfRangeError
-        The tolerance cannot be, or is told beside a solver.
+        The tolerance cannot be, or is given beside a solver.
     """
     if rtol is None:
         return Taylor() if solver is None else solver
@@ -197,8 +197,8 @@ class BatchedTaylor(Taylor):
         self.batch.code(self, problem)
         seconds = time.perf_counter() - begin
         cached = hy.llvm_state.get_diskcache_size() == stored
-        told = f"{self._told(problem)}, for {self.batch.width} runs at a time"
-        return Compilation(seconds, cached, (told,))
+        note = f"{self._told(problem)}, for {self.batch.width} runs at a time"
+        return Compilation(seconds, cached, (note,))
 
     def segment(
         self, problem: OdeProblem, state: State, until: float, at: np.ndarray, observe: Observer

@@ -248,7 +248,7 @@ def computing_versions() -> dict[str, str]:
 
 
 def digest_of(path: Path) -> str:
-    """Return what tells whether two files hold the same."""
+    """Return what shows whether two files hold the same."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
@@ -258,7 +258,7 @@ def check_worker(task: Task) -> None:
     Raises
     ------
     WorkerError
-        What differs is told.
+        The message names what differs.
     """
     here = computing_versions()
     for package in {**task.versions, **here}:

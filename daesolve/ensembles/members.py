@@ -165,7 +165,7 @@ def _product(over: Mapping[str, list[Any] | Distribution], samples: int | None, 
     grid = {name: values for name, values in over.items() if isinstance(values, list)}
     if drawn and samples is None:
         raise OutOfRangeError(
-            f"samples are missing: tell how many are drawn of {', '.join(map(repr, drawn))}"
+            f"samples are missing: say how many are drawn of {', '.join(map(repr, drawn))}"
         )
     if samples is not None and not drawn:
         raise OutOfRangeError("samples are given, but nothing is drawn at random: leave them out")
@@ -233,7 +233,7 @@ def values_of(table: Table, number: int) -> dict[str, Any]:
     return {name: column[number] for name, column in table.items()}
 
 
-def told(over: Over) -> Any:
+def described(over: Over) -> Any:
     """Return what is varied, for a manifest."""
     if not isinstance(over, Mapping):
         return [{name: _plain(name, value) for name, value in member.items()} for member in over]

@@ -96,9 +96,9 @@ def sweep(
     until
         The end of each run, s; else the last of `at`, else the case's horizon.
     at
-        Sample times that are kept of each run; none unless told. The end is always kept.
+        Sample times that are kept of each run; none unless given. The end is always kept.
     workers
-        How many processes of this machine; as many as it has cores unless told. 0 runs all in this
+        How many processes of this machine; as many as it has cores unless given. 0 runs all in this
         process, for a problem that exists nowhere else.
     scheduler
         The address of a Dask cluster in place of local processes.
@@ -259,7 +259,7 @@ def _check_batch(
     elif solver is not None and not isinstance(solver, Taylor):
         why = f"the solver is {solver.name!r}, and only 'taylor' goes on in many lanes"
     elif task.options.get("atol") is not None:
-        why = "atol is told, and 'taylor', which goes on in many lanes, takes none"
+        why = "atol is given, and 'taylor', which goes on in many lanes, takes none"
     elif case.system.dynamics.resets:
         why = "its events reset the state, which each member does by itself"
     elif formulation.projects:

@@ -121,8 +121,8 @@ def moreau(
     OutOfRangeError, UnknownNameError
         A number cannot be, or nothing carries a name.
     VariantError
-        By its kind: no impulses of the supports were found in a step, whose time is told, or none
-        that is physical.
+        By its kind: no impulses of the supports were found in a step, or none that is
+        physical; the message gives its time.
 
     Notes
     -----

@@ -23,7 +23,7 @@ from daesolve.friction.pressures import checked_exponent, pressure, reduced_fric
 __all__ = ["Pad", "PadNodes", "pad_nodes", "reduced_friction"]
 
 _ROUNDING = 1e-8
-"""How closely |V| and r |ω| are told apart: friction is off by the power n + 2 of it."""
+"""How closely |V| and r |ω| are distinguished: friction is off by the power n + 2 of it."""
 
 
 @dataclass(frozen=True)

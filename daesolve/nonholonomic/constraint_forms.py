@@ -138,7 +138,7 @@ class PfaffSystem:
         Raises
         ------
         PosingError
-            The state does not tell what value invariants on positions keep.
+            The state does not determine what value invariants on positions keep.
         UnknownNameError, OutOfRangeError, InconsistentStateError
             A name, a number or a state that cannot be.
         """
@@ -345,7 +345,8 @@ def with_references(
         if not np.any(gradient):
             raise PosingError(
                 f"the positions keep the value of {row.name!r}, but it is stationary in the state "
-                "that should tell it; give one where it is not, such as a quaternion of length 1"
+                "that should determine it; give one where it is not, such as a quaternion of "
+                "length 1"
             )
         changed[names.index(f"reference_{row.name}")] = value
     return changed

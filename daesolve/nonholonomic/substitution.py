@@ -133,8 +133,8 @@ def eliminate(
     goals = _goals(held, corrected)
     meaning = _meaning(held, goals, corrected)
     smaller = _without_outputs(held, goals, meaning, keep=not corrected)
-    told = {**meaning.reactions, **_lost_reactions(held, smaller, meaning)}
-    meaning = replace(meaning, reactions=told)
+    reactions = {**meaning.reactions, **_lost_reactions(held, smaller, meaning)}
+    meaning = replace(meaning, reactions=reactions)
     return Eliminated(_with_outputs(held, smaller, meaning, corrected), report)
 
 

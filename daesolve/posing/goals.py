@@ -45,7 +45,7 @@ def _residual(name: str, value: Expression) -> ca.SX:
 
 
 def is_word(name: object) -> bool:
-    """Tell whether a name begins with a letter, and has letters, digits and underscores."""
+    """Return whether a name begins with a letter, and has letters, digits and underscores."""
     return isinstance(name, str) and re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name) is not None
 
 

@@ -276,7 +276,7 @@ def _turns(guides: Guides) -> Event:
 
 
 def _carried(velocity: ca.SX, velocities: ca.SX) -> bool:
-    """Tell whether a point has a velocity against its guide while the body is at rest."""
+    """Return whether a point has a velocity against its guide while the body is at rest."""
     at_rest = ca.substitute(velocity, velocities, ca.SX.zeros(*velocities.shape))
     return ca.sparsify(ca.simplify(at_rest)).nnz() > 0
 

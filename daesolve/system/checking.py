@@ -62,8 +62,8 @@ def check_names(
                 "states(), reactions(), ..."
             )
     _check_entries("event", events, Event)
-    told = (("output", outputs), ("recovered reaction", recovered), ("meter", meters))
-    for what, entries in told:
+    reported = (("output", outputs), ("recovered reaction", recovered), ("meter", meters))
+    for what, entries in reported:
         if not isinstance(entries, Mapping):
             raise PosingError(f"{what}s must be names with expressions, not {entries!r}")
         for name in entries:
@@ -154,7 +154,7 @@ def _advice(goal: AnyGoal, fast: bool) -> str:
 
 
 def check_symbols(expressions: Iterable[tuple[str, ca.SX]], known: ca.SX) -> None:
-    """Refuse symbols that the system was not told of.
+    """Refuse symbols that were not given to the system.
 
     Parameters
     ----------

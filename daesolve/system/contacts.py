@@ -37,7 +37,7 @@ class Contact(Holonomic):
         e, a number or an expression of parameters and of the state: where the gap closes with a
         speed, the contact is left with e times this speed (Newton's law).
     closed
-        Whether it is closed at the start. `parameters={"contact_<name>": 0.0}` tells it for a run.
+        Whether it is closed at the start. `parameters={"contact_<name>": 0.0}` sets it for a run.
 
     Raises
     ------

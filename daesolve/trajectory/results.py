@@ -1,4 +1,4 @@
-"""What a run tells besides its series: how it ended, drift, events, verification, cost."""
+"""What a run reports besides its series: how it ended, drift, events, verification, cost."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class StepBlock:
     states
         (k, size)
     evaluations
-        Right-hand sides since the block before, as far as the solver tells.
+        Right-hand sides since the block before, as far as the solver reports them.
     taken
         How many steps the method took, where the times are those of a grid.
     """
@@ -178,9 +178,9 @@ class Verification:
         The largest difference of each state over the samples.
     lyapunov_time
         The time in which small errors grow e-fold, s; None where the motion is regular, not a
-        number where it ended, or touched a guard, before that could be told.
+        number where it ended, or touched a guard, before that could be determined.
     interrupted
-        Whether the repetition was interrupted, so that it tells nothing.
+        Whether the repetition was interrupted, so that it shows nothing.
     """
 
     against: str
