@@ -14,7 +14,7 @@ from typing import Any
 
 import daesolve
 
-SECTIONS = ("multibody", "friction", "nonholonomic", "analysis")
+SECTIONS = ("multibody", "friction", "nonholonomic", "analysis", "ensembles", "solvers")
 """Modules of daesolve that have public names of their own."""
 
 
