@@ -156,7 +156,7 @@ class Named(dict[str, Value]):
         raise unknown_name(self.kind, name, self)
 
 
-def tell_names(owner: object, **kinds: str) -> None:
+def suggest_names(owner: object, **kinds: str) -> None:
     """Let dictionaries of a frozen object suggest the nearest names where one is missing.
 
     Parameters

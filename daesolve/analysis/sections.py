@@ -16,7 +16,7 @@ import numpy as np
 
 from daesolve.algebra.translation import evaluate_block
 from daesolve.analysis.sources import Source, asked
-from daesolve.errors import OutOfRangeError, PosingError, tell_names, unknown_name
+from daesolve.errors import OutOfRangeError, PosingError, suggest_names, unknown_name
 from daesolve.integration.record import Happening, Record
 from daesolve.integration.simulation import simulate_recorded
 from daesolve.posing.events import EITHER, Direction, Event
@@ -66,8 +66,8 @@ class Section:
     run: Trajectory
 
     def __post_init__(self) -> None:
-        tell_names(self, states="state", reactions="reaction", outputs="output")
-        tell_names(self, units="state, reaction or output")
+        suggest_names(self, states="state", reactions="reaction", outputs="output")
+        suggest_names(self, units="state, reaction or output")
 
     def __len__(self) -> int:
         return len(self.times)

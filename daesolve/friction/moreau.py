@@ -14,7 +14,7 @@ from daesolve.errors import (
     OutOfRangeError,
     VariantError,
     is_number,
-    tell_names,
+    suggest_names,
     unknown_name,
 )
 from daesolve.friction.impulse_equations import StepEquations
@@ -68,7 +68,7 @@ class TimeStepping:
     iterations: np.ndarray
 
     def __post_init__(self) -> None:
-        tell_names(self, states="state", impulses="pair", loaded="pair", slipping="pair")
+        suggest_names(self, states="state", impulses="pair", loaded="pair", slipping="pair")
 
     def __getitem__(self, name: str) -> np.ndarray:
         """Return a state by name, (k + 1,)."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from daesolve.analysis.sensitivity import Sensitivity, nominal_values, sensitivity_of
 from daesolve.equations.consistency import Start, check_named, complete_start, start_value
-from daesolve.errors import Named, OutOfRangeError, PosingError, tell_names, unknown_name
+from daesolve.errors import Named, OutOfRangeError, PosingError, suggest_names, unknown_name
 from daesolve.formulations import Formulation
 from daesolve.plugins.analyses import ANALYSES, Subject
 from daesolve.plugins.case import Answer, Case, StartRule, Structure, Values
@@ -52,8 +52,8 @@ class BoundCase:
     initial: Values
 
     def __post_init__(self) -> None:
-        tell_names(self, structure="structure", parameters="changed parameter")
-        tell_names(self, start="start value", initial="state")
+        suggest_names(self, structure="structure", parameters="changed parameter")
+        suggest_names(self, start="start value", initial="state")
 
     def __repr__(self) -> str:
         chosen = {**self.structure, **self.parameters, **self.start, **self.initial}

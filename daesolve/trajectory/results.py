@@ -9,7 +9,7 @@ from enum import Enum
 
 import numpy as np
 
-from daesolve.errors import tell_names, unknown_name
+from daesolve.errors import suggest_names, unknown_name
 
 
 class Outcome(Enum):
@@ -76,7 +76,7 @@ class Degeneracy:
     null_vector: Mapping[str, float]
 
     def __post_init__(self) -> None:
-        tell_names(self, state="state", null_vector="goal")
+        suggest_names(self, state="state", null_vector="goal")
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ class Impact:
     carnot: float
 
     def __post_init__(self) -> None:
-        tell_names(self, impulses="reaction")
+        suggest_names(self, impulses="reaction")
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,7 @@ class EventRecord:
     impact: Impact | None = None
 
     def __post_init__(self) -> None:
-        tell_names(self, detail="state", after="state or discrete value")
+        suggest_names(self, detail="state", after="state or discrete value")
 
 
 @dataclass(frozen=True)
@@ -189,7 +189,7 @@ class Verification:
     interrupted: bool = False
 
     def __post_init__(self) -> None:
-        tell_names(self, difference="state")
+        suggest_names(self, difference="state")
 
     @property
     def growth(self) -> str:
@@ -227,7 +227,7 @@ class TrajectoryPoint:
     values: Mapping[str, float]
 
     def __post_init__(self) -> None:
-        tell_names(self, values="state, reaction or output")
+        suggest_names(self, values="state, reaction or output")
 
     def __contains__(self, name: object) -> bool:
         return name in self.values

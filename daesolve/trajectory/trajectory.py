@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daesolve.errors import MissingPackageError, OutOfRangeError, tell_names, unknown_name
+from daesolve.errors import MissingPackageError, OutOfRangeError, suggest_names, unknown_name
 from daesolve.storage import FormatError, NotARunError, Stored, resuming
 from daesolve.trajectory.results import (
     Degeneracy,
@@ -121,7 +121,7 @@ class Trajectory:
     _evaluate: Callable[[float], TrajectoryPoint] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        tell_names(self, **KINDS)
+        suggest_names(self, **KINDS)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what integrates anew: compiled functions belong to the process."""
