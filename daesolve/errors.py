@@ -138,7 +138,7 @@ class Named(dict[str, Value]):
     entries
         The values by name, which are copied.
     kind
-        What a name stands for, in the singular ("parameter").
+        What a name denotes, in the singular ("parameter").
 
     Raises
     ------
@@ -164,7 +164,7 @@ def suggest_names(owner: object, **kinds: str) -> None:
     owner
         The object, from its `__post_init__`.
     **kinds
-        By attribute, what a name in it stands for. Other mappings, which read their values from
+        By attribute, what a name in it denotes. Other mappings, which read their values from
         elsewhere, are left as they are, and so is None.
     """
     for attribute, kind in kinds.items():

@@ -125,7 +125,7 @@ def _alone(case: BoundCase, task: Task, number: int, values: Mapping[str, Any]) 
 
 
 def _side_by_side(case: BoundCase, task: Task, chunk: Chunk) -> tuple[Result, ...]:
-    """Run members as a batch; each by itself where one of them breaks it."""
+    """Run members as a batch; each on its own where one of them breaks it."""
     try:
         members = [values for _, values in chunk]
         found = run_batch(case, members, task.until, at=_times(case, task), **task.options)

@@ -1,4 +1,4 @@
-"""What is swept, as it stands in a manifest, and back."""
+"""What is swept, as a manifest describes it, and back."""
 
 from __future__ import annotations
 

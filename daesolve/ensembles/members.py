@@ -246,7 +246,7 @@ def described(over: Over) -> Any:
 
 
 def untold(over: Any) -> Over:
-    """Return what is varied from what stands in a manifest."""
+    """Return what is varied from its description in a manifest."""
     if is_list(over):
         return over
     return {name: given if is_list(given) else _distribution(given) for name, given in over.items()}

@@ -261,7 +261,7 @@ def _check_batch(
     elif task.options.get("atol") is not None:
         why = "atol is given, and 'taylor', which goes on in many lanes, takes none"
     elif case.system.dynamics.resets:
-        why = "its events reset the state, which each member does by itself"
+        why = "its events reset the state, which each member does on its own"
     elif formulation.projects:
         why = f"the formulation {formulation.name!r} projects each member after every step"
     elif formulation.stiff:

@@ -231,7 +231,7 @@ class PadNodes:
 
 
 def pad_nodes(radius: float, exponent: float = 0.0, rings: int = 8, spokes: int = 16) -> PadNodes:
-    """Return nodes on rings that stand for a pad.
+    """Return nodes on rings that represent a pad.
 
     Parameters
     ----------

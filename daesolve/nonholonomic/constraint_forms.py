@@ -293,7 +293,7 @@ def mechanical(system: System) -> Dynamics:
 def velocity_level(dynamics: Dynamics) -> tuple[dict[str, ca.SX], ca.SX, np.ndarray]:
     """Return the constraints on velocities by name, and q' with the places of q in x.
 
-    Holonomic constraints stand there with their rates; feedback is left out.
+    Holonomic constraints enter with their rates; feedback is left out.
 
     Raises
     ------

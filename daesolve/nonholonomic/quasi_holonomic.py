@@ -105,7 +105,7 @@ class QuasiHolonomic:
             "for every Lagrangian: " + ("yes" if self.for_every_lagrangian else "no"),
         ]
         single = [f"{name} {miss:.1e}" for name, miss in self.each_residual.items()]
-        lines.append("each by itself, whatever the masses: " + ", ".join(single))
+        lines.append("each alone, whatever the masses: " + ", ".join(single))
         lines.append("constraints that remain: " + (", ".join(self.remaining) or "none"))
         if self.alpha:
             numbers = [f"{name} {value:.6g}" for name, value in self.alpha.items()]
@@ -259,7 +259,7 @@ def quasi_holonomic_report(
     names = eliminate or default_coordinates(system)
     if not names:
         raise PosingError(
-            "no coordinate stands in the constraints with its rate alone and a constant "
+            "no coordinate appears in the constraints with its rate alone and a constant "
             "coefficient: name those that are to be eliminated"
         )
     found = is_quasi_holonomic(

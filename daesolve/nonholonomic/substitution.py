@@ -140,7 +140,7 @@ def eliminate(
 
 @dataclass(frozen=True, eq=False)
 class _Meaning:
-    """What stands for the symbols that the smaller system has not.
+    """What replaces the symbols that the smaller system has not.
 
     Parameters
     ----------
@@ -285,7 +285,7 @@ def _rates_alone(held: Substitution) -> _Meaning:
 
 
 def _meaning(held: Substitution, goals: Sequence[AnyGoal], corrected: bool) -> _Meaning:
-    """Return what stands for rates, the reactions of remaining goals and corrections."""
+    """Return what replaces rates, the reactions of remaining goals and corrections."""
     own = {goal.name: goal for goal in goals}
     apparent = [_own_reaction(own[name]) for name in held.remaining]
     alpha = ca.vertsplit(_combination(held)) if corrected else [ca.SX(0)] * len(apparent)

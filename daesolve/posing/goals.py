@@ -152,7 +152,7 @@ class Holonomic(Goal):
     """A constraint on positions and time, of relative degree 2.
 
     Its parameters are those of a `Goal`. Its reaction acts along the gradient of the residual,
-    and stands in outputs as `reaction`.
+    and appears in outputs as `reaction`.
 
     Examples
     --------

@@ -60,11 +60,11 @@ class Rubbing:
     slip
         The slip: a scalar along the guide in the plane, three components in space.
     sense
-        In the plane: the discrete value that stands for its sign.
+        In the plane: the discrete value that holds its sign.
     spin
         Of a pad: the rate of turn about the normal.
     heading
-        In space, where it may stick while the body moves on: the discrete values that stand for
+        In space, where it may stick while the body moves on: the discrete values that hold
         the direction in which it slid when that was last taken, (3, 1).
     """
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 Events = Mapping[str, Sequence[Any] | np.ndarray]
 
-# What may stand in a directory before a run is stored there: a report that is written anew, and
+# What a directory may hold before a run is stored there: a report that is written anew, and
 # what a process leaves that is killed before it has written the manifest.
 HARMLESS = {
     "report.html",

@@ -161,7 +161,7 @@ def check_symbols(expressions: Iterable[tuple[str, ca.SX]], known: ca.SX) -> Non
     expressions
         What to look at, each with the name of what it belongs to.
     known
-        Every symbol that may stand in it.
+        Every symbol that may appear in it.
 
     Raises
     ------

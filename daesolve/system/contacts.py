@@ -64,7 +64,7 @@ class Contact(Holonomic):
         value = f"contact_{self.name}"
         if self.held_by not in ("", value) or not self.ideal:
             raise PosingError(
-                f"the contact {self.name!r} must be ideal and hold by itself: its reaction acts "
+                f"the contact {self.name!r} must be ideal and hold alone: its reaction acts "
                 "along the gradient of its gap; friction may enter the forces with it"
             )
         object.__setattr__(self, "held_by", value)

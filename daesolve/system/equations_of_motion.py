@@ -130,7 +130,7 @@ class _Symbols:
             if ca.depends_on(rate, self.u):
                 raise PosingError(
                     f"the rate of the quadrature {name!r} contains a reaction, but only time, "
-                    "states and parameters may stand in it; make it an output"
+                    "states and parameters may appear in it; make it an output"
                 )
         return rates
 
@@ -300,7 +300,7 @@ def _doubt(force: ca.SX, timed: ca.SX) -> str:
     if ca.SX(ca.sparsify(force)).nnz() != 0:
         return "forces act"
     if ca.depends_on(timed, time):
-        return "time stands in the equations"
+        return "time appears in the equations"
     return ""
 
 

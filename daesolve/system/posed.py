@@ -108,7 +108,7 @@ def column(owner: str, given: Forces, names: tuple[str, ...], kind: str) -> ca.S
     names
         What they may be named after.
     kind
-        What a name stands for, for messages.
+        What a name denotes, for messages.
 
     Raises
     ------

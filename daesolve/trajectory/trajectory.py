@@ -51,7 +51,7 @@ KINDS = {
     "conditioning": "goal",
     "peaks": "output",
 }
-"""What the names in a trajectory's dictionaries stand for."""
+"""What the names in a trajectory's dictionaries denote."""
 MOST_RESIDUALS = 30
 """How many rows `str` of a trajectory has."""
 

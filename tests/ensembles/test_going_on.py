@@ -195,5 +195,5 @@ def test_what_no_batch_can_be_made_of_is_refused(case, tmp_path, over, settings,
 def test_no_batch_is_made_where_passing_lost_rank_projects_every_step(tmp_path):
     """Constraints can lose rank where there are some, as in a pendulum; a spring has none."""
     pendulum = ds.problem("pendulum").case()
-    with pytest.raises(UnsupportedError, match="'projected'.*leave out batch"):
+    with pytest.raises(UnsupportedError, match=r"'projected'.*leave out batch"):
         sweep(pendulum, {"mass": [1.0]}, rank_loss="pass", batch=True, out=tmp_path)
