@@ -158,7 +158,7 @@ def _switched(
     for jump in transitions.decide(here.time, here.state, values, guards):
         here = _jumped(run, here, jump)
         rests = jump.rests
-    switched = transitions.switched(here.time, here.state, run.values(here), before)
+    switched = transitions.book.switched(here.time, here.state, run.values(here), before)
     for index in switched:
         if not guarded[index].then.interrupts:
             run.happened(EventHit(index, here.time, here.state), here)

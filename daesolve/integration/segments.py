@@ -97,7 +97,7 @@ def _segment(run: RunState, here: Boundary, until: float) -> SegmentEnd:
         if transitions is None or not transitions.switches[hit.index]:
             run.happened(hit, here)
     if transitions is not None and end.status is Status.STOPPED:
-        for index in transitions.passing(end.time, end.state, start.p):
+        for index in transitions.book.passing(end.time, end.state, start.p):
             run.happened(EventHit(index, end.time, end.state), here)
     record.steps += end.steps
     record.rhs_evaluations += end.rhs_evaluations
@@ -160,13 +160,13 @@ def _first_zero(
 
     def look(moment: float) -> tuple[State, np.ndarray]:
         reached = run.solve(low, moment, np.empty(0), unobserved)
-        outside = transitions.outside(reached.time, reached.state, start.p)[late]
+        outside = transitions.book.outside(reached.time, reached.state, start.p)[late]
         return State(reached.time, reached.state, start.p), outside
 
     # Guards that are at zero at the start may have been inside since then, or not at all.
     span = end.time - start.time
     low, high = start, end.time
-    outside = transitions.outside(end.time, end.state, start.p)[late]
+    outside = transitions.book.outside(end.time, end.state, start.p)[late]
     for part in 0.5 ** np.arange(1, HALVINGS):
         reached, found = look(start.time + part * span)
         if np.all(found < 0.0):

@@ -33,6 +33,8 @@ ANSWERED = 1e-6
 
 Place = tuple[float, np.ndarray, np.ndarray]
 """Time in s, state, values."""
+_Measured = tuple[float, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+"""Time, state, values, guards, rates of guards."""
 
 
 @dataclass(frozen=True)
@@ -203,7 +205,7 @@ class GuardBook:
         self.armed = np.ones(count, dtype=bool)
         self.passed = np.full(count, -np.inf)
         nothing = np.empty(0)
-        self._measured = (math.nan, nothing, nothing, nothing, nothing)
+        self._measured: _Measured = (math.nan, nothing, nothing, nothing, nothing)
 
     @cached_property
     def _evaluate(self) -> Evaluator:

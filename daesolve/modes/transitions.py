@@ -242,18 +242,6 @@ class Transitions:
         ]
         return guards + self.book.beside(time, x, p) if guards else []
 
-    def outside(self, time: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
-        """Return how far each guard is past zero, in the direction in which it counts."""
-        return self.book.outside(time, x, p)
-
-    def passing(self, time: float, x: np.ndarray, p: np.ndarray) -> list[int]:
-        """Return the guards, only recorded, that pass zero where another stops."""
-        return self.book.passing(time, x, p)
-
-    def switched(self, time: float, x: np.ndarray, p: np.ndarray, before: np.ndarray) -> list[int]:
-        """Return the guards of values alone that have been taken through zero since `before`."""
-        return self.book.switched(time, x, p, before)
-
     # -- what follows -------------------------------------------------------------------------
 
     def follower(self, fired: Iterable[int]) -> SwitchingLaw | None:

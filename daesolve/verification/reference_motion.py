@@ -236,10 +236,10 @@ class QuadMotion:
         """Return where the first of some guards passed within the last step, and which it is."""
         assert self.transitions is not None
         low, high = before.time, reached
-        outside = self.transitions.outside(*self._told(reached))[missed]
+        outside = self.transitions.book.outside(*self._told(reached))[missed]
         for _ in range(HALVINGS):
             middle = self._inside((low + high.time) / 2.0)
-            found = self.transitions.outside(*self._told(middle))[missed]
+            found = self.transitions.book.outside(*self._told(middle))[missed]
             if np.all(found < 0.0):
                 low = middle.time
             else:
@@ -295,7 +295,7 @@ class QuadMotion:
             return []
         told, guarded = self._told(self.here), self.prepared.problem.guarded
         stops = [k for k in found if guarded[k].then.reset is None]
-        for index in (*stops, *transitions.passing(*told)):
+        for index in (*stops, *transitions.book.passing(*told)):
             self._take_down(index, self.here)
         return transitions.interrupting(*told, [(k, told[0]) for k in found])
 
@@ -308,7 +308,7 @@ class QuadMotion:
         self.instant.take(told[0], guarded[guards[0]].name)
         for jump in transitions.decide(*told, guards):
             self._jump(jump)
-        switched = transitions.switched(*self._told(self.here), before)
+        switched = transitions.book.switched(*self._told(self.here), before)
         for index in switched:
             if not guarded[index].then.interrupts:
                 self._take_down(index, self.here)

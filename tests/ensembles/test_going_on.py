@@ -181,6 +181,7 @@ def test_a_budget_holds_for_every_member(case, tmp_path):
         ({"damped": [False, True]}, {}, "differ in structure"),
         ({"mass": [1.0]}, {"solver": ds.Dop853()}, "the solver is 'dop853'"),
         ({"mass": [1.0]}, {"formulation": ds.Projected()}, "'projected'"),
+        ({"mass": [1.0]}, {"rank_loss": "pass"}, "'projected'"),
         ({"mass": [1.0]}, {"rank_loss": "viscous"}, "'viscous'"),
         ({"mass": [1.0]}, {"formulation": ds.Viscous(1e-4)}, "'viscous'"),
         ({"mass": [1.0]}, {"max_evaluations": 100}, "a single run costs"),
@@ -190,10 +191,3 @@ def test_a_budget_holds_for_every_member(case, tmp_path):
 def test_what_no_batch_can_be_made_of_is_refused(case, tmp_path, over, settings, why):
     with pytest.raises(UnsupportedError, match=f"{why}.*leave out batch"):
         sweep(case, over, batch=True, out=tmp_path, **settings)
-
-
-def test_no_batch_is_made_where_passing_lost_rank_projects_every_step(tmp_path):
-    """Constraints can lose rank where there are some, as in a pendulum; a spring has none."""
-    pendulum = ds.problem("pendulum").case()
-    with pytest.raises(UnsupportedError, match=r"'projected'.*leave out batch"):
-        sweep(pendulum, {"mass": [1.0]}, rank_loss="pass", batch=True, out=tmp_path)
