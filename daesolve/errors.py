@@ -27,7 +27,7 @@ class UnknownNameError(DaesolveError, AttributeError, KeyError):
 
 
 class OutOfRangeError(DaesolveError, ValueError):
-    """A number is not finite or lies outside the range that is told."""
+    """A number is not finite or lies outside the range, which the message gives."""
 
 
 class InconsistentStateError(DaesolveError, ValueError):
@@ -79,15 +79,15 @@ class NoFreedomError(PosingError):
 
 
 class UnsupportedError(DaesolveError, ValueError):
-    """A formulation, a solver or an operation that cannot meet; what can is told."""
+    """Formulation, solver or operation do not fit together; the message says what does."""
 
 
 class MissingBackendError(DaesolveError, ImportError):
-    """A solver whose package is not installed here; the command that adds it is told."""
+    """A solver whose package is not installed here; the message gives the command that adds it."""
 
 
 class MissingPackageError(DaesolveError, ImportError):
-    """An optional package that is not installed here; the command that adds it is told."""
+    """An optional package is not installed here; the message gives the command that adds it."""
 
     def __init__(self, package: str, extra: str) -> None:
         super().__init__(
@@ -131,14 +131,14 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> UnknownNameError
 
 
 class Named(dict[str, Value]):
-    """Values by name: a dictionary that tells the nearest names where one is missing.
+    """Values by name: a dictionary that suggests the nearest names where one is missing.
 
     Parameters
     ----------
     entries
         The values by name, which are copied.
     kind
-        What a name stands for, in the singular ("parameter").
+        What a name denotes, in the singular ("parameter").
 
     Raises
     ------
@@ -156,15 +156,15 @@ class Named(dict[str, Value]):
         raise unknown_name(self.kind, name, self)
 
 
-def tell_names(owner: object, **kinds: str) -> None:
-    """Let dictionaries of a frozen object tell the nearest names where one is missing.
+def suggest_names(owner: object, **kinds: str) -> None:
+    """Let dictionaries of a frozen object suggest the nearest names where one is missing.
 
     Parameters
     ----------
     owner
         The object, from its `__post_init__`.
     **kinds
-        By attribute, what a name in it stands for. Other mappings, which read their values from
+        By attribute, what a name in it denotes. Other mappings, which read their values from
         elsewhere, are left as they are, and so is None.
     """
     for attribute, kind in kinds.items():
@@ -194,7 +194,7 @@ class UndeterminedMotionError(RedundantConstraintsError):
 
 
 class VariantError(DaesolveError, ValueError):
-    """Supports that cannot be told to be loaded in one way.
+    """Pairs for which no single choice of loaded supports can be found.
 
     `solution` has what was found there, and `run` what there is of a run that ended so.
     """
@@ -214,7 +214,7 @@ class NoValidVariant(VariantError):  # noqa: N818
 
 
 class AmbiguousVariant(VariantError):  # noqa: N818
-    """Several choices of the loaded supports agree, and nothing tells which is real."""
+    """Several choices of the loaded supports agree, and nothing decides which is real."""
 
     event = "ambiguous_variant"
 
@@ -273,7 +273,7 @@ VARIANT_ERRORS: dict[str, type[VariantError]] = {
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """Tell whether a value is a finite real number; neither a truth value nor a word is."""
+    """Return whether a value is a finite real number; neither a truth value nor a word is."""
     if isinstance(value, bool) or not isinstance(value, Real):
         return False
     try:

@@ -69,6 +69,13 @@ def needs_taylor() -> tuple[str, ...]:
     return tuple(line for line in lines if line and not line.startswith("#"))
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Import only the files that have a core test where nothing but the core is asked for."""
+    if config.option.markexpr == "core" and collection_path.match("test_*.py"):
+        return "mark.core" not in collection_path.read_text(encoding="utf-8") or None
+    return None
+
+
 def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
     """Skip what is listed, and what has a solver of Taylor's method as its parameter.
 

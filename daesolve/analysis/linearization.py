@@ -34,7 +34,7 @@ from daesolve.errors import (
     DegenerateStartError,
     PosingError,
     UnsupportedError,
-    tell_names,
+    suggest_names,
     unknown_name,
 )
 from daesolve.posing.symbols import velocity_name
@@ -86,7 +86,7 @@ class Linearization:
     residual: float
 
     def __post_init__(self) -> None:
-        tell_names(self, modes="state", state="state", rates="state")
+        suggest_names(self, modes="state", state="state", rates="state")
 
 
 def linearize(

@@ -15,7 +15,7 @@ import casadi as ca
 import numpy as np
 
 from daesolve.algebra.translation import evaluate_block
-from daesolve.errors import OutOfRangeError, PosingError, tell_names, unknown_name
+from daesolve.errors import OutOfRangeError, PosingError, suggest_names, unknown_name
 from daesolve.integration.record import Happening, Record
 from daesolve.integration.run_options import RunOptions, Source, check_options, requested_of
 from daesolve.integration.simulation import simulate_recorded
@@ -66,8 +66,8 @@ class Section:
     run: Trajectory
 
     def __post_init__(self) -> None:
-        tell_names(self, states="state", reactions="reaction", outputs="output")
-        tell_names(self, units="state, reaction or output")
+        suggest_names(self, states="state", reactions="reaction", outputs="output")
+        suggest_names(self, units="state, reaction or output")
 
     def __len__(self) -> int:
         return len(self.times)

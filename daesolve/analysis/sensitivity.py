@@ -14,7 +14,7 @@ import numpy as np
 from daesolve.analysis.propagation import Propagation
 from daesolve.analysis.variational import start_slope
 from daesolve.equations.consistency import check_named, start_value
-from daesolve.errors import NoDerivativeError, OutOfRangeError, tell_names, unknown_name
+from daesolve.errors import NoDerivativeError, OutOfRangeError, suggest_names, unknown_name
 from daesolve.integration.run_options import RunOptions, check_options, requested
 from daesolve.integration.sample_times import At
 from daesolve.integration.simulation import simulate_recorded
@@ -59,7 +59,7 @@ class Sensitivity:
     notes: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        tell_names(self, end_time="parameter or start value of the derivatives")
+        suggest_names(self, end_time="parameter or start value of the derivatives")
 
     @property
     def final_state(self) -> Mapping[str, float]:

@@ -21,7 +21,7 @@ ROUNDING = 4e-15
 def agreeing(
     matrix: NDArray[np.float64], load: NDArray[np.float64], signs: NDArray[np.int_]
 ) -> tuple[NDArray[np.float64], bool]:
-    """Solve the equations of an orthant; tell whether they have one solution and it lies in it.
+    """Solve the equations of an orthant; return whether they have one solution and it lies in it.
 
     Reactions within rounding are zero, whatever their signs. It changes them by a part of
     |J^-1| (|J| |N| + |b|), so that no choice of units changes the outcome.
@@ -61,7 +61,7 @@ def agreeing(
 
 
 def is_regular(matrix: NDArray[np.float64]) -> bool:
-    """Tell whether equations determine reactions, by the least condition that scaling can give."""
+    """Return whether equations determine reactions, by the least condition over all scalings."""
     try:
         return _is_regular(matrix, np.asarray(np.linalg.inv(matrix), dtype=np.float64))
     except np.linalg.LinAlgError:
@@ -91,7 +91,7 @@ def answer_of(
 ) -> VariantAnswer:
     """Return the answer that reactions of an orthant are.
 
-    Where a reaction is zero either support may be told to be loaded: the variant is one that keeps
+    Where a reaction is zero either support may be called loaded: the variant is one that keeps
     the sign of its friction-free determinant, if the given one does not and one of its neighbours
     does.
     """

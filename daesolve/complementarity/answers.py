@@ -127,7 +127,7 @@ class VariantSolution:
     Attributes
     ----------
     chosen
-        The answer; None where there is none, or nothing tells which.
+        The answer; None where there is none, or nothing decides which.
     answers
         Those that were found, their reactions of the right signs.
     complete

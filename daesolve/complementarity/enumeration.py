@@ -68,7 +68,7 @@ class SolvedOrthants:
         return np.maximum(tolerance * self.felt, self.noise)
 
     def wrong(self, tolerance: float) -> NDArray[np.bool_]:
-        """Tell which reactions have the wrong sign and are not zero: (n, m)."""
+        """Return which reactions have the wrong sign and are not zero: (n, m)."""
         return self.signs * self.reactions < -self.slack(tolerance)
 
     def settled(self, tolerance: float) -> NDArray[np.float64]:
@@ -177,9 +177,9 @@ def enumerate_variants(
 ) -> tuple[VariantAnswer, ...]:
     """Return all answers in the order of their variants.
 
-    A reaction is zero where nothing tells it from zero; see `SolvedOrthants.slack`. Variants that
-    differ in such pairs alone have the same reactions and are one answer: the variant is then one
-    that keeps the sign of its friction-free determinant, if any does.
+    A reaction that nothing distinguishes from zero is zero; see `SolvedOrthants.slack`. Variants
+    that differ in such pairs alone have the same reactions and are one answer: the variant is then
+    one that keeps the sign of its friction-free determinant, if any does.
 
     Singular variants give no answer; see `undetermined_variants`.
 

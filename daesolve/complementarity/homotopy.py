@@ -3,7 +3,7 @@
 With friction scaled by kappa an orthant's equations are (J_0 + kappa F) N = b: its reactions are
 rational in kappa. A reaction vanishes where the matrix with its column replaced by b is singular,
 all of them grow without bounds where the matrix itself is: real generalised eigenvalues. Between
-these the signs cannot change, and one point of each interval tells them. Where a reaction changes
+these the signs cannot change, and one point of each interval gives them. Where a reaction changes
 its sign the branch goes on in the neighbouring orthant: onwards if the determinant keeps its sign,
 back towards less friction if not.
 """
@@ -107,7 +107,7 @@ class _Orthant:
         return _real_eigenvalues(self.normal, self.friction)
 
     def is_pole(self, kappa: float) -> bool:
-        """Tell whether reactions grow without bounds where the equations are singular.
+        """Return whether reactions grow without bounds where the equations are singular.
 
         They do not where the load has no part in what they fail to balance: a prism without load.
         """
@@ -125,7 +125,7 @@ class _Orthant:
         return np.concatenate(found)
 
     def violated(self, kappas: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Tell which reactions have the wrong sign at shares of friction (n,): (n, m)."""
+        """Return which reactions have the wrong sign at shares of friction (n,): (n, m)."""
         reactions = self.reactions(kappas)
         largest = np.max(np.abs(reactions), axis=1, keepdims=True)
         return self.signs * reactions < -ZERO * largest
@@ -240,7 +240,7 @@ def _knots(
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Return the bounds of intervals (n + 1,) in which no sign changes, in the order of the way.
 
-    The second tells which intervals end where the equations are singular: (n,).
+    The second says which intervals end where the equations are singular: (n,).
     """
     onwards = 1.0 if target > kappa else -1.0
     found = [(onwards * knot, True) for knot in orthant.singular()]

@@ -51,7 +51,7 @@ class HorizontalComplementarity:
     first_normal, second_normal
         The same columns without friction; None where there is none.
     names
-        Names of the pairs; "1", "2", ... unless told.
+        Names of the pairs; "1", "2", ... unless given.
 
     Raises
     ------
@@ -203,7 +203,7 @@ class HorizontalComplementarity:
         return solved[:, :-1], solved[:, -1]
 
     def is_singular(self, signs: ArrayLike) -> bool:
-        """Tell whether the equations J_s N = b of an orthant are singular to working precision."""
+        """Return whether the equations of an orthant, J_s N = b, are singular to rounding."""
         matrix = self.scaling.problem.orthant(signs)
         if np.linalg.slogdet(matrix)[0] == 0:
             return True

@@ -111,7 +111,7 @@ def _tableau(
     """Return [I, -M, -1, q] in units of each reaction; None where the base is singular.
 
     The unit of w_k is (|A_s^-1| |b|)_k, what the load could cause at most: so the path is the same
-    in whatever units the problem is told.
+    in whatever units the problem is given.
     """
     loaded = np.where(base > 0, problem.second, problem.first)
     opposite = np.where(base > 0, problem.first, problem.second)

@@ -1,6 +1,6 @@
 """Newton's method on the piecewise linear equation F(N) = b, with detection of cycles.
 
-In an orthant F is linear: the next reactions solve its equations exactly, and their signs tell the
+In an orthant F is linear: the next reactions solve its equations exactly, and their signs give the
 next orthant. It ends after a few solutions, or comes back to an orthant. From there on it changes
 one pair at a time, the last of the wrong sign (Murty's rule), which ends at the answer wherever
 there is exactly one for every load.
@@ -36,7 +36,7 @@ def newton(
     problem
         What the reactions have to meet.
     start
-        Signed reactions (m,) whose signs tell the first orthant; None: the friction-free ones.
+        Signed reactions (m,) whose signs give the first orthant; None: the friction-free ones.
     max_iterations
         How many orthants may be tried.
 

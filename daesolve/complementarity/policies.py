@@ -73,7 +73,7 @@ def solve(
         How answers are found: "enumerate", "newton", "lemke", "homotopy", "branch-and-bound".
         "auto": all variants of up to `MOST_ENUMERATED` pairs. Of more, "newton", "lemke" and
         "homotopy" in turn where one answer is known to be all there are; otherwise the branch from
-        no friction, and where that does not tell, all variants as long as that is quick, branch
+        no friction, and where that does not decide, all variants as long as that is quick, branch
         and bound beyond. "continuity" then looks at two variants alone.
 
     Raises
@@ -83,7 +83,7 @@ def solve(
     UnphysicalVariant
         If no answer keeps the sign that its determinant has without friction.
     AmbiguousVariant
-        If nothing tells which of several answers happens.
+        If nothing decides which of several answers happens.
     BranchLost
         If "continuity" finds neither the variant nor one that follows it.
     FrictionlessIllPosed
@@ -247,7 +247,7 @@ def _from_no_friction(
 
 
 def _same(problem: HorizontalComplementarity, one: VariantAnswer, other: VariantAnswer) -> bool:
-    """Tell whether two answers have the same reactions, each by its share of the load."""
+    """Return whether two answers have the same reactions, each by its share of the load."""
     scaling = problem.scaling
     shares = [answer.reactions / scaling.factors(answer.signs) for answer in (one, other)]
     return bool(np.abs(shares[0] - shares[1]).max() <= _SAME * np.abs(shares).max())
@@ -313,16 +313,16 @@ def _refuse_none(solution: VariantSolution) -> None:
 
 def _ambiguous(solution: VariantSolution, *reasons: str) -> AmbiguousVariant:
     count = len(solution.answers)
-    told = [
+    reasons = [
         f"{count} {'answer balances' if count == 1 else 'answers balance'} the load,"
         f" {len(solution.physical)} with the friction-free sign of the determinant",
         *reasons,
         *solution.notes,
     ]
     if not solution.complete and not solution.notes:
-        told.append(_left_open(solution))
+        reasons.append(_left_open(solution))
     listed = f": {_listed(solution.answers)}" if solution.answers else ""
-    return AmbiguousVariant(f"{'; '.join(told)}{listed}", solution)
+    return AmbiguousVariant(f"{'; '.join(reasons)}{listed}", solution)
 
 
 def _left_open(solution: VariantSolution) -> str:

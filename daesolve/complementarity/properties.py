@@ -25,7 +25,7 @@ _CLOSE = 1e-6
 
 
 def w_property(problem: HorizontalComplementarity) -> bool | None:
-    """Tell whether every load has exactly one answer.
+    """Return whether every load has exactly one answer.
 
     It has if and only if the determinants of all variants are of one sign, none zero: the column
     W-property (Sznajder and Gowda, Generalizations of P0- and P-properties, 1995). A contraction
@@ -64,7 +64,7 @@ def contraction(problem: HorizontalComplementarity) -> float:
 
 
 def contracts(problem: HorizontalComplementarity) -> bool:
-    """Tell whether the contraction is surely below one, in the units given or evened out."""
+    """Return whether the contraction is surely below one, in the units given or evened out."""
     values = contraction(problem), contraction(problem.scaling.problem)
     return min(values) < 1 - _CLOSE
 

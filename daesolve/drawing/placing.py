@@ -135,7 +135,7 @@ def check(drawing: Drawing, known: Iterable[str]) -> None:
 
 
 def moves(shape: Shape, series: Iterable[str]) -> bool:
-    """Tell whether a shape depends on a series, and is not part of the fixed surroundings."""
+    """Return whether a shape depends on a series, and is not part of the fixed surroundings."""
     return not names(shape).isdisjoint(series)
 
 

@@ -14,9 +14,9 @@ from daesolve.errors import PosingError
 from daesolve.storage.type_guards import is_mapping
 
 Role = Literal["body", "accent", "ground", "path", "force", "detail"]
-"""What a shape stands for, from which its colour and stroke follow: a body, a part of it to be told
-apart, the fixed surroundings, where a point has been, a force or another vector, a part of a body
-that is drawn finer."""
+"""What a shape represents, from which its colour and stroke follow: a body, a part that should
+differ from it, the fixed surroundings, where a point has been, a force or another vector, a part of
+a body that is drawn finer."""
 
 
 class _Declared:
@@ -100,7 +100,7 @@ class Shape(_Declared):
     Parameters
     ----------
     role
-        What it stands for.
+        What it represents.
     label
         Its name in the legend and in messages.
     shown

@@ -1,7 +1,7 @@
 """Batches: runs of one structure, integrated together in the SIMD lanes of heyoka's batch mode.
 
 Each run is a run like any other, in a thread of its own: it goes from boundary to boundary, finds
-its events, is watched and ends by itself. Only what it asks of its integrator is done for all at
+its events, is watched and ends on its own. Only what it asks of its integrator is done for all at
 once, as soon as the last of them has asked. One thread runs at a time.
 """
 
@@ -52,7 +52,7 @@ def run_batch(
 ) -> list[Result]:
     """Run the members of an ensemble, several at a time in the lanes of one processor.
 
-    A member's result is to rounding that of a run by itself, and the same in every bit whatever
+    A member's result is to rounding that of a single run, and the same in every bit whatever
     members are beside it. Ctrl-C ends all of them.
 
     Parameters
@@ -82,7 +82,7 @@ def run_batch(
         Another solver, an absolute tolerance or a place on disk is asked for, or members differ in
         structure.
     OutOfRangeError
-        The number of lanes or the tolerance cannot be, or `rtol` is told beside a solver.
+        The number of lanes or the tolerance cannot be, or `rtol` is given beside a solver.
     MissingBackendError
         heyoka is not installed.
     """
@@ -118,14 +118,14 @@ def batch_solver(solver: Solver | None, rtol: float | None) -> Solver:
     Raises
     ------
     OutOfRangeError
-        The tolerance cannot be, or is told beside a solver.
+        The tolerance cannot be, or is given beside a solver.
     """
     if rtol is None:
         return Taylor() if solver is None else solver
     if solver is not None:
         raise OutOfRangeError(
-            f"rtol is for the solver that is chosen by itself, and {solver.name!r} is asked for: "
-            "give the tolerance to the solver"
+            f"rtol is for the solver that is chosen automatically, and {solver.name!r} is asked "
+            "for: give the tolerance to the solver"
         )
     return Taylor(tolerance=rtol)
 
@@ -159,7 +159,7 @@ def _check(
         )
     if options.get("store") is not None:
         raise UnsupportedError(
-            "the runs of a batch are not stored, since one that goes on by itself would differ in "
+            "the runs of a batch are not stored, since one that goes on alone would differ in "
             "the last bits: leave out store, or run the members one by one"
         )
 
@@ -171,7 +171,7 @@ class BatchedTaylor(Taylor):
     batch: Batch = field(kw_only=True, repr=False)
 
     def refusal(self, problem: OdeProblem) -> str | None:
-        """Refuse what each run would do by itself between steps."""
+        """Refuse what each run would do on its own between steps."""
         if problem.project is not None:
             return (
                 "batches do not project the state after each step: take the formulation "
@@ -202,8 +202,8 @@ class BatchedTaylor(Taylor):
         self.batch.code(self, problem)
         seconds = time.perf_counter() - begin
         cached = hy.llvm_state.get_diskcache_size() == stored
-        told = f"{self._told(problem)}, for {self.batch.width} runs at a time"
-        return Compilation(seconds, cached, (told,))
+        note = f"{self._told(problem)}, for {self.batch.width} runs at a time"
+        return Compilation(seconds, cached, (note,))
 
     def segment(
         self, problem: OdeProblem, state: State, until: float, at: np.ndarray, observe: Observer
@@ -309,7 +309,7 @@ class Dense:
 
 
 class Lane:
-    """Stands for heyoka's integrator in one run; its steps are taken with those of the others."""
+    """Acts as heyoka's integrator in one run; its steps are taken with those of the others."""
 
     def __init__(self, batch: Batch, code: Code) -> None:
         self.batch, self.code = batch, code

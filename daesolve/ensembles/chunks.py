@@ -126,7 +126,7 @@ def _alone(case: BoundCase, task: Task, number: int, values: Mapping[str, Any]) 
 
 
 def _side_by_side(case: BoundCase, task: Task, chunk: Chunk) -> tuple[Result, ...]:
-    """Run members as a batch; each by itself where one of them breaks it."""
+    """Run members as a batch; each on its own where one of them breaks it."""
     try:
         members = [values for _, values in chunk]
         found = run_batch(case, members, task.until, at=_times(case, task), **task.options)
@@ -249,7 +249,7 @@ def computing_versions() -> dict[str, str]:
 
 
 def digest_of(path: Path) -> str:
-    """Return what tells whether two files hold the same."""
+    """Return what shows whether two files hold the same."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
@@ -259,7 +259,7 @@ def check_worker(task: Task) -> None:
     Raises
     ------
     WorkerError
-        What differs is told.
+        The message names what differs.
     """
     here = computing_versions()
     for package in {**task.versions, **here}:

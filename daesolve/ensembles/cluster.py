@@ -54,7 +54,7 @@ class Cluster:
         except (OSError, ValueError, TypeError) as error:
             raise OutOfRangeError(
                 f"no Dask scheduler answers at {address!r} ({error}): start one with `dask "
-                "scheduler`, and give the address that it tells, such as tcp://host:8786"
+                "scheduler`, and give the address that it prints, such as tcp://host:8786"
             ) from None
         self._task, self._address = task, address
         self._chunks: dict[Any, Chunk] = {}

@@ -1,4 +1,4 @@
-"""What is swept, as it stands in a manifest, and back."""
+"""What is swept, as a manifest describes it, and back."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from daesolve.ensembles.chunks import Task, digest_of
-from daesolve.ensembles.members import Over, told
+from daesolve.ensembles.members import Over, described
 from daesolve.errors import NotResumableError, PluginError
 from daesolve.formulations import FORMULATIONS, Formulation
 from daesolve.formulations.formulation import settings_of
@@ -28,7 +28,7 @@ from daesolve.storage.type_guards import is_array, is_list, is_mapping, is_tuple
 KINDS: dict[str, Any] = {
     kind.__name__: kind for kind in (*SOLVERS.values(), *FORMULATIONS.values(), Every, EveryEvent)
 }
-"""Whose values a manifest can tell whole."""
+"""Whose values a manifest holds whole."""
 KIND_KEY, WORDS_KEY = "kind", "in_words"
 
 
@@ -45,7 +45,7 @@ def contents(task: Task, over: Over, samples: int | None, seed: int) -> dict[str
         "parameters": saved(task.parameters),
         "start": saved(task.start),
         "initial": saved(task.initial),
-        "over": told(over),
+        "over": described(over),
         "samples": samples,
         "seed": seed,
         "until": task.until,
@@ -62,7 +62,7 @@ def case_from(directory: Path, manifest: Mapping[str, Any]) -> BoundCase:
     Raises
     ------
     NotResumableError
-        The problem is not here, is another by now, or cannot be told by a manifest.
+        The problem is not here, is another by now, or cannot be described by a manifest.
     """
     identity = manifest["identity"]
     name = identity["problem"]
@@ -121,8 +121,8 @@ def restored(value: Any) -> Any:
         return value
     if WORDS_KEY in value:
         raise NotResumableError(
-            f"the manifest tells {value[WORDS_KEY]} in words alone: ask for the same sweep from "
-            "Python to go on with it"
+            f"the manifest describes {value[WORDS_KEY]} in words alone: ask for the same sweep "
+            "from Python to go on with it"
         )
     found = {name: restored(entry) for name, entry in value.items() if name != KIND_KEY}
     return _kind(value[KIND_KEY])(**found) if KIND_KEY in value else found

@@ -165,7 +165,7 @@ def _product(over: Mapping[str, list[Any] | Distribution], samples: int | None, 
     grid = {name: values for name, values in over.items() if isinstance(values, list)}
     if drawn and samples is None:
         raise OutOfRangeError(
-            f"samples are missing: tell how many are drawn of {', '.join(map(repr, drawn))}"
+            f"samples are missing: say how many are drawn of {', '.join(map(repr, drawn))}"
         )
     if samples is not None and not drawn:
         raise OutOfRangeError("samples are given, but nothing is drawn at random: leave them out")
@@ -233,7 +233,7 @@ def values_of(table: Table, number: int) -> dict[str, Any]:
     return {name: column[number] for name, column in table.items()}
 
 
-def told(over: Over) -> Any:
+def described(over: Over) -> Any:
     """Return what is varied, for a manifest."""
     if not isinstance(over, Mapping):
         return [{name: _plain(name, value) for name, value in member.items()} for member in over]
@@ -246,7 +246,7 @@ def told(over: Over) -> Any:
 
 
 def untold(over: Any) -> Over:
-    """Return what is varied from what stands in a manifest."""
+    """Return what is varied from its description in a manifest."""
     if is_list(over):
         return over
     return {name: given if is_list(given) else _distribution(given) for name, given in over.items()}

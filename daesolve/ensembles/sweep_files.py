@@ -94,7 +94,7 @@ class Store:
         Raises
         ------
         NotResumableError
-            Another sweep is there; what differs is told.
+            Another sweep is there; the message names what differs.
         """
         if (self.directory / "manifest.json").exists():
             known = read_manifest(self.directory)
@@ -182,7 +182,7 @@ def check_same(directory: Path, known: Mapping[str, Any], asked: Mapping[str, An
     OutputExistsError
         The directory holds a run.
     NotResumableError
-        What differs is told.
+        The message names what differs.
     """
     if known.get("kind") != KIND:
         raise OutputExistsError(
@@ -220,7 +220,7 @@ def check_versions(directory: Path, known: Mapping[str, Any], here: Mapping[str,
     Raises
     ------
     NotResumableError
-        What differs is told.
+        The message names what differs.
     """
     for package, version in known["versions"].items():
         if here.get(package) != version:

@@ -124,5 +124,5 @@ def results_table(directory: Path, kind: str) -> pa.Table:
 
 
 def has_failed(outcome: str) -> bool:
-    """Tell whether a member ended otherwise than it was meant to."""
+    """Return whether a member ended otherwise than it was meant to."""
     return not Outcome(outcome).good

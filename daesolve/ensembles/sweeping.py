@@ -84,7 +84,7 @@ def sweep(
     initial
         Start values that all members have.
     workers
-        How many processes of this machine; as many as it has cores unless told. 0 runs all in this
+        How many processes of this machine; as many as it has cores unless given. 0 runs all in this
         process, for a problem that exists nowhere else.
     scheduler
         The address of a Dask cluster in place of local processes.
@@ -244,11 +244,11 @@ def _check_batch(
     elif solver is not None and not isinstance(solver, Taylor):
         why = f"the solver is {solver.name!r}, and only 'taylor' goes on in many lanes"
     elif task.options.get("atol") is not None:
-        why = "atol is told, and 'taylor', which goes on in many lanes, takes none"
+        why = "atol is given, and 'taylor', which goes on in many lanes, takes none"
     elif case.system.dynamics.resets:
-        why = "its events reset the state, which each member does by itself"
+        why = "its events reset the state, which each member does on its own"
     elif formulation.projects or (rank_loss == "pass" and chosen is None):
-        why = "the formulation is 'projected', which each member does by itself after every step"
+        why = "the formulation is 'projected', which each member does on its own after every step"
     elif formulation.stiff:
         why = f"the formulation {formulation.name!r} needs a solver for stiff equations"
     elif task.options.get("max_evaluations") is not None:

@@ -43,7 +43,7 @@ Finished = tuple[Chunk, ChunkResults | Lost]
 
 
 class Workers(Protocol):
-    """Run chunks of members. What ends is told by `finished`; `close` ends what is under way."""
+    """Run chunks of members. `finished` reports what ends; `close` ends what is under way."""
 
     @property
     def count(self) -> int:
@@ -165,7 +165,7 @@ class _Process:
         try:
             self.connection.send(chunk)
         except OSError:
-            return  # It is gone: the end of the pipe tells.
+            return  # It is gone: the end of the pipe shows it.
 
     def answer(self) -> ChunkResults | Lost | None:
         """Return what the process sent, None where it is ready to work and no more."""
@@ -243,7 +243,7 @@ def _without_main() -> Generator[None]:
 
 @contextmanager
 def _undisturbed() -> Generator[None]:
-    """Let a new process not hear Ctrl-C, which a terminal tells everyone: the sweep ends it."""
+    """Shield a new process from Ctrl-C, which a terminal sends to all: the sweep ends it."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return

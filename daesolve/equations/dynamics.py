@@ -352,7 +352,7 @@ class Dynamics:
     def hidden_events(self) -> frozenset[str]:
         """The names of events that only keep account of the motion, and are not written down."""
         own = frozenset[str]() if self.guides is None else OF_THEIR_OWN
-        return own | {event.name for event in self.events if not event.told}
+        return own | {event.name for event in self.events if not event.listed}
 
     @property
     def goal_names(self) -> tuple[str, ...]:

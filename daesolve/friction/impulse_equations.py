@@ -283,7 +283,7 @@ class StepBalance:
         return np.concatenate([self.x[: -len(v)], v])
 
     def repeats(self, other: StepBalance) -> bool:
-        """Tell whether it is the balance of another step over again, as of a body at rest."""
+        """Return whether it is the balance of another step over again, as of a body at rest."""
         return not self.equations.timed and all(
             np.array_equal(getattr(self, name), getattr(other, name))
             for name in (

@@ -154,7 +154,7 @@ class _Search:
         speeds = [_loaded(balance.speeds(v), point.impulses) for v in (before, point.v)]
         if not np.all(onwards & (speeds[1] > STOPPED * speeds[0])):
             raise NotFoundError
-        return self._told(point, np.full(balance.count, True))
+        return self._stepped(point, np.full(balance.count, True))
 
     def from_no_friction(self, stride: float) -> Stepped:
         """Follow the path on which friction sets in.
@@ -196,7 +196,7 @@ class _Search:
         return None
 
     def _arrived(self, sharp: _Smoothed, stride: float) -> Stepped:
-        """Tell what rests at the end of the path, and what slides."""
+        """Return what rests at the end of the path, and what slides."""
         sharper = self._lowered(sharp, FADING * sharp.smoothing, stride)
         impulses = sharper.point.impulses
         before, after = (
@@ -229,7 +229,7 @@ class _Search:
             found = self.iteration.newton(start, 0.0, resting)
         except NotFoundError:
             raise _lost(smoothing or 0.0) from None
-        return self._told(found, slipping, resting)
+        return self._stepped(found, slipping, resting)
 
     def _resting(self, point: Iterate, slipping: np.ndarray, smoothing: float | None) -> Resting:
         """Return what is held, with the smoothed friction; without any where nothing pushes.
@@ -256,7 +256,7 @@ class _Search:
             aims=(aims * scales)[lengths > 0.0],
         )
 
-    def _told(
+    def _stepped(
         self, point: Iterate, slipping: np.ndarray, resting: Resting | None = None
     ) -> Stepped:
         """Return what was found, where it is physical.
@@ -272,7 +272,7 @@ class _Search:
             rubs = balance.rubs(v, point.impulses, 0.0)
             friction += friction_of(rubs, point.impulses)[:, slipping].sum(axis=1)
             answer = answer_at(balance.supports(rubs), point.impulses)
-            # Where nothing is loaded, nothing tells which variant it is.
+            # Where nothing is loaded, nothing decides which variant it is.
             if np.all(slipping) and np.any(point.impulses) and not answer.physical:
                 raise UnphysicalVariant(
                     "the impulses of the supports that were found are divergent where supports "

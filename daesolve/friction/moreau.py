@@ -14,7 +14,7 @@ from daesolve.errors import (
     OutOfRangeError,
     VariantError,
     is_number,
-    tell_names,
+    suggest_names,
     unknown_name,
 )
 from daesolve.friction.impulse_equations import StepEquations
@@ -68,7 +68,7 @@ class TimeStepping:
     iterations: np.ndarray
 
     def __post_init__(self) -> None:
-        tell_names(self, states="state", impulses="pair", loaded="pair", slipping="pair")
+        suggest_names(self, states="state", impulses="pair", loaded="pair", slipping="pair")
 
     def __getitem__(self, name: str) -> np.ndarray:
         """Return a state by name, (k + 1,)."""
@@ -121,8 +121,8 @@ def moreau(
     OutOfRangeError, UnknownNameError
         A number cannot be, or nothing carries a name.
     VariantError
-        By its kind: no impulses of the supports were found in a step, whose time is told, or none
-        that is physical.
+        By its kind: no impulses of the supports were found in a step, or none that is
+        physical; the message gives its time.
 
     Notes
     -----

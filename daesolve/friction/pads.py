@@ -23,7 +23,7 @@ from daesolve.friction.pressures import checked_exponent, pressure, reduced_fric
 __all__ = ["Pad", "PadNodes", "pad_nodes", "reduced_friction"]
 
 _ROUNDING = 1e-8
-"""How closely |V| and r |ω| are told apart: friction is off by the power n + 2 of it."""
+"""How closely |V| and r |ω| are distinguished: friction is off by the power n + 2 of it."""
 
 
 @dataclass(frozen=True)
@@ -231,7 +231,7 @@ class PadNodes:
 
 
 def pad_nodes(radius: float, exponent: float = 0.0, rings: int = 8, spokes: int = 16) -> PadNodes:
-    """Return nodes on rings that stand for a pad.
+    """Return nodes on rings that represent a pad.
 
     Parameters
     ----------

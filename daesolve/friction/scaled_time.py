@@ -25,7 +25,7 @@ LEAST = 1e-40
 ones would leave the range of numbers, and the friction does not depend on it."""
 
 ROUNDED = 1e-6
-"""Part of the largest size of a state below which another is not told from rounding."""
+"""Part of the largest size of a state below which another is not distinguished from rounding."""
 
 Rate = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
 

@@ -122,19 +122,19 @@ class Sliding:
             return self._with(solve(equations, policy="strict").chosen, p)
         if self._continues(equations, before, p):
             return p
-        told = f"at t = {time:.10g} s the choice of loaded supports ends where it folds back"
+        where = f"at t = {time:.10g} s the choice of loaded supports ends where it folds back"
         if self.policy == "continuity":
             raise BranchLost(
-                f"{told}: the supports of {self._changed(before, p)} cannot take over, and the "
+                f"{where}: the supports of {self._changed(before, p)} cannot take over, and the "
                 "motion has no continuous reactions; ask for the variant policy 'homotopy' to go "
                 "on with another answer, if there is one"
             )
-        return self._with(self._elsewhere(equations, before, told), p)
+        return self._with(self._elsewhere(equations, before, where), p)
 
     def _continues(
         self, equations: HorizontalComplementarity, before: np.ndarray, p: np.ndarray
     ) -> bool:
-        """Tell whether the determinant keeps its sign, against that without friction."""
+        """Return whether the determinant keeps its sign, against that without friction."""
         old, new = (self._ratio(equations, values[self._variants]) for values in (before, p))
         return old * new > 0.0
 
@@ -143,7 +143,7 @@ class Sliding:
         return equations.determinant(signs) / equations.frictionless_determinant(signs)
 
     def _elsewhere(
-        self, equations: HorizontalComplementarity, before: np.ndarray, told: str
+        self, equations: HorizontalComplementarity, before: np.ndarray, where: str
     ) -> VariantAnswer:
         """Return a physical answer other than that which has come to its end."""
         signs = before[self._variants].astype(int)
@@ -155,7 +155,7 @@ class Sliding:
             if answer.physical and np.max(np.abs(answer.reactions - ended)) > size
         ]
         if not others:
-            raise NoValidVariant(f"{told}, and no other answer is physical: the supports lock")
+            raise NoValidVariant(f"{where}, and no other answer is physical: the supports lock")
         if len(others) == 1:
             return others[0]
         chosen = solve(equations, policy="homotopy").chosen

@@ -21,7 +21,7 @@ STILL = 1e-12
 
 
 class Sticking:
-    """Tells which supports stick, and whether the body is at rest then.
+    """Finds which supports stick, and whether the body is at rest then.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class Sticking:
         self._all = self._linear("all", ca.vertcat(*slips, *held))
 
     def rests(self, time: float, x: np.ndarray, p: np.ndarray) -> bool:
-        """Tell whether a body at this place is at rest where nothing of it slides.
+        """Return whether a body at this place is at rest where nothing of it slides.
 
         Parameters
         ----------

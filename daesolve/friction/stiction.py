@@ -117,7 +117,7 @@ def stiction(
     parameters: Mapping[str, float] | None = None,
     time: float = 0.0,
 ) -> Stiction:
-    """Tell whether friction holds a body at rest.
+    """Return whether friction holds a body at rest.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def stiction(
 def stiction_at(
     problem: VariantProblem, state: np.ndarray, time: float, numbers: np.ndarray | None = None
 ) -> Stiction:
-    """Tell whether friction holds a body at rest, as `stiction`.
+    """Return whether friction holds a body at rest, as `stiction`.
 
     Parameters
     ----------

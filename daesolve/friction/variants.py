@@ -154,7 +154,7 @@ class VariantProblem:
         method: str = "auto",
         warm: tuple[int, ...] | None = None,
     ) -> Variants:
-        """Tell which supports are loaded.
+        """Return which supports are loaded.
 
         Parameters
         ----------
@@ -169,7 +169,9 @@ class VariantProblem:
             By its kind: there is no answer, none that is physical, or several.
         """
         here = self.at(state, time, direction)
-        return self.told(here, solve(here.complementarity, policy=policy, method=method, warm=warm))
+        return self.described(
+            here, solve(here.complementarity, policy=policy, method=method, warm=warm)
+        )
 
     def report(
         self,
@@ -191,7 +193,7 @@ class VariantProblem:
             `variant`, `reactions` (signed, by pair), `acceleration` (by velocity), `determinant`
             (of the balance of forces), `valid` (whether the reactions have the signs of the loaded
             supports) and `physical` (whether the determinant has its friction-free sign). `count`
-            of the valid ones, `chosen` variant (None where none is), the `message` that tells why,
+            of the valid ones, `chosen` variant (None where none is), the `message` that says why,
             `degree`, `w_property` (whether every load has one answer), `contraction` and
             `friction_margin` (of the chosen variant), None where they are not known.
         """
@@ -232,7 +234,7 @@ class VariantProblem:
             "physical": answer.physical,
         }
 
-    def told(self, here: VariantState, solution: VariantSolution) -> Variants:
+    def described(self, here: VariantState, solution: VariantSolution) -> Variants:
         """Return answers with their accelerations."""
         found = [here.accelerations(answer.reactions).tolist() for answer in solution.answers]
         named = tuple(dict(zip(self.velocity_names, entry, strict=True)) for entry in found)
@@ -263,7 +265,7 @@ class VariantProblem:
         return np.asarray(self._planar(time, x, self.numbers)[0]).ravel()
 
     def sliding(self, x: np.ndarray, time: float = 0.0) -> bool:
-        """Tell whether any support slides or any pad spins, beside rounding."""
+        """Return whether any support slides or any pad spins, beside rounding."""
         slips, sizes = (np.asarray(o).ravel() for o in self._rubbing(time, x, self.numbers))
         return bool(np.any(np.abs(slips) > SLIPS * sizes))
 

@@ -342,7 +342,7 @@ class _Page:
         return f"`{goal.name}`:\n\n{self.equations([('', goal.residual)], '= 0')}"
 
     def events(self, system: System) -> EquationSection | None:
-        listed = [event for event in system.events if event.told]
+        listed = [event for event in system.events if event.listed]
         formulas = _each(listed, self._event, "events", "system.events")
         return EquationSection("Events", "\n\n".join(formulas)) if formulas else None
 

@@ -6,7 +6,7 @@ Newton's and Euler's equations: m r'' = F for the mass centre, and, in axes of t
 
 A body that is symmetric about its third axis need not be followed in its spin. Its axes are then
 those of a frame that does not spin about the third one and turns with (w1, w2, 0); with the rate s
-of the spin, told from space,
+of the spin, seen from space,
 
     A w1' + B s w2 = M1,   A w2' - B s w1 = M2,   B s' = M3,
 
@@ -59,7 +59,7 @@ class Body:
         About the mass centre, kg m^2: three moments about its axes, or a matrix (3, 3).
     axisymmetric
         Whether its axes do not spin with it about the third of them, about which it is symmetric:
-        `_spin` is then in place of `_w3`, the rate of its spin told from space.
+        `_spin` is then in place of `_w3`, the rate of its spin seen from space.
     position, rotation, velocity, angular_velocity
         The start: of the mass centre, m; the quaternion (see `quaternion`); m/s; rad/s in axes of
         the body. Numbers or expressions of parameters.

@@ -172,7 +172,7 @@ class RegularisedCoulomb:
         unit: str = "N",
         size: Expression | None = None,
     ) -> Friction:
-        """Return the friction of one contact, as `FrictionLaw` tells."""
+        """Return the friction of one contact, as `FrictionLaw` says."""
         slip, normal = _checked(contact, slip, normal)
         delta = ca.SX(self.slip_velocity)
         squared = ca.sumsqr(slip)
@@ -271,7 +271,7 @@ class Coulomb:
         unit: str = "N",
         size: Expression | None = None,
     ) -> Friction:
-        """Return the friction of one contact, as `FrictionLaw` tells."""
+        """Return the friction of one contact, as `FrictionLaw` says."""
         slip, normal = _checked(contact, slip, normal)
         held_by = f"sticks_{contact}"
         goals = tuple(
@@ -317,7 +317,7 @@ class Coulomb:
                 [1 - 2 * sign**2, (1 - sticks) * (-sign * slip - self.still) - sticks],
                 RISING,
                 Reset(found, whenever_past=True),
-                told=False,
+                listed=False,
             ),
         )
         return Friction(slip, -(1 - sticks) * sign * rubbing, goals, values, events)
@@ -362,7 +362,7 @@ class Coulomb:
                 taken_down,
                 RISING,
                 Reset(found, whenever_past=True),
-                told=False,
+                listed=False,
             ),
         )
         fading = ca.sqrt(squared + (SMALLER * self.still) ** 2)

@@ -22,7 +22,7 @@ class Gear:
     In the plane angles are coordinates, and the gear holds them: angle_1 - ratio * angle_2 keeps
     the value, but for whole turns, that it has where the bodies are placed (at their own start, not
     at another that a run is given). Errors are fed back; where the ratio is a whole number, the
-    angles can be wrapped in long runs. In space a frame tells its angle but for whole turns, after
+    angles can be wrapped in long runs. In space a frame shows its angle but for whole turns, after
     which wheels of another ratio would mesh elsewhere. There the gear is a non-holonomic constraint
     on the rates: it leaves as much freedom, but errors of the angles are not fed back.
 

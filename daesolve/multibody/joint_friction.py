@@ -36,7 +36,7 @@ SIDES = Interval(-1.0, 1.0)
 class JointFriction:
     """Dry friction in a joint that turns or slides.
 
-    Its discrete values and events are called by its name, as the law tells. The friction, on the
+    Its discrete values and events are called by its name, as the law says. The friction, on the
     second body, is the output `<name>_friction` (N or N m); its work is metered as
     `<name>_friction_work` (J).
 

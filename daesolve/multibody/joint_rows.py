@@ -92,7 +92,7 @@ def same_orientation(first: AnyFrame, second: AnyFrame) -> list[Row]:
 def turn(first: AnyFrame, second: AnyFrame, axis: int) -> ca.SX:
     """Return the angle by which the second frame is turned about an axis of both, rad.
 
-    In space it is known but for whole turns, and told between -pi and pi.
+    In space it is known but for whole turns, and given between -pi and pi.
     """
     if isinstance(first, PlanarFrame) and isinstance(second, PlanarFrame):
         return second.angle - first.angle

@@ -1,7 +1,7 @@
 """Joints between bodies, in space and in the plane.
 
 A joint is posed between two frames (or points) of two bodies, or of a body and the ground. The
-first is the parent: directions are told in its axes. A joint becomes holonomic goals `<name>_1`,
+first is the parent: directions are given in its axes. A joint becomes holonomic goals `<name>_1`,
 `<name>_2`, ..., or `<name>` where it is one; no row depends on the others. Their reactions are the
 components of the force (N, in axes of space; normal to an axis in axes of the parent) and of the
 torque (N m, in axes of the parent) on the second body, at the origin of its frame.
@@ -391,7 +391,7 @@ class Universal(Joint):
     def angles(self) -> tuple[ca.SX, ca.SX]:
         """The angles of the cross about its first arm and of the second body about the other, rad.
 
-        Each is told from -pi to pi.
+        Each lies between -pi and pi.
         """
         first, second = self._in_space()
         arm, other = first.axis(0), second.axis(1)

@@ -35,7 +35,7 @@ LEAST = 1e-150
 MET = 1e-3
 """Of its natural length, the length at which the ends of a spring have met."""
 WOUND = 1e-3
-"""rad before half a turn, up to which an angle in space is told."""
+"""rad before half a turn, up to which an angle in space is known."""
 
 
 Turning = Revolute | Cylindrical
@@ -193,7 +193,7 @@ class SpringDamper(LineForce):
 class TorsionSpring:
     """A spring in a joint that turns; its torque -k (angle - rest) is the output `<name>_torque`.
 
-    In space an angle is told within half a turn: where the spring is wound beyond that, the event
+    In space an angle is known within half a turn: where the spring is wound beyond that, the event
     `<name>_wound` ends the run. In the plane it may be wound as far as one likes.
 
     Parameters
@@ -235,8 +235,8 @@ class TorsionSpring:
         events: list[Event] = []
         if not self.joint.planar:
             why = (
-                f"the spring {self.name!r} is wound by half a turn, and no angle in space tells "
-                "more"
+                f"the spring {self.name!r} is wound by half a turn, and an angle in space "
+                "shows no more"
             )
             guard = 1 + ca.cos(angle) - WOUND**2 / 2
             events.append(Event(f"{self.name}_wound", guard, FALLING, Stop(why)))
@@ -387,7 +387,7 @@ def check_size(what: str, value: Expression, *, positive: bool = False) -> None:
     Raises
     ------
     OutOfRangeError
-        What is told, and the number.
+        What it is called, and the number.
     """
     if not as_scalar(what, value).is_constant():
         return

@@ -72,7 +72,7 @@ class Contribution:
         Start values of its own states.
     joins
         The names of the two bodies that its goals hold together, where these hold either of them
-        by itself wherever the other goes, as a joint does.
+        alone wherever the other goes, as a joint does.
     """
 
     goals: Sequence[AnyGoal] = ()

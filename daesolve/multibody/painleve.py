@@ -1,4 +1,4 @@
-"""Where friction leaves no reactions: Painleve's paradoxes, told before they happen.
+"""Where friction leaves no reactions: Painleve's paradoxes, detected before they happen.
 
 Constraints ask of their reactions u that J M^-1 (J^T + F) u = b, J^T u the ideal forces and F u the
 friction that is proportional to reactions. The ratio
@@ -54,7 +54,7 @@ def watched_for_jams(system: MechanicalSystem) -> MechanicalSystem:
     A start beyond it is refused (`JamEvent`). The system is returned as it is where no friction
     changes what reactions do, and where that is not watched: with relations between reactions or
     reactions that forces direct, and with more than `LARGEST` constraints or `RUBBING` reactions
-    that rub, of which `margin_at` and `friction_margin` tell at a state.
+    that rub, whose margin `margin_at` and `friction_margin` return at a state.
     """
     if any(event.name == JAM for event in system.events):
         return system
@@ -93,7 +93,7 @@ def friction_margin(
 
     That is the smallest kappa > 0 with det(J M^-1 (J^T + kappa F)) = 0. Above one, the system is
     determined there; at one it jams. Friction is that of the slip there: which contacts stick, in
-    which sense others slip, is told by the state and by the discrete values among `parameters`.
+    which sense others slip, follows from the state and from the discrete values among `parameters`.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ def _places(dynamics: Dynamics) -> list[int]:
 
 
 def _rubs(dynamics: Dynamics) -> list[bool]:
-    """Tell of each constraint whether its reaction makes friction."""
+    """Return of each constraint whether its reaction makes friction."""
     if len(_places(dynamics)) < len(dynamics.rows) or not dynamics.rows:
         return []
     friction = _friction(dynamics)
@@ -180,13 +180,13 @@ def _rubs(dynamics: Dynamics) -> list[bool]:
 
 
 def _ideal(dynamics: Dynamics) -> bool:
-    """Tell whether each constraint has its own reaction, and no other reaction is there."""
+    """Return whether each constraint has its own reaction, and no other reaction is there."""
     return not dynamics.relations and len(_places(dynamics)) == dynamics.reactions.numel()
 
 
 def _check_ideal(dynamics: Dynamics) -> None:
     if not _ideal(dynamics):
         raise UnsupportedError(
-            "how much friction the reactions bear is told for systems whose constraints are all "
+            "how much friction the reactions bear is known for systems whose constraints are all "
             "ideal, without relations between reactions and without reactions that forces direct"
         )

@@ -205,7 +205,7 @@ def column(given: object, sizes: tuple[int, ...], what: str) -> ca.SX:
 
 
 def vanishes(expression: ca.SX, size: float) -> bool:
-    """Tell whether an expression of parameters is zero but for rounding, at values near one.
+    """Return whether an expression of parameters is zero but for rounding, at values near one.
 
     Parameters
     ----------
@@ -235,8 +235,8 @@ def orthogonal_axes(given: Vector | None) -> ca.SX:
     if found.shape == (3, 1):
         if not found.is_constant():
             raise PosingError(
-                "an axis that is written in parameters does not tell the other two: give three "
-                "columns"
+                "an axis that is written in parameters does not determine the other two: give "
+                "three columns"
             )
         return ca.SX(axes_with_third(ca.DM(found).full().ravel().tolist()))
     if found.shape != (3, 3) or not (

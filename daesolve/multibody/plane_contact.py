@@ -212,7 +212,7 @@ class PlaneContact:
 
 
 def _end_of(name: str, surface: Surface, end: float) -> Parameters:
-    """Return the discrete value that tells which end touches, of a surface that has some.
+    """Return the discrete value that says which end touches, of a surface that has some.
 
     Raises
     ------

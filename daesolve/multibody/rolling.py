@@ -20,7 +20,7 @@ class Rolling:
     Its goals are `<name>_normal`, which keeps the gap at zero, and `<name>_1`, `<name>_2`, which
     keep the material that touches from moving along the plane's first and second axis. Their
     reactions are the force of the plane along its normal and these axes, N. The plane may pull;
-    an event on `normal` tells where it does.
+    an event on `normal` shows where it does.
 
     Parameters
     ----------

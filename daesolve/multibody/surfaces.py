@@ -2,7 +2,7 @@
 
 A convex surface of revolution about the axis e lies on a plane with the normal n, |e| = |n| = 1.
 How far its centre is then above the plane depends on c = e . n alone: that is its support h(c).
-The support tells where it touches as well. From the centre, the lowest point is
+The support function gives the point of contact as well. From the centre, the lowest point is
 
     r = -(h - c h') n - h' e,
 

@@ -409,7 +409,7 @@ class _Closure:
     def _missed(
         self, evaluate: Callable[[np.ndarray], list[np.ndarray]], states: Sequence[np.ndarray]
     ) -> np.ndarray:
-        """Tell which conditions some states miss, beside the terms that these are made of."""
+        """Return which conditions some states miss, beside the terms that these are made of."""
         missed = False
         for x in states:
             left, *parts = evaluate(x)

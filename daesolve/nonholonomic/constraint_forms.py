@@ -138,7 +138,7 @@ class PfaffSystem:
         Raises
         ------
         PosingError
-            The state does not tell what value invariants on positions keep.
+            The state does not determine what value invariants on positions keep.
         UnknownNameError, OutOfRangeError, InconsistentStateError
             A name, a number or a state that cannot be.
         """
@@ -293,7 +293,7 @@ def mechanical(system: System) -> Dynamics:
 def velocity_level(dynamics: Dynamics) -> tuple[dict[str, ca.SX], ca.SX, np.ndarray]:
     """Return the constraints on velocities by name, and q' with the places of q in x.
 
-    Holonomic constraints stand there with their rates; feedback is left out.
+    Holonomic constraints enter with their rates; feedback is left out.
 
     Raises
     ------
@@ -345,7 +345,8 @@ def with_references(
         if not np.any(gradient):
             raise PosingError(
                 f"the positions keep the value of {row.name!r}, but it is stationary in the state "
-                "that should tell it; give one where it is not, such as a quaternion of length 1"
+                "that should determine it; give one where it is not, such as a quaternion of "
+                "length 1"
             )
         changed[names.index(f"reference_{row.name}")] = value
     return changed

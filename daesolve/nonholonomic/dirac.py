@@ -203,7 +203,7 @@ def _block(matrix: ca.SX, rows: Sequence[int], columns: Sequence[int]) -> ca.SX:
 
 
 def _arranged(column: ca.SX, order: Sequence[int]) -> ca.SX:
-    """Put entries that stand in a given order at their places."""
+    """Put entries that are in a given order at their places."""
     arranged = ca.SX(*column.shape)
     for place, index in enumerate(order):
         arranged[index] = column[place]

@@ -41,7 +41,7 @@ from daesolve.system.system import System
 POINTS = 10
 """Random states at which it is decided what holds almost everywhere."""
 PROBES = 80
-"""Random positions at which fields are compared: many more than there are fields to tell apart."""
+"""Random positions at which fields are compared: many more than there are fields to distinguish."""
 DEEPEST = 10
 """Brackets of more fields are not formed unless they are asked for."""
 LARGEST = 600_000

@@ -52,7 +52,7 @@ class SubstitutableCombinations:
         (k, m) at `state`: each row a combination, in reduced row echelon form. k is `dimension`,
         more where `state` is an exception.
     each
-        By goal: whether it is one of them by itself, at every state.
+        By goal: whether it is one of them alone, at every state.
     residual, gap
         The largest singular value that was taken for zero, and the smallest that was not, relative
         to the terms that they are the sum of; 0.0 and infinity where there was none.

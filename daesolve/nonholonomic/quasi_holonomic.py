@@ -29,10 +29,10 @@ from daesolve.algebra.singular_values import independent_rows
 from daesolve.equations.consistency import check_named
 from daesolve.errors import InconsistentStateError, OutOfRangeError, PosingError, is_number
 from daesolve.nonholonomic.remainder import (
+    given_state,
     largest_remainders,
     nearest_combination,
     random_states,
-    told_state,
 )
 from daesolve.nonholonomic.solved_rates import (
     INDEPENDENT,
@@ -67,9 +67,9 @@ class QuasiHolonomic:
     eliminated, by, remaining
         The names of y, of the goals that are solved for y', and of those that remain.
     state
-        The consistent state that was told by `at`, by name, None where none was.
+        The consistent state given by `at`, by name, None where none was.
     alpha
-        The `coefficients` there. None where no state was told, or where the constraints are not
+        The `coefficients` there. None where no state was given, or where the constraints are not
         quasi-holonomic, so that there are none.
     substitution
         The expressions.
@@ -105,11 +105,11 @@ class QuasiHolonomic:
             "for every Lagrangian: " + ("yes" if self.for_every_lagrangian else "no"),
         ]
         single = [f"{name} {miss:.1e}" for name, miss in self.each_residual.items()]
-        lines.append("each by itself, whatever the masses: " + ", ".join(single))
+        lines.append("each alone, whatever the masses: " + ", ".join(single))
         lines.append("constraints that remain: " + (", ".join(self.remaining) or "none"))
         if self.alpha:
-            told = [f"{name} {value:.6g}" for name, value in self.alpha.items()]
-            lines.append("alpha at the state told: " + ", ".join(told))
+            numbers = [f"{name} {value:.6g}" for name, value in self.alpha.items()]
+            lines.append("alpha at the given state: " + ", ".join(numbers))
         return "\n".join(lines)
 
     def coefficients(
@@ -140,7 +140,7 @@ class QuasiHolonomic:
         _check_time(time)
         held = self.substitution
         numbers = self.values if parameters is None else _numbers(held, parameters)
-        x = told_state(held, numbers, check_named("state", state), time)
+        x = given_state(held, numbers, check_named("state", state), time)
         return nearest_combination(held, numbers, time, x)
 
 
@@ -154,7 +154,7 @@ def is_quasi_holonomic(
     points: int = 20,
     tolerance: float = 1e-9,
 ) -> QuasiHolonomic:
-    """Tell whether constraints may be substituted into the Lagrangian.
+    """Return whether constraints may be substituted into the Lagrangian.
 
     Parameters
     ----------
@@ -208,14 +208,14 @@ def is_quasi_holonomic(
     _check_numbers(points, tolerance, time)
     held = substitution(system, eliminate)
     numbers = _numbers(held, parameters)
-    told = None if at is None else told_state(held, numbers, check_named("at", at), time)
-    states = random_states(held, numbers, told, time, points)
+    given = None if at is None else given_state(held, numbers, check_named("at", at), time)
+    states = random_states(held, numbers, given, time, points)
     worst, each = largest_remainders(held, numbers, states)
     alone = {
         name: bool(miss <= tolerance) for name, miss in zip(held.eliminated, each, strict=True)
     }
     holds = worst <= tolerance
-    alpha = None if told is None or not holds else nearest_combination(held, numbers, time, told)
+    alpha = None if given is None or not holds else nearest_combination(held, numbers, time, given)
     return QuasiHolonomic(
         holds=holds,
         residual=worst,
@@ -227,7 +227,7 @@ def is_quasi_holonomic(
         eliminated=held.eliminated,
         by=held.by,
         remaining=held.remaining,
-        state=None if told is None else _by_name(held, told),
+        state=None if given is None else _by_name(held, given),
         alpha=alpha,
         substitution=held,
         values=numbers,
@@ -253,13 +253,13 @@ def quasi_holonomic_report(
     dict
         `eliminated`, `by` and `remaining` (names), `quasi_holonomic`, its `residual`,
         `for_every_lagrangian`, `each` (by coordinate: `for_every_lagrangian`, `residual`),
-        `points`, `tolerance`, `state` (that was told, None where none was), and `alpha` (by
+        `points`, `tolerance`, `state` (that was given, None where none was), and `alpha` (by
         goal that remains, there; None as well where the constraints are not quasi-holonomic).
     """
     names = eliminate or default_coordinates(system)
     if not names:
         raise PosingError(
-            "no coordinate stands in the constraints with its rate alone and a constant "
+            "no coordinate appears in the constraints with its rate alone and a constant "
             "coefficient: name those that are to be eliminated"
         )
     found = is_quasi_holonomic(
@@ -345,8 +345,8 @@ def residual_at_other_parameters(
             others[name] = next((v for v in near if v in dynamics.ranges[name]), given[name])
         numbers = dynamics.value_vector(others)
         try:
-            told = None if at is None else told_state(held, numbers, at, time)
-            states = random_states(held, numbers, told, time, points=5)
+            state = None if at is None else given_state(held, numbers, at, time)
+            states = random_states(held, numbers, state, time, points=5)
         except InconsistentStateError:
             continue
         return largest_remainders(held, numbers, states)[0]

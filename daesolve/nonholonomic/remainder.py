@@ -27,7 +27,7 @@ RANK_TOLERANCE = 1e-9
 """A singular value of the remaining constraints, rows of unit length, below this counts as zero."""
 
 
-def told_state(
+def given_state(
     held: Substitution, numbers: np.ndarray, given: Mapping[str, float], time: float
 ) -> np.ndarray:
     """Return the consistent state (nx,) that keeps the given values; see `complete_start`."""
@@ -62,7 +62,7 @@ def random_states(
             return found
     if not found:
         raise InconsistentStateError(
-            "no random state was found that meets the constraints and is finite: tell by at= where "
+            "no random state was found that meets the constraints and is finite: say by at= where "
             "such states are"
         )
     return found
@@ -90,7 +90,7 @@ def _with_unit_references(held: Substitution, numbers: np.ndarray, time: float) 
         values = [float(of(time, x, numbers)) for x in units[own]]  # pyright: ignore
         if max(values) - min(values) > 1e-12 * max(1.0, *map(abs, values)):
             raise PosingError(
-                f"the value that the invariant {row.name!r} is held at is not known: tell a state "
+                f"the value that the invariant {row.name!r} is held at is not known: give a state "
                 "by at="
             )
         p[list(dynamics.values).index(f"reference_{row.name}")] = values[0]
@@ -114,7 +114,7 @@ def nearest_combination(
     if not _all_finite(parts):
         raise InconsistentStateError(
             f"{', '.join(held.by)} cannot be solved for the rates of {', '.join(held.eliminated)} "
-            "at the state that is told: tell another"
+            "at the given state: give another"
         )
     extra = (parts["hamel"] @ parts["momenta"]).ravel()
     found = shortest_solution(parts["gradients"].T, extra, RANK_TOLERANCE)

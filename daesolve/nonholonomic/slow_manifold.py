@@ -42,7 +42,7 @@ class Balance:
         the state that leaves lambda undetermined, and not forces that are saturated.
     scale
         The typical size of M in units of S, 1/s (see `strength`): what it is singular against. A
-        condition number would not tell, for all of M may vanish at once.
+        condition number would not show, for all of M may vanish at once.
     """
 
     names: tuple[str, ...]

@@ -15,7 +15,7 @@ from daesolve.posing.symbols import SymbolVector, velocity_name
 from daesolve.system.system import ControlSystem, MechanicalSystem, Output
 
 LOST = "slow_manifold_lost"
-"""The event that ends a run where the fast motion becomes so slow that nothing tells them apart."""
+"""The event that ends a run where fast and slow motions can no longer be distinguished."""
 NOTHING_SLOW = (
     "the fast motion becomes so slow that the small velocities are no longer determined by the "
     "forces; end before, or integrate the full system"

@@ -294,7 +294,8 @@ def small_velocities(
     Raises
     ------
     PosingError
-        The system is of another kind, or a velocity carries no inertia; what is wrong is told.
+        The system is of another kind, or a velocity carries no inertia; the message says
+        which.
     UnknownNameError, OutOfRangeError
         A name that nothing carries, a value that cannot be.
     SecondaryConstraintsError

@@ -133,14 +133,14 @@ def eliminate(
     goals = _goals(held, corrected)
     meaning = _meaning(held, goals, corrected)
     smaller = _without_outputs(held, goals, meaning, keep=not corrected)
-    told = {**meaning.reactions, **_lost_reactions(held, smaller, meaning)}
-    meaning = replace(meaning, reactions=told)
+    reactions = {**meaning.reactions, **_lost_reactions(held, smaller, meaning)}
+    meaning = replace(meaning, reactions=reactions)
     return Eliminated(_with_outputs(held, smaller, meaning, corrected), report)
 
 
 @dataclass(frozen=True, eq=False)
 class _Meaning:
-    """What stands for the symbols that the smaller system has not.
+    """What replaces the symbols that the smaller system has not.
 
     Parameters
     ----------
@@ -285,7 +285,7 @@ def _rates_alone(held: Substitution) -> _Meaning:
 
 
 def _meaning(held: Substitution, goals: Sequence[AnyGoal], corrected: bool) -> _Meaning:
-    """Return what stands for rates, the reactions of remaining goals and corrections."""
+    """Return what replaces rates, the reactions of remaining goals and corrections."""
     own = {goal.name: goal for goal in goals}
     apparent = [_own_reaction(own[name]) for name in held.remaining]
     alpha = ca.vertsplit(_combination(held)) if corrected else [ca.SX(0)] * len(apparent)

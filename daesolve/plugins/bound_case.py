@@ -9,7 +9,7 @@ from typing import Any, Self, Unpack
 
 from daesolve.analysis.sensitivity import Sensitivity, nominal_values, sensitivity_of
 from daesolve.equations.consistency import Start, check_named, complete_start, start_value
-from daesolve.errors import Named, OutOfRangeError, PosingError, tell_names, unknown_name
+from daesolve.errors import Named, OutOfRangeError, PosingError, suggest_names, unknown_name
 from daesolve.formulations import Formulation
 from daesolve.integration.run_options import (
     RunOptions,
@@ -60,8 +60,8 @@ class BoundCase:
     initial: Values
 
     def __post_init__(self) -> None:
-        tell_names(self, structure="structure", parameters="changed parameter")
-        tell_names(self, start="start value", initial="state")
+        suggest_names(self, structure="structure", parameters="changed parameter")
+        suggest_names(self, start="start value", initial="state")
 
     def __repr__(self) -> str:
         chosen = {**self.structure, **self.parameters, **self.start, **self.initial}

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from daesolve.drawing import Drawing
-from daesolve.errors import tell_names
+from daesolve.errors import suggest_names
 from daesolve.preparation.request import DEFAULT_RATE, RankLoss, Redundant
 from daesolve.system.system import System
 from daesolve.trajectory.trajectory import Trajectory
@@ -42,7 +42,7 @@ class Answer:
     figures: Mapping[str, Figure] = field(default_factory=dict[str, "Figure"])
 
     def __post_init__(self) -> None:
-        tell_names(self, values="value of the answer", figures="figure")
+        suggest_names(self, values="value of the answer", figures="figure")
 
 
 # A rule takes a `BoundCase`, which knows its problem, and so stands above both: Any says it here.
@@ -75,7 +75,7 @@ class Choice:
     options: Mapping[str, Any]
 
     def __post_init__(self) -> None:
-        tell_names(self, options="option")
+        suggest_names(self, options="option")
 
     @property
     def default(self) -> str:
@@ -144,4 +144,4 @@ class Case:
     note: str = ""
 
     def __post_init__(self) -> None:
-        tell_names(self, structure="structure", parameters="parameter", start="start value")
+        suggest_names(self, structure="structure", parameters="parameter", start="start value")

@@ -12,7 +12,7 @@ from daesolve.errors import (
     DaesolveError,
     OutOfRangeError,
     PosingError,
-    tell_names,
+    suggest_names,
     unknown_name,
 )
 from daesolve.plugins.case import (
@@ -74,8 +74,8 @@ class Family:
         for model in () if callable(self.start) else self.start or ():
             if model not in self.models:
                 raise unknown_name("model with a start rule", model, self.models)
-        tell_names(self, models="model", structure="structure", start="model with a start rule")
-        tell_names(self, analyses="analysis", figures="figure", measures="measure")
+        suggest_names(self, models="model", structure="structure", start="model with a start rule")
+        suggest_names(self, analyses="analysis", figures="figure", measures="measure")
 
     def start_names(self, structure: Structure | None = None) -> tuple[str, ...]:
         """Return the names of the start values of a structure, the default one without it."""

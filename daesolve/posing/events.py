@@ -114,8 +114,9 @@ class Stop(Action):
     Parameters
     ----------
     why
-        Where the equations do not tell how the motion goes on: why, as the rest of a sentence that
-        begins with the time. The outcome is then `degenerate`, and not `stopped_by_event`.
+        Where the equations do not determine how the motion goes on: why, as the rest of a
+        sentence that begins with the time. The outcome is then `degenerate`, not
+        `stopped_by_event`.
     whenever_past
         Whether the run ends wherever the guard is past zero, after a reset as well, and not only
         where it passes; a start there is refused.
@@ -126,7 +127,7 @@ class Stop(Action):
 
     def __post_init__(self) -> None:
         if not isinstance(self.why, str):
-            raise PosingError(f"why a run stops for good must be told in words, not {self.why!r}")
+            raise PosingError(f"why a run stops for good must be said in words, not {self.why!r}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,9 +246,9 @@ class Event:
         `FALLING`, `RISING` or `EITHER`.
     then
         `Stop()`, `Record()`, `Reset(...)` or some of them by `|`; it is recorded where nothing is
-        told.
-    told
-        Whether it is written down; one that only keeps account of the motion need not be.
+        given.
+    listed
+        Whether a run lists it; one that only keeps account of the motion need not be.
 
     Examples
     --------
@@ -269,7 +270,7 @@ class Event:
     guard: Expression | Sequence[Expression]
     direction: Direction = EITHER
     then: Action = field(default_factory=Record)
-    told: bool = True
+    listed: bool = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "guard", _column(f"the guard of {self.name!r}", self.guard))

@@ -45,7 +45,7 @@ def _residual(name: str, value: Expression) -> ca.SX:
 
 
 def is_word(name: object) -> bool:
-    """Tell whether a name begins with a letter, and has letters, digits and underscores."""
+    """Return whether a name begins with a letter, and has letters, digits and underscores."""
     return isinstance(name, str) and re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name) is not None
 
 
@@ -152,7 +152,7 @@ class Holonomic(Goal):
     """A constraint on positions and time, of relative degree 2.
 
     Its parameters are those of a `Goal`. Its reaction acts along the gradient of the residual,
-    and stands in outputs as `reaction`.
+    and appears in outputs as `reaction`.
 
     Examples
     --------

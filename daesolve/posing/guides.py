@@ -60,11 +60,11 @@ class Rubbing:
     slip
         The slip: a scalar along the guide in the plane, three components in space.
     sense
-        In the plane: the discrete value that stands for its sign.
+        In the plane: the discrete value that holds its sign.
     spin
         Of a pad: the rate of turn about the normal.
     heading
-        In space, where it may stick while the body moves on: the discrete values that stand for
+        In space, where it may stick while the body moves on: the discrete values that hold
         the direction in which it slid when that was last taken, (3, 1).
     """
 
@@ -276,7 +276,7 @@ def _turns(guides: Guides) -> Event:
 
 
 def _carried(velocity: ca.SX, velocities: ca.SX) -> bool:
-    """Tell whether a point has a velocity against its guide while the body is at rest."""
+    """Return whether a point has a velocity against its guide while the body is at rest."""
     at_rest = ca.substitute(velocity, velocities, ca.SX.zeros(*velocities.shape))
     return ca.sparsify(ca.simplify(at_rest)).nnz() > 0
 

@@ -1,4 +1,4 @@
-"""What pairs of supports must be to have a meaning, told by the names of the pairs."""
+"""What pairs of supports must be to have a meaning, with messages that name the pairs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def check_pairs(pairs: Sequence[Any], goals: Sequence[AnyGoal]) -> None:
     Raises
     ------
     PosingError
-        What is wrong is told, and of which pair.
+        The message says what is wrong, and with which pair.
     """
     if not isinstance(pairs, Sequence) or isinstance(pairs, str):
         raise PosingError(f"pairs must be a list of VariantPairs, not a {type(pairs).__name__}")
@@ -40,10 +40,10 @@ def check_pairs(pairs: Sequence[Any], goals: Sequence[AnyGoal]) -> None:
         raise PosingError(f"goals must be a list, not a {type(goals).__name__}")
     kept = [goal.name for goal in goals if isinstance(goal, Goal) and not goal.ideal]
     if len(kept) != len(pairs):
-        told = f"{len(kept)}: {', '.join(map(repr, kept))}" if kept else "none"
+        counted = f"{len(kept)}: {', '.join(map(repr, kept))}" if kept else "none"
         raise PosingError(
             f"{_counted(len(pairs))} of supports ({', '.join(names)}) must keep as many goals, "
-            f"posed with ideal=False, and there {'is' if len(kept) == 1 else 'are'} {told}"
+            f"posed with ideal=False, and there {'is' if len(kept) == 1 else 'are'} {counted}"
         )
 
 
@@ -64,7 +64,7 @@ def check_supports(
     Raises
     ------
     PosingError, OutOfRangeError
-        What is wrong is told, and of which support of which pair.
+        The message says what is wrong, and with which support of which pair.
     """
     for pair in pairs:
         for place, support in enumerate(pair.supports, 2 - pair.count):

@@ -83,7 +83,7 @@ def read_manifest(directory: Path) -> dict[str, Any]:
     NotARunError
         There is none.
     FormatError
-        It cannot be read, or tells of another format.
+        It cannot be read, or has another format.
     """
     path = directory / "manifest.json"
     try:
@@ -95,7 +95,7 @@ def read_manifest(directory: Path) -> dict[str, Any]:
         ) from None
     except OSError as error:
         raise FormatError(
-            f"{str(path)!r} cannot be read ({error.strerror}): it tells what was run"
+            f"{str(path)!r} cannot be read ({error.strerror}): it says what was run"
         ) from error
     try:
         manifest = from_json(content)

@@ -39,7 +39,7 @@ def acquire(directory: Path) -> tuple[BaseFileLock, str | None]:
         lock.acquire(timeout=PATIENCE, poll_interval=PATIENCE / 20)
     except Timeout:
         raise LockedRunError(
-            f"{str(directory)!r} is being written by {_told(writer(directory))}: wait until that "
+            f"{str(directory)!r} is being written by {_named(writer(directory))}: wait until that "
             "has ended, or end it"
         ) from None
     except OSError as error:
@@ -74,7 +74,7 @@ def writer(directory: Path) -> dict[str, Any] | None:
 
 
 def is_written(directory: Path) -> bool:
-    """Tell whether a process writes the run; one on another host is believed to."""
+    """Return whether a process writes the run; one on another host is believed to."""
     from filelock import Timeout
 
     known = writer(directory)
@@ -104,13 +104,13 @@ def _left(directory: Path) -> str | None:
         return None
     if before.get("host", socket.gethostname()) != socket.gethostname():
         raise LockedRunError(
-            f"{str(directory)!r} may still be written by {_told(before)}, which cannot be seen "
+            f"{str(directory)!r} may still be written by {_named(before)}, which cannot be seen "
             f"from here: if it no longer runs, delete {str(directory / 'writer.json')!r}"
         )
-    return f"{_told(before)} ended without closing the run"
+    return f"{_named(before)} ended without closing the run"
 
 
-def _told(process: dict[str, Any] | None) -> str:
+def _named(process: dict[str, Any] | None) -> str:
     if not process:
         return "another process"
     started = process.get("process_started")
@@ -131,7 +131,7 @@ def _this_process() -> dict[str, Any]:
 
 
 def _process_started() -> str | None:
-    """Return when this process began, by which another of the same number is told from it.
+    """Return when this process began, by which another of the same number is distinguished from it.
 
     proc(5): field 22 of `stat` counts clock ticks since the boot, whose time is `btime`.
     """

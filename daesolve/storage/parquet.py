@@ -53,7 +53,7 @@ def to_parquet(table: pa.Table) -> bytes:
     names: list[str] = table.column_names
     schema: Any = table.schema
     doubles = [name for name in names if pa.types.is_float64(schema.field(name).type)]
-    # pyarrow's own types tell of truth values alone where it takes lists of names too.
+    # pyarrow's own types name truth values alone where it takes lists of names too.
     options: dict[str, Any] = {
         "use_dictionary": [name for name in names if name not in doubles],
         "use_byte_stream_split": doubles,

@@ -39,7 +39,7 @@ HEAD = 512
 
 @dataclass(frozen=True)
 class File:
-    """What a checkpoint tells of a file of its part."""
+    """What a checkpoint says about a file of its part."""
 
     path: Path
     rows: int
@@ -328,7 +328,7 @@ def _parts(directory: Path, numbers: Iterable[int]) -> dict[int, StoredPart | No
 
 
 def _files(head: str) -> dict[str, Any]:
-    """Return the files that the head of a checkpoint tells of."""
+    """Return the files that the head of a checkpoint names."""
     start = '{"files":'
     if not head.startswith(start):
         raise ValueError("not a checkpoint")
@@ -353,7 +353,7 @@ def _unfinished(path: Path) -> pa.Table | None:
 
 
 def _difference(file: File) -> str | None:
-    """Say how a file differs from what its checkpoint tells, None where it does not."""
+    """Say how a file differs from what its checkpoint says, None where it does not."""
     import pyarrow as pa
 
     different = _other_size(file)

@@ -7,29 +7,29 @@ import numpy as np
 
 
 def is_mapping(value: object) -> TypeGuard[Mapping[Any, Any]]:
-    """Tell whether a value maps something to something."""
+    """Return whether a value maps something to something."""
     return isinstance(value, Mapping)
 
 
 def is_tuple(value: object) -> TypeGuard[tuple[Any, ...]]:
-    """Tell whether a value is a tuple."""
+    """Return whether a value is a tuple."""
     return isinstance(value, tuple)
 
 
 def is_list(value: object) -> TypeGuard[list[Any]]:
-    """Tell whether a value is a list, as in what was read from JSON."""
+    """Return whether a value is a list, as in what was read from JSON."""
     return isinstance(value, list)
 
 
 def is_sequence(value: object) -> TypeGuard[Sequence[Any]]:
-    """Tell whether a value is a sequence, and neither text nor bytes."""
+    """Return whether a value is a sequence, and neither text nor bytes."""
     return isinstance(value, Sequence) and not isinstance(
         value, str | bytes | bytearray | memoryview
     )
 
 
 def is_array(value: object) -> TypeGuard[np.ndarray]:
-    """Tell whether a value is an array of NumPy."""
+    """Return whether a value is an array of NumPy."""
     return isinstance(value, np.ndarray)
 
 

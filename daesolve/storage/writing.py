@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 Events = Mapping[str, Sequence[Any] | np.ndarray]
 
-# What may stand in a directory before a run is stored there: a report that is written anew, and
+# What a directory may hold before a run is stored there: a report that is written anew, and
 # what a process leaves that is killed before it has written the manifest.
 HARMLESS = {
     "report.html",
@@ -167,7 +167,7 @@ class Writer:
         self._store({self.directory / "result.json": content})
 
     def remove_result(self) -> None:
-        """Tell that the run goes on."""
+        """Record that the run goes on."""
         self._remove([self.directory / "result.json"])
 
     def set_aside(self, number: int) -> None:
@@ -286,12 +286,12 @@ class Writer:
 
 
 def refuse_full(directory: Path) -> None:
-    """Refuse a directory in which something stands that a run would mix with.
+    """Refuse a directory that holds something a run would mix with.
 
     Raises
     ------
     OutputExistsError
-        What stands there is told, or that it is a file.
+        The message names what is there, or says that it is a file.
     """
     try:
         if directory.exists() and not directory.is_dir():

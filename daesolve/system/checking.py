@@ -62,8 +62,8 @@ def check_names(
                 "states(), reactions(), ..."
             )
     _check_entries("event", events, Event)
-    told = (("output", outputs), ("recovered reaction", recovered), ("meter", meters))
-    for what, entries in told:
+    reported = (("output", outputs), ("recovered reaction", recovered), ("meter", meters))
+    for what, entries in reported:
         if not isinstance(entries, Mapping):
             raise PosingError(f"{what}s must be names with expressions, not {entries!r}")
         for name in entries:
@@ -154,14 +154,14 @@ def _advice(goal: AnyGoal, fast: bool) -> str:
 
 
 def check_symbols(expressions: Iterable[tuple[str, ca.SX]], known: ca.SX) -> None:
-    """Refuse symbols that the system was not told of.
+    """Refuse symbols that were not given to the system.
 
     Parameters
     ----------
     expressions
         What to look at, each with the name of what it belongs to.
     known
-        Every symbol that may stand in it.
+        Every symbol that may appear in it.
 
     Raises
     ------

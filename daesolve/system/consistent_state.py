@@ -20,7 +20,7 @@ from daesolve.errors import (
     OutOfRangeError,
     PosingError,
     is_number,
-    tell_names,
+    suggest_names,
     unknown_name,
 )
 from daesolve.posing.symbols import velocity_name
@@ -66,8 +66,8 @@ class ConsistentState:
     undetermined: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        tell_names(self, state="state", accelerations="velocity", reactions="reaction")
-        tell_names(self, changes="changed value", residuals="residual")
+        suggest_names(self, state="state", accelerations="velocity", reactions="reaction")
+        suggest_names(self, changes="changed value", residuals="residual")
 
 
 def consistent_state(

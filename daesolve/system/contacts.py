@@ -37,7 +37,7 @@ class Contact(Holonomic):
         e, a number or an expression of parameters and of the state: where the gap closes with a
         speed, the contact is left with e times this speed (Newton's law).
     closed
-        Whether it is closed at the start. `parameters={"contact_<name>": 0.0}` tells it for a run.
+        Whether it is closed at the start. `parameters={"contact_<name>": 0.0}` sets it for a run.
 
     Raises
     ------
@@ -64,7 +64,7 @@ class Contact(Holonomic):
         value = f"contact_{self.name}"
         if self.held_by not in ("", value) or not self.ideal:
             raise PosingError(
-                f"the contact {self.name!r} must be ideal and hold by itself: its reaction acts "
+                f"the contact {self.name!r} must be ideal and hold alone: its reaction acts "
                 "along the gradient of its gap; friction may enter the forces with it"
             )
         object.__setattr__(self, "held_by", value)

@@ -130,14 +130,14 @@ class _Symbols:
             if ca.depends_on(rate, self.u):
                 raise PosingError(
                     f"the rate of the quadrature {name!r} contains a reaction, but only time, "
-                    "states and parameters may stand in it; make it an output"
+                    "states and parameters may appear in it; make it an output"
                 )
         return rates
 
 
 @dataclass(frozen=True, eq=False)
-class _Told:
-    """What is told beside the motion, in the symbols of the equations, with units."""
+class _Reported:
+    """What is reported beside the motion, in the symbols of the equations, with units."""
 
     outputs: dict[str, ca.SX]
     output_units: dict[str, str]
@@ -146,7 +146,7 @@ class _Told:
     meters: dict[str, tuple[ca.SX, str]]
 
     @staticmethod
-    def of(symbols: _Symbols, energy: ca.SX | None) -> _Told:
+    def of(symbols: _Symbols, energy: ca.SX | None) -> _Reported:
         """Write the outputs of a system, its energy among them."""
         system = symbols.system
         outputs, units = with_units(system.outputs)
@@ -155,7 +155,7 @@ class _Told:
         if energy is not None and "energy" not in outputs:
             outputs["energy"], units["energy"] = energy, "J"
         written = symbols.written
-        return _Told(
+        return _Reported(
             {name: written(value) for name, value in outputs.items()},
             units,
             {name: written(value) for name, value in recovered.items()},
@@ -190,8 +190,8 @@ def equations_of_motion(system: PosedMechanics) -> Dynamics:
     )
     if potential is not None and not {goal.name for goal in system.goals} & AUTOMATIC_NAMES:
         invariants.append(_automatic(symbols, motion, (kinetic, potential), force, rows))
-    told = _Told.of(symbols, None if potential is None else kinetic + potential)
-    labels = _labels(symbols, told)
+    reported = _Reported.of(symbols, None if potential is None else kinetic + potential)
+    labels = _labels(symbols, reported)
     written = symbols.written
     resets = reset_rows(system.events, labels.states, system.discrete, rows, written, symbols.row)
     dynamics = Dynamics(
@@ -218,15 +218,15 @@ def equations_of_motion(system: PosedMechanics) -> Dynamics:
             for goal, rate in symbols.implicit.items()
         ),
         invariants=tuple(invariants),
-        outputs=told.outputs,
-        recovered=told.recovered,
+        outputs=reported.outputs,
+        recovered=reported.recovered,
         events=tuple(replace(e, guard=written(e.guards)) for e in system.events),
         resets=resets,
         discrete=system.discrete.names,
         kinetic=kinetic,
         independent=_independent(symbols),
-        meters=told.meters,
-        peaks=_peaks(system.peaks, (*told.outputs, *told.meters)),
+        meters=reported.meters,
+        peaks=_peaks(system.peaks, (*reported.outputs, *reported.meters)),
         after=_after(system),
     )
     return replace(dynamics, contacts=contact_rows(contacts_of(system.goals), dynamics, written))
@@ -300,7 +300,7 @@ def _doubt(force: ca.SX, timed: ca.SX) -> str:
     if ca.SX(ca.sparsify(force)).nnz() != 0:
         return "forces act"
     if ca.depends_on(timed, time):
-        return "time stands in the equations"
+        return "time appears in the equations"
     return ""
 
 
@@ -315,7 +315,7 @@ def _influence(flow: Flow, directed: ca.SX, rows: Sequence[GoalRow]) -> ca.SX:
     return flow.explicit(directed) + gradients
 
 
-def _labels(symbols: _Symbols, told: _Told) -> Labels:
+def _labels(symbols: _Symbols, reported: _Reported) -> Labels:
     system, own = symbols.system, symbols.own
     groups = (system.coordinates, system.quadratures, system.implicit)
     positions = tuple(name for group in groups for name in group.names)
@@ -326,12 +326,12 @@ def _labels(symbols: _Symbols, told: _Told) -> Labels:
         state_units=units + system.v.units,
         reactions=system.reactions.names + tuple(goal.reaction_label for goal in own),
         reaction_units=system.reactions.units + tuple(goal.unit for goal in own),
-        outputs=tuple(told.output_units),
-        output_units=tuple(told.output_units.values()),
+        outputs=tuple(reported.output_units),
+        output_units=tuple(reported.output_units.values()),
         accelerations=tuple(f"{name}'" for name in system.v.names),
         angles=tuple(index for index, name in enumerate(positions) if name in angles),
-        recovered=tuple(told.recovered_units),
-        recovered_units=tuple(told.recovered_units.values()),
+        recovered=tuple(reported.recovered_units),
+        recovered_units=tuple(reported.recovered_units.values()),
     )
 
 
@@ -354,7 +354,7 @@ def _independent(symbols: _Symbols) -> dict[str, ca.SX]:
 
 
 def _peaks(names: Sequence[str], outputs: Collection[str]) -> tuple[str, ...]:
-    """Return the outputs whose peaks are told.
+    """Return the outputs whose peaks are reported.
 
     Raises
     ------

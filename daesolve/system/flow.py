@@ -25,7 +25,7 @@ class Tracked:
 
 @dataclass(frozen=True, eq=False)
 class AuxiliaryQuantities:
-    """Auxiliary quantities: y, the symbols of y', and what y stands for, Y(t, q, s)."""
+    """Auxiliary quantities: y, the symbols of y', and their meanings, Y(t, q, s)."""
 
     symbols: ca.SX
     rates: ca.SX
@@ -151,7 +151,7 @@ class Flow:
         return rate, second
 
     def explicit(self, expressions: ca.SX) -> ca.SX:
-        """Put what they stand for in place of auxiliary symbols and of the rates sigma."""
+        """Put their meanings in place of auxiliary symbols and of the rates sigma."""
         if self._named.symbols.numel():
             expressions = ca.substitute(expressions, self._named.rates, self._named_rates)
         if self._tracked.rates.numel():

@@ -41,7 +41,7 @@ def watched_for_jams(dynamics: Dynamics, guides: Guides) -> Dynamics:
         raise PosingError(f"a system takes at most {LARGEST} pairs of supports, not {count}")
     stop = Stop(
         "the supports jam: their reactions grow without bounds while the body still slides, and "
-        "dry friction of rigid bodies tells no motion after it"
+        "dry friction of rigid bodies determines no motion after it"
     )
     ratio = determinant_ratio(dynamics, guides)
     event = Event(JAM, ratio - JAMMED, FALLING, stop)

@@ -181,7 +181,7 @@ def _with_whole_numbers(structure: ca.SX, v: ca.SX) -> ca.SX:
 
 
 def vanishes(expression: ca.SX, arguments: ca.SX) -> bool:
-    """Tell whether an expression is zero at random arguments (and random free symbols)."""
+    """Return whether an expression is zero at random arguments (and random free symbols)."""
     free = ca.symvar(ca.vertcat(ca.vec(expression), arguments))
     function = ca.Function("vanishes", free, [expression])
     generator = np.random.default_rng(2)

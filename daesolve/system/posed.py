@@ -18,7 +18,7 @@ from daesolve.posing.supports import VariantPair
 from daesolve.posing.symbols import Auxiliaries, DifferentiableVector, Parameters, SymbolVector
 
 Output = Expression | tuple[Expression, str]
-"""A quantity that is told: an expression, or (expression, unit)."""
+"""A quantity that a run reports: an expression, or (expression, unit)."""
 Forces = Mapping[str, Expression] | Sequence[Expression] | ca.SX
 """Expressions by the name of a state, or as a column."""
 
@@ -32,7 +32,7 @@ _NO_DISCRETE = Parameters({}, {}, {}, "discrete value")
 
 @dataclass(frozen=True, eq=False)
 class PosedMechanics:
-    """The data of a `MechanicalSystem`, which tells what each of them is."""
+    """The data of a `MechanicalSystem`, which says what each of them is."""
 
     coordinates: DifferentiableVector
     parameters: Parameters = _NO_PARAMETERS
@@ -84,7 +84,7 @@ class PosedMechanics:
 
 @dataclass(frozen=True, eq=False)
 class PosedControl:
-    """The data of a `ControlSystem`, which tells what each of them is."""
+    """The data of a `ControlSystem`, which says what each of them is."""
 
     states: SymbolVector
     rate: Forces
@@ -108,7 +108,7 @@ def column(owner: str, given: Forces, names: tuple[str, ...], kind: str) -> ca.S
     names
         What they may be named after.
     kind
-        What a name stands for, for messages.
+        What a name denotes, for messages.
 
     Raises
     ------
@@ -138,14 +138,14 @@ def column(owner: str, given: Forces, names: tuple[str, ...], kind: str) -> ca.S
 
 
 def is_empty(given: Forces) -> bool:
-    """Tell whether no forces are given."""
+    """Return whether no forces are given."""
     return given.numel() == 0 if isinstance(given, ca.SX) else not len(given)
 
 
 def with_units(
     outputs: Mapping[str, Output], what: str = "output"
 ) -> tuple[dict[str, ca.SX], dict[str, str]]:
-    """Return the expressions and units of outputs, or of what is told like them.
+    """Return the expressions and units of outputs, or of what is given like them.
 
     Raises
     ------

@@ -310,7 +310,7 @@ def check_counts(unknowns: int, rows: int, relations: int) -> None:
     Raises
     ------
     PosingError
-        Both numbers are told.
+        The message gives both numbers.
     """
     if unknowns != rows + relations:
         raise PosingError(

@@ -92,11 +92,11 @@ class MechanicalSystem(PosedMechanics):
         Pairs of supports that hold the body, where it is unknown which of them are loaded. As many
         constraints, posed with `ideal=False`, are those that they keep.
     peaks
-        Outputs by name whose largest magnitude over every accepted step is told with a run.
+        Outputs by name whose largest magnitude over every accepted step a run reports.
     after
         By the name of a goal, the velocities (of those that it touches) and goals after which the
         elimination may take its reaction: it must have a grip on what these leave, wherever the
-        motion goes. All velocities that it touches, where nothing is told.
+        motion goes. All velocities that it touches, where nothing is given.
     recovered
         Reactions that are no unknowns, such as those of constraints that were eliminated, by name:
         an expression of time, states and reactions, or (expression, unit).
@@ -104,7 +104,7 @@ class MechanicalSystem(PosedMechanics):
     Raises
     ------
     PosingError
-        The system has no meaning as posed; the goal or name at fault is told.
+        The system has no meaning as posed; the message names the goal or the name at fault.
     UndefinedDegreeError, NoInfluenceError
         A goal has no relative degree, or no reaction influences it.
 
@@ -342,7 +342,7 @@ System = MechanicalSystem | ControlSystem
 
 
 def _in_short(system: System, names: tuple[str, ...]) -> str:
-    """Return what tells systems apart in a terminal; their equations may fill many pages."""
+    """Return what distinguishes systems in a terminal; their equations may fill many pages."""
     goals = tuple(goal.name for goal in system.goals)
     return f"{type(system).__name__}({reprlib.repr(names)}, goals={reprlib.repr(goals)})"
 

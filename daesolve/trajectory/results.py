@@ -1,4 +1,4 @@
-"""What a run tells besides its series: how it ended, drift, events, verification, cost."""
+"""What a run reports besides its series: how it ended, drift, events, verification, cost."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from enum import Enum
 
 import numpy as np
 
-from daesolve.errors import tell_names, unknown_name
+from daesolve.errors import suggest_names, unknown_name
 
 
 class Outcome(Enum):
@@ -38,7 +38,7 @@ class StepBlock:
     states
         (k, size)
     evaluations
-        Right-hand sides since the block before, as far as the solver tells.
+        Right-hand sides since the block before, as far as the solver reports them.
     taken
         How many steps the method took, where the times are those of a grid.
     """
@@ -76,7 +76,7 @@ class Degeneracy:
     null_vector: Mapping[str, float]
 
     def __post_init__(self) -> None:
-        tell_names(self, state="state", null_vector="goal")
+        suggest_names(self, state="state", null_vector="goal")
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ class Impact:
     carnot: float
 
     def __post_init__(self) -> None:
-        tell_names(self, impulses="reaction")
+        suggest_names(self, impulses="reaction")
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,7 @@ class EventRecord:
     impact: Impact | None = None
 
     def __post_init__(self) -> None:
-        tell_names(self, detail="state", after="state or discrete value")
+        suggest_names(self, detail="state", after="state or discrete value")
 
 
 @dataclass(frozen=True)
@@ -178,9 +178,9 @@ class Verification:
         The largest difference of each state over the samples.
     lyapunov_time
         The time in which small errors grow e-fold, s; None where the motion is regular, not a
-        number where it ended, or touched a guard, before that could be told.
+        number where it ended, or touched a guard, before that could be determined.
     interrupted
-        Whether the repetition was interrupted, so that it tells nothing.
+        Whether the repetition was interrupted, so that it shows nothing.
     """
 
     against: str
@@ -189,7 +189,7 @@ class Verification:
     interrupted: bool = False
 
     def __post_init__(self) -> None:
-        tell_names(self, difference="state")
+        suggest_names(self, difference="state")
 
     @property
     def growth(self) -> str:
@@ -227,7 +227,7 @@ class TrajectoryPoint:
     values: Mapping[str, float]
 
     def __post_init__(self) -> None:
-        tell_names(self, values="state, reaction or output")
+        suggest_names(self, values="state, reaction or output")
 
     def __contains__(self, name: object) -> bool:
         return name in self.values

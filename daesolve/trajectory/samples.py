@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from daesolve.errors import tell_names, unknown_name
+from daesolve.errors import suggest_names, unknown_name
 from daesolve.storage import Stored
 from daesolve.trajectory.results import EventRecord, Impact
 
@@ -49,7 +49,7 @@ class Samples:
     events: Sequence[EventRecord] = ()
 
     def __post_init__(self) -> None:
-        tell_names(self, states="state", reactions="reaction", outputs="output")
+        suggest_names(self, states="state", reactions="reaction", outputs="output")
 
 
 class _Columns(Mapping[str, np.ndarray]):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daesolve.errors import MissingPackageError, OutOfRangeError, tell_names, unknown_name
+from daesolve.errors import MissingPackageError, OutOfRangeError, suggest_names, unknown_name
 from daesolve.storage import FormatError, NotARunError, Stored, resuming
 from daesolve.trajectory.results import (
     Degeneracy,
@@ -51,7 +51,7 @@ KINDS = {
     "conditioning": "goal",
     "peaks": "output",
 }
-"""What the names in a trajectory's dictionaries stand for."""
+"""What the names in a trajectory's dictionaries denote."""
 MOST_RESIDUALS = 30
 """How many rows `str` of a trajectory has."""
 
@@ -121,7 +121,7 @@ class Trajectory:
     _evaluate: Callable[[float], TrajectoryPoint] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        tell_names(self, **KINDS)
+        suggest_names(self, **KINDS)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what integrates anew: compiled functions belong to the process."""
@@ -135,15 +135,15 @@ class Trajectory:
         return replace(self, **{name: deepcopy(value, memo) for name, value in held.items()})
 
     def __repr__(self) -> str:
-        told = self.description
+        pair = self.description
         return (
-            f"Trajectory({told['formulation']} with {told['solver']}, {self.outcome.value} at "
+            f"Trajectory({pair['formulation']} with {pair['solver']}, {self.outcome.value} at "
             f"t = {self.end_time:g} s)"
         )
 
     def __str__(self) -> str:
-        told = self.description
-        ending = f"{told['formulation']} with {told['solver']}: {self.outcome.value}"
+        pair = self.description
+        ending = f"{pair['formulation']} with {pair['solver']}: {self.outcome.value}"
         lines = [f"{ending} at t = {self.end_time:g} s", *_drift_lines(self.drift)]
         if self.message:
             lines.insert(1, self.message)
@@ -333,8 +333,8 @@ def _verification_line(found: Verification, units: Mapping[str, str]) -> str:
     for name, value in found.difference.items():
         unit = units.get(name, "")
         largest[unit] = float(np.maximum(value, largest.get(unit, value)))
-    told = ", ".join(f"{value:.1e} {unit}".rstrip() for unit, value in largest.items())
-    return f"against {found.against}: largest difference {told}"
+    differences = ", ".join(f"{value:.1e} {unit}".rstrip() for unit, value in largest.items())
+    return f"against {found.against}: largest difference {differences}"
 
 
 # -- on disk --------------------------------------------------------------------------------------
@@ -383,27 +383,27 @@ def stored_run(directory: Path | str) -> Stored:
 
 
 def _read(stored: Stored) -> Trajectory:
-    told = stored.result
-    if told is None:
-        told = _unfinished(stored)
-    verification, description = told["verification"], told["description"]
+    result = stored.result
+    if result is None:
+        result = _unfinished(stored)
+    verification, description = result["verification"], result["description"]
     remarks = [*description["notes"], *stored.manifest.get("remarks", ())]
     return Trajectory(
         samples=StoredSamples(stored),
-        drift={name: _drift(entry) for name, entry in told["drift"].items()},
-        event_count=told["event_count"],
-        outcome=Outcome(told["outcome"]),
-        message=told["message"],
-        end_time=told["end_time"],
-        start={name: (given, value) for name, (given, value) in told["start"].items()},
-        end_state=told["end_state"],
-        units=told["units"],
+        drift={name: _drift(entry) for name, entry in result["drift"].items()},
+        event_count=result["event_count"],
+        outcome=Outcome(result["outcome"]),
+        message=result["message"],
+        end_time=result["end_time"],
+        start={name: (given, value) for name, (given, value) in result["start"].items()},
+        end_state=result["end_state"],
+        units=result["units"],
         description={**description, "notes": remarks},
-        statistics=Statistics(**told["statistics"]),
+        statistics=Statistics(**result["statistics"]),
         verification=None if verification is None else Verification(**verification),
-        conditioning=told["conditioning"],
-        degeneracy=_degeneracy(told.get("degeneracy")),
-        peaks={name: Peak(**entry) for name, entry in told.get("peaks", {}).items()},
+        conditioning=result["conditioning"],
+        degeneracy=_degeneracy(result.get("degeneracy")),
+        peaks={name: Peak(**entry) for name, entry in result.get("peaks", {}).items()},
     )
 
 
@@ -416,26 +416,26 @@ def _unfinished(stored: Stored) -> Mapping[str, Any]:
             "be read of it so far"
         )
     so_far: Mapping[str, Any] = stored.checkpoint(stored.last)["so_far"]
-    told: dict[str, Any] = {**stored.manifest["told"], **so_far, "verification": None}
-    told["description"] = {
-        **told["description"],
-        "notes": told["description"]["notes"] + so_far["notes"],
+    result: dict[str, Any] = {**stored.manifest["told"], **so_far, "verification": None}
+    result["description"] = {
+        **result["description"],
+        "notes": result["description"]["notes"] + so_far["notes"],
     }
-    told["outcome"] = Outcome.INTERRUPTED.value
-    told["message"] = (
-        f"under way, at t = {told['end_time']:g} s so far"
+    result["outcome"] = Outcome.INTERRUPTED.value
+    result["message"] = (
+        f"under way, at t = {result['end_time']:g} s so far"
         if stored.locked
-        else f"not finished: what was computed up to t = {told['end_time']:g} s is kept, and "
+        else f"not finished: what was computed up to t = {result['end_time']:g} s is kept, and "
         f"`{resuming(stored.directory)}` goes on"
     )
-    return told
+    return result
 
 
-def _degeneracy(told: Mapping[str, Any] | None) -> Degeneracy | None:
-    """Return where a run became degenerate; runs of earlier versions do not tell."""
-    if told is None:
+def _degeneracy(entry: Mapping[str, Any] | None) -> Degeneracy | None:
+    """Return where a run became degenerate; runs of earlier versions do not say so."""
+    if entry is None:
         return None
-    settings: dict[str, Any] = {**told, "goals": tuple(told["goals"])}
+    settings: dict[str, Any] = {**entry, "goals": tuple(entry["goals"])}
     return Degeneracy(**settings)
 
 

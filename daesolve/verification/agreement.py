@@ -15,7 +15,7 @@ from typing import Protocol
 
 import numpy as np
 
-from daesolve.errors import tell_names
+from daesolve.errors import suggest_names
 from daesolve.trajectory.results import EventRecord
 
 ROUNDED = 1e-9
@@ -132,7 +132,7 @@ class Difference:
     omitted: int = 0
 
     def __post_init__(self) -> None:
-        tell_names(self, by_state="state")
+        suggest_names(self, by_state="state")
 
 
 def difference(run: Sampled, standard: Sampled, units: Mapping[str, str]) -> Difference | None:

@@ -31,7 +31,7 @@ from daesolve.errors import (
     MissingBackendError,
     OutOfRangeError,
     UnsupportedError,
-    tell_names,
+    suggest_names,
 )
 from daesolve.formulations import Feedback
 from daesolve.integration.run_options import RunOptions, check_options, requested
@@ -109,7 +109,7 @@ class ReferenceRun:
     wall_seconds: float
 
     def __post_init__(self) -> None:
-        tell_names(self, states="state", decimals="state", units="state", residuals="residual")
+        suggest_names(self, states="state", decimals="state", units="state", residuals="residual")
 
     def __getitem__(self, name: str) -> np.ndarray:
         """Return the samples of a state."""

@@ -205,7 +205,7 @@ def contact_point(
     if curve.height is not None:
         if names != ["contact_x"]:
             raise OutOfRangeError(
-                f"a start on the explicit curve {curve.label!r} is told by contact_x"
+                f"a start on the explicit curve {curve.label!r} is given by contact_x"
                 + (", not by polar_angle" if "polar_angle" in names else ", which is missing")
             )
         x = float(given["contact_x"])
@@ -215,7 +215,7 @@ def contact_point(
         return x, z
     if len(names) != 1:
         raise OutOfRangeError(
-            f"a start on the implicit curve {curve.label!r} is told by contact_x or by "
+            f"a start on the implicit curve {curve.label!r} is given by contact_x or by "
             f"polar_angle, not by {'both' if names else 'neither'}"
         )
     value = float(given[names[0]])

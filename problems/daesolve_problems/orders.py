@@ -51,7 +51,7 @@ class Orders:
         """The least-squares slope of each curve in log-log."""
         return {name: slope(self.values, errors) for name, errors in self.errors.items()}
 
-    def told(self) -> dict[str, Any]:
+    def described(self) -> dict[str, Any]:
         """Return values, errors and slopes as in JSON."""
         return {
             self.parameter: list(self.values),
@@ -210,8 +210,8 @@ def _whole(
 ) -> ds.Trajectory:
     run = of_model(case, model, changes).solve(float(at[-1]), at=at)
     if run.outcome is not ds.Outcome.COMPLETED:
-        told = ", ".join(f"{name} = {value:g}" for name, value in changes.items())
+        values = ", ".join(f"{name} = {value:g}" for name, value in changes.items())
         raise OutOfRangeError(
-            f"the model {model!r} does not come to its end at {told}: {run.message}"
+            f"the model {model!r} does not come to its end at {values}: {run.message}"
         )
     return run

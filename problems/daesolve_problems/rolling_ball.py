@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 AXES = ("x", "y", "z")
 NEWTON_STEPS = 50
 alike: Any = ca
-"""CasADi's functions: they treat numbers and symbols alike, which its stub does not tell."""
+"""CasADi's functions: they treat numbers and symbols alike, which its stub does not say."""
 
 
 @dataclass(frozen=True, eq=False)

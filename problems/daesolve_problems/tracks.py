@@ -70,7 +70,7 @@ class Contacts:
 
 
 def contacts(curve: Curve, values: Mapping[str, float], s: Array, near: ArrayLike) -> Contacts:
-    """Move points that are near the curve onto it, and tell its normals and curvature there.
+    """Move points that are near the curve onto it, and return its normals and curvature there.
 
     Parameters
     ----------

@@ -104,7 +104,7 @@ def test_values_are_read_as_lists_ranges_and_distributions():
 def test_progress_is_shown_in_a_terminal(monkeypatch, capsys):
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     with sweeping._progress("mine · swing", quiet=False) as told:
-        told(sweeping.State(count=4, done=3, failed=1, before=1))
+        told(sweeping.SweepState(count=4, done=3, failed=1, before=1))
     with sweeping._progress("mine · swing", quiet=True) as told:
         assert told is None
 

@@ -185,7 +185,7 @@ def test_a_budget_holds_for_every_member(case, tmp_path):
         ({"mass": [1.0]}, {"rank_loss": "viscous"}, "'viscous'"),
         ({"mass": [1.0]}, {"formulation": ds.Viscous(1e-4)}, "'viscous'"),
         ({"mass": [1.0]}, {"max_evaluations": 100}, "a single run costs"),
-        ({"mass": [1.0]}, {"atol": 1e-9}, "atol is told"),
+        ({"mass": [1.0]}, {"atol": 1e-9}, "atol is given"),
     ],
 )
 def test_what_no_batch_can_be_made_of_is_refused(case, tmp_path, over, settings, why):

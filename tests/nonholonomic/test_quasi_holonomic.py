@@ -363,7 +363,7 @@ def test_alpha_is_told_at_the_state_that_is():
     found = is_quasi_holonomic(solved.system, ["phi"], at=state)
     alpha = SPIN * 0.9 * 0.7 / RADIUS**2
     assert found.alpha == pytest.approx({"skate": alpha}, rel=1e-12)
-    assert str(found).splitlines()[-1] == f"alpha at the state told: skate {alpha:.6g}"
+    assert str(found).splitlines()[-1] == f"alpha at the given state: skate {alpha:.6g}"
     assert found.state["spin"] == pytest.approx(0.9 / RADIUS, rel=1e-14)
     report = quasi_holonomic_report(solved.system, at=state)
     assert (report["state"], report["alpha"]) == (found.state, found.alpha)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import daesolve as ds
-from daesolve.errors import Named, UnknownNameError, tell_names
+from daesolve.errors import Named, UnknownNameError, suggest_names
 
 from ..systems import pendulum
 
@@ -94,7 +94,7 @@ def test_other_mappings_and_nothing_stay_what_they_are():
         held = None
         named = Named({"a": 1}, "letter")
 
-    tell_names(Owner(), held="state", named="state")
+    suggest_names(Owner(), held="state", named="state")
     assert Owner.held is None
     assert Owner().named.kind == "letter"
     assert dict(Owner().named) == {"a": 1}

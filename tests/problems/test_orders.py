@@ -53,8 +53,8 @@ def test_errors_of_known_powers_have_these_orders():
     assert found.errors["first x"] == pytest.approx([2.0 * eps for eps in VALUES], rel=1e-13)
     assert found.errors["second x"] == pytest.approx([eps**2 for eps in VALUES], rel=1e-13)
     assert found.slopes == pytest.approx({"first x": 1.0, "second x": 2.0}, abs=1e-12)
-    assert found.told()["eps"] == list(VALUES)
-    assert found.told()["slopes"] == found.slopes
+    assert found.described()["eps"] == list(VALUES)
+    assert found.described()["slopes"] == found.slopes
 
 
 def test_errors_count_from_a_time_on():

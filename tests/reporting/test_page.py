@@ -42,7 +42,6 @@ def own_figure(document):
     return figure
 
 
-@pytest.mark.core
 @pytest.mark.parametrize("several", [False, True])
 def test_is_whole_and_stands_alone(told, told_measured, sparse, several):
     text = page([told, told_measured, sparse] if several else [told], {"rod": own_figure})

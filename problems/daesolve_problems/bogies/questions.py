@@ -15,7 +15,7 @@ from daesolve_problems.bogies.theory import NEAR, LocalTheory, Root
 def degeneracy(case: BoundCase) -> ds.Answer:
     """Tell by the local theory how motions of these integrals meet the degenerate points.
 
-    Points with S = sin theta_1 sin theta_2 = 1 and with S = -1 are told apart.
+    Points with S = sin theta_1 sin theta_2 = 1 and with S = -1 are distinguished.
     """
     given, parameters = case.full_start, case.full_parameters
     check(given, parameters)
@@ -31,8 +31,8 @@ def degeneracy(case: BoundCase) -> ds.Answer:
             **{
                 f"sine_product_{name}": {
                     "collapses": any(root.slope > 0.0 for root in _before(theory, product)),
-                    "before": [_told(root) for root in _before(theory, product)],
-                    "after": [_told(root) for root in _after(theory, product)],
+                    "before": [_root(root) for root in _before(theory, product)],
+                    "after": [_root(root) for root in _after(theory, product)],
                 }
                 for name, product in (("plus", 1.0), ("minus", -1.0))
             },
@@ -49,12 +49,12 @@ def _after(theory: LocalTheory, product: float) -> list[Root]:
     return theory.roots(theory.sign * product)
 
 
-def _told(root: Root) -> dict[str, float]:
+def _root(root: Root) -> dict[str, float]:
     return {"x": root.x, "slope": root.slope, "psi_dot": root.turning}
 
 
 def passage(case: BoundCase) -> ds.Answer:
-    """Run from a start near a degenerate point to either side of it, and tell the forces.
+    """Run from a start near a degenerate point to either side of it, and return the forces.
 
     The runs are in independent velocities; `distance` is that of the start.
 
@@ -64,7 +64,7 @@ def passage(case: BoundCase) -> ds.Answer:
         The case does not start near a degenerate point, or runs into it.
     """
     if case.model != "full":
-        raise OutOfRangeError("'passage' tells the forces of the skates: take the model 'full'")
+        raise OutOfRangeError("'passage' reports the forces of the skates: take the model 'full'")
     guess, _ = case.guess()
     distance = max(abs(float(np.cos(guess[f"theta_{k}"]))) for k in (1, 2))
     if distance > NEAR:
@@ -98,7 +98,7 @@ def _passed(case: BoundCase, until: float, at: np.ndarray) -> ds.Trajectory:
     run = case.solve(until, at=at, formulation=ds.NullSpace())
     if run.outcome is not ds.Outcome.COMPLETED:
         raise OutOfRangeError(
-            "the degenerate point is not passed, so that 'passage' has no forces to tell: "
+            "the degenerate point is not passed, so that 'passage' has no forces to report: "
             f"{run.message}; start farther from it"
         )
     return run

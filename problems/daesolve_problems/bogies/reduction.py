@@ -21,7 +21,7 @@ from daesolve.errors import OutOfRangeError
 
 INTEGRALS = ("integral_1", "integral_2")
 alike: Any = ca
-"""CasADi's functions: they treat numbers and symbols alike, which its stub does not tell."""
+"""CasADi's functions: they treat numbers and symbols alike, which its stub does not say."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,7 +1,7 @@
 """A slider-crank whose rod bends and stretches; the crank turns at a constant rate.
 
 A rigid crank and a slider, joined by an elastic rod, move in a plane without weight and without
-friction. The rod's deformation is told by two sine waves across it and a parabola along it, four
+friction. Two sine waves across the rod and a parabola along it describe its deformation, four
 coordinates besides the two angles and the place of the slider. The three unknown reactions are the
 components of the force in the wrist, and the torque by which a motor keeps the crank's rate. The
 motor does work, so that the energy is not conserved; less this work it stays what it was.

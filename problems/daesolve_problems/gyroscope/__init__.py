@@ -27,7 +27,7 @@ p_alpha = h sin beta, p_beta = 0 follow. That they persist is the theory of prec
 
 in which alpha' and beta' follow from the angles as in non-holonomic constraints. `dirac` and
 `refined` are generated from the full model by `daesolve.nonholonomic.small_velocities`; nothing
-here tells them these equations.
+here gives them these equations.
 
 Modules
 -------

@@ -99,7 +99,7 @@ def guiding_centre(case: BoundCase) -> ds.Answer:
     errors = {name: tuple(_off(moved[name], centre) for centre, moved in followed) for name in runs}
     found = Orders("eps", EPS, errors)
     return ds.Answer(
-        {"until": case.case.until} | found.told(),
+        {"until": case.case.until} | found.described(),
         {"orders": found.figure(), "guiding centre": _drawn(largest, runs)},
     )
 

@@ -36,7 +36,9 @@ def orders(case: BoundCase) -> ds.Answer:
         at=np.linspace(0.0, until, SAMPLES),
         since=lambda eps: since,
     )
-    return ds.Answer({"since": since, "until": until} | found.told(), {"orders": found.figure()})
+    return ds.Answer(
+        {"since": since, "until": until} | found.described(), {"orders": found.figure()}
+    )
 
 
 def models(case: BoundCase) -> ds.Answer:

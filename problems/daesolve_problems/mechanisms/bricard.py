@@ -85,7 +85,7 @@ def ring(closed: bool) -> Mechanism:
 
 
 def posed(closed: bool) -> ds.MechanicalSystem:
-    """Pose the ring, and tell where its moving corners are."""
+    """Pose the ring, with its moving corners as outputs."""
     mechanism = ring(closed)
     half = mechanism.parameters.length / 2
     outputs: dict[str, Output] = {}

@@ -175,7 +175,7 @@ def drawing(document: Mapping[str, Any]) -> Drawing:
     ]
     for name, side in SIDES.items():
         hinge = (Linear({"arm": side}), top)
-        # Angles are told below the horizontal, to the right or to the left.
+        # Angles are measured below the horizontal, to the right or to the left.
         angle = Linear({f"{name}_angle": -side}, 0.0 if side > 0 else np.pi)
         middle, end = Polar(hinge, Linear({"length": 0.5}), angle), Polar(hinge, "length", angle)
         shapes += [

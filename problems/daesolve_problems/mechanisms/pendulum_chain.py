@@ -55,7 +55,7 @@ def chain(rods: int, angle: float = 0.0) -> ds.multibody.Mechanism:
 
 
 def posed(rods: int) -> ds.MechanicalSystem:
-    """Pose the chain, and tell where its end is."""
+    """Pose the chain, with its end as an output."""
     mechanism = chain(rods)
     last = mechanism.bodies[-1].point(0, -mechanism.parameters.length / 2).position
     return mechanism.system(outputs={"end_x": (last[0], "m"), "end_y": (last[1], "m")})

@@ -73,7 +73,7 @@ def coin(
 
 
 def posed() -> ds.MechanicalSystem:
-    """Pose the coin, and tell its lean."""
+    """Pose the coin, with its lean as an output."""
     mechanism, body = coin()
     axle = body.frame().axis(2)
     lean = ca.atan2(axle[2], ca.norm_2(axle[:2]))

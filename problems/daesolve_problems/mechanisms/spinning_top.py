@@ -5,7 +5,7 @@ without friction. The three unknown reactions are the components of the force at
 Conserved are the energy, the angular momentum about the vertical and the spin about the axis, which
 make the problem integrable.
 
-The body's axes do not spin with it: `top_spin` is the rate of its spin told from space. So a run
+The body's axes do not spin with it: `top_spin` is the rate of its spin seen from space. So a run
 costs the same, and is as accurate, however fast it spins. With A the moment of inertia across its
 axis about the fixed point (`across` + m l^2), B = `along`, s the spin, l = `distance` and theta the
 angle of the axis from the vertical, it precesses steadily at the rates psi' that solve
@@ -81,7 +81,7 @@ def posed() -> ds.MechanicalSystem:
 def start(
     given: Mapping[str, float], parameters: Mapping[str, float], structure: Mapping[str, Any]
 ) -> dict[str, float]:
-    """Place the top, precessing steadily unless told otherwise."""
+    """Place the top, precessing steadily unless the start says otherwise."""
     motion = dict(given)
     if "precession" not in motion:
         motion["precession"] = steady_precession(given, parameters)

@@ -106,7 +106,7 @@ def angle_deviation(case: BoundCase, run: ds.Trajectory) -> float:
 
 
 def turned_back(angle: np.ndarray) -> np.ndarray:
-    """Return angles less whole turns, between -pi and pi: a model may tell theta as such."""
+    """Return angles less whole turns, between -pi and pi: a model may report theta as such."""
     return angle - 2.0 * np.pi * np.round(angle / (2.0 * np.pi))
 
 

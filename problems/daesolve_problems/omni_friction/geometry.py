@@ -116,7 +116,7 @@ def check_sizes(p: Mapping[str, float], rollers: int) -> None:
     Raises
     ------
     OutOfRangeError
-        Both sizes are told.
+        The message gives both sizes.
     """
     largest = p["wheel_radius"] * math.cos(math.pi / rollers)
     if p["roller_end_radius"] >= largest:

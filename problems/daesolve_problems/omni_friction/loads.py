@@ -92,7 +92,7 @@ def check_pressed(
     Raises
     ------
     OutOfRangeError
-        The wheel is told, or that friction leaves the reactions undetermined.
+        The message names the wheel, or says that friction leaves the reactions undetermined.
     """
     found = loads(given, parameters, structure)
     if min(found.leverages) < SOLVABLE:

@@ -4,7 +4,7 @@ Every body has its mass centre, a unit quaternion and an angular velocity: 13 eq
 for three wheels of four rollers. Every disc is hinged to the platform and every roller to its disc
 (5 constraints each, 75 together); every wheel stands on the floor with one of its rollers (78).
 
-Which one that is, a discrete value tells, contact_i. The constraint of wheel i is the gap of a
+The discrete value contact_i says which one. The constraint of wheel i is the gap of a
 spindle whose place, axis and velocity are those of the chosen roller, so that it moves from roller
 to roller without a new compilation; where the tips of rollers meet, the gap and its rate are
 continuous. Friction is that of the reduced model, F = -mu N u / max(|u|, delta), N the reaction of

@@ -1,6 +1,6 @@
 """What the vehicle looks like from above, and the thesis' figures 3.7 to 3.12.
 
-The vehicle is drawn as the one whose rollers do not slip; `omni_vehicle` tells how wheels and
+The vehicle is drawn as the one whose rollers do not slip; `omni_vehicle` says how wheels and
 rollers are seen from above.
 """
 
@@ -116,14 +116,14 @@ def deviation(document: Document) -> Figure:
 
 
 def compared(case: BoundCase) -> ds.Answer:
-    """Run a case, and tell how far it gets from the vehicle without inertia of its rollers."""
+    """Run a case, and measure how far it gets from the vehicle without inertia of its rollers."""
     from daesolve.reporting.document import document  # which imports Matplotlib
 
     run = case.solve()
     values = {name: measure.rule(case, run) for name, measure in MEASURES.items()}
     values |= {f"peak_{name}": abs(peak.value) for name, peak in run.peaks.items()}
-    told = document(run, case.identity())
-    return ds.Answer(values | {"end_time": run.end_time}, {"deviation": deviation(told)})
+    found = document(run, case.identity())
+    return ds.Answer(values | {"end_time": run.end_time}, {"deviation": deviation(found)})
 
 
 FIGURES = {"motion of the vehicle": motion, "deviation without inertia of the rollers": deviation}

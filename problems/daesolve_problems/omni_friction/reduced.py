@@ -137,7 +137,7 @@ def _shares(stands: list[Stand], compliant: bool) -> list[ds.Relation]:
     Raises
     ------
     UndeterminedMotionError
-        There are more than three wheels, and nothing tells how they share it.
+        There are more than three wheels, and nothing determines how they share it.
     """
     count = len(stands)
     if count > BALANCES and not compliant:

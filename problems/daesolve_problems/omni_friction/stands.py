@@ -139,7 +139,7 @@ class Stand:
 
     @cached_property
     def direction(self) -> ca.SX:
-        """The slip over max(|u|, delta), of which the discrete value tells the larger."""
+        """The slip over max(|u|, delta), of which the discrete value names the larger."""
         saturated = self.model.d[f"saturated_{self.i}"]
         # One is added under the root of the branch that is not taken: its slope stays finite at
         # zero.

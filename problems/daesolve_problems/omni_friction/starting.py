@@ -1,7 +1,7 @@
 """Where the vehicle starts: wheels without slip along their tangents, contact rollers rolling.
 
 Start values are x, y, theta, the velocity (v_x, v_y) of O in fixed axes (or x_dot, y_dot), omega,
-and the angles chi_i of the wheels, all zero where they are not told; the rates chi_dot_i and
+and the angles chi_i of the wheels, all zero where they are not given; the rates chi_dot_i and
 spin_i_j follow unless they are given. Rollers that touch nothing are at rest in their wheels.
 """
 
@@ -18,7 +18,7 @@ from daesolve_problems.omni_wheels import equal_directions, numbered
 
 Values = Mapping[str, float]
 THINNEST = 1e-6
-"""The part of a roller's largest radius below which a contact roller cannot be told to roll."""
+"""Part of a roller's largest radius below which no contact roller can have a prescribed rate."""
 AT_THE_END = 1e-10
 """The angle (rad) within which a wheel stands on the ends of two rollers."""
 

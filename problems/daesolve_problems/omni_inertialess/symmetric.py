@@ -36,7 +36,7 @@ def closed_form(
     times
         (k,), s.
     start
-        x, y, theta, v_1, v_2, omega at t = 0; zero where nothing is told.
+        x, y, theta, v_1, v_2, omega at t = 0; zero where nothing is given.
     parameters
         mass, wheel_inertia, wheel_radius and roller_angle of the problem; the others do not
         matter, but the mass centre must lie in the middle.

@@ -37,7 +37,7 @@ STATES: Final = ("x", "y", "theta", "v_1", "v_2", "omega")
 LEAST_SINE: Final = 1e-6
 """How small sin(delta_i) may be."""
 alike: Any = ca
-"""CasADi's functions: they treat numbers and symbols alike, which its stub does not tell."""
+"""CasADi's functions: they treat numbers and symbols alike, which its stub does not say."""
 
 
 def parameters(wheels: int) -> Parameters:

@@ -247,7 +247,7 @@ def _name(axes: Axes, what: str, across: str = "t (s)") -> None:
 
 
 def _energy(axes: Axes, document: Document) -> None:
-    """Draw the kinetic energy, which impacts alone change; samples of it where none are told."""
+    """Draw the kinetic energy, which impacts alone change; samples of it where there are none."""
     impacts = [event for event in document["events"] if "impact" in event]
     times, values = document["times"], column(document, "energy")
     if impacts:

@@ -2,7 +2,7 @@
 
 Start values are x, y, theta, nu_1, nu_2, nu_3, the angles chi_i of the contact rollers, the rates
 phi_dot_i_j of the free ones, and the numbers contact_i of the contact rollers, 1 where they are
-not told. The rates of the wheels and of the contact rollers follow.
+not given. The rates of the wheels and of the contact rollers follow.
 """
 
 from __future__ import annotations

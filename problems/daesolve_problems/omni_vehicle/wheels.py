@@ -44,7 +44,7 @@ LEAST_TURN = 1e-6
 LEAST_SHARE = 1e-9
 """The least singular value, over the largest, at which wheels determine where the vehicle goes."""
 alike: Any = ca
-"""CasADi's functions: they treat numbers and symbols alike, which its stub does not tell."""
+"""CasADi's functions: they treat numbers and symbols alike, which its stub does not say."""
 
 
 def parameters(wheels: int) -> Parameters:
@@ -271,7 +271,7 @@ def _check_directions(car: Vehicle) -> None:
     if abs(turning) <= LEAST_SHARE:
         where, leaves = "are all parallel", "slides across them"
     else:
-        # What rounding leaves of a zero is told as zero.
+        # What rounding leaves of a zero is reported as zero.
         centre = [round(part / turning, 9) * size for part in (-y, x)]
         where = f"all pass through the point ({centre[0]:.3g}, {centre[1]:.3g}) m of the platform"
         leaves = "turns about it"

@@ -18,7 +18,7 @@ from daesolve_problems.tracks import Contacts, Stretch, Track, contacts, lowest_
 Values = Mapping[str, float]
 
 PLACES = ("contact_x", "polar_angle")
-"""Start values that tell the place of the contact; later ones in a mapping are the user's."""
+"""Start values that give the place of the contact; later ones in a mapping are the user's."""
 SHORTEST, LONGEST = 4.0, 64.0
 """How far the curve is traced in m, until the wheel cannot get farther."""
 WEIGHTS = (

@@ -22,7 +22,7 @@ HORIZON, INTERVAL = 60.0, 0.02
 WINDOW = 0.1
 """Half the time about the first turning point that is drawn, s."""
 WRONG = 0.5
-"""Slip beyond this part of the speed tells a wheel that spins the wrong way (its slip is twice the
+"""Slip beyond this part of the speed means that a wheel spins the wrong way (its slip is twice the
 speed; the printed residuals alone slip by a few per cent)."""
 
 
@@ -69,7 +69,7 @@ def turning_points(case: BoundCase) -> ds.Answer:
     until = min(HORIZON, case.case.until)
     samples = np.arange(0.0, until, INTERVAL)
     runs: dict[str, ds.Trajectory] = {}
-    told: dict[str, Any] = {}
+    outcomes: dict[str, Any] = {}
     chosen = attempts(case.case.rate)
     for attempt in chosen:
         try:
@@ -77,18 +77,18 @@ def turning_points(case: BoundCase) -> ds.Answer:
         except ds.DaesolveError as error:
             if attempt.model == "physical":
                 raise
-            told[attempt.name] = {"outcome": "refused", "message": str(error)}
+            outcomes[attempt.name] = {"outcome": "refused", "message": str(error)}
             continue
-        told[attempt.name] = _told(runs[attempt.name])
-    turns = told["physical"]["turning_times"]
+        outcomes[attempt.name] = _attempt(runs[attempt.name])
+    turns = outcomes["physical"]["turning_times"]
     figures = {"spin": _spin(runs)}
     later = [time for time in turns if time > WINDOW]
     if later:
         figures["turning point"] = _closely(case, chosen, runs, later[0])
-    return ds.Answer({"until": until, "attempts": told}, figures)
+    return ds.Answer({"until": until, "attempts": outcomes}, figures)
 
 
-def _told(run: ds.Trajectory) -> dict[str, Any]:
+def _attempt(run: ds.Trajectory) -> dict[str, Any]:
     speed, slip = run["speed"], run["slip"]
     turns = _turning_times(run)
     moving = np.abs(speed) > 0.01 * np.max(np.abs(speed))

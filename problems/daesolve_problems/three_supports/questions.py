@@ -35,7 +35,7 @@ def held(case: BoundCase) -> ds.Answer:
     values, guess = case.values, case.full_start | dict(case.initial)
     place = {name: guess.get(name, 0.0) for name in PLACE}
     found = ds.friction.stiction(system, place, values)
-    told: dict[str, Any] = {
+    answer: dict[str, Any] = {
         "at_rest": found.sticks,
         "certain": found.certain,
         "growth": found.growth,
@@ -44,14 +44,14 @@ def held(case: BoundCase) -> ds.Answer:
         "message": found.sentence,
     }
     if found.sticks:
-        told["limits"] = {
+        answer["limits"] = {
             load: {
                 name: _limit(system, place, values, load, sense)
                 for name, sense in {"down": -1.0, "up": 1.0}.items()
             }
             for load in LOADS
         }
-    return ds.Answer(told)
+    return ds.Answer(answer)
 
 
 def _limit(

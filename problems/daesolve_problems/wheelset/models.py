@@ -110,8 +110,8 @@ def _kinetic(vehicle: Vehicle) -> ca.SX:
 def _outputs(vehicle: Vehicle) -> dict[str, tuple[ca.SX, str]]:
     """Return the slips in units of eps V, the positions in normalised numbers, and the rolling."""
     joule = "J" if vehicle.coordinates.units[0] else ""
-    told = _slips(vehicle) | {"scaled_y": vehicle.scaled[0], "scaled_psi": vehicle.scaled[1]}
-    return {name: (value, "") for name, value in told.items()} | {
+    outputs = _slips(vehicle) | {"scaled_y": vehicle.scaled[0], "scaled_psi": vehicle.scaled[1]}
+    return {name: (value, "") for name, value in outputs.items()} | {
         "rolling_energy": (vehicle.rolling, joule)
     }
 

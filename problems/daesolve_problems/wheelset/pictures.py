@@ -68,7 +68,7 @@ def trajectories(runs: Mapping[str, ds.Trajectory]) -> Figure:
     return figure
 
 
-def slips_against(told: Mapping[str, Sequence[float]]) -> Figure:
+def slips_against(found: Mapping[str, Sequence[float]]) -> Figure:
     """Draw the largest slips and the distance from the motion without slip against eps."""
     figure = new_figure(6.4, 4.4)
     axes = figure.add_subplot()
@@ -77,8 +77,8 @@ def slips_against(told: Mapping[str, Sequence[float]]) -> Figure:
         ("slip_y", "slip across"),
         ("distance", "distance from the motion without slip"),
     ):
-        axes.loglog(told["eps"], told[name], "o-", label=label)
-    axes.set_xticks(told["eps"], [f"{eps:g}" for eps in told["eps"]])
+        axes.loglog(found["eps"], found[name], "o-", label=label)
+    axes.set_xticks(found["eps"], [f"{eps:g}" for eps in found["eps"]])
     axes.set_xticks([], minor=True)
     axes.set_xlabel("eps")
     figure.legend(loc="outside upper center", ncols=3, frameon=False)

@@ -45,7 +45,7 @@ def orders(case: BoundCase) -> ds.Answer:
         name: of_model(case, name).solve(SAMPLES[-1], at=SAMPLES) for name in case.problem.models
     }
     figures = {"orders": found.figure(), "trajectories": pictures.trajectories(runs)}
-    return ds.Answer(found.told(), figures)
+    return ds.Answer(found.described(), figures)
 
 
 def slipping(case: BoundCase) -> ds.Answer:
@@ -59,7 +59,7 @@ def slipping(case: BoundCase) -> ds.Answer:
         The parameters are dimensional.
     """
     _check_normalised(case, "no-slip")
-    told: dict[str, Any] = {"eps": list(EPS), "slip_x": [], "slip_y": [], "distance": []}
+    answer: dict[str, Any] = {"eps": list(EPS), "slip_x": [], "slip_y": [], "distance": []}
     for eps in EPS:
         full, rolling = (
             of_model(case, model, {"eps": eps}).solve(SAMPLES[-1], at=SAMPLES)
@@ -67,9 +67,9 @@ def slipping(case: BoundCase) -> ds.Answer:
         )
         since = max(LAYER, 12 * eps)
         for name in ("slip_x", "slip_y"):
-            told[name].append(float(np.max(np.abs(full[name][full.times >= since]))))
-        told["distance"].append(largest_difference(rolling, full, POSITIONS, since))
-    return ds.Answer(told, {"slips": pictures.slips_against(told)})
+            answer[name].append(float(np.max(np.abs(full[name][full.times >= since]))))
+        answer["distance"].append(largest_difference(rolling, full, POSITIONS, since))
+    return ds.Answer(answer, {"slips": pictures.slips_against(answer)})
 
 
 def validity(case: BoundCase) -> ds.Answer:
@@ -89,7 +89,7 @@ def _check_normalised(case: BoundCase, analysis: str) -> None:
 def locus(case: BoundCase) -> ds.Answer:
     """Tell the eigenvalues of the straight motion over the speed, and the critical speeds.
 
-    Normalised parameters have no speed: for them the case `suspended` is taken, and told.
+    Normalised parameters have no speed: for them the case `suspended` is taken, and named.
 
     Raises
     ------
@@ -110,9 +110,9 @@ def locus(case: BoundCase) -> ds.Answer:
     found = {
         model: _over_speed(of_model(case, model), given) for model in ("full", "dirac", "refined")
     }
-    told: dict[str, Any] = {"of_case": case.case.name, "with": given, "speed": SPEEDS.tolist()}
-    told |= {name: _told(locus) for name, locus in found.items()}
-    return ds.Answer(told, {"root-locus": pictures.root_locus(found)})
+    answer: dict[str, Any] = {"of_case": case.case.name, "with": given, "speed": SPEEDS.tolist()}
+    answer |= {name: _locus(locus) for name, locus in found.items()}
+    return ds.Answer(answer, {"root-locus": pictures.root_locus(found)})
 
 
 def _over_speed(case: BoundCase, parameters: Mapping[str, float]) -> ds.analysis.RootLocus:
@@ -120,7 +120,7 @@ def _over_speed(case: BoundCase, parameters: Mapping[str, float]) -> ds.analysis
     return ds.analysis.root_locus(case.system, {"speed": SPEEDS}, rest, parameters=parameters)
 
 
-def _told(locus: ds.analysis.RootLocus) -> dict[str, Any]:
+def _locus(locus: ds.analysis.RootLocus) -> dict[str, Any]:
     return {
         "growth": locus.growth.tolist(),
         "real": np.real(locus.eigenvalues).T.tolist(),

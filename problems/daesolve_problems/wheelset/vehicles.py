@@ -159,7 +159,8 @@ def dimensional(axles: Axles) -> Vehicle:
 def _dimensional_parameters(axles: Axles) -> Parameters:
     """Declare sizes, loads and springs.
 
-    Lambda and eta follow from the others (`derived`), and nothing depends on them: they are told.
+    Lambda and eta follow from the others (`derived`), and nothing depends on them:
+    they are reported only.
     """
     bogie = len(axles) > 1
     mass = 6000.0 if bogie else 1500.0
