@@ -1,10 +1,12 @@
 """Types for the annotations of a plugin: of what it is handed, and of what it hands back."""
 
 from daesolve.friction.support_balance import VariantState
-from daesolve.plugins.problem import BoundCase
+from daesolve.integration.run_options import RunOptions
+from daesolve.plugins.bound_case import BoundCase
 from daesolve.posing.events import Order
 from daesolve.posing.goals import AnyGoal
 from daesolve.posing.symbols import Auxiliaries, DifferentiableVector, Parameters, SymbolVector
+from daesolve.solving.solving import SolveOptions
 from daesolve.system.consistent_state import ConsistentState
 from daesolve.system.system import Output, System
 
@@ -17,6 +19,8 @@ __all__ = [
     "Order",
     "Output",
     "Parameters",
+    "RunOptions",
+    "SolveOptions",
     "SymbolVector",
     "System",
     "VariantState",

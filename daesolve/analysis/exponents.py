@@ -19,7 +19,7 @@ from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal, Unpack
 
 import casadi as ca
 import numpy as np
@@ -27,11 +27,11 @@ import numpy as np
 from daesolve.algebra.evaluation import Evaluator
 from daesolve.algebra.translation import function_of
 from daesolve.analysis.propagation import Propagation, legs_of
-from daesolve.analysis.sources import Source, asked
 from daesolve.analysis.steady_motions import kernel
 from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import NoDerivativeError, OutOfRangeError
 from daesolve.integration.record import Boundary, Record
+from daesolve.integration.run_options import RunOptions, Source, check_options, requested_of
 from daesolve.integration.simulation import simulate_recorded
 from daesolve.preparation.preparing import Prepared, prepare
 from daesolve.solvers import Solver
@@ -122,7 +122,7 @@ def lyapunov_exponent(
     initial: Mapping[str, float] | None = None,
     *,
     count: int | None = 1,
-    **options: Any,
+    **options: Unpack[RunOptions],
 ) -> LyapunovExponent:
     """Measure the largest Lyapunov exponent of a motion, or several.
 
@@ -136,7 +136,7 @@ def lyapunov_exponent(
     count
         How many exponents, from the largest; None takes all that the constraints leave.
     **options
-        As in `solve`, without `at`, `verify`, `progress` and `store`.
+        See `RunOptions`; there are no samples, so `at` is refused.
 
     Returns
     -------
@@ -165,7 +165,8 @@ def lyapunov_exponent(
     >>> found.verdict, [f"{value:.3f}" for value in found.spectrum]
     ('exponential', ['1.000', '-1.000'])
     """
-    system, request, _ = asked(source, until, initial, options)
+    check_options("lyapunov_exponent", options, {"at": "it keeps no samples; leave it out"})
+    system, request, _ = requested_of(source, until, initial, options)
     prepared = prepare(system, request)
     if prepared.resting:
         raise NoDerivativeError(

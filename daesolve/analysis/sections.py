@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 from weakref import WeakKeyDictionary
 
 import casadi as ca
 import numpy as np
 
 from daesolve.algebra.translation import evaluate_block
-from daesolve.analysis.sources import Source, asked
 from daesolve.errors import OutOfRangeError, PosingError, tell_names, unknown_name
 from daesolve.integration.record import Happening, Record
+from daesolve.integration.run_options import RunOptions, Source, check_options, requested_of
 from daesolve.integration.simulation import simulate_recorded
 from daesolve.posing.events import EITHER, Direction, Event
 from daesolve.posing.goals import as_scalar
@@ -94,7 +94,7 @@ def sections(
     initial: Mapping[str, float] | None = None,
     *,
     direction: Direction = EITHER,
-    **options: Any,
+    **options: Unpack[RunOptions],
 ) -> Section:
     """Run a motion and take its states wherever an expression passes through zero.
 
@@ -110,7 +110,7 @@ def sections(
     direction
         In which direction the guard must pass through zero to count; an event has its own.
     **options
-        As in `solve`, without `verify`, `progress` and `store`.
+        See `RunOptions`; without `at`, only the passages are sampled.
 
     Returns
     -------
@@ -137,7 +137,8 @@ def sections(
     >>> len(found), bool(abs(found["x_dot"] - 1.0).max() < 1e-14)
     (3, True)
     """
-    system, request, at = asked(source, until, initial, options)
+    check_options("sections", options)
+    system, request, at = requested_of(source, until, initial, options)
     name = guard if isinstance(guard, str) else OWN_NAME
     if not isinstance(guard, str):
         system = _with_guard(system, guard, direction)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Unpack
 
 import numpy as np
 
@@ -14,15 +15,12 @@ from daesolve.analysis.propagation import Propagation
 from daesolve.analysis.variational import start_slope
 from daesolve.equations.consistency import check_named, start_value
 from daesolve.errors import NoDerivativeError, OutOfRangeError, tell_names, unknown_name
-from daesolve.formulations import Formulation
-from daesolve.friction.sliding import VariantPolicy
+from daesolve.integration.run_options import RunOptions, check_options, requested
 from daesolve.integration.sample_times import At
 from daesolve.integration.simulation import simulate_recorded
 from daesolve.preparation.initial_state import starting_point
-from daesolve.preparation.naming import formulation_of, solver_of
 from daesolve.preparation.preparing import prepare
-from daesolve.preparation.request import DEFAULT_RATE, RankLoss, Redundant, Request
-from daesolve.solvers import Solver
+from daesolve.preparation.request import Request
 from daesolve.system.consistent_state import check_system, parameter_values
 from daesolve.system.system import System
 from daesolve.trajectory.trajectory import Trajectory
@@ -90,19 +88,7 @@ def sensitivity(
     initial: Mapping[str, float] | None = None,
     *,
     by: Sequence[str],
-    start_time: float = 0.0,
-    guess: Mapping[str, float] | None = None,
-    parameters: Mapping[str, object] | None = None,
-    formulation: Formulation | str | None = None,
-    solver: Solver | str | None = None,
-    at: At = None,
-    default_rate: float = DEFAULT_RATE,
-    scales: Mapping[str, float] | None = None,
-    redundant: Redundant = "error",
-    redundant_weights: Mapping[str, float] | None = None,
-    rank_loss: RankLoss = "stop",
-    max_evaluations: int | None = None,
-    variant_policy: VariantPolicy = "continuity",
+    **options: Unpack[RunOptions],
 ) -> Sensitivity:
     """Differentiate the final state by parameters and start values, events included.
 
@@ -112,10 +98,8 @@ def sensitivity(
         As in `solve`.
     by
         Names of parameters, and of start values that `initial` keeps.
-    start_time, guess, parameters, formulation, solver, at
-        As in `solve`.
-    default_rate, scales, redundant, redundant_weights, rank_loss, max_evaluations, variant_policy
-        As in `solve`.
+    **options
+        See `RunOptions`.
 
     Returns
     -------
@@ -153,25 +137,12 @@ def sensitivity(
     [0.25, 5.0]
     """
     check_system(system)
+    check_options("sensitivity", options)
     dynamics = system.dynamics
-    given = parameter_values(dynamics, check_named("parameters", parameters))
+    given = parameter_values(dynamics, check_named("parameters", options.get("parameters")))
     chosen = check_named("initial", initial)
-    request = Request(
-        until=until,
-        start_time=start_time,
-        parameters=given,
-        initial=chosen,
-        guess=guess or {},
-        formulation=formulation_of(formulation),
-        solver=solver_of(solver),
-        default_rate=default_rate,
-        scales=scales or {},
-        redundant=redundant,
-        redundant_weights=redundant_weights or {},
-        rank_loss=rank_loss,
-        max_evaluations=max_evaluations,
-        variant_policy=variant_policy,
-    )
+    request, at = requested(until, chosen, options)
+    request = replace(request, parameters=given)
     numbers = {name: dynamics.values[name] for name in dynamics.posed_ranges} | given
 
     def changed(values: Mapping[str, float]) -> Request:

@@ -26,7 +26,7 @@ from daesolve.cli.arguments import (
     StartValues,
 )
 from daesolve.errors import OutOfRangeError
-from daesolve.plugins.problem import BoundCase
+from daesolve.plugins.bound_case import BoundCase
 from daesolve.solving.comparison import Comparison
 from daesolve.solving.comparison import Progress as Told
 

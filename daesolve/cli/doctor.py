@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from importlib.metadata import PackageNotFoundError, version
+from dataclasses import asdict
+from importlib.metadata import PackageNotFoundError, entry_points, version
 from pathlib import Path
 from typing import Any
 
@@ -40,10 +41,11 @@ PACKAGES = {
 
 
 def command(as_json: AsJson = False) -> None:
-    """Tell which solvers are usable here, and how to add those that are not."""
-    found = solvers()
+    """List the solvers that are usable here, how to add the others, and what packages add."""
+    found, (formulations, broken) = solvers(), _added()
     if as_json:
-        typer.echo(json.dumps({"solvers": found}, indent=1))
+        told = {"solvers": found, "formulations": formulations, "broken": broken}
+        typer.echo(json.dumps(told, indent=1))
         return
     table = Table("solver", "usable", "by", "version", "to add it", box=None, pad_edge=False)
     for entry in found:
@@ -54,24 +56,46 @@ def command(as_json: AsJson = False) -> None:
             entry["version"] or "",
             escape(entry["install"] or ""),
         )
-    Console().print(table)
+    console = Console()
+    console.print(table)
+    if formulations:
+        console.print(f"formulations of installed packages: {', '.join(formulations)}")
+    for plugin in broken:
+        console.print(f"broken: {escape(plugin['reason'])}", soft_wrap=True)
 
 
 def solvers() -> list[dict[str, Any]]:
     """Return name, usability, package, version and the command that adds it, for each solver."""
-    found: list[dict[str, Any]] = []
-    for name, (package, command) in PACKAGES.items():
-        try:
-            installed = version(package)
-        except PackageNotFoundError:
-            installed = None
-        found.append(
-            {
-                "name": name,
-                "usable": installed is not None,
-                "package": package,
-                "version": installed,
-                "install": None if installed is not None else command,
-            }
-        )
+    found = [_entry(name, *package) for name, package in PACKAGES.items()]
+    for point in entry_points(group="daesolve.solvers"):
+        if point.name not in PACKAGES:
+            package = point.value if point.dist is None else point.dist.name
+            found.append(_entry(point.name, package, ""))
     return found
+
+
+def _added() -> tuple[list[str], list[dict[str, str]]]:
+    """Return the formulations of installed packages, and what of these packages is broken."""
+    groups = "daesolve.formulations", "daesolve.solvers"
+    if not any(entry_points(group=group) for group in groups):
+        return [], []
+    from daesolve.formulations import FORMULATIONS
+    from daesolve.preparation import extensions
+
+    known, broken = extensions.formulations()
+    faults = [asdict(plugin) for plugin in (*broken, *extensions.solvers()[1])]
+    return [name for name in known if name not in FORMULATIONS], faults
+
+
+def _entry(name: str, package: str, command: str) -> dict[str, Any]:
+    try:
+        installed = version(package)
+    except PackageNotFoundError:
+        installed = None
+    return {
+        "name": name,
+        "usable": installed is not None or not command,
+        "package": package,
+        "version": installed,
+        "install": None if installed is not None else command or None,
+    }

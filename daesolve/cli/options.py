@@ -13,8 +13,9 @@ from typing import Any
 from daesolve.errors import OutOfRangeError
 from daesolve.formulations import Feedback, Formulation
 from daesolve.plugins import registry
-from daesolve.plugins.problem import BoundCase
-from daesolve.preparation.naming import formulation_named, solver_kind
+from daesolve.plugins.bound_case import BoundCase
+from daesolve.preparation.extensions import solver_kind
+from daesolve.preparation.naming import formulation_named
 from daesolve.solvers import Dop853
 from daesolve.storage.type_guards import is_mapping
 

@@ -44,7 +44,7 @@ from daesolve.ensembles.orders import MeasuredDependence, dependence
 from daesolve.ensembles.sweep_files import sweep_manifest
 from daesolve.ensembles.sweep_results import outcomes, reasons
 from daesolve.errors import OutOfRangeError, unknown_name
-from daesolve.plugins.problem import BoundCase
+from daesolve.plugins.bound_case import BoundCase
 from daesolve.reporting import write_measures
 from daesolve.solvers import Taylor
 

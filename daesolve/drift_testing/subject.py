@@ -13,7 +13,8 @@ from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import DaesolveError, UnsupportedError, unknown_name
 from daesolve.formulations import Feedback, Formulation, Projected
 from daesolve.plugins import registry
-from daesolve.plugins.problem import BoundCase, Problem
+from daesolve.plugins.bound_case import BoundCase
+from daesolve.plugins.problem import Problem
 from daesolve.solving.solving import solve
 from daesolve.system.system import ControlSystem, MechanicalSystem, System
 from daesolve.trajectory.trajectory import Trajectory
@@ -169,11 +170,11 @@ def command(
     if not subject.command:
         return ""
     off = [] if formulation is None else list(formulation.single_rates)
-    named = formulation is not None and formulation.name != Feedback.name
+    chosen = [] if formulation is None or not formulation.projects else [formulation.title]
     words = [
         *subject.command,
         *([] if until is None else ["--until", f"{until:.15g}"]),
-        *(["--formulation", formulation.title] if named else []),
+        *(word for name in chosen for word in ("--formulation", name)),
         *(word for name in off for word in ("--rate", f"{name}=off")),
         *(["--verify"] if verify else []),
     ]

@@ -22,7 +22,8 @@ from daesolve.drift_testing.messages import failure
 from daesolve.drift_testing.subject import DriftSubject, Driven, command, measuring, subject
 from daesolve.errors import DaesolveError
 from daesolve.formulations import Formulation
-from daesolve.plugins.problem import BoundCase, Problem
+from daesolve.plugins.bound_case import BoundCase
+from daesolve.plugins.problem import Problem
 from daesolve.preparation.naming import formulation_of
 from daesolve.reporting.document import drift_document, history_document, plain
 from daesolve.system.system import System

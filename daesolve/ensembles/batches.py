@@ -12,19 +12,21 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from daesolve.errors import DaesolveError, OutOfRangeError, UnsupportedError
 from daesolve.formulations import OdeProblem
-from daesolve.plugins.problem import BoundCase
-from daesolve.preparation.naming import made_by_name
+from daesolve.integration.run_options import check_options, with_values
+from daesolve.plugins.bound_case import BoundCase
+from daesolve.preparation.naming import solver_of
 from daesolve.solvers import Compilation, SegmentEnd, Solver, State, Taylor
 from daesolve.solvers.guards import inner_times
 from daesolve.solvers.heyoka_code import Translated, hy, translated
 from daesolve.solvers.segment_end import Observer
 from daesolve.solvers.taylor import OPTIMISED_TO, PIECE, PiecewiseIntegrator
+from daesolve.solving.solving import SolveOptions
 from daesolve.trajectory.results import StepBlock
 from daesolve.trajectory.trajectory import Trajectory
 
@@ -44,8 +46,9 @@ def run_batch(
     members: Sequence[Mapping[str, float]],
     until: float | None = None,
     *,
+    initial: Mapping[str, float] | None = None,
     lanes: int | None = None,
-    **options: Any,
+    **options: Unpack[SolveOptions],
 ) -> list[Result]:
     """Run the members of an ensemble, several at a time in the lanes of one processor.
 
@@ -60,6 +63,8 @@ def run_batch(
         In what they differ: parameters, start values of the case and states, by name.
     until
         In place of the case's horizon, s.
+    initial
+        Start values that all have.
     lanes
         How many go at once; None takes what the processor's registers hold.
     **options
@@ -81,8 +86,8 @@ def run_batch(
     MissingBackendError
         heyoka is not installed.
     """
-    options = made_by_name(options)
-    solver = batch_solver(options.pop("solver", None), options.pop("rtol", None))
+    check_options("run_batch", options, more=tuple(SolveOptions.__annotations__))
+    solver = batch_solver(solver_of(options.get("solver")), options.get("rtol"))
     if type(solver) is not Taylor:
         raise UnsupportedError(
             f"batches are integrated by the solver 'taylor', not by {solver!r}: leave the solver "
@@ -91,11 +96,11 @@ def run_batch(
     _check(case, members, lanes, options)
     batch = Batch(lanes or hy.recommended_simd_size())
     together = BatchedTaylor(solver.tolerance, solver.code, solver.optimisation, batch=batch)
-    initial: Mapping[str, float] = options.pop("initial", None) or {}
+    case = with_values(case, initial, options)
+    options |= {"solver": together, "rtol": None, "parameters": None}
 
     def run(number: int) -> Trajectory:
-        member = case.starting(initial).with_values(members[number])
-        return member.solve(until, solver=together, **options)
+        return case.with_values(members[number]).solve(until, **options)
 
     return batch.run([partial(run, number) for number in range(len(members))])
 

@@ -19,7 +19,8 @@ from daesolve.ensembles.members import member_case
 from daesolve.errors import DaesolveError, PluginError
 from daesolve.integration.sample_times import At
 from daesolve.plugins import registry
-from daesolve.plugins.problem import BoundCase, Problem
+from daesolve.plugins.bound_case import BoundCase
+from daesolve.plugins.problem import Problem
 from daesolve.storage.versions import versions
 from daesolve.trajectory.results import Outcome
 from daesolve.trajectory.trajectory import Trajectory
@@ -37,7 +38,7 @@ class Task:
     problem, digest
         The name of an installed problem, or the path of its file and what the file holds.
     case, model, structure, parameters, start, initial
-        As in `daesolve.plugins.problem.BoundCase`.
+        As in `daesolve.plugins.bound_case.BoundCase`.
     until
         The end of each run, s.
     at

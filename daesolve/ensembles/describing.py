@@ -10,11 +10,19 @@ from typing import Any
 from daesolve.ensembles.chunks import Task, digest_of
 from daesolve.ensembles.members import Over, told
 from daesolve.errors import NotResumableError, PluginError
-from daesolve.formulations import FORMULATIONS
+from daesolve.formulations import FORMULATIONS, Formulation
+from daesolve.formulations.formulation import settings_of
 from daesolve.integration.sample_times import Every, EveryEvent
 from daesolve.plugins import registry
-from daesolve.plugins.problem import BoundCase
-from daesolve.solvers import SOLVERS
+from daesolve.plugins.bound_case import BoundCase
+from daesolve.preparation.extensions import (
+    FORMULATION_GROUP,
+    SOLVER_GROUP,
+    formulation_kind,
+    installed_as,
+    solver_kind,
+)
+from daesolve.solvers import SOLVERS, Solver
 from daesolve.storage.type_guards import is_array, is_list, is_mapping, is_tuple, native
 
 KINDS: dict[str, Any] = {
@@ -93,6 +101,9 @@ def saved(value: Any) -> Any:
     if is_dataclass(value) and KINDS.get(type(value).__name__) is type(value):
         settings = {entry.name: saved(getattr(value, entry.name)) for entry in fields(value)}
         return {KIND_KEY: type(value).__name__, **settings}
+    if isinstance(value, Formulation | Solver) and installed_as(type(value)) is not None:
+        settings = {name: saved(entry) for name, entry in settings_of(value).items()}
+        return {KIND_KEY: f"{_group(value)}:{value.name}", **settings}
     return {WORDS_KEY: repr(value)}
 
 
@@ -114,4 +125,21 @@ def restored(value: Any) -> Any:
             "Python to go on with it"
         )
     found = {name: restored(entry) for name, entry in value.items() if name != KIND_KEY}
-    return KINDS[value[KIND_KEY]](**found) if KIND_KEY in value else found
+    return _kind(value[KIND_KEY])(**found) if KIND_KEY in value else found
+
+
+def _group(value: Formulation | Solver) -> str:
+    return FORMULATION_GROUP if isinstance(value, Formulation) else SOLVER_GROUP
+
+
+def _kind(named: str) -> Any:
+    """Return a class by its name, that of an installed package by its group and its name."""
+    if named in KINDS:
+        return KINDS[named]
+    group, _, name = named.partition(":")
+    try:
+        return formulation_kind(name) if group == FORMULATION_GROUP else solver_kind(name)
+    except (LookupError, PluginError) as error:
+        raise NotResumableError(
+            f"the sweep uses {name!r}, which is not here ({error}): install it to go on"
+        ) from error

@@ -11,7 +11,7 @@ from typing import Any
 from daesolve.ensembles.chunks import MEASURE, PEAK, over_column
 from daesolve.ensembles.sweep_files import parts, sweep_manifest
 from daesolve.ensembles.sweep_results import Sweep
-from daesolve.plugins.problem import BoundCase
+from daesolve.plugins.bound_case import BoundCase
 from daesolve.storage.parquet import read_parquet
 from daesolve.trajectory.results import Outcome
 

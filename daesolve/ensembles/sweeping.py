@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -31,31 +32,16 @@ from daesolve.errors import (
     PluginError,
     PosingError,
     UnsupportedError,
-    unknown_name,
 )
 from daesolve.formulations import Formulation
+from daesolve.integration.run_options import RunOptions, check_options, with_values
 from daesolve.integration.sample_times import At, sample_times
 from daesolve.plugins import registry
-from daesolve.plugins.problem import BoundCase
+from daesolve.plugins.bound_case import BoundCase
 from daesolve.preparation.choosing import check_pair, choose_formulation
 from daesolve.preparation.naming import made_by_name
 from daesolve.preparation.request import Request, check_request
 from daesolve.solvers import Taylor
-
-OPTIONS = (
-    "formulation",
-    "solver",
-    "rtol",
-    "atol",
-    "default_rate",
-    "scales",
-    "redundant",
-    "redundant_weights",
-    "rank_loss",
-    "max_evaluations",
-    "variant_policy",
-)
-"""Of `daesolve.solve`, which hold for every member."""
 
 
 def sweep(
@@ -66,12 +52,12 @@ def sweep(
     samples: int | None = None,
     seed: int = 0,
     until: float | None = None,
-    at: At = None,
+    initial: Mapping[str, float] | None = None,
     workers: int | None = None,
     scheduler: str | None = None,
     batch: bool = False,
     progress: Progress | None = None,
-    **options: Any,
+    **options: Unpack[RunOptions],
 ) -> Sweep:
     """Run a case many times, each time with other values; results go to a directory as they come.
 
@@ -95,8 +81,8 @@ def sweep(
         Of the draws: it alone decides the values of every member, before the first runs.
     until
         The end of each run, s; else the last of `at`, else the case's horizon.
-    at
-        Sample times that are kept of each run; none unless told. The end is always kept.
+    initial
+        Start values that all members have.
     workers
         How many processes of this machine; as many as it has cores unless told. 0 runs all in this
         process, for a problem that exists nowhere else.
@@ -107,9 +93,8 @@ def sweep(
     progress
         Called with the sweep's `State` whenever members have run.
     **options
-        Of `daesolve.solve`: `formulation`, `solver`, `rtol`, `atol`, `default_rate`, `scales`,
-        `redundant`, `redundant_weights`, `rank_loss`, `max_evaluations`, `variant_policy`, and
-        `initial` for start values that all members have.
+        See `RunOptions`, the same for all members. The sample times `at` are kept of each run, none
+        by default; the end always is.
 
     Returns
     -------
@@ -127,11 +112,13 @@ def sweep(
         raise PosingError(
             f"a sweep needs a case of a problem, such as problem.case(), not {type(case).__name__}"
         )
-    case = case.starting(options.pop("initial", None) or {})
+    check_options("a sweep", options, more=("initial",))
+    case, at = with_values(case, initial, options), options.get("at")
+    chosen = {name: value for name, value in options.items() if name not in ("at", "parameters")}
     table = checked(case, members(over, samples, seed))
     if until is None and isinstance(at, Sequence | np.ndarray) and len(at):
         until = float(at[-1])
-    task = _task(case, until, at, options, batch=batch, installed=workers != 0)
+    task = _task(case, until, at, chosen, batch=batch, installed=workers != 0)
     _check(member_case(case, values_of(table, 0)), task, table)
     manifest = contents(task, over, samples, seed) | {"count": count_of(table)}
     manifest = new_manifest(manifest, list(table))
@@ -191,9 +178,6 @@ def _task(
     batch: bool,
     installed: bool,
 ) -> Task:
-    for name in options:
-        if name not in OPTIONS:
-            raise unknown_name("option of a sweep", name, [*OPTIONS, "initial"])
     path = case.problem.path
     name = case.problem.name if path is None else str(path.resolve())
     if installed and path is None:
@@ -232,13 +216,13 @@ def _check_found(case: BoundCase) -> None:
 
 def _check(case: BoundCase, task: Task, over: Iterable[str]) -> None:
     """Refuse what no member could run with."""
-    start = case.case.start_time
-    dynamics, request = case.system.dynamics, Request(task.until, start, **task.options)
+    usual: dict[str, Any] = {"start_time": case.case.start_time}
+    dynamics, request = case.system.dynamics, Request(task.until, **{**usual, **task.options})
     check_request(dynamics, request)
     if task.at is not None:
-        sample_times(task.at, start, task.until)
-    own: dict[str, Any] = {"rank_loss": case.case.rank_loss, **task.options}
-    formulation = choose_formulation(dynamics, Request(task.until, start, **own), [])
+        sample_times(task.at, request.start_time, task.until)
+    passing = replace(request, rank_loss=task.options.get("rank_loss", case.case.rank_loss))
+    formulation = choose_formulation(dynamics, passing, [])
     formulation.chosen_rates(dynamics, request.default_rate)
     if request.solver is not None:
         check_pair(formulation, request.solver)
@@ -251,7 +235,8 @@ def _check_batch(
     case: BoundCase, task: Task, formulation: Formulation, over: Iterable[str]
 ) -> None:
     """Refuse members that cannot be integrated side by side."""
-    solver = task.options.get("solver")
+    solver, chosen = task.options.get("solver"), task.options.get("formulation")
+    rank_loss = task.options.get("rank_loss", case.case.rank_loss)
     structural = [name for name in over if name in case.problem.structure]
     why = None
     if structural:
@@ -262,8 +247,8 @@ def _check_batch(
         why = "atol is told, and 'taylor', which goes on in many lanes, takes none"
     elif case.system.dynamics.resets:
         why = "its events reset the state, which each member does by itself"
-    elif formulation.projects:
-        why = f"the formulation {formulation.name!r} projects each member after every step"
+    elif formulation.projects or (rank_loss == "pass" and chosen is None):
+        why = "the formulation is 'projected', which each member does by itself after every step"
     elif formulation.stiff:
         why = f"the formulation {formulation.name!r} needs a solver for stiff equations"
     elif task.options.get("max_evaluations") is not None:

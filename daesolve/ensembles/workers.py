@@ -26,7 +26,7 @@ from daesolve.ensembles.chunks import (
     run_members,
 )
 from daesolve.errors import DaesolveError
-from daesolve.plugins.problem import BoundCase
+from daesolve.plugins.bound_case import BoundCase
 
 PATIENCE = 5.0
 """Seconds in which a process that has closed its end of the pipe should be gone."""

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, cast
 from daesolve.errors import DegenerateConstraintError, VariantError
 from daesolve.gallery.equations import sections, symbols_of
 from daesolve.gallery.messages import about_model, mechanics, opening, prose
+from daesolve.plugins.bound_case import BoundCase
 from daesolve.plugins.case import Case, Choice
-from daesolve.plugins.problem import BoundCase, Problem
+from daesolve.plugins.problem import Problem
 from daesolve.reporting import facts, repeating
 from daesolve.reporting.animation import animate
 from daesolve.reporting.document import (

@@ -5,24 +5,16 @@ from __future__ import annotations
 import importlib.util
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from importlib.metadata import EntryPoint, entry_points
+from dataclasses import replace
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
 from daesolve.errors import DaesolveError, PluginError, unknown_name
 from daesolve.plugins.problem import Problem
+from daesolve.preparation.extensions import BrokenPlugin, load, offered
 
 GROUP = "daesolve.problems"
-
-
-@dataclass(frozen=True)
-class BrokenPlugin:
-    """A plugin that could not be loaded, and why."""
-
-    name: str
-    source: str
-    reason: str
 
 
 def problems() -> tuple[tuple[Problem, ...], tuple[BrokenPlugin, ...]]:
@@ -35,15 +27,7 @@ def problems() -> tuple[tuple[Problem, ...], tuple[BrokenPlugin, ...]]:
     broken
         The name of each other one, and why.
     """
-    found: list[Problem] = []
-    broken: list[BrokenPlugin] = []
-    for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
-        try:
-            found.append(_load(point))
-        except PluginError as error:
-            source = point.dist.name if point.dist is not None else point.value
-            broken.append(BrokenPlugin(point.name, source, str(error)))
-    return tuple(found), tuple(broken)
+    return offered(GROUP, _wrong)
 
 
 def problem(name: str) -> Problem:
@@ -66,7 +50,7 @@ def problem(name: str) -> Problem:
     points = {point.name: point for point in entry_points(group=GROUP)}
     if name not in points:
         raise unknown_name("problem", name, points)
-    return _load(points[name])
+    return load(points[name], _wrong)
 
 
 def sources_of(named: Mapping[str, Any] | None) -> Sequence[str]:
@@ -85,20 +69,10 @@ def sources_of(named: Mapping[str, Any] | None) -> Sequence[str]:
         return ()
 
 
-def _load(point: EntryPoint) -> Problem:
-    try:
-        loaded = point.load()
-    except (Exception, SystemExit) as error:
-        raise PluginError(
-            f"the plugin {point.name!r} ({point.value}) cannot be loaded: "
-            f"{type(error).__name__}: {error}"
-        ) from error
-    if not isinstance(loaded, Problem):
-        raise PluginError(
-            f"the plugin {point.name!r} ({point.value}) gives a {type(loaded).__name__}, but must "
-            "give a daesolve.Problem"
-        )
-    return loaded
+def _wrong(name: str, given: object) -> str | None:
+    if isinstance(given, Problem):
+        return None
+    return f"gives a {type(given).__name__}, but must give a daesolve.Problem"
 
 
 def _from_file(path: Path) -> Problem:

@@ -8,10 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from daesolve.errors import DaesolveError, NotResumableError
+from daesolve.formulations import Formulation
 from daesolve.integration.simulation import Progress
 from daesolve.plugins import registry
-from daesolve.plugins.problem import BoundCase
+from daesolve.plugins.bound_case import BoundCase
+from daesolve.preparation.naming import formulation_of, solver_of
 from daesolve.preparation.preparing import prepare
+from daesolve.solvers import Solver
+from daesolve.solving.descriptions import check_same
 from daesolve.solving.stored_runs import Tell, go_on, restored_request
 from daesolve.storage import Stored
 from daesolve.storage.versions import processor, versions
@@ -25,6 +29,8 @@ def resume(
     until: float | None = None,
     *,
     source: System | BoundCase | None = None,
+    formulation: Formulation | str | None = None,
+    solver: Solver | str | None = None,
     any_version: bool = False,
     progress: Progress | None = None,
     tell: Tell | None = None,
@@ -42,6 +48,9 @@ def resume(
         A farther end, s; what is there is not changed.
     source
         The system, where the run's was not posed by an installed problem or a file.
+    formulation, solver
+        Those with which the run was begun, where the run names a class that is neither the
+        library's nor installed with an entry point.
     any_version
         Go on although packages or the processor are others than those of the beginning: what
         follows may then differ in the last digits from a run that was not stopped.
@@ -60,7 +69,8 @@ def resume(
     ArchiveError
         There is no run in the directory, another process is writing it, or it cannot be read.
     NotResumableError
-        Its system is not known, it was made by other versions, or it ended for good.
+        Its system, formulation or solver is not known, it was made by other versions, or it ended
+        for good.
     OutOfRangeError
         It reaches farther than `until` already.
     """
@@ -78,8 +88,13 @@ def resume(
         )
     remark = f"begun with {', '.join(others)}, and gone on with in spite of it" if others else None
     system = _system(stored, source)
-    prepared = prepare(system, restored_request(stored.manifest["request"]))
-    run = go_on(directory, prepared, until, progress, tell, remark)
+    asked = stored.manifest["request"]
+    own = formulation_of(formulation), solver_of(solver)
+    for option, one in zip(("formulation", "solver"), own, strict=True):
+        check_same(asked[option], one)
+    given = [one for one in own if one is not None]
+    prepared = prepare(system, restored_request(asked, given))
+    run = go_on(directory, prepared, until, progress, tell, remark, given)
     sources = registry.sources_of(stored.manifest["source"])
     return remembered(replace(run, sources=tuple(sources)))
 

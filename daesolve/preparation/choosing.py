@@ -24,13 +24,13 @@ from typing import Any, cast
 from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import MissingBackendError, UnsupportedError
 from daesolve.formulations import (
-    FORMULATIONS,
     Feedback,
     Formulation,
     OdeProblem,
     Projected,
     Viscous,
 )
+from daesolve.preparation.extensions import formulations, solver_kind, solvers
 from daesolve.preparation.request import Request
 from daesolve.preparation.stiffness import Stiffness
 from daesolve.solvers import SOLVERS, Cvodes, Dop853, RadauIIA, Solver, Taylor
@@ -61,8 +61,8 @@ def check_pair(formulation: Formulation, solver: Solver) -> None:
     form = formulation.form
     if form in solver.forms:
         return
-    fitting = [name for name, kind in SOLVERS.items() if form in kind.forms]
-    taken = [name for name, kind in FORMULATIONS.items() if kind.makes in solver.forms]
+    fitting = [name for name, kind in solvers()[0].items() if form in kind.forms]
+    taken = [name for name, kind in formulations()[0].items() if kind.makes in solver.forms]
     raise UnsupportedError(
         f"the formulation {formulation.name!r} makes {MADE[form]}, which the solver "
         f"{solver.name!r} cannot take; take {formulation.name!r} with {', '.join(fitting)}, or "
@@ -160,7 +160,7 @@ def _automatic(
     if formulation.solved_best_by is not None:
         name, why = formulation.solved_best_by
         notes.append(f"solver {name}, {why}")
-        return SOLVERS[name]()
+        return solver_kind(name)()
     if problem.stiff:
         notes.append("solver radau, for stiff equations")
         return RadauIIA()

@@ -7,13 +7,9 @@ from dataclasses import fields
 from typing import Any, overload
 
 from daesolve.errors import OutOfRangeError, UnsupportedError, unknown_name
-from daesolve.formulations import (
-    FORMULATIONS,
-    Feedback,
-    Formulation,
-    Projected,
-)
-from daesolve.solvers import SOLVERS, Solver, Taylor
+from daesolve.formulations import Feedback, Formulation, Projected
+from daesolve.preparation.extensions import formulation_kind, formulations, solver_kind
+from daesolve.solvers import Solver, Taylor
 
 
 def formulation_named(name: str, rates: Mapping[str, Any] | None = None) -> Formulation:
@@ -22,8 +18,8 @@ def formulation_named(name: str, rates: Mapping[str, Any] | None = None) -> Form
     Parameters
     ----------
     name
-        A key of `FORMULATIONS`; `projected:index-1` wraps another than feedback, `viscous:1e-7`
-        tells the mobility, `regularised:1e-3` the speed.
+        That of one of the library's or of an installed package. `projected:index-1` wraps another
+        than feedback; `viscous:1e-7` gives the mobility, `regularised:1e-3` the speed.
     rates
         `rate` and `rates` of the formulation; none unless told.
 
@@ -33,18 +29,15 @@ def formulation_named(name: str, rates: Mapping[str, Any] | None = None) -> Form
         No such formulation, a number that is none, or rates for one that has none.
     """
     settings = dict(rates or {})
-    outer, _, inner = name.partition(":")
-    number = FORMULATIONS[outer].number if outer in FORMULATIONS else None
-    if number and inner:
-        settings[number] = _number(outer, number.upper(), inner)
-        return FORMULATIONS[outer](**settings)
-    known = FORMULATIONS | {f"{Projected.name}:{n}": Projected for n in FORMULATIONS}
-    if name not in known:
-        raise unknown_name("formulation", name, FORMULATIONS)
-    if outer == Projected.name:
+    outer, colon, inner = name.partition(":")
+    kind = formulation_kind(outer, name)
+    if colon and not (inner and (kind.number or kind is Projected)):
+        raise unknown_name("formulation", name, formulations()[0])
+    if kind is Projected:
         return Projected(formulation_named(inner or Feedback.name, settings))
-    kind = FORMULATIONS[name]
-    if settings and "rate" not in {entry.name for entry in fields(kind)}:  # pyright: ignore
+    if colon and kind.number:
+        settings[kind.number] = _number(outer, kind.number.upper(), inner)
+    if rates and "rate" not in {entry.name for entry in fields(kind)}:  # pyright: ignore
         raise OutOfRangeError(
             f"the formulation {name!r} has no rates, since the solver itself imposes the "
             "constraints; leave out --rate"
@@ -58,7 +51,7 @@ def solver_named(name: str, settings: Mapping[str, Any] | None = None) -> Solver
     Parameters
     ----------
     name
-        A key of `SOLVERS`.
+        That of one of the library's or of an installed package.
     settings
         Its fields, by name; its own unless told.
 
@@ -72,19 +65,6 @@ def solver_named(name: str, settings: Mapping[str, Any] | None = None) -> Solver
         Its package is not installed here.
     """
     return solver_kind(name)(**(settings or {}))
-
-
-def solver_kind(name: str) -> type[Solver]:
-    """Return the class of a solver by its name.
-
-    Raises
-    ------
-    UnknownNameError
-        No such solver.
-    """
-    if name not in SOLVERS:
-        raise unknown_name("solver", name, SOLVERS)
-    return SOLVERS[name]
 
 
 @overload

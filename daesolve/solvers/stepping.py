@@ -182,8 +182,8 @@ class Stepper(Integrator):
             steps = np.searchsorted(sign * times, sign * moments, side="right") - 1
             steps = np.clip(steps, 0, len(times) - 2)
             found = np.empty((len(moments), states.shape[1]))
-            for step in np.unique(steps):
-                found[steps == step] = interpolant(int(step))(moments[steps == step])
+            for step in sorted(set(steps.tolist())):
+                found[steps == step] = interpolant(step)(moments[steps == step])
             return found
 
         def advance(step: int, time: float) -> np.ndarray:
@@ -288,9 +288,8 @@ class _Stepped(Block):
         before it.
         """
         sign = 1.0 if self.times[-1] >= self.times[0] else -1.0
-        ends = sign * self.times
-        for time in times.tolist():
-            step = int(np.searchsorted(ends, sign * time))
+        places = np.searchsorted(sign * self.times, sign * times)
+        for time, step in zip(times.tolist(), places.tolist(), strict=True):
             if self.times[step] == time:
                 yield self.states[step]
                 continue

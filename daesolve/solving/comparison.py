@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Literal, TypedDict, Unpack
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
@@ -19,9 +19,8 @@ from daesolve.errors import (
     unknown_name,
 )
 from daesolve.formulations import Formulation
-from daesolve.friction.sliding import VariantPolicy
-from daesolve.integration.sample_times import At, sample_times
-from daesolve.preparation.request import RankLoss, Redundant
+from daesolve.integration.run_options import RunOptions, check_options
+from daesolve.integration.sample_times import sample_times
 from daesolve.solvers import Solver
 from daesolve.solving.pairing import Attempt, Refused, attempts
 from daesolve.solving.solving import solve
@@ -37,22 +36,19 @@ ROUNDING = 2.0**-53
 SAMPLES = 21
 """So few that taking them costs little beside the steps."""
 
+VARIED = {
+    "formulation": "give a list of `formulations`",
+    "solver": "give a list of `solvers`",
+    "rtol": "give a list of `tolerances`",
+    "atol": "give a list of `tolerances`",
+}
+"""Options of a run that a comparison varies."""
+
+Reference = Mapping[str, float] | Trajectory | ReferenceRun | Literal["quad"] | None
+"""What errors are measured against: states at the end, a run, or one in quadruple precision."""
+
 Progress = Callable[[int, int, str], None]
 """Called before each run with how many are done, how many there are, and what is next."""
-
-
-class RunSettings(TypedDict, total=False):
-    """What all runs of a comparison have in common, as for `daesolve.solve`."""
-
-    start_time: float
-    guess: Mapping[str, float] | None
-    parameters: Mapping[str, object] | None
-    default_rate: float
-    scales: Mapping[str, float] | None
-    redundant: Redundant
-    redundant_weights: Mapping[str, float] | None
-    rank_loss: RankLoss
-    variant_policy: VariantPolicy
 
 
 @dataclass(frozen=True)
@@ -206,11 +202,9 @@ def compare(
     initial: Mapping[str, float] | None = None,
     *,
     tolerances: Sequence[float] | None = None,
-    reference: Mapping[str, float] | Trajectory | ReferenceRun | Literal["quad"] | None = None,
-    at: At = None,
-    max_evaluations: int | None = None,
+    reference: Reference = None,
     progress: Progress | None = None,
-    **settings: Unpack[RunSettings],
+    **options: Unpack[RunOptions],
 ) -> Comparison:
     """Run every formulation with every solver at every tolerance, and measure error and cost.
 
@@ -232,17 +226,12 @@ def compare(
         States at the end by name; a trajectory with some of the same sample times; or "quad", a
         run in quadruple precision, which is refused where it cannot be. None takes "quad" where it
         can be, else the completed run of the smallest tolerance, and says so.
-    at
-        The sample times at which states are compared; None takes 21 even ones, for samples cost
-        some solvers much.
-    max_evaluations
-        How many right-hand sides each run may take, as for `daesolve.solve`; the reference in
-        quadruple precision is not bounded by it.
     progress
         Called before each run.
-    **settings
-        `start_time`, `guess`, `parameters`, `default_rate`, `scales`, `redundant`,
-        `redundant_weights`, `rank_loss` and `variant_policy`, as for `daesolve.solve`.
+    **options
+        See `RunOptions`, the same for all runs. States are compared at the sample times `at`; by
+        default there are 21 even ones, for samples cost some solvers much. `max_evaluations` does
+        not bound the reference in quadruple precision.
 
     Raises
     ------
@@ -264,25 +253,22 @@ def compare(
     >>> [run.error < 1e-8 for run in told.runs]
     [True, True]
     """
+    check_options("compare", options, VARIED)
     _check_reference(reference, system)
     planned, refused = attempts(formulations, solvers, tolerances)
-    start = settings.get("start_time", 0.0)
-    at = sample_times(at, start, until) if at is not None else np.linspace(start, until, SAMPLES)
+    start, at = options.get("start_time") or 0.0, options.get("at")
+    options["at"] = np.linspace(start, until, SAMPLES)
+    if at is not None:
+        options["at"] = sample_times(at, start, until)
 
     def quad() -> Standard:
-        return _quad(reference_run(system, until, initial, at=at, **settings))
+        bounded: RunOptions = {**options, "max_evaluations": None}
+        return _quad(reference_run(system, until, initial, **bounded))
 
     def run(attempt: Attempt) -> Trajectory:
-        return solve(
-            system,
-            until,
-            initial,
-            formulation=attempt.formulation,
-            solver=attempt.solver,
-            at=at,
-            max_evaluations=max_evaluations,
-            **settings,
-        )
+        pair = {"formulation": attempt.formulation, "solver": attempt.solver}
+        settings: dict[str, Any] = {**options, **pair}
+        return solve(system, until, initial, **settings)
 
     asked = quad() if isinstance(reference, str) else None
     invariants = [row.name for row in system.dynamics.invariants]

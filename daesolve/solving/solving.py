@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Never
 
 from daesolve.errors import VARIANT_ERRORS, DegenerateConstraintError, OutOfRangeError
 from daesolve.formulations import Formulation
 from daesolve.friction.sliding import VariantPolicy
+from daesolve.integration.run_options import RunOptions, check_options, requested
 from daesolve.integration.sample_times import At
 from daesolve.integration.simulation import Progress, simulate
-from daesolve.preparation.naming import formulation_of, solver_of
+from daesolve.preparation.naming import solver_of
 from daesolve.preparation.preparing import prepare
-from daesolve.preparation.request import DEFAULT_RATE, RankLoss, Redundant, Request
+from daesolve.preparation.request import DEFAULT_RATE, RankLoss, Redundant
 from daesolve.solvers import Solver
 from daesolve.solving.stored_runs import Destination, begin
 from daesolve.storage import located, refuse_full
@@ -25,12 +27,20 @@ from daesolve.verification.second_run import verifier
 from daesolve.verification.second_run import verify as verify_run
 
 
+class SolveOptions(RunOptions, total=False):
+    """What `solve` takes besides `until` and `initial`; see there for the last three."""
+
+    verify: bool | Solver | str
+    progress: Progress | None
+    store: Path | str | Destination | None
+
+
 def solve(
     system: System,
     until: float,
     initial: Mapping[str, float] | None = None,
     *,
-    start_time: float = 0.0,
+    start_time: float | None = 0.0,
     guess: Mapping[str, float] | None = None,
     parameters: Mapping[str, object] | None = None,
     formulation: Formulation | str | None = None,
@@ -38,16 +48,17 @@ def solve(
     rtol: float | None = None,
     atol: float | None = None,
     at: At = None,
-    verify: bool | Solver | str = False,
-    default_rate: float = DEFAULT_RATE,
+    default_rate: float | None = DEFAULT_RATE,
     scales: Mapping[str, float] | None = None,
-    redundant: Redundant = "error",
+    redundant: Redundant | None = "error",
     redundant_weights: Mapping[str, float] | None = None,
-    rank_loss: RankLoss = "stop",
+    rank_loss: RankLoss | None = "stop",
     max_evaluations: int | None = None,
-    variant_policy: VariantPolicy = "continuity",
+    variant_policy: VariantPolicy | None = "continuity",
+    verify: bool | Solver | str = False,
     progress: Progress | None = None,
     store: Path | str | Destination | None = None,
+    **unknown: Never,
 ) -> Trajectory:
     """Integrate a system and show how far the result can be trusted.
 
@@ -60,58 +71,20 @@ def solve(
     initial
         Start values to keep, by the names of states. The others are made consistent; what was
         changed is told in `Trajectory.start`.
-    start_time
-        The start, s.
-    guess
-        Start values that may be changed to make the state consistent.
-    parameters
-        Values in place of the defaults.
-    formulation, solver
-        How the equations are made integrable and by what they are integrated; by default
-        feedback (projected where rank loss is passed), and Taylor's method (CVODES where that
-        cannot be). Objects, or names as on the command line: "index-2", "projected:index-1",
-        "viscous:1e-7" (its mobility), "regularised:1e-3" (its speed); "taylor", "idas".
-    rtol, atol
-        Relative and absolute tolerance of a step of the solver that is chosen by itself, which is
-        the same as without them; where Taylor's method would be, which takes no absolute one,
-        `atol` takes CVODES. A solver that is given has its own.
-    at
-        Sample times, `every(interval)`, or None for 1001 even samples.
+    start_time, guess, parameters, formulation, solver, rtol, atol, at, default_rate, scales, \
+redundant, redundant_weights, rank_loss, max_evaluations, variant_policy
+        See `RunOptions`.
     verify
         Repeat the run with a tightened tolerance (or with the solver given, by its name too) and
         report the difference of the trajectories.
-    default_rate
-        The rate of goals for which nothing else is chosen, 1/s.
-    scales
-        The scale of goals by name: the energy scale is {"energy": ...}, in J.
-    redundant
-        What to do with constraints that depend on each other everywhere: "error", "drop" the
-        dependent ones, or share the reactions by "minimum-norm". Contradictory ones are refused
-        whatever is asked for; where their reactions enter a force (friction), only "minimum-norm"
-        tells which motion is meant.
-    redundant_weights
-        How a shared load is divided with "minimum-norm", by the goal's name: of goals on which the
-        body yields alike, 2 takes twice as much as 1, which holds for the others.
-    rank_loss
-        What to do where constraints come to depend on each other: "stop" ends the run as
-        `degenerate`, with everything up to there; "raise" does so and raises; "pass" goes through
-        isolated positions; "viscous" takes the formulation `Viscous`, friction in place of
-        constraints on velocities, on which what follows depends.
-    max_evaluations
-        How many right-hand sides the run may take; it ends there with what it has. Taylor's
-        method counts one for each order of a step.
-    variant_policy
-        What to do where it is unknown which supports of a guide are loaded. The start takes the
-        answer to which that without friction leads. On the way "continuity" lets the other support
-        of a pair take over as long as the reactions go on continuously, and ends the run as
-        `degenerate` where they do not; "homotopy" goes on there with another physical answer;
-        "strict" ends the run wherever there is more than one answer.
     progress
         Called after each segment with the time reached, the monitor and the number of events.
     store
         A directory, new or empty, in which the run is kept part by part while it goes on; memory
         does not grow with it, and `daesolve.resume` goes on where it was stopped or killed. Without
         `at`, samples are even.
+    **unknown
+        No other option is known: it is refused, with the nearest names.
 
     Returns
     -------
@@ -130,24 +103,24 @@ def solve(
         With rank_loss = "raise", the run ended as `degenerate`; what there is of it is the error's
         `run`.
     """
-    request = Request(
-        until=until,
-        start_time=start_time,
-        parameters=parameters or {},
-        initial=initial or {},
-        guess=guess or {},
-        formulation=formulation_of(formulation),
-        solver=solver_of(solver),
-        rtol=rtol,
-        atol=atol,
-        default_rate=default_rate,
-        scales=scales or {},
-        redundant=redundant,
-        redundant_weights=redundant_weights or {},
-        rank_loss=rank_loss,
-        max_evaluations=max_evaluations,
-        variant_policy=variant_policy,
-    )
+    check_options("solve", unknown, more=tuple(SolveOptions.__annotations__))
+    options: RunOptions = {
+        "start_time": start_time,
+        "guess": guess,
+        "parameters": parameters,
+        "formulation": formulation,
+        "solver": solver,
+        "rtol": rtol,
+        "atol": atol,
+        "default_rate": default_rate,
+        "scales": scales,
+        "redundant": redundant,
+        "redundant_weights": redundant_weights,
+        "rank_loss": rank_loss,
+        "max_evaluations": max_evaluations,
+        "variant_policy": variant_policy,
+    }
+    request, _ = requested(until, initial, options)
     destination: Destination | None = None
     if store is not None:
         destination = store if isinstance(store, Destination) else Destination(located(store))
@@ -159,8 +132,8 @@ def solve(
         verifier(prepared, verify)
     if destination is not None:
         kept = begin(prepared, request, at, verify, progress, destination)
-        return remembered(_told(kept, rank_loss))
-    run = _told(simulate(prepared, at, progress), rank_loss)
+        return remembered(_told(kept, request.rank_loss))
+    run = _told(simulate(prepared, at, progress), request.rank_loss)
     if verify and run.outcome.good:
         other = verify if isinstance(verify, Solver) else None
         run = replace(run, verification=verify_run(prepared, run, run.times, other))

@@ -12,13 +12,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import casadi as ca
 import numpy as np
 
-from daesolve.errors import NotResumableError, OutOfRangeError, UnsupportedError, is_number
-from daesolve.formulations import FORMULATIONS, Formulation, OdeProblem
+from daesolve.errors import NotResumableError, OutOfRangeError, is_number
+from daesolve.formulations import Formulation, OdeProblem
 from daesolve.integration.checkpoints import Keeper, event_columns, segments_per_part
 from daesolve.integration.record import describe
 from daesolve.integration.sample_times import (
@@ -33,7 +33,8 @@ from daesolve.integration.sample_times import (
 from daesolve.integration.simulation import Progress, simulate_stored
 from daesolve.preparation.preparing import Prepared
 from daesolve.preparation.request import Request
-from daesolve.solvers import SOLVERS, Solver
+from daesolve.solvers import Solver
+from daesolve.solving.descriptions import Made, described, restored
 from daesolve.storage import Stored, Writer, resuming
 from daesolve.storage.versions import processor, versions
 from daesolve.trajectory.results import Outcome
@@ -44,8 +45,6 @@ from daesolve.verification.second_run import verify
 Tell = Callable[[str], None]
 VERIFIED_ROWS = 10_001
 """Samples of a stored run at which its repetition is compared, at most."""
-MADE_OF = {"name", "settings"}
-"""What a manifest tells of a solver or a formulation."""
 
 
 @dataclass(frozen=True)
@@ -109,6 +108,7 @@ def go_on(
     progress: Progress | None = None,
     tell: Tell | None = None,
     remark: str | None = None,
+    given: Sequence[Made] = (),
 ) -> Trajectory:
     """Go on with a run on disk: mend what is damaged, compute what is missing, extend it.
 
@@ -126,6 +126,8 @@ def go_on(
         Called with a sentence for each thing that was found amiss.
     remark
         What the run's notes are to say from now on.
+    given
+        Solvers and formulations that were handed in, whose classes serve.
 
     Raises
     ------
@@ -139,7 +141,7 @@ def go_on(
     with Writer.open(directory) as writer:
         if tell is not None and writer.taken_over is not None:
             tell(writer.taken_over)
-        prepared = _as_begun(prepared, writer)
+        prepared = _as_begun(prepared, writer, given)
         remarks = [*writer.manifest.get("remarks", ())]
         if remark is not None and remark not in remarks:
             writer.rewrite_manifest({**writer.manifest, "remarks": [*remarks, remark]})
@@ -161,14 +163,14 @@ def go_on(
             ahead = replace(prepared, until=horizons[stage])
             run = simulate_stored(ahead, at, progress, keeper)
             if run.outcome is not Outcome.COMPLETED or ahead.until == horizons[-1]:
-                return _finished(run, ahead, writer)
+                return _finished(run, ahead, writer, given)
 
 
-def restored_request(saved: Mapping[str, Any]) -> Request:
-    """Return the request of a manifest."""
-    made = {"formulation": FORMULATIONS, "solver": SOLVERS}
-    found = {name: _restored(made[name], saved[name]) for name in made}
-    return Request(**{**saved, **found})
+def restored_request(saved: Mapping[str, Any], given: Sequence[Made] = ()) -> Request:
+    """Return the request of a manifest; `given` are formulations and solvers from Python."""
+    formulation = restored(saved["formulation"], Formulation, given)
+    solver = restored(saved["solver"], Solver, given)
+    return Request(**{**saved, "formulation": formulation, "solver": solver})
 
 
 # -- the manifest ---------------------------------------------------------------------------------
@@ -185,7 +187,7 @@ def _manifest(
     told = split_derived(describe(prepared), destination.derived)
     own = {entry.name: getattr(request, entry.name) for entry in fields(request)}
     labels, watched = prepared.problem.labels, [row.name for row in prepared.problem.watched]
-    asked = own | {name: _described(own[name]) for name in ("formulation", "solver")}
+    asked = own | {name: described(own[name]) for name in ("formulation", "solver")}
     for name in ("parameters", "initial", "guess"):
         asked[name] = {key: float(value) for key, value in own[name].items()}
     return {
@@ -194,7 +196,7 @@ def _manifest(
         "derived": list(destination.derived),
         "request": asked,
         "sampling": sampling,
-        "verify": verifying if isinstance(verifying, bool) else _described(verifying),
+        "verify": verifying if isinstance(verifying, bool) else described(verifying),
         "horizons": [prepared.until],
         "segments_per_part": [segments_per_part(prepared, _count(at, prepared))],
         "resolved": {
@@ -205,7 +207,7 @@ def _manifest(
             "surplus": prepared.surplus,
             "start": prepared.start.state,
             "path": prepared.path,
-            "solver": _described(prepared.solver),
+            "solver": described(prepared.solver),
             "equations": _fingerprint(prepared.problem),
         },
         "columns": column_names(labels.states, labels.outputs, labels.reactions, watched),
@@ -233,51 +235,6 @@ def _count(at: At, prepared: Prepared) -> float:
     return DEFAULT_SAMPLES if at is None or isinstance(at, EveryEvent) else float(len(at))
 
 
-def _described(given: Solver | Formulation | None) -> dict[str, Any] | None:
-    """Return a solver or a formulation by its name and settings.
-
-    Raises
-    ------
-    UnsupportedError
-        It is none of the library's own, so that it could not be had again.
-    """
-    if given is None:
-        return None
-    known = {**SOLVERS, **FORMULATIONS}
-    if known.get(given.name) is not type(given):
-        raise UnsupportedError(
-            f"{type(given).__name__} is none of the library's own, so a run with it cannot be "
-            "stored: how it is made again is not known"
-        )
-    return {"name": given.name, "settings": _settings(given)}
-
-
-def _settings(made: Any) -> dict[str, Any]:
-    """Return what one of the library's own was made with: all of them are dataclasses."""
-    values = {entry.name: getattr(made, entry.name) for entry in fields(made)}
-    return {
-        name: _described(value) if isinstance(value, Formulation | Solver) else value
-        for name, value in values.items()
-    }
-
-
-def _is_described(value: Any) -> bool:
-    if not isinstance(value, dict):
-        return False
-    entries = cast("dict[str, Any]", value)  # it comes from a manifest
-    return {*entries} == MADE_OF
-
-
-def _restored(kinds: Mapping[str, type], saved: Mapping[str, Any] | None) -> Any:
-    if saved is None:
-        return None
-    settings = {
-        name: _restored(kinds, value) if _is_described(value) else value
-        for name, value in saved["settings"].items()
-    }
-    return kinds[saved["name"]](**settings)
-
-
 def _fingerprint(problem: OdeProblem) -> str:
     """Return what stands for the equations: nothing but them has it."""
     functions = [getattr(problem, entry.name) for entry in fields(problem)]
@@ -285,7 +242,7 @@ def _fingerprint(problem: OdeProblem) -> str:
     return hashlib.sha256("\n".join([*problem.values, *texts]).encode()).hexdigest()
 
 
-def _as_begun(prepared: Prepared, writer: Writer) -> Prepared:
+def _as_begun(prepared: Prepared, writer: Writer, given: Sequence[Made]) -> Prepared:
     """Return the run with every number as it was chosen when it began."""
     saved = writer.manifest["resolved"]
     if saved["equations"] != _fingerprint(prepared.problem):
@@ -303,7 +260,7 @@ def _as_begun(prepared: Prepared, writer: Writer) -> Prepared:
         surplus=tuple(saved["surplus"]),
         start=replace(prepared.start, state=np.array(saved["start"], dtype=float)),
         path=np.array(saved["path"], dtype=float).reshape(-1, prepared.path.shape[1]),
-        solver=_restored(SOLVERS, saved["solver"]),
+        solver=restored(saved["solver"], Solver, given),
     )
 
 
@@ -368,7 +325,9 @@ def _mended(
     return None
 
 
-def _finished(run: Trajectory, prepared: Prepared, writer: Writer) -> Trajectory:
+def _finished(
+    run: Trajectory, prepared: Prepared, writer: Writer, given: Sequence[Made] = ()
+) -> Trajectory:
     """Verify a run that has come to its end, and write how it ended."""
     run = replace(run, description=split_derived(run.description, writer.manifest["derived"]))
     if run.outcome is Outcome.INTERRUPTED:
@@ -378,7 +337,7 @@ def _finished(run: Trajectory, prepared: Prepared, writer: Writer) -> Trajectory
         return replace(Trajectory.from_run(writer.directory), _evaluate=run.at)
     asked = writer.manifest["verify"]
     if asked and run.outcome.good:
-        solver = None if asked is True else _restored(SOLVERS, asked)
+        solver = None if asked is True else restored(asked, Solver, given)
         thin = run.thinned(VERIFIED_ROWS)
         found = verify(prepared, thin, thin.times, solver)
         if found.interrupted:

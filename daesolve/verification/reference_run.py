@@ -20,6 +20,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Unpack
 
 import casadi as ca
 import numpy as np
@@ -33,10 +34,9 @@ from daesolve.errors import (
     tell_names,
 )
 from daesolve.formulations import Feedback
-from daesolve.friction.sliding import VariantPolicy
-from daesolve.integration.sample_times import At, sample_times
+from daesolve.integration.run_options import RunOptions, check_options, requested
+from daesolve.integration.sample_times import sample_times
 from daesolve.preparation.preparing import Prepared, prepare
-from daesolve.preparation.request import DEFAULT_RATE, RankLoss, Redundant, Request
 from daesolve.solvers import Dop853, Taylor
 from daesolve.system.system import System
 from daesolve.trajectory.results import EventRecord
@@ -46,6 +46,14 @@ from daesolve.verification.reference_motion import MotionRecord, Passed, Place, 
 TOLERANCE = 1e-30
 FINEST_TOLERANCE = 1e-33
 """About five times the rounding of 113 bits."""
+FIXED = {
+    "formulation": "it eliminates the reactions as feedback does",
+    "solver": "it integrates by Taylor's method in quadruple precision",
+    "rtol": "give its `tolerance`",
+    "atol": "give its `tolerance`",
+    "max_evaluations": "its steps are not counted",
+}
+"""Options of a run that make no sense here, and why."""
 POLISHING_STEPS = 8
 """Of Newton's method with a Jacobian in double precision: each gains about 14 digits."""
 
@@ -113,30 +121,22 @@ def reference_run(
     until: float,
     initial: Mapping[str, float] | None = None,
     *,
-    at: At = None,
-    start_time: float = 0.0,
-    guess: Mapping[str, float] | None = None,
-    parameters: Mapping[str, object] | None = None,
-    default_rate: float = DEFAULT_RATE,
-    scales: Mapping[str, float] | None = None,
-    redundant: Redundant = "error",
-    redundant_weights: Mapping[str, float] | None = None,
-    rank_loss: RankLoss = "stop",
-    variant_policy: VariantPolicy = "continuity",
     tolerance: float = TOLERANCE,
     progress: Progress | None = None,
+    **options: Unpack[RunOptions],
 ) -> ReferenceRun:
     """Integrate a system in quadruple precision, through its events, to the last sample time.
 
     Parameters
     ----------
-    system, until, initial, at, start_time, guess, parameters, default_rate, scales, redundant, \
-redundant_weights, rank_loss, variant_policy
+    system, until, initial
         As for `daesolve.solve`.
     tolerance
         Relative tolerance of a step, from 1e-33.
     progress
         Called now and then with the time reached.
+    **options
+        See `RunOptions`; the formulation, the solver and its tolerances are fixed.
 
     Raises
     ------
@@ -148,6 +148,7 @@ redundant_weights, rank_loss, variant_policy
     DaesolveError
         The request cannot be run; see `daesolve.solve`.
     """
+    check_options("reference_run", options, FIXED)
     if not available():
         raise MissingBackendError(
             "a reference in quadruple precision needs heyoka with its type `real`; install it "
@@ -158,27 +159,12 @@ redundant_weights, rank_loss, variant_policy
             f"the tolerance of the reference is {tolerance!r}, but must lie in "
             f"[{FINEST_TOLERANCE:g}, 0.01]"
         )
-    times = sample_times(at, start_time, until)
     invariants = {row.name: None for row in system.dynamics.invariants if not row.by_relation}
-    prepared = prepare(
-        system,
-        Request(
-            until=until,
-            start_time=start_time,
-            parameters=parameters or {},
-            initial=initial or {},
-            guess=guess or {},
-            formulation=Feedback(rates=invariants),
-            # One that compiles nothing: what integrates is made below.
-            solver=Dop853(),
-            default_rate=default_rate,
-            scales=scales or {},
-            redundant=redundant,
-            redundant_weights=redundant_weights or {},
-            rank_loss=rank_loss,
-            variant_policy=variant_policy,
-        ),
-    )
+    # A solver that compiles nothing: what integrates is made below.
+    fixed: RunOptions = {"formulation": Feedback(rates=invariants), "solver": Dop853()}
+    request, at = requested(until, initial, {**options, **fixed})
+    times = sample_times(at, request.start_time, until)
+    prepared = prepare(system, request)
     refusal = Taylor().refusal(prepared.problem)
     if refusal is not None:
         raise UnsupportedError(refusal)

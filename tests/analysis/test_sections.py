@@ -173,7 +173,7 @@ def test_what_cannot_be_run_is_refused():
     guard = system.coordinates.x
     with pytest.raises(OutOfRangeError, match="until is missing"):
         sections(system, guard)
-    with pytest.raises(OutOfRangeError, match="no option 'verify'"):
+    with pytest.raises(UnknownNameError, match="unknown option of sections 'verify'"):
         sections(system, guard, 1.0, verify=True)
     with pytest.raises(PosingError, match="must be a MechanicalSystem or a ControlSystem"):
         sections(3.0, guard, 1.0)

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from daesolve import reporting
 from daesolve.cli import animate, page, problems
 from daesolve.cli.app import app
-from daesolve.plugins.problem import BoundCase
+from daesolve.plugins.bound_case import BoundCase
 
 TO_DISK = "pendulum", "--to", "page"
 

@@ -1,26 +1,34 @@
-from importlib.metadata import EntryPoint
+"""Problems are found by the entry points of installed distributions."""
 
 import pytest
 
 from daesolve.errors import PluginError, UnknownNameError
 from daesolve.plugins import registry
 
-POINTS = [
-    EntryPoint("broken", "no_such_module:problem", registry.GROUP),
-    EntryPoint("empty", "daesolve:every", registry.GROUP),
-    EntryPoint("good", "daesolve_problems.classics.pendulum:problem", registry.GROUP),
-]
+POINTS = """[daesolve.problems]
+broken = no_such_module:problem
+empty = daesolve:every
+good = daesolve_problems.classics.pendulum:problem
+"""
 
 
 @pytest.fixture
-def plugins(monkeypatch):
-    monkeypatch.setattr(registry, "entry_points", lambda group: list(POINTS))
+def plugins(tmp_path, monkeypatch):
+    """Install a distribution with a problem and two entry points that are wrong."""
+    about = tmp_path / "some-0.1.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: some\nVersion: 0.1\n")
+    (about / "entry_points.txt").write_text(POINTS)
+    monkeypatch.syspath_prepend(tmp_path)
 
 
 def test_a_broken_plugin_is_named_and_takes_no_other_down(plugins):
     found, broken = registry.problems()
-    assert [problem.name for problem in found] == ["pendulum"]
-    assert [plugin.name for plugin in broken] == ["broken", "empty"]
+    assert registry.problem("good") in found
+    assert [(plugin.name, plugin.source) for plugin in broken] == [
+        ("broken", "some"),
+        ("empty", "some"),
+    ]
     assert "no_such_module" in broken[0].reason
     assert "daesolve.Problem" in broken[1].reason
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from dataclasses import dataclass
 from itertools import islice
 from types import SimpleNamespace
@@ -16,7 +15,7 @@ import daesolve as ds
 from daesolve.errors import UnknownNameError, UnsupportedError
 from daesolve.formulations import Formulation
 from daesolve.solvers import SegmentEnd, Solver
-from daesolve.solving.comparison import ComparedRun, RunSettings
+from daesolve.solving.comparison import ComparedRun
 from daesolve.solving.pairing import attempts, distinct_names, with_tolerance
 from daesolve.trajectory.results import EventRecord, Outcome
 from daesolve.verification.agreement import compare_resets, difference
@@ -409,10 +408,11 @@ def test_how_to_go_on_with_other_supports_is_the_same_for_every_run():
 
 
 def test_a_comparison_takes_what_solve_takes_but_what_it_decides_itself():
-    own = {"system", "until", "initial", "at", "progress", "formulation", "solver", "rtol", "atol"}
-    left_out = {"verify", "store"}  # runs are held against each other, and their samples are few
-    taken = {*RunSettings.__annotations__, "max_evaluations"}
-    assert set(inspect.signature(ds.solve).parameters) - own - left_out == taken
+    for name in ("formulation", "solver", "rtol", "atol"):
+        with pytest.raises(UnsupportedError, match=f"compare takes no '{name}': give a list of"):
+            ds.compare(pendulum(), ["feedback"], ["taylor"], 1.0, RELEASE, **{name: 1e-3})
+    with pytest.raises(UnknownNameError, match="unknown option of compare 'verify'"):
+        ds.compare(pendulum(), ["feedback"], ["taylor"], 1.0, RELEASE, verify=True)
 
 
 @pytest.mark.parametrize("one", ["feedback", ds.Feedback()])

@@ -130,7 +130,7 @@ def at_any_time(scratch: Path) -> Fingerprint:
 OVER = {"mass": [0.8, 1.0, 1.2], "gravity": names.uniform(1.0, 10.0)}
 
 
-def _of_sweep(sweep: ds.Sweep) -> Fingerprint:
+def _of_sweep(sweep: ds.ensembles.Sweep) -> Fingerprint:
     table = sweep.to_pandas().drop(columns=[*COSTS], errors="ignore")
     samples = sweep.samples_to_pandas()
     return {

@@ -1,0 +1,445 @@
+"""A case of a problem with every value chosen, ready to be run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self, Unpack
+
+from daesolve.analysis.sensitivity import Sensitivity, nominal_values, sensitivity_of
+from daesolve.equations.consistency import Start, check_named, complete_start, start_value
+from daesolve.errors import Named, OutOfRangeError, PosingError, tell_names, unknown_name
+from daesolve.formulations import Formulation
+from daesolve.integration.run_options import (
+    RunOptions,
+    check_options,
+    requested_by,
+    with_values,
+)
+from daesolve.plugins.analyses import ANALYSES, Subject
+from daesolve.plugins.case import Answer, Case, StartRule, Structure, Values
+from daesolve.plugins.family import Family
+from daesolve.preparation.naming import made_by_name
+from daesolve.preparation.request import Request
+from daesolve.solvers import Solver
+from daesolve.solving.comparison import Comparison, Reference, compare
+from daesolve.solving.comparison import Progress as ComparisonProgress
+from daesolve.solving.solving import SolveOptions, solve
+from daesolve.solving.stored_runs import Destination, split_derived
+from daesolve.storage import located
+from daesolve.system.system import System
+from daesolve.trajectory.last_run import remembered
+from daesolve.trajectory.trajectory import Trajectory
+from daesolve.verification.reference_motion import Progress as ReferenceProgress
+from daesolve.verification.reference_run import TOLERANCE, ReferenceRun, reference_run
+
+
+@dataclass(frozen=True, eq=False)
+class BoundCase:
+    """A case of a problem with every value chosen: `.solve(...)` runs it.
+
+    Parameters
+    ----------
+    problem, case, model
+        Where it comes from.
+    structure, parameters
+        What was chosen in place of the problem's defaults.
+    start
+        Start values by the case's own names, in place of the case's.
+    initial
+        Values of states, to be kept.
+    """
+
+    problem: Family
+    case: Case
+    model: str
+    structure: Structure
+    parameters: Values
+    start: Values
+    initial: Values
+
+    def __post_init__(self) -> None:
+        tell_names(self, structure="structure", parameters="changed parameter")
+        tell_names(self, start="start value", initial="state")
+
+    def __repr__(self) -> str:
+        chosen = {**self.structure, **self.parameters, **self.start, **self.initial}
+        told = "".join(f", {name}={value!r}" for name, value in chosen.items())
+        return f"BoundCase({self.problem.name!r}, {self.case.name!r}, model={self.model!r}{told})"
+
+    @property
+    def full_structure(self) -> dict[str, Any]:
+        """The structure, the defaults included."""
+        return Named(self.problem.default_structure() | dict(self.structure), "structure")
+
+    @property
+    def system(self) -> System:
+        """The system, posed."""
+        return self.problem.system(self.model, self.full_structure)
+
+    @property
+    def full_parameters(self) -> dict[str, float]:
+        """Every parameter's value."""
+        dynamics = self.system.dynamics
+        posed = {name: dynamics.values[name] for name in dynamics.posed_ranges}
+        return Named(posed | dict(self.parameters), "parameter")
+
+    @property
+    def values(self) -> dict[str, float]:
+        """Every parameter's value, and what the problem derives from them.
+
+        Raises
+        ------
+        OutOfRangeError
+            What follows from the others was given.
+        """
+        derived = self.derived
+        for name in self.parameters:
+            if name in derived:
+                raise OutOfRangeError(
+                    f"{name!r} follows from the other values here: it cannot be set to "
+                    f"{self.parameters[name]!r}"
+                )
+        return Named(self.full_parameters | derived, "parameter")
+
+    @cached_property
+    def derived(self) -> dict[str, float]:
+        """The values that the problem derives from the others."""
+        return Named(self._follows(self.problem.derived), "derived value")
+
+    @property
+    def full_start(self) -> dict[str, float]:
+        """The start values by the case's own names."""
+        return Named({**self.case.start, **self.start}, "start value")
+
+    def changed(self, overrides: Mapping[str, Any]) -> Self:
+        """Return the case with other parameters and structure.
+
+        Raises
+        ------
+        UnknownNameError, OutOfRangeError
+            A name that nothing carries, or a value that cannot be.
+        """
+        structural = {
+            name: self.problem.check_structure(name, value)
+            for name, value in overrides.items()
+            if name in self.problem.structure
+        }
+        shaped = replace(self, structure={**self.structure, **structural})
+        numbers = {name: value for name, value in overrides.items() if name not in structural}
+        system = shaped.system
+        known = system.dynamics.posed_ranges
+        for name in numbers:
+            if name not in known:
+                raise unknown_name("parameter", name, [*known, *self.problem.structure])
+        checked = {
+            name: (system.discrete if name in system.discrete else system.parameters).check(
+                name, value
+            )
+            for name, value in numbers.items()
+        }
+        return replace(shaped, parameters={**self.parameters, **checked})
+
+    def starting(self, values: Mapping[str, float]) -> Self:
+        """Return the case with other start values, by its own names or by those of states.
+
+        Raises
+        ------
+        UnknownNameError
+            Neither the case nor the system has such a name.
+        """
+        own = dict(self.start)
+        states = dict(self.initial)
+        known = self.system.dynamics.labels.states
+        rule = self.problem.start_rule(self.model) is not None
+        open_names = self.problem.start_names(self.full_structure)
+        for name, value in check_named("initial", values).items():
+            if rule and name in open_names:
+                own[name] = start_value(name, value)
+            elif name in known:
+                states[name] = start_value(name, value)
+            else:
+                names = dict.fromkeys([*known, *open_names])
+                raise unknown_name("start value", name, list(names))
+        return replace(self, start=own, initial=states)
+
+    def solve(
+        self,
+        until: float | None = None,
+        initial: Mapping[str, float] | None = None,
+        **options: Unpack[SolveOptions],
+    ) -> Trajectory:
+        """Run the case; see `daesolve.solve`.
+
+        Parameters
+        ----------
+        until
+            In place of the case's horizon, s.
+        initial
+            Start values by the case's own names or by those of states.
+        **options
+            As for `daesolve.solve`; one that is left out is the case's own.
+        """
+        check_options("solve", options, more=tuple(SolveOptions.__annotations__))
+        case = with_values(self, initial, options)
+        store = options.get("store")
+        if store is not None and not isinstance(store, Destination):
+            identity, derived = case.identity(), tuple(case.derived)
+            options["store"] = Destination(located(store), identity, case._source(), derived)
+        run = solve(case.system, **case.solve_options(until, options))
+        if store is None:
+            run = replace(run, description=split_derived(run.description, tuple(case.derived)))
+        return remembered(replace(run, sources=tuple(self.problem.sources)))
+
+    def _source(self) -> dict[str, Any] | None:
+        """Return how the system is posed again; None where a structure is no plain value."""
+        structure = self.full_structure
+        if not all(isinstance(value, bool | int | float | str) for value in structure.values()):
+            return None
+        path = self.problem.path
+        return {
+            "problem": self.problem.name,
+            "path": None if path is None else str(path.resolve()),
+            "model": self.model,
+            "structure": structure,
+        }
+
+    def solve_options(self, until: float | None, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the arguments of `daesolve.solve` for the case: its own, and other options.
+
+        Parameters in the options are those that the case has already.
+        """
+        guess, initial = self.guess()
+        chosen = {n: v for n, v in options.items() if v is not None and n != "parameters"}
+        return {
+            "until": self.case.until if until is None else until,
+            "initial": initial,
+            "guess": guess,
+            "parameters": self.values,
+            "at": self.case.times or None if until is None else None,
+            "default_rate": self.case.rate,
+            "start_time": self.case.start_time,
+            "redundant": self.case.redundant,
+            "rank_loss": self.case.rank_loss,
+            "scales": self._follows(self.problem.scales),
+            **chosen,
+        }
+
+    def compare(
+        self,
+        formulations: Sequence[Formulation | str],
+        solvers: Sequence[Solver | str],
+        until: float | None = None,
+        initial: Mapping[str, float] | None = None,
+        *,
+        tolerances: Sequence[float] | None = None,
+        reference: Reference = None,
+        progress: ComparisonProgress | None = None,
+        **options: Unpack[RunOptions],
+    ) -> Comparison:
+        """Compare formulations and solvers; see `daesolve.compare`."""
+        case = with_values(self, initial, options)
+        return compare(
+            case.system,
+            formulations,
+            solvers,
+            tolerances=tolerances,
+            reference=reference,
+            progress=progress,
+            **case.solve_options(until, options),
+        )
+
+    def reference_run(
+        self,
+        until: float | None = None,
+        initial: Mapping[str, float] | None = None,
+        *,
+        tolerance: float = TOLERANCE,
+        progress: ReferenceProgress | None = None,
+        **options: Unpack[RunOptions],
+    ) -> ReferenceRun:
+        """Run the case in quadruple precision; see `daesolve.analysis.reference_run`."""
+        case = with_values(self, initial, options)
+        chosen = case.solve_options(until, options)
+        return reference_run(case.system, tolerance=tolerance, progress=progress, **chosen)
+
+    def sensitivity(
+        self,
+        by: Sequence[str],
+        until: float | None = None,
+        initial: Mapping[str, float] | None = None,
+        **options: Unpack[RunOptions],
+    ) -> Sensitivity:
+        """Differentiate the final state; see `daesolve.analysis.sensitivity`.
+
+        Parameters
+        ----------
+        by
+            Names of parameters, of start values by the case's own names, and of states that the
+            case keeps.
+        until, initial, **options
+            As in `solve`.
+        """
+        check_options("sensitivity", options)
+        case = with_values(self, initial, options)
+        if not by:
+            raise case._nothing_to_differentiate_by()
+        made: dict[str, Any] = made_by_name(options)
+
+        def request(values: Mapping[str, float]) -> Request:
+            return requested_by(case.with_values(values), until, made)[0]
+
+        at = requested_by(case, until, made)[1]
+        return sensitivity_of(case.system, request, case._differentiable(by), at)
+
+    def _nothing_to_differentiate_by(self) -> OutOfRangeError:
+        derived = self.derived
+        free = [name for name in self.full_parameters if name not in derived]
+        known = dict.fromkeys([*free, *self.full_start, *self.initial])
+        return OutOfRangeError(
+            "sensitivity needs the names of parameters or start values to differentiate by "
+            f"(of=[...], --of NAME): there are {', '.join(map(repr, known))}"
+        )
+
+    def _differentiable(self, by: Sequence[str]) -> dict[str, float]:
+        """Return the values of what is to be differentiated by."""
+        derived = self.derived
+        for name in by:
+            if name in derived:
+                raise OutOfRangeError(
+                    f"{name!r} follows from the other values: set it to differentiate by it"
+                )
+        starts = {**self.full_start, **self.initial}
+        own = self.problem.start_names(self.full_structure)
+        open_names = [*self.system.dynamics.labels.states, *own]
+        return nominal_values(by, self.full_parameters, starts, open_names)
+
+    def with_values(self, values: Mapping[str, float]) -> BoundCase:
+        """Return the case with other parameters and start values, told by their names alone.
+
+        Raises
+        ------
+        UnknownNameError, OutOfRangeError
+            A name that nothing carries, or a value that cannot be.
+        """
+        known = self.system.dynamics.posed_ranges
+        starts = {name: value for name, value in values.items() if name not in known}
+        return self.changed({n: v for n, v in values.items() if n in known}).starting(starts)
+
+    def analyse(self, name: str, of: Sequence[str] = (), until: float | None = None) -> Answer:
+        """Compute something about the case besides its motion.
+
+        Parameters
+        ----------
+        name
+            One of the problem's `analyses`, or of those in `analyses.ANALYSES`, which every
+            problem has.
+        of
+            By which parameters and start values "sensitivity" differentiates, or which coordinates
+            "quasi-holonomic" is to eliminate.
+        until
+            Up to when "sensitivity" goes, s; None takes the case's horizon.
+
+        Raises
+        ------
+        UnknownNameError, OutOfRangeError
+            There is no such analysis, or it takes no names or no horizon.
+        PosingError
+            One of the problem's own returns no `Answer`.
+        """
+        own = self.problem.analyses
+        if name not in {**ANALYSES, **own}:
+            raise unknown_name("analysis", name, [*ANALYSES, *own])
+        general = None if name in own else ANALYSES[name]
+        if of and not (general and general.takes_names):
+            raise OutOfRangeError(f"the analysis {name!r} takes no names: leave out 'of'")
+        if until is not None and not (general and general.takes_horizon):
+            raise OutOfRangeError(f"the analysis {name!r} takes no horizon: leave out 'until'")
+        if general is not None:
+            return Answer(general.answer(self._subject(), of, until))
+        answer = own[name](self)
+        if not isinstance(answer, Answer):
+            raise PosingError(
+                f"the analysis {name!r} must return a daesolve.Answer, not {type(answer).__name__}"
+            )
+        return answer
+
+    def _subject(self) -> Subject:
+        return Subject(
+            self.system,
+            self.values,
+            self.case.start_time,
+            lambda: self.consistent_start().state,
+            self.sensitivity,
+        )
+
+    def consistent_start(self) -> Start:
+        """Return the consistent state in which the case starts.
+
+        Raises
+        ------
+        InconsistentStateError
+            No consistent state agrees with the start values.
+        """
+        guess, initial = self.guess()
+        dynamics = self.system.dynamics
+        numbers = dynamics.value_vector(self.values)
+        return complete_start(dynamics, numbers, initial, guess=guess, time=self.case.start_time)
+
+    def guess(self) -> tuple[dict[str, float], dict[str, float]]:
+        """Return the guess of the states, and what is to be kept of it.
+
+        Raises
+        ------
+        OutOfRangeError
+            A start value is no finite number.
+        """
+        start = self.full_start
+        rule = self.problem.start_rule(self.model)
+        if rule is None:
+            return {}, {**start, **self.initial}
+        for name, value in start.items():
+            if not isinstance(value, int | float) or value != value or abs(value) == float("inf"):
+                raise OutOfRangeError(
+                    f"the start value of {name!r} is {value!r}, not a finite number"
+                )
+        return self._follows(rule), dict(self.initial)
+
+    def _follows(self, rule: StartRule | None) -> dict[str, float]:
+        """Apply a rule of (start values, parameters, structure)."""
+        if rule is None:
+            return {}
+        structure = self.problem.meaning(self.full_structure)
+        try:
+            return rule(self.full_start, self.full_parameters, structure)
+        except OverflowError as error:
+            raise OutOfRangeError(
+                f"what follows from the start values and parameters of the case {self.case.name!r} "
+                "is beyond what numbers hold: one of them is too large"
+            ) from error
+
+    def identity(self) -> dict[str, Any]:
+        """Return what the report calls this run, and the units of its parameters."""
+        structure = {
+            name: value if isinstance(value, bool | int | float | str) else str(value)
+            for name, value in self.full_structure.items()
+        }
+        parameters = self.system.parameters
+        return {
+            "problem": self.problem.name,
+            "case": self.case.name,
+            "model": self.model,
+            "structure": structure,
+            "path": None if self.problem.path is None else str(self.problem.path.resolve()),
+            "asked": self._asked(),
+            "parameter_units": dict(zip(parameters.names, map(str, parameters.units), strict=True)),
+        }
+
+    def _asked(self) -> dict[str, Any]:
+        """Return what was changed of the case, and what the case itself asks for."""
+        chosen = {**self.structure, **self.parameters}
+        usual = {**self.case.structure, **self.case.parameters}
+        changed = {name: value for name, value in chosen.items() if usual.get(name) != value}
+        own = {"redundant": self.case.redundant, "rank_loss": self.case.rank_loss}
+        return {"set": changed, "initial": {**self.start, **self.initial}, "usual": own}

@@ -1,0 +1,153 @@
+"""Formulations and solvers as a file of a run names them: a name and settings, nothing executed.
+
+    {"name": "two-gains", "settings": {...}}                      found by its name
+    {"name": "mine", "class": "package.module:Mine", "settings": {...}}    found by its class
+
+A class is taken only from a module that is imported already, or from what `resume` is given.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from daesolve.errors import DaesolveError, NotResumableError, UnsupportedError
+from daesolve.formulations import Formulation
+from daesolve.formulations.formulation import settings_of
+from daesolve.preparation.extensions import formulation_kind, installed_as, solver_kind
+from daesolve.solvers import Solver
+from daesolve.storage.type_guards import is_list, is_mapping, is_tuple, native
+
+Made = Solver | Formulation
+CLASS = "class"
+MADE_OF = {"name", "settings"}
+"""What describes a solver or a formulation; `CLASS` may stand beside."""
+
+
+def described(given: Made | None) -> dict[str, Any] | None:
+    """Return a solver or a formulation by its name and settings.
+
+    Raises
+    ------
+    UnsupportedError
+        It could not be found again, or a setting is no plain value.
+    """
+    if given is None:
+        return None
+    kind = type(given)
+    settings = {name: _plain(kind, name, value) for name, value in settings_of(given).items()}
+    if installed_as(kind) is not None:
+        return {"name": given.name, "settings": settings}
+    place = f"{kind.__module__}:{kind.__qualname__}"
+    if kind.__module__ == "__main__" or _class_at(place) is not kind:
+        raise UnsupportedError(
+            f"a run with {kind.__name__} cannot be stored, for resuming would not find the class "
+            f"again in {kind.__module__!r}: put it at the top of a module and import it from "
+            "there, or install it with an entry point (see the guide to extending)"
+        )
+    return {"name": given.name, CLASS: place, "settings": settings}
+
+
+def restored(saved: Mapping[str, Any] | None, base: type[Made], given: Sequence[Made] = ()) -> Any:
+    """Return what a file describes.
+
+    Parameters
+    ----------
+    saved
+        From `described`.
+    base
+        `Formulation` or `Solver`.
+    given
+        Those that were handed in from Python, whose classes serve.
+
+    Raises
+    ------
+    NotResumableError
+        Its class is not here.
+    """
+    if saved is None:
+        return None
+    settings = {name: _value(value, given) for name, value in saved["settings"].items()}
+    return _class_of(saved, base, given)(**settings)
+
+
+def check_same(saved: Mapping[str, Any] | None, given: Made | None) -> None:
+    """Refuse a solver or a formulation that is not the one with which a run began.
+
+    Raises
+    ------
+    NotResumableError
+        It is another, or has other settings.
+    """
+    if given is None:
+        return
+    settings = {n: _plain(type(given), n, value) for n, value in settings_of(given).items()}
+    if saved is None or (given.name, settings) != (saved["name"], saved["settings"]):
+        began = "one that was chosen automatically" if saved is None else saved
+        raise NotResumableError(
+            f"the run was begun with {began}, and {given!r} is given: go on with what it was begun "
+            "with"
+        )
+
+
+def _class_of(saved: Mapping[str, Any], base: type[Made], given: Sequence[Made]) -> type[Made]:
+    for one in given:
+        if isinstance(one, base) and one.name == saved["name"]:
+            return type(one)
+    option = "formulation" if base is Formulation else "solver"
+    try:
+        if CLASS not in saved:
+            found = formulation_kind if base is Formulation else solver_kind
+            return found(saved["name"])
+        kind = _class_at(saved[CLASS])
+    except DaesolveError as error:
+        raise NotResumableError(
+            f"the {option} {saved['name']!r} of the run is not here ({error}): install it, or go "
+            f"on from Python, with daesolve.resume(DIR, {option}=...)"
+        ) from error
+    if kind is None or not issubclass(kind, base):
+        raise NotResumableError(
+            f"the {option} {saved['name']!r} of the run is {saved[CLASS]}, which is not imported "
+            "by itself, since that would execute code that a file names: go on from Python, with "
+            f"daesolve.resume(DIR, {option}=...)"
+        )
+    return kind
+
+
+def _class_at(place: str) -> type[Made] | None:
+    """Return the class at a place in a module that is imported already."""
+    module, _, path = place.partition(":")
+    found: Any = sys.modules.get(module)
+    for name in path.split("."):
+        found = getattr(found, name, None)
+    return cast("type[Made]", found) if isinstance(found, type) else None
+
+
+def _plain(kind: type, name: str, value: object) -> Any:
+    """Return a setting as a file holds it."""
+    value = native(value)
+    if isinstance(value, Made):
+        return described(value)
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if is_mapping(value) and all(isinstance(key, str) for key in value):
+        return {key: _plain(kind, name, entry) for key, entry in value.items()}
+    if is_list(value) or is_tuple(value):
+        return [_plain(kind, name, entry) for entry in value]
+    raise UnsupportedError(
+        f"a run with {kind.__name__} cannot be stored, for its setting {name!r} is a "
+        f"{type(value).__name__}: give numbers, words, or tuples or mappings of them"
+    )
+
+
+def _value(saved: Any, given: Sequence[Made]) -> Any:
+    """Return a setting as it was; a sequence is a tuple, so that settings can be compared."""
+    if is_list(saved):
+        return tuple(_value(entry, given) for entry in saved)
+    if not is_mapping(saved):
+        return saved
+    if {*saved} - {CLASS} == MADE_OF and is_mapping(saved["settings"]):
+        # A setting that is a formulation itself, as that which `Projected` wraps.
+        return restored(cast("Mapping[str, Any]", saved), Formulation, given)
+    return {name: _value(entry, given) for name, entry in saved.items()}
