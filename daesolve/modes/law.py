@@ -178,8 +178,8 @@ class SwitchingLaw(ABC):
       taken; None where the problem has nothing for it. `events` are what it takes.
     * `role` says how the guards of an event are watched. The default is a switch: it fires once
       where it passes zero, and again after it has been inside.
-    * `decide` says what happens at an instant. It is called whenever any guard fires, of whatever
-      law, with those of its own that fire (perhaps none), and yields jumps one after the other;
+    * `decide` says what happens at an instant. It is called whenever any guard of the motion fires,
+      of whatever law, with those of its own (perhaps none), and yields jumps one after the other;
       each starts where the one before ended. The laws are asked from the last in the list to the
       first, which so has the last word. All is repeated until nothing is due. It raises a
       `ResetError` where nothing follows, which ends the run as failed, and a `VariantError` where

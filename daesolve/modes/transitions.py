@@ -278,7 +278,10 @@ class Transitions:
         self, time: float, x: np.ndarray, p: np.ndarray, fired: Sequence[int]
     ) -> Iterator[Jump]:
         """Yield what changes where guards fire, as `decide`; these are not taken note of."""
+        happens = any(self._of_motion[guard] for guard in fired)
         for law, guards in self._deciding:
+            if law.of_motion and not happens:
+                continue
             for jump in law.decide(time, x, p, [k for k in fired if k in guards], self.book):
                 x, p = jump.x, jump.p
                 yield jump
