@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import casadi as ca
 import numpy as np
 
@@ -66,3 +68,36 @@ class Evaluator:
             place[:] = given
         self._trigger()
         return [result.copy() for result in self._results]
+
+
+class ArrayFunction:
+    """A function from numbers to dense arrays, of which it computes the non-zeros alone.
+
+    It is called through buffers: CasADi's own conversion takes longer than the evaluation.
+
+    Parameters
+    ----------
+    name
+        What CasADi is to call it.
+    inputs
+        Columns of symbols.
+    outputs
+        Expressions, of any shape.
+    """
+
+    def __init__(self, name: str, inputs: Sequence[ca.SX], outputs: Sequence[ca.SX]) -> None:
+        sparse = [ca.SX(ca.sparsify(output)) for output in outputs]
+        function = ca.Function(name, list(inputs), sparse, {"cse": True})
+        self._evaluate = Evaluator(function)
+        self._shapes = [output.shape for output in sparse]
+        self._places = [
+            tuple(np.array(index, dtype=int) for index in output.sparsity().get_triplet())
+            for output in sparse
+        ]
+
+    def __call__(self, *given: float | np.ndarray) -> list[np.ndarray]:
+        """Evaluate; the arrays are new."""
+        arrays = [np.zeros(shape) for shape in self._shapes]
+        for array, place, values in zip(arrays, self._places, self._evaluate(*given), strict=True):
+            array[place] = values
+        return arrays

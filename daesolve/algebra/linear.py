@@ -1,7 +1,8 @@
-"""Straight-line symbolic linear algebra: every operation is written out once, in a fixed order.
+"""Linear systems: symbolic ones in a straight line, large ones of numbers by sparse factors.
 
-CasADi's generic `solve` writes a QR factorisation that costs many times more and whose rounding
-drifts; `casadi.ldl` orders for fill alone and divides by zero on a saddle matrix.
+In a straight line every operation is written out once, in a fixed order. CasADi's generic `solve`
+writes a QR factorisation that costs many times more and whose rounding drifts; `casadi.ldl` orders
+for fill alone and divides by zero on a saddle matrix.
 """
 
 from __future__ import annotations
@@ -13,13 +14,18 @@ from typing import cast
 
 import casadi as ca
 import numpy as np
-from scipy.sparse import coo_array
+from scipy.sparse import coo_array, csc_array
 from scipy.sparse.csgraph import connected_components
+from scipy.sparse.linalg import splu
 
 from daesolve.errors import PosingError
 
 Entries = dict[int, dict[int, ca.SX]]
 """A sparse square matrix: `entries[row][column]`."""
+SPARSE_FROM = 200
+"""Unknowns from which sparse factors are worth their overhead."""
+DEPENDENT = 1e-9
+"""A pivot below this part of the largest one: the rows may depend on each other."""
 
 
 def is_zero(expression: ca.SX) -> bool:
@@ -449,3 +455,23 @@ def _solve_coupled(matrix: ca.SX, right_side: ca.SX) -> ca.SX:
         if not is_zero(right_side[:, j]):
             solution[:, j] = ca.vertcat(*basis.solve([right_side[i, j] for i in range(size)]))
     return solution
+
+
+def solved_sparsely(matrix: csc_array, right: np.ndarray) -> np.ndarray | None:
+    """Solve a square system by sparse factors; None where its rows nearly depend on each other.
+
+    Parameters
+    ----------
+    matrix
+        (n, n), scaled: its pivots are compared.
+    right
+        (n,)
+    """
+    try:
+        factors = splu(matrix)
+    except RuntimeError:  # It is singular.
+        return None
+    pivots = np.abs(factors.U.diagonal())
+    if not np.min(pivots) >= DEPENDENT * np.max(pivots):
+        return None
+    return factors.solve(right)

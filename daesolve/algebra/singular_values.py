@@ -1,4 +1,4 @@
-"""Rank in floating-point numbers: singular values, null spaces, independent rows.
+"""Rank in floating-point numbers: singular values, null spaces, shortest solutions.
 
 A tolerance is absolute: a singular value that does not exceed it counts as zero. So the matrix is
 to be scaled first until its entries are pure numbers, such as by `unit_length`: then the smallest
@@ -90,3 +90,13 @@ def independent_rows(matrix: np.ndarray, tolerance: float) -> list[int]:
         if singular_values(rows, len(rows))[-1] > tolerance:
             chosen.append(index)
     return chosen
+
+
+def shortest_solution(
+    matrix: np.ndarray, right: np.ndarray, rcond: float | None = None
+) -> np.ndarray:
+    """Return the shortest x for which matrix @ x misses the right side least.
+
+    Singular values below `rcond` of the largest count as none; rounding alone without it.
+    """
+    return np.linalg.lstsq(matrix, right, rcond)[0]

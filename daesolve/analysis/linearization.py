@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from daesolve.algebra.arrays import shortest_solution
+from daesolve.algebra.singular_values import shortest_solution
 from daesolve.analysis.steady_motions import (
     INFLUENCE_TOLERANCE,
     MOMENTS,

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from daesolve.algebra.sparse import SPARSE_FROM
+from daesolve.algebra.linear import SPARSE_FROM
 from daesolve.algebra.translation import function_of
 from daesolve.elimination.saddle import PROXIMAL_EPSILON, EliminationPlan, Saddle
 from daesolve.equations.dynamics import Dynamics

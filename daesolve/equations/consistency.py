@@ -10,8 +10,8 @@ import casadi as ca
 import numpy as np
 from scipy.sparse import csc_array
 
-from daesolve.algebra.arrays import shortest_solution
-from daesolve.algebra.sparse import SPARSE_FROM, solved_sparsely
+from daesolve.algebra.linear import SPARSE_FROM, solved_sparsely
+from daesolve.algebra.singular_values import shortest_solution
 from daesolve.algebra.translation import function_of
 from daesolve.equations.dynamics import Dynamics
 from daesolve.equations.projection import TOLERANCE, Projection, levels, metrics, sizes

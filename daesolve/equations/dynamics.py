@@ -18,7 +18,7 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 
-from daesolve.algebra.arrays import ArrayFunction
+from daesolve.algebra.evaluation import ArrayFunction
 from daesolve.algebra.linear import entries_of, is_zero
 from daesolve.errors import unknown_name
 from daesolve.posing.events import Event

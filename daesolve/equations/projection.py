@@ -16,8 +16,9 @@ import numpy as np
 from scipy.optimize import least_squares
 from scipy.sparse import block_array, csc_array, eye_array
 
-from daesolve.algebra.arrays import ArrayFunction, shortest_solution
-from daesolve.algebra.sparse import SPARSE_FROM, solved_sparsely
+from daesolve.algebra.evaluation import ArrayFunction
+from daesolve.algebra.linear import SPARSE_FROM, solved_sparsely
+from daesolve.algebra.singular_values import shortest_solution
 from daesolve.equations.dynamics import Dynamics, GoalRow
 
 TOLERANCE = 1e-12

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
-from daesolve.algebra.arrays import shortest_solution
 from daesolve.algebra.singular_values import (
     independent_rows,
+    shortest_solution,
     singular_directions,
     singular_values,
     unit_length,

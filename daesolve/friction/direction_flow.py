@@ -22,7 +22,7 @@ import numpy as np
 from scipy.integrate import RK45
 from scipy.linalg import cholesky, null_space, solve_triangular
 
-from daesolve.algebra.arrays import shortest_solution
+from daesolve.algebra.singular_values import shortest_solution
 from daesolve.complementarity.answers import VariantAnswer, answer_at
 from daesolve.complementarity.horizontal import (
     HorizontalComplementarity,

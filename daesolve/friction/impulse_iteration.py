@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from daesolve.algebra.arrays import shortest_solution
+from daesolve.algebra.singular_values import shortest_solution
 from daesolve.complementarity.policies import solve
 from daesolve.friction.impulse_equations import SlidingFriction, StepBalance
 

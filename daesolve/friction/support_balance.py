@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from daesolve.algebra.arrays import shortest_solution
-from daesolve.algebra.singular_values import rank
+from daesolve.algebra.singular_values import rank, shortest_solution
 from daesolve.complementarity.answers import VariantAnswer
 from daesolve.complementarity.horizontal import HorizontalComplementarity
 from daesolve.equations.dynamics import Dynamics

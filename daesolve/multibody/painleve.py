@@ -22,9 +22,8 @@ from dataclasses import replace
 import casadi as ca
 import numpy as np
 
-from daesolve.algebra.arrays import shortest_solution
 from daesolve.algebra.linear import is_zero, solve_definite
-from daesolve.algebra.singular_values import singular_values
+from daesolve.algebra.singular_values import shortest_solution, singular_values
 from daesolve.equations.dynamics import Dynamics
 from daesolve.equations.fitting import fitting_values
 from daesolve.errors import FrictionlessIllPosed, UnsupportedError

@@ -11,8 +11,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from daesolve.algebra.arrays import shortest_solution
-from daesolve.algebra.singular_values import null_space, unit_length
+from daesolve.algebra.singular_values import null_space, shortest_solution, unit_length
 from daesolve.algebra.translation import function_of
 from daesolve.equations.consistency import complete_start, instantaneous, sample_states
 from daesolve.errors import InconsistentStateError, PosingError

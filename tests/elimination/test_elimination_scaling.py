@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from scipy.sparse import csc_array
 
 import daesolve as ds
-from daesolve.algebra.arrays import ArrayFunction
-from daesolve.algebra.linear import minimum_degree_order
-from daesolve.algebra.sparse import solved_sparsely
+from daesolve.algebra.evaluation import ArrayFunction
+from daesolve.algebra.linear import minimum_degree_order, solved_sparsely
 from daesolve.elimination.saddle import EliminationPlan
 from daesolve.equations import projection
 from daesolve.equations.projection import Projection, levels, metrics
