@@ -99,6 +99,34 @@ class NotResumableError(DaesolveError, RuntimeError):
     """A run on disk that cannot be gone on with, and why."""
 
 
+class ArchiveError(DaesolveError):
+    """Base of every error about a run on disk."""
+
+
+class NotARunError(ArchiveError, ValueError):
+    """A directory that holds no run."""
+
+
+class FormatError(ArchiveError, ValueError):
+    """A run that is written in another way than this version reads, or whose manifest is spoilt."""
+
+
+class MissingCheckpointError(ArchiveError, LookupError):
+    """A part of a run has no checkpoint."""
+
+
+class TornPartError(ArchiveError, RuntimeError):
+    """A file of a committed part is missing, or is not what was written."""
+
+
+class LockedRunError(ArchiveError, RuntimeError):
+    """Another process writes the run, or may do so."""
+
+
+class StorageError(ArchiveError, OSError):
+    """A file could not be written; what had been committed before is whole."""
+
+
 class PluginError(DaesolveError, RuntimeError):
     """A plugin that could not be loaded or does not define a problem."""
 

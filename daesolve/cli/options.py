@@ -17,7 +17,7 @@ from daesolve.plugins.bound_case import BoundCase
 from daesolve.preparation.extensions import solver_kind
 from daesolve.preparation.naming import formulation_named
 from daesolve.solvers import Dop853
-from daesolve.storage.type_guards import is_mapping
+from daesolve.storage.encoding import is_mapping
 
 # ValueError: what is no UTF-8, no JSON, no TOML.
 UNREADABLE = (OSError, ValueError, RecursionError)

@@ -20,7 +20,7 @@ from daesolve.drawing.shapes import (
     Trace,
 )
 from daesolve.errors import PosingError, unknown_name
-from daesolve.storage.type_guards import is_list, is_mapping, is_tuple
+from daesolve.storage.encoding import is_list, is_mapping, is_tuple
 
 
 def to_json(drawing: Drawing) -> dict[str, Any]:

@@ -28,7 +28,7 @@ from daesolve.drawing.shapes import (
     title,
 )
 from daesolve.errors import OutOfRangeError, PosingError, UnknownNameError, unknown_name
-from daesolve.storage.type_guards import is_tuple
+from daesolve.storage.encoding import is_tuple
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeGuard, get_args
 import numpy as np
 
 from daesolve.errors import PosingError
-from daesolve.storage.type_guards import is_mapping
+from daesolve.storage.encoding import is_mapping
 
 Role = Literal["body", "accent", "ground", "path", "force", "detail"]
 """What a shape represents, from which its colour and stroke follow: a body, a part that should

@@ -14,7 +14,7 @@ from daesolve.drift_testing import messages
 from daesolve.drift_testing.limits import FORMAT, worst
 from daesolve.reporting import facts
 from daesolve.reporting.document import dump, replace_file
-from daesolve.storage.versions import versions
+from daesolve.solving.descriptions import versions
 
 PAGE_FILE = "drift.html"
 JSON_FILE = "drift.json"

@@ -21,7 +21,7 @@ from daesolve.integration.sample_times import At
 from daesolve.plugins import registry
 from daesolve.plugins.bound_case import BoundCase
 from daesolve.plugins.problem import Problem
-from daesolve.storage.versions import versions
+from daesolve.solving.descriptions import versions
 from daesolve.trajectory.results import Outcome
 from daesolve.trajectory.trajectory import Trajectory
 

@@ -23,7 +23,7 @@ from daesolve.preparation.extensions import (
     solver_kind,
 )
 from daesolve.solvers import SOLVERS, Solver
-from daesolve.storage.type_guards import is_array, is_list, is_mapping, is_tuple, native
+from daesolve.storage.encoding import is_array, is_list, is_mapping, is_tuple, native
 
 KINDS: dict[str, Any] = {
     kind.__name__: kind for kind in (*SOLVERS.values(), *FORMULATIONS.values(), Every, EveryEvent)

@@ -14,7 +14,7 @@ from scipy.special import ndtri
 from daesolve.equations.consistency import start_value
 from daesolve.errors import OutOfRangeError, is_number, unknown_name
 from daesolve.plugins.bound_case import BoundCase
-from daesolve.storage.type_guards import is_list, native
+from daesolve.storage.encoding import is_list, native
 
 MOST_MEMBERS = 10_000_000
 """More would not fit into memory beside what their runs need."""

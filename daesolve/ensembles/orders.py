@@ -12,7 +12,7 @@ from daesolve.ensembles.chunks import MEASURE, PEAK, over_column
 from daesolve.ensembles.sweep_files import parts, sweep_manifest
 from daesolve.ensembles.sweep_results import Sweep
 from daesolve.plugins.bound_case import BoundCase
-from daesolve.storage.parquet import read_parquet
+from daesolve.storage.encoding import read_parquet
 from daesolve.trajectory.results import Outcome
 
 

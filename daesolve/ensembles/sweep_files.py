@@ -21,10 +21,8 @@ from daesolve.ensembles.chunks import FIXED, Result, over_column
 from daesolve.ensembles.members import Table, count_of
 from daesolve.errors import NotResumableError, OutputExistsError
 from daesolve.storage import locking
-from daesolve.storage.encoding import from_json, to_json
+from daesolve.storage.encoding import from_json, is_mapping, read_parquet, to_json, to_parquet
 from daesolve.storage.files import FORMAT, make_directory, read_manifest, store
-from daesolve.storage.parquet import read_parquet, to_parquet
-from daesolve.storage.type_guards import is_mapping
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from daesolve.ensembles.sweep_files import arrow, parts, sweep_manifest
 from daesolve.errors import MissingPackageError, OutOfRangeError
-from daesolve.storage.parquet import read_parquet
+from daesolve.storage.encoding import read_parquet
 from daesolve.trajectory.results import Outcome
 
 if TYPE_CHECKING:

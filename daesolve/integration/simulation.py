@@ -16,7 +16,7 @@ import numpy as np
 
 from daesolve.algebra.translation import evaluate_block
 from daesolve.diagnostics.monitor import Monitor
-from daesolve.errors import OutOfRangeError, is_number
+from daesolve.errors import OutOfRangeError, StorageError, is_number
 from daesolve.integration.checkpoints import Keeper
 from daesolve.integration.endings import Verdict
 from daesolve.integration.events import at_start
@@ -27,7 +27,6 @@ from daesolve.integration.sample_times import At, EveryEvent, sample_times
 from daesolve.integration.segments import next_boundary, to_boundary
 from daesolve.preparation.preparing import Prepared
 from daesolve.solvers import State
-from daesolve.storage import StorageError
 from daesolve.trajectory.results import Outcome, TrajectoryPoint
 from daesolve.trajectory.samples import Recorded
 from daesolve.trajectory.trajectory import Trajectory

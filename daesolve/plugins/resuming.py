@@ -15,10 +15,9 @@ from daesolve.plugins.bound_case import BoundCase
 from daesolve.preparation.naming import formulation_of, solver_of
 from daesolve.preparation.preparing import prepare
 from daesolve.solvers import Solver
-from daesolve.solving.descriptions import check_same
+from daesolve.solving.descriptions import check_same, processor, versions
 from daesolve.solving.stored_runs import Tell, go_on, restored_request
 from daesolve.storage import Stored
-from daesolve.storage.versions import processor, versions
 from daesolve.system.system import System
 from daesolve.trajectory.last_run import remembered
 from daesolve.trajectory.trajectory import Trajectory, stored_run

@@ -21,11 +21,10 @@ from daesolve.drawing import (
 from daesolve.errors import DaesolveError, PosingError
 from daesolve.reporting.sampling import Document, columns, in_order, joinable, opening, tally
 from daesolve.solving.comparison import Agreement, ComparedRun, Comparison, Largest
+from daesolve.solving.descriptions import versions
 from daesolve.storage import Stored
+from daesolve.storage.encoding import is_array, is_list, is_mapping, is_tuple, read_parquet
 from daesolve.storage.files import samples_file
-from daesolve.storage.parquet import read_parquet
-from daesolve.storage.type_guards import is_array, is_list, is_mapping, is_tuple
-from daesolve.storage.versions import versions
 from daesolve.trajectory.results import Drift, EventRecord, Outcome, Verification
 from daesolve.trajectory.samples import StoredSamples
 from daesolve.trajectory.trajectory import Trajectory

@@ -11,7 +11,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from daesolve.reporting.sampling import Document
-from daesolve.storage.type_guards import is_mapping
+from daesolve.storage.encoding import is_mapping
 
 if TYPE_CHECKING:
     from jinja2 import Template

@@ -14,7 +14,7 @@ from daesolve.integration.sample_times import DEFAULT_SAMPLES
 from daesolve.reporting.document import USUAL
 from daesolve.reporting.sampling import Document
 from daesolve.solvers import SOLVERS
-from daesolve.storage.type_guards import is_mapping
+from daesolve.storage.encoding import is_mapping
 
 OPTIONS = {"tolerance": "--rtol", "rtol": "--rtol", "atol": "--atol", "fixed_step": "--fixed-step"}
 OWN_NUMBER = {Viscous.name: "mobility", Regularised.name: "speed"}

@@ -29,7 +29,7 @@ from daesolve.reporting.facts import (
 )
 from daesolve.reporting.html import peaks
 from daesolve.reporting.sampling import Document
-from daesolve.storage.type_guards import is_list, is_mapping
+from daesolve.storage.encoding import is_list, is_mapping
 
 FIRST_EVENTS = 5
 FIRST_DIFFERENCES = 12

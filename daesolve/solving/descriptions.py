@@ -3,13 +3,17 @@
     {"name": "two-gains", "settings": {...}}                      found by its name
     {"name": "mine", "class": "package.module:Mine", "settings": {...}}    found by its class
 
-A class is taken only from a module that is imported already, or from what `resume` is given.
+A class is taken only from a module that is imported already, or from what `resume` is given. The
+file also names the versions of packages and the processor, on which a run depends besides.
 """
 
 from __future__ import annotations
 
+import platform
 import sys
 from collections.abc import Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any, cast
 
 from daesolve.errors import DaesolveError, NotResumableError, UnsupportedError
@@ -17,12 +21,14 @@ from daesolve.formulations import Formulation
 from daesolve.formulations.formulation import settings_of
 from daesolve.preparation.extensions import formulation_kind, installed_as, solver_kind
 from daesolve.solvers import Solver
-from daesolve.storage.type_guards import is_list, is_mapping, is_tuple, native
+from daesolve.storage.encoding import is_list, is_mapping, is_tuple, native
 
 Made = Solver | Formulation
 CLASS = "class"
 MADE_OF = {"name", "settings"}
-"""What describes a solver or a formulation; `CLASS` may stand beside."""
+"""What describes a solver or a formulation; `CLASS` may be there too."""
+PACKAGES = ("daesolve", "casadi", "numpy", "scipy", "heyoka", "scikit-sundae", "Assimulo")
+"""What computes; a run depends on their versions."""
 
 
 def described(given: Made | None) -> dict[str, Any] | None:
@@ -151,3 +157,24 @@ def _value(saved: Any, given: Sequence[Made]) -> Any:
         # A setting that is a formulation itself, as that which `Projected` wraps.
         return restored(cast("Mapping[str, Any]", saved), Formulation, given)
     return {name: _value(entry, given) for name, entry in saved.items()}
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of what a run depends on, as far as it is installed."""
+    found: dict[str, str] = {}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return {**found, "python": platform.python_version()}
+
+
+def processor() -> str:
+    """Return the name of the processor, for which code is compiled: another may round otherwise."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return f"{platform.machine()} {platform.processor()}".strip()
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return f"{platform.machine()} {names[0] if names else platform.processor()}".strip()

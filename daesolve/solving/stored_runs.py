@@ -34,9 +34,8 @@ from daesolve.integration.simulation import Progress, simulate_stored
 from daesolve.preparation.preparing import Prepared
 from daesolve.preparation.request import Request
 from daesolve.solvers import Solver
-from daesolve.solving.descriptions import Made, described, restored
+from daesolve.solving.descriptions import Made, described, processor, restored, versions
 from daesolve.storage import Stored, Writer, resuming
-from daesolve.storage.versions import processor, versions
 from daesolve.trajectory.results import Outcome
 from daesolve.trajectory.samples import column_names
 from daesolve.trajectory.trajectory import Trajectory, summary_of

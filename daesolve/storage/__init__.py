@@ -25,30 +25,13 @@ This package knows files alone: what the numbers mean is the business of those w
 from __future__ import annotations
 
 from daesolve.storage.encoding import decode, encode
-from daesolve.storage.failures import (
-    ArchiveError,
-    FormatError,
-    LockedRunError,
-    MissingCheckpointError,
-    NotARunError,
-    StorageError,
-    TornPartError,
-    resuming,
-)
-from daesolve.storage.files import FORMAT, located, make_directory
+from daesolve.storage.files import FORMAT, located, make_directory, resuming
 from daesolve.storage.reading import Stored
 from daesolve.storage.writing import Writer, refuse_full
 
 __all__ = [
     "FORMAT",
-    "ArchiveError",
-    "FormatError",
-    "LockedRunError",
-    "MissingCheckpointError",
-    "NotARunError",
-    "StorageError",
     "Stored",
-    "TornPartError",
     "Writer",
     "decode",
     "encode",

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import shlex
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from daesolve.errors import OutputExistsError
+from daesolve.errors import (
+    StorageError,
+    ArchiveError,
+    FormatError,
+    NotARunError,
+    OutputExistsError,
+)
 from daesolve.storage.encoding import from_json
-from daesolve.storage.failures import ArchiveError, FormatError, NotARunError, not_stored
 
 FORMAT = 1
 FOLDERS = ("samples", "events", "checkpoints")
@@ -110,6 +117,30 @@ def read_manifest(directory: Path) -> dict[str, Any]:
             f"reads format {FORMAT}: use the version that wrote it"
         )
     return manifest
+
+
+def not_stored(path: Path, error: OSError) -> StorageError:
+    """Build the error for a file that could not be written."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        remedy = "free some space"
+    elif error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        remedy = "it takes the permission to write there"
+    else:
+        remedy = "look after the disk"
+    return StorageError(
+        f"{str(path)!r} could not be written ({error.strerror or error}): {remedy}; what was "
+        "committed before is whole"
+    )
+
+
+def resuming(directory: Path) -> str:
+    """Return the command that goes on with a run."""
+    return f"daesolve resume {shlex.quote(str(directory))}"
+
+
+def in_one_line(error: Exception) -> str:
+    """Return what an error says; those of Arrow have several lines."""
+    return " ".join(str(error).split())
 
 
 def store(contents: Mapping[Path, bytes], obsolete: Sequence[Path] = ()) -> None:

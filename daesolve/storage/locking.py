@@ -11,9 +11,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from daesolve.errors import LockedRunError
 from daesolve.storage.encoding import from_json, to_json
-from daesolve.storage.failures import LockedRunError, not_stored
-from daesolve.storage.files import remove, store
+from daesolve.storage.files import not_stored, remove, store
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock

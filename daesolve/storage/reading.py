@@ -10,25 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daesolve.storage.encoding import from_json
-from daesolve.storage.failures import (
-    ArchiveError,
-    MissingCheckpointError,
-    TornPartError,
-    in_one_line,
-    resuming,
-)
+from daesolve.errors import ArchiveError, MissingCheckpointError, TornPartError
+from daesolve.storage.encoding import from_json, read_parquet, select
 from daesolve.storage.files import (
     checkpoint_file,
     committed,
     events_file,
+    in_one_line,
     located,
     partial,
     read_manifest,
+    resuming,
     samples_file,
 )
 from daesolve.storage.locking import is_written
-from daesolve.storage.parquet import read_parquet, select
 
 if TYPE_CHECKING:
     import pyarrow as pa

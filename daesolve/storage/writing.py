@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from daesolve.errors import OutputExistsError
+from daesolve.errors import ArchiveError, OutputExistsError, TornPartError
 from daesolve.storage import locking
-from daesolve.storage.encoding import from_json, to_json
-from daesolve.storage.failures import (
-    ArchiveError,
-    TornPartError,
-    in_one_line,
-    not_stored,
-    resuming,
+from daesolve.storage.encoding import (
+    events_table,
+    from_json,
+    read_parquet,
+    samples_table,
+    to_json,
+    to_parquet,
 )
 from daesolve.storage.files import (
     FOLDERS,
@@ -25,16 +25,18 @@ from daesolve.storage.files import (
     checkpoint_file,
     committed,
     events_file,
+    in_one_line,
     located,
     make_directory,
+    not_stored,
     partial,
     read_manifest,
     remove,
+    resuming,
     samples_file,
     set_aside,
     store,
 )
-from daesolve.storage.parquet import events_table, read_parquet, samples_table, to_parquet
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -10,8 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daesolve.errors import MissingPackageError, OutOfRangeError, suggest_names, unknown_name
-from daesolve.storage import FormatError, NotARunError, Stored, resuming
+from daesolve.errors import (
+    FormatError,
+    MissingPackageError,
+    NotARunError,
+    OutOfRangeError,
+    suggest_names,
+    unknown_name,
+)
+from daesolve.storage import Stored, resuming
 from daesolve.trajectory.results import (
     Degeneracy,
     Drift,

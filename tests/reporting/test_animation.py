@@ -18,11 +18,10 @@ from matplotlib.animation import FFMpegWriter
 from PIL import Image
 
 from daesolve.drawing import Arrow, Circle, Dot, Drawing, Line, Outline, Trace
-from daesolve.errors import DaesolveError, OutOfRangeError, UnknownNameError
+from daesolve.errors import ArchiveError, DaesolveError, OutOfRangeError, UnknownNameError
 from daesolve.reporting import AnimationError, MissingFfmpegError, animate
 from daesolve.reporting.animation import FINENESS, _packed, player
 from daesolve.reporting.figures import renderer
-from daesolve.storage import ArchiveError
 
 from .test_film import film, moving
 

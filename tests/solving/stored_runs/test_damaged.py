@@ -8,13 +8,8 @@ import pytest
 
 import daesolve as ds
 from daesolve.diagnostics import monitor as monitors
-from daesolve.storage import (
-    MissingCheckpointError,
-    StorageError,
-    Stored,
-    Writer,
-    files,
-)
+from daesolve.errors import MissingCheckpointError, StorageError
+from daesolve.storage import Stored, Writer, files
 from daesolve.trajectory.results import Outcome
 
 from ...systems import pendulum

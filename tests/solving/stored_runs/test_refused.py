@@ -6,14 +6,17 @@ import os
 import pytest
 
 import daesolve as ds
-from daesolve.errors import NotResumableError, OutOfRangeError, OutputExistsError, UnsupportedError
-from daesolve.storage import (
+from daesolve.errors import (
     ArchiveError,
     FormatError,
     LockedRunError,
     NotARunError,
-    Writer,
+    NotResumableError,
+    OutOfRangeError,
+    OutputExistsError,
+    UnsupportedError,
 )
+from daesolve.storage import Writer
 from daesolve.trajectory.results import Outcome
 
 from ...systems import pendulum
