@@ -70,9 +70,9 @@ from .solving.comparison import Comparison as Comparison
 from .solving.comparison import compare as compare
 from .solving.solving import solve as solve
 from .system.consistent_state import consistent_state as consistent_state
-from .system.contacts import Contact as Contact
 from .system.system import ControlSystem as ControlSystem
 from .system.system import MechanicalSystem as MechanicalSystem
+from .system.unilateral import Contact as Contact
 from .trajectory.results import Outcome as Outcome
 from .trajectory.trajectory import Trajectory as Trajectory
 

@@ -13,8 +13,8 @@ from daesolve.posing.events import Action, Direction, Event, Record, Reset, Stop
 from daesolve.posing.goals import AnyGoal, Expression, Goal, Implicit, Invariant, Relation
 from daesolve.posing.supports import Support, VariantPair
 from daesolve.posing.symbols import velocity_name
-from daesolve.system.contacts import Contact
 from daesolve.system.system import ControlSystem, MechanicalSystem, System
+from daesolve.system.unilateral import Contact
 
 MOST_FORMULAS = 12
 """Goals and events whose formulas are printed."""

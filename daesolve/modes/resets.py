@@ -10,8 +10,8 @@ import casadi as ca
 import numpy as np
 
 from daesolve.algebra.evaluation import Evaluator
+from daesolve.equations.consistency import fitting_values, refuse_past
 from daesolve.equations.dynamics import Dynamics
-from daesolve.equations.fitting import fitting_values, refuse_past
 from daesolve.errors import ResetError
 from daesolve.modes.charts import enter, visible_state
 from daesolve.modes.guard_book import GuardBook, Role

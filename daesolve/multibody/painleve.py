@@ -24,14 +24,14 @@ import numpy as np
 
 from daesolve.algebra.linear import is_zero, solve_definite
 from daesolve.algebra.singular_values import shortest_solution, singular_values
+from daesolve.equations.consistency import fitting_values
 from daesolve.equations.dynamics import Dynamics
-from daesolve.equations.fitting import fitting_values
 from daesolve.errors import FrictionlessIllPosed, UnsupportedError
 from daesolve.posing.events import FALLING, Event, Stop
 from daesolve.posing.guides import JAM
 from daesolve.system.consistent_state import consistent_state, parameter_values
-from daesolve.system.jams import JAMMED, determinant
 from daesolve.system.system import MechanicalSystem
+from daesolve.system.unilateral import JAMMED, determinant
 
 LARGEST = 40
 """Constraints beyond which the ratio is too long an expression to be watched along a run."""

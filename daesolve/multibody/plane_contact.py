@@ -15,7 +15,7 @@ from daesolve.multibody.surfaces import Surface, lowest_point
 from daesolve.posing.events import FALLING, Event, Reset, Stop
 from daesolve.posing.goals import Expression, Holonomic, is_word
 from daesolve.posing.symbols import Interval, Parameters
-from daesolve.system.contacts import Contact
+from daesolve.system.unilateral import Contact
 
 NO_VALUES = Parameters({}, {}, {}, "discrete value")
 LEVEL = Frame(GROUND, ca.SX(3, 1), ca.SX(3, 1), ca.SX.eye(3), ca.SX(3, 1))

@@ -29,8 +29,7 @@ from daesolve.solving.solving import SolveOptions, solve
 from daesolve.solving.stored_runs import Destination, split_derived
 from daesolve.storage import located
 from daesolve.system.system import System
-from daesolve.trajectory.last_run import remembered
-from daesolve.trajectory.trajectory import Trajectory
+from daesolve.trajectory.trajectory import Trajectory, remembered
 from daesolve.verification.reference_motion import Progress as ReferenceProgress
 from daesolve.verification.reference_run import TOLERANCE, ReferenceRun, reference_run
 

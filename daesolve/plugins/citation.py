@@ -9,9 +9,8 @@ from collections.abc import Mapping, Sequence
 
 from daesolve.errors import OutOfRangeError
 from daesolve.plugins import registry
-from daesolve.trajectory.last_run import latest
 from daesolve.trajectory.samples import StoredSamples
-from daesolve.trajectory.trajectory import Trajectory
+from daesolve.trajectory.trajectory import Trajectory, latest
 
 LIBRARY = (
     "daesolve: constrained mechanical systems over very long horizons (CITATION.cff)",
@@ -143,17 +142,18 @@ def citation(run: Trajectory | None = None) -> None:
     To cite for ggl with idas:
       [1] daesolve: ...
     """
-    told = latest() if run is None else run
-    if told is None:
+    cited = latest() if run is None else (run.description, run.sources)
+    if cited is None:
         raise OutOfRangeError("nothing was run yet: give a run, `daesolve.plugins.citation(run)`")
-    formulation, solver = told.description["formulation"], told.description["solver"]
-    of_problem = told.sources or (_kept_sources(run) if run is not None else ())
+    description, sources = cited
+    formulation, solver = description["formulation"], description["solver"]
+    of_problem = sources or (_kept_sources(run) if run is not None else ())
     # What a formulation wraps, and its numbers, follow its name; one's own solver has no papers.
     words = ["projected", "feedback"] if formulation == "projected" else formulation.split(":")
     papers = [paper for word in words for paper in FORMULATIONS.get(word, ())]
-    sources = dict.fromkeys((*LIBRARY, *papers, *SOLVERS.get(solver, ()), *of_problem))
+    cited_papers = dict.fromkeys((*LIBRARY, *papers, *SOLVERS.get(solver, ()), *of_problem))
     print(f"To cite for {formulation} with {solver}:")
-    for number, source in enumerate(sources, start=1):
+    for number, source in enumerate(cited_papers, start=1):
         print(f"  [{number}] {source}")
 
 

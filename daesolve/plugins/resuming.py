@@ -19,8 +19,7 @@ from daesolve.solving.descriptions import check_same, processor, versions
 from daesolve.solving.stored_runs import Tell, go_on, restored_request
 from daesolve.storage import Stored
 from daesolve.system.system import System
-from daesolve.trajectory.last_run import remembered
-from daesolve.trajectory.trajectory import Trajectory, stored_run
+from daesolve.trajectory.trajectory import Trajectory, remembered, stored_run
 
 
 def resume(

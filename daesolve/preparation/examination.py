@@ -15,10 +15,11 @@ from daesolve.equations.rank import (
     Rank,
     Samples,
     check_mass,
+    check_weights,
     constraint_rank,
+    friction_on_redundant,
     relative_power,
 )
-from daesolve.equations.redundancy import check_weights, friction_on_redundant
 from daesolve.errors import (
     DegenerateStartError,
     PosingError,

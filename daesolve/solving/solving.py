@@ -20,9 +20,8 @@ from daesolve.solvers import Solver
 from daesolve.solving.stored_runs import Destination, begin
 from daesolve.storage import located, refuse_full
 from daesolve.system.system import System
-from daesolve.trajectory.last_run import remembered
 from daesolve.trajectory.results import Outcome
-from daesolve.trajectory.trajectory import Trajectory
+from daesolve.trajectory.trajectory import Trajectory, remembered
 from daesolve.verification.second_run import verifier
 from daesolve.verification.second_run import verify as verify_run
 

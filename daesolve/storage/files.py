@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from daesolve.errors import (
-    StorageError,
     ArchiveError,
     FormatError,
     NotARunError,
     OutputExistsError,
+    StorageError,
 )
 from daesolve.storage.encoding import from_json
 

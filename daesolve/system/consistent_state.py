@@ -13,8 +13,7 @@ import numpy as np
 from daesolve.algebra.translation import function_of
 from daesolve.equations.consistency import check_named, complete_start, instantaneous, listed
 from daesolve.equations.dynamics import Dynamics
-from daesolve.equations.rank import check_mass
-from daesolve.equations.redundancy import undetermined
+from daesolve.equations.rank import check_mass, undetermined
 from daesolve.errors import (
     InconsistentStateError,
     OutOfRangeError,

@@ -11,25 +11,26 @@ from daesolve.equations.dynamics import Dynamics, GoalRow, ImplicitRow, Invarian
 from daesolve.errors import PosingError, unknown_name
 from daesolve.posing.goals import Expression, Goal, Invariant, as_scalar, expression_of
 from daesolve.posing.symbols import Labels, time
-from daesolve.system.checking import implicit_goals
-from daesolve.system.contacts import contact_rows, contacts_of
+from daesolve.system.checking import check_symbols, implicit_goals
 from daesolve.system.flow import AuxiliaryQuantities, Flow, Tracked
 from daesolve.system.lagrange import Kinematics, Motion, lagrange, newton_euler, vanishes
-from daesolve.system.posed import PosedMechanics, column, with_units
-from daesolve.system.resets import reset_rows
+from daesolve.system.posed import PosedControl, PosedMechanics, column, with_units
 from daesolve.system.rows import (
     AUTOMATIC_NAMES,
     Feedbacks,
     Values,
     automatic_invariant,
     check_counts,
+    control_row,
     drive_by_relations,
     goal_row,
     held_row,
     invariant_row,
     relation_rows,
+    reset_rows,
     split_linear,
 )
+from daesolve.system.unilateral import contact_rows, contacts_of
 
 
 class _Symbols:
@@ -387,3 +388,84 @@ def _after(system: PosedMechanics) -> dict[str, tuple[str, ...]]:
             if name not in goals and name not in system.v:
                 raise unknown_name("velocity or goal", name, [*system.v.names, *goals])
     return {goal: tuple(before) for goal, before in system.after.items()}
+
+
+def control_equations(system: PosedControl) -> Dynamics:
+    """Return the equations of a control system: masses of one, no positions.
+
+    Raises
+    ------
+    PosingError, NoInfluenceError, UnknownNameError
+        As for `ControlSystem`.
+    """
+    x, u = system.states.vector, system.controls.vector
+    values = Values()
+    values.take(system.parameters)
+    values.take(system.discrete)
+    rate = column("the rate", system.rate, system.states.names, "state")
+    outputs, units = with_units(system.outputs)
+    posed = [("the rate", rate)]
+    posed += [(f"the goal {g.name!r}", expression_of(g)) for g in system.goals]
+    posed += [(f"the output {name!r}", value) for name, value in outputs.items()]
+    posed += [(f"the event {e.name!r}", e.guards) for e in system.events]
+    check_symbols(posed, ca.vertcat(time, x, u, values.vector()))
+    drift, influence = split_linear("the rate", rate, u)
+    empty = ca.SX(0, 1)
+    flow = Flow(time, empty, x, empty)
+    rows = tuple(
+        control_row(goal, x, drift, influence, values)
+        for goal in system.goals
+        if isinstance(goal, Goal)
+    )
+    own = [goal for goal in system.goals if isinstance(goal, Invariant)]
+    invariants = [
+        invariant_row(goal, ca.SX(goal.value), Feedbacks.of(goal.name, values), flow)
+        for goal in own
+    ]
+    relations = relation_rows(system.goals, u)
+    check_counts(u.numel(), len(rows), len(relations))
+    invariants, relations = drive_by_relations(own, invariants, relations)
+    states, discrete = system.states.names, system.discrete
+    return Dynamics(
+        labels=_control_labels(system, units),
+        t=time,
+        x=x,
+        p=values.vector(),
+        values=values.defaults,
+        ranges=system.parameters.ranges | discrete.ranges,
+        position_count=0,
+        position_rates=empty,
+        mass=ca.SX.eye(x.numel()),
+        force=drift,
+        influence=influence,
+        reactions=u,
+        rows=rows,
+        relations=tuple(relations),
+        implicit_rows=(),
+        invariants=tuple(invariants),
+        outputs=outputs,
+        events=tuple(system.events),
+        discrete=discrete.names,
+        resets=reset_rows(system.events, states, discrete, rows, ca.SX, _not_mechanical),
+        kinetic=None,
+    )
+
+
+def _control_labels(system: PosedControl, output_units: dict[str, str]) -> Labels:
+    states, controls = system.states, system.controls
+    return Labels(
+        states=states.names,
+        state_units=states.units,
+        reactions=controls.names,
+        reaction_units=controls.units,
+        outputs=tuple(output_units),
+        output_units=tuple(output_units.values()),
+        accelerations=tuple(f"{name}'" for name in states.names),
+    )
+
+
+def _not_mechanical(goal: Goal) -> GoalRow:
+    raise PosingError(
+        f"the constraint {goal.name!r} cannot be imposed: a control system has no masses, in whose "
+        "metric velocities would be projected"
+    )

@@ -9,7 +9,7 @@ from functools import cached_property
 
 import casadi as ca
 
-from daesolve.elimination.functions import equations
+from daesolve.elimination.plan import equations
 from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import PosingError
 from daesolve.posing.events import Event, Reset, joined
@@ -33,12 +33,10 @@ from daesolve.system.checking import (
     check_symbols,
     expressions_of,
 )
-from daesolve.system.contacts import check_held, contacts_of, with_contacts
-from daesolve.system.control_equations import control_equations
-from daesolve.system.equations_of_motion import equations_of_motion
-from daesolve.system.jams import watched_for_jams
+from daesolve.system.equations_of_motion import control_equations, equations_of_motion
 from daesolve.system.posed import Forces, Output, PosedControl, PosedMechanics, is_empty
-from daesolve.system.resets import check_resets
+from daesolve.system.rows import check_resets
+from daesolve.system.unilateral import check_held, contacts_of, watched_for_jams, with_contacts
 
 __all__ = ["ControlSystem", "Forces", "MechanicalSystem", "Output", "System"]
 

@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     import pandas
     import xarray
 
-
 IN_MANIFEST = (
     *("columns", "event_columns", "horizons", "request", "resolved", "sampling"),
     *("segments_per_part", "told"),
@@ -450,3 +449,18 @@ def _drift(entry: Mapping[str, Any]) -> Drift:
     history = tuple((float(time), float(value)) for time, value in entry["history"])
     settings: dict[str, Any] = {**entry, "history": history}
     return Drift(**settings)
+
+
+_latest: list[tuple[Mapping[str, Any], Sequence[str]]] = []
+"""Description and sources of the run that ended last in this process; its samples are not kept."""
+
+
+def remembered(run: Trajectory) -> Trajectory:
+    """Return a run, which is the latest from now on."""
+    _latest[:] = [(run.description, run.sources)]
+    return run
+
+
+def latest() -> tuple[Mapping[str, Any], Sequence[str]] | None:
+    """Return the description and the sources of what was run last; None where nothing was."""
+    return _latest[-1] if _latest else None

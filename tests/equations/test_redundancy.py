@@ -8,8 +8,7 @@ import pytest
 
 import daesolve as ds
 from daesolve.equations.consistency import sample_states
-from daesolve.equations.rank import constraint_rank
-from daesolve.equations.redundancy import check_weights, friction_on_redundant
+from daesolve.equations.rank import check_weights, constraint_rank, friction_on_redundant
 from daesolve.errors import (
     ContradictoryGoalsError,
     OutOfRangeError,

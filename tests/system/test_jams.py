@@ -10,7 +10,7 @@ import pytest
 
 import daesolve as ds
 from daesolve.errors import JamEvent, PosingError
-from daesolve.system.jams import JAMMED, determinant
+from daesolve.system.unilateral import JAMMED, determinant
 
 MOMENT, SPEED = 0.1, 3.0
 START = {"x": 0.0, "x_dot": SPEED}
