@@ -15,10 +15,9 @@ from daesolve.analysis.propagation import Propagation
 from daesolve.analysis.variational import start_slope
 from daesolve.equations.consistency import check_named, start_value
 from daesolve.errors import NoDerivativeError, OutOfRangeError, suggest_names, unknown_name
-from daesolve.integration.run_options import RunOptions, check_options, requested
-from daesolve.integration.sample_times import At
+from daesolve.integration.run_options import At, RunOptions, check_options, requested
 from daesolve.integration.simulation import simulate_recorded
-from daesolve.preparation.initial_state import starting_point
+from daesolve.preparation.examination import starting_point
 from daesolve.preparation.preparing import prepare
 from daesolve.preparation.request import Request
 from daesolve.system.consistent_state import check_system, parameter_values

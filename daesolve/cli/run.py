@@ -28,7 +28,7 @@ from daesolve.cli.arguments import (
 from daesolve.cli.progress import shown
 from daesolve.errors import DegenerateConstraintError, OutOfRangeError, VariantError
 from daesolve.friction.sliding import VariantPolicy
-from daesolve.integration.sample_times import At, every, every_event
+from daesolve.integration.run_options import At, every, every_event
 from daesolve.plugins.bound_case import BoundCase
 from daesolve.plugins.resuming import resume as go_on
 from daesolve.preparation.choosing import TAKES_NO_ATOL

@@ -15,8 +15,8 @@ from daesolve.equations.dynamics import Dynamics
 from daesolve.gallery.messages import summary
 from daesolve.plugins import registry
 from daesolve.plugins.analyses import ANALYSES
-from daesolve.plugins.case import Case, Choice
-from daesolve.plugins.problem import Problem
+from daesolve.plugins.family import Case, Choice
+from daesolve.plugins.registry import Problem
 from daesolve.posing.guides import AT_REST
 
 BY_RULE = (

@@ -14,7 +14,7 @@ from daesolve.errors import DaesolveError, UnsupportedError, unknown_name
 from daesolve.formulations import Feedback, Formulation, Projected
 from daesolve.plugins import registry
 from daesolve.plugins.bound_case import BoundCase
-from daesolve.plugins.problem import Problem
+from daesolve.plugins.registry import Problem
 from daesolve.solving.solving import solve
 from daesolve.system.system import ControlSystem, MechanicalSystem, System
 from daesolve.trajectory.trajectory import Trajectory

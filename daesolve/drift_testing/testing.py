@@ -23,7 +23,7 @@ from daesolve.drift_testing.subject import DriftSubject, Driven, command, measur
 from daesolve.errors import DaesolveError
 from daesolve.formulations import Formulation
 from daesolve.plugins.bound_case import BoundCase
-from daesolve.plugins.problem import Problem
+from daesolve.plugins.registry import Problem
 from daesolve.preparation.naming import formulation_of
 from daesolve.reporting.document import drift_document, history_document, plain
 from daesolve.system.system import System

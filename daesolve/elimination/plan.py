@@ -1,4 +1,7 @@
-"""How the reactions of a system are eliminated: scales, refinements, shifts of dependent goals."""
+"""How the reactions of a system are eliminated: scales, refinements, shifts of dependent goals.
+
+Eliminated that way, the equations are CasADi functions, to use elsewhere or to export as C.
+"""
 
 from __future__ import annotations
 

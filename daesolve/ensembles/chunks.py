@@ -17,10 +17,10 @@ import numpy as np
 from daesolve.ensembles.batches import run_batch
 from daesolve.ensembles.members import member_case
 from daesolve.errors import DaesolveError, PluginError
-from daesolve.integration.sample_times import At
+from daesolve.integration.run_options import At
 from daesolve.plugins import registry
 from daesolve.plugins.bound_case import BoundCase
-from daesolve.plugins.problem import Problem
+from daesolve.plugins.registry import Problem
 from daesolve.solving.descriptions import versions
 from daesolve.trajectory.results import Outcome
 from daesolve.trajectory.trajectory import Trajectory

@@ -12,7 +12,7 @@ from daesolve.ensembles.members import Over, described
 from daesolve.errors import NotResumableError, PluginError
 from daesolve.formulations import FORMULATIONS, Formulation
 from daesolve.formulations.formulation import settings_of
-from daesolve.integration.sample_times import Every, EveryEvent
+from daesolve.integration.run_options import Every, EveryEvent
 from daesolve.plugins import registry
 from daesolve.plugins.bound_case import BoundCase
 from daesolve.preparation.extensions import (

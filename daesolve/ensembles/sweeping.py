@@ -34,8 +34,13 @@ from daesolve.errors import (
     UnsupportedError,
 )
 from daesolve.formulations import Formulation
-from daesolve.integration.run_options import RunOptions, check_options, with_values
-from daesolve.integration.sample_times import At, sample_times
+from daesolve.integration.run_options import (
+    At,
+    RunOptions,
+    check_options,
+    sample_times,
+    with_values,
+)
 from daesolve.plugins import registry
 from daesolve.plugins.bound_case import BoundCase
 from daesolve.preparation.choosing import check_pair, choose_formulation

@@ -32,6 +32,10 @@ POLISH = 1e-6
 """A fully given state that misses the constraints by less is corrected, and not refused."""
 MISSED = 1e-9
 """What the least miss of a goal exceeds, relative to the goal's size, where it cannot be met."""
+ROUNDING = 1e-12
+"""Of the largest force, what a reaction is rounded by."""
+MOST_ROUNDS = 32
+"""Rounds of resets after which no values are found that agree."""
 
 
 @dataclass(frozen=True)
@@ -350,12 +354,6 @@ def _lengths(matrix: np.ndarray, axis: int) -> np.ndarray:
 def time_states(samples: Sequence[tuple[float, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
     """Stack samples as (k,) times and (k, nx) states."""
     return np.array([t for t, _ in samples]), np.array([x for _, x in samples])
-
-
-ROUNDING = 1e-12
-"""Of the largest force, what a reaction is rounded by."""
-MOST_ROUNDS = 32
-"""Rounds of resets after which no values are found that agree."""
 
 
 def fitting_values(

@@ -47,6 +47,10 @@ LATER = (0.37, 0.74)
 """When, after the first sample, dependent constraints that move are asked again, s."""
 
 Samples = Sequence[tuple[float, np.ndarray]]
+WIDEST_WEIGHTS = 1e2
+"""The ratio of redundant weights up to which the proximal iteration converges to rounding."""
+MOVED = 1e-6
+"""The part of undetermined reactions' accelerations that does not cancel, above which they move."""
 
 
 @dataclass(frozen=True)
@@ -367,12 +371,6 @@ def relative_power(
         sizes.append(max(size, SLOWEST * float(np.abs(by_state) @ np.abs(x))))
     largest = max(sizes, default=0.0)
     return max(rates, default=0.0) / largest if largest > 0 else 0.0
-
-
-WIDEST_WEIGHTS = 1e2
-"""The ratio of redundant weights up to which the proximal iteration converges to rounding."""
-MOVED = 1e-6
-"""The part of undetermined reactions' accelerations that does not cancel, above which they move."""
 
 
 def undetermined(parts: Mapping[str, np.ndarray]) -> np.ndarray:

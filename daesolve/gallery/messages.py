@@ -14,8 +14,7 @@ from types import ModuleType
 from typing import Any, cast
 
 from daesolve.gallery.letters import GREEK
-from daesolve.plugins.problem import Problem
-from daesolve.plugins.registry import GROUP
+from daesolve.plugins.registry import GROUP, Problem
 
 CODE = "Modules"
 """The section of a docstring that says where things are in the code, and not what they are."""

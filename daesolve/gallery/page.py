@@ -14,8 +14,8 @@ from daesolve.errors import DegenerateConstraintError, VariantError
 from daesolve.gallery.equations import sections, symbols_of
 from daesolve.gallery.messages import about_model, mechanics, opening, prose
 from daesolve.plugins.bound_case import BoundCase
-from daesolve.plugins.case import Case, Choice
-from daesolve.plugins.problem import Problem
+from daesolve.plugins.family import Case, Choice
+from daesolve.plugins.registry import Problem
 from daesolve.reporting import facts, repeating
 from daesolve.reporting.animation import animate
 from daesolve.reporting.document import (
@@ -81,7 +81,7 @@ def write_page(
     Parameters
     ----------
     problem
-        The problem; `daesolve.plugins.problem(NAME)` returns an installed one.
+        The problem; `daesolve.plugins.registry(NAME)` returns an installed one.
     directory
         Where to: `NAME.md` and the directory `NAME` with the figures and `animation.html`. It is
         made if it is not there; files of an earlier page are replaced.

@@ -16,7 +16,7 @@ from daesolve.diagnostics.monitor import Monitor
 from daesolve.integration.checkpoints import restored_boundaries, saved_boundary
 from daesolve.integration.limits import Effort
 from daesolve.integration.record import Assembly, Boundary, Happening, Record
-from daesolve.integration.sample_times import At, Schedule
+from daesolve.integration.run_options import At, Schedule
 from daesolve.modes.transitions import INSTANT, Instant, Transitions
 from daesolve.preparation.preparing import Prepared
 from daesolve.solvers import EventHit, Observer, SegmentEnd, State

@@ -109,7 +109,7 @@ def rank_report(subject: Subject) -> dict[str, Any]:
         control system): `rank`, `of`, `dependent` (the goals that take part in dependences),
         `singular_values` (of the decoupling matrix with rows and columns of unit length) and
         `condition` (None where it is singular; columns of unit length alone, since the lengths of
-        rows tell of goals that lose their grip).
+        rows show goals that lose their grip).
     """
     dynamics, time, p = subject.system.dynamics, subject.time, subject.numbers
     state = subject.start
@@ -121,8 +121,8 @@ def rank_report(subject: Subject) -> dict[str, Any]:
     degrees |= {row.name: 0 for row in dynamics.relations}
     return {
         "degrees": degrees,
-        "start": _told(decoupling(dynamics, time, state, p)),
-        "at_rest": _told(decoupling(dynamics, time, resting, p)) if mechanical else None,
+        "start": _as_json(decoupling(dynamics, time, state, p)),
+        "at_rest": _as_json(decoupling(dynamics, time, resting, p)) if mechanical else None,
     }
 
 
@@ -240,7 +240,7 @@ def _parts(numbers: np.ndarray) -> dict[str, list[float]]:
     return {"real": np.real(numbers).tolist(), "imaginary": np.imag(numbers).tolist()}
 
 
-def _told(matrix: Decoupling) -> dict[str, Any]:
+def _as_json(matrix: Decoupling) -> dict[str, Any]:
     condition = matrix.condition
     return {
         "rank": matrix.rank,

@@ -18,8 +18,7 @@ from daesolve.integration.run_options import (
     with_values,
 )
 from daesolve.plugins.analyses import ANALYSES, Subject
-from daesolve.plugins.case import Answer, Case, StartRule, Structure, Values
-from daesolve.plugins.family import Family
+from daesolve.plugins.family import Answer, Case, Family, StartRule, Structure, Values
 from daesolve.preparation.naming import made_by_name
 from daesolve.preparation.request import Request
 from daesolve.solvers import Solver
@@ -64,8 +63,8 @@ class BoundCase:
 
     def __repr__(self) -> str:
         chosen = {**self.structure, **self.parameters, **self.start, **self.initial}
-        told = "".join(f", {name}={value!r}" for name, value in chosen.items())
-        return f"BoundCase({self.problem.name!r}, {self.case.name!r}, model={self.model!r}{told})"
+        more = "".join(f", {name}={value!r}" for name, value in chosen.items())
+        return f"BoundCase({self.problem.name!r}, {self.case.name!r}, model={self.model!r}{more})"
 
     @property
     def full_structure(self) -> dict[str, Any]:
@@ -315,7 +314,7 @@ class BoundCase:
         return nominal_values(by, self.full_parameters, starts, open_names)
 
     def with_values(self, values: Mapping[str, float]) -> BoundCase:
-        """Return the case with other parameters and start values, told by their names alone.
+        """Return the case with other parameters and start values, given by their names alone.
 
         Raises
         ------

@@ -1,13 +1,14 @@
-"""Families of systems: all that a problem is, but for its cases being run."""
+"""Families of systems: cases, choices, analyses and measures, and what follows from them."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from daesolve.drawing import Drawing
 from daesolve.errors import (
     DaesolveError,
     OutOfRangeError,
@@ -15,33 +16,155 @@ from daesolve.errors import (
     suggest_names,
     unknown_name,
 )
-from daesolve.plugins.case import (
-    AnalysisRule,
-    Builder,
-    Case,
-    Choice,
-    DerivedRule,
-    DrawingRule,
-    FigureRule,
-    Measure,
-    ScaleRule,
-    StartNames,
-    StartRule,
-    Structure,
-)
+from daesolve.preparation.request import DEFAULT_RATE, RankLoss, Redundant
 from daesolve.system.system import ControlSystem, MechanicalSystem, System
+from daesolve.trajectory.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Values = Mapping[str, float]
+Structure = Mapping[str, Any]
+Builder = Callable[..., System]
+StartRule = Callable[[Values, Values, Structure], dict[str, float]]
+ScaleRule = Callable[[Values, Values, Structure], dict[str, float]]
+DerivedRule = Callable[[Values, Values, Structure], dict[str, float]]
+StartNames = Callable[[Structure], Sequence[str]]
+FigureRule = Callable[[Mapping[str, Any]], "Figure"]
+DrawingRule = Callable[[Mapping[str, Any]], Drawing]
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What an analysis found.
+
+    Parameters
+    ----------
+    values
+        Numbers, words, lists and tables by name, as in JSON.
+    figures
+        Drawings by name.
+    """
+
+    values: Mapping[str, Any]
+    figures: Mapping[str, Figure] = field(default_factory=dict[str, "Figure"])
+
+    def __post_init__(self) -> None:
+        suggest_names(self, values="value of the answer", figures="figure")
+
+
+# A rule takes a `BoundCase`, which knows its problem, and so comes after both: Any says it here.
+AnalysisRule = Callable[[Any], Answer]
+
+
+@dataclass(frozen=True, eq=False)
+class Measure:
+    """A number of a whole run: how far it is from another motion.
+
+    Parameters
+    ----------
+    rule
+        (case, run) -> number; not a number where it has no meaning.
+    unit
+        Of the number.
+    """
+
+    rule: Callable[[Any, Trajectory], float]
+    unit: str = ""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A structural choice among named values; the first is the default.
+
+    In Python a value of one's own may be given in place of a name.
+    """
+
+    options: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        suggest_names(self, options="option")
+
+    @property
+    def default(self) -> str:
+        """The name of the first option."""
+        return next(iter(self.options))
+
+
+def choice(**options: object) -> Choice:
+    """Offer named values for a structural choice.
+
+    Parameters
+    ----------
+    **options
+        The values by name; the first is the default.
+
+    Examples
+    --------
+    `Problem(structure={"curve": choice(circle=circle, parabola=parabola)}, ...)`: the function of a
+    model then takes `curve`, one of these two, and `problem.case(curve="parabola")` chooses.
+    """
+    return Choice(options)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A run by a name: model, structure, parameters, start and horizon.
+
+    Parameters
+    ----------
+    name
+        Lower case with hyphens.
+    until
+        The horizon, s.
+    model
+        None takes the problem's first model.
+    structure, parameters
+        What differs from the problem's defaults.
+    start
+        Start values by the problem's own names (see `Problem.start`).
+    start_time
+        The time of the start, s.
+    rate
+        The default rate of this case's goals, 1/s.
+    times
+        Sample times of interest, s; even samples where there are none.
+    redundant
+        What to do with constraints that depend on each other everywhere: "error", "drop" or
+        "minimum-norm".
+    rank_loss
+        What to do where constraints depend on each other at isolated positions: "stop" or "pass".
+    note
+        What is special about it, and where it comes from.
+    """
+
+    name: str
+    until: float
+    model: str | None = None
+    structure: Structure = field(default_factory=dict[str, Any])
+    parameters: Values = field(default_factory=dict[str, float])
+    start: Values = field(default_factory=dict[str, float])
+    start_time: float = 0.0
+    rate: float = DEFAULT_RATE
+    times: tuple[float, ...] = ()
+    redundant: Redundant = "error"
+    rank_loss: RankLoss = "stop"
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        suggest_names(self, structure="structure", parameters="parameter", start="start value")
 
 
 @dataclass(frozen=True, eq=False)
 class Family:
-    """The data of a `Problem`, which tells what each of them is, and what follows from them.
+    """The data of a `Problem`, which says what each of them is, and what follows from them.
 
     Raises
     ------
     PosingError
         There is no model or no case, or two cases have one name.
     UnknownNameError
-        A start rule is told for no model.
+        A start rule belongs to no model.
     """
 
     name: str
@@ -137,7 +260,7 @@ class Family:
         return system
 
     def meaning(self, structure: Structure) -> dict[str, Any]:
-        """Return a structure with the values that its names stand for."""
+        """Return a structure with the values of its names."""
         return {
             name: default.options.get(value, value)
             if isinstance(default := self.structure[name], Choice) and isinstance(value, str)

@@ -1,7 +1,7 @@
-"""Which solver takes what a formulation makes: refusals before anything is built, and choices.
+"""Which formulation, solver and rate a run takes: refusals before anything is built, and choices.
 
 Taylor's method is chosen where nothing is stiff, and `radau` with the exact Jacobian for stiff
-equations (see `stiffness`): BDF is unstable for oscillations from order 3 on, begins at order 1
+equations: BDF is unstable for oscillations from order 3 on, begins at order 1
 again after each event, and finds events by polynomials. Measured with the reduced omni vehicle with
 dry friction in straight motion for 1 s, 30 to 80 events, by the share of mass of the rollers
 (processor time on a loaded machine, with that of preparation):
@@ -13,14 +13,35 @@ dry friction in straight motion for 1 s, 30 to 80 events, by the share of mass o
     1e-3   9.8e7    1e-6    sundae-cvode, bdf    9011    14     0.98800809
     1e-6   9.8e10   1e-6    radau, 3 stages      2235    2.1    0.99881389
 
-An explicit method would take 1.5e5 steps in the first row, and 1.5e10 in the last.
+An explicit method would take 1.5e5 steps in the first row, and 1.5e10 in the last. The eigenvalues
+of the exact Jacobian at the start show it: -Re of the fastest decay, |Im| of the fastest
+oscillation. An explicit method takes steps of a few times one over the fastest rate, whatever the
+tolerance is, while the motion itself asks for steps of a part of the oscillations. An eigenvalue on
+the imaginary axis is an oscillation to be followed, and no stiffness.
+
+An error of a goal is to die within a few steps, and feedback is not to be what makes steps short.
+With a step h an explicit method of high order answers to feedback best at rate * h of 0.03 to 0.1
+(measured with DOP853 on the rolling wheel: below, drift adds up; above, its stages, which are of
+low order, feel the feedback; beyond 6.4 it is unstable). The probe's steps, at a tolerance of 1e-8,
+are about three times those at 1e-12: so rate = 0.3 over the probe's typical step. It is chosen
+once: a rate that followed the current step, c / h, would shorten the step that it follows.
+
+Where constraints lose rank at isolated positions, an error d of a goal throws the motion off its
+branch by d / sqrt(epsilon) at the edge of what the proximal shift epsilon covers. It must have
+died before the next such position, T later: critically damped, it falls by (1 + rate T)
+exp(-rate T). This is to be epsilon, so that an error loses in between twice the digits that a
+passage costs.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
+import numpy as np
+from scipy.optimize import brentq
+
+from daesolve.elimination.saddle import PROXIMAL_EPSILON
 from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import MissingBackendError, UnsupportedError
 from daesolve.formulations import (
@@ -32,8 +53,9 @@ from daesolve.formulations import (
 )
 from daesolve.preparation.extensions import formulations, solver_kind, solvers
 from daesolve.preparation.request import Request
-from daesolve.preparation.stiffness import Stiffness
+from daesolve.preparation.sizes import PROBE_RTOL, Probe
 from daesolve.solvers import SOLVERS, Cvodes, Dop853, RadauIIA, Solver, Taylor
+from daesolve.solvers.jacobians import exact_jacobian
 from daesolve.solvers.taylor import available as taylor_is_available
 
 MADE = {
@@ -48,6 +70,20 @@ Tolerances = tuple[float | None, float | None]
 """rtol and atol; None leaves the solver its own."""
 TAKES_NO_ATOL = "solver cvodes in place of taylor, which takes no absolute tolerance"
 """What is noted where another solver is taken than without tolerances."""
+MANY = 1e4
+"""Steps for stability alone below which an explicit method ends sooner: an implicit step costs
+30 to 100 times one of its own."""
+FASTER = 30.0
+"""Times the fastest oscillation and the rates of feedback that a decay is stiff."""
+LARGE = 600
+"""States beyond which eigenvalues take seconds; then nothing is recognised."""
+FEEDBACK_PER_STEP = 0.3
+"""Rate times the probe's typical step."""
+TAYLOR_STEP = 0.7
+"""The step of Taylor's method at machine precision over the probe's."""
+STABLE = {Taylor.name: 8.8, Dop853.name: 6.4}
+"""Where the stability functions of the methods (Taylor's of order 20) leave the unit circle along
+the negative real axis: the greatest stable rate * step."""
 
 
 def check_pair(formulation: Formulation, solver: Solver) -> None:
@@ -56,7 +92,7 @@ def check_pair(formulation: Formulation, solver: Solver) -> None:
     Raises
     ------
     UnsupportedError
-        It cannot; the formulations and solvers that go together are told.
+        It cannot; the formulations and solvers that go together are listed.
     """
     form = formulation.form
     if form in solver.forms:
@@ -126,8 +162,8 @@ def choose_solver(
         asked = _within(chosen, tolerances, notes)
     elif stiffness is not None and stiffness.recognised and _is_explicit(asked):
         notes.append(
-            f"the equations are stiff for {asked.name}: {stiffness.told}; stability alone asks for "
-            f"about {stiffness.steps:.1g} steps; radau takes far fewer"
+            f"the equations are stiff for {asked.name}: {stiffness.words}; stability alone asks "
+            f"for about {stiffness.steps:.1g} steps; radau takes far fewer"
         )
     refusal = asked.refusal(problem)
     if refusal is not None:
@@ -165,7 +201,7 @@ def _automatic(
         notes.append("solver radau, for stiff equations")
         return RadauIIA()
     if stiffness is not None and stiffness.recognised:
-        notes.append(f"stiff: {stiffness.told}; solver radau with the exact Jacobian")
+        notes.append(f"stiff: {stiffness.words}; solver radau with the exact Jacobian")
         return RadauIIA()
     if not taylor_is_available():
         notes.append("solver cvodes, since heyoka is not installed here")
@@ -197,3 +233,149 @@ def _first_installed(form: str, notes: list[str]) -> Solver:
         notes.append(f"solver {name}, for {MADE[form]}")
         return solver
     raise MissingBackendError(f"no solver for {MADE[form]} is installed here: {'; '.join(missing)}")
+
+
+@dataclass(frozen=True)
+class Stiffness:
+    """What the Jacobian at the start says.
+
+    Parameters
+    ----------
+    decay
+        The fastest rate at which something dies out, 1/s.
+    motion
+        The fastest oscillation, growth or feedback, 1/s.
+    span
+        How long the run is to last, s.
+    """
+
+    decay: float
+    motion: float
+    span: float
+
+    @property
+    def steps(self) -> float:
+        """About how many steps an explicit method takes for its stability alone."""
+        return self.decay * self.span / STABLE[Dop853.name]
+
+    @property
+    def recognised(self) -> bool:
+        """Whether a method for stiff equations is worth its cost."""
+        return self.steps > MANY and self.decay > FASTER * max(self.motion, 1.0 / self.span)
+
+    @property
+    def words(self) -> str:
+        """The fastest rate in words."""
+        return f"fastest rate {self.decay:.2g} 1/s over {self.span:.4g} s"
+
+
+def stiffness(
+    problem: OdeProblem, values: np.ndarray, time: float, x: np.ndarray, until: float, rate: float
+) -> Stiffness | None:
+    """Look at a problem at the start of a run; None where its Jacobian says nothing.
+
+    Parameters
+    ----------
+    problem, values
+        Its functions and p, without feedback.
+    time, x
+        The start.
+    until
+        The end of the run, s.
+    rate
+        The largest rate of feedback, 1/s.
+    """
+    if problem.size > LARGE:
+        return None
+    matrix = exact_jacobian(problem, values)(time, x)
+    if not np.all(np.isfinite(matrix)):
+        return None
+    sign = 1.0 if until >= time else -1.0
+    eigenvalues = sign * np.linalg.eigvals(matrix)
+    if not eigenvalues.size:
+        return None
+    along, across = eigenvalues.real, np.abs(eigenvalues.imag)
+    turning = across > np.abs(along)
+    motion = max(
+        float(np.max(across, where=turning, initial=0.0)),
+        float(np.max(along, initial=0.0)),
+        rate,
+    )
+    decay = float(np.max(-along, where=~turning, initial=0.0))
+    return Stiffness(decay, motion, abs(until - time))
+
+
+def automatic_rate(probe: Probe, *, passes: bool) -> tuple[float, str]:
+    """Choose a rate for all goals from a short run without feedback.
+
+    Parameters
+    ----------
+    probe
+        The short run.
+    passes
+        Whether positions where constraints lose rank are to be passed.
+
+    Returns
+    -------
+    tuple of float and str
+        The rate in 1/s, positive, and why it is this one.
+    """
+    rate = FEEDBACK_PER_STEP / probe.typical_step
+    reason = f"{FEEDBACK_PER_STEP:g} over the median step by time, {probe.typical_step:.3g} s"
+    if passes and passing_rate(probe) > rate:
+        rate = passing_rate(probe)
+        reason = f"positions where constraints lose rank, {probe.between:.3g} s apart"
+    return rate, reason
+
+
+def passing_rate(probe: Probe) -> float:
+    """Return the rate (1/s) at which errors die between positions where constraints lose rank."""
+
+    def digits(decay: float) -> float:
+        return float(np.log1p(decay)) - decay - float(np.log(PROXIMAL_EPSILON))
+
+    return brentq(digits, 1.0, 100.0) / probe.between
+
+
+def stiffness_warning(solver: Solver, rate: float, probe: Probe) -> str | None:
+    """Say so where a rate is beyond what an explicit method can follow at its own step.
+
+    Parameters
+    ----------
+    solver
+        The method; None is returned for those whose stability does not limit the step.
+    rate
+        The largest rate of the run, 1/s.
+    probe
+        The short run without feedback.
+
+    Returns
+    -------
+    str or None
+        A sentence with the numbers.
+    """
+    bound = STABLE.get(solver.name)
+    if bound is None:
+        return None
+    step = _own_step(solver, probe)
+    if rate * step <= bound:
+        return None
+    follows = (
+        "the run is unstable; take a shorter step or a lower rate"
+        if "fixed_step" in solver.tolerances()
+        else f"feedback makes the steps at least {rate * step / bound:.2g} times shorter; lower it"
+    )
+    return (
+        f"the rate {rate:.4g} 1/s is stiff for {solver.name}: rate * step is {rate * step:.3g} "
+        f"with a step of {step:.3g} s, beyond the method's stability bound of {bound:g}: {follows}"
+    )
+
+
+def _own_step(solver: Solver, probe: Probe) -> float:
+    """Return about the step that a method would take without feedback."""
+    settings = solver.tolerances()
+    if "fixed_step" in settings:
+        return settings["fixed_step"]
+    if solver.name == Taylor.name:
+        return TAYLOR_STEP * probe.typical_step
+    return probe.typical_step * (settings["rtol"] / PROBE_RTOL) ** (1.0 / 8.0)

@@ -1,4 +1,8 @@
-"""What sample states say of a system: whether goals depend on each other, what is conserved."""
+"""What is examined before a run: its initial state, and a system at sample states.
+
+The initial state is a consistent state, the values of p there and the mode in which the run begins.
+Sample states say whether goals depend on each other, and what is conserved.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ import casadi as ca
 import numpy as np
 
 from daesolve.algebra.linear import is_zero
+from daesolve.equations.consistency import Start, check_named, complete_start
 from daesolve.equations.dynamics import Dynamics
 from daesolve.equations.rank import (
     POWER_TOLERANCE,
@@ -28,11 +33,98 @@ from daesolve.errors import (
 )
 from daesolve.formulations import Formulation
 from daesolve.modes.contacts import check_held_goals, check_held_reactions
+from daesolve.modes.law import Beginning
+from daesolve.modes.transitions import begin
 from daesolve.preparation.request import Redundant, Request
+from daesolve.system.consistent_state import parameter_values
 from daesolve.system.system import System
 
 TELLING = 3
-"""Sample states below which it is not told from them that reactions do no work."""
+"""Sample states below which they do not show that reactions do no work."""
+
+
+@dataclass(frozen=True, eq=False)
+class InitialState:
+    """Where a run starts.
+
+    Parameters
+    ----------
+    start
+        The consistent start and what was changed for it.
+    values
+        p by name.
+    resting
+        Whether dry friction holds the body at rest from the start on.
+    energy
+        The kinetic energy that a body in guides has or would reach, J; None without guides.
+    notes
+        What the laws of its modes have chosen, in words.
+    """
+
+    start: Start
+    values: dict[str, float]
+    resting: bool
+    energy: float | None
+    notes: tuple[str, ...]
+
+
+def initial_state(dynamics: Dynamics, formulation: Formulation, request: Request) -> InitialState:
+    """Choose the mode and the discrete values that fit the consistent start.
+
+    Raises
+    ------
+    DaesolveError
+        A parameter cannot be, no consistent state agrees with the start values, or no motion goes
+        on from there.
+    """
+    start, values = starting_point(dynamics, request)
+    values |= formulation.values(dynamics)
+    beginning = Beginning(
+        request.start_time, request.until, start.state, values, request.variant_policy
+    )
+    begun = begin(dynamics, beginning)
+    return InitialState(
+        start=replace(start, state=begun.state),
+        values=dict(begun.values),
+        resting=begun.resting,
+        energy=begun.energy,
+        notes=begun.notes,
+    )
+
+
+def starting_point(dynamics: Dynamics, request: Request) -> tuple[Start, dict[str, float]]:
+    """Return the consistent start, and the values of p by name, the references there included.
+
+    Raises
+    ------
+    DaesolveError
+        A parameter cannot be, or no consistent state agrees with the start values.
+    """
+    values = dict(dynamics.values)
+    values |= parameter_values(dynamics, check_named("parameters", request.parameters))
+    start = complete_start(
+        dynamics,
+        dynamics.value_vector(values),
+        request.initial,
+        guess=request.guess,
+        time=request.start_time,
+    )
+    return start, values | _references(dynamics, start.state, request.start_time, values)
+
+
+def _references(
+    dynamics: Dynamics, state: np.ndarray, time: float, values: Mapping[str, float]
+) -> dict[str, float]:
+    held = {row.name: row.held for row in dynamics.invariants}
+    held |= {row.name: row.chain[0] for row in dynamics.rows if row.from_start}
+    if not held:
+        return {}
+    function = ca.Function(
+        "held", [dynamics.t, dynamics.x, dynamics.p], [ca.vertcat(*held.values())]
+    )
+    numbers = dynamics.value_vector({**values, **{f"reference_{name}": 0.0 for name in held}})
+    found = np.asarray(function(time, state, numbers)).ravel()
+    return {f"reference_{name}": float(v) for name, v in zip(held, found, strict=True)}
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,6 +1,6 @@
 """From a request to a run that can start: consistent start, checks, choices, scales.
 
-Everything that is chosen automatically is chosen here, once, and told in `Prepared.notes`.
+Everything that is chosen automatically is chosen here, once, and noted in `Prepared.notes`.
 """
 
 from __future__ import annotations
@@ -24,10 +24,16 @@ from daesolve.equations.dynamics import Dynamics
 from daesolve.equations.rank import Rank, Samples
 from daesolve.formulations import Elimination, Formulation, OdeProblem
 from daesolve.modes.transitions import Transitions, transitions_of
-from daesolve.preparation.choosing import check_pair, choose_formulation, choose_solver
-from daesolve.preparation.examination import examined, restricted
-from daesolve.preparation.initial_state import InitialState, initial_state
-from daesolve.preparation.rates import automatic_rate, stiffness_warning
+from daesolve.preparation.choosing import (
+    Stiffness,
+    automatic_rate,
+    check_pair,
+    choose_formulation,
+    choose_solver,
+    stiffness,
+    stiffness_warning,
+)
+from daesolve.preparation.examination import InitialState, examined, initial_state, restricted
 from daesolve.preparation.request import DEFAULT_RATE, RankLoss, Request, check_request
 from daesolve.preparation.sizes import (
     Probe,
@@ -39,7 +45,6 @@ from daesolve.preparation.sizes import (
     segment_length,
     typical_influences,
 )
-from daesolve.preparation.stiffness import Stiffness, stiffness
 from daesolve.solvers import Compilation, Solver
 from daesolve.solvers.ida_control import velocity_warning
 from daesolve.system.consistent_state import check_system
@@ -120,7 +125,7 @@ class Prepared:
 
     @property
     def initial(self) -> np.ndarray:
-        """The problem's start: what stands for the state, and zero for work integrals."""
+        """The problem's start: what takes the place of the state, and zero for work integrals."""
         return self.problem.enter(self.start_time, self.start.state, self.values)
 
 
@@ -304,7 +309,7 @@ def _problem(
     return built[key]
 
 
-# -- numbers that a short run tells ----------------------------------------------------------------
+# -- numbers from a short run ---------------------------------------------------------------------
 
 
 def _short_run(posed: _Posed, request: Request) -> tuple[Stiffness | None, Probe]:

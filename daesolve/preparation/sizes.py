@@ -32,7 +32,7 @@ LOOKS = 8
 LONG = 0.9
 """A quantile of the steps that a few close to a singular position do not move."""
 ENDLESS = 20.0
-"""A step this many times the long ones tells a motion without a scale, a free flight."""
+"""A step this many times the long ones shows a motion without a scale, a free flight."""
 FLOOR = 0.05
 """The floor of an invariant's correction over the largest square of its gradient."""
 SMALLEST = 1e-3

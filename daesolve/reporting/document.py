@@ -28,7 +28,7 @@ from daesolve.storage.files import samples_file
 from daesolve.trajectory.results import Drift, EventRecord, Outcome, Verification
 from daesolve.trajectory.samples import StoredSamples
 from daesolve.trajectory.trajectory import Trajectory
-from daesolve.verification.agreement import Difference
+from daesolve.verification.second_run import Difference
 
 EVENTS_WITH_STATES = 50
 """Of how many events at the beginning, and at the end, report.json has the states."""

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from daesolve.formulations import FORMULATIONS, Projected, Regularised, Viscous
-from daesolve.integration.sample_times import DEFAULT_SAMPLES
+from daesolve.integration.run_options import DEFAULT_SAMPLES
 from daesolve.reporting.document import USUAL
 from daesolve.reporting.sampling import Document
 from daesolve.solvers import SOLVERS

@@ -19,19 +19,18 @@ from daesolve.errors import (
     unknown_name,
 )
 from daesolve.formulations import Formulation
-from daesolve.integration.run_options import RunOptions, check_options
-from daesolve.integration.sample_times import sample_times
+from daesolve.integration.run_options import RunOptions, check_options, sample_times
 from daesolve.solvers import Solver
 from daesolve.solving.pairing import Attempt, Refused, attempts
 from daesolve.solving.solving import solve
 from daesolve.system.system import System
 from daesolve.trajectory.results import Drift, Outcome
 from daesolve.trajectory.trajectory import Trajectory
-from daesolve.verification.agreement import Difference, End, Sampled, difference, resets_sentence
 from daesolve.verification.reference_run import ReferenceRun, reference_run
+from daesolve.verification.second_run import Difference, End, Sampled, difference, resets_sentence
 
 ROUNDING = 2.0**-53
-"""The relative error of a number next to which a double stands."""
+"""The relative error of a number next to which a double is."""
 
 SAMPLES = 21
 """So few that taking them costs little beside the steps."""
@@ -66,7 +65,7 @@ class ComparedRun:
     Parameters
     ----------
     formulation, solver
-        Their names, told apart by their settings where two are of one kind.
+        Their names, distinguished by their settings where two are of one kind.
     tolerance
         The tolerance that was chosen (`Taylor.tolerance` or `rtol`); the solver's own where none
         was; None for a solver that has no such thing.
@@ -183,14 +182,14 @@ class Comparison:
             if run.trajectory is not None:
                 statistics = run.trajectory.statistics
                 cost = f"{statistics.wall_seconds:9.3g} {statistics.steps:8d}"
-            numbers = f"{_told(run.tolerance):>9} {_told(run.error):>8} {cost}"
+            numbers = f"{_in_digits(run.tolerance):>9} {_in_digits(run.error):>8} {cost}"
             ending = f"{run.outcome.value}: {run.message}" if run.message else run.outcome.value
             lines.append(f"{run.pair:32} {numbers}  {ending}")
         lines += [f"{entry.formulation} + {entry.solver}: {entry.reason}" for entry in self.refused]
         return "\n".join([*lines, self.standard.note])
 
 
-def _told(value: float | None) -> str:
+def _in_digits(value: float | None) -> str:
     return "" if value is None else f"{value:.1e}"
 
 
@@ -247,10 +246,10 @@ def compare(
     >>> import daesolve as ds
     >>> q = ds.coordinates(x="m")
     >>> spring = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, potential=q.x**2 / 2)
-    >>> told = ds.compare(
+    >>> compared = ds.compare(
     ...     spring, [ds.Feedback()], [ds.Taylor(), ds.Dop853()], until=10.0, initial={"x": 1.0}
     ... )
-    >>> [run.error < 1e-8 for run in told.runs]
+    >>> [run.error < 1e-8 for run in compared.runs]
     [True, True]
     """
     check_options("compare", options, VARIED)
@@ -276,9 +275,9 @@ def compare(
     series.run(run, progress)
     standard = asked or _standard(reference, series, until, quad, progress)
     runs = tuple(_with_error(entry, standard) for entry in series.runs)
-    told = resets_sentence(
+    resets = resets_sentence(
         {
-            f"{run.pair} at {_told(run.tolerance) or 'its step'}": run.difference
+            f"{run.pair} at {_in_digits(run.tolerance) or 'its step'}": run.difference
             for run in runs
             if run.difference is not None
         }
@@ -286,7 +285,7 @@ def compare(
     return Comparison(
         runs=runs,
         refused=tuple(series.refused),
-        standard=replace(standard, note=f"{standard.note}; {told}" if told else standard.note),
+        standard=replace(standard, note=f"{standard.note}; {resets}" if resets else standard.note),
         agreement=tuple(_agreement(series.runs)),
         interrupted=series.interrupted,
     )

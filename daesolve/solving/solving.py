@@ -10,8 +10,7 @@ from typing import Never
 from daesolve.errors import VARIANT_ERRORS, DegenerateConstraintError, OutOfRangeError
 from daesolve.formulations import Formulation
 from daesolve.friction.sliding import VariantPolicy
-from daesolve.integration.run_options import RunOptions, check_options, requested
-from daesolve.integration.sample_times import At
+from daesolve.integration.run_options import At, RunOptions, check_options, requested
 from daesolve.integration.simulation import Progress, simulate
 from daesolve.preparation.naming import solver_of
 from daesolve.preparation.preparing import prepare
@@ -69,7 +68,7 @@ def solve(
         The end of the run, s; before `start_time` to integrate backwards.
     initial
         Start values to keep, by the names of states. The others are made consistent; what was
-        changed is told in `Trajectory.start`.
+        changed is in `Trajectory.start`.
     start_time, guess, parameters, formulation, solver, rtol, atol, at, default_rate, scales, \
 redundant, redundant_weights, rank_loss, max_evaluations, variant_policy
         See `RunOptions`.
@@ -131,8 +130,8 @@ redundant, redundant_weights, rank_loss, max_evaluations, variant_policy
         verifier(prepared, verify)
     if destination is not None:
         kept = begin(prepared, request, at, verify, progress, destination)
-        return remembered(_told(kept, request.rank_loss))
-    run = _told(simulate(prepared, at, progress), request.rank_loss)
+        return remembered(_or_raised(kept, request.rank_loss))
+    run = _or_raised(simulate(prepared, at, progress), request.rank_loss)
     if verify and run.outcome.good:
         other = verify if isinstance(verify, Solver) else None
         run = replace(run, verification=verify_run(prepared, run, run.times, other))
@@ -146,7 +145,7 @@ def _repeating(given: Solver | str) -> Solver:
     return solver_of(given)
 
 
-def _told(run: Trajectory, rank_loss: RankLoss) -> Trajectory:
+def _or_raised(run: Trajectory, rank_loss: RankLoss) -> Trajectory:
     """Return a run, or raise where that is asked for."""
     if rank_loss == "raise" and run.outcome is Outcome.DEGENERATE:
         last = run.events[-1].name if run.events else ""

@@ -21,7 +21,7 @@ from daesolve.errors import NotResumableError, OutOfRangeError, is_number
 from daesolve.formulations import Formulation, OdeProblem
 from daesolve.integration.checkpoints import Keeper, event_columns, segments_per_part
 from daesolve.integration.record import describe
-from daesolve.integration.sample_times import (
+from daesolve.integration.run_options import (
     DEFAULT_SAMPLES,
     MOST_SAMPLES,
     At,
@@ -183,7 +183,7 @@ def _manifest(
     destination: Destination,
 ) -> dict[str, Any]:
     sampling = saved_sampling(at, prepared.start_time, prepared.until)
-    told = split_derived(describe(prepared), destination.derived)
+    description = split_derived(describe(prepared), destination.derived)
     own = {entry.name: getattr(request, entry.name) for entry in fields(request)}
     labels, watched = prepared.problem.labels, [row.name for row in prepared.problem.watched]
     asked = own | {name: described(own[name]) for name in ("formulation", "solver")}
@@ -214,7 +214,7 @@ def _manifest(
         "told": {
             "start": prepared.start.changes,
             "units": prepared.problem.labels.units(),
-            "description": told,
+            "description": description,
         },
         "versions": versions(),
         "processor": processor(),
@@ -235,7 +235,7 @@ def _count(at: At, prepared: Prepared) -> float:
 
 
 def _fingerprint(problem: OdeProblem) -> str:
-    """Return what stands for the equations: nothing but them has it."""
+    """Return a fingerprint of the equations: no others have it."""
     functions = [getattr(problem, entry.name) for entry in fields(problem)]
     texts = [value.serialize() for value in functions if isinstance(value, ca.Function)]
     return hashlib.sha256("\n".join([*problem.values, *texts]).encode()).hexdigest()

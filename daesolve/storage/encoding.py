@@ -20,6 +20,9 @@ from daesolve.errors import ArchiveError, unknown_name
 if TYPE_CHECKING:
     import pyarrow as pa
 
+# JSON has no word for these, so they are written as strings.
+SPECIAL = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+
 
 def is_mapping(value: object) -> TypeGuard[Mapping[Any, Any]]:
     """Return whether a value maps something to something."""
@@ -51,10 +54,6 @@ def is_array(value: object) -> TypeGuard[np.ndarray]:
 def native(value: object) -> Any:
     """Return a scalar of NumPy as one of Python's own, anything else as it is."""
     return cast(Any, value).item() if isinstance(value, np.generic) else value
-
-
-# JSON has no word for these, so they are written as strings.
-SPECIAL = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 
 def encode(value: object) -> Any:

@@ -1,4 +1,4 @@
-"""The equations of motion of a mechanical system: from what is posed of it to `Dynamics`."""
+"""The equations of a mechanical or a control system: from what is posed of it to `Dynamics`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Time derivatives along the motion of a system whose accelerations are still unknown.
 
 Derivatives are written as gradients and Hessians times rates, so that the derivatives of a shape
-(the slope and the bend of a curve) stand once, whatever the direction in which they are taken.
+(the slope and the bend of a curve) occur once, whatever the direction in which they are taken.
 """
 
 from __future__ import annotations

@@ -139,7 +139,7 @@ def _potential_force(potential: ca.SX, k: Kinematics) -> ca.SX:
 def _structure(directions: ca.SX, k: Kinematics) -> ca.SX:
     """Return the sums over b of v_b c^c_ba, row c and column a: [S_b, S_a] = sum S_c c^c_ba.
 
-    Where S contains time, dS_a/dt stands beside the brackets.
+    Where S contains time, dS_a/dt comes beside the brackets.
     """
     if not vanishes(k.q_dot - directions @ k.v, ca.vertcat(k.q, k.v)):
         raise PosingError("kinematics must be linear in the quasi-velocities: q' = S(q) v")

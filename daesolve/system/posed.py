@@ -1,7 +1,6 @@
 """What a system is posed of, as data: its symbols, energies, forces and goals.
 
-`system` checks it and hands out its equations; `equations_of_motion` and `control_equations` make
-them of it.
+`system` checks it and hands out its equations, which `equations_of_motion` makes of it.
 """
 
 from __future__ import annotations

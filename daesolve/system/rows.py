@@ -1,4 +1,8 @@
-"""From posed goals to rows of equations, differentiated until accelerations or controls appear."""
+"""From posed goals and resets to rows of equations.
+
+Goals are differentiated until accelerations or controls appear. What resets change becomes rows in
+the symbols of the equations.
+"""
 
 from __future__ import annotations
 
@@ -26,6 +30,7 @@ from daesolve.system.lagrange import vanishes
 
 AUTOMATIC_NAMES = frozenset({"energy", "jacobi_integral"})
 """Names of the invariant that the library adds; a goal of the user's by such a name replaces it."""
+ELSEWHERE = "the constraint {!r}, which is imposed for an instant, "
 
 
 @dataclass
@@ -326,9 +331,6 @@ def check_counts(unknowns: int, rows: int, relations: int) -> None:
             f"{unknowns} reactions for {rows + relations} goals ({rows} constraints and "
             f"{relations} relations): there must be as many reactions as goals"
         )
-
-
-ELSEWHERE = "the constraint {!r}, which is imposed for an instant, "
 
 
 def reset_rows(

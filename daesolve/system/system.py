@@ -145,7 +145,7 @@ class MechanicalSystem(PosedMechanics):
             raise PosingError("give kinetic (Lagrange) or mass_matrix (Newton-Euler)")
         if self.mass_matrix is None and not is_empty(self.gyroscopic):
             raise PosingError(
-                "gyroscopic forces stand beside a mass matrix: the kinetic energy has its own"
+                "gyroscopic forces are given beside a mass matrix: the kinetic energy has its own"
             )
         if (self.velocities is None) != (self.kinematics is None):
             raise PosingError("quasi-velocities need both velocities= and kinematics=")
@@ -228,7 +228,7 @@ class MechanicalSystem(PosedMechanics):
         return equations(self.dynamics, quantity, around)
 
     def without(self, names: Iterable[str]) -> MechanicalSystem:
-        """Return the system without some goals: their reactions are zero wherever they stand."""
+        """Return the system without some goals: their reactions are zero wherever they occur."""
         dropped = set(names)
         gone = [
             goal.reaction
@@ -291,7 +291,7 @@ class ControlSystem(PosedControl):
 
     Examples
     --------
-    A cart is to follow sin t from where it stands:
+    A cart is to follow sin t from where it is:
 
     >>> import casadi as ca
     >>> import daesolve as ds

@@ -27,6 +27,10 @@ from daesolve.posing.symbols import Interval, Parameters
 
 CLOSED = Interval(0.0, 1.0)
 """What `contact_<name>` may be."""
+JAMMED = 1e-6
+"""The part of the friction-free determinant below which supports have jammed."""
+LARGEST = 12
+"""Pairs beyond which the determinant is too long an expression."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,8 +142,8 @@ def check_held(goals: Sequence[AnyGoal], pairs: Sequence[object]) -> None:
     contacts = contacts_of(goals)
     if contacts and len(pairs):
         raise UnsupportedError(
-            f"the contact {contacts[0].name!r} stands beside pairs of supports, but which of them "
-            "are loaded and which contacts open is not decided together; take one or the other"
+            f"the contact {contacts[0].name!r} is posed beside pairs of supports, but which of "
+            "them are loaded and which contacts open is not decided together; take one or the other"
         )
     for goal in goals:
         if not isinstance(goal, Goal) or not goal.held_by:
@@ -151,12 +155,6 @@ def check_held(goals: Sequence[AnyGoal], pairs: Sequence[object]) -> None:
                 f"{goal.held_by!r}, which is then to be the only contact of the system, not one of "
                 f"{len(contacts)}: which of them open is decided for single reactions"
             )
-
-
-JAMMED = 1e-6
-"""The part of the friction-free determinant below which supports have jammed."""
-LARGEST = 12
-"""Pairs beyond which the determinant is too long an expression."""
 
 
 def watched_for_jams(dynamics: Dynamics, guides: Guides) -> Dynamics:

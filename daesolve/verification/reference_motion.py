@@ -202,7 +202,7 @@ class QuadMotion:
         left = until - self.here.time
         if self.transitions is None:
             return left, False
-        values, _ = self.transitions.measure(*self._told(self.here))
+        values, _ = self.transitions.measure(*self._arguments(self.here))
         if 0.0 not in values[self._interrupting]:
             return left, False
         usual = abs(self.integrator.last_h) or abs(left)
@@ -224,11 +224,11 @@ class QuadMotion:
 
     # -- events -------------------------------------------------------------------------------
 
-    def _told(self, place: Place) -> tuple[Moment, Any, Any]:
+    def _arguments(self, place: Place) -> tuple[Moment, Any, Any]:
         return Moment(place.time), place.x, self.record.modes[place.mode]
 
     def _late(self, place: Place) -> list[int]:
-        return [] if self.transitions is None else self.transitions.late(*self._told(place))
+        return [] if self.transitions is None else self.transitions.late(*self._arguments(place))
 
     def _first_zero(
         self, before: Place, reached: Place, missed: Sequence[int]
@@ -236,10 +236,10 @@ class QuadMotion:
         """Return where the first of some guards passed within the last step, and which it is."""
         assert self.transitions is not None
         low, high = before.time, reached
-        outside = self.transitions.book.outside(*self._told(reached))[missed]
+        outside = self.transitions.book.outside(*self._arguments(reached))[missed]
         for _ in range(HALVINGS):
             middle = self._inside((low + high.time) / 2.0)
-            found = self.transitions.book.outside(*self._told(middle))[missed]
+            found = self.transitions.book.outside(*self._arguments(middle))[missed]
             if np.all(found < 0.0):
                 low = middle.time
             else:
@@ -251,7 +251,7 @@ class QuadMotion:
         if self.transitions is None:
             return ""
         guarded = self.prepared.problem.guarded
-        index = past_at_start(guarded, self.transitions.measure(*self._told(self.here))[0])
+        index = past_at_start(guarded, self.transitions.measure(*self._arguments(self.here))[0])
         if index is None:
             return ""
         self._take_down(index, self.here)
@@ -267,8 +267,8 @@ class QuadMotion:
             return ""
         found = self._interrupted(transitions, found)
         while True:
-            told = self._told(self.here)
-            due = {*transitions.due(*told)} - {*past}
+            arguments = self._arguments(self.here)
+            due = {*transitions.due(*arguments)} - {*past}
             due, past = sorted({*found, *due}), ()
             stops = [k for k in due if transitions.stops[k]]
             switches = [k for k in due if transitions.switches[k]]
@@ -277,15 +277,15 @@ class QuadMotion:
                     self._take_down(index, self.here)
             if transitions.follower(switches) is not None:
                 return (
-                    f"at t = {told[0]:.10g} s dry friction ends the slip, or has slowed it down so "
-                    "far that it is followed in scaled time, which quadruple precision is not"
+                    f"at t = {arguments[0]:.10g} s dry friction ends the slip, or has slowed it down "
+                    "so far that it is followed in scaled time, which quadruple precision is not"
                 )
             try:
                 found = self._switch(transitions, switches)
             except (ChatteringError, ResetError, VariantError) as error:
                 return str(error)
             if stops:
-                return f"the event {guarded[stops[0]].name!r} at t = {told[0]:.10g} s"
+                return f"the event {guarded[stops[0]].name!r} at t = {arguments[0]:.10g} s"
             if not switches:
                 return ""
 
@@ -293,22 +293,22 @@ class QuadMotion:
         """Write down what passes here and changes nothing; return the guards that interrupt."""
         if not found:
             return []
-        told, guarded = self._told(self.here), self.prepared.problem.guarded
+        arguments, guarded = self._arguments(self.here), self.prepared.problem.guarded
         stops = [k for k in found if guarded[k].then.reset is None]
-        for index in (*stops, *transitions.book.passing(*told)):
+        for index in (*stops, *transitions.book.passing(*arguments)):
             self._take_down(index, self.here)
-        return transitions.interrupting(*told, [(k, told[0]) for k in found])
+        return transitions.interrupting(*arguments, [(k, arguments[0]) for k in found])
 
     def _switch(self, transitions: QuadTransitions, guards: Sequence[int]) -> list[int]:
         """Do what these guards ask for; return the guards of values alone that it switched."""
         if not guards:
             return []
-        guarded, told = self.prepared.problem.guarded, self._told(self.here)
-        before = transitions.guards(*told)
-        self.instant.take(told[0], guarded[guards[0]].name)
-        for jump in transitions.decide(*told, guards):
+        guarded, arguments = self.prepared.problem.guarded, self._arguments(self.here)
+        before = transitions.guards(*arguments)
+        self.instant.take(arguments[0], guarded[guards[0]].name)
+        for jump in transitions.decide(*arguments, guards):
             self._jump(jump)
-        switched = transitions.book.switched(*self._told(self.here), before)
+        switched = transitions.book.switched(*self._arguments(self.here), before)
         for index in switched:
             if not guarded[index].then.interrupts:
                 self._take_down(index, self.here)

@@ -34,8 +34,7 @@ from daesolve.errors import (
     suggest_names,
 )
 from daesolve.formulations import Feedback
-from daesolve.integration.run_options import RunOptions, check_options, requested
-from daesolve.integration.sample_times import sample_times
+from daesolve.integration.run_options import RunOptions, check_options, requested, sample_times
 from daesolve.preparation.preparing import Prepared, prepare
 from daesolve.solvers import Dop853, Taylor
 from daesolve.system.system import System

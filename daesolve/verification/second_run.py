@@ -1,27 +1,40 @@
 """A run repeated in another way.
 
 A driven residual is small at almost any accuracy; only another run shows how far the trajectory
-itself can be trusted.
+itself can be trusted. The states of two runs are compared at the times that both sampled.
+
+Two runs meet a reset at times that differ by their errors. A sample between these times is before
+the reset in one run and after it in the other; the difference there is that of the reset, not that
+of the runs, so it is left out and counted. The resets themselves are compared one by one.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+from typing import Protocol
 
-from daesolve.errors import UnsupportedError
-from daesolve.integration.sample_times import At
+import numpy as np
+
+from daesolve.errors import UnsupportedError, suggest_names
+from daesolve.integration.run_options import At
 from daesolve.integration.simulation import simulate
 from daesolve.preparation.choosing import check_pair
 from daesolve.preparation.preparing import Prepared
 from daesolve.solvers import Dop853, Solver
-from daesolve.trajectory.results import Outcome, Verification
+from daesolve.trajectory.results import EventRecord, Outcome, Verification
 from daesolve.trajectory.trajectory import Trajectory
-from daesolve.verification.agreement import Difference, difference
-from daesolve.verification.shadow import lyapunov_time
+from daesolve.verification.error_growth import lyapunov_time
 
 ANOTHER_METHOD = Dop853(rtol=1e-13, atol=1e-13)
+ROUNDED = 1e-9
+"""Of the largest state, what counts as none."""
+AT_ONCE = 1e-12
+"""Resets closer than this part of the time are at one instant, in whatever order they come."""
+NEAR_THE_END = 10.0
+"""Times the largest difference of their times: so near the end one run may not have met a reset."""
 
 
 def verify(
@@ -105,3 +118,229 @@ def verifier(prepared: Prepared, asked: Solver | None = None) -> Solver:
     if refusal is not None:
         raise UnsupportedError(refusal)
     return asked
+
+
+class Sampled(Protocol):
+    """Whatever has states at sample times."""
+
+    @property
+    def times(self) -> np.ndarray:
+        """(k,) s."""
+        ...
+
+    @property
+    def states(self) -> Mapping[str, np.ndarray]:
+        """Name -> (k,)."""
+        ...
+
+    @property
+    def events(self) -> Sequence[EventRecord]:
+        """What happened, in the order of time."""
+        ...
+
+    @property
+    def end_time(self) -> float:
+        """When it ended, s."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class End:
+    """States at the end of a run and nothing else."""
+
+    end_time: float
+    end_state: Mapping[str, float]
+
+    @property
+    def times(self) -> np.ndarray:
+        """(1,) s."""
+        return np.array([self.end_time])
+
+    @property
+    def states(self) -> Mapping[str, np.ndarray]:
+        """Name -> (1,)."""
+        return {name: np.array([value]) for name, value in self.end_state.items()}
+
+    @property
+    def events(self) -> Sequence[EventRecord]:
+        """Nothing is known of them."""
+        return ()
+
+
+@dataclass(frozen=True)
+class ResetAgreement:
+    """Whether two runs went through the same resets, as far as both go.
+
+    Parameters
+    ----------
+    same
+        How many instants of resets are the same in both.
+    count, standard_count
+        How many each had in all.
+    apart_from
+        When the first happened that is not the same in both, s; None where all are. What the
+        states differ from then on is no error of a run but another motion.
+    farthest
+        The largest difference of the times of a reset that is the same in both, s.
+    """
+
+    same: int
+    count: int
+    standard_count: int
+    apart_from: float | None
+    farthest: float
+
+    def __str__(self) -> str:
+        if self.apart_from is not None:
+            return (
+                f"{self.count} resets against {self.standard_count}, "
+                f"not the same from t = {self.apart_from:.10g} s on"
+            )
+        resets = "reset" if self.same == 1 else "resets"
+        return f"the same {self.same} {resets}, at times up to {self.farthest:.1e} s apart"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How far two runs differ.
+
+    Parameters
+    ----------
+    largest
+        The largest difference of a state over the common samples, relative to the largest value
+        among the states of its unit; infinite where a state is not finite.
+    state
+        The state of which it is.
+    by_state
+        The largest difference of each state, in its unit.
+    resets
+        How the resets agree; None where neither run has any.
+    omitted
+        The samples left out, since one run met a reset before and the other one after them.
+    """
+
+    largest: float
+    state: str
+    by_state: Mapping[str, float]
+    resets: ResetAgreement | None = None
+    omitted: int = 0
+
+    def __post_init__(self) -> None:
+        suggest_names(self, by_state="state")
+
+
+def difference(run: Sampled, standard: Sampled, units: Mapping[str, str]) -> Difference | None:
+    """Compare the states of a standard with those of a run; None where no time is common.
+
+    Parameters
+    ----------
+    run
+        It has all states of the standard.
+    standard
+        The sizes of states are taken from it.
+    units
+        The unit of each state; states of one unit share a size.
+    """
+    times, here, there = np.intersect1d(run.times, standard.times, return_indices=True)
+    resets, windows = compare_resets(run, standard)
+    between = np.any([(low <= times) & (times <= high) for low, high in windows], axis=0)
+    apart = ~np.broadcast_to(between, times.shape)
+    here, there = here[apart], there[apart]
+    if not here.size:
+        return None
+    absolute = {
+        name: float(np.max(np.abs(run.states[name][here] - values[there])))
+        for name, values in standard.states.items()
+    }
+    sizes = _sizes(standard, units)
+    quotients = {name: error / sizes[name] for name, error in absolute.items()}
+    relative = {n: math.inf if math.isnan(value) else value for n, value in quotients.items()}
+    worst = max(relative, key=lambda name: relative[name])
+    return Difference(relative[worst], worst, absolute, resets, len(times) - len(here))
+
+
+def compare_resets(
+    run: Sampled, standard: Sampled
+) -> tuple[ResetAgreement | None, list[tuple[float, float]]]:
+    """Compare the resets of two runs, one instant after the other.
+
+    Returns
+    -------
+    ResetAgreement or None
+        None where neither run has any, or one is an end alone.
+    list of (float, float)
+        The times between which one run has met a reset and the other has not, as long as they
+        have the same ones and such times do not overlap.
+    """
+    if isinstance(run, End) or isinstance(standard, End):
+        return None, []
+    first, second = _instants(run), _instants(standard)
+    if not (first or second):
+        return None, []
+    # What is reset runs forwards in time.
+    end = min(run.end_time, standard.end_time)
+    windows: list[tuple[float, float]] = []
+    farthest, apart = 0.0, None
+    for one, other in zip_longest(first, second):
+        moments = sorted(instant.time for instant in (one, other) if instant is not None)
+        same = one is not None and other is not None and one.events == other.events
+        left = end - moments[0]
+        if left < 0.0 or not (same or left > NEAR_THE_END * farthest + AT_ONCE * abs(end)):
+            break
+        window = moments[0], moments[-1]
+        if not same or (windows and window[0] <= windows[-1][1]):
+            apart = window[0]
+            break
+        windows.append(window)
+        farthest = max(farthest, window[1] - window[0])
+    return ResetAgreement(len(windows), len(first), len(second), apart, farthest), windows
+
+
+@dataclass(frozen=True)
+class _Instant:
+    time: float
+    events: tuple[tuple[str, tuple[int, ...]], ...]
+
+
+def _instants(run: Sampled) -> list[_Instant]:
+    """Return the resets of a run, those at one instant together."""
+    found: list[list[EventRecord]] = []
+    for event in run.events:
+        if event.after is None:
+            continue
+        if found and abs(event.time - found[-1][0].time) <= AT_ONCE * max(1.0, abs(event.time)):
+            found[-1].append(event)
+        else:
+            found.append([event])
+    return [
+        _Instant(events[0].time, tuple(sorted((e.name, e.fired) for e in events)))
+        for events in found
+    ]
+
+
+def resets_sentence(found: Mapping[str, Difference]) -> str:
+    """Say whether runs, by their names, went through the resets of their standard."""
+    known = {name: one.resets for name, one in found.items() if one.resets is not None}
+    if not known:
+        return ""
+    same = [resets for resets in known.values() if resets.apart_from is None]
+    lines = [f"{name}: {resets}" for name, resets in known.items() if resets not in same]
+    if same:
+        farthest = max(same, key=lambda resets: resets.farthest)
+        whose = "all runs" if len(same) == len(known) else f"{len(same)} of {len(known)} runs"
+        lines.append(f"{whose} had {farthest}")
+    omitted = max(one.omitted for one in found.values())
+    if omitted:
+        lines.append(f"up to {omitted} samples of a run, between such times, were left out")
+    return "; ".join(lines)
+
+
+def _sizes(run: Sampled, units: Mapping[str, str]) -> dict[str, float]:
+    """Return for each state the largest value among all states of its unit."""
+    largest: dict[str, float] = {}
+    for name, values in run.states.items():
+        unit = units.get(name, name)
+        largest[unit] = max(largest.get(unit, 0.0), float(np.max(np.abs(values), initial=0.0)))
+    # What a constraint holds at zero is rounding, which is no size.
+    rounded = ROUNDED * max(largest.values(), default=0.0)
+    return {name: max(largest[units.get(name, name)], rounded) or 1.0 for name in run.states}

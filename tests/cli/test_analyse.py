@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import daesolve as ds
-from daesolve.plugins.case import Answer
+from daesolve.plugins.family import Answer
 
 
 def build():

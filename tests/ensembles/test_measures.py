@@ -6,7 +6,7 @@ from pathlib import Path
 import daesolve as ds
 from daesolve.ensembles.orders import dependence, local_orders
 from daesolve.plugins.bound_case import BoundCase
-from daesolve.plugins.case import Measure
+from daesolve.plugins.family import Measure
 from daesolve.reporting import write_measures
 
 

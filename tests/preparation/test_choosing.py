@@ -4,8 +4,7 @@ import pytest
 
 import daesolve as ds
 from daesolve.formulations import Feedback
-from daesolve.preparation.choosing import choose_solver
-from daesolve.preparation.stiffness import Stiffness, stiffness
+from daesolve.preparation.choosing import Stiffness, choose_solver, stiffness
 from daesolve.solvers import RadauIIA, Solver
 
 from ..solvers.test_stiff import RATE, block

@@ -8,8 +8,8 @@ import pytest
 
 import daesolve as ds
 from daesolve.elimination.saddle import PROXIMAL_EPSILON
-from daesolve.preparation.rates import (
-    PER_STEP,
+from daesolve.preparation.choosing import (
+    FEEDBACK_PER_STEP,
     STABLE,
     automatic_rate,
     passing_rate,
@@ -41,7 +41,7 @@ def windows() -> Probe:
 
 def test_the_rate_is_that_of_a_few_steps(swing):
     rate, reason = automatic_rate(swing, passes=False)
-    assert rate * swing.typical_step == pytest.approx(PER_STEP)
+    assert rate * swing.typical_step == pytest.approx(FEEDBACK_PER_STEP)
     # measured on this pendulum with DOP853 at 1e-12: 1 to 10 are right to 1e-10 at no more than
     # twice the price of none, 100 costs 27 times as much
     assert 1.0 <= rate <= 10.0

@@ -21,7 +21,7 @@ from daesolve.solvers.assimulo_dae import (
     AssimuloRadau5,
     ImplicitEquations,
 )
-from daesolve.verification.agreement import difference
+from daesolve.verification.second_run import difference
 
 from ..reference.pendulum import pendulum_states
 from ..systems import WITHOUT_ASSIMULO, pendulum, prepared_run

@@ -18,7 +18,7 @@ from daesolve.solvers import SegmentEnd, Solver
 from daesolve.solving.comparison import ComparedRun
 from daesolve.solving.pairing import attempts, distinct_names, with_tolerance
 from daesolve.trajectory.results import EventRecord, Outcome
-from daesolve.verification.agreement import compare_resets, difference
+from daesolve.verification.second_run import compare_resets, difference
 
 from ..billiards import sinai_billiard
 from ..equations.test_redundancy import floors, point, rubbing

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import daesolve as ds
-from daesolve.verification.shadow import lyapunov_time
+from daesolve.verification.error_growth import lyapunov_time
 
 from ..billiards import circular_billiard, sinai_billiard
 from ..hybrid_systems import bouncing_ball, peg_pendulum
