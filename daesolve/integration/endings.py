@@ -11,7 +11,7 @@ from dataclasses import replace
 from daesolve.diagnostics.degeneracy import Dependence
 from daesolve.diagnostics.passages import Breach
 from daesolve.integration.checkpoints import Keeper
-from daesolve.integration.limits import Effort
+from daesolve.integration.effort import Effort
 from daesolve.integration.record import Boundary, Happening
 from daesolve.integration.run_state import RunState
 from daesolve.modes.law import Ending

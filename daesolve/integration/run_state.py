@@ -14,7 +14,7 @@ import numpy as np
 from daesolve.diagnostics.degeneracy import RankWatch
 from daesolve.diagnostics.monitor import Monitor
 from daesolve.integration.checkpoints import restored_boundaries, saved_boundary
-from daesolve.integration.limits import Effort
+from daesolve.integration.effort import Effort
 from daesolve.integration.record import Assembly, Boundary, Happening, Record
 from daesolve.integration.run_options import At, Schedule
 from daesolve.modes.transitions import INSTANT, Instant, Transitions

@@ -1,8 +1,8 @@
 """The loop of a run: segments from boundary to boundary, parts on disk, interruption.
 
 From one boundary to the next a run goes through its segments, and guards that were passed over.
-`events` does what is due where a segment ends, `endings` says whether the run goes on after it;
-`run_state` is what they share.
+`event_handling` does what is due where a segment ends, `endings` says whether the run goes on after
+it; `run_state` is what they share.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from daesolve.algebra.translation import evaluate_block
 from daesolve.diagnostics.monitor import Monitor
 from daesolve.errors import OutOfRangeError, StorageError, is_number
 from daesolve.integration.checkpoints import Keeper
+from daesolve.integration.effort import Counted, interruptible
 from daesolve.integration.endings import Verdict, taken_back, verdict
-from daesolve.integration.events import at_start, through
-from daesolve.integration.limits import Counted, interruptible
+from daesolve.integration.event_handling import at_start, through
 from daesolve.integration.record import Boundary, Record
 from daesolve.integration.run_options import At, EveryEvent, sample_times
 from daesolve.integration.run_state import RunState, fresh_state, unobserved

@@ -23,7 +23,7 @@ from daesolve.errors import (
     is_number,
 )
 from daesolve.system.consistent_state import check_system, parameter_values
-from daesolve.system.lagrange import vanishes
+from daesolve.system.free_motion import vanishes
 from daesolve.system.system import MechanicalSystem, System
 
 TAKES_PART = 1e-6

@@ -16,7 +16,7 @@ from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import PosingError, unknown_name
 from daesolve.posing.goals import Goal, Holonomic
 from daesolve.posing.symbols import symbol
-from daesolve.system.lagrange import Kinematics, hamel
+from daesolve.system.free_motion import Kinematics, hamel
 from daesolve.system.system import MechanicalSystem
 
 INDEPENDENT = 1e-6

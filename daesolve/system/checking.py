@@ -227,9 +227,9 @@ def implicit_goals(goals: Sequence[AnyGoal], unknowns: DifferentiableVector) -> 
     return ordered
 
 
-def _random_states(dynamics: Dynamics, count: int = 6) -> list[np.ndarray]:
+def _random_states(dynamics: Dynamics) -> list[np.ndarray]:
     generator = np.random.default_rng(1)
-    return [generator.normal(size=dynamics.x.numel()) for _ in range(count)]
+    return [generator.normal(size=dynamics.x.numel()) for _ in range(6)]
 
 
 def check_degrees(dynamics: Dynamics) -> None:

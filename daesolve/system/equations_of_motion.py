@@ -12,8 +12,16 @@ from daesolve.errors import PosingError, unknown_name
 from daesolve.posing.goals import Expression, Goal, Invariant, as_scalar, expression_of
 from daesolve.posing.symbols import Labels, time
 from daesolve.system.checking import check_symbols, implicit_goals
-from daesolve.system.flow import AuxiliaryQuantities, Flow, Tracked
-from daesolve.system.lagrange import Kinematics, Motion, lagrange, newton_euler, vanishes
+from daesolve.system.free_motion import (
+    AuxiliaryQuantities,
+    Flow,
+    Kinematics,
+    Motion,
+    Tracked,
+    lagrange,
+    newton_euler,
+    vanishes,
+)
 from daesolve.system.posed import PosedControl, PosedMechanics, column, with_units
 from daesolve.system.rows import (
     AUTOMATIC_NAMES,

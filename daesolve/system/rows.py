@@ -25,8 +25,7 @@ from daesolve.posing.goals import (
     as_scalar,
 )
 from daesolve.posing.symbols import Parameters, symbol, time
-from daesolve.system.flow import Flow
-from daesolve.system.lagrange import vanishes
+from daesolve.system.free_motion import Flow, vanishes
 
 AUTOMATIC_NAMES = frozenset({"energy", "jacobi_integral"})
 """Names of the invariant that the library adds; a goal of the user's by such a name replaces it."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from daesolve.algebra.translation import constants_function
 from daesolve.errors import ChatteringError, ResetError, UnsupportedError, VariantError
-from daesolve.integration.events import past_at_start
+from daesolve.integration.event_handling import past_at_start
 from daesolve.modes.law import Jump
 from daesolve.modes.transitions import INSTANT, Instant
 from daesolve.posing.events import Direction
@@ -277,8 +277,9 @@ class QuadMotion:
                     self._take_down(index, self.here)
             if transitions.follower(switches) is not None:
                 return (
-                    f"at t = {arguments[0]:.10g} s dry friction ends the slip, or has slowed it down "
-                    "so far that it is followed in scaled time, which quadruple precision is not"
+                    f"at t = {arguments[0]:.10g} s dry friction ends the slip, or has slowed it "
+                    "down so far that it is followed in scaled time, which quadruple precision is "
+                    "not"
                 )
             try:
                 found = self._switch(transitions, switches)

@@ -8,7 +8,7 @@ import pytest
 import daesolve as ds
 from daesolve.diagnostics.degeneracy import ROUNDING_UNIT, STOP, RankWatch
 from daesolve.errors import DegenerateConstraintError, OutOfRangeError
-from daesolve.integration.limits import CRAWL, MANY, Effort
+from daesolve.integration.effort import CRAWL, MANY, Effort
 from daesolve.integration.run_state import LEAST_TOLERANCE
 from daesolve.solving.stored_runs import Destination
 from daesolve.storage import Stored

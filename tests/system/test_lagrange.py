@@ -6,7 +6,7 @@ import pytest
 
 import daesolve as ds
 from daesolve.posing.symbols import time
-from daesolve.system.lagrange import Kinematics, hamel, lagrange
+from daesolve.system.free_motion import Kinematics, hamel, lagrange
 
 
 def test_velocities_that_mix_rates_by_numbers_alone():
