@@ -18,6 +18,8 @@ from daesolve.equations.consistency import sample_states
 from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import OutOfRangeError, unknown_name
 
+Quantity = Literal["accelerations", "reactions", "rhs", "residuals"]
+QUANTITIES: tuple[Quantity, ...] = ("accelerations", "reactions", "rhs", "residuals")
 MOST_REFINEMENTS = 4
 PROXIMAL_REFINEMENTS = 2
 BACKWARD_ERROR = 1e-13
@@ -165,10 +167,6 @@ def _backward_error(
                 ratio = np.where(size > 0, np.abs(residual) / size, 0.0)
             worst = max(worst, float(np.max(ratio, initial=0.0)))
     return worst
-
-
-Quantity = Literal["accelerations", "reactions", "rhs", "residuals"]
-QUANTITIES: tuple[Quantity, ...] = ("accelerations", "reactions", "rhs", "residuals")
 
 
 def equations(

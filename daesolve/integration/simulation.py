@@ -32,6 +32,8 @@ from daesolve.trajectory.results import Outcome, StepBlock, TrajectoryPoint
 from daesolve.trajectory.samples import Recorded
 from daesolve.trajectory.trajectory import Trajectory
 
+Progress = Callable[[float, Monitor, int], None]
+"""Called after each segment with the time reached, the monitor and the number of events."""
 HALVINGS = 40
 """Of a segment, to look whether a guard that starts at zero was inside afterwards."""
 
@@ -197,10 +199,6 @@ def _first_zero(
         else:
             high, outside = reached.time, found
     return late[int(np.argmax(outside))], high
-
-
-Progress = Callable[[float, Monitor, int], None]
-"""Called after each segment with the time reached, the monitor and the number of events."""
 
 
 def simulate(prepared: Prepared, at: At = None, progress: Progress | None = None) -> Trajectory:

@@ -11,7 +11,7 @@ import casadi as ca
 import numpy as np
 
 from daesolve.algebra.evaluation import Evaluator
-from daesolve.algebra.translation import Table, integer_power, translate
+from daesolve.algebra.translation import ELEMENTARY, Table, integer_power, translate
 from daesolve.elimination.saddle import EliminationPlan
 from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import MissingBackendError
@@ -302,43 +302,28 @@ def _remainder(a: Any, b: Any) -> Any:
     return a - b * _nearest_even(a / b)
 
 
-_TABLE: Table = ARITHMETIC | {
-    ca.OP_POW: _power,
-    ca.OP_CONSTPOW: _power,
-    ca.OP_SQRT: np.sqrt,
-    ca.OP_EXP: np.exp,
-    ca.OP_LOG: np.log,
-    ca.OP_LOG1P: np.log1p,
-    ca.OP_EXPM1: np.expm1,
-    ca.OP_SIN: np.sin,
-    ca.OP_COS: np.cos,
-    ca.OP_TAN: np.tan,
-    ca.OP_ASIN: np.arcsin,
-    ca.OP_ACOS: np.arccos,
-    ca.OP_ATAN: np.arctan,
-    ca.OP_ATAN2: np.arctan2,
-    ca.OP_SINH: np.sinh,
-    ca.OP_COSH: np.cosh,
-    ca.OP_TANH: np.tanh,
-    ca.OP_ASINH: np.arcsinh,
-    ca.OP_ACOSH: np.arccosh,
-    ca.OP_ATANH: np.arctanh,
-    ca.OP_HYPOT: _hypot,
-    ca.OP_LT: _less,
-    ca.OP_LE: _at_most,
-    ca.OP_EQ: _equal,
-    ca.OP_NE: _unequal,
-    ca.OP_NOT: _not,
-    ca.OP_AND: _and,
-    ca.OP_OR: _or,
-    ca.OP_IF_ELSE_ZERO: _if_else_zero,
-    ca.OP_FABS: abs,
-    ca.OP_SIGN: np.sign,
-    ca.OP_COPYSIGN: _copysign,
-    ca.OP_FMIN: _least,
-    ca.OP_FMAX: _greatest,
-    ca.OP_FLOOR: _floor,
-    ca.OP_CEIL: _ceiling,
-    ca.OP_FMOD: _fmod,
-    ca.OP_REMAINDER: _remainder,
-}
+_TABLE: Table = (
+    ARITHMETIC
+    | ELEMENTARY
+    | {
+        ca.OP_POW: _power,
+        ca.OP_CONSTPOW: _power,
+        ca.OP_HYPOT: _hypot,
+        ca.OP_LT: _less,
+        ca.OP_LE: _at_most,
+        ca.OP_EQ: _equal,
+        ca.OP_NE: _unequal,
+        ca.OP_NOT: _not,
+        ca.OP_AND: _and,
+        ca.OP_OR: _or,
+        ca.OP_IF_ELSE_ZERO: _if_else_zero,
+        ca.OP_FABS: abs,
+        ca.OP_COPYSIGN: _copysign,
+        ca.OP_FMIN: _least,
+        ca.OP_FMAX: _greatest,
+        ca.OP_FLOOR: _floor,
+        ca.OP_CEIL: _ceiling,
+        ca.OP_FMOD: _fmod,
+        ca.OP_REMAINDER: _remainder,
+    }
+)
