@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from daesolve import storage as archive
+from daesolve import errors
 from daesolve.storage import decode, encode
 
 from .parts import identical
@@ -53,5 +53,5 @@ def test_arrays_scalars_and_tuples_become_lists_and_numbers(value, stored):
     "value", [1j, {1.0}, b"abc", object(), {1: 2}, [np.array([1j])], np.longdouble(1)]
 )
 def test_what_json_cannot_hold_is_refused_with_its_type(value):
-    with pytest.raises(archive.ArchiveError, match="cannot be stored"):
+    with pytest.raises(errors.ArchiveError, match="cannot be stored"):
         encode(value)

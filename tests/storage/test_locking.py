@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from daesolve import storage as archive
+from daesolve import errors
 from daesolve.storage import Stored, Writer
 
 from .parts import ROWS, expected, same_bits, samples, shorten, write
@@ -40,7 +40,7 @@ def test_a_run_is_read_while_another_process_writes_it_and_taken_over_when_that_
             assert process.stdout is not None
             assert process.stdout.readline() == "set()\n"  # importing the library stays quick
             assert process.stdout.readline() == "under way\n"
-            with pytest.raises(archive.LockedRunError, match=f"process {process.pid} .*wait until"):
+            with pytest.raises(errors.LockedRunError, match=f"process {process.pid} .*wait until"):
                 Writer.open(directory)
             # The disk sets the writer's pace: fifteen readings may all see the same part.
             lengths: list[int] = []
@@ -71,10 +71,10 @@ def test_a_run_is_written_once_at_a_time_in_one_process_too(run):
     with Writer.open(run) as writer:
         assert writer.taken_over is None
         assert Stored(run).locked
-        with pytest.raises(archive.LockedRunError, match=f"process {os.getpid()} "):
+        with pytest.raises(errors.LockedRunError, match=f"process {os.getpid()} "):
             Writer.open(run)
     Writer.open(run).close()
-    with pytest.raises(archive.ArchiveError, match="closed"):
+    with pytest.raises(errors.ArchiveError, match="closed"):
         write(writer, 4)
     assert Stored(run).last == 3
 
@@ -83,7 +83,7 @@ def test_a_process_on_another_host_is_believed_to_write(run):
     told = {"process": 77, "host": "far-away", "user": "anna", "since": "2026-01-01T00:00:00"}
     (run / "writer.json").write_text(json.dumps(told))
     assert Stored(run).locked
-    with pytest.raises(archive.LockedRunError, match=r"process 77 of anna on far-away.*delete"):
+    with pytest.raises(errors.LockedRunError, match=r"process 77 of anna on far-away.*delete"):
         Writer.open(run)
     (run / "writer.json").unlink()
     with Writer.open(run) as writer:
@@ -99,7 +99,7 @@ def test_who_may_not_lock_believes_what_is_written(run, monkeypatch, refusal, lo
     (run / "writer.json").write_text(json.dumps(told))
     monkeypatch.setattr("filelock.FileLock.acquire", refuse)
     assert Stored(run).locked is locked
-    with pytest.raises(archive.StorageError, match=r"lock' could not.*permission to write there"):
+    with pytest.raises(errors.StorageError, match=r"lock' could not.*permission to write there"):
         Writer.open(run)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from daesolve import storage as archive
+from daesolve import errors
 from daesolve.storage import Stored, Writer
 
 from .parts import ROWS, contents, events, expected, same_bits, samples, write, write_for_ever
@@ -138,7 +138,7 @@ def test_a_full_disk_leaves_what_was_committed_and_nothing_half_done(
     with Writer.open(run) as writer:
         with monkeypatch.context() as patched:
             full_at(patched, name, moment)
-            with pytest.raises(archive.StorageError, match=r"000004\..*free some space"):
+            with pytest.raises(errors.StorageError, match=r"000004\..*free some space"):
                 write(writer, 4)
         assert not list(run.rglob(".*"))
         assert Stored(run).damaged() == []
@@ -151,7 +151,7 @@ def test_a_full_disk_is_found_before_a_part_is_taken_back(run, monkeypatch):
     with Writer.open(run) as writer, monkeypatch.context() as patched:
         whole = contents(run)
         full_at(patched, "fsync", 2)
-        with pytest.raises(archive.StorageError, match="free some space"):
+        with pytest.raises(errors.StorageError, match="free some space"):
             writer.cut(3, 7, 2, {})
         assert contents(run) == whole
 
@@ -162,7 +162,7 @@ def test_what_may_not_be_written_is_told(run, monkeypatch):
 
     with Writer.open(run) as writer, monkeypatch.context() as patched:
         patched.setattr(os, "replace", refuse)
-        with pytest.raises(archive.StorageError, match=r"result\.json.*the permission to write"):
+        with pytest.raises(errors.StorageError, match=r"result\.json.*the permission to write"):
             writer.write_result({})
 
 
@@ -217,7 +217,7 @@ def small_disk(tmp_path):
 def test_a_disk_that_runs_full_ends_with_a_sentence_and_a_run_to_go_on_from(small_disk):
     (small_disk / "ballast").write_bytes(bytes(20_000))
     with Writer.create(small_disk / "run", {}) as writer:
-        with pytest.raises(archive.StorageError, match="free some space") as told:
+        with pytest.raises(errors.StorageError, match="free some space") as told:
             write_for_ever(writer)
         assert isinstance(told.value, OSError)
         stored = Stored(small_disk / "run")

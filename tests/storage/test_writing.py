@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from daesolve import storage as archive
+from daesolve import errors
 from daesolve.errors import OutputExistsError
 from daesolve.storage import Stored, Writer
 
@@ -69,7 +69,7 @@ def test_a_torn_part_is_found_and_told(run, damage, name, reason):
     assert number == 2
     assert name in told
     assert reason in told
-    with pytest.raises(archive.TornPartError, match=r"part 2 .*`daesolve resume .*run` computes"):
+    with pytest.raises(errors.TornPartError, match=r"part 2 .*`daesolve resume .*run` computes"):
         stored.table() if name.startswith("samples") else stored.events()
 
 
@@ -78,7 +78,7 @@ def test_a_flipped_bit_is_found_when_it_is_read(run):
     content = bytearray(path.read_bytes())
     content[len(content) // 4] ^= 1
     path.write_bytes(content)
-    with pytest.raises(archive.TornPartError, match="part 2 "):
+    with pytest.raises(errors.TornPartError, match="part 2 "):
         Stored(run).table()
 
 
@@ -88,7 +88,7 @@ def test_a_spoilt_checkpoint_is_found_and_told(run, content):
     stored = Stored(run)
     assert stored.damaged() == [(2, "its checkpoint cannot be read")]
     for read in (lambda: stored.checkpoint(2), lambda: stored.column("t"), stored.events):
-        with pytest.raises(archive.TornPartError, match=r"part 2 .*checkpoint cannot be read"):
+        with pytest.raises(errors.TornPartError, match=r"part 2 .*checkpoint cannot be read"):
             read()
 
 
@@ -98,7 +98,7 @@ def test_a_missing_checkpoint_is_found_and_told(run):
     assert stored.numbers == (1, 3)
     assert stored.damaged() == [(2, "its checkpoint is missing")]
     for read in (lambda: stored.checkpoint(2), lambda: stored.column("t"), stored.events):
-        with pytest.raises(archive.MissingCheckpointError, match=r"part 2 .*has no checkpoint"):
+        with pytest.raises(errors.MissingCheckpointError, match=r"part 2 .*has no checkpoint"):
             read()
 
 
@@ -131,7 +131,7 @@ def test_a_part_that_is_cut_is_as_if_it_had_been_written_shorter(run, tmp_path):
         assert (after.rows, len(after.events())) == (2 * ROWS + 7, 8)
         assert after.checkpoint(3)["taken_back"] == 1.5
         assert after.damaged() == []
-        with pytest.raises(archive.ArchiveError, match="read the run again"):
+        with pytest.raises(errors.ArchiveError, match="read the run again"):
             before.column("t")
     with Writer.create(tmp_path / "shorter", {}) as writer:
         writer.write_part(3, samples(3, 7), events(3, 2), {})
@@ -144,9 +144,9 @@ def test_a_part_without_its_last_events_has_no_file_of_events(run):
     with Writer.open(run) as writer:
         writer.cut(3, 0, 0, {})
         shorten(run / "events" / "000002.parquet")
-        with pytest.raises(archive.TornPartError, match="part 2"):
+        with pytest.raises(errors.TornPartError, match="part 2"):
             writer.cut(2, 1, 1, {})
-        with pytest.raises(archive.TornPartError, match=r"part 5 .*000005\.parquet' is missing"):
+        with pytest.raises(errors.TornPartError, match=r"part 5 .*000005\.parquet' is missing"):
             writer.cut(5, 1, 1, {})
     assert not (run / "events" / "000003.parquet").exists()
     assert Stored(run).rows == 2 * ROWS
