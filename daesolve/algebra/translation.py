@@ -252,7 +252,7 @@ def _as_number(test: Callable[..., Any]) -> Callable[..., Any]:
     return number
 
 
-ELEMENTARY: Table = {
+ELEMENTARY: dict[int, Callable[..., Any]] = {
     ca.OP_SQRT: np.sqrt,
     ca.OP_EXP: np.exp,
     ca.OP_LOG: np.log,
