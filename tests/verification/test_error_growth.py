@@ -1,4 +1,4 @@
-"""The engine that measures growth, with changes whose growth is known."""
+"""Growth is measured with changes whose growth is known; the Lyapunov time of known motions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,15 @@ import math
 import numpy as np
 import pytest
 
-from daesolve.verification.error_growth import measured_growth, sizes_of_states
+import daesolve as ds
+from daesolve.verification.error_growth import lyapunov_time, measured_growth, sizes_of_states
+
+from ..billiards import circular_billiard, sinai_billiard
+from ..hybrid_systems import bouncing_ball, peg_pendulum
+from ..reference import sinai_billiard as billiard
+from ..systems import chain, pendulum, prepared_run, wheel, wheel_state
+
+BILLIARD = dict(zip(("x", "y", "x_dot", "y_dot"), billiard.START, strict=True))
 
 
 class Known:
@@ -64,3 +72,106 @@ def test_a_change_that_vanishes_or_has_no_size_is_refused(rate):
 def test_no_state_is_smaller_than_a_thousandth_and_angles_are_radians():
     assert sizes_of_states(np.array([50.0, 1e-9, 200.0]), (2,)) == pytest.approx([50.0, 0.05, 1.0])
     assert sizes_of_states(np.zeros(2), ()) == pytest.approx([1.0, 1.0])
+
+
+def test_regular_motion_has_no_lyapunov_time():
+    run = ds.solve(pendulum(), 100.0, {"x": -1.0}, verify=True)
+    assert run.verification.lyapunov_time is None
+    assert run.verification.difference["x"] <= 1e-11
+
+
+@pytest.mark.slow
+def test_the_chaotic_wheel_with_pendulum_has_the_known_lyapunov_time():
+    """Benettin over 300 s: 0.96 to 1.0 per second from (0.2, phi = 2.9)."""
+    start = wheel_state(0.2, 0.0, phi=2.9, phi_dot=0.0)
+    run = ds.solve(wheel(with_pendulum=True), 100.0, start, verify=True)
+    # over 100 s and not 300, with a few seconds between the restarts of the shadow: a factor of two
+    assert 0.5 < run.verification.lyapunov_time < 2.0
+
+
+@pytest.mark.parametrize("until", [30.0, -30.0])
+def test_errors_on_a_saddle_grow_with_its_rate_in_either_direction_of_time(until):
+    """x'' = x: from rest at x = 1e-3 it is 1e-3 cosh t, and so are errors."""
+    q = ds.coordinates(x="m")
+    system = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, potential=-(q.x**2) / 2)
+    run = ds.solve(system, until, {"x": 1e-3, "x_dot": 0.0}, verify=True)
+    assert run.verification.lyapunov_time == pytest.approx(1.0, rel=0.05)
+
+
+def test_a_system_that_rests_at_zero_has_no_lyapunov_time():
+    q = ds.coordinates(x="m")
+    system = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, potential=q.x**2 / 2)
+    run = ds.solve(system, 30.0, {"x": 0.0, "x_dot": 0.0}, verify=True)
+    assert run.verification.lyapunov_time is None
+
+
+@pytest.mark.parametrize("formulation", [ds.Feedback(), ds.Index1(), ds.Index2(), ds.GGL()])
+def test_chaos_is_seen_in_every_formulation(formulation):
+    """A double pendulum from far up: about 0.7 s, by feedback with Taylor's method."""
+    start = {"theta_1": 2.0, "theta_2": 2.5, "theta_dot_1": 0.0, "theta_dot_2": 0.0}
+    prepared = prepared_run(chain(2), 20.0, start, formulation=formulation)
+    assert lyapunov_time(prepared) == pytest.approx(0.7, rel=0.15)
+
+
+# -- through resets -------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_a_billiard_about_a_disc_is_as_chaotic_as_sinais_formula_says():
+    """The exponent over 400 s varies from start to start; it is among those of the exact map."""
+    x, y, *velocity = billiard.START
+    near = [billiard.exponent((x, y + 1e-3 * k, *velocity), 400.0) for k in range(8)]
+    time = lyapunov_time(prepared_run(sinai_billiard(billiard.RADIUS), 400.0, BILLIARD))
+    assert abs(1.0 / time - np.mean(near)) < 3.0 * np.std(near)
+    assert np.std(near) < 0.1 * np.mean(near)
+
+
+def test_the_doubling_map_has_the_exponent_ln_2():
+    """x grows by e^(t ln 2), and whole numbers are taken from it where a clock strikes."""
+    s = ds.states(x="", clock="s")
+    strike = ds.Reset({"clock": s.clock - 1.0, "x": s.x - (s.x >= 1.0)})
+    system = ds.ControlSystem(
+        s,
+        {"x": np.log(2.0) * s.x, "clock": 1.0},
+        events=[ds.Event("strike", s.clock - 1.0, ds.RISING, strike)],
+    )
+    prepared = prepared_run(system, 200.0, {"x": 0.3, "clock": 0.0})
+    assert lyapunov_time(prepared) == pytest.approx(1.0 / np.log(2.0), rel=1e-3)
+
+
+@pytest.mark.parametrize("solver", [ds.Taylor(), ds.Dop853()], ids=["taylor", "dop853"])
+def test_chaos_through_resets_is_seen_with_solvers_that_pass_over_events_too(solver):
+    prepared = prepared_run(sinai_billiard(billiard.RADIUS), 100.0, BILLIARD, solver=solver)
+    assert 0.5 < 1.0 / lyapunov_time(prepared) < 1.2
+
+
+@pytest.mark.parametrize(
+    ("system", "start", "until"),
+    [
+        (bouncing_ball(), {"y": 1.0, "y_dot": 0.0}, 100.0),
+        (circular_billiard(), {"x": 0.1, "y": 0.3, "x_dot": 1.0, "y_dot": 0.37}, 100.0),
+        (peg_pendulum(), {"x": np.sin(0.7), "y": -np.cos(0.7)}, 60.0),
+    ],
+    ids=["bouncing ball", "circular billiard", "pendulum with a peg"],
+)
+def test_regular_motion_with_resets_has_no_lyapunov_time(system, start, until):
+    numbers = {"restitution": 1.0} if "restitution" in system.dynamics.values else {}
+    run = ds.solve(system, until, start, parameters=numbers, verify=True)
+    assert run.event_count > 50
+    assert run.verification.lyapunov_time is None
+
+
+def test_a_motion_without_all_of_its_velocities_is_followed_in_all_of_them():
+    """Its chart covers no shadow beside the constraints; that regular motion is found is known."""
+    start = {"x": np.sin(0.7), "y": -np.cos(0.7)}
+    prepared = prepared_run(peg_pendulum(), 60.0, start, formulation=ds.NullSpace())
+    assert prepared.problem.chart is not None
+    assert lyapunov_time(prepared) is None
+
+
+def test_a_motion_that_stops_soon_leaves_the_question_open():
+    """Not to be taken for regular motion: nobody has seen how errors grow."""
+    x = ds.states(x="")
+    system = ds.ControlSystem(x, {"x": -x.x}, events=[ds.Event("half", x.x - 0.5, then=ds.Stop())])
+    run = ds.solve(system, 50.0, {"x": 1.0}, verify=True)
+    assert np.isnan(run.verification.lyapunov_time)
