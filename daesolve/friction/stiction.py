@@ -156,9 +156,7 @@ def stiction(
     return stiction_at(problem, problem.state(state, time), time)
 
 
-def stiction_at(
-    problem: VariantProblem, state: np.ndarray, time: float, numbers: np.ndarray | None = None
-) -> Stiction:
+def stiction_at(problem: VariantProblem, state: np.ndarray, time: float) -> Stiction:
     """Return whether friction holds a body at rest, as `stiction`.
 
     Parameters
@@ -169,11 +167,9 @@ def stiction_at(
         (nx,)
     time
         s
-    numbers
-        p, where it is not that of the problem.
     """
     _check_rest(problem, state, time)
-    body = resting_body(problem, state, time, numbers)
+    body = resting_body(problem, state, time, problem.numbers)
     found = attraction(body)
     strongest = found.strongest
     notes = [f"from some starts: {failure}" for failure in found.failures[:1]]
@@ -290,21 +286,22 @@ def _zero(
 
 
 def resting_body(
-    problem: VariantProblem, state: np.ndarray, time: float, numbers: np.ndarray | None = None
+    problem: VariantProblem, state: np.ndarray, time: float, numbers: np.ndarray
 ) -> RestingBody:
     """Return a body by its equations at rest.
 
     Parameters
     ----------
-    problem, state, time, numbers
+    problem, state, time
         As in `stiction_at`.
+    numbers
+        p
     """
-    p = problem.numbers if numbers is None else numbers
-    parts = problem.dynamics.matrices(time, state, p)
+    parts = problem.dynamics.matrices(time, state, numbers)
     guided = np.array([row.reaction is None for row in problem.dynamics.rows])
     rows = parts["jacobian"]
     return RestingBody(
-        lambda direction: problem.at(state, time, direction, numbers=p),
+        lambda direction: problem.at(state, time, direction, numbers=numbers),
         parts["mass"],
         rows[guided],
         rows[~guided],

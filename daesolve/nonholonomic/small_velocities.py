@@ -123,12 +123,6 @@ class DiracModel:
         names = self.states.names + added_names(self.multipliers)
         return _by_name(names, np.concatenate(found))
 
-    def corrected_initial(
-        self, state: Values, parameters: Values | None = None, time: float = 0.0
-    ) -> dict[str, float]:
-        """Return the state in which `refined` starts: `start` of order 1."""
-        return self.start(state, parameters, time, order=1)
-
     def on_slow_manifold(
         self,
         state: Values,
