@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import scipy.optimize
 
-from daesolve.complementarity.acceptance import answer_in
+from daesolve.complementarity.answers import answer_in
 from daesolve.complementarity.horizontal import SINGULAR
 from daesolve.errors import VariantError
 

@@ -59,21 +59,21 @@ class SolvedOrthants:
     noise: NDArray[np.float64]
     felt: NDArray[np.float64]
 
-    def slack(self, tolerance: float) -> NDArray[np.float64]:
+    def slack(self) -> NDArray[np.float64]:
         """Return below what a reaction is zero: (n, m).
 
         Its share of every row is then within the tolerance of the sum of the row's terms, or it is
         less than rounding may have made of it: no choice of units changes either.
         """
-        return np.maximum(tolerance * self.felt, self.noise)
+        return np.maximum(TOLERANCE * self.felt, self.noise)
 
-    def wrong(self, tolerance: float) -> NDArray[np.bool_]:
+    def wrong(self) -> NDArray[np.bool_]:
         """Return which reactions have the wrong sign and are not zero: (n, m)."""
-        return self.signs * self.reactions < -self.slack(tolerance)
+        return self.signs * self.reactions < -self.slack()
 
-    def settled(self, tolerance: float) -> NDArray[np.float64]:
+    def settled(self) -> NDArray[np.float64]:
         """Return the reactions with exact zeros for those that are zero: (n, m)."""
-        return np.where(np.abs(self.reactions) <= self.slack(tolerance), 0, self.reactions)
+        return np.where(np.abs(self.reactions) <= self.slack(), 0, self.reactions)
 
 
 def all_signs(count: int) -> NDArray[np.int_]:
@@ -172,9 +172,7 @@ def singular_orthants(problem: HorizontalComplementarity) -> NDArray[np.int_]:
     return np.concatenate(found)
 
 
-def enumerate_variants(
-    problem: HorizontalComplementarity, *, tolerance: float = TOLERANCE
-) -> tuple[VariantAnswer, ...]:
+def enumerate_variants(problem: HorizontalComplementarity) -> tuple[VariantAnswer, ...]:
     """Return all answers in the order of their variants.
 
     A reaction that nothing distinguishes from zero is zero; see `SolvedOrthants.slack`. Variants
@@ -187,8 +185,6 @@ def enumerate_variants(
     ----------
     problem
         Up to `MOST_PAIRS` pairs.
-    tolerance
-        Share of the terms of a row under which a reaction is taken for zero.
 
     Raises
     ------
@@ -197,8 +193,8 @@ def enumerate_variants(
     """
     kept: list[tuple[NDArray[np.float64], VariantAnswer]] = []
     for batch in promising_orthants(problem):
-        agreeing = batch.regular & ~batch.wrong(tolerance).any(axis=1)
-        slack, shares = batch.slack(tolerance), batch.settled(tolerance)
+        agreeing = batch.regular & ~batch.wrong().any(axis=1)
+        slack, shares = batch.slack(), batch.settled()
         for index in np.flatnonzero(agreeing):
             _merge(kept, shares[index], slack[index], problem, batch.signs[index])
     return tuple(sorted((answer for _, answer in kept), key=lambda answer: answer.variant))

@@ -17,7 +17,7 @@ import numpy as np
 import scipy.linalg
 
 from daesolve.algebra.singular_values import singular_directions
-from daesolve.complementarity.acceptance import answer_in, is_regular
+from daesolve.complementarity.answers import answer_in, is_regular
 from daesolve.complementarity.horizontal import variant_of
 from daesolve.complementarity.newton import frictionless_reactions, reactions_to_start
 from daesolve.errors import FrictionlessIllPosed

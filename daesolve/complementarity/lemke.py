@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daesolve.complementarity.acceptance import answer_in
+from daesolve.complementarity.answers import answer_in
 from daesolve.complementarity.horizontal import signs_of, variant_of
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daesolve.complementarity.acceptance import agreeing, answer_of
+from daesolve.complementarity.answers import agreeing, answer_of
 from daesolve.errors import FrictionlessIllPosed, PosingError
 
 if TYPE_CHECKING:

@@ -12,7 +12,6 @@ from daesolve.complementarity.answers import VariantAnswer, VariantSolution, ans
 from daesolve.complementarity.branching import branch_and_bound
 from daesolve.complementarity.enumeration import (
     MOST_PAIRS,
-    TOLERANCE,
     enumerate_variants,
     every_variant,
     solve_orthants,
@@ -285,10 +284,10 @@ def _solved(
 ) -> tuple[VariantAnswer | None, NDArray[np.bool_]]:
     """Return what a variant's equations give, None if not physical, and where its sign is wrong."""
     solved = solve_orthants(problem, signs[None])
-    reactions = solved.settled(TOLERANCE)[0] * problem.scaling.factors(signs)
+    reactions = solved.settled()[0] * problem.scaling.factors(signs)
     answer = answer_at(problem, reactions, variant_of(signs))
     known = answer if solved.regular[0] and answer.physical else None
-    return known, solved.wrong(TOLERANCE)[0]
+    return known, solved.wrong()[0]
 
 
 def _refuse_none(solution: VariantSolution) -> None:

@@ -18,7 +18,6 @@ A pendulum that hangs from the origin, phi its angle from the downward vertical:
 [[0.0, -2.0]]
 """
 
-from daesolve.drawing.json_form import from_json, to_json
 from daesolve.drawing.mechanisms import drawing_of
 from daesolve.drawing.placing import Placed, angles, check, evaluate, moves, names
 from daesolve.drawing.shapes import (
@@ -38,6 +37,8 @@ from daesolve.drawing.shapes import (
     Role,
     Shape,
     Trace,
+    from_json,
+    to_json,
 )
 
 __all__ = [

@@ -14,8 +14,7 @@ import numpy as np
 
 from daesolve.drawing.shapes import Dot, Drawing, Line, Shape, Trace
 from daesolve.multibody.mechanism import Mechanism
-from daesolve.multibody.places import Ground, Place, PlanarPoint, Point
-from daesolve.multibody.rotations import axes_with_third
+from daesolve.multibody.places import Ground, Place, PlanarPoint, Point, axes_with_third
 
 FROM_THE_FRONT = (0.3, -1.0, 0.25)
 """Towards the eye: the third axis of space points upwards."""

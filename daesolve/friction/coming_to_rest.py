@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 from scipy.integrate import DOP853
+from scipy.optimize import brentq
 
 from daesolve.errors import BranchLost, OutOfRangeError, VariantError, is_number
-from daesolve.friction.roots import root
 from daesolve.friction.scaled_time import LEAST, ScaledTime, SlidingMotion
 from daesolve.trajectory.results import StepBlock
 
@@ -396,3 +396,22 @@ def _failure(time: float, message: str | None) -> str:
         f"({message or 'the state is no longer finite'}): a support without extent that ceases to "
         "slide before the body stops has no direction of friction; give it a pad"
     )
+
+
+def root(
+    function: Callable[[float], float], left: float, right: float, error: float = 0.0
+) -> float:
+    """Return where a function passes zero between two places, by Brent's method.
+
+    Parameters
+    ----------
+    function
+        Of different signs at the two.
+    left, right
+        The places.
+    error
+        Absolute, beside rounding.
+    """
+    epsilon = np.finfo(float).eps
+    least = float(epsilon * max(abs(left), abs(right)))
+    return brentq(function, left, right, xtol=max(error, least), rtol=4 * epsilon)

@@ -16,9 +16,13 @@ import casadi as ca
 import numpy as np
 
 from daesolve.errors import OutOfRangeError, PosingError
-from daesolve.friction.elliptic import complete_integrals
-from daesolve.friction.pad_tables import friction_table
-from daesolve.friction.pressures import checked_exponent, pressure, reduced_friction
+from daesolve.friction.pad_friction import (
+    checked_exponent,
+    complete_integrals,
+    friction_table,
+    pressure,
+    reduced_friction,
+)
 
 __all__ = ["Pad", "PadNodes", "pad_nodes", "reduced_friction"]
 
@@ -165,7 +169,7 @@ class Pad:
 class PadNodes:
     """A pad as point supports at nodes, for comparison.
 
-    The nodes turn with the slip, and every one stands also for its mirror images in the line of
+    The nodes turn with the slip, and every one also counts for its mirror images in the line of
     the slip and in the line across, so that friction is parallel to the slip. It is singular where
     a node does not slide.
 

@@ -1,4 +1,16 @@
-"""Whether friction holds a body at rest, and up to which load."""
+"""Whether friction holds a body at rest, and up to which load: of sliding, and of any rest at all.
+
+A body can rest where reactions N_k >= 0 and tractions within their cones balance the load. The
+largest such load is the optimum of a convex programme, whose multipliers are velocities v that may
+leave the guides. They are those of a motion in which each loaded support k recedes from its guide
+as it slips,
+
+    w_k . v = 0,   w_k = n_k + f_k tau_k(v),
+
+and the tractions oppose the slips of v. In true sliding they oppose the slips of velocities that
+the guides allow. Both are the same where all loaded supports lie at one height, for there lifting
+adds the same slip to all. Elsewhere a body may slide under loads under which it could rest as well.
+"""
 
 from __future__ import annotations
 
@@ -11,16 +23,17 @@ from daesolve.complementarity.answers import VariantAnswer
 from daesolve.complementarity.horizontal import Variant
 from daesolve.equations.consistency import check_named
 from daesolve.errors import OutOfRangeError, VariantError, is_number
+from daesolve.friction.coming_to_rest import root
 from daesolve.friction.direction_flow import (
     Attractor,
+    Branch,
     RestingBody,
+    Supported,
     attraction,
     attractor_from,
     starts,
 )
-from daesolve.friction.roots import root
 from daesolve.friction.variants import VariantProblem
-from daesolve.friction.yielding import YieldingBody
 from daesolve.system.consistent_state import check_system, parameter_values
 from daesolve.system.system import MechanicalSystem
 
@@ -143,9 +156,7 @@ def stiction(
     return stiction_at(problem, problem.state(state, time), time)
 
 
-def stiction_at(
-    problem: VariantProblem, state: np.ndarray, time: float, numbers: np.ndarray | None = None
-) -> Stiction:
+def stiction_at(problem: VariantProblem, state: np.ndarray, time: float) -> Stiction:
     """Return whether friction holds a body at rest, as `stiction`.
 
     Parameters
@@ -156,11 +167,9 @@ def stiction_at(
         (nx,)
     time
         s
-    numbers
-        p, where it is not that of the problem.
     """
     _check_rest(problem, state, time)
-    body = resting_body(problem, state, time, numbers)
+    body = resting_body(problem, state, time, problem.numbers)
     found = attraction(body)
     strongest = found.strongest
     notes = [f"from some starts: {failure}" for failure in found.failures[:1]]
@@ -277,21 +286,22 @@ def _zero(
 
 
 def resting_body(
-    problem: VariantProblem, state: np.ndarray, time: float, numbers: np.ndarray | None = None
+    problem: VariantProblem, state: np.ndarray, time: float, numbers: np.ndarray
 ) -> RestingBody:
     """Return a body by its equations at rest.
 
     Parameters
     ----------
-    problem, state, time, numbers
+    problem, state, time
         As in `stiction_at`.
+    numbers
+        p
     """
-    p = problem.numbers if numbers is None else numbers
-    parts = problem.dynamics.matrices(time, state, p)
+    parts = problem.dynamics.matrices(time, state, numbers)
     guided = np.array([row.reaction is None for row in problem.dynamics.rows])
     rows = parts["jacobian"]
     return RestingBody(
-        lambda direction: problem.at(state, time, direction, numbers=p),
+        lambda direction: problem.at(state, time, direction, numbers=numbers),
         parts["mass"],
         rows[guided],
         rows[~guided],
@@ -315,3 +325,42 @@ def _left(problem: VariantProblem, answer: VariantAnswer) -> str:
         if pair.kind == "unilateral" and reaction < 0.0:
             return pair.name
     return ""
+
+
+SAME = 1e-13
+"""Change of a velocity, of unit length, with which the slips agree with how the body lifts."""
+MOST_ROUNDS = 100
+
+
+class YieldingBody(RestingBody):
+    """The same body, with the slips of the velocities that the guides would have to yield to.
+
+    The growth of its directions is positive where rest is not possible, and its zero over a load
+    is the optimum of the convex programme.
+
+    Parameters
+    ----------
+    body
+        At rest.
+    """
+
+    def __init__(self, body: RestingBody) -> None:
+        self.at, self.mass = self._yielding, body.mass
+        self.basis, self.lifting = body.basis, body.lifting
+        self._body, self._branch = body, Branch()
+        self._lift = np.zeros(self.lifting.shape[1])
+
+    def _yielding(self, velocities: np.ndarray) -> Supported:
+        velocities = velocities / np.sqrt(velocities @ self.mass @ velocities)
+        for _ in range(MOST_ROUNDS):
+            here = self._body.at(velocities + self.lifting @ self._lift)
+            answer = self._branch.answer(here.complementarity)
+            loaded = np.where(answer.signs > 0, here.second, here.first).T @ self.mass
+            before = self._lift
+            self._lift = -np.linalg.solve(loaded @ self.lifting, loaded @ velocities)
+            if np.linalg.norm(self._lift - before) <= SAME:
+                return here
+        raise VariantError(
+            "no velocities were found with which the loaded supports recede from their guides as "
+            "they slip: friction is too large for its height over the base"
+        )

@@ -19,8 +19,8 @@ from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import ChatteringError
 from daesolve.formulations import OdeProblem
 from daesolve.friction.sliding import VariantPolicy
-from daesolve.modes.charts import ChartLaw
-from daesolve.modes.contacts import ContactLaw
+from daesolve.modes.chart_law import ChartLaw
+from daesolve.modes.contact_law import ContactLaw
 from daesolve.modes.guard_book import (
     GuardBook,
     GuardTable,
@@ -29,10 +29,10 @@ from daesolve.modes.guard_book import (
     guard_evaluator,
     refuse_start,
 )
-from daesolve.modes.guides import GuideLaw
+from daesolve.modes.guide_law import GuideLaw
 from daesolve.modes.jumps import JumpFunction, JumpFunctions
 from daesolve.modes.law import Beginning, Jump, Setting, SwitchingLaw
-from daesolve.modes.resets import ResetLaw
+from daesolve.modes.reset_law import ResetLaw
 
 LAWS: tuple[type[SwitchingLaw], ...] = (ContactLaw, GuideLaw, ChartLaw, ResetLaw)
 """All laws. The first takes its events first, begins first, and decides last."""

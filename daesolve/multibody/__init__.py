@@ -1,8 +1,8 @@
 """Mechanisms assembled from rigid bodies, joints, forces and contacts."""
 
 from daesolve.multibody.bodies import Body, PlanarBody
+from daesolve.multibody.drives import Actuator, Gear, Motor
 from daesolve.multibody.friction_laws import Coulomb, RegularisedCoulomb
-from daesolve.multibody.gears import Gear
 from daesolve.multibody.joint_friction import JointFriction
 from daesolve.multibody.joints import (
     Cylindrical,
@@ -24,12 +24,9 @@ from daesolve.multibody.loads import (
     TorsionSpring,
 )
 from daesolve.multibody.mechanism import AppliedForce, Contribution, Mechanism, Part
-from daesolve.multibody.motors import Actuator, Motor
 from daesolve.multibody.painleve import friction_margin
-from daesolve.multibody.places import GROUND, Frame, PlanarFrame, PlanarPoint, Point
-from daesolve.multibody.plane_contact import PlaneContact
-from daesolve.multibody.rolling import Rolling
-from daesolve.multibody.rotations import quaternion
+from daesolve.multibody.places import GROUND, Frame, PlanarFrame, PlanarPoint, Point, quaternion
+from daesolve.multibody.plane_contact import PlaneContact, Rolling
 from daesolve.multibody.surfaces import Disc, Ellipsoid, Sphere, Spindle, Torus
 
 __all__ = [

@@ -241,8 +241,6 @@ def quasi_holonomic_report(
     parameters: Mapping[str, float] | None = None,
     at: Mapping[str, float] | None = None,
     time: float = 0.0,
-    points: int = 20,
-    tolerance: float = 1e-9,
 ) -> dict[str, Any]:
     """Return the verdict as a table; see `is_quasi_holonomic`, also for what is raised.
 
@@ -262,15 +260,7 @@ def quasi_holonomic_report(
             "no coordinate appears in the constraints with its rate alone and a constant "
             "coefficient: name those that are to be eliminated"
         )
-    found = is_quasi_holonomic(
-        system,
-        names,
-        parameters=parameters,
-        at=at,
-        time=time,
-        points=points,
-        tolerance=tolerance,
-    )
+    found = is_quasi_holonomic(system, names, parameters=parameters, at=at, time=time)
     return {
         "eliminated": list(found.eliminated),
         "by": list(found.by),

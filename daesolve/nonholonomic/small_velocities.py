@@ -18,10 +18,15 @@ from daesolve.algebra.translation import function_of
 from daesolve.equations.consistency import check_named, sample_states, start_value
 from daesolve.equations.rank import RANK_TOLERANCE, check_mass
 from daesolve.errors import OutOfRangeError, PosingError, SecondaryConstraintsError, unknown_name
-from daesolve.nonholonomic.dirac import DiracEquations, dirac_equations
+from daesolve.nonholonomic.dirac import (
+    DiracEquations,
+    added_names,
+    dirac_equations,
+    leading_system,
+    refined_system,
+)
 from daesolve.nonholonomic.slow_manifold import grips, strength
 from daesolve.nonholonomic.slow_motion import FastSpectrum, Quantities, SlowMotion, Validity
-from daesolve.nonholonomic.slow_systems import added_names, leading_system, refined_system
 from daesolve.posing.symbols import SymbolVector
 from daesolve.system.consistent_state import parameter_values
 from daesolve.system.system import ControlSystem, MechanicalSystem
@@ -89,7 +94,7 @@ class DiracModel:
     def refined(self) -> ControlSystem:
         """The refinement, with errors of the second order.
 
-        The small velocities are lambda1. Behind the states of `system` stand those of order 0 as
+        The small velocities are lambda1. Behind the states of `system` are those of order 0 as
         `<small velocity>_leading`, and their rates as `<small velocity>_leading_dot`.
         """
         return refined_system(self.full, self.equations, self.states, self._small)
@@ -117,12 +122,6 @@ class DiracModel:
         found = [motion.slow, motion.refined, motion.leading, motion.changing]
         names = self.states.names + added_names(self.multipliers)
         return _by_name(names, np.concatenate(found))
-
-    def corrected_initial(
-        self, state: Values, parameters: Values | None = None, time: float = 0.0
-    ) -> dict[str, float]:
-        """Return the state in which `refined` starts: `start` of order 1."""
-        return self.start(state, parameters, time, order=1)
 
     def on_slow_manifold(
         self,

@@ -32,7 +32,7 @@ from daesolve.errors import (
     UndeterminedMotionError,
 )
 from daesolve.formulations import Formulation
-from daesolve.modes.contacts import check_held_goals, check_held_reactions
+from daesolve.modes.contact_law import check_held_goals, check_held_reactions
 from daesolve.modes.law import Beginning
 from daesolve.modes.transitions import begin
 from daesolve.preparation.request import Redundant, Request

@@ -23,7 +23,7 @@ from daesolve.posing.goals import (
     as_scalar,
 )
 from daesolve.posing.guides import FRICTION_WORK, Guides, guide_events, guides
-from daesolve.posing.support_checks import check_pairs, check_supports
+from daesolve.posing.supports import check_pairs, check_supports
 from daesolve.posing.symbols import DifferentiableVector, time
 from daesolve.system.checking import (
     check_degrees,

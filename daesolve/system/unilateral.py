@@ -3,7 +3,7 @@
 While it is closed, a contact is a holonomic constraint whose reaction N pushes. Where N would pull,
 it opens, and the constraint is gone; where the gap is zero again, it closes. Which contacts open or
 close at an instant is one question for all of them (Signorini's conditions 0 <= N, 0 <= gap'',
-N gap'' = 0), which `modes.contacts` answers.
+N gap'' = 0), which `modes.contact_law` answers.
 
 Supports with friction can jam: their reactions grow without bounds while the body still slides. The
 equations for the reactions have the matrix Phi M^-1 (n + f tau) of the loaded supports. Its

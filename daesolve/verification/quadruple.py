@@ -17,7 +17,7 @@ from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import MissingBackendError
 from daesolve.formulations import OdeProblem
 from daesolve.modes.guard_book import GuardBook, GuardTable, guard_rates
-from daesolve.modes.guides import GuideLaw
+from daesolve.modes.guide_law import GuideLaw
 from daesolve.modes.jumps import JumpFunction, JumpFunctions
 from daesolve.modes.law import Setting
 from daesolve.modes.transitions import LAWS, Ownership, Transitions

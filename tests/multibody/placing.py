@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from daesolve.equations.consistency import instantaneous
-from daesolve.multibody.rotations import quaternion
+from daesolve.multibody.places import quaternion
 
 
 def matrix(q):

@@ -20,8 +20,7 @@ from daesolve.multibody.joints import (
     Universal,
 )
 from daesolve.multibody.mechanism import Mechanism
-from daesolve.multibody.places import GROUND
-from daesolve.multibody.rotations import quaternion
+from daesolve.multibody.places import GROUND, quaternion
 
 from ..reference.multibody_motions import GRAVITY, crossed_pendulum, hooke, spherical_pendulum
 from .placing import about, accelerations, numbers, quaternion_of

@@ -28,8 +28,7 @@ from daesolve.multibody.joints import (
     Universal,
 )
 from daesolve.multibody.mechanism import Mechanism
-from daesolve.multibody.places import GROUND
-from daesolve.multibody.rotations import quaternion
+from daesolve.multibody.places import GROUND, quaternion
 
 from .placing import about, matrix, numbers, quaternion_of
 

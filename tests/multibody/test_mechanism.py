@@ -24,8 +24,7 @@ from daesolve.multibody import (
     Universal,
     quaternion,
 )
-from daesolve.multibody.places import Frame
-from daesolve.multibody.rotations import rotation
+from daesolve.multibody.places import Frame, rotation
 from tests.multibody.placing import accelerations, quaternion_of
 
 SOLVER = ds.Dop853(rtol=1e-11, atol=1e-11)

@@ -12,9 +12,8 @@ from daesolve.errors import PosingError
 from daesolve.multibody.bodies import Body
 from daesolve.multibody.friction_laws import RegularisedCoulomb
 from daesolve.multibody.mechanism import Mechanism
-from daesolve.multibody.places import GROUND
+from daesolve.multibody.places import GROUND, quaternion
 from daesolve.multibody.plane_contact import PlaneContact
-from daesolve.multibody.rotations import quaternion
 from daesolve.multibody.surfaces import Sphere, Spindle
 
 GRAVITY = 9.81

@@ -11,7 +11,7 @@ from daesolve.errors import PosingError
 from daesolve.multibody.bodies import Body
 from daesolve.multibody.mechanism import Mechanism
 from daesolve.multibody.places import GROUND
-from daesolve.multibody.rolling import Rolling
+from daesolve.multibody.plane_contact import Rolling
 from daesolve.multibody.surfaces import Disc, Sphere, Spindle, Surface, Torus
 from tests.reference.rolling_disc import Disc as ReferenceDisc
 

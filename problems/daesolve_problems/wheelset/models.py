@@ -134,7 +134,7 @@ def dirac_start(given: Values, parameters: Values, structure: Structure) -> dict
 
 def refined_start(given: Values, parameters: Values, structure: Structure) -> dict[str, float]:
     """Start where the full motion comes to when its fast part has died away."""
-    return reduced(**structure).corrected_initial(given, parameters)
+    return reduced(**structure).start(given, parameters, order=1)
 
 
 def rolling_start(given: Values, parameters: Values, structure: Structure) -> dict[str, float]:

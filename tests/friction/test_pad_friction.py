@@ -1,13 +1,24 @@
-"""Reduced friction by quadrature, against the double integrals of the paper and closed forms."""
+"""Friction of a pad: quadrature, tables and elliptic integrals, against mpmath and closed forms."""
 
+from __future__ import annotations
+
+import casadi as ca
+import mpmath as mp
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
 
 from daesolve.errors import OutOfRangeError, PosingError
-from daesolve.friction.pressures import checked_exponent, pressure, reduced_friction
+from daesolve.friction.pad_friction import (
+    checked_exponent,
+    complete_integrals,
+    friction_table,
+    pressure,
+    reduced_friction,
+    scaled_friction,
+)
 
 from ..reference.pad_integrals import (
     mean_speed_double,
@@ -108,3 +119,85 @@ def test_an_exponent_has_to_be_a_number():
 def test_a_ratio_that_is_none_is_refused(ratio):
     with pytest.raises(OutOfRangeError, match="from 0 to infinity"):
         reduced_friction([1.0, ratio], 0.0)
+
+
+MODULI = np.concatenate(
+    [np.linspace(0.0, 1.0, 41), 10.0 ** -np.arange(2.0, 9.0), 1.0 - 10.0 ** -np.arange(2.0, 9.0)]
+)
+
+
+def worst(exponent):
+    """Return the largest relative error of the four series."""
+    complement = ca.SX.sym("complement")
+    table = ca.Function("table", [complement], list(friction_table(exponent).series(complement)))
+    found = np.vstack([np.array(row) for row in table(((1 - MODULI) * (1 + MODULI))[np.newaxis])])
+    slow_slide, slow_turn = scaled_friction(MODULI, exponent)
+    with np.errstate(divide="ignore"):
+        fast_slide, fast_turn = scaled_friction(1.0 / MODULI, exponent)
+    return np.abs(found / [slow_slide, fast_slide, slow_turn, fast_turn] - 1.0).max()
+
+
+@pytest.mark.parametrize("exponent", [-0.5, 0.0, 1.0, 2.0])
+def test_the_usual_pressures_are_tabulated_to_1e_12(exponent):
+    assert worst(exponent) < 1e-12
+    assert friction_table(exponent).coefficients.shape[1] <= 25
+
+
+@settings(derandomize=True, max_examples=8, deadline=None)
+@given(st.floats(-0.95, 100.0))
+@example(-0.95)
+@example(1e-9)
+@example(0.999)
+@example(100.0)
+def test_every_pressure_is_tabulated_to_1e_11(exponent):
+    assert worst(exponent) < 1e-11
+
+
+def test_a_table_is_made_once():
+    assert friction_table(1.25) is friction_table(1.25)
+
+
+COMPLEMENTS = [2e-8, 1e-7, 1e-5, 1e-3, 0.03, 0.2, 0.5, 0.8, 0.97, 1.0]
+SMALL_PARAMETERS = [1e-3, 1e-8, 1e-16, 1e-40]
+
+
+def as_numbers(parameter, complement):
+    found = complete_integrals(ca.SX(parameter), ca.SX(complement))
+    return [float(value) for value in (found.first, found.cosine, found.sine, found.product)]
+
+
+def expected(parameter):
+    with mp.workdps(100):
+        if parameter == 0:
+            return mp.pi / 2, mp.pi / 4, mp.pi / 4, mp.pi / 16
+        first, second = mp.ellipk(parameter), mp.ellipe(parameter)
+        sine = (first - second) / parameter
+        cosine = first - sine
+        return first, cosine, sine, (sine - cosine) / parameter
+
+
+@pytest.mark.parametrize("complement", COMPLEMENTS)
+def test_the_integrals_are_right_up_to_a_modulus_near_one(complement):
+    with mp.workdps(100):
+        exact = expected(1 - mp.mpf(complement))
+    # B is K/2 less nearly K/2 near one: K there is up to 10.3, each term of it rounded.
+    for value, reference in zip(as_numbers(1.0 - complement, complement), exact, strict=True):
+        assert abs(value / reference - 1) < 1e-14
+
+
+@pytest.mark.parametrize("parameter", SMALL_PARAMETERS)
+def test_no_integral_loses_digits_at_a_small_modulus(parameter):
+    exact = expected(mp.mpf(parameter))
+    for value, reference in zip(as_numbers(parameter, 1.0 - parameter), exact, strict=True):
+        assert abs(value / reference - 1) < 1e-15
+
+
+def test_legendres_relation_holds():
+    # E K' + E' K - K K' = π/2, with E = B + (1 - k²) D.
+    for parameter in (0.1, 0.37, 0.5):
+        first, cosine, sine, _ = as_numbers(parameter, 1.0 - parameter)
+        other, other_cosine, other_sine, _ = as_numbers(1.0 - parameter, parameter)
+        second = cosine + (1.0 - parameter) * sine
+        other_second = other_cosine + parameter * other_sine
+        relation = second * other + other_second * first - first * other
+        assert relation == pytest.approx(float(mp.pi / 2), rel=4e-15)

@@ -17,7 +17,7 @@ from daesolve.friction.sliding import Sliding, refuse_open
 from daesolve.friction.stiction import stiction_at
 from daesolve.friction.variants import with_variant
 from daesolve.modes.law import Beginning, Ending, Setting, Stretch, Switching
-from daesolve.modes.resets import ResetLaw
+from daesolve.modes.reset_law import ResetLaw
 from daesolve.posing.guides import (
     AT_REST,
     OF_THEIR_OWN,

@@ -423,5 +423,5 @@ def check_held_reactions(dynamics: Dynamics, rank: Rank) -> None:
         if held.intersection(group):
             raise RedundantConstraintsError(
                 f"the goals {', '.join(map(repr, group))} depend on each other everywhere, so "
-                "their reactions do not tell which of them opens; leave out one of them"
+                "their reactions do not show which of them opens; leave out one of them"
             )

@@ -13,7 +13,7 @@ from daesolve.algebra.evaluation import Evaluator
 from daesolve.equations.consistency import fitting_values, refuse_past
 from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import ResetError
-from daesolve.modes.charts import enter, visible_state
+from daesolve.modes.chart_law import enter, visible_state
 from daesolve.modes.guard_book import GuardBook, Role
 from daesolve.modes.jumps import JumpFunction, joined
 from daesolve.modes.law import Beginning, Jump, Setting, SwitchingLaw
