@@ -41,7 +41,7 @@ from daesolve.preparation.sizes import (
 )
 from daesolve.preparation.stiffness import Stiffness, stiffness
 from daesolve.solvers import Compilation, Solver
-from daesolve.solvers.ida_control import velocity_warning
+from daesolve.solvers.error_control import velocity_warning
 from daesolve.system.consistent_state import check_system
 from daesolve.system.system import System
 

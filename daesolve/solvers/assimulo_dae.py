@@ -29,7 +29,7 @@ from daesolve.solvers.assimulo import (
     problem_of,
     shorter_step,
 )
-from daesolve.solvers.segment_end import State
+from daesolve.solvers.segment import State
 
 MULTISTEP_SHARE = 0.01
 """Of the tolerances, what IDA and ODASSL are given: errors of BDF have one sign, and add up over

@@ -26,8 +26,16 @@ from daesolve.solvers.heyoka_code import (
     translated,
 )
 from daesolve.solvers.segment import NOT_FINITE as STATE_NOT_FINITE
-from daesolve.solvers.segment import STALLED, Stall, stacked
-from daesolve.solvers.segment_end import EventHit, Observer, SegmentEnd, State, Status
+from daesolve.solvers.segment import (
+    STALLED,
+    EventHit,
+    Observer,
+    SegmentEnd,
+    Stall,
+    State,
+    Status,
+    stacked,
+)
 from daesolve.trajectory.results import StepBlock
 
 NEAR = 1e-6

@@ -14,7 +14,7 @@ from daesolve.algebra.evaluation import BufferedFunction, Evaluator
 from daesolve.algebra.translation import evaluate_block
 from daesolve.formulations import OdeProblem
 from daesolve.posing.events import Direction
-from daesolve.solvers.segment_end import EventHit
+from daesolve.solvers.segment import EventHit
 
 LOOKS = 8
 """Parts of a step at whose ends guards are evaluated."""
@@ -357,3 +357,13 @@ def extrema(times: np.ndarray, values: np.ndarray) -> list[float]:
     return sorted(
         {float(times[r + 1] + shift[r, c] * step) for r, c in zip(rows, columns, strict=True)}
     )
+
+
+def found_hits(problem: OdeProblem, p: np.ndarray, steps: Steps) -> list[EventHit]:
+    """Search steps for events; return them up to the first that interrupts."""
+    found: list[EventHit] = []
+    for hit in find_events(problem, p, steps):
+        found.append(hit)
+        if problem.guarded[hit.index].then.interrupts:
+            break
+    return found
