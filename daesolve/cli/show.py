@@ -12,7 +12,7 @@ from rich.text import Text
 
 from daesolve.cli.arguments import AsJson, ProblemName
 from daesolve.equations.dynamics import Dynamics
-from daesolve.gallery.messages import summary
+from daesolve.gallery.page import summary
 from daesolve.plugins import registry
 from daesolve.plugins.analyses import ANALYSES
 from daesolve.plugins.case import Case, Choice

@@ -38,11 +38,10 @@ from daesolve.cli.arguments import (
     StartValues,
 )
 from daesolve.ensembles import Sweep, log_uniform, normal, resume_sweep, sweep, uniform
-from daesolve.ensembles.describing import case_from
 from daesolve.ensembles.dispatch import Progress, SweepState
-from daesolve.ensembles.orders import MeasuredDependence, dependence
 from daesolve.ensembles.sweep_files import sweep_manifest
-from daesolve.ensembles.sweep_results import outcomes, reasons
+from daesolve.ensembles.sweep_results import MeasuredDependence, dependence, outcomes, reasons
+from daesolve.ensembles.sweeping import case_from
 from daesolve.errors import OutOfRangeError, unknown_name
 from daesolve.plugins.bound_case import BoundCase
 from daesolve.reporting import write_measures

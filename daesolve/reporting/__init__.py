@@ -31,7 +31,7 @@ from daesolve.storage import make_directory
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from daesolve.ensembles.orders import MeasuredDependence
+    from daesolve.ensembles.sweep_results import MeasuredDependence
     from daesolve.reporting.animation import animate
     from daesolve.reporting.figures.style import style
     from daesolve.reporting.film import AnimationError, MissingFfmpegError
