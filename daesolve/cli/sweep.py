@@ -27,7 +27,7 @@ from rich.progress import Progress as Bar
 from rich.table import Table
 
 from daesolve.cli import options
-from daesolve.cli.arguments import (
+from daesolve.cli.options import (
     COULD_NOT_GO_ON,
     AsJson,
     CaseName,

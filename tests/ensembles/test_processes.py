@@ -8,7 +8,8 @@ import time
 import numpy as np
 import pytest
 
-from daesolve.ensembles import Sweep, log_uniform, normal, resume_sweep, sweep, uniform, workers
+from daesolve.ensembles import Sweep, log_uniform, normal, resume_sweep, sweep, uniform
+from daesolve.ensembles import workers as running
 from daesolve.errors import (
     DaesolveError,
     OutOfRangeError,
