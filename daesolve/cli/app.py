@@ -140,7 +140,7 @@ def _before(
     asked: Annotated[
         bool,
         typer.Option(
-            "--version", callback=_show_version, is_eager=True, help="Tell the version and exit."
+            "--version", callback=_show_version, is_eager=True, help="Show the version and exit."
         ),
     ] = False,
 ) -> None:

@@ -155,7 +155,7 @@ def run(
         typer.echo(f"daesolve: {never['message']}", err=True)
         raise typer.Exit(COULD_NOT_GO_ON)
     _say(trajectory, bound)
-    _told_of(trajectory, bound.identity(), out, as_json=as_json, quiet=quiet)
+    _show(trajectory, bound.identity(), out, as_json=as_json, quiet=quiet)
 
 
 def resume(
@@ -197,10 +197,10 @@ def resume(
             progress=progress,
             tell=lambda sentence: typer.echo(f"daesolve: {sentence}", err=True),
         )
-    return _told_of(trajectory, identity, directory, as_json=as_json, quiet=quiet)
+    return _show(trajectory, identity, directory, as_json=as_json, quiet=quiet)
 
 
-def _told_of(
+def _show(
     trajectory: Trajectory,
     identity: Mapping[str, Any],
     out: Path | None,
@@ -213,13 +213,13 @@ def _told_of(
     if as_json:
         typer.echo(reporting.dump(reporting.document(trajectory, identity)))
     elif not quiet and (out is None or page is not None):
-        told = trajectory if out is None else trajectory.thinned(2)
-        Console().print(reporting.summary(reporting.document(told, identity)))
+        shortened = trajectory if out is None else trajectory.thinned(2)
+        Console().print(reporting.summary(reporting.document(shortened, identity)))
         if page is not None:
             typer.echo(f"report: {page}")
     if not trajectory.outcome.good:
-        told = out is None or trajectory.outcome is Outcome.INTERRUPTED
-        kept = "" if told else f"; what was computed is in {out}"
+        nothing_kept = out is None or trajectory.outcome is Outcome.INTERRUPTED
+        kept = "" if nothing_kept else f"; what was computed is in {out}"
         how, why = trajectory.outcome.value, trajectory.message
         sentence = why if why.startswith(how) else f"{how}: {why}"
         typer.echo(f"daesolve: {sentence}{kept}", err=True)
@@ -268,7 +268,7 @@ def _stoppable(directory: Path | None) -> Generator[None]:
 
 
 def _samples(at: str | None, interval: float | None) -> tuple[At, float | None]:
-    """Return the sample times, and the end that a list of them tells."""
+    """Return the sample times, and the end that a list of them gives."""
     if at is not None and interval is not None:
         raise OutOfRangeError("--at and --every both say when to sample: give one of them")
     if interval is not None:

@@ -191,11 +191,11 @@ def velocity_warning(
         return None
     names = problem.labels.states
     indices = np.array(problem.indices[: len(names)])
-    told = solver.tolerances()
-    pushed = np.flatnonzero((indices == 2) & (sizes > told["atol"]))
+    kept = solver.tolerances()
+    pushed = np.flatnonzero((indices == 2) & (sizes > kept["atol"]))
     if not pushed.size:
         return None
-    positions = told["atol"] + told["rtol"] * float(np.max(sizes[indices == 1], initial=0.0))
+    positions = kept["atol"] + kept["rtol"] * float(np.max(sizes[indices == 1], initial=0.0))
     worst = int(pushed[np.argmin(sizes[pushed])])
     error = fastest * positions
     if error <= UNCERTAIN * sizes[worst]:

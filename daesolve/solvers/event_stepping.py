@@ -210,7 +210,7 @@ class EventIntegrator:
         """Step again where the series of the step does not hold so far; return the new outcome.
 
         heyoka judges a step by the last two terms. Where friction is constant along a straight
-        line these may be zero, while rounding errors stand in terms before them and grow.
+        line these may be zero, while rounding errors are in terms before them and grow.
         """
         integrator = self.integrator
         self._shortened = False

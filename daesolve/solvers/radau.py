@@ -319,13 +319,13 @@ class StepWatch:
 
 
 def _near(values: np.ndarray) -> bool:
-    """Tell whether a guard comes nearer to zero than it moves, or is not finite."""
+    """Return whether a guard comes nearer to zero than it moves, or is not finite."""
     moves = np.max(np.abs(values[1:] - values[:-1]), axis=0)
     return not np.all(np.min(np.abs(values), axis=0) > 2.0 * moves)
 
 
 def _unclear(values: np.ndarray) -> bool:
-    """Tell whether more may happen between looks than a change of sign from one to the next."""
+    """Return whether more may happen between looks than a change of sign from one to the next."""
     return bool(np.any(dips(values))) or _unresolved(values)
 
 
