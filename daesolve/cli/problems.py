@@ -132,7 +132,7 @@ def _case(case: Case, model: str) -> dict[str, Any]:
 
 
 def _events(dynamics: Dynamics) -> list[str]:
-    """Return the names of events that a run may report; guides come to rest, and are followed there."""
+    """Return the events that a run may report; guides come to rest, and are followed there."""
     names = [event.name for event in dynamics.events if event.name not in dynamics.hidden_events]
     return names if dynamics.guides is None else list(dict.fromkeys([*names, AT_REST]))
 

@@ -117,8 +117,8 @@ def command(
     """Run a case many times with other values, on all cores or on a cluster.
 
     A member whose motion cannot be continued is a result as any other: it has its row, with the
-    reason, and the count of them is printed. The exit status is 0 where any member succeeded, 3 where
-    none did or the sweep was interrupted, 2 where the request is wrong.
+    reason, and the count of them is printed. The exit status is 0 where any member succeeded, 3
+    where none did or the sweep was interrupted, 2 where the request is wrong.
     """
     bound = options.case(problem, case, model, None, set_ or [], initial or [])
     label = f"{bound.problem.name} · {bound.case.name}"
