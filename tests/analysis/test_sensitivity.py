@@ -95,7 +95,7 @@ def test_chain_follows_its_own_differences(angles):
     def end(**changed):
         return ds.solve(system, 1.0, start, parameters=changed, at=[1.0]).end_state
 
-    check(found, differences(end, values, part=0.02), 1e-8)
+    check(found, differences(end, values, part=0.005), 1e-8)
 
 
 def test_start_moves_along_with_what_makes_it_consistent():
