@@ -1,16 +1,23 @@
-"""The command `daesolve analyse`."""
+"""The commands `daesolve analyse` and `compare`: answers about a case besides its motion."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bar
 
 from daesolve import reporting
 from daesolve.cli import options
-from daesolve.cli.arguments import (
+from daesolve.cli.options import (
+    COULD_NOT_GO_ON,
+    REQUEST_IS_WRONG,
     AsJson,
     CaseName,
     Changes,
@@ -19,9 +26,12 @@ from daesolve.cli.arguments import (
     ProblemName,
     StartValues,
 )
+from daesolve.errors import OutOfRangeError
+from daesolve.plugins.bound_case import BoundCase
+from daesolve.solving.comparison import Comparison, Progress
 
 
-def command(
+def analyse(
     problem: ProblemName,
     analysis: Annotated[str, typer.Argument(metavar="ANALYSIS", help="See `daesolve show`.")],
     of: Annotated[
@@ -57,3 +67,128 @@ def command(
     Console().print(reporting.answer_text(document))
     if written:
         typer.echo(f"written: {', '.join(map(str, written))}")
+
+
+def compare(
+    problem: ProblemName,
+    formulations: Annotated[str, typer.Option(metavar="A,B,...", help="Formulations by name.")],
+    solvers: Annotated[str, typer.Option(metavar="X,Y,...", help="Solvers by name.")],
+    case: CaseName = None,
+    model: ModelName = None,
+    set_: Changes = None,
+    parameters: ParameterFile = None,
+    initial: StartValues = None,
+    tolerances: Annotated[
+        str | None, typer.Option(metavar="R1,R2,...", help="In place of the solvers' own.")
+    ] = None,
+    until: Annotated[float | None, typer.Option(help="The end of the runs, s.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="A directory for comparison.json and the figure.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run formulations with solvers: error, cost, drift, and whether they agree."""
+    bound = options.case(problem, case, model, parameters, set_ or [], initial or [])
+    if out is not None:
+        reporting.make_empty(out)
+    found, document = compared(bound, formulations, solvers, tolerances, until, quiet=as_json)
+    written = [] if out is None else reporting.write_comparison(out, document)
+    if as_json:
+        typer.echo(reporting.dump(document))
+    else:
+        Console().print(reporting.comparison_text(document))
+        if written:
+            typer.echo(f"written: {', '.join(map(str, written))}")
+    if not found.runs and not found.interrupted:
+        typer.echo("daesolve: no formulation meets a solver: every pair was refused", err=True)
+        raise typer.Exit(REQUEST_IS_WRONG)
+    if found.interrupted or not any(run.outcome.good for run in found.runs):
+        why = "interrupted" if found.interrupted else "no run was completed"
+        typer.echo(f"daesolve: {why}", err=True)
+        raise typer.Exit(COULD_NOT_GO_ON)
+
+
+def names(option: str, text: str) -> list[str]:
+    """Read a list of names, A,B,...
+
+    Raises
+    ------
+    OutOfRangeError
+        There is none.
+    """
+    found = [word.strip() for word in text.split(",") if word.strip()]
+    if not found:
+        raise OutOfRangeError(f"{option} takes names, A,B,..., not {text!r}")
+    return found
+
+
+def tolerances(text: str | None) -> list[float] | None:
+    """Read a list of tolerances, R1,R2,...
+
+    Raises
+    ------
+    OutOfRangeError
+        An entry is no number, or there is none.
+    """
+    if text is None:
+        return None
+    try:
+        found = [float(word) for word in text.split(",") if word.strip()]
+    except ValueError:
+        found = []
+    if not found:
+        raise OutOfRangeError(f"--tolerances takes numbers, R1,R2,..., not {text!r}")
+    return found
+
+
+def compared(
+    bound: BoundCase,
+    formulations: str,
+    solvers: str,
+    tolerances_asked: str | None,
+    until: float | None,
+    *,
+    quiet: bool,
+) -> tuple[Comparison, dict[str, Any]]:
+    """Compare, with a bar on standard error where that is a terminal; return the document too.
+
+    Raises
+    ------
+    DaesolveError
+        The request cannot be run.
+    """
+    with _progress(bound, quiet=quiet) as progress:
+        found = bound.compare(
+            names("--formulations", formulations),
+            names("--solvers", solvers),
+            until,
+            tolerances=tolerances(tolerances_asked),
+            progress=progress,
+        )
+    identity = {
+        **bound.identity(),
+        "parameters": bound.full_parameters,
+        "start_time": bound.case.start_time,
+        "until": bound.case.until if until is None else until,
+    }
+    return found, reporting.comparison_document(found, identity)
+
+
+@contextmanager
+def _progress(bound: BoundCase, *, quiet: bool) -> Generator[Progress | None]:
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    columns = (
+        TextColumn("{task.fields[what]}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("runs", what=f"{bound.problem.name} · {bound.case.name}")
+
+        def update(done: int, total: int, what: str) -> None:
+            bar.update(task, completed=done, total=total, what=what)
+
+        yield update

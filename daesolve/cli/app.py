@@ -1,4 +1,4 @@
-"""The command line: each command is a module, and a wrong request one sentence.
+"""The command line: commands by name, and of a wrong request one sentence.
 
 A command's module is imported when the command is called, so that none waits for what others need.
 """
@@ -18,13 +18,13 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from daesolve.cli.arguments import COULD_NOT_GO_ON, REQUEST_IS_WRONG
+from daesolve.cli.options import COULD_NOT_GO_ON, REQUEST_IS_WRONG
 from daesolve.errors import DaesolveError
 
 COMMANDS = {
-    "list": ("problems.command", "List the problems of every installed plugin."),
+    "list": ("problems.list_problems", "List the problems of every installed plugin."),
     "show": (
-        "show.command",
+        "problems.show",
         "Show a problem: models, structure, parameters, states, goals, cases.",
     ),
     "run": (
@@ -40,27 +40,27 @@ COMMANDS = {
         "Run a case many times with other values, on all cores or on a cluster.",
     ),
     "analyse": (
-        "analyse.command",
+        "analyse.analyse",
         "Compute what is asked of a case besides its motion: rank, sensitivity, its own.",
     ),
     "compare": (
-        "compare.command",
+        "analyse.compare",
         "Run formulations with solvers: error, cost, drift, and whether they agree.",
     ),
     "report": (
-        "report.command",
+        "pages.report",
         "Build report.html and report.json again, several runs side by side.",
     ),
     "animate": (
-        "animate.command",
+        "pages.animate",
         "Animate the drawing of a run: a page with a player, a GIF or a film.",
     ),
     "new": (
-        "new.command",
+        "problems.new",
         "Write a plugin project to start from, which installs and passes its own tests.",
     ),
     "page": (
-        "page.command",
+        "pages.page",
         "Run a case and write its page: equations, parameters, drift, figures, animation.",
     ),
     "doctor": (
@@ -129,7 +129,7 @@ def _keep_results_apart() -> None:
     )
 
 
-def _tell_version(asked: bool) -> None:
+def _show_version(asked: bool) -> None:
     if asked:
         typer.echo(f"daesolve {version('daesolve')}")
         raise typer.Exit
@@ -140,15 +140,15 @@ def _before(
     asked: Annotated[
         bool,
         typer.Option(
-            "--version", callback=_tell_version, is_eager=True, help="Tell the version and exit."
+            "--version", callback=_show_version, is_eager=True, help="Show the version and exit."
         ),
     ] = False,
 ) -> None:
-    """Take what stands before a command."""
+    """Take what comes before a command."""
 
 
 @contextmanager
-def _told() -> Generator[None]:
+def _reported() -> Generator[None]:
     """Turn a wrong request, an interruption and a full disk into a sentence and an exit status."""
     try:
         yield
@@ -175,7 +175,7 @@ def loaded(name: str) -> TyperCommand:
     """
     module, function = COMMANDS[name][0].split(".")
     single = typer.Typer(add_completion=False)
-    single.command(name)(_told()(getattr(import_module(f"daesolve.cli.{module}"), function)))
+    single.command(name)(_reported()(getattr(import_module(f"daesolve.cli.{module}"), function)))
     command = typer.main.get_command(single)
     assert isinstance(command, TyperCommand)
     return command

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Collection
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, entry_points, version
 from pathlib import Path
@@ -14,7 +15,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from daesolve.cli.arguments import AsJson
+from daesolve.cli.options import AsJson
 
 SUNDAE = "pip install 'daesolve[sundials]'"
 ASSIMULO = (
@@ -42,16 +43,17 @@ PACKAGES = {
 
 def command(as_json: AsJson = False) -> None:
     """List the solvers that are usable here, how to add the others, and what packages add."""
-    found, (formulations, broken) = solvers(), _added()
+    formulations, broken, unloaded = _added()
+    found = solvers(unloaded)
     if as_json:
-        told = {"solvers": found, "formulations": formulations, "broken": broken}
-        typer.echo(json.dumps(told, indent=1))
+        document = {"solvers": found, "formulations": formulations, "broken": broken}
+        typer.echo(json.dumps(document, indent=1))
         return
     table = Table("solver", "usable", "by", "version", "to add it", box=None, pad_edge=False)
     for entry in found:
         table.add_row(
             entry["name"],
-            "yes" if entry["usable"] else "no",
+            "yes" if entry["usable"] else "broken" if entry["name"] in unloaded else "no",
             entry["package"],
             entry["version"] or "",
             escape(entry["install"] or ""),
@@ -64,27 +66,35 @@ def command(as_json: AsJson = False) -> None:
         console.print(f"broken: {escape(plugin['reason'])}", soft_wrap=True)
 
 
-def solvers() -> list[dict[str, Any]]:
-    """Return name, usability, package, version and the command that adds it, for each solver."""
+def solvers(unloaded: Collection[str]) -> list[dict[str, Any]]:
+    """Return name, usability, package, version and the command that adds it, for each solver.
+
+    Parameters
+    ----------
+    unloaded
+        Solvers of installed packages that cannot be loaded.
+    """
     found = [_entry(name, *package) for name, package in PACKAGES.items()]
     for point in entry_points(group="daesolve.solvers"):
         if point.name not in PACKAGES:
             package = point.value if point.dist is None else point.dist.name
-            found.append(_entry(point.name, package, ""))
+            found.append(_entry(point.name, package, "") | {"usable": point.name not in unloaded})
     return found
 
 
-def _added() -> tuple[list[str], list[dict[str, str]]]:
-    """Return the formulations of installed packages, and what of these packages is broken."""
+def _added() -> tuple[list[str], list[dict[str, str]], set[str]]:
+    """Return installed packages' formulations, what of them is broken, and which solvers are."""
     groups = "daesolve.formulations", "daesolve.solvers"
     if not any(entry_points(group=group) for group in groups):
-        return [], []
+        return [], [], set()
     from daesolve.formulations import FORMULATIONS
     from daesolve.preparation import extensions
 
     known, broken = extensions.formulations()
-    faults = [asdict(plugin) for plugin in (*broken, *extensions.solvers()[1])]
-    return [name for name in known if name not in FORMULATIONS], faults
+    unloaded = extensions.solvers()[1]
+    faults = [asdict(plugin) for plugin in (*broken, *unloaded)]
+    names = {plugin.name for plugin in unloaded} - PACKAGES.keys()
+    return [name for name in known if name not in FORMULATIONS], faults, names
 
 
 def _entry(name: str, package: str, command: str) -> dict[str, Any]:
@@ -94,7 +104,7 @@ def _entry(name: str, package: str, command: str) -> dict[str, Any]:
         installed = None
     return {
         "name": name,
-        "usable": installed is not None or not command,
+        "usable": installed is not None,
         "package": package,
         "version": installed,
         "install": None if installed is not None else command or None,

@@ -1,4 +1,7 @@
-"""From words on the command line to values: NAME=VALUE pairs, rates, times, solvers."""
+"""Arguments that several commands share, and what their words mean: values, rates, times, solvers.
+
+The rooms are imported where a word is read, so that help imports none of them.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +11,41 @@ from collections.abc import Sequence
 from dataclasses import fields
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
 
 from daesolve.errors import OutOfRangeError
-from daesolve.formulations import Feedback, Formulation
-from daesolve.plugins import registry
-from daesolve.plugins.bound_case import BoundCase
-from daesolve.preparation.extensions import solver_kind
-from daesolve.preparation.naming import formulation_named
-from daesolve.solvers import Dop853
-from daesolve.storage.encoding import is_mapping
+
+if TYPE_CHECKING:
+    from daesolve.formulations import Formulation
+    from daesolve.plugins.bound_case import BoundCase
+
+REQUEST_IS_WRONG = 2
+COULD_NOT_GO_ON = 3
+
+AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="No progress and no summary.")]
+ProblemName = Annotated[
+    str, typer.Argument(metavar="PROBLEM", help="A problem's name, or a Python file of yours.")
+]
+CaseName = Annotated[
+    str | None, typer.Option("--case", help="A case; the first where none is given.")
+]
+ModelName = Annotated[str | None, typer.Option("--model", help="A model in place of the case's.")]
+Changes = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="A parameter or a structural choice."),
+]
+ParameterFile = Annotated[
+    Path | None, typer.Option("--parameters", help="A JSON or TOML file of parameters.")
+]
+StartValues = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--initial", metavar="NAME=VALUE", help="A start value, by state or the case's own name."
+    ),
+]
 
 # ValueError: what is no UTF-8, no JSON, no TOML.
 UNREADABLE = (OSError, ValueError, RecursionError)
@@ -111,9 +139,9 @@ def parameters_of(path: Path) -> dict[str, Any]:
         table = tomllib.loads(text) if path.suffix == ".toml" else _from_json(text)
     except UNREADABLE as error:
         raise OutOfRangeError(f"--parameters: {path} cannot be read: {error}") from None
-    if not is_mapping(table):
+    if not isinstance(table, dict):
         raise OutOfRangeError(f"--parameters: {path} must hold names and values")
-    return dict(table)
+    return cast(dict[str, Any], table)
 
 
 def formulation(name: str | None, words: Sequence[str]) -> Formulation | None:
@@ -122,7 +150,7 @@ def formulation(name: str | None, words: Sequence[str]) -> Formulation | None:
     Parameters
     ----------
     name
-        Its name; `projected:index-1` wraps another than feedback, `viscous:1e-7` tells the
+        Its name; `projected:index-1` wraps another than feedback, `viscous:1e-7` names the
         mobility, `regularised:1e-3` the speed. None is feedback where there are rates, else the
         automatic choice.
     words
@@ -133,6 +161,9 @@ def formulation(name: str | None, words: Sequence[str]) -> Formulation | None:
     UnknownNameError, OutOfRangeError
         No such formulation, a rate that is none, or rates for one that has none.
     """
+    from daesolve.formulations import Feedback
+    from daesolve.preparation.naming import formulation_named
+
     if name is None:
         return Feedback(**_rates(words)) if words else None
     return formulation_named(name, _rates(words))
@@ -176,6 +207,8 @@ def case(
     DaesolveError
         A name that nothing carries, or a value that cannot be.
     """
+    from daesolve.plugins import registry
+
     table = parameters_of(file) if file is not None else {}
     chosen = registry.problem(problem).case(name, model=model)
     changed = chosen.changed(table | pairs("--set", changes))
@@ -194,6 +227,9 @@ def solver(
     UnknownNameError, OutOfRangeError
         No such solver, or a tolerance that it does not have.
     """
+    from daesolve.preparation.extensions import solver_kind
+    from daesolve.solvers import Dop853
+
     if fixed_step is not None and (rtol is not None or atol is not None):
         raise OutOfRangeError(
             "--fixed-step takes its step whatever the error: leave out --rtol and --atol, or it"

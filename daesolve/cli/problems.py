@@ -1,18 +1,33 @@
-"""The command `daesolve list`."""
+"""The commands `daesolve list`, `show` and `new`: problems that there are, and one of your own."""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
-from rich.console import Console
+from rich.console import Console, Group, RenderableType
 from rich.table import Table
+from rich.text import Text
 
-from daesolve.cli.arguments import AsJson
+from daesolve.cli.options import AsJson, ProblemName
+from daesolve.equations.dynamics import Dynamics
+from daesolve.gallery.page import summary
 from daesolve.plugins import registry
+from daesolve.plugins.analyses import ANALYSES
+from daesolve.plugins.family import Case, Choice
+from daesolve.plugins.registry import Problem
+from daesolve.posing.guides import AT_REST
+from daesolve.template import new_project
+
+BY_RULE = (
+    "a rule makes a state of the start values, which may move until the constraints are met, those "
+    "of --initial too; what --initial names by a state alone is kept"
+)
 
 
-def command(as_json: AsJson = False) -> None:
+def list_problems(as_json: AsJson = False) -> None:
     """List the problems of every installed plugin."""
     found, broken = registry.problems()
     if as_json:
@@ -40,3 +55,145 @@ def command(as_json: AsJson = False) -> None:
     Console().print(table)
     for plugin in broken:
         typer.echo(f"daesolve: {plugin.reason}", err=True)
+
+
+def show(problem: ProblemName, as_json: AsJson = False) -> None:
+    """Show a problem: models, structure, parameters, states, goals, cases."""
+    document = description(registry.problem(problem))
+    if as_json:
+        typer.echo(json.dumps(document, indent=1))
+    else:
+        Console().print(description_tables(document))
+
+
+def description(problem: Problem) -> dict[str, Any]:
+    """Return a problem as a JSON object, its system posed with the default structure."""
+    model = next(iter(problem.models))
+    system = problem.system(model, problem.default_structure())
+    dynamics = system.dynamics
+    derived = problem.case().derived
+    labels = dynamics.labels
+    units = dict(zip(system.parameters.names, system.parameters.units, strict=True))
+    structure = {
+        name: list(entry.options) if isinstance(entry, Choice) else entry
+        for name, entry in problem.structure.items()
+    }
+    return {
+        "name": problem.name,
+        "title": problem.title,
+        "description": summary(problem),
+        "models": list(problem.models),
+        "structure": structure,
+        "parameters": {
+            name: {
+                "default": dynamics.values[name],
+                "unit": str(units.get(name, "")),
+                "range": str(interval),
+            }
+            for name, interval in dynamics.posed_ranges.items()
+            if name not in derived
+        },
+        "discrete": [
+            name
+            for name in dynamics.posed_ranges
+            if name in system.discrete and name not in derived
+        ],
+        "start": list(problem.start_names()),
+        "start_rule": problem.start_rule(model) is not None,
+        "states": dict(zip(labels.states, map(str, labels.state_units), strict=True)),
+        "reactions": dict(zip(labels.shown_reactions, labels.shown_reaction_units, strict=True)),
+        "outputs": {
+            **dict(zip(labels.outputs, labels.output_units, strict=True)),
+            **{name: unit for name, (_, unit) in dynamics.meters.items()},
+        },
+        "goals": list(dynamics.goal_names),
+        "events": _events(dynamics),
+        "cases": [_case(case, case.model or model) for case in problem.cases],
+        "analyses": [*ANALYSES, *problem.analyses],
+        "references": list(problem.sources),
+    }
+
+
+def _case(case: Case, model: str) -> dict[str, Any]:
+    return {
+        "name": case.name,
+        "model": model,
+        "structure": dict(case.structure),
+        "parameters": dict(case.parameters),
+        "start": dict(case.start),
+        "start_time": case.start_time,
+        "until": case.until,
+        "redundant": case.redundant,
+        "rank_loss": case.rank_loss,
+        "times": list(case.times),
+        "rate": case.rate,
+        "note": case.note,
+    }
+
+
+def _events(dynamics: Dynamics) -> list[str]:
+    """Return the events that a run may report; guides come to rest, and are followed there."""
+    names = [event.name for event in dynamics.events if event.name not in dynamics.hidden_events]
+    return names if dynamics.guides is None else list(dict.fromkeys([*names, AT_REST]))
+
+
+def description_tables(document: dict[str, Any]) -> RenderableType:
+    """Return the same for a person to read."""
+    parts: list[RenderableType] = [Text(f"{document['name']}: {document['title']}", style="bold")]
+    if document["description"]:
+        parts += [Text(document["description"]), Text()]
+
+    def line(title: str, words: list[str]) -> None:
+        if words:
+            parts.append(Text(f"{title}: {', '.join(words)}"))
+
+    line("models", document["models"])
+    line("structure", [f"{name} = {value}" for name, value in document["structure"].items()])
+    parameters = Table("parameter", "default", "unit", "range", box=None, pad_edge=False)
+    discrete: list[str] = []
+    for name, entry in document["parameters"].items():
+        if name in document["discrete"]:
+            discrete.append(f"{name} = {entry['default']:g}")
+        else:
+            parameters.add_row(name, f"{entry['default']:g}", entry["unit"], entry["range"])
+    parts += [Text(), parameters, Text()]
+    line("discrete values", discrete)
+    for kind in ("states", "reactions", "outputs"):
+        line(
+            kind,
+            [f"{name} [{unit}]" if unit else name for name, unit in document[kind].items()],
+        )
+    line("goals", document["goals"])
+    line("events", document["events"])
+    line("analyses", document["analyses"])
+    line("start values of cases", document["start"])
+    if document["start"] and document["start_rule"]:
+        parts.append(Text(BY_RULE))
+    cases = Table("case", "start", "until", "note", box=None, pad_edge=False)
+    for case in document["cases"]:
+        start = ", ".join(f"{name} = {value:g}" for name, value in case["start"].items())
+        cases.add_row(case["name"], start, f"{case['until']:g} s", case["note"])
+    parts += [Text(), cases, Text()]
+    parts += [Text(reference) for reference in document["references"]]
+    return Group(*parts)
+
+
+def new(
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME", help="Of the project and its problem: lower case with hyphens."
+        ),
+    ],
+    to: Annotated[
+        Path, typer.Option("--to", metavar="DIR", help="Where the directory NAME is made.")
+    ] = Path(),
+) -> None:
+    """Write a plugin project to start from, which installs and passes its own tests."""
+    project = new_project(name, to)
+    # pip takes `NAME[test]` for something to download, and a path for a path.
+    place = project if project.is_absolute() else f"./{project.as_posix()}"
+    typer.echo(f"written: {project}; to install, run and test it:")
+    typer.echo(f'  python -m pip install -e "{place}[test]"')
+    typer.echo(f"  daesolve run {name}")
+    typer.echo(f'  python -m pytest "{place}"')

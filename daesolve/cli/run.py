@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import time
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from math import isclose
@@ -10,11 +12,13 @@ from typing import Annotated, Any, cast, get_args
 
 import typer
 from rich.console import Console
+from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
 
 from daesolve import reporting
 from daesolve.cli import options
 from daesolve.cli import sweep as sweeping
-from daesolve.cli.arguments import (
+from daesolve.cli.options import (
     COULD_NOT_GO_ON,
     AsJson,
     CaseName,
@@ -25,10 +29,11 @@ from daesolve.cli.arguments import (
     Quiet,
     StartValues,
 )
-from daesolve.cli.progress import shown
+from daesolve.diagnostics.monitor import Monitor
 from daesolve.errors import DegenerateConstraintError, OutOfRangeError, VariantError
 from daesolve.friction.sliding import VariantPolicy
 from daesolve.integration.run_options import At, every, every_event
+from daesolve.integration.simulation import Progress
 from daesolve.plugins.bound_case import BoundCase
 from daesolve.plugins.resuming import resume as go_on
 from daesolve.preparation.choosing import TAKES_NO_ATOL
@@ -38,7 +43,10 @@ from daesolve.trajectory.results import Outcome
 from daesolve.trajectory.trajectory import Trajectory, stored_run
 
 MOVED = 1e-9
-"""By which part a start value must have moved to be told."""
+"""By which part a start value must have moved to be worth a sentence."""
+
+LOOKED_AT_EVERY = 0.1
+"""s of wall time between two looks at the drift, which cost more than a segment may."""
 
 
 # Long: an option of the command line is a parameter.
@@ -118,16 +126,13 @@ def run(
         "formulation": options.formulation(formulation, rate or []),
         "verify": verify,
         "store": out,
-        **options.solver(solver, rtol, atol, fixed_step),
-    }
-    chosen = {
         "redundant": redundant,
         "rank_loss": rank_loss,
         "max_evaluations": max_evaluations,
         "variant_policy": variant_policy,
         "at": samples,
+        **options.solver(solver, rtol, atol, fixed_step),
     }
-    settings |= {name: value for name, value in chosen.items() if value is not None}
     end = until if until is not None else bound.case.until
     label = f"{bound.problem.name} · {bound.case.name}"
     trajectory: Trajectory | None = None
@@ -150,7 +155,7 @@ def run(
         typer.echo(f"daesolve: {never['message']}", err=True)
         raise typer.Exit(COULD_NOT_GO_ON)
     _say(trajectory, bound)
-    _told_of(trajectory, bound.identity(), out, as_json=as_json, quiet=quiet)
+    _show(trajectory, bound.identity(), out, as_json=as_json, quiet=quiet)
 
 
 def resume(
@@ -192,10 +197,10 @@ def resume(
             progress=progress,
             tell=lambda sentence: typer.echo(f"daesolve: {sentence}", err=True),
         )
-    return _told_of(trajectory, identity, directory, as_json=as_json, quiet=quiet)
+    return _show(trajectory, identity, directory, as_json=as_json, quiet=quiet)
 
 
-def _told_of(
+def _show(
     trajectory: Trajectory,
     identity: Mapping[str, Any],
     out: Path | None,
@@ -208,13 +213,13 @@ def _told_of(
     if as_json:
         typer.echo(reporting.dump(reporting.document(trajectory, identity)))
     elif not quiet and (out is None or page is not None):
-        told = trajectory if out is None else trajectory.thinned(2)
-        Console().print(reporting.summary(reporting.document(told, identity)))
+        shortened = trajectory if out is None else trajectory.thinned(2)
+        Console().print(reporting.summary(reporting.document(shortened, identity)))
         if page is not None:
             typer.echo(f"report: {page}")
     if not trajectory.outcome.good:
-        told = out is None or trajectory.outcome is Outcome.INTERRUPTED
-        kept = "" if told else f"; what was computed is in {out}"
+        nothing_kept = out is None or trajectory.outcome is Outcome.INTERRUPTED
+        kept = "" if nothing_kept else f"; what was computed is in {out}"
         how, why = trajectory.outcome.value, trajectory.message
         sentence = why if why.startswith(how) else f"{how}: {why}"
         typer.echo(f"daesolve: {sentence}{kept}", err=True)
@@ -263,7 +268,7 @@ def _stoppable(directory: Path | None) -> Generator[None]:
 
 
 def _samples(at: str | None, interval: float | None) -> tuple[At, float | None]:
-    """Return the sample times, and the end that a list of them tells."""
+    """Return the sample times, and the end that a list of them gives."""
     if at is not None and interval is not None:
         raise OutOfRangeError("--at and --every both say when to sample: give one of them")
     if interval is not None:
@@ -277,3 +282,67 @@ def _samples(at: str | None, interval: float | None) -> tuple[At, float | None]:
 def _one_of(option: str, given: str | None, known: tuple[str, ...]) -> None:
     if given is not None and given not in known:
         raise OutOfRangeError(f"{option} is {given!r}, but must be one of {', '.join(known)}")
+
+
+@contextmanager
+def shown(label: str, begin: float, end: float, *, quiet: bool) -> Generator[Progress | None]:
+    """Show a bar on standard error while a run goes on, where that is a terminal.
+
+    Parameters
+    ----------
+    label
+        What is run.
+    begin, end
+        s
+    quiet
+        Show nothing.
+    """
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=16),
+        TextColumn("{task.fields[now]}"),
+        TimeRemainingColumn(compact=True),
+    )
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        start = _Start()
+        task = bar.add_task(label, total=abs(end - begin), now=f"t = {begin:g} s")
+
+        def update(reached: float, monitor: Monitor, events: int) -> None:
+            elapsed = start.elapsed(reached)
+            if elapsed is None:
+                return
+            simulated, wall = elapsed
+            worst = max((entry.max_relative for entry in monitor.drift().values()), default=0.0)
+            words = [f"t = {reached:.6g} s"]
+            words += [f"{_speed(abs(simulated) / wall)} s/s"] if wall > 0.0 else []
+            words += [f"{events} events"] if events else []
+            words += [f"drift {worst:.1e}"]
+            bar.update(task, completed=abs(reached - begin), now=" · ".join(words))
+
+        yield update
+
+
+def _speed(value: float) -> str:
+    """Return a number that does not change its width with every picture."""
+    return f"{value:,.0f}" if value >= 100.0 else f"{value:.3g}"
+
+
+class _Start:
+    """Where this process began to integrate: a run that goes on has been under way before."""
+
+    def __init__(self) -> None:
+        self.time: float | None = None
+        self.wall = self.last = time.perf_counter()
+
+    def elapsed(self, reached: float) -> tuple[float, float] | None:
+        """Return simulated and wall time since the start; None where it was asked just now."""
+        now = time.perf_counter()
+        if self.time is None:
+            self.time, self.wall = reached, now
+        elif now - self.last < LOOKED_AT_EVERY:
+            return None
+        self.last = now
+        return reached - self.time, now - self.wall

@@ -27,7 +27,7 @@ from rich.progress import Progress as Bar
 from rich.table import Table
 
 from daesolve.cli import options
-from daesolve.cli.arguments import (
+from daesolve.cli.options import (
     COULD_NOT_GO_ON,
     AsJson,
     CaseName,
@@ -38,18 +38,17 @@ from daesolve.cli.arguments import (
     StartValues,
 )
 from daesolve.ensembles import Sweep, log_uniform, normal, resume_sweep, sweep, uniform
-from daesolve.ensembles.describing import case_from
 from daesolve.ensembles.dispatch import Progress, SweepState
-from daesolve.ensembles.orders import MeasuredDependence, dependence
 from daesolve.ensembles.sweep_files import sweep_manifest
-from daesolve.ensembles.sweep_results import outcomes, reasons
+from daesolve.ensembles.sweep_results import MeasuredDependence, dependence, outcomes, reasons
+from daesolve.ensembles.sweeping import case_from
 from daesolve.errors import OutOfRangeError, unknown_name
 from daesolve.plugins.bound_case import BoundCase
 from daesolve.reporting import write_measures
 from daesolve.solvers import Taylor
 
 MOST_REASONS = 3
-"""That are told; all are in the results."""
+"""That are shown; all are in the results."""
 
 MOST_VALUES = 10_000_000
 """Of one name."""
@@ -77,7 +76,7 @@ def command(
         typer.Option(
             "--out",
             metavar="DIR",
-            help="A directory, PROBLEM-CASE-sweep unless told; a sweep there goes on.",
+            help="A directory, PROBLEM-CASE-sweep unless given; a sweep there goes on.",
         ),
     ] = None,
     samples: Annotated[
@@ -118,8 +117,8 @@ def command(
     """Run a case many times with other values, on all cores or on a cluster.
 
     A member whose motion cannot be continued is a result as any other: it has its row, with the
-    reason, and the count of them is told. The exit status is 0 where any member succeeded, 3 where
-    none did or the sweep was interrupted, 2 where the request is wrong.
+    reason, and the count of them is printed. The exit status is 0 where any member succeeded, 3
+    where none did or the sweep was interrupted, 2 where the request is wrong.
     """
     bound = options.case(problem, case, model, None, set_ or [], initial or [])
     label = f"{bound.problem.name} · {bound.case.name}"
@@ -171,9 +170,9 @@ def resume(
 
 
 def _ended(found: Sweep, case: BoundCase, *, as_json: bool, quiet: bool) -> None:
-    """Tell what came of a sweep, and end with the right status."""
+    """Show what came of a sweep, and end with the right status."""
     measured = dependence(found, case)
-    _tell(found, measured, as_json=as_json, quiet=quiet)
+    _show(found, measured, as_json=as_json, quiet=quiet)
     if measured is not None:
         title = f"{case.problem.title}: {case.case.name}"
         page = write_measures(found.directory, measured, title)
@@ -249,7 +248,7 @@ def _orders(measured: MeasuredDependence) -> Table:
     return table
 
 
-def _tell(found: Sweep, measured: MeasuredDependence | None, *, as_json: bool, quiet: bool) -> None:
+def _show(found: Sweep, measured: MeasuredDependence | None, *, as_json: bool, quiet: bool) -> None:
     if as_json:
         document: dict[str, Any] = {
             "directory": str(found.directory),
@@ -265,11 +264,11 @@ def _tell(found: Sweep, measured: MeasuredDependence | None, *, as_json: bool, q
     elif not quiet:
         typer.echo(f"sweep: {found.directory}, {found.done} of {found.count} members done")
     if found.failed:
-        told = "; ".join(
+        shown = "; ".join(
             f"{count} of them: {message}"
             for message, count in reasons(found.directory)[:MOST_REASONS]
         )
-        typer.echo(f"daesolve: {found.failed} of {found.done} members failed; {told}", err=True)
+        typer.echo(f"daesolve: {found.failed} of {found.done} members failed; {shown}", err=True)
     if found.interrupted:
         typer.echo(
             f"daesolve: interrupted after {found.done} of {found.count} members; the same command "

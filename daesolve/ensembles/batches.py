@@ -24,7 +24,7 @@ from daesolve.preparation.naming import solver_of
 from daesolve.solvers import Compilation, SegmentEnd, Solver, State, Taylor
 from daesolve.solvers.guards import inner_times
 from daesolve.solvers.heyoka_code import Translated, hy, translated
-from daesolve.solvers.segment_end import Observer
+from daesolve.solvers.segment import Observer
 from daesolve.solvers.taylor import OPTIMISED_TO, PIECE, PiecewiseIntegrator
 from daesolve.solving.solving import SolveOptions
 from daesolve.trajectory.results import StepBlock

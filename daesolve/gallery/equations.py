@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import casadi as ca
 
+from daesolve.gallery.forms import letters, symbol
 from daesolve.gallery.latex import FormulaWriter, aligned
-from daesolve.gallery.letters import letters, symbol
 from daesolve.posing.events import Action, Direction, Event, Record, Reset, Stop
 from daesolve.posing.goals import AnyGoal, Expression, Goal, Implicit, Invariant, Relation
 from daesolve.posing.supports import Support, VariantPair

@@ -22,9 +22,9 @@ from daesolve.gallery.forms import (
     Product,
     Sum,
     constituents,
+    symbol,
     times,
 )
-from daesolve.gallery.letters import symbol
 
 MOST = 250
 """Operations beyond which expressions are not printed."""

@@ -46,7 +46,7 @@ from daesolve.preparation.sizes import (
     typical_influences,
 )
 from daesolve.solvers import Compilation, Solver
-from daesolve.solvers.ida_control import velocity_warning
+from daesolve.solvers.error_control import velocity_warning
 from daesolve.system.consistent_state import check_system
 from daesolve.system.system import System
 

@@ -31,7 +31,7 @@ from daesolve.storage import make_directory
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from daesolve.ensembles.orders import MeasuredDependence
+    from daesolve.ensembles.sweep_results import MeasuredDependence
     from daesolve.reporting.animation import animate
     from daesolve.reporting.figures.style import style
     from daesolve.reporting.film import AnimationError, MissingFfmpegError
@@ -63,7 +63,6 @@ __all__ = [
     "summary",
     "with_drawing",
     "without_series",
-    "write",
     "write_answer",
     "write_comparison",
     "write_measures",
@@ -111,24 +110,6 @@ def problem_of(run: Document) -> Rules | None:
         return None
 
 
-def write(
-    directory: Path, run_document: dict[str, Any], figures: Mapping[str, FigureRule] | None = None
-) -> Path:
-    """Write report.json and report.html, each whole or not at all, and return the latter.
-
-    Parameters
-    ----------
-    directory
-        Where to; it is made if it is not there.
-    run_document
-        What `document` or `load` returned.
-    figures
-        The problem's own, by title.
-    """
-    directory.mkdir(parents=True, exist_ok=True)
-    return _write_report(directory, [run_document], figures or {})
-
-
 def rebuild(
     directories: Sequence[Path], problem_of: Callable[[Document], Rules | None] = problem_of
 ) -> Path:
@@ -149,6 +130,8 @@ def rebuild(
     ReportError, ArchiveError
         A directory holds no run, or one that is damaged.
     """
+    from daesolve.reporting.html import page
+
     if not directories:
         raise ReportError("name at least one directory with a run")
     runs: list[dict[str, Any]] = []
@@ -168,7 +151,13 @@ def rebuild(
         return draw
 
     names = dict.fromkeys(name for rule in owned for name in rule)
-    return _write_report(Path(directories[0]), runs, {name: of(name) for name in names})
+    short = [without_series(run) for run in runs]
+    first = Path(directories[0])
+    replace_file(
+        first / "report.json",
+        dump(short[0] if len(short) == 1 else {"runs": short}, indent=1) + "\n",
+    )
+    return replace_file(first / "report.html", page(runs, {name: of(name) for name in names}))
 
 
 def make_empty(directory: Path) -> None:
@@ -226,16 +215,3 @@ def _write_results(
     for title, figure in figures.items():
         written += save_figure(figure, directory, title)
     return written
-
-
-def _write_report(
-    directory: Path, runs: Sequence[dict[str, Any]], figures: Mapping[str, FigureRule]
-) -> Path:
-    from daesolve.reporting.html import page
-
-    short = [without_series(run) for run in runs]
-    replace_file(
-        directory / "report.json",
-        dump(short[0] if len(short) == 1 else {"runs": short}, indent=1) + "\n",
-    )
-    return replace_file(directory / "report.html", page(runs, figures))

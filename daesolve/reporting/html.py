@@ -10,7 +10,7 @@ from typing import Any
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from daesolve.ensembles.orders import MeasuredDependence
+from daesolve.ensembles.sweep_results import MeasuredDependence
 from daesolve.reporting import facts, repeating
 from daesolve.reporting.facts import banner, cards
 from daesolve.reporting.figures import standard

@@ -7,8 +7,7 @@ from daesolve.solvers.cvodes import Cvodes
 from daesolve.solvers.idas import Idas
 from daesolve.solvers.radau import RadauIIA
 from daesolve.solvers.scipy import Dop853, Lsoda
-from daesolve.solvers.segment import StepError
-from daesolve.solvers.segment_end import EventHit, Observer, SegmentEnd, State, Status
+from daesolve.solvers.segment import EventHit, Observer, SegmentEnd, State, Status, StepError
 from daesolve.solvers.stepping import Pace, Step, Stepper
 from daesolve.solvers.sundae import SundaeCvode, SundaeIda
 from daesolve.solvers.taylor import Taylor

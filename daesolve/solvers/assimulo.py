@@ -23,8 +23,7 @@ from daesolve.formulations import OdeProblem
 from daesolve.solvers.error_control import ErrorControlled
 from daesolve.solvers.guards import crossings
 from daesolve.solvers.jacobians import exact_jacobian
-from daesolve.solvers.segment import Block, Segment, StepError
-from daesolve.solvers.segment_end import State
+from daesolve.solvers.segment import Block, Segment, State, StepError
 from daesolve.solvers.stepping import Gathered, Step, Stepper
 
 Interpolate = Callable[[float], np.ndarray]

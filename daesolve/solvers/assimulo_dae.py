@@ -29,7 +29,7 @@ from daesolve.solvers.assimulo import (
     problem_of,
     shorter_step,
 )
-from daesolve.solvers.segment_end import State
+from daesolve.solvers.segment import State
 
 MULTISTEP_SHARE = 0.01
 """Of the tolerances, what IDA and ODASSL are given: errors of BDF have one sign, and add up over
@@ -111,7 +111,7 @@ class ImplicitEquations(Equations):
         return self._residual(self.sign * tau, np.concatenate((y, self.sign * yd)))
 
     def no_number(self) -> np.ndarray:
-        """Answer in place of F so that the codes in Fortran give up: they cannot be told."""
+        """Answer in place of F so that the codes in Fortran give up: there is no other way."""
         return np.full(self._rows, np.nan)
 
     def finite_residual(self, tau: float, y: np.ndarray, yd: np.ndarray) -> np.ndarray:

@@ -11,8 +11,7 @@ import numpy as np
 
 from daesolve.errors import OutOfRangeError
 from daesolve.formulations import DaeProblem, OdeProblem
-from daesolve.solvers.segment import Integrator
-from daesolve.solvers.segment_end import Observer, SegmentEnd, State
+from daesolve.solvers.segment import Integrator, Observer, SegmentEnd, State
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,16 @@ import numpy as np
 
 from daesolve.algebra.translation import evaluate_block
 from daesolve.formulations import OdeProblem
-from daesolve.solvers.guards import LOOKS, Steps, inner_states
-from daesolve.solvers.segment import NOT_FINITE, Block, Integrator, Segment, StepError, found_hits
-from daesolve.solvers.segment_end import EventHit, State
+from daesolve.solvers.guards import LOOKS, Steps, found_hits, inner_states
+from daesolve.solvers.segment import (
+    NOT_FINITE,
+    Block,
+    EventHit,
+    Integrator,
+    Segment,
+    State,
+    StepError,
+)
 
 STEP_LIMIT = 20_000
 """Steps from one point of the grid to the next beyond which the motion counts as stuck."""

@@ -13,7 +13,7 @@ from daesolve.formulations import OdeProblem
 from daesolve.posing.symbols import symbol
 from daesolve.solvers.casadi_grid import UNITS, Grid, Parts, engine_of, run
 from daesolve.solvers.error_control import Multistep
-from daesolve.solvers.segment_end import State
+from daesolve.solvers.segment import State
 
 
 @dataclass(frozen=True)

@@ -26,8 +26,16 @@ from daesolve.solvers.heyoka_code import (
     translated,
 )
 from daesolve.solvers.segment import NOT_FINITE as STATE_NOT_FINITE
-from daesolve.solvers.segment import STALLED, Stall, stacked
-from daesolve.solvers.segment_end import EventHit, Observer, SegmentEnd, State, Status
+from daesolve.solvers.segment import (
+    STALLED,
+    EventHit,
+    Observer,
+    SegmentEnd,
+    Stall,
+    State,
+    Status,
+    stacked,
+)
 from daesolve.trajectory.results import StepBlock
 
 NEAR = 1e-6
@@ -202,7 +210,7 @@ class EventIntegrator:
         """Step again where the series of the step does not hold so far; return the new outcome.
 
         heyoka judges a step by the last two terms. Where friction is constant along a straight
-        line these may be zero, while rounding errors stand in terms before them and grow.
+        line these may be zero, while rounding errors are in terms before them and grow.
         """
         integrator = self.integrator
         self._shortened = False

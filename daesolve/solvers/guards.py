@@ -14,7 +14,7 @@ from daesolve.algebra.evaluation import BufferedFunction, Evaluator
 from daesolve.algebra.translation import evaluate_block
 from daesolve.formulations import OdeProblem
 from daesolve.posing.events import Direction
-from daesolve.solvers.segment_end import EventHit
+from daesolve.solvers.segment import EventHit
 
 LOOKS = 8
 """Parts of a step at whose ends guards are evaluated."""
@@ -139,7 +139,7 @@ def _judged(
 def _may_hold_a_zero(
     problem: OdeProblem, p: np.ndarray, steps: Steps, ends: np.ndarray, near: np.ndarray
 ) -> np.ndarray:
-    """Look into steps, all at once, and tell which of them need a closer look."""
+    """Look into steps, all at once; return which of them need a closer look."""
     if not near.size:
         return np.zeros(0, dtype=bool)
     first, last = steps.times[near], steps.times[near + 1]
@@ -155,7 +155,7 @@ def _may_hold_a_zero(
 
 
 def dips(values: np.ndarray) -> np.ndarray:
-    """Tell where a parabola through three even looks reaches zero, or nearly, between them."""
+    """Return where a parabola through three even looks reaches zero, or nearly, between them."""
     left, middle, right = values[:-2], values[1:-1], values[2:]
     with np.errstate(all="ignore"):
         bend = left - 2.0 * middle + right
@@ -215,7 +215,7 @@ _evaluators: WeakKeyDictionary[OdeProblem, Evaluator] = WeakKeyDictionary()
 
 
 def worth_a_look(times: np.ndarray, table: np.ndarray) -> np.ndarray:
-    """Tell which of the stretches between the rows of (k + 1, guards) may hold a zero.
+    """Return which of the stretches between the rows of (k + 1, guards) may hold a zero.
 
     A guard changes its sign in them, comes nearer to zero than it moves around there, is not
     smooth from one to the next, or begins or ceases to be a number; with few rows each may.
@@ -233,7 +233,7 @@ def worth_a_look(times: np.ndarray, table: np.ndarray) -> np.ndarray:
 
 
 def _appears(table: np.ndarray) -> np.ndarray:
-    """Tell between which rows a guard begins or ceases to be a finite number."""
+    """Return between which rows a guard begins or ceases to be a finite number."""
     finite = np.isfinite(table)
     return finite[:-1] != finite[1:]
 
@@ -247,7 +247,7 @@ def _around(slopes: np.ndarray) -> np.ndarray:
 
 
 def unresolved(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Tell whether even looks show no smooth function.
+    """Return whether even looks show no smooth function.
 
     They may fall in step with an oscillation, but not at two distances.
     """
@@ -255,7 +255,7 @@ def unresolved(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _rough(table: np.ndarray, limit: float) -> np.ndarray:
-    """Tell, for four rows in a row, whether they are no smooth function: it moves in between."""
+    """Return, for four rows in a row, whether they are no smooth function: it moves in between."""
     with np.errstate(invalid="ignore"):
         moves = np.abs(np.diff(table, axis=0))
         largest = np.maximum(np.maximum(moves[:-2], moves[1:-1]), moves[2:])
@@ -357,3 +357,13 @@ def extrema(times: np.ndarray, values: np.ndarray) -> list[float]:
     return sorted(
         {float(times[r + 1] + shift[r, c] * step) for r, c in zip(rows, columns, strict=True)}
     )
+
+
+def found_hits(problem: OdeProblem, p: np.ndarray, steps: Steps) -> list[EventHit]:
+    """Search steps for events; return them up to the first that interrupts."""
+    found: list[EventHit] = []
+    for hit in find_events(problem, p, steps):
+        found.append(hit)
+        if problem.guarded[hit.index].then.interrupts:
+            break
+    return found

@@ -51,7 +51,7 @@ def missing_in_series(function: ca.Function) -> tuple[str, ...]:
 
 
 def is_entire(function: ca.Function) -> bool:
-    """Tell whether a function of (t, x, p) has a series wherever the states have one.
+    """Return whether a function of (t, x, p) has a series wherever the states have one.
 
     Others, such as 1/x, may have a pole within a step that the states do not know of.
     """

@@ -16,12 +16,12 @@ from daesolve.solvers.casadi_grid import (
     engine_of,
     run,
 )
-from daesolve.solvers.ida_control import (
+from daesolve.solvers.error_control import (
     IdaControlled,
     consistent_start,
     control,
 )
-from daesolve.solvers.segment_end import State
+from daesolve.solvers.segment import State
 
 NEWTON = 0.01
 """Part of the tolerance to which Newton's iteration converges. With SUNDIALS' third, errors of the
@@ -38,7 +38,7 @@ class Idas(IdaControlled):
     ----------
     rtol, atol
         Relative and absolute tolerance; the test of a step gets a part of them, see
-        `ida_control`.
+        `error_control`.
     """
 
     name = "idas"

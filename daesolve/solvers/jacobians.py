@@ -78,7 +78,7 @@ def written_out(problem: OdeProblem) -> ca.Function:
 
 
 def factorises(problem: OdeProblem) -> bool:
-    """Tell whether a numeric factorisation costs less than a Jacobian written out."""
+    """Return whether a numeric factorisation costs less than a Jacobian written out."""
     if problem not in _factorises:
         _factorises[problem] = _costs_less(problem)
     return _factorises[problem]
@@ -140,7 +140,7 @@ class FactorisedJacobian:
 
 
 class _Pattern:
-    """Where the non-zeros of a matrix stand, columns first."""
+    """Where the non-zeros of a matrix are, columns first."""
 
     def __init__(self, sparsity: ca.Sparsity) -> None:
         self.shape = sparsity.shape
@@ -161,7 +161,7 @@ class _Pattern:
 class _Factors:
     """A matrix scaled by powers of two and factorised.
 
-    Masses of small bodies stand beside the numbers of constraints: without scales the pivots would
+    Masses of small bodies are beside the numbers of constraints: without scales the pivots would
     be chosen by units.
     """
 

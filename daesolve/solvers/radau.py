@@ -2,31 +2,57 @@
 
 A one-step method goes on from an event at once, and a step to a time within a step is as accurate
 as the whole one: samples and events are found by such steps, not by a polynomial of lower order.
+
+What `guards.find_events` does for many steps at once costs some milliseconds a call. Here a step is
+judged by a few looks at its polynomial, and by many where these do not settle it; only where these
+show nothing smooth either, all is asked there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
+from weakref import WeakKeyDictionary
 
+import casadi as ca
 import numpy as np
+from scipy.optimize import brentq
 
+from daesolve.algebra.evaluation import BufferedFunction
 from daesolve.errors import OutOfRangeError
 from daesolve.formulations import OdeProblem
 from daesolve.solvers.base import NEWTON
-from daesolve.solvers.collocation import radau
+from daesolve.solvers.collocation import ITERATIONS, Collocated, March, radau
 from daesolve.solvers.error_control import ErrorControlled
-from daesolve.solvers.implicit_stepper import ITERATIONS, Collocated, March
-from daesolve.solvers.segment import NO_RATE, UNREPEATABLE, StepError, first_stop
-from daesolve.solvers.segment_end import EventHit, State
-from daesolve.solvers.step_watch import StepWatch
+from daesolve.solvers.guards import (
+    INNER,
+    LOOKS,
+    POLE,
+    Steps,
+    crossings,
+    dips,
+    find_events,
+    locate,
+    unresolved,
+)
+from daesolve.solvers.segment import NO_RATE, UNREPEATABLE, EventHit, State, StepError, first_stop
 from daesolve.solvers.stepping import REPEATED_BY, Step, Stepper
 
 SMALLEST_RTOL = 100 * float(np.finfo(float).eps)
 """Rounding in Newton's iteration allows no less."""
 FINE = 1e-7
 """Below this tolerance five stages take less time than three."""
+
+
+CLOSE = 8
+"""Times more looks where the first ones do not settle it."""
+AROUND = 1e-6
+"""Of a step: how far from the zero on its polynomial that of the step itself is expected."""
+WIDER = 100.0
+COUNTS = (LOOKS, CLOSE * LOOKS)
+
+Advance = Callable[[float], np.ndarray | None]
 
 
 @dataclass(frozen=True)
@@ -137,3 +163,186 @@ class _Stepper(Stepper):
             if beside.time == time:
                 return beside.x
         return None
+
+
+class StepWatch:
+    """Finds the events in one step after the other.
+
+    Parameters
+    ----------
+    problem, p
+        Its guards, and the values.
+    """
+
+    def __init__(self, problem: OdeProblem, p: np.ndarray) -> None:
+        self._problem, self._p = problem, p
+        self._guards = BufferedFunction(problem.guards, p)
+        self._looks = {count: BufferedFunction(_several(problem, count), p) for count in COUNTS}
+        self._directions = [event.direction for event in problem.guarded]
+        self._last: tuple[float, np.ndarray, np.ndarray] | None = None
+
+    def hits(self, march: March, advance: Advance) -> list[EventHit]:
+        """Return the events in the last step in order, up to the first that interrupts.
+
+        Parameters
+        ----------
+        march
+            After the step.
+        advance
+            time -> state of the method's own accuracy, from the start of the step.
+        """
+        values = self._values(march, LOOKS)
+        if not _near(values):
+            return []
+        if not np.all(np.isfinite(values)):
+            return self._found_in_general(march, advance)
+        if _unclear(values):
+            values = self._values(march, CLOSE * LOOKS)
+            if _unresolved(values):
+                return self._found_in_general(march, advance)
+        found: list[EventHit] = []
+        looks = march.start[0] + march.step_taken * np.linspace(0.0, 1.0, len(values))
+        looks[-1] = march.time
+        for left in np.flatnonzero(np.any(values[:-1] * values[1:] <= 0.0, axis=1)):
+            for index in crossings(values[left], values[left + 1], self._directions):
+                hit = self._located(
+                    march, advance, index, (float(looks[left]), float(looks[left + 1]))
+                )
+                if hit is None:
+                    return self._found_in_general(march, advance)
+                sides = np.max(np.abs(values[left : left + 2, index]))
+                if abs(self._guards(hit.time, hit.state)[index]) <= POLE * sides:
+                    found.append(hit)
+            if any(self._problem.guarded[hit.index].then.interrupts for hit in found):
+                break
+        guarded = self._problem.guarded
+        return sorted(
+            found, key=lambda hit: (march.sign * hit.time, guarded[hit.index].then.interrupts)
+        )
+
+    def passed(self, stop: EventHit, others: Sequence[EventHit]) -> list[EventHit]:
+        """Return which of other events have happened where the motion is interrupted.
+
+        But for rounding they are at the same time; from there on they would not be seen.
+        """
+        values = self._guards(stop.time, stop.state)
+        found: list[EventHit] = []
+        for hit in others:
+            way = self._directions[hit.index].value
+            if way * values[hit.index] >= 0.0 and (way or values[hit.index] == 0.0):
+                found.append(EventHit(hit.index, stop.time, stop.state))
+        return found
+
+    def _values(self, march: March, count: int) -> np.ndarray:
+        """Return the guards at the start of the step and at looks into it, (count + 1, guards)."""
+        start, parts = march.start, np.arange(1, count + 1) / count
+        if self._last is None or self._last[0] != march.time:
+            known = self._last is not None and self._last[0] == start[0]
+            first = self._last[2] if known and self._last else self._guards(start[0], start[1])
+        else:
+            first = self._last[1]
+        states = march.inside(parts)
+        states[-1] = march.x
+        times = start[0] + march.step_taken * parts
+        table = self._looks[count](times, states.ravel()).reshape(count, -1)
+        self._last = march.time, first, table[-1]
+        return np.vstack([first, table])
+
+    def _located(
+        self, march: March, advance: Advance, index: int, bracket: tuple[float, float]
+    ) -> EventHit | None:
+        """Find a zero first on the polynomial of the step, then by steps to it."""
+        start, span = march.start, march.step_taken
+
+        def on_polynomial(time: float) -> float:
+            if time == march.time:
+                return float(self._guards(time, march.x)[index])
+            state = march.inside(np.array([(time - start[0]) / span]))[0]
+            return float(self._guards(time, state)[index])
+
+        def state_at(time: float) -> np.ndarray:
+            found = march.x if time == march.time else advance(time)
+            if found is None:
+                raise _CannotBeRepeatedError
+            return found
+
+        def guard(time: float, x: np.ndarray) -> float:
+            return float(self._guards(time, x)[index])
+
+        try:
+            low, high = bracket
+            ends = [on_polynomial(low), on_polynomial(high)]
+            if ends[0] * ends[1] < 0.0:
+                near = float(brentq(on_polynomial, low, high, rtol=1e-12))
+                low, high = self._around(near, AROUND * span, bracket, guard, state_at)
+            time, state = locate(guard, state_at, (low, state_at(low)), (high, state_at(high)))
+        except _CannotBeRepeatedError:
+            return None
+        return EventHit(index, time, state)
+
+    def _around(
+        self,
+        near: float,
+        width: float,
+        bracket: tuple[float, float],
+        guard: Callable[[float, np.ndarray], float],
+        state_at: Callable[[float], np.ndarray],
+    ) -> tuple[float, float]:
+        """Return times on both sides of a zero of the steps themselves."""
+        first, last = sorted(bracket)
+        while abs(width) < last - first:
+            low, high = (min(max(near + way, first), last) for way in (-width, width))
+            if guard(low, state_at(low)) * guard(high, state_at(high)) <= 0.0:
+                return low, high
+            width *= WIDER
+        return bracket
+
+    def _found_in_general(self, march: March, advance: Advance) -> list[EventHit]:
+        """Ask all that is asked of blocks of steps."""
+        start, span = march.start, march.step_taken
+
+        def dense(moments: np.ndarray) -> np.ndarray:
+            return march.inside((moments - start[0]) / span)
+
+        def exact(step: int, time: float) -> np.ndarray:
+            found = advance(time)
+            return dense(np.array([time]))[0] if found is None else found
+
+        steps = Steps(
+            np.array([start[0], march.time]),
+            np.array([start[1], march.x]),
+            march.inside(np.array([INNER])),
+            dense,
+            exact,
+        )
+        return find_events(self._problem, self._p, steps)
+
+
+def _near(values: np.ndarray) -> bool:
+    """Return whether a guard comes nearer to zero than it moves, or is not finite."""
+    moves = np.max(np.abs(values[1:] - values[:-1]), axis=0)
+    return not np.all(np.min(np.abs(values), axis=0) > 2.0 * moves)
+
+
+def _unclear(values: np.ndarray) -> bool:
+    """Return whether more may happen between looks than a change of sign from one to the next."""
+    return bool(np.any(dips(values))) or _unresolved(values)
+
+
+def _unresolved(values: np.ndarray) -> bool:
+    return any(bool(np.any(table)) for table in unresolved(values))
+
+
+class _CannotBeRepeatedError(Exception):
+    """A part of a step cannot be taken."""
+
+
+_mapped: WeakKeyDictionary[OdeProblem, dict[int, ca.Function]] = WeakKeyDictionary()
+
+
+def _several(problem: OdeProblem, count: int) -> ca.Function:
+    """Return the guards at several times and states at once."""
+    known = _mapped.setdefault(problem, {})
+    if count not in known:
+        known[count] = problem.guards.map("looks", "serial", count, [2], [])
+    return known[count]

@@ -15,8 +15,7 @@ from daesolve.formulations import OdeProblem
 from daesolve.solvers.base import Solver, positive
 from daesolve.solvers.error_control import ErrorControlled
 from daesolve.solvers.jacobians import exact_jacobian
-from daesolve.solvers.segment import NO_RATE, NOT_FINITE, StepError
-from daesolve.solvers.segment_end import Observer, SegmentEnd, State
+from daesolve.solvers.segment import NO_RATE, NOT_FINITE, Observer, SegmentEnd, State, StepError
 from daesolve.solvers.stepping import STUCK_AFTER, Interpolant, Step, Stepper
 
 SMALLEST_RTOL = 100 * np.finfo(float).eps

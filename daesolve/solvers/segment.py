@@ -1,4 +1,4 @@
-"""The loop over a segment: events, samples, blocks of accepted steps, halting, how it ended.
+"""The loop over a segment: where it starts, events, samples, blocks of steps, how it ended.
 
 An `Integrator` gives blocks of accepted steps; the rest happens here, the same for every backend.
 """
@@ -7,20 +7,98 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing
+from dataclasses import dataclass
+from enum import Enum
 
 import numpy as np
 
 from daesolve.formulations import OdeProblem
-from daesolve.solvers.guards import Steps, find_events
-from daesolve.solvers.segment_end import EventHit, Observer, SegmentEnd, State, Status
 from daesolve.trajectory.results import StepBlock
 
 NOT_FINITE = "the state is no longer finite"
 NO_RATE = "the rate of the state is not finite"
 STALLED = "the steps have become too small to go on"
 UNREPEATABLE = "a step passed over a singular position"
+
+
+@dataclass(frozen=True)
+class State:
+    """Where a segment starts.
+
+    Parameters
+    ----------
+    time
+        s
+    x
+        (size,) state of the problem.
+    p
+        (np,) parameters, discrete values, rates and references.
+    """
+
+    time: float
+    x: np.ndarray
+    p: np.ndarray
+
+
+Observer = Callable[[StepBlock], object]
+"""Receives accepted steps; where it returns True the segment ends with them. It may have an
+attribute `remaining`: how many more right-hand sides are allowed."""
+
+
+@dataclass(frozen=True)
+class EventHit:
+    """A guard that passed through zero: its index among all guards, when and where.
+
+    Parameters
+    ----------
+    index
+        Of the guard among all of the problem.
+    time, state
+        When it passed, in s, and the state then.
+    """
+
+    index: int
+    time: float
+    state: np.ndarray
+
+
+class Status(Enum):
+    """How a segment ended."""
+
+    REACHED = "the end of the segment was reached"
+    STOPPED = "an event interrupted the motion"
+    HALTED = "the observer of the steps wants no more of them"
+    FAILED = "the solver could not go on"
+
+
+@dataclass(frozen=True)
+class SegmentEnd:
+    """What a segment gives back.
+
+    Parameters
+    ----------
+    status, message
+        How it ended; for a failure, the solver's reason.
+    time, state
+        Where it ended.
+    samples
+        (k, size) states at the sample times that were reached, exact to the solver's order.
+    hits
+        Events in the order of time.
+    steps, rhs_evaluations
+        What it cost.
+    """
+
+    status: Status
+    message: str
+    time: float
+    state: np.ndarray
+    samples: np.ndarray
+    hits: tuple[EventHit, ...]
+    steps: int
+    rhs_evaluations: int
 
 
 class StepError(Exception):
@@ -206,16 +284,6 @@ class Segment:
 def first_stop(problem: OdeProblem, hits: Iterable[EventHit]) -> EventHit | None:
     """Return the first event that interrupts the motion, if one does."""
     return next((hit for hit in hits if problem.guarded[hit.index].then.interrupts), None)
-
-
-def found_hits(problem: OdeProblem, p: np.ndarray, steps: Steps) -> list[EventHit]:
-    """Search steps for events; return them up to the first that interrupts."""
-    found: list[EventHit] = []
-    for hit in find_events(problem, p, steps):
-        found.append(hit)
-        if problem.guarded[hit.index].then.interrupts:
-            break
-    return found
 
 
 def stacked(samples: Sequence[np.ndarray], size: int) -> np.ndarray:

@@ -11,20 +11,20 @@ import numpy as np
 from daesolve.algebra.evaluation import BufferedFunction
 from daesolve.algebra.translation import evaluate_block
 from daesolve.formulations import OdeProblem
-from daesolve.solvers.guards import Steps, inner_states
+from daesolve.solvers.guards import Steps, found_hits, inner_states
 from daesolve.solvers.segment import (
     NOT_FINITE,
     STALLED,
     UNREPEATABLE,
     Block,
+    EventHit,
     Integrator,
     Segment,
     Stall,
+    State,
     StepError,
     first_stop,
-    found_hits,
 )
-from daesolve.solvers.segment_end import EventHit, State
 
 BLOCK = 500
 """Steps after which events are looked for, and the observer sees them, at the latest."""

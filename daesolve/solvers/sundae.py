@@ -14,12 +14,10 @@ import numpy as np
 
 from daesolve.errors import MissingBackendError
 from daesolve.formulations import DaeProblem, OdeProblem, implicit
-from daesolve.solvers.error_control import Multistep
+from daesolve.solvers.error_control import IdaControlled, Multistep, consistent_start, control
 from daesolve.solvers.guards import INNER, Steps
-from daesolve.solvers.ida_control import IdaControlled, consistent_start, control
 from daesolve.solvers.jacobians import exact_jacobian
-from daesolve.solvers.segment import NO_RATE, STALLED, StepError
-from daesolve.solvers.segment_end import State
+from daesolve.solvers.segment import NO_RATE, STALLED, State, StepError
 from daesolve.solvers.stepping import Step, Stepper
 
 try:
@@ -109,7 +107,7 @@ class SundaeIda(IdaControlled):
     ----------
     rtol, atol
         Relative and absolute tolerance; the test of a step gets a part of them, see
-        `ida_control`.
+        `error_control`.
     """
 
     name = "sundae-ida"

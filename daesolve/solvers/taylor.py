@@ -15,17 +15,19 @@ from daesolve.errors import MissingBackendError, OutOfRangeError
 from daesolve.formulations import OdeProblem
 from daesolve.solvers.base import Compilation, Solver, positive
 from daesolve.solvers.event_stepping import EventIntegrator, finds_events
-from daesolve.solvers.guards import Steps, inner_times
+from daesolve.solvers.guards import Steps, found_hits, inner_times
 from daesolve.solvers.heyoka_code import hy, missing_in_series, translated
 from daesolve.solvers.segment import (
     NOT_FINITE,
     STALLED,
     Block,
+    EventHit,
     Integrator,
+    Observer,
     Segment,
-    found_hits,
+    SegmentEnd,
+    State,
 )
-from daesolve.solvers.segment_end import EventHit, Observer, SegmentEnd, State
 
 PIECE = 10_000
 """Steps whose Taylor coefficients are kept at once."""

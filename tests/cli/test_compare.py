@@ -4,7 +4,7 @@ import pytest
 from typer.testing import CliRunner
 
 from daesolve import problem
-from daesolve.cli import compare as comparing
+from daesolve.cli import analyse as comparing
 from daesolve.cli.app import app
 
 PLUGIN = """
@@ -99,5 +99,5 @@ def test_status_3_where_no_run_is_completed(mine):
 def test_progress_is_shown_in_a_terminal(mine, monkeypatch, capsys):
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     case = problem(str(mine)).case()
-    found, _ = comparing.compare(case, "feedback", "taylor", None, 0.5, quiet=False)
+    found, _ = comparing.compared(case, "feedback", "taylor", None, 0.5, quiet=False)
     assert len(found.runs) == 1

@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from daesolve import reporting
-from daesolve.cli import animate, page, problems
+from daesolve.cli import pages, problems
 from daesolve.cli.app import app
 from daesolve.plugins.bound_case import BoundCase
 
@@ -25,8 +25,8 @@ def interrupted(*words, **named):
         (BoundCase, "analyse", ["analyse", "pendulum", "rank"]),
         (BoundCase, "solve", ["run", "pendulum"]),
         (reporting, "rebuild", ["report", "absent"]),
-        (animate, "animate", ["animate", "absent"]),
-        (page, "write_page", ["page", *TO_DISK]),
+        (pages.animation, "animate", ["animate", "absent"]),
+        (pages, "write_page", ["page", *TO_DISK]),
     ],
 )
 def test_ctrl_c_ends_every_command_with_status_3_and_one_sentence(

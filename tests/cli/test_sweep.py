@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from daesolve.cli import sweep as sweeping
 from daesolve.cli.app import app
 from daesolve.ensembles import Sweep, uniform
-from daesolve.ensembles.orders import Measured, MeasuredDependence
+from daesolve.ensembles.sweep_results import Measured, MeasuredDependence
 from daesolve.errors import DaesolveError
 from tests.ensembles.problem_file import PLUGIN
 

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 import daesolve as ds
-from daesolve.drift_testing.messages import failure, summary_lines
-from daesolve.drift_testing.page import page
+from daesolve.drift_testing.drift_report import failure, page, summary_lines
 from tests.browser import open_browser
 from tests.drift_testing.swings import FailedError, drift_test, let_swing
 

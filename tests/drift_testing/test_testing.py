@@ -17,8 +17,8 @@ from typer.testing import CliRunner
 import daesolve as ds
 from daesolve.cli.app import app
 from daesolve.drift_testing import DriftError, read_baseline
-from daesolve.drift_testing.limits import relative_differences, worse
-from daesolve.drift_testing.messages import repetition, summary_lines
+from daesolve.drift_testing.baseline import relative_differences, worse
+from daesolve.drift_testing.drift_report import repetition, summary_lines
 from tests.drift_testing.swings import FailedError, drift_test, let_swing
 from tests.systems import pendulum
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import daesolve as ds
 from daesolve.ensembles import Sweep, normal, resume_sweep, sweep, uniform
-from daesolve.ensembles.describing import restored, saved
+from daesolve.ensembles.sweeping import restored, saved
 from daesolve.errors import (
     NotResumableError,
     OutOfRangeError,

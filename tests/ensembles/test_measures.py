@@ -4,7 +4,7 @@ import math
 from pathlib import Path
 
 import daesolve as ds
-from daesolve.ensembles.orders import dependence, local_orders
+from daesolve.ensembles.sweep_results import dependence, local_orders
 from daesolve.plugins.bound_case import BoundCase
 from daesolve.plugins.family import Measure
 from daesolve.reporting import write_measures

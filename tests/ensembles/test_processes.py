@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from daesolve.ensembles import Sweep, log_uniform, normal, resume_sweep, sweep, uniform
-from daesolve.ensembles import cluster as clusters
+from daesolve.ensembles import workers as running
 from daesolve.errors import (
     DaesolveError,
     OutOfRangeError,
@@ -150,7 +150,7 @@ def test_a_cluster_that_loses_a_worker_completes_a_sweep(cluster, case, tmp_path
 
 @pytest.mark.slow
 def test_an_address_at_which_nobody_answers_is_refused(case, tmp_path, monkeypatch):
-    monkeypatch.setattr(clusters, "ANSWERS_WITHIN", 0.5)
+    monkeypatch.setattr(running, "ANSWERS_WITHIN", 0.5)
     with pytest.raises(OutOfRangeError, match="no Dask scheduler answers at 'tcp://127"):
         sweep(case, {"mass": [1.0]}, scheduler="tcp://127.0.0.1:9", out=tmp_path)
 

@@ -5,9 +5,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from daesolve.gallery.forms import LONG
+from daesolve.gallery.forms import LONG, letters, symbol
 from daesolve.gallery.latex import MOST, SMALL, WIDTH, FormulaWriter, _seen, aligned
-from daesolve.gallery.letters import letters, symbol
 from tests.gallery.reading import value
 
 NAMES = ("m", "x", "x_dot", "theta_1", "speed")

@@ -27,6 +27,7 @@ BROKEN = {
     "away": ("daesolve.formulations", "not_here:Gone", "ModuleNotFoundError"),
     "number": ("daesolve.formulations", "math:pi", "must give a class that inherits from"),
     "other": ("daesolve.formulations", "my_methods:TwoGains", "whose name is 'two-gains'"),
+    "gone": ("daesolve.solvers", "not_here:Gone", "ModuleNotFoundError"),
     "taylor": ("daesolve.solvers", "my_methods:RungeKutta", "choose another"),
 }
 KILLED = """
@@ -113,6 +114,12 @@ def test_a_broken_one_is_named_and_does_not_take_the_others_down(installed):
     output = CliRunner().invoke(app, ["doctor"]).output
     assert "broken: the plugin 'away'" in output
     assert "two-gains" in output
+    usable = {row.split()[0]: row.split()[1] for row in output.splitlines() if row.strip()}
+    assert (usable["gone"], usable["runge-kutta"], usable["taylor"]) == ("broken", "yes", "yes")
+    listed = json.loads(CliRunner().invoke(app, ["doctor", "--json"]).output)["solvers"]
+    assert [entry["name"] for entry in listed if not entry["usable"] and not entry["install"]] == [
+        "gone"
+    ]
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 import daesolve as ds
 from daesolve.drawing import Drawing, Line
 from daesolve.errors import OutputExistsError
-from daesolve.reporting import ReportError, make_empty, page, rebuild, write
+from daesolve.reporting import ReportError, load, make_empty, page, rebuild
 from daesolve.reporting.html import EVENTS_SHOWN
 from tests.reporting.conftest import bare, pendulum
 
@@ -93,16 +93,6 @@ def test_events(told):
     assert f"and {60 - EVENTS_SHOWN} more" in text
 
 
-@pytest.mark.core
-def test_writes_page_and_json(tmp_path, told):
-    directory = tmp_path / "deep" / "run"
-    assert write(directory, told, {"rod": own_figure}) == directory / "report.html"
-    assert sorted(file.name for file in directory.iterdir()) == ["report.html", "report.json"]
-    short = json.loads((directory / "report.json").read_text())
-    assert "states" not in short
-    assert short["drift"] == told["drift"]
-
-
 class Swing:
     """What a problem knows of its reports."""
 
@@ -119,6 +109,17 @@ def two(stored, tmp_path):
     one = tmp_path / "one"
     shutil.copytree(stored, one)
     return one, other
+
+
+@pytest.mark.core
+def test_writes_page_and_json(two):
+    before = set(two[0].iterdir())
+    page = rebuild(two[:1], lambda _: Swing())
+    assert page == two[0] / "report.html"
+    assert {file.name for file in set(two[0].iterdir()) - before} == {"report.html", "report.json"}
+    short = json.loads((two[0] / "report.json").read_text())
+    assert "states" not in short
+    assert short["drift"] == load(two[0])["drift"]
 
 
 def test_builds_the_same_page_again(two):

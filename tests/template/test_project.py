@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 import daesolve as ds
 from daesolve.errors import OutOfRangeError, OutputExistsError
 from daesolve.plugins.registry import GROUP
-from daesolve.template import new_project
-from daesolve.template.project import FILES, LONGEST, NAME
+from daesolve.template import FILES, LONGEST, NAME, new_project
 
 NAMES = st.from_regex(NAME, fullmatch=True).filter(lambda name: len(name) <= LONGEST)
 

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator
 
-from daesolve.ensembles.orders import Measured, MeasuredDependence
+from daesolve.ensembles.sweep_results import Measured, MeasuredDependence
 from daesolve.reporting.facts import GOOD, ROUNDING, family, labels
 from daesolve.reporting.figures.panels import Curve, band, mark
 from daesolve.reporting.figures.style import (

@@ -1,4 +1,4 @@
-"""The command `daesolve animate`."""
+"""The commands `daesolve report`, `animate` and `page`: runs to look at."""
 
 from __future__ import annotations
 
@@ -12,14 +12,25 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from daesolve.reporting.animation import WIDTH, animate
-from daesolve.reporting.animation import Progress as Told
+from daesolve import reporting
+from daesolve.cli.options import CaseName, ProblemName
+from daesolve.gallery import write_page
+from daesolve.plugins import registry
+from daesolve.reporting import animation
 from daesolve.reporting.excerpt import PICTURES_A_SECOND, SECONDS
+from daesolve.storage import make_directory
 
 FILE = "animation.html"
 
 
-def command(
+def report(
+    directories: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Runs of `--out`.")],
+) -> None:
+    """Build report.html and report.json again, several runs side by side."""
+    typer.echo(f"report: {reporting.rebuild(directories)}")
+
+
+def animate(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="A run of `--out`.")],
     to: Annotated[
         Path | None,
@@ -35,14 +46,14 @@ def command(
         float | None, typer.Option("--from", help="Where the run is shown from, s.")
     ] = None,
     until: Annotated[float | None, typer.Option(help="How far the run is shown, s.")] = None,
-    width: Annotated[int, typer.Option(help="Of a .gif or an .mp4, pixels.")] = WIDTH,
+    width: Annotated[int, typer.Option(help="Of a .gif or an .mp4, pixels.")] = animation.WIDTH,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress and no summary.")] = False,
 ) -> None:
     """Animate the drawing of a run: a page with a player, a GIF or a film."""
     file = directory / FILE if to is None else to
     file = file if file.suffix else file.with_name(f"{file.name}.html")
     with _progress(file.name, quiet=quiet) as progress:
-        film = animate(
+        film = animation.animate(
             directory,
             file,
             seconds=seconds,
@@ -68,7 +79,7 @@ def _size(count: int) -> str:
 
 
 @contextmanager
-def _progress(what: str, *, quiet: bool) -> Generator[Told | None]:
+def _progress(what: str, *, quiet: bool) -> Generator[animation.Progress | None]:
     """Show a bar on standard error while pictures are drawn, where that is a terminal."""
     if quiet or not sys.stderr.isatty():
         yield None
@@ -77,3 +88,24 @@ def _progress(what: str, *, quiet: bool) -> Generator[Told | None]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what)
         yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def page(
+    problem: ProblemName,
+    to: Annotated[
+        Path,
+        typer.Option(
+            "--to", metavar="DIR", help="Where NAME.md and the directory NAME are written."
+        ),
+    ],
+    case: CaseName = None,
+    until: Annotated[float | None, typer.Option(help="The end of the run, s.")] = None,
+) -> None:
+    """Run a case and write its page: equations, parameters, drift, figures, animation.
+
+    The page is Markdown with `$$` formulas, which GitHub and Sphinx (MyST) show. Beside it are the
+    figures, and the animation where the problem has a drawing.
+    """
+    found = registry.problem(problem)
+    make_directory(to)
+    typer.echo(f"page: {write_page(found, to, case, until)}")

@@ -7,7 +7,7 @@ import pytest
 
 import daesolve as ds
 from daesolve.solvers import State
-from daesolve.solvers.ida_control import SMALLEST, consistent_start, control, velocity_warning
+from daesolve.solvers.error_control import SMALLEST, consistent_start, control, velocity_warning
 
 from ..systems import pendulum, prepared_run, sleigh
 

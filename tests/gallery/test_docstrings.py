@@ -4,7 +4,7 @@ from types import ModuleType
 import pytest
 
 import daesolve as ds
-from daesolve.gallery.messages import about_model, mechanics, opening, prose, summary
+from daesolve.gallery.page import about_model, mechanics, opening, prose, summary
 from daesolve.plugins.registry import problems
 
 PROBLEMS = problems()[0]
