@@ -23,6 +23,7 @@ from daesolve.analysis.variational import (
 from daesolve.errors import NoDerivativeError
 from daesolve.formulations import Feedback
 from daesolve.integration.record import Boundary, Happening, Record
+from daesolve.posing.value_names import ValueKind
 from daesolve.preparation.choosing import choose_solver
 from daesolve.preparation.preparing import Prepared
 from daesolve.preparation.request import DEFAULT_RATE
@@ -151,10 +152,10 @@ class Propagation:
 
     def _rates(self) -> dict[int, float]:
         """Return rates for goals without any, which would drift: the motion is the same."""
-        dynamics, names = self.prepared.dynamics, list(self.problem.values)
+        dynamics, names = self.prepared.dynamics, self.problem.values
         sign = 1.0 if self.prepared.until >= self.prepared.start_time else -1.0
         rows = (*dynamics.rows, *dynamics.implicit_rows)
-        indices = [names.index(f"rate_{row.name}") for row in rows]
+        indices = [ValueKind.RATE.place(row.name, names) for row in rows]
         return {k: sign * DEFAULT_RATE for k in indices if self.prepared.values[k] == 0.0}
 
     def place(self, here: Boundary) -> WholeState:

@@ -10,6 +10,7 @@ from daesolve.algebra.sparse import SPARSE_FROM
 from daesolve.algebra.translation import function_of
 from daesolve.elimination.saddle import PROXIMAL_EPSILON, EliminationPlan, Saddle
 from daesolve.equations.dynamics import Dynamics
+from daesolve.posing.value_names import ValueKind
 
 MOST_REFINEMENTS = 4
 PROXIMAL_REFINEMENTS = 2
@@ -78,7 +79,7 @@ def regularisations(
             gradient = parts["jacobian"][number]
             sizes[row.name].append(float(np.sum(gradient**2 / inertia)))
     return {
-        f"regularisation_{name}": (
+        ValueKind.REGULARISATION.name_of(name): (
             epsilon * float(np.median(size)) * heaviest / weights.get(name, 1.0)
         )
         for name, size in sizes.items()

@@ -23,6 +23,7 @@ from daesolve.friction.sticking import Sticking, sticks
 from daesolve.friction.support_balance import VariantState
 from daesolve.friction.variants import VariantProblem, with_variant
 from daesolve.posing.guides import AT_REST, SWITCH, TURNED
+from daesolve.posing.value_names import ValueKind
 
 VariantPolicy = Literal["continuity", "homotopy", "strict"]
 
@@ -74,7 +75,8 @@ class Sliding:
         self.problem = VariantProblem(dynamics)
         self.sticking = Sticking(dynamics)
         self._places = {name: index for index, name in enumerate(dynamics.values)}
-        self._variants = [self._places[f"variant_{name}"] for name in self.problem.names]
+        names = self.problem.names
+        self._variants = [ValueKind.VARIANT.place(name, dynamics.values) for name in names]
 
     def settle(
         self,

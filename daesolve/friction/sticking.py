@@ -13,6 +13,7 @@ from daesolve.algebra.singular_values import singular_values
 from daesolve.algebra.translation import function_of
 from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import SupportSticks
+from daesolve.posing.value_names import ValueKind
 
 STUCK = 1e-7
 """Of the fastest slip that the kinetic energy could make, what counts as none where it ends."""
@@ -44,7 +45,8 @@ class Sticking:
             for place, support in zip((-1.0, 1.0), both, strict=True)
             if support is not None and support.heading is not None
         ]
-        self._owners = [(name, places[f"variant_{name}"], place) for name, place, _ in owners]
+        variant = ValueKind.VARIANT.name_of
+        self._owners = [(name, places[variant(name)], place) for name, place, _ in owners]
         # A pad that spins does not stick.
         parts = [
             ca.vertcat(s.slip, ca.SX(0, 1) if s.spin is None else s.spin) for _, _, s in owners

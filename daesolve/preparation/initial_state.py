@@ -13,6 +13,7 @@ from daesolve.equations.dynamics import Dynamics
 from daesolve.formulations import Formulation
 from daesolve.modes.law import Beginning
 from daesolve.modes.transitions import begin
+from daesolve.posing.value_names import ValueKind
 from daesolve.preparation.request import Request
 from daesolve.system.consistent_state import parameter_values
 
@@ -96,6 +97,7 @@ def _references(
     function = ca.Function(
         "held", [dynamics.t, dynamics.x, dynamics.p], [ca.vertcat(*held.values())]
     )
-    numbers = dynamics.value_vector({**values, **{f"reference_{name}": 0.0 for name in held}})
+    names = [ValueKind.REFERENCE.name_of(name) for name in held]
+    numbers = dynamics.value_vector({**values, **dict.fromkeys(names, 0.0)})
     found = np.asarray(function(time, state, numbers)).ravel()
-    return {f"reference_{name}": float(v) for name, v in zip(held, found, strict=True)}
+    return {name: float(value) for name, value in zip(names, found, strict=True)}

@@ -28,6 +28,7 @@ from daesolve.formulations import DaeProblem, OdeProblem
 from daesolve.integration.record import Boundary, Happening, Record
 from daesolve.integration.simulation import simulate_recorded
 from daesolve.modes.transitions import transitions_of
+from daesolve.posing.value_names import ValueKind
 from daesolve.preparation.preparing import Prepared
 from daesolve.preparation.request import DEFAULT_RATE
 from daesolve.solvers import Dop853, State, Status
@@ -301,10 +302,10 @@ def _with_feedback(prepared: Prepared) -> Prepared:
 
     The shadow starts beside them, where the solver of a differential-algebraic equation cannot.
     """
-    names, values = [*prepared.problem.values], prepared.values.copy()
+    names, values = prepared.problem.values, prepared.values.copy()
     direction = 1.0 if prepared.until >= prepared.start_time else -1.0
     for row in prepared.dynamics.rows:
-        values[names.index(f"rate_{row.name}")] = direction * DEFAULT_RATE
+        values[ValueKind.RATE.place(row.name, names)] = direction * DEFAULT_RATE
     return replace(prepared, values=values, solver=Dop853())
 
 
