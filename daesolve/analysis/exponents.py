@@ -30,7 +30,7 @@ from daesolve.analysis.propagation import Propagation, legs_of
 from daesolve.analysis.steady_motions import kernel
 from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import NoDerivativeError, OutOfRangeError
-from daesolve.integration.record import Boundary, Record
+from daesolve.integration.record import Boundary, RunRecord
 from daesolve.integration.run_options import RunOptions, Source, check_options, requested_of
 from daesolve.integration.simulation import simulate_recorded
 from daesolve.posing.value_names import ValueKind
@@ -258,7 +258,7 @@ class _Tangents:
     """
 
     def __init__(
-        self, prepared: Prepared, record: Record, solver: Solver | None, manifold: _Manifold,
+        self, prepared: Prepared, record: RunRecord, solver: Solver | None, manifold: _Manifold,
         count: int,
     ) -> None:  # fmt: skip
         generator = np.random.default_rng(4)

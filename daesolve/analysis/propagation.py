@@ -22,7 +22,7 @@ from daesolve.analysis.variational import (
 )
 from daesolve.errors import NoDerivativeError
 from daesolve.formulations import Feedback
-from daesolve.integration.record import Boundary, Happening, Record
+from daesolve.integration.record import Boundary, Happening, RunRecord
 from daesolve.posing.value_names import ValueKind
 from daesolve.preparation.choosing import choose_solver
 from daesolve.preparation.preparing import Prepared
@@ -69,7 +69,7 @@ class Propagation:
     def __init__(
         self,
         prepared: Prepared,
-        record: Record,
+        record: RunRecord,
         solver: Solver | None,
         slopes: np.ndarray,
         nominal: Mapping[str, float],
@@ -331,7 +331,7 @@ class Propagation:
                 self.parted.append((place.time, " and ".join(names), repr(by)))
 
 
-def legs_of(record: Record, prepared: Prepared) -> list[list[Happening]]:
+def legs_of(record: RunRecord, prepared: Prepared) -> list[list[Happening]]:
     """Return what happened up to each boundary since the one before; first, at the start."""
     sign = 1.0 if prepared.until >= prepared.start_time else -1.0
     pending = list(record.events)

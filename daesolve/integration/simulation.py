@@ -21,7 +21,7 @@ from daesolve.integration.checkpoints import Keeper
 from daesolve.integration.endings import Verdict
 from daesolve.integration.events import at_start
 from daesolve.integration.limits import interruptible
-from daesolve.integration.record import Boundary, Record
+from daesolve.integration.record import Boundary, RunRecord
 from daesolve.integration.run_state import RunState, fresh_state, unobserved
 from daesolve.integration.sample_times import At, EveryEvent, sample_times
 from daesolve.integration.segments import next_boundary, to_boundary
@@ -59,7 +59,7 @@ def simulate(prepared: Prepared, at: At = None, progress: Progress | None = None
 
 def simulate_recorded(
     prepared: Prepared, at: At = None, progress: Progress | None = None
-) -> tuple[Trajectory, Record]:
+) -> tuple[Trajectory, RunRecord]:
     """Integrate a prepared run, as `simulate`; return what it gathered too."""
     times = sample_times(at, prepared.start_time, prepared.until)
     run = _Run(prepared, at, progress)

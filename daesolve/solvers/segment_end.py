@@ -31,7 +31,7 @@ class State:
 
 
 Observer = Callable[[StepBlock], object]
-"""Receives accepted steps; where it returns True the segment ends with them. It may have an
+"""Receives accepted steps; where its answer is true the segment ends with them. It may have an
 attribute `remaining`: how many more right-hand sides are allowed."""
 
 

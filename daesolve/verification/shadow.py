@@ -25,7 +25,7 @@ from daesolve.algebra.evaluation import Evaluator
 from daesolve.algebra.translation import function_of
 from daesolve.errors import ResetError
 from daesolve.formulations import DaeProblem, OdeProblem
-from daesolve.integration.record import Boundary, Happening, Record
+from daesolve.integration.record import Boundary, Happening, RunRecord
 from daesolve.integration.simulation import simulate_recorded
 from daesolve.modes.transitions import transitions_of
 from daesolve.posing.value_names import ValueKind
@@ -208,7 +208,7 @@ class _ResetShadow(_Shadow):
         What the motion gathered.
     """
 
-    def __init__(self, prepared: Prepared, sizes: np.ndarray, record: Record) -> None:
+    def __init__(self, prepared: Prepared, sizes: np.ndarray, record: RunRecord) -> None:
         assert prepared.transitions is not None
         problem = prepared.problem
         t, x, p = (problem.guards.sx_in(k) for k in range(3))
@@ -277,7 +277,7 @@ class _ResetShadow(_Shadow):
         return [int(self.firsts[self.places[event.name]]) + place for place in event.fired]
 
 
-def _smooth_pieces(record: Record) -> Iterator[tuple[Boundary, float, list[Happening]]]:
+def _smooth_pieces(record: RunRecord) -> Iterator[tuple[Boundary, float, list[Happening]]]:
     """Yield where each piece starts and when it ends, and what is reset there."""
     resets = [event for event in record.events if event.after is not None]
     place = sum(event.time == record.boundaries[0].time for event in resets)
