@@ -88,7 +88,7 @@ REQUESTS = {
     "rate of a stranger": (UnknownNameError, "'rod'", lambda: feedback(rates={"rood": 1.0})),
     "default rate infinite": (OutOfRangeError, "rate is inf", lambda: solved(default_rate=np.inf)),
     "scale of a stranger": (UnknownNameError, "'energy'", lambda: solved(scales={"enrgy": 1.0})),
-    "rule for redundancy": (OutOfRangeError, "redundant is None", lambda: solved(redundant=None)),
+    "rule for redundancy": (OutOfRangeError, "redundant is 3", lambda: solved(redundant=3)),
     "rule for rank": (OutOfRangeError, "rank_loss is True", lambda: solved(rank_loss=True)),
     "result's name": (UnknownNameError, "'zz'", lambda: solved()["zz"]),
     "result's time": (OutOfRangeError, "not t = 5 s", lambda: solved().at(5.0)),

@@ -59,7 +59,6 @@ FAULTS = {
     "rates a list": (OutOfRangeError, "rates must be", lambda: feedback(rates=["rod"])),
     "a rate a list": (OutOfRangeError, "the rate is", lambda: feedback(rate=[1.0])),
     "default rate a word": (OutOfRangeError, "rate is 'x'", lambda: solved(default_rate="x")),
-    "default rate None": (OutOfRangeError, "rate is None", lambda: solved(default_rate=None)),
     "samples a word": (OutOfRangeError, "not '0.5'", lambda: solved(at="0.5")),
     "samples words": (OutOfRangeError, "must be numbers", lambda: solved(at=["a"])),
     "samples ragged": (OutOfRangeError, "must be numbers", lambda: solved(at=[[0.1], [0.2, 0.3]])),

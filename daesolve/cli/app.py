@@ -65,7 +65,7 @@ COMMANDS = {
     ),
     "doctor": (
         "doctor.command",
-        "Tell which solvers are usable here, and how to add those that are not.",
+        "List the solvers that are usable here, how to add the others, and what packages add.",
     ),
 }
 """By name, the function of this package and the first paragraph of its docstring."""

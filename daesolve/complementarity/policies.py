@@ -313,16 +313,16 @@ def _refuse_none(solution: VariantSolution) -> None:
 
 def _ambiguous(solution: VariantSolution, *reasons: str) -> AmbiguousVariant:
     count = len(solution.answers)
-    reasons = [
+    clauses = [
         f"{count} {'answer balances' if count == 1 else 'answers balance'} the load,"
         f" {len(solution.physical)} with the friction-free sign of the determinant",
         *reasons,
         *solution.notes,
     ]
     if not solution.complete and not solution.notes:
-        reasons.append(_left_open(solution))
+        clauses.append(_left_open(solution))
     listed = f": {_listed(solution.answers)}" if solution.answers else ""
-    return AmbiguousVariant(f"{'; '.join(reasons)}{listed}", solution)
+    return AmbiguousVariant(f"{'; '.join(clauses)}{listed}", solution)
 
 
 def _left_open(solution: VariantSolution) -> str:

@@ -84,10 +84,13 @@ class Stored:
         self.directory = located(directory)
         self.manifest = read_manifest(self.directory)
         self.result = _result(self.directory)  # first: where there is one, all parts are there
-        self._parts = _parts(self.directory, committed(self.directory))
-        self.numbers = tuple(self._parts)
-        self._partial = _unfinished(samples_file(self.directory, self.last + 1))
-        self._partial_events = _unfinished(events_file(self.directory, self.last + 1))
+        found = None
+        # A part committed in between takes the place of an unfinished one that was not read yet.
+        while found != (found := committed(self.directory)):
+            self._parts = _parts(self.directory, found)
+            self.numbers = tuple(self._parts)
+            self._partial = _unfinished(samples_file(self.directory, self.last + 1))
+            self._partial_events = _unfinished(events_file(self.directory, self.last + 1))
 
     @property
     def last(self) -> int:

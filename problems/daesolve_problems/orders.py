@@ -170,6 +170,7 @@ def measured_orders(
 
 def of_model(case: BoundCase, model: str, changes: Mapping[str, Any] | None = None) -> BoundCase:
     """Return a case with another model of its problem, and with changes."""
+    assert isinstance(case.problem, ds.Problem)
     chosen = {**case.structure, **case.parameters}
     named = case.problem.case(case.case.name, model=model, **chosen)
     return named.starting({**case.start, **case.initial}).changed(changes or {})

@@ -83,7 +83,7 @@ def test_figures_are_written_whatever_their_names(mine, tmp_path):
     ("words", "sentence"),
     [
         (["raank"], "unknown analysis 'raank': did you mean 'rank'?"),
-        (["twice"], "the analysis 'twice' has a value by the name 'case'"),
+        (["twice"], "the analysis 'twice' has a value named 'case'"),
         (["rank", "--set", "length=-1"], "parameter 'length' is -1, but must be > 0"),
         (["rank", "--case", "none"], "unknown case 'none'"),
     ],

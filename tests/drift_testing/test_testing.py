@@ -163,7 +163,7 @@ def test_a_run_that_does_not_end_well_fails_without_limits() -> None:
         ({"driven": "energy"}, r"names of invariants: \['energy'\]"),
         ({"driven": ["energie"]}, "unknown invariant 'energie': did you mean 'energy'"),
         ({"driven": 1}, "must be True, False or names"),
-        ({"driven": ["energy"], "formulation": ds.Feedback()}, "give either it or driven"),
+        ({"driven": ["energy"], "formulation": ds.Feedback()}, "either a formulation or driven"),
         ({"until": None}, "a system has no horizon of its own"),
         ({"solver": "tailor"}, "unknown solver 'tailor': did you mean 'taylor'"),
         ({"formulation": "index-4"}, "unknown formulation 'index-4'"),

@@ -236,7 +236,8 @@ def test_which_ends_of_a_rod_open_is_decided_for_both_together(force: float, mom
     assume(min(map(abs, edges)) > 1e-6)
     values = numbers(RESTING, force=force, moment=moment)
     assert RESTING.transitions is not None
-    jumps = [*RESTING.transitions.fresh().jumps(0.0, RESTING.initial, values, [])]
+    transitions, place = RESTING.transitions.fresh(), (0.0, RESTING.initial, values)
+    jumps = [*transitions.jumps(*place, transitions.due(*place))]
     for jump in jumps:
         values = jump.p
     places = [[*RESTING.dynamics.values].index(f"contact_{name}") for name in ("left", "right")]

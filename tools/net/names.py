@@ -14,7 +14,16 @@ from typing import Any
 
 import daesolve
 
-SECTIONS = ("multibody", "friction", "nonholonomic", "analysis", "ensembles", "solvers")
+SECTIONS = (
+    "multibody",
+    "friction",
+    "nonholonomic",
+    "analysis",
+    "ensembles",
+    "solvers",
+    "drawing",
+    "typing",
+)
 """Modules of daesolve that have public names of their own."""
 
 

@@ -103,6 +103,7 @@ def locus(case: BoundCase) -> ds.Answer:
                 f"normalised parameters have no speed, and {names} would not count: ask for "
                 "units=dimensional, or for another case"
             )
+        assert isinstance(case.problem, ds.Problem)
         creep = case.full_structure["creep"]
         case = case.problem.case("suspended", model=case.model, creep=creep)
     quiet = {**case.full_parameters, **STRAIGHT}
