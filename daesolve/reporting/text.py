@@ -141,9 +141,10 @@ def _whose(event: Mapping[str, Any]) -> str:
     """Name the pairs of which another support took over; their values are in the guards' order."""
     if event["name"] != SWITCH or not event.get("after"):
         return ""
-    variant, after = ValueKind.VARIANT, cast("Mapping[str, float]", event["after"])
-    pairs = [variant.owner_of(name) for name in after if variant.is_a(name)]
-    return f" of {', '.join(pairs[index] for index in event['fired'])}"
+    variant = ValueKind.VARIANT
+    fired: list[int] = event["fired"]
+    pairs = [variant.owner_of(name) for name in event["after"] if variant.is_a(name)]
+    return f" of {', '.join(pairs[index] for index in fired)}"
 
 
 def _verification(document: Document) -> list[RenderableType]:
