@@ -30,9 +30,10 @@ from daesolve.analysis.propagation import Propagation, legs_of
 from daesolve.analysis.steady_motions import kernel
 from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import NoDerivativeError, OutOfRangeError
-from daesolve.integration.record import Boundary, Record
+from daesolve.integration.record import Boundary, RunRecord
 from daesolve.integration.run_options import RunOptions, Source, check_options, requested_of
 from daesolve.integration.simulation import simulate_recorded
+from daesolve.posing.value_names import ValueKind
 from daesolve.preparation.preparing import Prepared, prepare
 from daesolve.solvers import Solver
 from daesolve.trajectory.trajectory import Trajectory
@@ -257,7 +258,7 @@ class _Tangents:
     """
 
     def __init__(
-        self, prepared: Prepared, record: Record, solver: Solver | None, manifold: _Manifold,
+        self, prepared: Prepared, record: RunRecord, solver: Solver | None, manifold: _Manifold,
         count: int,
     ) -> None:  # fmt: skip
         generator = np.random.default_rng(4)
@@ -273,10 +274,10 @@ class _Tangents:
         record = replace(record, events=resets)
         self.propagation = Propagation(prepared, record, solver, slopes, names)
         self.manifold, self.count = manifold, count
-        places = list(self.propagation.problem.values)
+        places = self.propagation.problem.values
         for row in prepared.dynamics.invariants:
             if row.on != "positions":
-                self.propagation.rates[places.index(f"rate_{row.name}")] = 0.0
+                self.propagation.rates[ValueKind.RATE.place(row.name, places)] = 0.0
         self._happened, self._boundaries = (
             deque(legs_of(record, prepared)),
             deque(record.boundaries),

@@ -22,7 +22,8 @@ from daesolve.analysis.variational import (
 )
 from daesolve.errors import NoDerivativeError
 from daesolve.formulations import Feedback
-from daesolve.integration.record import Boundary, Happening, Record
+from daesolve.integration.record import Boundary, Happening, RunRecord
+from daesolve.posing.value_names import ValueKind
 from daesolve.preparation.choosing import choose_solver
 from daesolve.preparation.preparing import Prepared
 from daesolve.preparation.request import DEFAULT_RATE
@@ -68,7 +69,7 @@ class Propagation:
     def __init__(
         self,
         prepared: Prepared,
-        record: Record,
+        record: RunRecord,
         solver: Solver | None,
         slopes: np.ndarray,
         nominal: Mapping[str, float],
@@ -151,10 +152,10 @@ class Propagation:
 
     def _rates(self) -> dict[int, float]:
         """Return rates for goals without any, which would drift: the motion is the same."""
-        dynamics, names = self.prepared.dynamics, list(self.problem.values)
+        dynamics, names = self.prepared.dynamics, self.problem.values
         sign = 1.0 if self.prepared.until >= self.prepared.start_time else -1.0
         rows = (*dynamics.rows, *dynamics.implicit_rows)
-        indices = [names.index(f"rate_{row.name}") for row in rows]
+        indices = [ValueKind.RATE.place(row.name, names) for row in rows]
         return {k: sign * DEFAULT_RATE for k in indices if self.prepared.values[k] == 0.0}
 
     def place(self, here: Boundary) -> WholeState:
@@ -330,7 +331,7 @@ class Propagation:
                 self.parted.append((place.time, " and ".join(names), repr(by)))
 
 
-def legs_of(record: Record, prepared: Prepared) -> list[list[Happening]]:
+def legs_of(record: RunRecord, prepared: Prepared) -> list[list[Happening]]:
     """Return what happened up to each boundary since the one before; first, at the start."""
     sign = 1.0 if prepared.until >= prepared.start_time else -1.0
     pending = list(record.events)

@@ -16,7 +16,7 @@ import numpy as np
 
 from daesolve.algebra.translation import evaluate_block
 from daesolve.errors import OutOfRangeError, PosingError, suggest_names, unknown_name
-from daesolve.integration.record import Happening, Record
+from daesolve.integration.record import Happening, RunRecord
 from daesolve.integration.run_options import RunOptions, Source, check_options, requested_of
 from daesolve.integration.simulation import simulate_recorded
 from daesolve.posing.events import EITHER, Direction, Event
@@ -207,7 +207,7 @@ def _with_guard(system: System, guard: ca.SX, direction: Direction) -> System:
     return known[key]
 
 
-def _recorded(prepared: Prepared, run: Trajectory, record: Record, event: str) -> Section:
+def _recorded(prepared: Prepared, run: Trajectory, record: RunRecord, event: str) -> Section:
     """Gather what was recorded at an event; reactions and outputs are computed there."""
     found = [entry for entry in record.events if entry.name == event]
     labels = prepared.problem.labels
@@ -225,7 +225,7 @@ def _recorded(prepared: Prepared, run: Trajectory, record: Record, event: str) -
 
 
 def _recovered(
-    prepared: Prepared, record: Record, found: Sequence[Happening]
+    prepared: Prepared, record: RunRecord, found: Sequence[Happening]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return reactions and outputs at events, (k, n) each."""
     places = [entry.at for entry in found]

@@ -17,6 +17,7 @@ from daesolve.elimination.saddle import PROXIMAL_EPSILON, EliminationPlan, Saddl
 from daesolve.equations.consistency import sample_states
 from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import OutOfRangeError, unknown_name
+from daesolve.posing.value_names import ValueKind
 
 Quantity = Literal["accelerations", "reactions", "rhs", "residuals"]
 QUANTITIES: tuple[Quantity, ...] = ("accelerations", "reactions", "rhs", "residuals")
@@ -87,7 +88,7 @@ def regularisations(
             gradient = parts["jacobian"][number]
             sizes[row.name].append(float(np.sum(gradient**2 / inertia)))
     return {
-        f"regularisation_{name}": (
+        ValueKind.REGULARISATION.name_of(name): (
             epsilon * float(np.median(size)) * heaviest / weights.get(name, 1.0)
         )
         for name, size in sizes.items()

@@ -34,6 +34,7 @@ from daesolve.algebra.linear import (
     minimum_degree_order,
 )
 from daesolve.equations.dynamics import Dynamics
+from daesolve.posing.value_names import ValueKind
 
 REFINED = 2
 """Refinements with which rounding grows like one over the smallest singular value of the
@@ -235,9 +236,9 @@ class Saddle:
         return found
 
     def _shifts(self) -> dict[int, ca.SX]:
-        names, paired = list(self.dynamics.values), self._places.paired
+        names, paired = self.dynamics.values, self._places.paired
         return {
-            place: -self.dynamics.p[names.index(f"regularisation_{row.name}")]
+            place: -self.dynamics.p[ValueKind.REGULARISATION.place(row.name, names)]
             for row, place in zip(self.dynamics.rows, self._places.goals, strict=True)
             if place in paired
         }

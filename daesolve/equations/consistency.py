@@ -27,6 +27,7 @@ from daesolve.errors import (
     unknown_name,
 )
 from daesolve.posing.events import Event
+from daesolve.posing.value_names import ValueKind
 
 POLISH = 1e-6
 """A fully given state that misses the constraints by less is corrected, and not refused."""
@@ -178,13 +179,12 @@ def _held(
     )
     found = function(t, x, p)
     gradients = np.asarray(found[1]).reshape(len(own), -1)
-    places = list(dynamics.values)
     p = p.copy()
     held: list[str] = []
     for row, value, gradient in zip(own, np.asarray(found[0]).ravel(), gradients, strict=True):
         if row.fixed is not None or np.any(gradient != 0.0):
             held.append(row.name)
-            p[places.index(f"reference_{row.name}")] = value
+            p[ValueKind.REFERENCE.place(row.name, dynamics.values)] = value
     return tuple(held), p
 
 

@@ -224,8 +224,7 @@ class Dynamics:
         Symbols: time, the state (positions, implicit unknowns, velocities), and every number that
         may vary between runs, by the names in `values`.
     values
-        The names of p and their defaults: parameters, discrete values, `rate_*`, `reference_*`,
-        `floor_*`, `regularisation_*` and `typical_*`.
+        The names of p and their defaults: parameters, discrete values, and those of `ValueKind`.
     ranges
         The ranges of the parameters.
     position_count

@@ -3,7 +3,7 @@
 from daesolve.formulations.feedback import Feedback, controlled, target
 from daesolve.formulations.formulation import Elimination, Formulation
 from daesolve.formulations.ggl import GGL
-from daesolve.formulations.implicit import Implicit, implicit
+from daesolve.formulations.implicit import ImplicitForm, implicit
 from daesolve.formulations.index_1 import Index1
 from daesolve.formulations.index_2 import Index2
 from daesolve.formulations.index_3 import Index3
@@ -46,7 +46,7 @@ __all__ = [
     "Elimination",
     "Feedback",
     "Formulation",
-    "Implicit",
+    "ImplicitForm",
     "Index1",
     "Index2",
     "Index3",

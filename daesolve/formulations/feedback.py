@@ -30,6 +30,7 @@ from daesolve.formulations.rates import (
 )
 from daesolve.formulations.semi_explicit import pushed_momentum, semi_explicit
 from daesolve.posing.symbols import Labels
+from daesolve.posing.value_names import ValueKind
 
 NOTHING = ca.SX(0, 1)
 """A column without entries, on which others are stacked."""
@@ -249,7 +250,7 @@ def _watched(
     def watch(name: str, goal: str, kind: str, residual: ca.SX, note: str = "") -> None:
         rate = rates.get(goal)
         driven = kind == "relation" or (rate is not None and conserved.get(goal, True))
-        rate_name = f"rate_{goal}" if goal in rates and driven else None
+        rate_name = ValueKind.RATE.name_of(goal) if goal in rates and driven else None
         watched.append(Watched(name, goal, kind, driven, rate_name, note))
         residuals.append(residual)
 

@@ -102,6 +102,9 @@ class Formulation(ABC):
     """Settings that are values of p: with others of these, the same functions serve again."""
     number: ClassVar[str | None] = None
     """The setting that may follow its name, as the mobility in "viscous:1e-7"."""
+    wraps: ClassVar[tuple[str, str] | None] = None
+    """The setting that holds another formulation, and the name of the one that it holds by default;
+    the title of any other follows its name, as in "projected:index-1"."""
     releases: ClassVar[bool] = False
     """Whether it lets go of constraints where contacts open."""
     replaces_constraints: ClassVar[bool] = False
@@ -116,9 +119,13 @@ class Formulation(ABC):
     @property
     def title(self) -> str:
         """What it is called in reports and on the command line."""
-        if self.number is None:
-            return self.name
-        return f"{self.name}:{float(getattr(self, self.number))!r}"
+        if self.number is not None:
+            return f"{self.name}:{float(getattr(self, self.number))!r}"
+        if self.wraps is not None:
+            setting, usual = self.wraps
+            inner: Formulation = getattr(self, setting)
+            return self.name if inner.title == usual else f"{self.name}:{inner.title}"
+        return self.name
 
     @property
     def form(self) -> str:

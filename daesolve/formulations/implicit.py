@@ -14,7 +14,7 @@ from daesolve.posing.symbols import symbol
 
 
 @dataclass(frozen=True, eq=False)
-class Implicit:
+class ImplicitForm:
     """A problem in implicit form.
 
     Parameters
@@ -32,17 +32,17 @@ class Implicit:
     differential: np.ndarray
 
 
-_known: WeakKeyDictionary[DaeProblem, Implicit] = WeakKeyDictionary()
+_known: WeakKeyDictionary[DaeProblem, ImplicitForm] = WeakKeyDictionary()
 
 
-def implicit(problem: DaeProblem) -> Implicit:
+def implicit(problem: DaeProblem) -> ImplicitForm:
     """Return the implicit form of a problem, built once."""
     if problem not in _known:
         _known[problem] = _implicit(problem)
     return _known[problem]
 
 
-def _implicit(problem: DaeProblem) -> Implicit:
+def _implicit(problem: DaeProblem) -> ImplicitForm:
     size, unknowns = problem.size, len(problem.unknowns)
     t, p = problem.rhs.sx_in(0), problem.rhs.sx_in(2)
     y = symbol("y", size + unknowns)
@@ -55,7 +55,7 @@ def _implicit(problem: DaeProblem) -> Implicit:
         problem.surplus(t, x, p),
     )
     jacobian = ca.jacobian(residual, y) + c * ca.jacobian(residual, yd)
-    return Implicit(
+    return ImplicitForm(
         function_of("implicit", [t, y, yd, p], [residual], (["t", "y", "yd", "p"], ["residual"])),
         function_of(
             "implicit_jacobian",

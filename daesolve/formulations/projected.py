@@ -44,6 +44,7 @@ class Projected(Formulation):
 
     inner: Formulation = field(default_factory=Feedback)
     name = "projected"
+    wraps = ("inner", Feedback.name)
     projects = True
 
     def __post_init__(self) -> None:
@@ -51,12 +52,6 @@ class Projected(Formulation):
             raise UnsupportedError(
                 f"projected wraps another formulation, such as Feedback(), not {self.inner!r}"
             )
-
-    @property
-    def title(self) -> str:
-        """Its name, and that of what it wraps where that is no feedback."""
-        plain = self.inner.name == Feedback.name
-        return self.name if plain else f"{self.name}:{self.inner.name}"
 
     @property
     def form(self) -> str:

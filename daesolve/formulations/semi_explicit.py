@@ -22,6 +22,7 @@ import numpy as np
 from daesolve.elimination.saddle import Saddle
 from daesolve.equations.dynamics import Dynamics, InvariantRow
 from daesolve.posing.symbols import symbol
+from daesolve.posing.value_names import ValueKind
 
 CROWDED = 16
 """A row with more derivatives than this is differentiated backwards, apart from the others."""
@@ -247,12 +248,11 @@ def _shift(dynamics: Dynamics, saddle: Saddle) -> ca.SX:
     """Return the proximal term: the reaction of a goal in the goal's own row."""
     count = dynamics.velocity_count
     size = count + dynamics.reactions.numel()
-    names = list(dynamics.values)
     shift = ca.SX(count + len(dynamics.rows) + len(dynamics.relations), size)
     if not saddle.plan.proximal:
         return shift
     for number, row in enumerate(dynamics.rows):
         if row.reaction is not None and count + number in saddle.factors.pivots:
-            place = names.index(f"regularisation_{row.name}")
+            place = ValueKind.REGULARISATION.place(row.name, dynamics.values)
             shift[count + number, count + row.reaction] = dynamics.p[place]
     return shift

@@ -29,6 +29,7 @@ from daesolve.errors import BranchLost, NoValidVariant, SupportLost, SupportStic
 from daesolve.friction.support_balance import VariantState
 from daesolve.friction.variants import VariantProblem, with_variant
 from daesolve.posing.guides import AT_REST, SWITCH, TURNED
+from daesolve.posing.value_names import ValueKind
 
 STUCK = 1e-7
 """Of the fastest slip that the kinetic energy could make, what counts as none where it ends."""
@@ -60,7 +61,9 @@ class Sticking:
             for place, support in zip((-1.0, 1.0), both, strict=True)
             if support is not None and support.heading is not None
         ]
-        self._owners = [(name, places[f"variant_{name}"], place) for name, place, _ in owners]
+        self._owners = [
+            (name, places[ValueKind.VARIANT.name_of(name)], place) for name, place, _ in owners
+        ]
         # A pad that spins does not stick.
         parts = [
             ca.vertcat(s.slip, ca.SX(0, 1) if s.spin is None else s.spin) for _, _, s in owners
@@ -224,7 +227,8 @@ class Sliding:
         self.problem = VariantProblem(dynamics)
         self.sticking = Sticking(dynamics)
         self._places = {name: index for index, name in enumerate(dynamics.values)}
-        self._variants = [self._places[f"variant_{name}"] for name in self.problem.names]
+        names = self.problem.names
+        self._variants = [ValueKind.VARIANT.place(name, dynamics.values) for name in names]
 
     def settle(
         self,

@@ -33,6 +33,7 @@ from daesolve.errors import (
 )
 from daesolve.friction.support_balance import VariantState, supported_balance
 from daesolve.posing.guides import SHARP, SMOOTHING, Rubbing
+from daesolve.posing.value_names import ValueKind
 from daesolve.system.consistent_state import check_system, parameter_values
 from daesolve.system.system import MechanicalSystem
 
@@ -383,4 +384,4 @@ def _degree(equations: HorizontalComplementarity) -> int:
 def with_variant(values: Mapping[str, float], answer: VariantAnswer) -> dict[str, float]:
     """Return discrete values with those of the loaded supports."""
     signs = zip(answer.names, answer.signs, strict=True)
-    return {**values, **{f"variant_{name}": float(sign) for name, sign in signs}}
+    return {**values, **{ValueKind.VARIANT.name_of(name): float(sign) for name, sign in signs}}

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from daesolve.integration.record import Assembly, Boundary, Record
+from daesolve.integration.record import Assembly, Boundary, RunRecord
 from daesolve.preparation.preparing import Prepared
 from daesolve.storage import Stored, Writer, resuming
 from daesolve.trajectory.results import Outcome
@@ -220,7 +220,7 @@ def _event_table_columns(columns: Mapping[str, Sequence[str]]) -> list[str]:
     ]
 
 
-def saved_boundary(here: Boundary, record: Record) -> dict[str, Any]:
+def saved_boundary(here: Boundary, record: RunRecord) -> dict[str, Any]:
     """Return a boundary with the values in force there."""
     return {
         "time": here.time,

@@ -102,7 +102,7 @@ class Counted:
     monitor
         Knows whether a grip has been weak.
     observe
-        Takes in the steps; returns True where the segment is to end with them.
+        Takes in the steps; its answer is true where the segment is to end with them.
     spent
         Right-hand sides before the segment.
     """
@@ -114,7 +114,7 @@ class Counted:
     def __call__(self, block: StepBlock) -> bool:
         """Take in a block of steps; return whether the segment is to end with it."""
         self.spent += block.evaluations
-        enough = self.observe(block) is True
+        enough = bool(self.observe(block))
         return self.effort.take(block, self.spent, weak=bool(self.monitor.weakest())) or enough
 
     @property

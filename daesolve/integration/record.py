@@ -85,7 +85,7 @@ class Tally:
 
 
 @dataclass
-class Record:
+class RunRecord:
     """What a run has gathered so far, or since its last part went to disk.
 
     `modes` are the values of p that were in force, the first `carried` of them since before;
@@ -192,7 +192,7 @@ class Assembly:
     """
 
     prepared: Prepared
-    record: Record
+    record: RunRecord
     monitor: Monitor
 
     def trajectory(

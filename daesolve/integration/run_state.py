@@ -15,7 +15,7 @@ from daesolve.diagnostics.degeneracy import RankWatch
 from daesolve.diagnostics.monitor import Monitor
 from daesolve.integration.checkpoints import restored_boundaries, saved_boundary
 from daesolve.integration.effort import Effort
-from daesolve.integration.record import Assembly, Boundary, Happening, Record
+from daesolve.integration.record import Assembly, Boundary, Happening, RunRecord
 from daesolve.integration.run_options import At, Schedule
 from daesolve.modes.transitions import INSTANT, Instant, Transitions
 from daesolve.preparation.preparing import Prepared
@@ -150,7 +150,7 @@ class RunState:
     """
 
     prepared: Prepared
-    record: Record
+    record: RunRecord
     monitor: Monitor
     effort: Effort
     schedule: Schedule
@@ -345,7 +345,7 @@ def fresh_state(prepared: Prepared, at: At, extended_from: float | None = None) 
     halts = prepared.solver.halts_at_events(prepared.problem)
     return RunState(
         prepared=prepared,
-        record=Record([prepared.values]),
+        record=RunRecord([prepared.values]),
         monitor=Monitor(
             prepared.problem,
             prepared.values,

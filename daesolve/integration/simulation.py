@@ -22,7 +22,7 @@ from daesolve.integration.checkpoints import Keeper
 from daesolve.integration.effort import Counted, interruptible
 from daesolve.integration.endings import Verdict, taken_back, verdict
 from daesolve.integration.event_handling import at_start, through
-from daesolve.integration.record import Boundary, Record
+from daesolve.integration.record import Boundary, RunRecord
 from daesolve.integration.run_options import At, EveryEvent, sample_times
 from daesolve.integration.run_state import RunState, fresh_state, unobserved
 from daesolve.modes.transitions import Transitions
@@ -224,7 +224,7 @@ def simulate(prepared: Prepared, at: At = None, progress: Progress | None = None
 
 def simulate_recorded(
     prepared: Prepared, at: At = None, progress: Progress | None = None
-) -> tuple[Trajectory, Record]:
+) -> tuple[Trajectory, RunRecord]:
     """Integrate a prepared run, as `simulate`; return what it gathered too."""
     times = sample_times(at, prepared.start_time, prepared.until)
     run = _Run(prepared, at, progress)

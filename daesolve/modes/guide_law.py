@@ -26,6 +26,7 @@ from daesolve.posing.guides import (
     SLOW_PART,
     SWITCH,
 )
+from daesolve.posing.value_names import ValueKind
 
 EVENTS = frozenset({SWITCH, AT_REST}) | OF_THEIR_OWN
 """The events of guides at which something follows."""
@@ -147,8 +148,7 @@ class GuideLaw(ResetLaw):
         split, count = dynamics.position_count, len(dynamics.labels.states)
         own = len(dynamics.values)
         rate, guards = Evaluator(problem.rhs), Evaluator(problem.guards)
-        places = list(dynamics.values)
-        variants = [places.index(f"variant_{name}") for name in sliding.problem.names]
+        variants = [ValueKind.VARIANT.place(n, dynamics.values) for n in sliding.problem.names]
 
         def switched(moment: float, x: np.ndarray, p: np.ndarray, guard: int) -> np.ndarray:
             asked = p.copy()

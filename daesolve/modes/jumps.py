@@ -17,6 +17,7 @@ from daesolve.equations.dynamics import Dynamics, GoalRow, ResetRow
 from daesolve.errors import PosingError, ResetError
 from daesolve.formulations import OdeProblem
 from daesolve.posing.symbols import symbol
+from daesolve.posing.value_names import ValueKind
 from daesolve.trajectory.results import Impact
 
 LEFT_OVER = 1e-6
@@ -277,10 +278,9 @@ def _carnot(
 
 def with_references(dynamics: Dynamics, t: ca.SX, x: ca.SX, p: ca.SX, works: ca.SX) -> ca.SX:
     """Take what is held or measured from its value now: references are those of the new motion."""
-    names = list(dynamics.values)
     held = {row.name: row.held for row in dynamics.invariants}
     held |= {
-        row.name: row.chain[0] + dynamics.p[names.index(f"reference_{row.name}")]
+        row.name: row.chain[0] + dynamics.p[ValueKind.REFERENCE.place(row.name, dynamics.values)]
         for row in dynamics.rows
         if row.from_start
     }
@@ -295,7 +295,7 @@ def with_references(dynamics: Dynamics, t: ca.SX, x: ca.SX, p: ca.SX, works: ca.
         value = found[place]
         if works.numel() and name in metered:
             value = value - works[metered.index(name)]
-        new[names.index(f"reference_{name}")] = value
+        new[ValueKind.REFERENCE.place(name, dynamics.values)] = value
     return new
 
 

@@ -22,6 +22,7 @@ from daesolve.errors import (
     PosingError,
     is_number,
 )
+from daesolve.posing.value_names import ValueKind
 from daesolve.system.consistent_state import check_system, parameter_values
 from daesolve.system.free_motion import vanishes
 from daesolve.system.system import MechanicalSystem, System
@@ -339,7 +340,6 @@ def with_references(
         (["t", "x", "p"], ["values", "gradients"]),
     )
     values, gradients = map(np.asarray, function(time, x, p))
-    names = list(dynamics.values)
     changed = p.copy()
     for row, value, gradient in zip(kept, values.ravel(), gradients, strict=True):
         if not np.any(gradient):
@@ -348,7 +348,7 @@ def with_references(
                 "that should determine it; give one where it is not, such as a quaternion of "
                 "length 1"
             )
-        changed[names.index(f"reference_{row.name}")] = value
+        changed[ValueKind.REFERENCE.place(row.name, dynamics.values)] = value
     return changed
 
 

@@ -17,6 +17,7 @@ from daesolve.equations.consistency import complete_start, instantaneous, sample
 from daesolve.errors import InconsistentStateError, PosingError
 from daesolve.nonholonomic.constraint_forms import with_references
 from daesolve.nonholonomic.solved_rates import Substitution
+from daesolve.posing.value_names import ValueKind
 
 CANCELLED = 1e-4
 """What is smaller than this beside the terms that it is the sum of is measured against these."""
@@ -92,7 +93,7 @@ def _with_unit_references(held: Substitution, numbers: np.ndarray, time: float) 
                 f"the value that the invariant {row.name!r} is held at is not known: give a state "
                 "by at="
             )
-        p[list(dynamics.values).index(f"reference_{row.name}")] = values[0]
+        p[ValueKind.REFERENCE.place(row.name, dynamics.values)] = values[0]
     return p
 
 

@@ -5,10 +5,11 @@ citation -> what was run -> its formulation, solver and problem -> their sources
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from daesolve.errors import OutOfRangeError
+from daesolve.errors import DaesolveError, OutOfRangeError
 from daesolve.plugins import registry
+from daesolve.preparation.naming import named_in
 from daesolve.trajectory.samples import StoredSamples
 from daesolve.trajectory.trajectory import Trajectory, latest
 
@@ -148,13 +149,22 @@ def citation(run: Trajectory | None = None) -> None:
     description, sources = cited
     formulation, solver = description["formulation"], description["solver"]
     of_problem = sources or (_kept_sources(run) if run is not None else ())
-    # What a formulation wraps, and its numbers, follow its name; one's own solver has no papers.
-    words = ["projected", "feedback"] if formulation == "projected" else formulation.split(":")
-    papers = [paper for word in words for paper in FORMULATIONS.get(word, ())]
+    papers = [paper for name in _names_in(formulation) for paper in FORMULATIONS.get(name, ())]
     cited_papers = dict.fromkeys((*LIBRARY, *papers, *SOLVERS.get(solver, ()), *of_problem))
     print(f"To cite for {formulation} with {solver}:")
     for number, source in enumerate(cited_papers, start=1):
         print(f"  [{number}] {source}")
+
+
+def _names_in(title: str) -> Iterator[str]:
+    """Yield the name of a formulation and of what it wraps, up to one that is not installed."""
+    while title:
+        try:
+            kind, behind = named_in(title)
+        except DaesolveError:
+            return
+        yield kind.name
+        title = "" if kind.wraps is None else behind
 
 
 def _kept_sources(run: Trajectory) -> Sequence[str]:

@@ -24,6 +24,7 @@ from daesolve.posing.events import FALLING, RISING, Event, Reset
 from daesolve.posing.goals import Expression
 from daesolve.posing.supports import Support, VariantPair, Vector
 from daesolve.posing.symbols import Parameters, SymbolVector, discrete, reactions, time
+from daesolve.posing.value_names import ValueKind
 
 SWITCH, AT_REST, JAM = "support_switch", "at_rest", "jam"
 """Events that guides add: another support is loaded, the slip ends, reactions grow without bounds.
@@ -178,7 +179,7 @@ def guides(
         for place, support in enumerate(pair.supports, 3 - pair.count)
     ]
     still &= not any(_carried(velocity, velocities) for *_, velocity in supports)
-    names = [f"variant_{pair.name}" for pair in pairs]
+    names = [ValueKind.VARIANT.name_of(pair.name) for pair in pairs]
     defaults = dict.fromkeys(names, 1.0)
     for pair, name, support, _ in supports:
         if pair.planar:
@@ -226,7 +227,7 @@ def guide_events(guides: Guides, kinetic: ca.SX) -> list[Event]:
     kinetic
         The kinetic energy, J.
     """
-    variants = [f"variant_{pair.name}" for pair in guides.pairs]
+    variants = [ValueKind.VARIANT.name_of(pair.name) for pair in guides.pairs]
 
     def other_supports(fired: ca.SX) -> dict[str, ca.SX]:
         return {n: guides.values[n] * (1 - 2 * fired[k]) for k, n in enumerate(variants)}

@@ -35,6 +35,7 @@ from daesolve.formulations import Formulation
 from daesolve.modes.contact_law import check_held_goals, check_held_reactions
 from daesolve.modes.law import Beginning
 from daesolve.modes.transitions import begin
+from daesolve.posing.value_names import ValueKind
 from daesolve.preparation.request import Redundant, Request
 from daesolve.system.consistent_state import parameter_values
 from daesolve.system.system import System
@@ -122,9 +123,13 @@ def _references(
     function = ca.Function(
         "held", [dynamics.t, dynamics.x, dynamics.p], [ca.vertcat(*held.values())]
     )
-    numbers = dynamics.value_vector({**values, **{f"reference_{name}": 0.0 for name in held}})
+    numbers = dynamics.value_vector(
+        {**values, **{ValueKind.REFERENCE.name_of(name): 0.0 for name in held}}
+    )
     found = np.asarray(function(time, state, numbers)).ravel()
-    return {f"reference_{name}": float(v) for name, v in zip(held, found, strict=True)}
+    return {
+        ValueKind.REFERENCE.name_of(name): float(v) for name, v in zip(held, found, strict=True)
+    }
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,9 +7,36 @@ from dataclasses import fields
 from typing import Any, overload
 
 from daesolve.errors import OutOfRangeError, UnsupportedError, unknown_name
-from daesolve.formulations import Feedback, Formulation, Projected
+from daesolve.formulations import Feedback, Formulation
 from daesolve.preparation.extensions import formulation_kind, formulations, solver_kind
 from daesolve.solvers import Solver, Taylor
+
+
+def named_in(title: str) -> tuple[type[Formulation], str]:
+    """Return the class of a formulation, and what follows its name.
+
+    Parameters
+    ----------
+    title
+        A name, and behind it a number or what it wraps.
+
+    Returns
+    -------
+    kind
+        The class.
+    behind
+        The number, "" where there is none; the title of what it wraps, the usual one by default.
+
+    Raises
+    ------
+    UnknownNameError, PluginError
+        There is none of this name, or nothing may follow it.
+    """
+    outer, colon, behind = title.partition(":")
+    kind = formulation_kind(outer, title)
+    if colon and not (behind and (kind.number or kind.wraps)):
+        raise unknown_name("formulation", title, formulations()[0])
+    return kind, behind or ("" if kind.wraps is None else kind.wraps[1])
 
 
 def formulation_named(name: str, rates: Mapping[str, Any] | None = None) -> Formulation:
@@ -29,14 +56,11 @@ def formulation_named(name: str, rates: Mapping[str, Any] | None = None) -> Form
         No such formulation, a number that is none, or rates for one that has none.
     """
     settings = dict(rates or {})
-    outer, colon, inner = name.partition(":")
-    kind = formulation_kind(outer, name)
-    if colon and not (inner and (kind.number or kind is Projected)):
-        raise unknown_name("formulation", name, formulations()[0])
-    if kind is Projected:
-        return Projected(formulation_named(inner or Feedback.name, settings))
-    if colon and kind.number:
-        settings[kind.number] = _number(outer, kind.number.upper(), inner)
+    kind, behind = named_in(name)
+    if kind.wraps is not None:
+        return kind(**{kind.wraps[0]: formulation_named(behind, settings)})
+    if behind and kind.number:
+        settings[kind.number] = _number(kind.name, kind.number.upper(), behind)
     if rates and "rate" not in {entry.name for entry in fields(kind)}:  # pyright: ignore
         raise OutOfRangeError(
             f"the formulation {name!r} has no rates, since the solver itself imposes the "

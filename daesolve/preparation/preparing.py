@@ -24,6 +24,7 @@ from daesolve.equations.dynamics import Dynamics
 from daesolve.equations.rank import Rank, Samples
 from daesolve.formulations import Elimination, Formulation, OdeProblem
 from daesolve.modes.transitions import Transitions, transitions_of
+from daesolve.posing.value_names import ValueKind
 from daesolve.preparation.choosing import (
     Stiffness,
     automatic_rate,
@@ -262,7 +263,7 @@ def _posed(system: System, request: Request, notes: list[str]) -> _Posed:
         dynamics = found.system.dynamics
         values = restricted(dynamics, values)
     numbers = dynamics.value_vector(values)
-    rates = {goal: rate for goal, rate in rates.items() if f"rate_{goal}" in dynamics.values}
+    rates = {n: rate for n, rate in rates.items() if ValueKind.RATE.name_of(n) in dynamics.values}
     plan = choose_plan(dynamics, samples, numbers, proximal=found.proximal)
     if plan.refinements:
         notes.append(f"elimination refined {plan.refinements} times")
@@ -349,7 +350,7 @@ def _with_numbers(posed: _Posed, request: Request, probe: Probe, notes: list[str
         rates = {goal: chosen[goal] for goal in rates}
         notes.append(f"rate {automatic:.4g} 1/s, for {reason}")
     direction = 1.0 if request.until >= request.start_time else -1.0
-    values |= {f"rate_{goal}": direction * (rate or 0.0) for goal, rate in rates.items()}
+    values |= {ValueKind.RATE.name_of(n): direction * (rate or 0.0) for n, rate in rates.items()}
     numbers = _of(dynamics, values)
     least = least_kinetic(dynamics, numbers, posed.samples, probe)
     values |= floors(dynamics, numbers, posed.samples, probe, least, request.scales)

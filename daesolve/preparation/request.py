@@ -127,7 +127,7 @@ def _check_tolerances(request: Request) -> None:
 def _check_rank_loss(request: Request) -> None:
     """Refuse a formulation that is not the one that is asked for besides, and a budget of none."""
     given, budget = request.formulation, request.max_evaluations
-    if request.rank_loss == "viscous" and given is not None and given.name != "viscous":
+    if request.rank_loss == "viscous" and given is not None and not given.replaces_constraints:
         raise UnsupportedError(
             f"rank_loss = 'viscous' takes the formulation 'viscous', and {given.title!r} is asked "
             "for: leave one of them out"

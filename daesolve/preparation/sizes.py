@@ -21,6 +21,7 @@ from daesolve.errors import DegenerateStartError
 from daesolve.formulations import OdeProblem
 from daesolve.posing.events import Event
 from daesolve.posing.guides import QUICK
+from daesolve.posing.value_names import ValueKind
 from daesolve.solvers.jacobians import exact_jacobian
 from daesolve.solvers.scipy import has_failed
 
@@ -241,7 +242,7 @@ def _valleys(height: np.ndarray) -> list[int]:
 def typical_influences(probe: Probe) -> dict[str, float]:
     """Return what the grip of goals that are singular at rest is measured against."""
     return {
-        f"typical_{name}": math.sqrt(grip) if grip > 0.0 else 1.0
+        ValueKind.TYPICAL.name_of(name): math.sqrt(grip) if grip > 0.0 else 1.0
         for name, grip in probe.grips.items()
     }
 
@@ -284,7 +285,7 @@ def floors(
                 slope = np.asarray(gradient(t, x, numbers)).ravel()
                 mass = dynamics.matrices(t, x, numbers)["mass"]
                 largest = max(largest, float(slope @ np.linalg.solve(mass, slope)))
-        found[f"floor_{row.name}"] = FLOOR * largest if largest > 0 else 1.0
+        found[ValueKind.FLOOR.name_of(row.name)] = FLOOR * largest if largest > 0 else 1.0
     return found
 
 

@@ -9,22 +9,29 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from daesolve.formulations import FORMULATIONS, Projected, Regularised, Viscous
+from daesolve.errors import DaesolveError
+from daesolve.formulations import FORMULATIONS, Formulation
 from daesolve.integration.run_options import DEFAULT_SAMPLES
-from daesolve.reporting.document import USUAL
+from daesolve.preparation.naming import formulation_named, named_in
+from daesolve.reporting.document import USUAL, plain
 from daesolve.reporting.sampling import Document
 from daesolve.solvers import SOLVERS
-from daesolve.storage.encoding import is_mapping
+from daesolve.solving.descriptions import CLASS, MADE_OF, described
+from daesolve.storage.encoding import is_list, is_mapping
 
+RATES = ("rate", "rates")
+OPEN: tuple[object, ...] = (None, {})
+"""Settings that leave the choice to the library."""
 OPTIONS = {"tolerance": "--rtol", "rtol": "--rtol", "atol": "--atol", "fixed_step": "--fixed-step"}
-OWN_NUMBER = {Viscous.name: "mobility", Regularised.name: "speed"}
-"""What the number behind a formulation's name is."""
 WIDTH = 88
 """Where a command is broken."""
 
 
 def command(document: Document, *more: str) -> str | None:
-    """Return the command line that repeats a run; None where no problem was run by name.
+    """Return the command line that repeats a run; None where there is none.
+
+    There is none where no problem was run by name, or where the formulation has settings that the
+    command line does not take.
 
     Every choice that was made by itself is made explicitly, so that another machine does the same.
 
@@ -36,7 +43,7 @@ def command(document: Document, *more: str) -> str | None:
         Further words.
     """
     problem = document.get("path") or document["problem"]
-    if problem is None:
+    if problem is None or not _has_words(document):
         return None
     asked: Mapping[str, Any] = document.get("asked") or {}
     options: list[tuple[str, ...]] = [("--case", str(document["case"]))] if document["case"] else []
@@ -67,13 +74,13 @@ def python(document: Document) -> str:
     asked: Mapping[str, Any] = document.get("asked") or {}
     settings = [
         f"until={_literal(_until(document))}",
-        f"formulation={_formulation(document)}",
+        f"formulation={_made(_formulation(document))}",
         f"solver={_solver(document)}",
     ]
     settings += [f"{name}={_literal(asked[name])}" for name in USUAL if name in asked]
     settings += _sampling_setting(document)
     settings += ["verify=True"] if document["verification"] else []
-    lines = ["import daesolve as ds", ""]
+    lines = ["import daesolve as ds", *_imports(_formulation(document)), ""]
     problem = document.get("path") or document["problem"]
     if problem is not None:
         chosen = [_literal(document["case"])] if document["case"] else []
@@ -133,60 +140,119 @@ def _word(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _rates(document: Document) -> tuple[float | str | None, Mapping[str, float | None]]:
-    """Return the common rate, None where it is the case's own, and those that differ.
+def _formulation(document: Document) -> Mapping[str, Any]:
+    """Return the formulation by its name and settings, as a run on disk keeps it.
 
-    Where it is not known what was asked for, it is what most goals had in the end.
+    Of a run in memory its title is known, and the rates that most goals had in the end.
     """
     asked: Mapping[str, Any] = document.get("asked") or {}
-    if "formulation" in asked:
-        outer: Mapping[str, Any] = asked["formulation"] or {}
-        settings: Mapping[str, Any] = outer.get("settings", {})
-        inner: Mapping[str, Any] = settings.get("inner") or {}
-        settings = inner.get("settings", settings)
-        return settings.get("rate"), settings.get("rates") or {}
-    rates: Mapping[str, float | None] = document["rates"]
+    if asked.get("formulation"):
+        return asked["formulation"]
+    rates = {} if "formulation" in asked else _common(document["rates"])
+    return _titled(document["formulation"], rates)
+
+
+def _titled(title: str, rates: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the formulation of a title, and of what it wraps, with rates where it takes them."""
+    try:
+        kind, behind = named_in(title)
+    except DaesolveError:
+        return {"name": title, "settings": {}}
+    settings = dict(rates) if _takes_rates(kind) else {}
+    if kind.wraps is not None:
+        settings[kind.wraps[0]] = _titled(behind, rates)
+    elif behind and kind.number is not None:
+        settings[kind.number] = float(behind)
+    return {"name": kind.name, "settings": settings}
+
+
+def _common(rates: Mapping[str, float | None]) -> dict[str, Any]:
+    """Return the rate that most goals have, None where none has one, and those that differ."""
     given = [rate for rate in rates.values() if rate is not None]
-    if not given:
-        return None, rates
-    common = Counter(given).most_common(1)[0][0]
-    return common, {name: rate for name, rate in rates.items() if rate != common}
+    common = Counter(given).most_common(1)[0][0] if given else None
+    others = {name: rate for name, rate in rates.items() if rate != common or not given}
+    return {"rate": common, "rates": others}
 
 
-def _takes_rates(document: Document) -> bool:
-    name = document["formulation"]
-    outer, _, inner = name.partition(":")
-    kind = FORMULATIONS.get((inner or "feedback") if outer == Projected.name else outer)
+def _takes_rates(kind: type[Formulation]) -> bool:
     return "rate" in getattr(kind, "__dataclass_fields__", {})
 
 
+def _rates(made: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the rates of a formulation, or of what it wraps, that are not left open."""
+    settings: Mapping[str, Any] = made["settings"]
+    for value in settings.values():
+        if _is_made(value):
+            return _rates(value)
+    return {name: settings[name] for name in RATES if settings.get(name) not in OPEN}
+
+
+def _has_words(document: Document) -> bool:
+    """Return whether the command line makes the same formulation."""
+    asked: Mapping[str, Any] = document.get("asked") or {}
+    wanted = asked.get("formulation")
+    try:
+        found = formulation_named(document["formulation"], _rates(_formulation(document)))
+        return wanted is None or plain(described(found)) == plain(wanted)
+    except DaesolveError:
+        return False
+
+
 def _rate_words(document: Document) -> list[str]:
-    if not _takes_rates(document):
-        return []
-    common, others = _rates(document)
-    words = [] if common is None else [_word(common)]
+    rates = _rates(_formulation(document))
+    words = [_word(rates["rate"])] if "rate" in rates else []
+    others: Mapping[str, float | None] = rates.get("rates", {})
     return words + [f"{n}={'off' if rate is None else _word(rate)}" for n, rate in others.items()]
 
 
-def _formulation(document: Document) -> str:
-    outer, _, inner = document["formulation"].partition(":")
-    if outer in OWN_NUMBER:
-        return _plain_formulation(outer, document, f"{OWN_NUMBER[outer]}={inner}")
-    if outer == Projected.name:
-        return f"ds.Projected({_plain_formulation(inner or 'feedback', document)})"
-    return _plain_formulation(outer, document)
+def _is_made(value: Any) -> bool:
+    """Return whether a setting is a formulation itself."""
+    return is_mapping(value) and {*value} - {CLASS} == MADE_OF and is_mapping(value["settings"])
 
 
-def _plain_formulation(name: str, document: Document, *own: str) -> str:
-    kind = FORMULATIONS.get(name)
+def _imports(made: Mapping[str, Any]) -> list[str]:
+    """Return the lines that import a formulation and what it wraps, where it is one's own."""
+    inner = [line for v in made["settings"].values() if _is_made(v) for line in _imports(v)]
+    if made["name"] in FORMULATIONS:
+        return inner
+    module, _, name = _place(made).partition(":")
+    if module:
+        return [f"from {module} import {name.partition('.')[0]}", *inner]
+    return [
+        f"# {made['name']} is not installed here: make it with the settings that it had",
+        *inner,
+    ]
+
+
+def _place(made: Mapping[str, Any]) -> str:
+    """Return the module and the class of a formulation of one's own; "" where it is not known."""
+    if CLASS in made:
+        return made[CLASS]
+    try:
+        kind, _ = named_in(made["name"])
+    except DaesolveError:
+        return ""
+    return f"{kind.__module__}:{kind.__qualname__}"
+
+
+def _made(made: Mapping[str, Any]) -> str:
+    """Return how Python makes a formulation; the library's own without what is left open."""
+    kind, settings = FORMULATIONS.get(made["name"]), dict(made["settings"])
     if kind is None:
-        return repr(name)
-    settings = [*own]
-    if _takes_rates(document):
-        common, others = _rates(document)
-        settings += [] if common is None else [f"rate={_literal(common)}"]
-        settings += [f"rates={_literal(others)}"] if others else []
-    return f"ds.{kind.__name__}({', '.join(settings)})"
+        name = _place(made).partition(":")[2]
+        if not name:
+            return _literal(made["name"])
+    else:
+        name = f"ds.{kind.__name__}"
+        settings = {key: value for key, value in settings.items() if value not in OPEN}
+    return f"{name}({', '.join(f'{key}={_setting(v)}' for key, v in settings.items())})"
+
+
+def _setting(value: Any) -> str:
+    """Return a setting as Python reads it back; a file holds a tuple as a list."""
+    if is_list(value):
+        return f"({''.join(f'{_setting(entry)}, ' for entry in value).rstrip(' ')})"
+    return _made(value) if _is_made(value) else _literal(value)
 
 
 def _solver(document: Document) -> str:

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from daesolve.posing.guides import SWITCH
+from daesolve.posing.value_names import ValueKind
 from daesolve.reporting.document import IDENTITY
 from daesolve.reporting.facts import (
     GOOD,
@@ -33,8 +34,6 @@ from daesolve.storage.encoding import is_list, is_mapping
 
 FIRST_EVENTS = 5
 FIRST_DIFFERENCES = 12
-VARIANT = "variant_"
-"""The prefix of a pair's name in the name of the value that holds its loaded support."""
 MOST_SHOWN = 12
 """Entries of a list that are shown in a terminal."""
 
@@ -142,8 +141,10 @@ def _whose(event: Mapping[str, Any]) -> str:
     """Name the pairs of which another support took over; their values are in the guards' order."""
     if event["name"] != SWITCH or not event.get("after"):
         return ""
-    pairs = [n.removeprefix(VARIANT) for n in event["after"] if n.startswith(VARIANT)]
-    return f" of {', '.join(pairs[index] for index in event['fired'])}"
+    variant = ValueKind.VARIANT
+    fired: list[int] = event["fired"]
+    pairs = [variant.owner_of(name) for name in event["after"] if variant.is_a(name)]
+    return f" of {', '.join(pairs[index] for index in fired)}"
 
 
 def _verification(document: Document) -> list[RenderableType]:

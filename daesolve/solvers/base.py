@@ -51,7 +51,7 @@ class Solver(ABC):
 
     * it integrates forwards and backwards, lands on `until`, and restarts at each segment;
     * it gives states at sample times of its own order of accuracy without changing its steps;
-    * it hands every accepted step to `observe` once, in blocks, and ends where that returns True;
+    * it hands every accepted step to `observe` once, in blocks, and ends where its answer is true;
     * it locates events of the problem's guards, and returns at those that interrupt the motion;
     * where it fails it returns what it has, with the reason; it does not raise.
 

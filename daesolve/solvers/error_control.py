@@ -208,7 +208,7 @@ def velocity_warning(
 
 
 @dataclass(frozen=True)
-class Start:
+class DaeStart:
     """A consistent start: x' and z at a state, and the first step from there, s."""
 
     rate: np.ndarray
@@ -221,7 +221,7 @@ class Start:
         return bool(np.all(np.isfinite(self.rate)) and np.all(np.isfinite(self.unknowns)))
 
 
-def consistent_start(problem: DaeProblem, state: State, span: float, judged: Control) -> Start:
+def consistent_start(problem: DaeProblem, state: State, span: float, judged: Control) -> DaeStart:
     """Return x', z and a first step.
 
     BDF of order 1 meets the tolerance with a step like its square root (E. Hairer, S. P. Nørsett,
@@ -235,4 +235,4 @@ def consistent_start(problem: DaeProblem, state: State, span: float, judged: Con
     tested = np.isfinite(judged.atol[: problem.size])
     largest, pace = (float(np.linalg.norm(values[tested])) for values in (state.x, rate))
     step = np.sqrt(judged.rtol) * largest / pace if largest and pace else np.inf
-    return Start(rate, unknowns, float(min(step, 1e-3 * abs(span))))
+    return DaeStart(rate, unknowns, float(min(step, 1e-3 * abs(span))))

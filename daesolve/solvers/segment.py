@@ -43,7 +43,7 @@ class State:
 
 
 Observer = Callable[[StepBlock], object]
-"""Receives accepted steps; where it returns True the segment ends with them. It may have an
+"""Receives accepted steps; where its answer is true the segment ends with them. It may have an
 attribute `remaining`: how many more right-hand sides are allowed."""
 
 
@@ -255,7 +255,7 @@ class Segment:
         self.steps += kept if block.taken is None else block.taken
         self.time, self.state = float(times[-1]), states[-1].copy()
         spent, self._reported = self.evaluations - self._reported, self.evaluations
-        return self.observe(StepBlock(times[1:], states[1:], spent, block.taken)) is True
+        return bool(self.observe(StepBlock(times[1:], states[1:], spent, block.taken)))
 
     def pending(self, end: float) -> np.ndarray:
         """Return the sample times up to an end at which no sample has been taken yet."""

@@ -11,6 +11,7 @@ from daesolve.equations.dynamics import Dynamics, GoalRow, ImplicitRow, Invarian
 from daesolve.errors import PosingError, unknown_name
 from daesolve.posing.goals import Expression, Goal, Invariant, as_scalar, expression_of
 from daesolve.posing.symbols import Labels, time
+from daesolve.posing.value_names import ValueKind
 from daesolve.system.checking import check_symbols, implicit_goals
 from daesolve.system.free_motion import (
     AuxiliaryQuantities,
@@ -58,7 +59,7 @@ class _Symbols:
         massless = ca.vertcat(self.s, self.sigma, self.quadratures)
         self.kinematics = Kinematics(self.q, self.v, q_dot, massless, system.kinematics is not None)
         self.implicit = {
-            goal: self.values.add(f"rate_{goal.name}", 0.0)
+            goal: self.values.add(ValueKind.RATE.name_of(goal.name), 0.0)
             for goal in implicit_goals(system.goals, system.implicit)
         }
         self.invariants = {

@@ -25,6 +25,7 @@ from daesolve.posing.goals import (
     as_scalar,
 )
 from daesolve.posing.symbols import Parameters, symbol, time
+from daesolve.posing.value_names import ValueKind
 from daesolve.system.free_motion import Flow, vanishes
 
 AUTOMATIC_NAMES = frozenset({"energy", "jacobi_integral"})
@@ -84,9 +85,9 @@ class Feedbacks:
     def of(name: str, values: Values, reference: float | None = None) -> Feedbacks:
         """Add the three to the values."""
         return Feedbacks(
-            values.add(f"rate_{name}", 0.0),
-            values.add(f"reference_{name}", reference or 0.0),
-            values.add(f"floor_{name}", 1.0),
+            values.add(ValueKind.RATE.name_of(name), 0.0),
+            values.add(ValueKind.REFERENCE.name_of(name), reference or 0.0),
+            values.add(ValueKind.FLOOR.name_of(name), 1.0),
         )
 
 
@@ -101,10 +102,13 @@ class GoalValues:
 
 def goal_values(goal: Goal, values: Values) -> GoalValues:
     """Add what a goal needs to the values."""
-    rate = values.add(f"rate_{goal.name}", 0.0)
-    values.add(f"regularisation_{goal.name}", 0.0)
-    reference = values.add(f"reference_{goal.name}", 0.0) if goal.from_start else ca.SX(0)
-    typical = values.add(f"typical_{goal.name}", 1.0) if goal.singular_at_rest else None
+    name, reference, typical = goal.name, ca.SX(0), None
+    rate = values.add(ValueKind.RATE.name_of(name), 0.0)
+    values.add(ValueKind.REGULARISATION.name_of(name), 0.0)
+    if goal.from_start:
+        reference = values.add(ValueKind.REFERENCE.name_of(name), 0.0)
+    if goal.singular_at_rest:
+        typical = values.add(ValueKind.TYPICAL.name_of(name), 1.0)
     return GoalValues(rate, reference, typical)
 
 

@@ -31,9 +31,10 @@ from daesolve.algebra.evaluation import Evaluator
 from daesolve.algebra.translation import function_of
 from daesolve.errors import ResetError
 from daesolve.formulations import DaeProblem, OdeProblem
-from daesolve.integration.record import Boundary, Happening, Record
+from daesolve.integration.record import Boundary, Happening, RunRecord
 from daesolve.integration.simulation import simulate_recorded
 from daesolve.modes.transitions import transitions_of
+from daesolve.posing.value_names import ValueKind
 from daesolve.preparation.preparing import Prepared
 from daesolve.preparation.request import DEFAULT_RATE
 from daesolve.solvers import Dop853, State, Status
@@ -337,7 +338,7 @@ class _ResetShadow(_Shadow):
         What the motion gathered.
     """
 
-    def __init__(self, prepared: Prepared, sizes: np.ndarray, record: Record) -> None:
+    def __init__(self, prepared: Prepared, sizes: np.ndarray, record: RunRecord) -> None:
         assert prepared.transitions is not None
         problem = prepared.problem
         t, x, p = (problem.guards.sx_in(k) for k in range(3))
@@ -406,7 +407,7 @@ class _ResetShadow(_Shadow):
         return [int(self.firsts[self.places[event.name]]) + place for place in event.fired]
 
 
-def _smooth_pieces(record: Record) -> Iterator[tuple[Boundary, float, list[Happening]]]:
+def _smooth_pieces(record: RunRecord) -> Iterator[tuple[Boundary, float, list[Happening]]]:
     """Yield where each piece starts and when it ends, and what is reset there."""
     resets = [event for event in record.events if event.after is not None]
     place = sum(event.time == record.boundaries[0].time for event in resets)
@@ -431,10 +432,10 @@ def _with_feedback(prepared: Prepared) -> Prepared:
 
     The shadow starts beside them, where the solver of a differential-algebraic equation cannot.
     """
-    names, values = [*prepared.problem.values], prepared.values.copy()
+    names, values = prepared.problem.values, prepared.values.copy()
     direction = 1.0 if prepared.until >= prepared.start_time else -1.0
     for row in prepared.dynamics.rows:
-        values[names.index(f"rate_{row.name}")] = direction * DEFAULT_RATE
+        values[ValueKind.RATE.place(row.name, names)] = direction * DEFAULT_RATE
     return replace(prepared, values=values, solver=Dop853())
 
 

@@ -35,6 +35,7 @@ from daesolve.errors import (
 )
 from daesolve.formulations import Feedback
 from daesolve.integration.run_options import RunOptions, check_options, requested, sample_times
+from daesolve.posing.value_names import ValueKind
 from daesolve.preparation.preparing import Prepared, prepare
 from daesolve.solvers import Dop853, Taylor
 from daesolve.system.system import System
@@ -266,7 +267,7 @@ class _QuadRun:
         dynamics = self.prepared.dynamics
         held = {row.name: row.value for row in dynamics.invariants}
         held |= {row.name: row.chain[0] for row in dynamics.rows if row.from_start}
-        places = [list(dynamics.values).index(f"reference_{name}") for name in held]
+        places = [ValueKind.REFERENCE.place(name, dynamics.values) for name in held]
         for place in places:
             self.p[place] = quad(0.0)
         function = self._function(ca.vertcat(ca.SX(0, 1), *held.values()))

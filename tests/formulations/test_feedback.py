@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import daesolve as ds
 from daesolve.equations.consistency import sample_states
 from daesolve.errors import OutOfRangeError, UnknownNameError
+from daesolve.posing.value_names import ValueKind
 from daesolve.solvers import State
 
 from ..systems import (
@@ -152,7 +153,7 @@ def test_backwards_every_rate_changes_its_sign():
     for name, one, other in zip(
         forwards.dynamics.values, forwards.values, backwards.values, strict=True
     ):
-        if name.startswith("rate_"):
+        if ValueKind.RATE.is_a(name):
             assert one == -other == 10.0, name
     assert backwards.rates == forwards.rates
 

@@ -12,6 +12,7 @@ import daesolve as ds
 from daesolve.equations.consistency import instantaneous, sample_states
 from daesolve.errors import OutOfRangeError, UnsupportedError
 from daesolve.formulations import DaeProblem, Elimination, implicit
+from daesolve.posing.value_names import ValueKind
 from daesolve.preparation.preparing import Request, prepare
 from daesolve.solvers import SOLVERS
 
@@ -36,7 +37,9 @@ def problem_of(name: str, formulation: ds.Formulation) -> tuple[DaeProblem, obje
     conserved = {row.name: True for row in dynamics.invariants}
     problem = formulation.problem(Elimination(dynamics, feedback.problem.plan, conserved, rates))
     assert isinstance(problem, DaeProblem)
-    numbers = problem.value_vector({f"rate_{goal}": rate or 0.0 for goal, rate in rates.items()})
+    numbers = problem.value_vector(
+        {ValueKind.RATE.name_of(goal): rate or 0.0 for goal, rate in rates.items()}
+    )
     return problem, numbers
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from daesolve.equations.consistency import instantaneous
 from daesolve.multibody.places import quaternion
+from daesolve.posing.value_names import ValueKind
 
 
 def matrix(q):
@@ -34,7 +35,7 @@ def numbers(system, start):
     """The equations, the state that a start gives, and p."""
     dynamics = system.dynamics
     state = np.array([start[name] for name in dynamics.labels.states])
-    lengths = {name: 1.0 for name in dynamics.values if name.startswith("reference_")}
+    lengths = {name: 1.0 for name in dynamics.values if ValueKind.REFERENCE.is_a(name)}
     return dynamics, state, dynamics.value_vector(lengths)
 
 

@@ -17,6 +17,7 @@ import daesolve as ds
 from daesolve.equations.consistency import sample_states
 from daesolve.equations.dynamics import Dynamics
 from daesolve.posing.symbols import DifferentiableVector
+from daesolve.posing.value_names import ValueKind
 
 from ..systems import quaternion_rates
 
@@ -392,7 +393,11 @@ TABLE = (
 
 def random_states(dynamics: Dynamics, count: int) -> list[tuple[float, np.ndarray, np.ndarray]]:
     """Random consistent states, with p; quaternions are unit ones."""
-    held = {f"reference_{row.name}": 1.0 for row in dynamics.invariants if row.on == "positions"}
+    held = {
+        ValueKind.REFERENCE.name_of(row.name): 1.0
+        for row in dynamics.invariants
+        if row.on == "positions"
+    }
     p = dynamics.value_vector(held)
     return [(t, x, p) for t, x in sample_states(dynamics, p, count=count, at_rest=0)]
 

@@ -1,11 +1,15 @@
 import ast
+import sys
 
 import pytest
 
 import daesolve as ds
+from daesolve.preparation.naming import formulation_of
 from daesolve.reporting import load
 from daesolve.reporting.repeating import command, python
+from tests.preparation.test_extensions import install
 from tests.reporting.conftest import pendulum
+from tests.reporting.own_formulation import Weighted
 
 
 def words(told):
@@ -79,11 +83,69 @@ def test_the_lines_of_a_stored_run_give_the_same_run(stored, tmp_path):
 
 def test_many_rates_are_broken_into_lines_that_read_back_to_the_same(told_measured):
     rates = {f"a_goal_with_a_long_name_{k}": None for k in range(20)}
-    asked = {"formulation": {"settings": {"rate": 10.0, "rates": rates}}}
+    asked = {"formulation": {"name": "feedback", "settings": {"rate": 10.0, "rates": rates}}}
     lines = python(told_measured | {"asked": asked})
     assert max(map(len, lines.splitlines())) < 100
     call = next(node for node in ast.walk(ast.parse(lines)) if _name(node) == "Feedback")
     assert ast.literal_eval(call.keywords[1].value) == rates
+
+
+def formulation_again(lines):
+    """What the lines of Python make as the formulation."""
+    found = []
+    scope = {"case": type("Case", (), {"solve": lambda self, **given: found.append(given)})()}
+    imports, _, call = lines.partition("\ncase = ")
+    exec(imports, scope)
+    exec("run = " + call.partition("run = ")[2], scope)
+    return found[0]["formulation"]
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        Weighted(weights=(2.0, 3.0), inner=ds.Index1(rate=4.0)),
+        Weighted(weights=(1.0,)),
+        ds.Projected(Weighted(weights=(0.5,), kind="soft")),
+    ],
+)
+def test_a_formulation_of_ones_own_is_repeated_with_its_settings(choice, tmp_path):
+    case = ds.problem("pendulum").case()
+    case.solve(until=0.1, formulation=choice, solver="dop853", store=tmp_path / "run")
+    told = load(tmp_path / "run")
+    assert command(told) is None
+    assert formulation_again(python(told)) == choice
+
+
+@pytest.fixture
+def two_gains(tmp_path, monkeypatch):
+    """The formulation of the guide, installed."""
+    folder = tmp_path / "site"
+    folder.mkdir()
+    monkeypatch.syspath_prepend(folder)
+    install(folder)
+    yield type(formulation_of("two-gains"))
+    sys.modules.pop("my_methods", None)
+
+
+def test_the_command_names_an_installed_formulation_where_it_has_its_usual_settings(
+    two_gains, tmp_path
+):
+    case = ds.problem("pendulum").case()
+    for choice in (two_gains(), two_gains(a=5.0, b=20.0), ds.Projected(two_gains(b=20.0))):
+        directory = tmp_path / str(len(list(tmp_path.iterdir())))
+        case.solve(until=0.1, formulation=choice, solver="dop853", store=directory)
+        told = load(directory)
+        assert formulation_again(python(told)) == choice
+        if choice == two_gains():
+            assert "--formulation two-gains --solver" in " ".join(words(told))
+        else:
+            assert command(told) is None
+
+
+def test_a_formulation_that_is_not_installed_here_is_named(told):
+    told["formulation"] = "forgotten"
+    assert command(told) is None
+    assert "# forgotten is not installed here: make it with the settings" in python(told)
 
 
 def _name(node):

@@ -80,8 +80,9 @@ def test_a_ball_goes_through_its_impacts():
     assert [event.time for event in run.events] == pytest.approx(exact, abs=1e-12)
 
 
-def test_it_halts_where_the_observer_wants_no_more():
-    end = segment(oscillator(), 1000.0, observe=lambda block: float(block.times[-1]) > 5.0)
+@pytest.mark.parametrize("answer", [bool, np.bool_])
+def test_it_halts_where_the_observer_wants_no_more(answer):
+    end = segment(oscillator(), 1000.0, observe=lambda block: answer(block.times[-1] > 5.0))
     assert end.status is Status.HALTED
     assert end.time == pytest.approx(10.0)
 
