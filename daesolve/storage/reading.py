@@ -79,9 +79,10 @@ class Stored:
         self.directory = located(directory)
         self.manifest = read_manifest(self.directory)
         self.result = _result(self.directory)  # first: where there is one, all parts are there
-        found = None
+        found: tuple[int, ...] | None = None
         # A part committed in between takes the place of an unfinished one that was not read yet.
-        while found != (found := committed(self.directory)):
+        while found != (now := committed(self.directory)):
+            found = now
             self._parts = _parts(self.directory, found)
             self.numbers = tuple(self._parts)
             self._partial = _unfinished(samples_file(self.directory, self.last + 1))
