@@ -38,7 +38,7 @@ def test_contacts_that_depend_on_each_other_are_refused():
     twice = [ds.Contact("one", q.y), ds.Contact("other", q.y)]
     kinetic = (q.dot.x**2 + q.dot.y**2) / 2
     system = ds.MechanicalSystem(q, kinetic=kinetic, potential=q.y, goals=twice)
-    with pytest.raises(RedundantConstraintsError, match="do not tell which of them opens"):
+    with pytest.raises(RedundantConstraintsError, match="do not show which of them opens"):
         ds.solve(system, until=1.0, initial={"y": 0.0}, redundant="drop")
     falling = {"contact_one": 0.0, "contact_other": 0.0}
     run = ds.solve(system, until=2.0, initial={"y": 1.0}, parameters=falling)
