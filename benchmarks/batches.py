@@ -20,7 +20,7 @@ import heyoka
 import daesolve as ds
 from daesolve.diagnostics.monitor import Monitor
 from daesolve.ensembles.batches import run_batch
-from daesolve.solvers import segment
+from daesolve.solvers import guards
 from daesolve.solving import solving
 
 from .common.conditions import as_json, conditions
@@ -31,7 +31,7 @@ from .common.timing import seconds_in_parts
 PARTS: dict[str, tuple[object, str]] = {
     "prepare": (solving, "prepare"),
     "monitors": (Monitor, "observe"),
-    "events": (segment, "find_events"),
+    "events": (guards, "find_events"),
 }
 """What is timed by itself: its name, and where it is."""
 LANES = (1, 2, 4, 8)
