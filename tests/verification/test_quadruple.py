@@ -35,7 +35,7 @@ from ..reference import sinai_billiard as billiard
 from ..sliding_bodies import BLOCK, DISC, FRICTION
 
 DROP = {"y": 1.0, "y_dot": 0.0}
-OMNI = Path(__file__).parent / "reference" / "omni_reference.json"
+OMNI = Path(__file__).parents[1] / "reference" / "omni_reference.json"
 
 
 def bounce_times(restitution, count):
