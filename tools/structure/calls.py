@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import json
+import pkgutil
 import sys
 import threading
 from collections.abc import Callable
@@ -65,7 +67,13 @@ class Calls:
 
 def trace(result: Path, arguments: list[str]) -> None:
     """Run a command of the library in this process, and write what it called to a file."""
+    import daesolve
     from daesolve.cli import main
+
+    # A module that is imported on demand would count by what its body calls.
+    for found in pkgutil.walk_packages(daesolve.__path__, "daesolve."):
+        if not found.name.endswith("__main__"):
+            importlib.import_module(found.name)
 
     sys.argv = ["daesolve", *arguments]
     seen = Calls("daesolve")
