@@ -79,13 +79,14 @@ class Stored:
         self.directory = located(directory)
         self.manifest = read_manifest(self.directory)
         self.result = _result(self.directory)  # first: where there is one, all parts are there
-        while True:
+        # A part committed meanwhile takes the place of an unfinished one not read yet. Reading once
+        # more finds it, however fast the writer goes on.
+        for _ in range(2):
             found = committed(self.directory)
             self._parts = _parts(self.directory, found)
             self.numbers = tuple(self._parts)
             self._partial = _unfinished(samples_file(self.directory, self.last + 1))
             self._partial_events = _unfinished(events_file(self.directory, self.last + 1))
-            # A part committed in between takes the place of an unfinished one not read yet.
             if committed(self.directory) == found:
                 break
 
