@@ -46,6 +46,7 @@ from .posing.goals import Implicit as Implicit
 from .posing.goals import Invariant as Invariant
 from .posing.goals import Nonholonomic as Nonholonomic
 from .posing.goals import Relation as Relation
+from .posing.piecewise import smooth as smooth
 from .posing.symbols import ANGLE as ANGLE
 from .posing.symbols import NON_NEGATIVE as NON_NEGATIVE
 from .posing.symbols import POSITIVE as POSITIVE

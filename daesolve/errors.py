@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from numbers import Real
 from typing import TypeGuard, TypeVar, cast
 
 Value = TypeVar("Value")
+Tell = Callable[[str], None]
+"""Called with a sentence for each thing that a user should know."""
 
 
 class DaesolveError(Exception):
@@ -69,6 +71,9 @@ class DegenerateConstraintError(DaesolveError, RuntimeError):
         super().__init__(message)
         self.run = run
 
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
+        return type(self), (*self.args, self.run)
+
 
 class NotStationaryError(DaesolveError, ValueError):
     """The state is neither an equilibrium nor a steady motion; what changes is named."""
@@ -89,7 +94,11 @@ class MissingBackendError(DaesolveError, ImportError):
 class MissingPackageError(DaesolveError, ImportError):
     """An optional package is not installed here; the message gives the command that adds it."""
 
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
+        return type(self), (self.package, self.extra)
+
     def __init__(self, package: str, extra: str) -> None:
+        self.package, self.extra = package, extra
         super().__init__(
             f"this needs {package}, which is not installed: pip install 'daesolve[{extra}]'"
         )
@@ -116,7 +125,14 @@ class MissingCheckpointError(ArchiveError, LookupError):
 
 
 class TornPartError(ArchiveError, RuntimeError):
-    """A file of a committed part is missing, or is not what was written."""
+    """A file of a committed part is missing, or is not what was written: `reason` says which."""
+
+    def __init__(self, message: str, reason: str = "") -> None:
+        super().__init__(message)
+        self.reason = reason
+
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
+        return type(self), (*self.args, self.reason)
 
 
 class LockedRunError(ArchiveError, RuntimeError):
@@ -133,6 +149,22 @@ class PluginError(DaesolveError, RuntimeError):
 
 class OutputExistsError(DaesolveError, FileExistsError):
     """The directory for the results is there already and not empty, or cannot be made."""
+
+
+def in_words(error: BaseException) -> str:
+    """Return what somebody else's code raised, on one line: its type and what it says."""
+    kind = type(error).__name__
+    try:
+        said = " ".join(str(error).split())
+    except Exception:
+        said = ""
+    return f"{kind}: {said}" if said else kind
+
+
+def listed_value(value: object, longest: int = 60) -> str:
+    """Return a value as a sentence names it: its beginning, where it is long."""
+    text = repr(value)
+    return text if len(text) <= longest else f"{text[: longest - 3]}..."
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> UnknownNameError:
@@ -234,6 +266,9 @@ class VariantError(DaesolveError, ValueError):
         super().__init__(message)
         self.solution, self.run = solution, run
 
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
+        return type(self), (*self.args, self.solution, self.run)
+
 
 class NoValidVariant(VariantError):  # noqa: N818
     """No choice of the loaded supports agrees with the signs of its reactions: self-locking."""
@@ -298,6 +333,12 @@ VARIANT_ERRORS: dict[str, type[VariantError]] = {
     )
 }
 """By the event that ends a run."""
+
+
+def is_one_of(value: object, known: Iterable[object]) -> bool:
+    """Return whether a value is one of some words and numbers; an array is none of them."""
+    plain = value is None or isinstance(value, str | int | float)
+    return plain and any(value == entry for entry in known)
 
 
 def is_number(value: object) -> TypeGuard[float]:

@@ -11,7 +11,6 @@ import daesolve as ds
 from daesolve.cli.app import app
 from daesolve.errors import (
     ContradictoryGoalsError,
-    DegenerateStartError,
     InconsistentStateError,
     NoFreedomError,
     NoInfluenceError,
@@ -141,7 +140,7 @@ GOALS = {
     "a vector": (PosingError, "'c' must be a scalar", lambda q, p: ds.Holonomic("c", q.vector)),
     "another symbolic type": (PosingError, "'c' must be a CasADi SX",
                               lambda q, p: ds.Holonomic("c", ca.MX.sym("x"))),
-    "no number": (InconsistentStateError, "'c' is nan at the start",
+    "no number": (PosingError, "'c' contains the constant nan",
                   lambda q, p: ds.Holonomic("c", q.x * np.nan)),
     "singular": (InconsistentStateError, "'c' is (nan|inf) at the start",
                  lambda q, p: ds.Holonomic("c", 1 / q.x)),
@@ -256,8 +255,8 @@ SYSTEMS = {
     "a force a word": (PosingError, "force on 'x' must be a CasADi SX",
                        lambda: posed(force={"x": "1"})),
     "a force too short": (PosingError, "force must have 2 entries", lambda: posed(force=[1.0])),
-    "a force no number": (DegenerateStartError, "not finite",
-                          lambda: ds.solve(posed(force={"x": np.nan}), 1.0)),
+    "a force no number": (PosingError, "'x' contains the constant nan",
+                          lambda: posed(force={"x": np.nan})),
     "no energy": (PosingError, "give kinetic", lambda: posed(kinetic=None)),
     "cubic energy": (PosingError, "quadratic",
                      lambda: posed(kinetic=lambda q, p: q.dot.x**3 + q.dot.y**2)),

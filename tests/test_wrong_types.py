@@ -52,7 +52,7 @@ FAULTS = {
                                lambda: solved(formulation=3)),
     "a repeating solver's name": (UnknownNameError, "unknown solver 'tailor'",
                                   lambda: solved(verify="tailor")),
-    "a repeating number": (OutOfRangeError, "verify is 3, but must be True, False, a solver",
+    "a repeating number": (OutOfRangeError, "verify is 3, but must be True, False, 'same'",
                            lambda: solved(verify=3)),
     "a formulation's class": (UnsupportedError, r"ds.Feedback\(\)",
                               lambda: solved(formulation=ds.Feedback)),

@@ -12,6 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+EQUILIBRATIONS = 20
+"""Sweeps over rows and columns, after each of which what is left is about its square root."""
+NOTHING = np.finfo(float).tiny / np.finfo(float).eps
+"""What does not exceed it is left over where zeros were meant; one over it would overflow."""
+
 
 def unit_length(matrix: np.ndarray, *axes: int) -> np.ndarray:
     """Scale columns (axis 0) and rows (axis 1) to unit length, one after the other."""
@@ -19,6 +24,28 @@ def unit_length(matrix: np.ndarray, *axes: int) -> np.ndarray:
         lengths = np.linalg.norm(matrix, axis=axis, keepdims=True)
         matrix = matrix / np.where(lengths > 0, lengths, 1.0)
     return matrix
+
+
+def equilibrated(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Scale rows and columns until the largest entries are one, then rows to unit length.
+
+    Units of coordinates, masses and lengths do not matter then, however far they lie apart.
+
+    Returns
+    -------
+    matrix, rows, columns
+        (m, n), and by what each row and each column was multiplied, (m,) and (n,).
+    """
+    rows, columns = np.ones(len(matrix)), np.ones(matrix.shape[1])
+    for _ in range(EQUILIBRATIONS):
+        scaled = np.abs(rows[:, None] * matrix * columns)
+        highest, widest = scaled.max(axis=1, initial=0.0), scaled.max(axis=0, initial=0.0)
+        rows /= np.sqrt(np.where(highest > NOTHING, highest, 1.0))
+        columns /= np.sqrt(np.where(widest > NOTHING, widest, 1.0))
+    scaled = rows[:, None] * matrix * columns
+    lengths = np.linalg.norm(scaled, axis=1)
+    rows /= np.where(lengths > 0.0, lengths, 1.0)
+    return rows[:, None] * matrix * columns, rows, columns
 
 
 def singular_values(matrix: np.ndarray, count: int | None = None) -> np.ndarray:

@@ -132,11 +132,11 @@ def missing_operations(
     whole = program(function)
     used = whole.operations
     if given:
-        used = {whole.steps[number][0] for number in _needed(function, given)} - _STRUCTURE
+        used = {whole.steps[number][0] for number in needed_values(function, given)} - _STRUCTURE
     return tuple(sorted(OPERATION_NAMES[op] for op in used - set(table)))
 
 
-def _needed(function: ca.Function, given: Collection[int]) -> set[int]:
+def needed_values(function: ca.Function, given: Collection[int]) -> set[int]:
     """Return the values that are to be computed where some are given."""
     whole = program(function)
     needed: set[int] = set()
@@ -194,7 +194,7 @@ def translate(
             f"{engine} has no operation {', '.join(missing)}, which {function.name()!r} needs"
         )
     shared = program(function)
-    needed = _needed(function, known) if known else None
+    needed = needed_values(function, known) if known else None
     values: list[Any] = []
     for number, (operation, operands) in enumerate(shared.steps):
         if number in known:

@@ -32,12 +32,15 @@ from daesolve.equations.dynamics import Dynamics
 from daesolve.equations.rank import constraint_rank
 from daesolve.errors import (
     DegenerateStartError,
+    OutOfRangeError,
     PosingError,
     UnsupportedError,
+    is_number,
     suggest_names,
     unknown_name,
 )
 from daesolve.posing.symbols import velocity_name
+from daesolve.system.consistent_state import check_system
 from daesolve.system.system import System
 
 NEARLY_BEST = 0.7
@@ -146,6 +149,9 @@ def linearize(
     >>> [f"{value:.3g}" for value in ds.analysis.linearize(pendulum, {"y": -1.0}).eigenvalues]
     ['0-3j', '0+3j']
     """
+    check_system(system)
+    if not is_number(tolerance):
+        raise OutOfRangeError(f"the tolerance is {tolerance!r}, but must be a number")
     dynamics = system.dynamics
     values = {
         name: (system.discrete if name in system.discrete else system.parameters).check(name, value)

@@ -141,7 +141,7 @@ class Propagation:
         fits = asked is not None and "ode" in asked.forms
         steps = float(max(self.record.steps, 1))
         solver = choose_solver(asked if fits else None, Feedback(), self.variational, steps, [])
-        solver.compile(self.variational)
+        self.prepared.scaling.of_changes.compiled(solver, self.variational)
         method = (
             f"variational equations of {self.variational.rhs.n_instructions()} instructions by "
             f"{solver.name}"
@@ -185,8 +185,8 @@ class Propagation:
         for k, unit in enumerate(self.sizes):
             x = np.concatenate([place.x, unit * self.state[:, k]])
             p = np.concatenate([place.p, unit * self.values[self.changing, k]])
-            end = self.solver.segment(
-                self.variational, State(place.time, x, p), until, moments, _ignore
+            end = self.prepared.scaling.of_changes.segment(
+                self.solver, self.variational, State(place.time, x, p), until, moments, _ignore
             )
             if end.status is not Status.REACHED:
                 raise NoDerivativeError(

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
 
@@ -25,6 +24,7 @@ from daesolve.cli.options import (
     ParameterFile,
     ProblemName,
     StartValues,
+    console,
 )
 from daesolve.errors import OutOfRangeError
 from daesolve.plugins.bound_case import BoundCase
@@ -64,7 +64,7 @@ def analyse(
     if as_json:
         typer.echo(reporting.dump(document))
         return
-    Console().print(reporting.answer_text(document))
+    console().print(reporting.answer_text(document))
     if written:
         typer.echo(f"written: {', '.join(map(str, written))}")
 
@@ -96,7 +96,7 @@ def compare(
     if as_json:
         typer.echo(reporting.dump(document))
     else:
-        Console().print(reporting.comparison_text(document))
+        console().print(reporting.comparison_text(document))
         if written:
             typer.echo(f"written: {', '.join(map(str, written))}")
     if not found.runs and not found.interrupted:
@@ -185,7 +185,7 @@ def _progress(bound: BoundCase, *, quiet: bool) -> Generator[Progress | None]:
         MofNCompleteColumn(),
         TimeElapsedColumn(),
     )
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+    with Bar(*columns, console=console(stderr=True), transient=True) as bar:
         task = bar.add_task("runs", what=f"{bound.problem.name} · {bound.case.name}")
 
         def update(done: int, total: int, what: str) -> None:

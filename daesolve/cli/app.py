@@ -19,7 +19,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from daesolve.cli.options import COULD_NOT_GO_ON, REQUEST_IS_WRONG
-from daesolve.errors import DaesolveError
+from daesolve.errors import DaesolveError, StorageError
 
 COMMANDS = {
     "list": ("problems.list_problems", "List the problems of every installed plugin."),
@@ -154,7 +154,8 @@ def _reported() -> Generator[None]:
         yield
     except DaesolveError as error:
         typer.echo(f"daesolve: {error}", err=True)
-        raise typer.Exit(REQUEST_IS_WRONG) from None
+        status = COULD_NOT_GO_ON if isinstance(error, StorageError) else REQUEST_IS_WRONG
+        raise typer.Exit(status) from None
     except KeyboardInterrupt:
         typer.echo("daesolve: interrupted", err=True)
         raise typer.Exit(COULD_NOT_GO_ON) from None

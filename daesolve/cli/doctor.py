@@ -11,11 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import typer
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
-from daesolve.cli.options import AsJson
+from daesolve.cli.options import AsJson, console
 
 SUNDAE = "pip install 'daesolve[sundials]'"
 ASSIMULO = (
@@ -56,14 +54,14 @@ def command(as_json: AsJson = False) -> None:
             "yes" if entry["usable"] else "broken" if entry["name"] in unloaded else "no",
             entry["package"],
             entry["version"] or "",
-            escape(entry["install"] or ""),
+            entry["install"] or "",
         )
-    console = Console()
-    console.print(table)
+    screen = console()
+    screen.print(table)
     if formulations:
-        console.print(f"formulations of installed packages: {', '.join(formulations)}")
+        screen.print(f"formulations of installed packages: {', '.join(formulations)}")
     for plugin in broken:
-        console.print(f"broken: {escape(plugin['reason'])}", soft_wrap=True)
+        screen.print(f"broken: {plugin['reason']}", soft_wrap=True)
 
 
 def solvers(unloaded: Collection[str]) -> list[dict[str, Any]]:

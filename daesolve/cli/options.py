@@ -18,6 +18,8 @@ import typer
 from daesolve.errors import OutOfRangeError
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from daesolve.formulations import Formulation
     from daesolve.plugins.bound_case import BoundCase
 
@@ -40,12 +42,33 @@ Changes = Annotated[
 ParameterFile = Annotated[
     Path | None, typer.Option("--parameters", help="A JSON or TOML file of parameters.")
 ]
+SourceFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--source",
+        metavar="FILE",
+        help="The Python file of the run's problem, as it was then: it is run, and no other is.",
+    ),
+]
 StartValues = Annotated[
     list[str] | None,
     typer.Option(
         "--initial", metavar="NAME=VALUE", help="A start value, by state or the case's own name."
     ),
 ]
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Return what prints tables and bars; words of others, such as "[l]", are no markup to it."""
+    from rich.console import Console
+
+    return Console(stderr=stderr, markup=False, emoji=False)
+
+
+def say(sentence: str) -> None:
+    """Write a sentence for the user to the standard error."""
+    typer.echo(f"daesolve: {sentence}", err=True)
+
 
 # ValueError: what is no UTF-8, no JSON, no TOML.
 UNREADABLE = (OSError, ValueError, RecursionError)

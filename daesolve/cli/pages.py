@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from daesolve import reporting
-from daesolve.cli.options import CaseName, ProblemName
+from daesolve.cli.options import CaseName, ProblemName, SourceFile, console, say
 from daesolve.gallery import write_page
 from daesolve.plugins import registry
 from daesolve.reporting import animation
@@ -25,9 +24,19 @@ FILE = "animation.html"
 
 def report(
     directories: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Runs of `--out`.")],
+    sources: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--source",
+            metavar="FILE",
+            help="The Python file of a run's problem, as it was then: it is run for its figures "
+            "and its drawing, and no other is. Once for each file.",
+        ),
+    ] = None,
 ) -> None:
     """Build report.html and report.json again, several runs side by side."""
-    typer.echo(f"report: {reporting.rebuild(directories)}")
+    found = reporting.problems_given(sources or [], say)
+    typer.echo(f"report: {reporting.rebuild(directories, found, say)}")
 
 
 def animate(
@@ -47,6 +56,7 @@ def animate(
     ] = None,
     until: Annotated[float | None, typer.Option(help="How far the run is shown, s.")] = None,
     width: Annotated[int, typer.Option(help="Of a .gif or an .mp4, pixels.")] = animation.WIDTH,
+    source: SourceFile = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress and no summary.")] = False,
 ) -> None:
     """Animate the drawing of a run: a page with a player, a GIF or a film."""
@@ -62,6 +72,8 @@ def animate(
             end=until,
             width=width,
             progress=progress,
+            source=source,
+            tell=say,
         )
     if quiet:
         return
@@ -84,8 +96,13 @@ def _progress(what: str, *, quiet: bool) -> Generator[animation.Progress | None]
     if quiet or not sys.stderr.isatty():
         yield None
         return
-    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console(stderr=True), transient=True) as bar:
         task = bar.add_task(what)
         yield lambda done, total: bar.update(task, completed=done, total=total)
 

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from daesolve.cli.options import AsJson, ProblemName
+from daesolve.cli.options import AsJson, ProblemName, console
 from daesolve.equations.dynamics import Dynamics
 from daesolve.gallery.page import summary
 from daesolve.plugins import registry
@@ -52,7 +52,7 @@ def list_problems(as_json: AsJson = False) -> None:
     for problem in found:
         cases = ", ".join(case.name for case in problem.cases)
         table.add_row(problem.name, problem.title, ", ".join(problem.models), cases)
-    Console().print(table)
+    console().print(table)
     for plugin in broken:
         typer.echo(f"daesolve: {plugin.reason}", err=True)
 
@@ -63,7 +63,7 @@ def show(problem: ProblemName, as_json: AsJson = False) -> None:
     if as_json:
         typer.echo(json.dumps(document, indent=1))
     else:
-        Console().print(description_tables(document))
+        console().print(description_tables(document))
 
 
 def description(problem: Problem) -> dict[str, Any]:

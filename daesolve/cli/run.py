@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Annotated, Any, cast, get_args
 
 import typer
-from rich.console import Console
 from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 
@@ -27,7 +26,10 @@ from daesolve.cli.options import (
     ParameterFile,
     ProblemName,
     Quiet,
+    SourceFile,
     StartValues,
+    console,
+    say,
 )
 from daesolve.diagnostics.monitor import Monitor
 from daesolve.errors import DegenerateConstraintError, OutOfRangeError, VariantError
@@ -35,10 +37,12 @@ from daesolve.friction.sliding import VariantPolicy
 from daesolve.integration.run_options import At, every, every_event
 from daesolve.integration.simulation import Progress
 from daesolve.plugins.bound_case import BoundCase
+from daesolve.plugins.resuming import problem_of
 from daesolve.plugins.resuming import resume as go_on
 from daesolve.preparation.choosing import TAKES_NO_ATOL
 from daesolve.preparation.request import RankLoss, Redundant
-from daesolve.storage import Stored, resuming
+from daesolve.reporting import Rules
+from daesolve.storage import kind_of, resuming
 from daesolve.trajectory.results import Outcome
 from daesolve.trajectory.trajectory import Trajectory, stored_run
 
@@ -106,7 +110,11 @@ def run(
         float | None, typer.Option(help="A step that is taken whatever the error, s (dop853).")
     ] = None,
     verify: Annotated[
-        bool, typer.Option("--verify", help="Repeat with a tightened tolerance and compare.")
+        bool, typer.Option("--verify", help="Repeat by another method and compare.")
+    ] = False,
+    verify_same: Annotated[
+        bool,
+        typer.Option("--verify-same", help="Repeat by the same method, tightened, and compare."),
     ] = False,
     out: Annotated[
         Path | None,
@@ -124,7 +132,7 @@ def run(
     until = last if until is None else until
     settings: dict[str, Any] = {
         "formulation": options.formulation(formulation, rate or []),
-        "verify": verify,
+        "verify": "same" if verify_same and not verify else verify,
         "store": out,
         "redundant": redundant,
         "rank_loss": rank_loss,
@@ -155,7 +163,7 @@ def run(
         typer.echo(f"daesolve: {never['message']}", err=True)
         raise typer.Exit(COULD_NOT_GO_ON)
     _say(trajectory, bound)
-    _show(trajectory, bound.identity(), out, as_json=as_json, quiet=quiet)
+    _show(trajectory, bound.identity(), out, bound.problem, as_json=as_json, quiet=quiet)
 
 
 def resume(
@@ -165,6 +173,7 @@ def resume(
         bool,
         typer.Option("--any-version", help="Go on although packages or the processor changed."),
     ] = False,
+    source: SourceFile = None,
     workers: Annotated[int | None, typer.Option(help="Of a sweep: processes.")] = None,
     scheduler: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="Of a sweep: a Dask cluster.")
@@ -173,15 +182,23 @@ def resume(
     quiet: Quiet = False,
 ) -> None:
     """Go on with a run or a sweep that was stopped or killed, or extend a finished run."""
-    if Stored(directory).manifest.get("kind") == "sweep":
+    if kind_of(directory) == "sweep":
         if until is not None:
             raise OutOfRangeError("--until extends a run, not a sweep: sweep anew")
         return sweeping.resume(
-            directory, workers, scheduler, any_version=any_version, as_json=as_json, quiet=quiet
+            directory,
+            workers,
+            scheduler,
+            source,
+            any_version=any_version,
+            as_json=as_json,
+            quiet=quiet,
         )
     if workers is not None or scheduler is not None:
         raise OutOfRangeError(f"--workers and --scheduler are for sweeps, and {directory} is a run")
-    manifest = stored_run(directory).manifest
+    stored = stored_run(directory)
+    problem = None if stored.manifest["source"] is None else problem_of(stored, source, say)
+    manifest = stored.manifest
     identity: Mapping[str, Any] = manifest["identity"]
     begin = manifest["request"]["start_time"]
     end = manifest["horizons"][-1] if until is None else until
@@ -193,28 +210,34 @@ def resume(
         trajectory = go_on(
             directory,
             until,
+            source=problem,
             any_version=any_version,
             progress=progress,
-            tell=lambda sentence: typer.echo(f"daesolve: {sentence}", err=True),
+            tell=say,
         )
-    return _show(trajectory, identity, directory, as_json=as_json, quiet=quiet)
+    return _show(trajectory, identity, directory, problem, as_json=as_json, quiet=quiet)
 
 
 def _show(
     trajectory: Trajectory,
     identity: Mapping[str, Any],
     out: Path | None,
+    problem: Rules | None,
     *,
     as_json: bool,
     quiet: bool,
 ) -> None:
     """Write the report of a run, print what was asked for, and end with the right status."""
-    page = None if out is None or trajectory.outcome is Outcome.INTERRUPTED else _reported(out)
+    page = (
+        None
+        if out is None or trajectory.outcome is Outcome.INTERRUPTED
+        else _reported(out, problem)
+    )
     if as_json:
         typer.echo(reporting.dump(reporting.document(trajectory, identity)))
     elif not quiet and (out is None or page is not None):
         shortened = trajectory if out is None else trajectory.thinned(2)
-        Console().print(reporting.summary(reporting.document(shortened, identity)))
+        console().print(reporting.summary(reporting.document(shortened, identity)))
         if page is not None:
             typer.echo(f"report: {page}")
     if not trajectory.outcome.good:
@@ -239,13 +262,13 @@ def _say(trajectory: Trajectory, bound: BoundCase) -> None:
                 "own, from which a rule makes a state, and that is made consistent"
             )
     for sentence in sorted(said):
-        typer.echo(f"daesolve: {sentence}", err=True)
+        say(sentence)
 
 
-def _reported(out: Path) -> Path | None:
+def _reported(out: Path, problem: Rules | None) -> Path | None:
     """Write the report; a full disk must not cost the word about the run."""
     try:
-        return reporting.rebuild([out])
+        return reporting.rebuild([out], lambda _: problem)
     except OSError as error:
         typer.echo(
             f"daesolve: the run is kept, but its report could not be written ({error}): "
@@ -301,12 +324,12 @@ def shown(label: str, begin: float, end: float, *, quiet: bool) -> Generator[Pro
         yield None
         return
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=16),
         TextColumn("{task.fields[now]}"),
         TimeRemainingColumn(compact=True),
     )
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+    with Bar(*columns, console=console(stderr=True), transient=True) as bar:
         start = _Start()
         task = bar.add_task(label, total=abs(end - begin), now=f"t = {begin:g} s")
 

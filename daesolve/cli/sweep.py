@@ -15,7 +15,6 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 from rich import box
-from rich.console import Console
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -36,6 +35,7 @@ from daesolve.cli.options import (
     ProblemName,
     Quiet,
     StartValues,
+    console,
 )
 from daesolve.ensembles import Sweep, log_uniform, normal, resume_sweep, sweep, uniform
 from daesolve.ensembles.dispatch import Progress, SweepState
@@ -45,6 +45,7 @@ from daesolve.ensembles.sweeping import case_from
 from daesolve.errors import OutOfRangeError, unknown_name
 from daesolve.plugins.bound_case import BoundCase
 from daesolve.reporting import write_measures
+from daesolve.reporting.document import file_stem
 from daesolve.solvers import Taylor
 
 MOST_REASONS = 3
@@ -133,7 +134,7 @@ def command(
             workers=workers,
             scheduler=scheduler,
             batch=batch,
-            out=out or f"{bound.problem.name}-{bound.case.name}-sweep",
+            out=out or f"{file_stem(bound.problem.name)}-{file_stem(bound.case.name)}-sweep",
             progress=progress,
             formulation=options.formulation(formulation, rate or []),
             **options.solver(_in_lanes(solver, rtol, atol) if batch else solver, rtol, atol),
@@ -151,21 +152,23 @@ def resume(
     directory: Path,
     workers: int | None,
     scheduler: str | None,
+    source: Path | None,
     *,
     any_version: bool,
     as_json: bool,
     quiet: bool,
 ) -> None:
     """Run the members of a sweep that have not run yet: `daesolve resume` of its directory."""
+    case = case_from(directory, sweep_manifest(directory), source, options.say)
     with _progress(str(directory), quiet=quiet or as_json) as progress:
         found = resume_sweep(
             directory,
+            source=case,
             workers=workers,
             scheduler=scheduler,
             any_version=any_version,
             progress=progress,
         )
-    case = case_from(directory, sweep_manifest(directory))
     _ended(found, case, as_json=as_json, quiet=quiet)
 
 
@@ -177,7 +180,7 @@ def _ended(found: Sweep, case: BoundCase, *, as_json: bool, quiet: bool) -> None
         title = f"{case.problem.title}: {case.case.name}"
         page = write_measures(found.directory, measured, title)
         if not (as_json or quiet):
-            Console().print(_orders(measured))
+            console().print(_orders(measured))
             typer.echo(f"figure and table: {page}")
     if found.interrupted or found.failed == found.done:
         raise typer.Exit(COULD_NOT_GO_ON)
@@ -284,7 +287,7 @@ def _progress(label: str, *, quiet: bool) -> Generator[Progress | None]:
         yield None
         return
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("failed {task.fields[failed]}"),
@@ -292,7 +295,7 @@ def _progress(label: str, *, quiet: bool) -> Generator[Progress | None]:
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+    with Bar(*columns, console=console(stderr=True), transient=True) as bar:
         task = bar.add_task(label, failed=0, pace=0.0)
         begin = time.monotonic()
 

@@ -190,6 +190,11 @@ class RankWatch:
             )
             self._before = _Before(null, direction, bool(saved["before"]["steady"]))
 
+    def usual_grips(self) -> dict[str, float]:
+        """Return the largest relative pivots met so far, by goal."""
+        names = [self.problem.pivot_goals[column] for column in self._columns]
+        return dict(zip(names, self.strongest.tolist(), strict=True))
+
     def _usual_grips(self) -> np.ndarray:
         """Return the largest pivots at the samples."""
         times, visible = time_states(self._samples)

@@ -6,14 +6,28 @@ Nothing here depends on where a run is sampled.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
 
 from daesolve.algebra.translation import evaluate_block
 from daesolve.diagnostics.degeneracy import Dependence, RankWatch, restored_dependence
-from daesolve.diagnostics.passages import Breach, PassageWatch
+from daesolve.diagnostics.following import FollowingWatch
+from daesolve.diagnostics.losses import (
+    FIRM,
+    LIGHT,
+    LOST_EXACTLY,
+    LOST_GRIP,
+    TAIL,
+    WEAK,
+    Grip,
+    LostGrip,
+    NotFinite,
+    first_loss,
+    first_turn,
+)
+from daesolve.diagnostics.passages import INDEPENDENT, Breach, PassageWatch
 from daesolve.diagnostics.step_statistics import (
     PeakWatch,
     PendingSteps,
@@ -21,107 +35,8 @@ from daesolve.diagnostics.step_statistics import (
     restored_peaks,
     restored_pending_steps,
 )
-from daesolve.formulations import OdeProblem
+from daesolve.formulations import OdeProblem, Watched
 from daesolve.trajectory.results import Drift, Peak, StepBlock
-
-TAIL = 6
-"""Steps in a row that show a pivot that passed through zero."""
-STRAIGHT = 0.2
-"""Relative change of slope below which a line counts as straight."""
-WEAK = 1e-2
-"""A goal that is singular at rest, with a relative pivot below this, is at rest with another."""
-FIRM = 1e-3
-"""A relative pivot above this is not on its way through zero."""
-LOST_GRIP = 1e-9
-"""A relative pivot below this means that constraints have become dependent."""
-LOST_EXACTLY = 1e-14
-"""The same where rounding grows as u / sigma alone, and sigma is judged besides."""
-
-
-@dataclass(frozen=True)
-class LostGrip:
-    """Where reactions lost their grip: when, which goals, and the last step before it.
-
-    `dependence` is what the singular values of the constraints say there, where that is why.
-    """
-
-    time: float
-    goals: tuple[str, ...]
-    last_time: float
-    last_state: np.ndarray
-    dependence: Dependence | None = None
-
-
-@dataclass(frozen=True)
-class _Grip:
-    """Steps with the relative pivots and the influences of singular goals at their ends."""
-
-    times: np.ndarray
-    states: np.ndarray
-    grips: np.ndarray
-    influences: np.ndarray
-
-    def then(self, later: _Grip) -> _Grip:
-        """Join two stretches."""
-        return _Grip(
-            np.concatenate([self.times, later.times]),
-            np.vstack([self.states, later.states]),
-            np.vstack([self.grips, later.grips]),
-            np.vstack([self.influences, later.influences]),
-        )
-
-    def tail(self, count: int) -> _Grip:
-        """Return the last steps."""
-        parts = (self.times, self.states, self.grips, self.influences)
-        return _Grip(*(part[-count:] for part in parts))
-
-
-def _turned(influence: np.ndarray) -> int | None:
-    """Return the first step over which an influence, (k, n), has come to point the other way.
-
-    It is linear in the velocities, and was zero where the motion came to rest in between.
-    """
-    along = np.sum(influence[1:] * influence[:-1], axis=1)
-    turned = np.flatnonzero(along < 0.0)
-    return int(turned[0]) + 1 if turned.size else None
-
-
-def _loss(times: np.ndarray, grip: np.ndarray, lost: float) -> int | None:
-    """Return the first step at or beyond which a relative pivot was zero.
-
-    It is below what counts as lost there, or its square root falls in a straight line to zero and
-    rises in another from it: the pivot passed through a double zero between two steps.
-    """
-    below = np.flatnonzero(grip < lost)
-    first = int(below[0]) if below.size else None
-    root = np.sqrt(np.maximum(grip, 0.0))
-    if len(times) < TAIL:
-        return first
-    width = np.diff(times)
-    slope = np.diff(root) / np.where(width == 0.0, np.inf, width)
-    before, after = slope[1:-3], slope[3:-1]
-    turning = np.flatnonzero((before * after < 0.0) & (root[2:-3] * root[3:-2] > 0.0)) + 2
-    for gap in turning:
-        if _touches_zero(times, root, slope, int(gap)):
-            return int(gap) + 1 if first is None else min(first, int(gap) + 1)
-    return first
-
-
-def _touches_zero(times: np.ndarray, root: np.ndarray, slope: np.ndarray, gap: int) -> bool:
-    """Tell whether straight lines from both sides of a gap between steps meet at zero in it."""
-    before, after = slope[gap - 1], slope[gap + 1]
-    straight = (
-        abs(slope[gap - 2] - before) < STRAIGHT * abs(before)
-        and abs(slope[gap + 2] - after) < STRAIGHT * abs(after)
-        and abs(before + after) < STRAIGHT * abs(before)
-    )
-    if not straight:
-        return False
-    from_left = times[gap] - root[gap] / before
-    from_right = times[gap + 1] - root[gap + 1] / after
-    inside = (from_left - times[gap]) * (from_left - times[gap + 1]) <= 0.0
-    near = abs(from_left - from_right) < STRAIGHT * abs(times[gap + 1] - times[gap])
-    return bool(inside and near)
 
 
 class Monitor:
@@ -151,6 +66,8 @@ class Monitor:
         Outputs whose largest magnitudes are reported.
     least_kinetic
         The kinetic energy that is no more than rounding, J.
+    agreement
+        The part of its scale that the residual of a goal that follows from others may reach.
     """
 
     def __init__(
@@ -166,6 +83,7 @@ class Monitor:
         ranks: RankWatch | None = None,
         peaks: Sequence[str] = (),
         least_kinetic: float = 0.0,
+        agreement: float = np.inf,
     ) -> None:
         self.problem, self.values, self.scales = problem, values, scales
         self.start_time = start_time
@@ -175,15 +93,19 @@ class Monitor:
         self.smallest_pivots = np.full(len(problem.pivot_goals), np.inf)
         self.lost_grip: LostGrip | None = None
         self.breach: Breach | None = None
+        self.not_finite: NotFinite | None = None
+        self._last: tuple[float, np.ndarray] | None = None
         self._passes, self._steps_over = passes, steps_over
         self._least_kinetic = least_kinetic
+        self._following = FollowingWatch(problem, scales, agreement, start_time)
         self._passages = PassageWatch(problem) if passes and problem.pivot_goals else None
         self._ranks = ranks
         self._peak_watch = PeakWatch(problem, peaks)
         self._peaks = self._peak_watch.nothing_seen()
         self._surplus = [problem.pivot_goals.index(name) for name in surplus]
-        self._tail: _Grip | None = None
+        self._tail: Grip | None = None
         self._pending: list[PendingSteps] = []
+        self._notes: dict[str, str] = {}
 
     def start(self, state: np.ndarray) -> None:
         """Take in the start of the run."""
@@ -192,11 +114,19 @@ class Monitor:
     def change_values(self, values: np.ndarray) -> None:
         """Go on with other discrete values, and with a state that has another meaning."""
         self.values = values
-        self._tail = None
+        self._tail = self._last = None
         if self._passages is not None:
             self._passages.forget()
         if self._ranks is not None:
             self._ranks.forget()
+
+    def measure_only(self, goal: str, note: str) -> None:
+        """Take down that a goal is driven no more, with what a reader should know of it."""
+        self._notes[goal] = note
+        rates = self._sizes.rates.copy()
+        rates[[watched.goal == goal for watched in self.problem.watched]] = 0.0
+        self._sizes = self._sizes.driven_at(rates)
+        self._pending = [steps.driven_at(rates) for steps in self._pending]
 
     @property
     def warned(self) -> Dependence | None:
@@ -206,7 +136,7 @@ class Monitor:
     @property
     def over(self) -> bool:
         """Whether something was seen that the run does not go on from."""
-        if self.breach is not None:
+        if self.breach is not None or self.not_finite is not None:
             return True
         if self.lost_grip is None or self._passes:
             return False
@@ -263,22 +193,42 @@ class Monitor:
         self, block: StepBlock, table: np.ndarray, influences: np.ndarray, outputs: np.ndarray
     ) -> None:
         count = len(self.problem.watched)
-        sizes, pivots = np.abs(table[:, :count]), table[:, count + 1 :]
+        residuals, pivots = table[:, :count], table[:, count + 1 :]
+        sizes = np.abs(residuals)
         grips = np.where(np.isnan(pivots), 0.0, pivots)
         grips[:, self._surplus] = 1.0
         kinetic = np.fmax.accumulate(np.fmax(table[:, count], self._sizes.kinetic))
         kept = self._judge_passages(block, sizes, grips, kinetic)
+        if self._following.watches and self.breach is None:
+            self.breach = self._following.observe(block, sizes)
+            kept = kept if self.breach is None else 0
         if kept:
             steps = StepBlock(block.times[:kept], block.states[:kept])
             self._watch_grip(steps, grips[:kept], influences[:kept])
-        seen = PendingSteps(block.times, sizes, outputs, kinetic, self._sizes, self._peaks)
+        if not self.over:
+            self._watch_numbers(block, table[:, : count + 1])
+        seen = PendingSteps(block.times, residuals, outputs, kinetic, self._sizes, self._peaks)
         self._pending.append(seen)
         self._take(seen, len(seen.times))
-        lost = self.breach or self.lost_grip
+        lost = self.breach or self.not_finite or self.lost_grip
         if lost is not None and self.over:
             self._take_back(lost.last_time)
         else:
             self._settle()
+
+    def _watch_numbers(self, block: StepBlock, table: np.ndarray) -> None:
+        """See that residuals and the kinetic energy, the last column, are numbers."""
+        finite = np.isfinite(table)
+        if np.all(finite) or self._passes:
+            self._last = float(block.times[-1]), block.states[-1].copy()
+            return
+        first = int(np.flatnonzero(~np.all(finite, axis=1))[0])
+        names = [*(f"the residual {w.name!r}" for w in self.problem.watched), "the kinetic energy"]
+        what = names[int(np.flatnonzero(~finite[first])[0])]
+        if first:
+            self._last = float(block.times[first - 1]), block.states[first - 1].copy()
+        time = float(block.times[first])
+        self.not_finite = NotFinite(what, time, *(self._last or (time, block.states[0].copy())))
 
     def _take(self, steps: PendingSteps, count: int) -> None:
         """Take in the first of some steps, in place of all that was seen since before them."""
@@ -299,7 +249,9 @@ class Monitor:
 
     def _settle(self) -> None:
         """Let go of the steps that nothing to come can take back."""
-        if self._passages is not None:
+        if self._following.watches:
+            since, most = self._following.looked, len(self._pending)
+        elif self._passages is not None:
             # What a passage takes back, it takes back to where it began.
             since, most = self._passages.entered, 1
         else:
@@ -323,6 +275,28 @@ class Monitor:
             return len(block.times)
         return int(np.sum(np.flatnonzero(block.times == self.breach.last_time)[:1] + 1))
 
+    def look(self, block: StepBlock, values: np.ndarray, until: float) -> None:
+        """Look at goals that follow from others, and at them alone, within steps up to a time."""
+        seen = self.breach is not None and self.breach.event == INDEPENDENT
+        if self.over and not seen:
+            return
+        self.breach = self._following.look(block, values, until, self.breach)
+        self._lost_where_missed(values)
+        lost = self.breach or self.lost_grip
+        if lost is not None:
+            self._take_back(lost.last_time)
+
+    def _lost_where_missed(self, values: np.ndarray) -> None:
+        """Take a goal that is missed where all goals lose their grip for a sign of that alone."""
+        breach, ranks = self.breach, self._ranks
+        if breach is None or breach.event != INDEPENDENT or ranks is None:
+            return
+        place = StepBlock(np.array([breach.last_time]), breach.last_state[None, :])
+        seen = ranks.judge(place, values)
+        if seen is not None:
+            self.breach, lost = None, (breach.time, seen.goals, breach.last_time)
+            self.lost_grip = LostGrip(*lost, breach.last_state, seen)
+
     def _scales(self, kinetic: float) -> np.ndarray:
         """Return the scales; the energy's is the largest kinetic energy, unless one is given."""
         largest = kinetic if kinetic > self._least_kinetic else 1.0
@@ -332,7 +306,7 @@ class Monitor:
         if not grips.size or self.lost_grip is not None:
             return
         self.smallest_pivots = np.minimum(self.smallest_pivots, grips.min(axis=0))
-        steps = _Grip(block.times, block.states, grips, influences)
+        steps = Grip(block.times, block.states, grips, influences)
         steps = steps if self._tail is None else self._tail.then(steps)
         carried = len(steps.times) - len(block.times)
         self._tail = steps.tail(TAIL)
@@ -374,16 +348,19 @@ class Monitor:
         """Return the first step of a block at which constraints depend on each other, and how."""
         return None if self._ranks is None else self._ranks.observe(block, grips, self.values)
 
-    def _losses(self, steps: _Grip) -> dict[str, int]:
+    def _losses(self, steps: Grip) -> dict[str, int]:
         """Return the first step at which each goal has lost its grip, if it has."""
         singular = self.problem.singular_goals
         parts = np.split(steps.influences, len(singular), axis=1) if singular else ()
-        turned = {goal: _turned(part) for goal, part in zip(singular, parts, strict=True)}
+        turned = {goal: first_turn(part) for goal, part in zip(singular, parts, strict=True)}
         limit = LOST_EXACTLY if self._ranks is not None and self._ranks.exact else LOST_GRIP
+        usual = {} if self._ranks is None else self._ranks.usual_grips()
         found: dict[str, int] = {}
         for goal, grip in zip(self.problem.pivot_goals, steps.grips.T, strict=True):
             below = limit if goal not in singular else LOST_GRIP
-            places = (_loss(steps.times, grip, below), turned.get(goal))
+            if usual.get(goal, 1.0) < LIGHT:
+                below = min(below, max(LOST_GRIP * usual[goal], LOST_EXACTLY / 10.0))
+            places = (first_loss(steps.times, grip, below), turned.get(goal))
             where = [step for step in places if step is not None]
             if where:
                 found[goal] = min(where)
@@ -392,6 +369,8 @@ class Monitor:
     def give_up(self, time: float, state: np.ndarray, goals: tuple[str, ...]) -> None:
         """End where no solver could go on, if constraints nearly depend on each other there.
 
+        Where a run is to pass them, it ends before the passage that the solver could not make.
+
         Parameters
         ----------
         time, state
@@ -399,6 +378,8 @@ class Monitor:
         goals
             Those whose grip has been weak.
         """
+        if self._passages is not None and self.breach is None:
+            self.breach = self._passages.given_up(time, goals)
         if self._ranks is None or not goals or self.lost_grip is not None:
             return
         seen = self._ranks.judge(StepBlock(np.array([time]), state[None, :]), self.values)
@@ -429,6 +410,7 @@ class Monitor:
             "lost_grip": None if self.lost_grip is None else asdict(self.lost_grip),
             "passages": None if self._passages is None else self._passages.saved(),
             "ranks": None if self._ranks is None else self._ranks.saved(),
+            "following": self._following.saved(),
             "peaks": self._peaks.saved(),
             "unsettled": [steps.saved() for steps in self._pending],
         }
@@ -444,7 +426,7 @@ class Monitor:
             count = len(tail["times"])
             parts = (tail[name] for name in ("times", "states", "grips", "influences"))
             times, *tables = (np.array(part, dtype=float) for part in parts)
-            self._tail = _Grip(times, *(table.reshape(count, -1) for table in tables))
+            self._tail = Grip(times, *(table.reshape(count, -1) for table in tables))
         if lost is not None:
             state = np.array(lost["last_state"], dtype=float)
             times = float(lost["time"]), float(lost["last_time"])
@@ -454,6 +436,7 @@ class Monitor:
             self._passages.restore(saved["passages"])
         if self._ranks is not None:
             self._ranks.restore(saved["ranks"])
+        self._following.restore(saved["following"])
         self._peaks = restored_peaks(saved["peaks"])
         self._pending = [restored_pending_steps(steps, self._sizes) for steps in saved["unsettled"]]
 
@@ -464,4 +447,15 @@ class Monitor:
 
     def drift(self) -> Mapping[str, Drift]:
         """Return the drift of everything that is watched."""
-        return self._sizes.drift(self.problem.watched, self._scales(self._sizes.kinetic))
+        return self._sizes.drift(self._watched(), self._scales(self._sizes.kinetic))
+
+    def _watched(self) -> list[Watched]:
+        """Return what is watched, with what came to light on the way."""
+        return [
+            replace(each, note="; ".join(filter(None, (each.note, self._notes.get(each.goal)))))
+            for each in self.problem.watched
+        ]
+
+    def untrusted(self) -> dict[str, str]:
+        """Say what is not to be trusted of the residuals, by name."""
+        return self._sizes.untrusted(self._watched(), self._scales(self._sizes.kinetic))

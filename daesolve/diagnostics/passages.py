@@ -40,24 +40,26 @@ REACH = math.sqrt(PROXIMAL_EPSILON)
 
 BRANCH_LOST = "branch_lost"
 UNBOUNDED = "unbounded_reaction"
+INDEPENDENT = "independent_goal"
 
 
 @dataclass(frozen=True)
 class Breach:
-    """Where a run that passes positions of lower rank is no longer the motion it followed.
+    """Where a run is no longer the motion that it followed.
 
     Parameters
     ----------
     event
-        "branch_lost" or "unbounded_reaction".
+        "branch_lost" or "unbounded_reaction" where it passes positions of lower rank,
+        "independent_goal" where a goal does not follow from others any more.
     time
         When it was seen.
     goals
-        Whose grip was weak there.
+        Whose grip was weak there, or which ceased to follow.
     reason
         What was seen, in words.
     last_time, last_state
-        The last step before the passage.
+        The last step before the passage, or that is right.
     """
 
     event: str
@@ -76,6 +78,13 @@ class Breach:
                 f"at t = {self.time:.10g} s the reactions of {names} grow without bound "
                 f"({self.reason}): the motion reaches with speed a position that it cannot pass; "
                 "end before, or start in another way"
+            )
+        if self.event == INDEPENDENT:
+            return (
+                f"at t = {self.time:.10g} s the goal {names} is missed ({self.reason}): near the "
+                "start it followed from the others, as what is redundant does, but it is "
+                "independent of them here; leave it out, pose it so that it never depends on the "
+                "others, or end before"
             )
         return (
             f"at t = {self.time:.10g} s, where {names} lose their grip, the motion left its branch "
@@ -168,6 +177,13 @@ class PassageWatch:
     def forget(self) -> None:
         """Go on with a state that has another meaning."""
         self._entry = None
+
+    def given_up(self, time: float, goals: tuple[str, ...]) -> Breach | None:
+        """Return where the branch was lost if the solver fails within a passage: at its begin."""
+        if not self._weak or self._entry is None:
+            return None
+        reason = "no step across it agrees with the equations"
+        return Breach(BRANCH_LOST, time, goals, reason, self._entry.time, self._entry.state)
 
     @property
     def inside(self) -> bool:

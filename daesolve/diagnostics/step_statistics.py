@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,11 @@ BINS_PER_DECADE = 10
 ROUNDING = 3e-16
 """A residual below this part of its scale has no growth exponent."""
 
+UNTRUSTED = 1e-2
+"""A residual beyond this part of its scale is not to be trusted."""
+UNTRUSTED_PUSH = 0.1
+"""The same of what a residual would have come to, were it not driven."""
+
 
 @dataclass(frozen=True)
 class ResidualSizes:
@@ -26,9 +31,12 @@ class ResidualSizes:
     start_time, rates
         The start of the run, s, and the rate at which each residual is driven, 1/s.
     time, last
-        The last step, s, and |residual| there.
+        The last step, s, and the residual there.
     largest, correction
         The largest |residual|, and what driving them has moved, each (n,).
+    pushed, most_pushed
+        The integral of rate times residual with its sign, and its largest size, each (n,): what
+        the residual would have been without being driven, less what it was.
     kinetic
         The largest kinetic energy, J.
     squares, counts
@@ -41,39 +49,52 @@ class ResidualSizes:
     last: np.ndarray
     largest: np.ndarray
     correction: np.ndarray
+    pushed: np.ndarray
+    most_pushed: np.ndarray
     kinetic: float
     squares: Mapping[int, np.ndarray]
     counts: Mapping[int, int]
 
-    def then(self, times: np.ndarray, sizes: np.ndarray, kinetic: np.ndarray) -> ResidualSizes:
+    def then(self, times: np.ndarray, residuals: np.ndarray, kinetic: np.ndarray) -> ResidualSizes:
         """Take in more steps.
 
         Parameters
         ----------
         times
             (k,) s, at least one.
-        sizes
-            (k, n) |residual|.
+        residuals
+            (k, n)
         kinetic
             (k,) the largest kinetic energy up to each, J.
         """
+        sizes = np.abs(residuals)
         worst = np.where(np.isnan(sizes), np.inf, sizes)
         steps = np.abs(np.diff(times, prepend=self.time))
-        before = np.vstack([self.last, sizes[:-1]])
+        before = np.vstack([np.abs(self.last), sizes[:-1]])
         mean = (0.5 * before + 0.5 * sizes) * steps[:, None]
         moved = np.where(self.rates > 0.0, self.rates * mean.sum(axis=0), 0.0)
         squares, counts = self._binned(times, sizes)
+        signed = np.nan_to_num(np.vstack([self.last, residuals]), posinf=0.0, neginf=0.0)
+        pushes = self.pushed + self.rates * np.cumsum(
+            0.5 * (signed[1:] + signed[:-1]) * steps[:, None], axis=0
+        )
         return ResidualSizes(
             start_time=self.start_time,
             rates=self.rates,
             time=float(times[-1]),
-            last=sizes[-1],
+            last=residuals[-1],
             largest=np.maximum(self.largest, worst.max(axis=0, initial=0.0)),
             correction=self.correction + moved,
+            pushed=pushes[-1],
+            most_pushed=np.maximum(self.most_pushed, np.abs(pushes).max(axis=0)),
             kinetic=float(kinetic[-1]),
             squares=squares,
             counts=counts,
         )
+
+    def driven_at(self, rates: np.ndarray) -> ResidualSizes:
+        """Return the same with other rates from here on, 1/s."""
+        return replace(self, rates=rates)
 
     def _binned(
         self, times: np.ndarray, sizes: np.ndarray
@@ -104,7 +125,7 @@ class ResidualSizes:
                 driven=each.driven,
                 max_abs=float(self.largest[index]),
                 max_relative=float(self.largest[index]) / scale,
-                final_relative=float(self.last[index]) / scale,
+                final_relative=abs(float(self.last[index])) / scale,
                 scale=scale,
                 correction=float(self.correction[index]) / scale,
                 growth_exponent=_growth(times, sizes[:, index]),
@@ -113,6 +134,21 @@ class ResidualSizes:
             )
             for index, (each, scale) in enumerate(zip(watched, scales.tolist(), strict=True))
         }
+
+    def untrusted(self, watched: Sequence[Watched], scales: np.ndarray) -> dict[str, str]:
+        """Say what is not to be trusted of the residuals, by name.
+
+        A residual that is driven says little by its size: what driving it has moved counts, which
+        is what it would have come to without that.
+        """
+        found: dict[str, str] = {}
+        sizes, pushes = self.largest / scales, self.most_pushed / scales
+        for entry, size, push in zip(watched, sizes.tolist(), pushes.tolist(), strict=True):
+            if not size <= UNTRUSTED and not entry.note:
+                found[entry.name] = "grew beyond a hundredth of its scale"
+            elif entry.driven and push > UNTRUSTED_PUSH:
+                found[entry.name] = "would have grown beyond a tenth of its scale without feedback"
+        return found
 
     def _histories(self, scales: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the middles of the bins, (k,) s, and what was in them over the scales, (k, n)."""
@@ -128,6 +164,8 @@ class ResidualSizes:
             "largest": self.largest,
             "last": self.last,
             "correction": self.correction,
+            "pushed": self.pushed,
+            "most_pushed": self.most_pushed,
             "largest_kinetic": self.kinetic,
             "last_time": self.time,
             "bins": bins,
@@ -137,8 +175,9 @@ class ResidualSizes:
 
     def restored(self, saved: Mapping[str, Any]) -> ResidualSizes:
         """Return what `saved` returned, for the run that this belongs to."""
-        largest, last, correction = (
-            np.array(saved[name], dtype=float) for name in ("largest", "last", "correction")
+        names = ("largest", "last", "correction", "pushed", "most_pushed")
+        largest, last, correction, pushed, most_pushed = (
+            np.array(saved[name], dtype=float) for name in names
         )
         bins = [int(number) for number in saved["bins"]]
         squares = [np.array(row, dtype=float) for row in saved["squares"]]
@@ -149,6 +188,8 @@ class ResidualSizes:
             last=last,
             largest=largest,
             correction=correction,
+            pushed=pushed,
+            most_pushed=most_pushed,
             kinetic=float(saved["largest_kinetic"]),
             squares=dict(zip(bins, squares, strict=True)),
             counts=dict(zip(bins, map(int, saved["counts"]), strict=True)),
@@ -164,7 +205,19 @@ def nothing_seen(start_time: float, rates: np.ndarray) -> ResidualSizes:
         As of `ResidualSizes`.
     """
     zeros = np.zeros(len(rates))
-    return ResidualSizes(start_time, rates, start_time, zeros, zeros, zeros, 0.0, {}, {})
+    return ResidualSizes(
+        start_time=start_time,
+        rates=rates,
+        time=start_time,
+        last=zeros,
+        largest=zeros,
+        correction=zeros,
+        pushed=zeros,
+        most_pushed=zeros,
+        kinetic=0.0,
+        squares={},
+        counts={},
+    )
 
 
 def _growth(times: np.ndarray, size: np.ndarray) -> float | None:
@@ -266,7 +319,7 @@ class PendingSteps:
     times
         (k,) s.
     sizes, outputs
-        |residual| and the outputs whose peaks are reported, at the end of each: (k, n), (k, m).
+        The residuals and the outputs whose peaks are reported, at the end of each: (k, n), (k, m).
     kinetic
         (k,) the largest kinetic energy up to each, J.
     sizes_before, peaks_before
@@ -289,6 +342,10 @@ class PendingSteps:
             self.sizes_before.then(times, self.sizes[:count], self.kinetic[:count]),
             self.peaks_before.then(times, self.outputs[:count]),
         )
+
+    def driven_at(self, rates: np.ndarray) -> PendingSteps:
+        """Return the same for other rates, 1/s."""
+        return replace(self, sizes_before=self.sizes_before.driven_at(rates))
 
     def after(self, count: int) -> PendingSteps:
         """Return those after the first of them."""

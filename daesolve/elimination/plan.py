@@ -27,6 +27,10 @@ BACKWARD_ERROR = 1e-13
 ROUNDING = 20.0 * float(np.finfo(float).eps)
 """What the backward error of a large system may be, an unknown: rounding adds up along a chain, and
 a refinement would double the cost of a step for digits that the motion does not show."""
+LIGHT = 2e-5
+"""What a constraint moves by the other bodies, over what it moves by one, below which that is
+light: it moves with them, and its acceleration is a small difference of that which its forces give
+it and that which its reaction does. A refinement takes it from the constraint."""
 
 
 def choose_plan(
@@ -39,7 +43,8 @@ def choose_plan(
     """Decide scales and refinements from sample states.
 
     Refinements are added until the componentwise backward error at every sample is at rounding
-    level, which grows with a large system; a proximal elimination always takes two.
+    level, which grows with a large system; one at least where a light body moves with others,
+    whatever forces act on it now; a proximal elimination always takes two.
 
     Parameters
     ----------
@@ -59,7 +64,8 @@ def choose_plan(
     allowed = BACKWARD_ERROR
     if unknowns >= SPARSE_FROM:
         allowed = max(allowed, ROUNDING * unknowns)
-    for refinements in range(MOST_REFINEMENTS + 1):
+    fewest = 1 if _carries_light(dynamics, samples, values) else 0
+    for refinements in range(fewest, MOST_REFINEMENTS + 1):
         plan = EliminationPlan(refinements, False, scales)
         if _backward_error(dynamics, plan, samples, values) <= allowed:
             return plan
@@ -119,6 +125,25 @@ def _block_scales(
         for index, size in enumerate(typical)
         if index in directed
     }
+
+
+def _carries_light(
+    dynamics: Dynamics, samples: Sequence[tuple[float, np.ndarray]], values: np.ndarray
+) -> bool:
+    """Tell whether some body is light, at every sample, beside the others of a constraint."""
+    if not (dynamics.rows and samples):
+        return False
+    ratios: np.ndarray | None = None
+    for t, x in samples:
+        parts = dynamics.matrices(t, x, values)
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            # A coordinate without inertia of its own is no light body.
+            moves = parts["jacobian"] ** 2 / np.diag(parts["mass"])
+            moves = np.where(np.isfinite(moves), moves, 0.0)
+            others = np.sum(moves, axis=1, keepdims=True) - moves
+            ratio = np.where((moves > 0) & (others > 0), others / moves, np.inf)
+        ratios = ratio if ratios is None else np.maximum(ratios, ratio)
+    return ratios is not None and bool(np.any(ratios < LIGHT))
 
 
 def _backward_error(

@@ -221,6 +221,7 @@ class _OfOneLane(PiecewiseIntegrator):
 
     def __init__(self, problem: OdeProblem, lane: Lane) -> None:
         self.problem, self.rates, self.integrator = problem, lane.code.rates, lane
+        self.tolerance = lane.code.tolerance
 
 
 class BlockJoiner:
@@ -253,6 +254,7 @@ class Code:
 
     def __init__(self, solver: Taylor, problem: OdeProblem, width: int) -> None:
         self.rates: Translated = translated(problem.rhs)
+        self.tolerance = solver.tolerance
         self.batch = hy.taylor_adaptive_batch(
             list(zip(self.rates.variables, self.rates.expressions, strict=True)),
             np.zeros((problem.size, width)),

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-import hashlib
 import platform
 import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from numbers import Real
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from daesolve.ensembles.batches import run_batch
 from daesolve.ensembles.members import member_case
-from daesolve.errors import DaesolveError, PluginError
+from daesolve.errors import DaesolveError, PluginError, in_words
 from daesolve.integration.run_options import At
 from daesolve.plugins import registry
 from daesolve.plugins.bound_case import BoundCase
-from daesolve.plugins.registry import Problem
+from daesolve.plugins.foreign import called
+from daesolve.plugins.registry import Problem, digest_of
 from daesolve.solving.descriptions import versions
 from daesolve.trajectory.results import Outcome
 from daesolve.trajectory.trajectory import Trajectory
@@ -148,9 +149,10 @@ def _times(case: BoundCase, task: Task) -> At:
 
 
 def _refused(number: int, values: Mapping[str, Any], error: Exception) -> Result:
-    if isinstance(error, DaesolveError):
-        return failure(number, values, str(error))
-    return failure(number, values, f"{type(error).__name__}: {error}")
+    if isinstance(error, PluginError) and error.__cause__ is not None:
+        return failure(number, values, in_words(error.__cause__))
+    said = str(error) if isinstance(error, DaesolveError) else in_words(error)
+    return failure(number, values, said)
 
 
 def _result(
@@ -158,8 +160,20 @@ def _result(
 ) -> Result:
     if run.outcome is Outcome.INTERRUPTED:
         raise KeyboardInterrupt
-    measured = {name: m.rule(case, run) for name, m in case.problem.measures.items()}
+    measured = {
+        name: _number(f"the measure {name!r}", called(f"the measure {name!r}", m.rule, case, run))
+        for name, m in case.problem.measures.items()
+    }
     return result_of(number, values, run, measured, sampled=task.at is not None)
+
+
+def _number(what: str, found: object) -> float:
+    if not isinstance(found, Real | np.ndarray):
+        raise PluginError(f"{what} must return a number, not {type(found).__name__}")
+    try:
+        return float(cast(Any, found))
+    except (TypeError, ValueError):
+        raise PluginError(f"{what} must return a number, not {found!r}") from None
 
 
 def failure(number: int, values: Mapping[str, Any], message: str) -> Result:
@@ -248,11 +262,6 @@ def computing_versions() -> dict[str, str]:
     return {name: found for name, found in versions().items() if name != "python"}
 
 
-def digest_of(path: Path) -> str:
-    """Return what shows whether two files hold the same."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
 def check_worker(task: Task) -> None:
     """Refuse to work with other versions, or another problem, than the sweep was asked for.
 
@@ -288,11 +297,13 @@ def _case(task: Task) -> BoundCase:
 def _problem(name: str, digest: str | None) -> Problem:
     """Load a problem once: its systems, and the code compiled for them, are kept with it."""
     try:
-        if digest is not None and digest_of(Path(name)) != digest:
+        if digest is None:
+            return registry.installed(name)
+        if digest_of(Path(name)) != digest:
             raise WorkerError(
                 f"a worker on {platform.node()} has another file {name}: give each the same"
             )
-        return registry.problem(name)
+        return registry.of_file(Path(name), digest)
     except (OSError, PluginError, LookupError) as error:
         raise WorkerError(
             f"a worker on {platform.node()} has not got the problem {name!r}: {error}"

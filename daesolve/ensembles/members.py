@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -190,7 +190,7 @@ def _product(over: Mapping[str, list[Any] | Distribution], samples: int | None, 
 
 
 def _listed(over: Sequence[Mapping[str, Any]]) -> Table:
-    if isinstance(over, str) or not hasattr(over, "__iter__"):
+    if isinstance(over, str) or not isinstance(over, Sequence | Iterator):
         raise OutOfRangeError(
             f"over is {over!r}, but must be a mapping of names to values or a list of members"
         )

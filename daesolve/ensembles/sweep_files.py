@@ -19,10 +19,22 @@ from typing import TYPE_CHECKING, Any, Self
 
 from daesolve.ensembles.chunks import FIXED, Result, over_column
 from daesolve.ensembles.members import Table, count_of
-from daesolve.errors import NotResumableError, OutputExistsError
+from daesolve.errors import (
+    NotResumableError,
+    OutputExistsError,
+    TornPartError,
+    UnknownNameError,
+)
 from daesolve.storage import locking
 from daesolve.storage.encoding import from_json, is_mapping, read_parquet, to_json, to_parquet
-from daesolve.storage.files import FORMAT, make_directory, read_manifest, store
+from daesolve.storage.files import (
+    FORMAT,
+    in_one_line,
+    make_directory,
+    read_manifest,
+    resuming,
+    store,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -119,7 +131,7 @@ class Store:
         self._types: dict[str, Any] = {name: over.field(name).type for name in over.names}
         for kind in ("members", "samples"):
             folder = self.directory / kind
-            folder.mkdir(exist_ok=True)
+            make_directory(folder)
             for left in folder.glob(".*.tmp"):
                 left.unlink()
         done = [int(path.stem) for path in parts(self.directory, "members")]
@@ -237,7 +249,9 @@ def sweep_manifest(directory: Path) -> dict[str, Any]:
     NotResumableError, NotARunError, FormatError
         The directory holds none.
     """
-    manifest = read_manifest(directory)
+    from daesolve.ensembles.sweep_schema import fault_of
+
+    manifest = read_manifest(directory, fault_of)
     if manifest.get("kind") != KIND:
         raise NotResumableError(f"{str(directory)!r} holds a run, not a sweep")
     return manifest
@@ -245,11 +259,30 @@ def sweep_manifest(directory: Path) -> dict[str, Any]:
 
 def stored_values(directory: Path, manifest: Mapping[str, Any]) -> Table:
     """Return the values of every member as they were decided."""
-    table = read_parquet(directory / "values.parquet")
+    table = read_part(directory / "values.parquet")
     return {
         name: table.column(column).to_pylist()
         for name, column in manifest["columns"]["over"].items()
     }
+
+
+def read_part(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
+    """Return columns of a file of a sweep, or all.
+
+    Raises
+    ------
+    TornPartError
+        It cannot be read, or has not got them.
+    """
+    import pyarrow as pa
+
+    try:
+        return read_parquet(path, columns)
+    except (OSError, ValueError, UnknownNameError, pa.ArrowException) as error:
+        raise TornPartError(
+            f"{str(path)!r} cannot be read ({in_one_line(error)}): remove it, and "
+            f"`{resuming(path.parent.parent)}` runs its members again"
+        ) from error
 
 
 def parts(directory: Path, kind: str) -> list[Path]:

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from daesolve.ensembles.chunks import MEASURE, PEAK, over_column
-from daesolve.ensembles.sweep_files import arrow, parts, sweep_manifest
+from daesolve.ensembles.sweep_files import arrow, parts, read_part, sweep_manifest
 from daesolve.errors import MissingPackageError, OutOfRangeError
 from daesolve.plugins.bound_case import BoundCase
-from daesolve.storage.encoding import read_parquet
+from daesolve.storage import located
 from daesolve.trajectory.results import Outcome
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Sweep:
         NotARunError, FormatError, NotResumableError
             It holds no sweep.
         """
-        directory = Path(directory)
+        directory = located(directory)
         count = sweep_manifest(directory)["count"]
         ended = outcomes(directory)
         failed = sum(has_failed(outcome) for outcome in ended.values())
@@ -68,7 +68,7 @@ class Sweep:
             There is no such member, or it has not run yet.
         """
         for path in parts(self.directory, "members"):
-            table = read_parquet(path)
+            table = read_part(path)
             numbers = table.column("member").to_pylist()
             if number in numbers:
                 return table.slice(numbers.index(number), 1).to_pylist()[0]
@@ -97,7 +97,7 @@ def outcomes(directory: Path) -> dict[int, str]:
     """Return how each member ended that has run, by its number."""
     found: dict[int, str] = {}
     for path in parts(directory, "members"):
-        table = read_parquet(path, ["member", "outcome"])
+        table = read_part(path, ["member", "outcome"])
         numbers: list[Any] = table.column("member").to_pylist()
         words: list[Any] = table.column("outcome").to_pylist()
         found.update(zip(numbers, words, strict=True))
@@ -108,7 +108,7 @@ def reasons(directory: Path) -> list[tuple[str, int]]:
     """Return why members failed and how many did so, the most frequent reason first."""
     counts: Counter[str] = Counter()
     for path in parts(directory, "members"):
-        table = read_parquet(path, ["outcome", "message"])
+        table = read_part(path, ["outcome", "message"])
         words = (table.column(name).to_pylist() for name in ("outcome", "message"))
         counts.update(
             message for outcome, message in zip(*words, strict=True) if not Outcome(outcome).good
@@ -120,7 +120,7 @@ def results_table(directory: Path, kind: str) -> pa.Table:
     """Return every row of "members" or "samples", by the member's number."""
     import pyarrow as pa
 
-    tables = [read_parquet(path) for path in parts(directory, kind)]
+    tables = [read_part(path) for path in parts(directory, kind)]
     if not tables:
         return arrow({"member": []}, {})
     joined = pa.concat_tables(tables, promote_options="default")
@@ -210,7 +210,7 @@ def dependence(sweep: Sweep, case: BoundCase) -> MeasuredDependence | None:
         return None
     column = over_column(over[0])
     rows = [
-        row for path in parts(sweep.directory, "members") for row in read_parquet(path).to_pylist()
+        row for path in parts(sweep.directory, "members") for row in read_part(path).to_pylist()
     ]
     rows = [row for row in rows if Outcome(row["outcome"]).good and _is_size(row[column])]
     rows.sort(key=lambda row: -row[column])

@@ -11,7 +11,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from daesolve.ensembles.batches import batch_solver
-from daesolve.ensembles.chunks import Task, computing_versions, digest_of
+from daesolve.ensembles.chunks import Task, computing_versions
 from daesolve.ensembles.dispatch import Progress, run_members
 from daesolve.ensembles.members import (
     Over,
@@ -31,6 +31,7 @@ from daesolve.errors import (
     OutOfRangeError,
     PluginError,
     PosingError,
+    Tell,
     UnsupportedError,
 )
 from daesolve.formulations import FORMULATIONS, Formulation
@@ -46,6 +47,8 @@ from daesolve.integration.run_options import (
 )
 from daesolve.plugins import registry
 from daesolve.plugins.bound_case import BoundCase
+from daesolve.plugins.registry import digest_of
+from daesolve.plugins.stored_problem import in_need_of_source, is_of_file, posed_again
 from daesolve.preparation.choosing import check_pair, choose_formulation
 from daesolve.preparation.extensions import (
     FORMULATION_GROUP,
@@ -57,6 +60,7 @@ from daesolve.preparation.extensions import (
 from daesolve.preparation.naming import made_by_name
 from daesolve.preparation.request import Request, check_request
 from daesolve.solvers import SOLVERS, Solver, Taylor
+from daesolve.storage import located, resuming
 from daesolve.storage.encoding import is_array, is_list, is_mapping, is_tuple, native
 
 KINDS: dict[str, Any] = {
@@ -130,6 +134,9 @@ def sweep(
         member, a directory that holds something else, a scheduler that does not answer.
     """
     _check_workers(workers, scheduler)
+    if not isinstance(batch, bool):
+        raise OutOfRangeError(f"batch is {batch!r}, but must be True or False")
+    place = located(out)
     if not isinstance(case, BoundCase):
         raise PosingError(
             f"a sweep needs a case of a problem, such as problem.case(), not {type(case).__name__}"
@@ -144,7 +151,7 @@ def sweep(
     _check(member_case(case, values_of(table, 0)), task, table)
     manifest = contents(task, over, samples, seed) | {"count": count_of(table)}
     manifest = new_manifest(manifest, list(table))
-    with Store(Path(out)) as store:
+    with Store(place) as store:
         table = store.begin(manifest, table)
         running = _workers(case, task, workers, scheduler)
         return run_members(store, table, running, progress, batch=task.batch)
@@ -157,6 +164,7 @@ def resume_sweep(
     scheduler: str | None = None,
     progress: Progress | None = None,
     any_version: bool = False,
+    source: BoundCase | Path | str | None = None,
 ) -> Sweep:
     """Run the members of a sweep that have not run yet.
 
@@ -168,6 +176,10 @@ def resume_sweep(
         As in `sweep`.
     any_version
         Go on although the results so far were computed with other versions.
+    source
+        The Python file that defines the problem, where there is one, or the case that is swept: a
+        file is never executed because a directory names it. It must hold what it held when the
+        sweep began.
 
     Raises
     ------
@@ -175,9 +187,9 @@ def resume_sweep(
         The directory holds no sweep that could be gone on with from its manifest alone.
     """
     _check_workers(workers, scheduler)
-    directory = Path(directory)
+    directory = located(directory)
     manifest = sweep_manifest(directory)
-    case = case_from(directory, manifest)
+    case = source if isinstance(source, BoundCase) else case_from(directory, manifest, source)
     options, at = restored(manifest["options"]), restored(manifest["at"])
     over, samples, seed = untold(manifest["over"]), manifest["samples"], manifest["seed"]
     table = checked(case, members(over, samples, seed))
@@ -185,6 +197,8 @@ def resume_sweep(
         case, manifest["until"], at, options, batch=manifest["batch"], installed=workers != 0
     )
     asked = contents(task, over, samples, seed) | {"count": manifest["count"]}
+    if asked["identity"]["digest"]:  # the file may stand elsewhere now
+        asked["identity"]["problem"] = manifest["identity"]["problem"]
     with Store(directory) as store:
         table = store.begin(new_manifest(asked, list(table)), table, any_version=any_version)
         running = _workers(case, task, workers, scheduler)
@@ -206,7 +220,7 @@ def _task(
         _check_found(case)
     return Task(
         problem=name,
-        digest=None if path is None else digest_of(path),
+        digest=case.problem.digest,
         case=case.case.name,
         model=case.model,
         structure=dict(case.structure),
@@ -330,24 +344,37 @@ def contents(task: Task, over: Over, samples: int | None, seed: int) -> dict[str
     }
 
 
-def case_from(directory: Path, manifest: Mapping[str, Any]) -> BoundCase:
+def case_from(
+    directory: Path,
+    manifest: Mapping[str, Any],
+    source: Path | str | None = None,
+    tell: Tell | None = None,
+) -> BoundCase:
     """Return the case that is swept.
+
+    Parameters
+    ----------
+    directory, manifest
+        Of the sweep.
+    source
+        The file that defines the problem, where it is to be executed.
+    tell
+        Called with a sentence before it is.
 
     Raises
     ------
     NotResumableError
-        The problem is not here, is another by now, or cannot be described by a manifest.
+        The problem is not here, is another by now, cannot be described by a manifest, or is that
+        of a file that the caller has not named.
     """
     identity = manifest["identity"]
-    name = identity["problem"]
+    name, digest = identity["problem"], identity["digest"]
+    named = {"problem": name, "path": name if digest else None, "digest": digest}
+    _check_source(directory, named, source)
     try:
-        if identity["digest"] and digest_of(Path(name)) != identity["digest"]:
-            raise NotResumableError(
-                f"{str(directory)!r} was swept with another {name}: restore it, or sweep anew in "
-                "another directory"
-            )
-        case = registry.problem(name).case(identity["case"], model=identity["model"])
-    except (OSError, PluginError, LookupError) as error:
+        problem = posed_again(named, None if source is None else Path(source), tell)
+        case = problem.case(identity["case"], model=identity["model"])
+    except (PluginError, LookupError) as error:
         raise NotResumableError(
             f"{str(directory)!r} sweeps the problem {name!r}, which is not here ({error}): ask for "
             "the same sweep from Python"
@@ -359,6 +386,24 @@ def case_from(directory: Path, manifest: Mapping[str, Any]) -> BoundCase:
         start=restored(manifest["start"]),
         initial=restored(manifest["initial"]),
     )
+
+
+def _check_source(directory: Path, named: Mapping[str, Any], source: Path | str | None) -> None:
+    """Refuse a file that is another by now, and one that the caller has not given."""
+    if not is_of_file(named):
+        return
+    place = Path(named["path"] if source is None else source)
+    if place.is_file() and digest_of(place) != named["digest"]:
+        raise NotResumableError(
+            f"{str(directory)!r} was swept with another {place}: restore it, or sweep anew in "
+            "another directory"
+        )
+    if source is None:
+        how = in_need_of_source(named, resuming(directory))
+        raise NotResumableError(
+            f"the sweep in {str(directory)!r} is not gone on with: {how}, or in Python "
+            "daesolve.ensembles.resume_sweep(DIR, source=FILE)"
+        )
 
 
 def saved(value: Any) -> Any:

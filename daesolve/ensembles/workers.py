@@ -29,6 +29,7 @@ from daesolve.ensembles.chunks import (
 )
 from daesolve.errors import DaesolveError, MissingPackageError, OutOfRangeError
 from daesolve.plugins.bound_case import BoundCase
+from daesolve.storage.encoding import is_mapping
 
 PATIENCE = 5.0
 """Seconds in which a process that has closed its end of the pipe should be gone."""
@@ -51,6 +52,29 @@ class Lost:
 
 
 Finished = tuple[Chunk, ChunkResults | Lost]
+
+
+def checked_answer(chunk: Chunk, answer: object) -> ChunkResults:
+    """Return what a worker sent, which must be the results of the members that it was to run.
+
+    Raises
+    ------
+    WorkerError
+        It is something else.
+    """
+    if not isinstance(answer, ChunkResults):
+        raise WorkerError(
+            f"a worker answered with a {type(answer).__name__} in place of results: it needs the "
+            "same version of daesolve as here"
+        )
+    rows: list[Any] = [getattr(result, "row", None) for result in answer.results]
+    members = [row.get("member") if is_mapping(row) else None for row in rows]
+    if members != [number for number, _ in chunk]:
+        raise WorkerError(
+            f"a worker answered with results of the members {members}, but was to run "
+            f"{[number for number, _ in chunk]}: it needs the same version of daesolve as here"
+        )
+    return answer
 
 
 class Workers(Protocol):
@@ -149,6 +173,7 @@ class LocalProcesses:
                 continue
             del self._busy[process.connection]
             if isinstance(answer, ChunkResults):
+                checked_answer(chunk, answer)
                 self._idle.append(process)
             found.append((chunk, answer))
         return found
@@ -353,7 +378,7 @@ class Cluster:
         from distributed.scheduler import KilledWorker
 
         try:
-            return future.result(timeout=patience)
+            return checked_answer(self._chunks[future], future.result(timeout=patience))
         except KilledWorker as error:
             return Lost(f"{error.allowed_failures + 1} workers died while they ran it")
         except (WorkerError, TimeoutError):

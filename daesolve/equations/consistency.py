@@ -94,12 +94,7 @@ def complete_start(
         No state near the guess meets all goals, whatever is given.
     """
     names = dynamics.labels.states
-    near = {**check_named("guess", guess), **check_named("initial", start)}
-    for name in near:
-        if name not in names:
-            raise unknown_name("state", str(name), names)
-    known = {name: start_value(name, value) for name, value in near.items()}
-    x = np.array([known.get(name, 0.0) for name in names])
+    x = near(dynamics, start, guess)
     given = np.array([names.index(name) for name in start], dtype=int)
     first = x.copy()
     held, values = _held(dynamics, time, x, values)
@@ -122,6 +117,27 @@ def complete_start(
     )
     changes = {name: (float(first[i]), float(x[i])) for i, name in enumerate(names) if moved[i]}
     return Start(x, changes)
+
+
+def near(
+    dynamics: Dynamics, start: Mapping[str, float], guess: Mapping[str, float] | None
+) -> np.ndarray:
+    """Return the state (nx,) near which a consistent one is looked for, as in `complete_start`.
+
+    Raises
+    ------
+    UnknownNameError
+        No state has such a name.
+    OutOfRangeError
+        A value is not finite.
+    """
+    names = dynamics.labels.states
+    given = {**check_named("guess", guess), **check_named("initial", start)}
+    for name in given:
+        if name not in names:
+            raise unknown_name("state", str(name), names)
+    known = {name: start_value(name, value) for name, value in given.items()}
+    return np.array([known.get(name, 0.0) for name in names])
 
 
 def check_named(owner: str, given: Mapping[str, Any] | None) -> Mapping[str, Any]:

@@ -11,7 +11,7 @@ same with M = 1, no positions and v its whole state.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -24,6 +24,7 @@ from daesolve.errors import unknown_name
 from daesolve.posing.events import Event
 from daesolve.posing.guides import OF_THEIR_OWN, Guides
 from daesolve.posing.symbols import Interval, Labels, velocity_name
+from daesolve.posing.value_names import ValueKind
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +55,9 @@ class GoalRow:
     hold
         For a goal that is let go of at times, the symbol among p that is 1.0 while it holds and
         0.0 while its reaction is zero; chain, jacobian and bias carry it as a factor.
+    posed
+        For a goal that may follow from others, its chain without the factor by which it is let go
+        of, if it has one: what is watched. None for others.
     """
 
     name: str
@@ -70,6 +74,7 @@ class GoalRow:
     at_start: bool = False
     typical: ca.SX | None = None
     hold: ca.SX | None = None
+    posed: tuple[ca.SX, ...] | None = None
 
     @property
     def degree(self) -> int:
@@ -79,10 +84,9 @@ class GoalRow:
     @property
     def links(self) -> dict[str, ca.SX]:
         """The residual and its derivatives below the relative degree, by name, lowest first."""
-        names = list(
-            itertools.accumulate(self.chain, lambda n, _: velocity_name(n), initial=self.name)
-        )
-        return dict(zip(names, self.chain, strict=False))
+        chain = self.chain if self.posed is None else self.posed
+        names = list(itertools.accumulate(chain, lambda n, _: velocity_name(n), initial=self.name))
+        return dict(zip(names, chain, strict=False))
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,6 +217,41 @@ class ContactRow:
 
 
 @dataclass(frozen=True, eq=False)
+class Alternatives:
+    """Goals that depend on each other, of which some are kept at a time.
+
+    Parameters
+    ----------
+    groups, surplus
+        Their names, group by group, and how many of each are left out.
+    dropped
+        (times, states, p) -> the goals that are best left out, from here, the first state, along a
+        path, (k,) and (k, nx).
+    settled
+        (time, states, p) -> the nearest states that meet all goals, those left out as well.
+    directed
+        What reactions do beside acting along the gradients of their goals, (nv, nu), where a load
+        is shared among all of a group; None where those that are kept carry it.
+    """
+
+    groups: tuple[tuple[str, ...], ...]
+    surplus: tuple[int, ...]
+    dropped: Callable[[np.ndarray, np.ndarray, np.ndarray], tuple[str, ...]]
+    settled: Callable[[float, np.ndarray, np.ndarray], np.ndarray]
+    directed: ca.SX | None = None
+
+    @property
+    def shared(self) -> bool:
+        """Whether a load is shared among all of a group."""
+        return self.directed is not None
+
+    def values(self, dropped: Collection[str]) -> dict[str, float]:
+        """Return the discrete values that keep all of them but some."""
+        kept = ValueKind.KEPT.name_of
+        return {kept(name): float(name not in dropped) for own in self.groups for name in own}
+
+
+@dataclass(frozen=True, eq=False)
 class Dynamics:
     """The equations of a system, symbolic and not yet eliminated.
 
@@ -260,6 +299,13 @@ class Dynamics:
         Outputs whose largest magnitude over every accepted step is reported.
     after
         By goal, the velocities and goals after which the elimination may take its reaction.
+    switches
+        The names of discrete values, and of the events that change them, which piecewise
+        expressions have brought in.
+    alternatives
+        What chooses among goals that depend on each other; None where all are kept.
+    aside
+        Goals that were left out, since they seemed to follow from the others: they are watched.
     """
 
     labels: Labels
@@ -291,6 +337,9 @@ class Dynamics:
     contacts: tuple[ContactRow, ...] = ()
     peaks: tuple[str, ...] = ()
     after: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    switches: tuple[str, ...] = ()
+    alternatives: Alternatives | None = None
+    aside: tuple[GoalRow, ...] = ()
 
     @property
     def velocities(self) -> ca.SX:
@@ -343,8 +392,8 @@ class Dynamics:
 
     @property
     def posed_ranges(self) -> dict[str, Interval]:
-        """The ranges of parameters and discrete values, without those that guides add."""
-        added = () if self.guides is None else self.guides.values.names
+        """The ranges of parameters and discrete values, without those that the library adds."""
+        added = {*self.switches, *(() if self.guides is None else self.guides.values.names)}
         return {name: range_ for name, range_ in self.ranges.items() if name not in added}
 
     @property
@@ -365,6 +414,16 @@ class Dynamics:
             if name not in self.values:
                 raise unknown_name("value", name, self.values)
         return np.array([overrides.get(name, value) for name, value in self.values.items()])
+
+    def lasting(self, values: Mapping[str, float]) -> dict[str, float]:
+        """Return the values of p that no mode changes, by name: those of the parameters.
+
+        Discrete values, references and rates may change on the way.
+        """
+        changing = {*self.discrete, *(list(self.values)[row.hold] for row in self.contacts)}
+        if self.guides is not None:
+            changing.update(self.guides.values.names)
+        return {n: values[n] for n in self.ranges if n in values and n not in changing}
 
     def _holds(self) -> dict[str, int]:
         """Return the places among p of what holds goals that are let go of at times, by goal."""

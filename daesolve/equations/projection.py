@@ -19,6 +19,8 @@ from scipy.sparse import block_array, csc_array, eye_array
 from daesolve.algebra.evaluation import ArrayFunction
 from daesolve.algebra.linear import SPARSE_FROM, solved_sparsely
 from daesolve.algebra.singular_values import shortest_solution
+from daesolve.algebra.term_sizes import ROUNDING, term_sizes
+from daesolve.algebra.translation import function_of
 from daesolve.equations.dynamics import Dynamics, GoalRow
 
 TOLERANCE = 1e-12
@@ -47,12 +49,20 @@ class Level:
         The indices of this part in the state.
     evaluate
         (t, x, p) -> residuals (n,) and their Jacobian (n, len(columns)).
+    terms
+        (t, x, p) -> the sizes of the terms of the residuals, (n,), which rounding is a part of.
     """
 
     goals: tuple[str, ...]
     titles: tuple[str, ...]
     columns: np.ndarray
     evaluate: Callable[[float, np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
+    terms: Callable[[float, np.ndarray, np.ndarray], np.ndarray]
+
+    def rounded(self, t: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
+        """Tell which residuals are no more than rounding of their terms, (n,)."""
+        residual, _ = self.evaluate(t, x, p)
+        return np.abs(residual) <= ROUNDING * self.terms(t, x, p)
 
 
 def levels(dynamics: Dynamics, held: tuple[str, ...] = ()) -> tuple[Level, Level]:
@@ -101,7 +111,21 @@ def _level(
     titles = tuple(
         f"{'the rate of ' * (index < rates)}the goal {name!r}" for index, name in enumerate(names)
     )
-    return Level(names, titles, columns, evaluate)
+    return Level(names, titles, columns, evaluate, terms_of(dynamics, stack))
+
+
+def terms_of(
+    dynamics: Dynamics, residuals: ca.SX
+) -> Callable[[float, np.ndarray, np.ndarray], np.ndarray]:
+    """Return (t, x, p) -> the sizes of the terms of residuals, a column, (n,)."""
+
+    def terms(t: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
+        posed = function_of(
+            "terms", [dynamics.t, dynamics.x, dynamics.p], [residuals], (["t", "x", "p"], ["terms"])
+        )
+        return term_sizes(posed, t, x, p)[0]
+
+    return terms
 
 
 def sizes(level: Level, t: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
@@ -228,7 +252,8 @@ class Projection:
     def nearly_met(self, within: float) -> bool:
         """Return whether the guess misses the equations by no more than this part of their size."""
         residual, _ = self.level.evaluate(self.t, self.guess, self.p)
-        return bool(np.all(np.abs(residual) <= within * self._sizes(self.guess)))
+        near = np.abs(residual) <= within * self._sizes(self.guess)
+        return bool(np.all(near) or np.all(near | self._met_to_rounding(self.guess)))
 
     def least_miss(self) -> np.ndarray:
         """Return the state that misses the equations least, in units of the residuals' sizes."""
@@ -297,7 +322,18 @@ class Projection:
             cheapest = _cheapest(slopes, -residual / size)
             x = self._moved(x, self._limited(self.inverse_root @ cheapest, x))
         assert best is not None
-        return best[1] if best[0] <= TOLERANCE else None
+        error, found = best
+        met = error <= TOLERANCE or bool(np.all(self._met_to_rounding(found)))
+        return found if met else None
+
+    def _met_to_rounding(self, x: np.ndarray) -> np.ndarray:
+        """Tell which equations are met as far as their terms are rounded.
+
+        A residual whose slope vanishes, as 1 - cos(x) at zero, has no size but that of its terms.
+        """
+        residual, jacobian = self.level.evaluate(self.t, x, self.p)
+        within = np.abs(residual) <= TOLERANCE * _sizes(self.level, x, jacobian)
+        return within | self.level.rounded(self.t, x, self.p)
 
     def _limited(self, step: np.ndarray, x: np.ndarray) -> np.ndarray:
         """Shorten steps of positions that leap far beyond the state's own size."""

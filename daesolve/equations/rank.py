@@ -1,4 +1,4 @@
-"""Which constraints are independent, which invariants are conserved, and what reactions stay open.
+"""Which constraints are independent, and what reactions stay open.
 
 All of it at sample states. Dependent constraints leave some reactions open: which these are, what
 they move, and how they are shared.
@@ -20,10 +20,12 @@ from daesolve.algebra.singular_values import (
     singular_values,
     unit_length,
 )
+from daesolve.algebra.term_sizes import term_sizes
 from daesolve.algebra.translation import function_of
-from daesolve.equations.consistency import instantaneous, listed, misses
-from daesolve.equations.dynamics import Dynamics, InvariantRow
+from daesolve.equations.consistency import listed, misses
+from daesolve.equations.dynamics import Dynamics
 from daesolve.equations.projection import Projection, levels, metrics
+from daesolve.equations.scaled_rows import RANK_TOLERANCE, scaled_constraints
 from daesolve.errors import (
     ContradictoryGoalsError,
     NoFreedomError,
@@ -35,12 +37,6 @@ from daesolve.errors import (
     unknown_name,
 )
 
-RANK_TOLERANCE = 1e-9
-"""A singular value of the scaled constraint matrix below this counts as zero."""
-POWER_TOLERANCE = 1e-9
-"""Relative power below which an invariant counts as conserved."""
-SLOWEST = 1e-3
-"""The least rate (1/s) at which an invariant's terms count as changing: less is rounding."""
 DISAGREEMENT = 1e-6
 """Beside the accelerations of the freed system; below it dependent constraints agree."""
 LATER = (0.37, 0.74)
@@ -82,13 +78,6 @@ class Rank:
     def redundant(self) -> tuple[str, ...]:
         """The goals of all groups."""
         return tuple(name for group in self.groups for name in group)
-
-
-def _scaled_constraints(parts: Mapping[str, np.ndarray]) -> np.ndarray:
-    """J M^-1/2 with rows of unit length."""
-    factor = np.linalg.cholesky(parts["mass"])
-    rows = np.linalg.solve(factor, parts["jacobian"].T).T
-    return unit_length(rows, 1)
 
 
 def influence(parts: Mapping[str, np.ndarray]) -> np.ndarray:
@@ -139,12 +128,12 @@ def decoupling(dynamics: Dynamics, t: float, x: np.ndarray, p: np.ndarray) -> De
     # What is not finite, at rest for instance, counts as no influence.
     matrix = np.nan_to_num(matrix, posinf=0.0, neginf=0.0)
     scaled = unit_length(matrix, 0, 1, 0)
-    rank, dependent, _ = _dependent(scaled)
-    regular = 0 < len(goals) == rank
+    found, dependent, _ = _dependent(scaled)
+    regular = 0 < len(goals) == found
     return Decoupling(
         tuple(goals),
         tuple(goals[i] for i in dependent),
-        rank,
+        found,
         singular_values(scaled) if goals else np.zeros(0),
         float(np.linalg.cond(unit_length(matrix, 0))) if regular else np.inf,
     )
@@ -212,12 +201,12 @@ def constraint_rank(dynamics: Dynamics, samples: Samples, values: np.ndarray) ->
     if not names:
         return Rank((), (), (), 0, ())
     parts = [dynamics.matrices(t, x, values) for t, x in samples]
-    matrices = [_scaled_constraints(part) for part in parts]
+    matrices = [scaled_constraints(dynamics, t, x, values)[0] for t, x in samples]
     for index, name in enumerate(names):
         if all(np.linalg.norm(matrix[index]) == 0.0 for matrix in matrices):
             raise NoInfluenceError(f"no reaction influences the goal {name!r}")
     found = [_dependent(matrix) for matrix in matrices]
-    ranks = [rank for rank, _, _ in found]
+    ranks = [count for count, _, _ in found]
     mechanical = dynamics.rows[0].kind != "control"
     kept = sum(row.from_start or row.hold is not None for row in dynamics.rows)
     if mechanical and max(ranks) - kept >= dynamics.velocity_count:
@@ -228,7 +217,8 @@ def constraint_rank(dynamics: Dynamics, samples: Samples, values: np.ndarray) ->
     groups: tuple[tuple[str, ...], ...] = ()
     droppable: tuple[str, ...] = ()
     if max(ranks) < len(names):
-        usual = [matrix for matrix, rank in zip(matrices, ranks, strict=True) if rank == max(ranks)]
+        most = max(ranks)
+        usual = [matrix for matrix, own in zip(matrices, ranks, strict=True) if own == most]
         found_groups, surplus = _groups(usual)
         groups = tuple(tuple(names[i] for i in group) for group in found_groups)
         droppable = tuple(names[i] for i in surplus)
@@ -287,11 +277,21 @@ def _check_agreement(
     """
     places = {row.name: index for index, row in enumerate(dynamics.rows)}
     moving = ca.vertcat(*[row.chain[0] for row in dynamics.rows])
+    biases = ca.vertcat(*[row.bias for row in dynamics.rows])
+    accelerations = function_of(
+        "biases", [dynamics.t, dynamics.x, dynamics.p], [biases], (["t", "x", "p"], ["biases"])
+    )
+
+    def terms(t: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
+        return term_sizes(accelerations, t, x, p)[0]
+
     start, state = samples[0]
     for group in groups:
         rows = [places[name] for name in group]
         for t, x in samples:
-            missed = _missed_accelerations(dynamics.matrices(t, x, values), rows)
+            scaled = scaled_constraints(dynamics, t, x, values, rows)
+            parts = dynamics.matrices(t, x, values)
+            missed = _missed_accelerations(parts, rows, scaled, terms(t, x, values)[rows])
             if missed is not None:
                 titles = [f"the acceleration of the goal {name!r}" for name in group]
                 raise _contradiction(dict(zip(titles, missed, strict=True)), t)
@@ -310,18 +310,28 @@ def _contradiction(missed: dict[str, float], t: float) -> ContradictoryGoalsErro
     )
 
 
-def _missed_accelerations(parts: Mapping[str, np.ndarray], rows: list[int]) -> np.ndarray | None:
-    """Return what each of some dependent goals misses at best; None where they agree."""
-    scaled = np.linalg.solve(np.linalg.cholesky(parts["mass"]), parts["jacobian"][rows].T).T
-    lengths = np.linalg.norm(scaled, axis=1)
-    if not np.all(lengths > 0.0):
+def _missed_accelerations(
+    parts: Mapping[str, np.ndarray],
+    rows: list[int],
+    scaling: tuple[np.ndarray, np.ndarray],
+    terms: np.ndarray,
+) -> np.ndarray | None:
+    """Return what each of some dependent goals misses at best; None where they agree.
+
+    What is missed counts beside the terms of the accelerations that are asked for, (rows,), and
+    beside those of the freed system: where all of them cancel, what is left is rounding.
+    """
+    scaled, factors = scaling
+    if not np.all(np.linalg.norm(scaled, axis=1) > 0.0):
         return None
-    wanted = -parts["bias"].ravel()[rows] / lengths
-    null = singular_directions(unit_length(scaled, 1)).dependences(RANK_TOLERANCE)
+    wanted = -parts["bias"].ravel()[rows] * factors
+    null = singular_directions(scaled).dependences(RANK_TOLERANCE)
     missed = null @ (null.T @ wanted)
     free = np.linalg.solve(np.linalg.cholesky(parts["mass"]), parts["force"].ravel())
-    size = max(np.max(np.abs(wanted)), float(np.linalg.norm(free)))
-    return missed * lengths if np.max(np.abs(missed)) > DISAGREEMENT * size else None
+    sizes = (np.max(np.abs(wanted)), float(np.linalg.norm(free)), np.max(terms * factors))
+    if np.max(np.abs(missed)) <= DISAGREEMENT * max(sizes):
+        return None
+    return missed / factors
 
 
 def _missed_later(
@@ -339,38 +349,16 @@ def _missed_later(
 def _check_influence(
     dynamics: Dynamics, parts: Sequence[Mapping[str, np.ndarray]], names: list[str]
 ) -> None:
+    if all(np.array_equal(part["influence"], part["jacobian"].T) for part in parts):
+        return
     goals = names + [row.name for row in dynamics.relations]
     found = [_dependent(unit_length(influence(part), 0, 1, 0)) for part in parts]
-    if all(rank < len(goals) for rank, _, _ in found):
+    if all(count < len(goals) for count, _, _ in found):
         missed = ", ".join(repr(goals[i]) for i in found[0][1])
         raise NoInfluenceError(
             f"the reactions cannot influence the goals {missed} independently; direct them "
             "otherwise in force="
         )
-
-
-def relative_power(
-    dynamics: Dynamics, row: InvariantRow, samples: Samples, values: np.ndarray
-) -> float:
-    """Return the largest rate of an invariant at the samples, relative to the rate's terms."""
-    gradient = function_of(
-        "gradient",
-        [dynamics.t, dynamics.x, dynamics.p],
-        [ca.jacobian(row.value, dynamics.x), ca.jtimes(row.value, dynamics.t, ca.SX(1))],
-        (["t", "x", "p"], ["by_state", "by_time"]),
-    )
-    rates: list[float] = []
-    sizes: list[float] = []
-    for t, x in samples:
-        accelerations, _ = instantaneous(dynamics, t, x, values)
-        positions = dynamics.matrices(t, x, values)["position_rates"].ravel()
-        moving = np.concatenate([positions, accelerations])
-        by_state, by_time = (np.asarray(part).ravel() for part in gradient(t, x, values))
-        rates.append(abs(float(by_state @ moving + by_time[0])))
-        size = float(np.abs(by_state) @ np.abs(moving) + abs(by_time[0]))
-        sizes.append(max(size, SLOWEST * float(np.abs(by_state) @ np.abs(x))))
-    largest = max(sizes, default=0.0)
-    return max(rates, default=0.0) / largest if largest > 0 else 0.0
 
 
 def undetermined(parts: Mapping[str, np.ndarray]) -> np.ndarray:
@@ -419,6 +407,8 @@ def friction_on_redundant(
     found: list[str] = []
     for t, x in samples:
         parts = dynamics.matrices(t, x, values)
+        if np.array_equal(parts["influence"], parts["jacobian"].T):
+            continue
         loose = undetermined(parts)
         if not loose.size:
             continue

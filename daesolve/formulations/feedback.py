@@ -17,6 +17,7 @@ from daesolve.algebra.linear import solve_small
 from daesolve.algebra.translation import function_of
 from daesolve.elimination.saddle import Saddle
 from daesolve.equations.dynamics import Dynamics, GoalRow, InvariantRow
+from daesolve.equations.row_choice import GRIP
 from daesolve.formulations.formulation import Elimination, Formulation
 from daesolve.formulations.problem import OdeProblem, Watched
 from daesolve.formulations.rates import (
@@ -29,9 +30,16 @@ from daesolve.formulations.rates import (
     with_single,
 )
 from daesolve.formulations.semi_explicit import pushed_momentum, semi_explicit
+from daesolve.formulations.shares import overlap, with_shared_loads
+from daesolve.posing.events import FALLING, Event, Stop
 from daesolve.posing.symbols import Labels
 from daesolve.posing.value_names import ValueKind
 
+DEGRADED = 0.1
+"""Of the squared volume that rows had when they were chosen: then they are chosen again."""
+ROWS = "dependent goals"
+"""The event at which other goals of those that depend on each other are to be kept."""
+DROPPED = "left out, for it follows from the others: watched, not driven"
 NOTHING = ca.SX(0, 1)
 """A column without entries, on which others are stacked."""
 
@@ -53,6 +61,7 @@ class Feedback(Formulation):
     rates: Rates = field(default_factory=dict[str, float | None])
     name = "feedback"
     releases = True
+    chooses_goals = True
 
     def __post_init__(self) -> None:
         check_rates(self.rate, self.rates)
@@ -81,11 +90,19 @@ def controlled(elimination: Elimination, targets: Sequence[ca.SX]) -> OdeProblem
         What J v' is to be for each goal, in the order of `dynamics.rows`; `target` is that of
         `Feedback`.
     """
-    dynamics, plan = elimination.dynamics, elimination.plan
-    closed = _closed_loop(elimination, list(targets))
+    plan, shares = elimination.plan, None
+    if elimination.dynamics.alternatives is not None and elimination.dynamics.alternatives.shared:
+        loaded, shares = with_shared_loads(elimination.dynamics, plan)
+        elimination = replace(elimination, dynamics=loaded)
+    dynamics = elimination.dynamics
+    closed = _closed_loop(elimination, list(targets), shares)
     watched, residuals, influences = closed.watched()
     outputs = closed.outputs()
     guards = ca.vertcat(NOTHING, *[closed.of_state(event.guards) for event in dynamics.events])
+    events = dynamics.events
+    if dynamics.alternatives is not None:
+        events = (*events, Event(ROWS, closed.grip(), FALLING, Stop()))
+        guards = ca.vertcat(guards, events[-1].guards)
     arguments, names = [dynamics.t, closed.state, dynamics.p], ["t", "x", "p"]
     return OdeProblem(
         labels=_labels(dynamics, outputs),
@@ -105,7 +122,7 @@ def controlled(elimination: Elimination, targets: Sequence[ca.SX]) -> OdeProblem
         watched=watched,
         pivot_goals=tuple(row.name for row in dynamics.rows),
         singular_goals=tuple(row.name for row in dynamics.rows if row.typical is not None),
-        events=dynamics.events,
+        events=events,
         plan=plan,
         equations=semi_explicit(
             dynamics,
@@ -128,6 +145,8 @@ class _ClosedLoop:
         The equations, what solves them, and what J v' is to be for each goal.
     accelerations, reactions
         v' and u.
+    shares
+        What reactions are shown, in the symbols of u; u itself where it is None.
     """
 
     elimination: Elimination
@@ -135,6 +154,7 @@ class _ClosedLoop:
     targets: list[ca.SX]
     accelerations: ca.SX
     reactions: ca.SX
+    shares: ca.SX | None
 
     @property
     def dynamics(self) -> Dynamics:
@@ -155,7 +175,17 @@ class _ClosedLoop:
     def recovered(self) -> ca.SX:
         """Return the reactions, and those that are recovered from them."""
         others = [self.of_state(expression) for expression in self.dynamics.recovered.values()]
-        return ca.vertcat(self.reactions, *others)
+        own = self.reactions if self.shares is None else self.of_state(self.shares)
+        return ca.vertcat(own, *others)
+
+    def grip(self) -> ca.SX:
+        """Return what falls to zero where goals that are kept of dependent ones lose their grip.
+
+        It is the logarithm of the squared volume of their rows, among those of all such sets, over
+        what it was when they were chosen.
+        """
+        reference = self.dynamics.p[list(self.dynamics.values).index(GRIP)]
+        return reference - math.log(DEGRADED) - overlap(self.dynamics, self.saddle)
 
     def works(self) -> dict[InvariantRow, ca.SX]:
         """Return the work done on each invariant that is metered."""
@@ -184,11 +214,13 @@ class _ClosedLoop:
         )
 
 
-def _closed_loop(elimination: Elimination, targets: list[ca.SX]) -> _ClosedLoop:
+def _closed_loop(
+    elimination: Elimination, targets: list[ca.SX], shares: ca.SX | None
+) -> _ClosedLoop:
     """Eliminate the reactions with every residual's law built in."""
     saddle = Saddle(elimination.dynamics, elimination.plan)
     accelerations, reactions = _accelerations(saddle, elimination.driven_invariants, targets)
-    return _ClosedLoop(elimination, saddle, targets, accelerations, reactions)
+    return _ClosedLoop(elimination, saddle, targets, accelerations, reactions, shares)
 
 
 def _accelerations(
@@ -250,13 +282,17 @@ def _watched(
     def watch(name: str, goal: str, kind: str, residual: ca.SX, note: str = "") -> None:
         rate = rates.get(goal)
         driven = kind == "relation" or (rate is not None and conserved.get(goal, True))
+        driven = driven and goal not in aside
         rate_name = ValueKind.RATE.name_of(goal) if goal in rates and driven else None
-        watched.append(Watched(name, goal, kind, driven, rate_name, note))
+        watched.append(Watched(name, goal, kind, driven, rate_name, note, goal in dependent))
         residuals.append(residual)
 
-    for row in dynamics.rows:
+    aside = [row.name for row in dynamics.aside]
+    dependent = {*aside, *[row.name for row in dynamics.rows if row.posed is not None]}
+    for row in (*dynamics.rows, *dynamics.aside):
+        note = DROPPED if row.name in aside else ""
         for name, link in row.links.items():
-            watch(name, row.name, "residual" if name == row.name else "hidden", link)
+            watch(name, row.name, "residual" if name == row.name else "hidden", link, note)
     for row in dynamics.implicit_rows:
         watch(row.name, row.name, "implicit", row.residual)
     for row in dynamics.relations:

@@ -107,6 +107,8 @@ class Formulation(ABC):
     the title of any other follows its name, as in "projected:index-1"."""
     releases: ClassVar[bool] = False
     """Whether it lets go of constraints where contacts open."""
+    chooses_goals: ClassVar[bool] = False
+    """Whether it can keep other goals, of several that depend on each other, from a moment on."""
     replaces_constraints: ClassVar[bool] = False
     """Whether it goes on where constraints come to depend on each other, having replaced them."""
     projects: ClassVar[bool] = False

@@ -37,6 +37,8 @@ class Watched:
         The name of its rate among the values, None where there is none.
     note
         What a reader should know about it.
+    follows
+        Whether it is the residual of a goal that was taken to follow from others.
     """
 
     name: str
@@ -45,6 +47,7 @@ class Watched:
     driven: bool
     rate: str | None
     note: str = ""
+    follows: bool = False
 
 
 def as_driven(watched: Iterable[Watched], names: Collection[str]) -> tuple[Watched, ...]:

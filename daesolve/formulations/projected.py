@@ -59,6 +59,11 @@ class Projected(Formulation):
         return self.inner.form
 
     @property
+    def chooses_goals(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether the inner one does."""
+        return self.inner.chooses_goals
+
+    @property
     def common_rate(self) -> Rate:
         """That of the inner one."""
         return self.inner.common_rate

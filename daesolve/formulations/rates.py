@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from daesolve.equations.dynamics import Dynamics, GoalRow, ImplicitRow, InvariantRow
-from daesolve.errors import OutOfRangeError, UnsupportedError, is_number, unknown_name
+from daesolve.errors import OutOfRangeError, UnsupportedError, is_number, is_one_of, unknown_name
 
 Rate = float | str | None
 Rates = Mapping[str, float | None]
@@ -22,7 +22,7 @@ def check_rates(rate: Rate, rates: Rates) -> None:
     if not isinstance(rates, Mapping):
         raise OutOfRangeError(f"rates must be goals with a rate each, not {rates!r}")
     for goal, entry in {"rate": rate, **rates}.items():
-        if entry is None or (goal == "rate" and entry == "auto"):
+        if entry is None or (goal == "rate" and is_one_of(entry, ["auto"])):
             continue
         if not (is_number(entry) and entry >= 0.0):
             owner = f"the rate of {goal!r}" if goal in rates else "the rate"

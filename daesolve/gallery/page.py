@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import re
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -16,17 +17,19 @@ from re import MULTILINE
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
-from daesolve.errors import DegenerateConstraintError, VariantError
+from daesolve.errors import DegenerateConstraintError, PluginError, VariantError
 from daesolve.gallery.equations import sections, symbols_of
 from daesolve.gallery.forms import GREEK
 from daesolve.plugins.bound_case import BoundCase
 from daesolve.plugins.family import Case, Choice
+from daesolve.plugins.foreign import called
 from daesolve.plugins.registry import GROUP, Problem
 from daesolve.reporting import facts, repeating
 from daesolve.reporting.animation import animate
 from daesolve.reporting.document import (
     ReportError,
     document,
+    file_stem,
     never_begun,
     replace_file,
     with_drawing,
@@ -124,8 +127,8 @@ def write_page(
     horizon = bound.case.until if until is None else until
     run = _drawing_added(problem, _run(bound, horizon))
     equations = sections(bound.system)
-    target = Path(directory)
-    beside = target / problem.name
+    target, stem = Path(directory), file_stem(problem.name)
+    beside = target / stem
     figures = _write_figures(problem, run, beside)
     animation = _write_animation(run, beside)
     text = _template().render(
@@ -156,7 +159,7 @@ def write_page(
         command=None if not run["times"] else repeating.command(run),
         python=None if not run["times"] else repeating.python(run),
     )
-    return replace_file(target / f"{problem.name}.md", re.sub(r"\n{3,}", "\n\n", text))
+    return replace_file(target / f"{stem}.md", re.sub(r"\n{3,}", "\n\n", text))
 
 
 def _run(bound: BoundCase, until: float) -> dict[str, Any]:
@@ -217,14 +220,22 @@ def _write_figures(problem: Problem, run: dict[str, Any], directory: Path) -> li
 
 
 def _drawn(problem: Problem, run: dict[str, Any]) -> Iterator[tuple[str, Figure]]:
+    from matplotlib.figure import Figure as Drawn
+
     from daesolve.reporting.figures import standard
     from daesolve.reporting.figures.scene import scene
 
     own = {facts.heading(name): rule for name, rule in problem.figures.items()}
     for title, rule in {"Scene": scene, **own}.items():
-        figure = rule(run)
-        if figure is not None:
-            yield title, figure
+        figure = called(f"the figure {title!r} of the problem {problem.name!r}", rule, run)
+        if figure is None:
+            continue
+        if not isinstance(figure, Drawn):
+            raise PluginError(
+                f"the figure {title!r} of the problem {problem.name!r} must be a Matplotlib figure "
+                f"or None, not {type(figure).__name__}"
+            )
+        yield title, figure
     for title, draw in standard([run]).items():
         if title in FIGURES:
             sheets = draw()
@@ -320,8 +331,29 @@ def _template() -> Template:
     environment.filters.update(
         prose=prose, short=facts.short, bounded=facts.bounded, correction=facts.correction
     )
+    own: dict[str, Callable[..., Any]] = {"code": code, "cell": cell, "fenced": fenced}
+    environment.filters.update(own | {"quoted": shlex.quote})
     source = files("daesolve.gallery").joinpath("page.md.jinja").read_text("utf-8")
     return environment.from_string(source)
+
+
+def code(name: Any) -> str:
+    """Return a name as code of Markdown, whatever is in it."""
+    text = " ".join(str(name).split())
+    fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
+    space = " " if "`" in text else ""
+    return f"{fence}{space}{text}{space}{fence}"
+
+
+def cell(name: Any) -> str:
+    """Return a name as code in a table, where a bar would end the cell."""
+    return code(name).replace("|", "\\|")
+
+
+def fenced(text: str, language: str) -> str:
+    """Return lines of a program as a block of Markdown."""
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
+    return f"{fence}{language}\n{text}\n{fence}"
 
 
 def summary(problem: Problem) -> str:
@@ -360,7 +392,7 @@ def about_model(builder: Callable[..., Any]) -> str:
 def prose(text: Any) -> str:
     """Return words such that Markdown shows them as they are, on one line; names stay code."""
     parts = re.split(r"(`[\w.]+`)", " ".join(str(text).split()))  # every other one is a name
-    parts[::2] = [re.sub(r"([\\`*_<>\[\]|$])", r"\\\1", part) for part in parts[::2]]
+    parts[::2] = [re.sub(r"([\\`*_<>\[\]|$]|&(?=#?\w+;))", r"\\\1", part) for part in parts[::2]]
     return "".join(parts)
 
 

@@ -180,6 +180,15 @@ class Keeper:
                 high = middle
         return stored.checkpoint(stored.numbers[low - 1]) if low else None, until
 
+    def last_sample_time(self) -> float | None:
+        """Return when the last sample on disk was taken, s; None where there is none."""
+        stored = self.stored()
+        for number in range(self.number - 1, 0, -1):
+            times, _ = stored.part_times(number)
+            if times.size:
+                return float(times[-1])
+        return None
+
     def stored(self) -> Stored:
         """Return the archive for reading."""
         return Stored(self.writer.directory)

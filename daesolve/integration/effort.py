@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from types import FrameType
+
+import numpy as np
 
 from daesolve.diagnostics.monitor import Monitor
 from daesolve.solvers import Observer
@@ -16,6 +19,14 @@ CRAWL = 1e-6
 """Of the mean step of a short run: many steps in a row shorter than this lead nowhere."""
 MANY = {False: 2000, True: 200}
 """How many steps that takes, without and with reactions that have a weak grip."""
+SLOW = 1e-3
+"""Of the mean step of a short run: many steps in a row shorter than this may lead nowhere."""
+LONG = 20_000
+"""How many steps that takes."""
+FAR = 1_000_000
+"""Where they do, the steps that the rest of the run would take at least."""
+IDLE = 100
+"""How many interruptions in a row that change nothing, and hardly move the time, lead nowhere."""
 
 
 class Effort:
@@ -27,6 +38,8 @@ class Effort:
         How many right-hand sides there may be; None sets no bound.
     mean_step
         Of a short run at the start, s.
+    until
+        The end of the run, s; None where it is not known.
 
     Attributes
     ----------
@@ -36,12 +49,14 @@ class Effort:
         Whether that is for the bound.
     """
 
-    def __init__(self, most: int | None, mean_step: float) -> None:
-        self.most, self.mean_step = most, mean_step
+    def __init__(self, most: int | None, mean_step: float, until: float | None = None) -> None:
+        self.most, self.mean_step, self._until = most, mean_step, until
         self.reason = ""
         self.over_budget = False
         self._mark: float | None = None
         self._steps = 0
+        self._idle: list[float] = []
+        self._slow = 0
 
     def saved(self) -> list[float | int | None]:
         """Return all that is known, to go on from in another process."""
@@ -81,8 +96,45 @@ class Effort:
                     f"the steps have shrunk to {step:.2g} s, less than a millionth of those at the "
                     "start"
                 )
+            self._judge_pace(reached)
             self._mark, self._steps = reached, 0
         return self.over(spent)
+
+    def _judge_pace(self, reached: float) -> None:
+        """End a run that has become so slow that it would not return; a bound on it is heeded."""
+        assert self._mark is not None
+        step = abs(reached - self._mark) / self._steps
+        self._slow = self._slow + self._steps if step < SLOW * self.mean_step else 0
+        if self._slow < LONG or self._until is None or self.most is not None or self.reason:
+            return
+        rest = abs(self._until - reached) / step if step else math.inf
+        if rest > FAR:
+            self.reason = (
+                f"the steps have shrunk to {step:.2g} s, less than a thousandth of those at the "
+                f"start, and {rest:.2g} of them would be left; give a bound by max_evaluations to "
+                "go on at this pace"
+            )
+
+    def interrupted(self, time: float, name: str, *, idle: bool) -> bool:
+        """Take in an interruption; return whether there is no going on.
+
+        Parameters
+        ----------
+        time
+            When, s.
+        name
+            The event at which steps ended.
+        idle
+            Whether nothing happened to the motion there.
+        """
+        self._idle = [*self._idle, time] if idle else []
+        several = len(self._idle) > IDLE
+        if several and abs(time - self._idle.pop(0)) < CRAWL * self.mean_step * IDLE:
+            self.reason = (
+                f"the guard of the event {name!r} stays at zero, and nothing follows from it, so "
+                "that no step gets on"
+            )
+        return bool(self.reason)
 
     def over(self, spent: int) -> bool:
         """Return whether the run is to end."""
@@ -105,11 +157,20 @@ class Counted:
         Takes in the steps; its answer is true where the segment is to end with them.
     spent
         Right-hand sides before the segment.
+    believed
+        Says how many of some steps are believed; None where all are.
     """
 
-    def __init__(self, effort: Effort, monitor: Monitor, observe: Observer, spent: int) -> None:
+    def __init__(
+        self,
+        effort: Effort,
+        monitor: Monitor,
+        observe: Observer,
+        spent: int,
+        believed: Callable[[np.ndarray, np.ndarray], int] | None = None,
+    ) -> None:
         self.effort, self.monitor, self.observe = effort, monitor, observe
-        self.spent = spent
+        self.spent, self.believed = spent, believed
 
     def __call__(self, block: StepBlock) -> bool:
         """Take in a block of steps; return whether the segment is to end with it."""

@@ -5,14 +5,19 @@ And what is taken back of a run whose last steps are not to be trusted.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from daesolve.diagnostics.degeneracy import Dependence
+from daesolve.diagnostics.losses import LostGrip
 from daesolve.diagnostics.passages import Breach
 from daesolve.integration.checkpoints import Keeper
 from daesolve.integration.effort import Effort
-from daesolve.integration.record import Boundary, Happening
+from daesolve.integration.record import Boundary, Happening, untrusted_sentence
+from daesolve.integration.refuting import take_down_refuted
 from daesolve.integration.run_state import RunState
 from daesolve.modes.law import Ending
 from daesolve.posing.events import Event
@@ -21,6 +26,8 @@ from daesolve.trajectory.results import Outcome
 
 Verdict = tuple[Outcome, str]
 
+LATE = 1e-8
+"""Of the mean step, the rounding of time beyond which steps do not resolve what depends on it."""
 DEGENERATE = "degenerate"
 """The event where constraints come to depend on each other."""
 
@@ -29,18 +36,38 @@ DEGENERATE = "degenerate"
 
 def verdict(run: RunState, end: SegmentEnd) -> Verdict | None:
     """Return how the run ends with a segment; None where it goes on."""
+    found = _verdict(run, end)
+    aside = [row.name for row in run.prepared.dynamics.aside]
+    if found is None or found[0] is not Outcome.DEGENERATE or not aside:
+        return found
+    return Outcome.DEGENERATE, (
+        f"{found[1]}; {_listed(aside)} {'was' if len(aside) == 1 else 'were'} dropped as redundant "
+        "once for all: where the goals that are kept lose their grip, feedback and projected keep "
+        "others, of those that depend on each other, and so do they with redundant = "
+        "'minimum-norm'"
+    )
+
+
+def judged(run: RunState, outcome: Outcome, message: str) -> Verdict:
+    """Say whether what a run has come to is to be trusted, where it ended where it was meant to."""
+    if outcome.good:
+        take_down_refuted(run)
+    untrusted = untrusted_sentence(run.monitor) if outcome.good else ""
+    if not untrusted:
+        return outcome, message
+    return Outcome.FAILED, (
+        f"the run came to its end, but its numbers are {untrusted}; tighten the tolerance, or take "
+        "another solver or formulation"
+    )
+
+
+def _verdict(run: RunState, end: SegmentEnd) -> Verdict | None:
     monitor, effort = run.monitor, run.effort
     if end.status is Status.FAILED:
         run.watch_the_rest()
-    breach, lost = monitor.breach, monitor.lost_grip
-    if breach is not None:
-        return Outcome.DEGENERATE, breach.sentence
-    if lost is not None and monitor.over:
-        if lost.dependence is not None and lost.dependence.sharp:
-            return by_dependence(lost.dependence)
-        if effort.reason:
-            return by_cost(lost.time, effort, lost.goals)
-        return _of_goals(run, lost.time, lost.goals)
+    lost = _of_lost(run)
+    if lost is not None:
+        return lost
     weakest = monitor.weakest()
     if end.time != run.prepared.until and effort.over(run.record.rhs_evaluations):
         monitor.give_up(end.time, end.state, weakest)
@@ -48,8 +75,8 @@ def verdict(run: RunState, end: SegmentEnd) -> Verdict | None:
     if end.status is Status.FAILED:
         if weakest:
             monitor.give_up(end.time, end.state, weakest)
-            return _of_goals(run, end.time, weakest)
-        return by_solver(end.time, end.message)
+            return _of_lost(run) or _of_goals(run, end.time, weakest)
+        return by_solver(end.time, end.message, run.prepared.mean_step)
     if end.status is Status.STOPPED and run.transitions is None:
         name = run.record.events[-1].name
         event = next(e for e in run.prepared.problem.events if e.name == name)
@@ -57,10 +84,33 @@ def verdict(run: RunState, end: SegmentEnd) -> Verdict | None:
     return None
 
 
+def _of_lost(run: RunState) -> Verdict | None:
+    """Say why what the monitor has seen ends the run, where it does."""
+    monitor, effort = run.monitor, run.effort
+    breach, lost = monitor.breach, monitor.lost_grip
+    if breach is not None:
+        return Outcome.DEGENERATE, breach.sentence
+    if monitor.not_finite is not None:
+        return not_a_number(monitor.not_finite.what, monitor.not_finite.time)
+    if lost is not None and monitor.over:
+        if lost.dependence is not None and lost.dependence.sharp:
+            return by_dependence(lost.dependence)
+        if effort.reason:
+            return by_cost(lost.time, effort, lost.goals)
+        return _of_goals(run, lost.time, lost.goals)
+    return None
+
+
+def held_for_ever(run: RunState, end: SegmentEnd) -> Verdict | None:
+    """Return how the run ends where what is not conserved cannot be let go of."""
+    held = None if run.conservation is None else run.conservation.stays_driven()
+    return None if held is None else by_projection(end.time, held)
+
+
 def taken_back(run: RunState, end: SegmentEnd, keeper: Keeper | None) -> Boundary:
     """Drop what lies beyond the last step that is to be trusted, and return to it."""
     record, sign = run.record, run.sign
-    lost = run.monitor.breach or run.monitor.lost_grip
+    lost = run.monitor.breach or run.monitor.not_finite or run.monitor.lost_grip
     assert lost is not None
     until = lost.last_time
     record.cut(until, sign)
@@ -72,11 +122,35 @@ def taken_back(run: RunState, end: SegmentEnd, keeper: Keeper | None) -> Boundar
     if isinstance(lost, Breach):
         place = Boundary(until, lost.last_state, here.whole_turns, here.mode)
         record.events.append(Happening(lost.time, lost.event, place))
-    elif lost.dependence is not None:
+    elif isinstance(lost, LostGrip) and lost.dependence is not None:
         seen = lost.dependence
         place = Boundary(seen.time, seen.state, here.whole_turns, here.mode)
         record.events.append(Happening(seen.time, DEGENERATE, place))
     return run.after(here, replace(end, time=until, state=lost.last_state))
+
+
+def ended_at_sample(run: RunState, what: str, first: int) -> tuple[Boundary, Verdict]:
+    """End at the sample before the first at which something is not finite; drop what lies beyond.
+
+    Parameters
+    ----------
+    run
+        The run.
+    what
+        What is not finite.
+    first
+        The sample, in the direction of the run; the start itself stays.
+    """
+    record, sign = run.record, run.sign
+    order = np.argsort(sign * np.array(record.sample_times), kind="stable")
+    time = record.sample_times[int(order[first])]
+    last = int(order[max(first - 1, 0)])
+    place, until = record.sampled_at[last], record.sample_times[last]
+    here = Boundary(until, record.samples[last], place.whole_turns, place.mode)
+    record.cut(until, sign)
+    while len(record.boundaries) > 1 and sign * (record.boundaries[-1].time - until) > 0.0:
+        record.boundaries.pop()
+    return here, not_a_number(what, time)
 
 
 def _of_goals(run: RunState, time: float, goals: Sequence[str]) -> Verdict:
@@ -148,11 +222,38 @@ def followed(ending: Ending, time: float, message: str, *, timed: bool) -> Verdi
     return None if ending is Ending.GOES_ON else (Outcome.FAILED, message)
 
 
-def by_solver(time: float, reason: str) -> Verdict:
-    """Say why the solver could not go on."""
+def not_a_number(what: str, time: float) -> Verdict:
+    """Say what is not finite, and when."""
     return Outcome.FAILED, (
-        f"at t = {time:.10g} s {reason}; loosen the tolerance, lower the rates or take another "
-        "solver"
+        f"{what} is not finite at t = {time:.10g} s: what it is computed from leaves its domain "
+        "there (a division by zero, a root of a negative number); end before, or pose it so that "
+        "it is a number along the whole motion"
+    )
+
+
+def by_solver(time: float, reason: str, mean_step: float = math.inf) -> Verdict:
+    """Say why the solver could not go on, and what to change where the reason does not say it.
+
+    Parameters
+    ----------
+    time, reason
+        When, s, and why.
+    mean_step
+        Of a short run at the start, s: where time is rounded to a part of it that counts, it is to
+        be counted from nearer by.
+    """
+    advice = "; loosen the tolerance, lower the rates or take another solver"
+    rounding = math.ulp(time)
+    if rounding > LATE * mean_step:
+        advice = f"; time itself is rounded to {rounding:.1g} s there: count it from nearer by"
+    return Outcome.FAILED, f"at t = {time:.10g} s {reason}{'' if ';' in reason else advice}"
+
+
+def by_projection(time: float, invariant: str) -> Verdict:
+    """Say that an invariant cannot be let go of where it ceases to be conserved."""
+    return Outcome.FAILED, (
+        f"at t = {time:.10g} s the invariant {invariant!r} is no longer conserved, but the "
+        "projection of the states holds it; take feedback, or do not drive it"
     )
 
 

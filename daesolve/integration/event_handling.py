@@ -22,6 +22,7 @@ from daesolve.modes.transitions import Transitions
 from daesolve.posing.events import Event
 from daesolve.posing.guides import AT_REST
 from daesolve.solvers import EventHit
+from daesolve.solvers.guards import no_number
 from daesolve.trajectory.results import Outcome
 
 
@@ -112,6 +113,8 @@ def _stopped_at_start(run: RunState, here: Boundary) -> Verdict | None:
         return None
     times, states = np.array([here.time]), here.state[None, :]
     guards = evaluate_block(problem.guards, times, states, run.values(here))[0][0]
+    if not np.all(np.isfinite(guards)):
+        return Outcome.FAILED, no_number(problem, here.time, guards)
     index = past_at_start(problem.guarded, guards)
     if index is None:
         return None
@@ -153,7 +156,8 @@ def _switched(
     values = run.values(here)
     here = run.unwrapped(here, guards)
     before = transitions.guards(here.time, here.state, values)
-    run.instant.take(here.time, guarded[guards[0]].name)
+    name = guarded[guards[0]].name
+    run.instant.take(here.time, name, switches=name in run.prepared.dynamics.switches)
     rests = False
     for jump in transitions.decide(here.time, here.state, values, guards):
         here = _jumped(run, here, jump)

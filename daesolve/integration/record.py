@@ -13,7 +13,7 @@ from daesolve.algebra.translation import evaluate_block
 from daesolve.diagnostics.monitor import Monitor
 from daesolve.preparation.preparing import Prepared
 from daesolve.trajectory.results import Degeneracy, EventRecord, Impact, Outcome, Statistics
-from daesolve.trajectory.samples import Recorded, Samples
+from daesolve.trajectory.samples import Recorded, Samples, places_as_listed
 from daesolve.trajectory.trajectory import Trajectory
 
 
@@ -90,7 +90,7 @@ class RunRecord:
 
     `modes` are the values of p that were in force, the first `carried` of them since before;
     `taken` counts the scheduled samples, `tally` has what is left of earlier parts, and `recent`
-    their events at the instant of their end.
+    their events at the instant of their end; `step` is about the length of a step, s.
     """
 
     modes: list[np.ndarray]
@@ -101,6 +101,7 @@ class RunRecord:
     boundaries: list[Boundary] = field(default_factory=list[Boundary])
     taken: int = 0
     steps: int = 0
+    step: float = 1.0
     rhs_evaluations: int = 0
     wall_seconds: float = 0.0
     carried: int = 1
@@ -127,6 +128,26 @@ class RunRecord:
         self.samples.append(state)
         self.sampled_at.append(place)
 
+    def take_end(self, here: Boundary, *, arrivals: bool) -> None:
+        """Keep the end of the run as the last sample.
+
+        Parameters
+        ----------
+        here
+            The end, after all that happened there.
+        arrivals
+            Whether a sample before a reset is one at an event, which stays; else it gives way.
+        """
+        known = [k for k, time in enumerate(self.sample_times) if time == here.time]
+        reset = any(event.time == here.time and event.after is not None for event in self.events)
+        if known and not reset:
+            return
+        if not known or arrivals:
+            self.take(here.time, here.state, here)
+            return
+        for place in known:
+            self.samples[place], self.sampled_at[place] = here.state, here
+
     def cut(self, until: float, sign: float) -> None:
         """Drop what lies beyond a time."""
         kept = [k for k, time in enumerate(self.sample_times) if sign * (time - until) <= 0.0]
@@ -141,9 +162,13 @@ class RunRecord:
         """Return the tally with what is in memory."""
         return self.tally.after(self.events, len(self.modes) - self.carried)
 
+    def near(self, time: float) -> float:
+        """Return how far apart times are that are the same but for rounding, s."""
+        return 1e-14 * max(abs(time), self.step)
+
     def at_instant(self, time: float) -> list[tuple[str, float, tuple[int, ...]]]:
         """Return the events at this instant: name, time, and the guards that fired."""
-        near = 1e-14 * max(abs(time), 1.0)
+        near = self.near(time)
         events = [event for event in self.events if abs(event.time - time) <= near]
         return [(event.name, event.time, event.fired) for event in events]
 
@@ -189,11 +214,19 @@ class Assembly:
     ----------
     prepared, record, monitor
         What was run, what it gathered, what was watched.
+    further
+        Notes of what else was watched.
     """
 
     prepared: Prepared
     record: RunRecord
     monitor: Monitor
+    further: tuple[str, ...] = ()
+
+    @property
+    def sign(self) -> float:
+        """+1 forwards in time, -1 backwards."""
+        return 1.0 if self.prepared.until >= self.prepared.start_time else -1.0
 
     def trajectory(
         self, outcome: Outcome, message: str, samples: Recorded, *, lost_for_good: bool
@@ -260,18 +293,17 @@ class Assembly:
             instructions=prepared.problem.rhs.n_instructions(),
         )
 
-    def samples(self, order: np.ndarray | None = None) -> Samples:
+    def samples(self, listed: np.ndarray | None = None) -> Samples:
         """Return what is in memory.
 
         Parameters
         ----------
-        order
-            The places of the samples among those that were asked for, where these were in an
-            order of their own.
+        listed
+            The sample times that were asked for, where these were in an order of their own.
         """
         times, states, reactions, outputs, _ = self.tables()
-        if order is not None:
-            position = np.argsort(order[: len(times)], kind="stable")
+        if listed is not None:
+            position = places_as_listed(times, listed, self.sign)
             times, states = times[position], states[position]
             reactions, outputs = reactions[position], outputs[position]
         labels = self.prepared.problem.labels
@@ -326,9 +358,8 @@ class Assembly:
         In the direction of the run; each row with the p of its time.
         """
         prepared, problem, record = self.prepared, self.prepared.problem, self.record
-        sign = 1.0 if prepared.until >= prepared.start_time else -1.0
         times = np.array(record.sample_times)
-        order = np.argsort(sign * times, kind="stable")
+        order = np.argsort(self.sign * times, kind="stable")
         indices: list[int] = order.tolist()
         places = [record.sampled_at[index] for index in indices]
         table = np.array(record.samples).reshape(len(places), problem.size)[order]
@@ -343,11 +374,33 @@ class Assembly:
         states[:, angles] += 2.0 * math.pi * whole_turns
         return times, states, reactions, outputs, residuals[:, : len(problem.watched)]
 
+    def not_finite(self) -> tuple[str, int] | None:
+        """Return the first reaction or output that is no number at two samples in a row, and where.
+
+        At a single one, between others, it passes a singular position. Where there is one sample
+        alone, that one counts. The place is that in the record, in the direction of the run.
+        """
+        if not self.record.samples:
+            return None
+        labels = self.prepared.problem.labels
+        _, _, reactions, outputs, _ = self.tables()
+        bad = ~np.isfinite(np.hstack([reactions, outputs]))
+        if not bad.any():
+            return None
+        lasting = bad.copy()
+        if len(bad) > 1:
+            lasting[:-1] &= bad[1:]
+            lasting[-1] = False
+        rows, columns = np.nonzero(lasting)
+        if not rows.size:
+            return None
+        kinds = [*(f"the reaction {name!r}" for name in labels.reactions)]
+        kinds += [f"the output {name!r}" for name in labels.outputs]
+        return kinds[int(columns[0])], int(rows[0])
+
     def _notes(self, *, lost_for_good: bool) -> list[str]:
         """Say what happened on the way that a reader should know."""
         prepared, monitor = self.prepared, self.monitor
-        drift = monitor.drift()
-        untrusted = [n for n, d in drift.items() if not d.max_relative <= 1e-2 and not d.note]
         notes: list[str] = []
         chart = prepared.problem.chart
         tally = self.record.tally_so_far()
@@ -374,13 +427,18 @@ class Assembly:
                 f"at t = {warned.time:.10g} s {warned.sentence}, below {warned.threshold:.3g}: "
                 "rounding costs more digits there than the tolerance"
             )
-        notes += _impact_notes(tally)
-        if untrusted:
-            notes.append(
-                f"not to be trusted: the residual of {', '.join(untrusted)} grew beyond a "
-                "hundredth of its scale"
-            )
-        return notes
+        notes += [*self.further, *_impact_notes(tally)]
+        untrusted = untrusted_sentence(monitor)
+        return [*notes, untrusted] if untrusted else notes
+
+
+def untrusted_sentence(monitor: Monitor) -> str:
+    """Say which residuals show that the numbers are not to be trusted; empty where none does."""
+    by_reason: dict[str, list[str]] = {}
+    for name, reason in monitor.untrusted().items():
+        by_reason.setdefault(reason, []).append(name)
+    parts = [f"the residual of {', '.join(own)} {why}" for why, own in by_reason.items()]
+    return f"not to be trusted: {' and '.join(parts)}" if parts else ""
 
 
 def _impact_notes(tally: Tally) -> list[str]:

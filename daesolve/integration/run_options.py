@@ -114,6 +114,8 @@ class Schedule:
     ----------
     each_event
         Whether each event is sampled as well.
+    own
+        Whether the user listed the times.
     """
 
     def __init__(self, at: At, start: float, until: float, after: float | None = None) -> None:
@@ -121,6 +123,7 @@ class Schedule:
         self.until, self.start = until, start
         self.each_event = isinstance(at, EveryEvent)
         self.grid: Every | None = at if isinstance(at, Every) else None
+        self.own = not (at is None or isinstance(at, Every | EveryEvent))
         if isinstance(at, Every):
             self.count = grid_count(at, start, until)
             self.first = 0
@@ -132,6 +135,10 @@ class Schedule:
             return
         times = sample_times(at, start, until) if after is None else np.array([until])
         self.listed = times[np.argsort(self.sign * times, kind="stable")]
+
+    def all_reached(self, moment: float) -> bool:
+        """Tell whether a moment lies beyond all times of a user's own list, which is then whole."""
+        return self.own and bool(np.all(self.sign * (self.listed - moment) <= 0.0))
 
     def up_to(self, taken: int, moment: float) -> np.ndarray:
         """Return the sample times that follow those already taken, up to a moment."""
@@ -195,7 +202,9 @@ class RunOptions(TypedDict, total=False):
         selects CVODES in place of Taylor's method, which has none. A solver that is given has its
         own.
     at
-        Sample times, `every(interval)`, `every_event()`, or None for 1001 even samples.
+        Sample times, `every(interval)`, `every_event()`, or None for 1001 even samples. The last
+        sample is the end of the run, wherever that is; a list of times that the run reached in full
+        stays as it is.
     default_rate
         The rate of goals for which nothing else is chosen, 1/s; 10 by default.
     scales
@@ -298,7 +307,8 @@ def requested(
     """
     given = {name: value for name, value in options.items() if value is not None}
     at: Any = given.pop("at", None)
-    return Request(until=until, initial=initial or {}, **made_by_name(given)), at
+    kept: Mapping[str, float] = {} if initial is None else initial
+    return Request(until=until, initial=kept, **made_by_name(given)), at
 
 
 @runtime_checkable
@@ -339,7 +349,8 @@ def with_values(
         A name that nothing carries, or a value that cannot be.
     """
     parameters = options.get("parameters")
-    return (case.changed(parameters) if parameters else case).starting(initial or {})
+    changed = case if parameters is None else case.changed(parameters)
+    return changed.starting({} if initial is None else initial)
 
 
 def requested_by(

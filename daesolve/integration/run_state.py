@@ -11,12 +11,15 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from daesolve.algebra.intervals import TimeGuards
+from daesolve.diagnostics.conservation import ConservationWatch
 from daesolve.diagnostics.degeneracy import RankWatch
 from daesolve.diagnostics.monitor import Monitor
 from daesolve.integration.checkpoints import restored_boundaries, saved_boundary
 from daesolve.integration.effort import Effort
 from daesolve.integration.record import Assembly, Boundary, Happening, RunRecord
 from daesolve.integration.run_options import At, Schedule
+from daesolve.modes.timetable import time_guards
 from daesolve.modes.transitions import INSTANT, Instant, Transitions
 from daesolve.preparation.preparing import Prepared
 from daesolve.solvers import EventHit, Observer, SegmentEnd, State
@@ -32,6 +35,10 @@ SHORTEST = 1e-9
 """Of the boundary's time, what is gone at once at least."""
 LEAST_TOLERANCE = 1e-10
 """Rank is judged by no smaller one: solvers keep that of a step only far from degeneracy."""
+AGREEMENT = 1e-7
+"""Of its scale, what a goal that follows from others is missed by at most."""
+AGREED_STEPS = 1e3
+"""Times the accuracy of a step, the same: errors of steps add up in goals that are not driven."""
 TURN_PARTS = (6.28125, 0.0019353071693331003, 1.0253376489868793e-11, 1.1650928224373424e-19)
 """2 pi in parts of few digits, so that a whole number of turns (up to 1e7) is exact in each."""
 
@@ -143,10 +150,14 @@ class RunState:
         does.
     ahead
         How far it integrates at once.
+    scheduled
+        Guards of time alone, whose zeros are known beforehand.
     queue
         Steps that the monitor is to see later.
     segments
         How many are complete, counted from the start.
+    conservation
+        What watches invariants that are taken for conserved; None where all are proved to be.
     """
 
     prepared: Prepared
@@ -157,8 +168,10 @@ class RunState:
     transitions: Transitions | None
     instant: Instant
     ahead: LookAhead
+    scheduled: TimeGuards | None = None
     queue: StepQueue = field(default_factory=StepQueue)
     segments: int = 0
+    conservation: ConservationWatch | None = None
 
     @property
     def sign(self) -> float:
@@ -173,7 +186,8 @@ class RunState:
     @property
     def assembly(self) -> Assembly:
         """What makes the trajectory of it."""
-        return Assembly(self.prepared, self.record, self.monitor)
+        further = [] if self.conservation is None else self.conservation.notes()
+        return Assembly(self.prepared, self.record, self.monitor, tuple(further))
 
     def values(self, here: Boundary) -> np.ndarray:
         """Return p as it is in force here."""
@@ -193,7 +207,7 @@ class RunState:
 
     def solve(self, start: State, until: float, at: np.ndarray, observe: Observer) -> SegmentEnd:
         """Integrate from a state, with the solver of the run."""
-        return self.prepared.solver.segment(self.prepared.problem, start, until, at, observe)
+        return self.prepared.integrated(start, until, at, observe)
 
     def after(self, here: Boundary, end: SegmentEnd) -> Boundary:
         """Return the start of the segment after one that has ended."""
@@ -212,6 +226,18 @@ class RunState:
         if not self.switched:
             self.monitor.change_values(values)
         return Boundary(here.time, state, here.whole_turns.copy(), len(self.record.modes) - 1)
+
+    def let_go(self, here: Boundary) -> Boundary:
+        """Return the place from which nothing drives what is not conserved."""
+        watch = self.conservation
+        if watch is None or not watch.pending:
+            return here
+        here = self.in_mode(here, here.state, watch.undriven(self.values(here)))
+        # It is no change of charts.
+        self.record.carried += 1
+        for name, broken in watch.broken.items():
+            self.monitor.measure_only(name, broken.note)
+        return here
 
     def wrap(self, here: Boundary) -> None:
         """Take whole turns out of the angles."""
@@ -253,7 +279,7 @@ class RunState:
         place = Boundary(hit.time, hit.state, here.whole_turns, here.mode)
         fired = hit.index - guarded.index(guarded[hit.index])
         events = self.record.events
-        near = 1e-14 * max(abs(hit.time), 1.0)
+        near = self.record.near(hit.time)
         recent = itertools.takewhile(
             lambda k: abs(hit.time - events[k].time) <= near, reversed(range(len(events)))
         )
@@ -280,10 +306,11 @@ class RunState:
         self.queue.show(self.monitor, self.record.modes)
 
     def timed(self) -> bool:
-        """Tell whether what acts on the body depends on time."""
+        """Tell whether what acts on the body depends on time, or is switched at a time."""
         dynamics = self.prepared.dynamics
         numbers = ca.DM(self.record.modes[-1][: len(dynamics.values)])
-        acting = ca.veccat(dynamics.mass, dynamics.force, dynamics.influence)
+        switches = [dynamics.events[index].guards for index in dynamics.resets]
+        acting = ca.veccat(dynamics.mass, dynamics.force, dynamics.influence, *switches)
         return bool(ca.depends_on(ca.substitute(acting, dynamics.p, numbers), dynamics.t))
 
     # -- checkpoints --------------------------------------------------------------------------
@@ -307,6 +334,7 @@ class RunState:
             "instant": [self.instant.began, self.instant.count],
             "ahead": [self.ahead.entered, self.ahead.stretch],
             "effort": self.effort.saved(),
+            "conservation": self.conservation and self.conservation.saved(),
         }
 
     def restore(self, saved: Mapping[str, Any]) -> Boundary:
@@ -318,6 +346,10 @@ class RunState:
         record.steps, record.rhs_evaluations = int(saved["steps"]), int(saved["rhs_evaluations"])
         record.wall_seconds = float(saved["wall_seconds"])
         record.restore(saved["tally"], saved["recent"])
+        if self.conservation is not None:
+            self.conservation.restore(saved["conservation"])
+            for name, broken in self.conservation.broken.items():
+                self.monitor.measure_only(name, broken.note)
         self.monitor.restore(saved["monitor"])
         if self.transitions is not None:
             self.transitions.restore(saved["transitions"])
@@ -345,7 +377,7 @@ def fresh_state(prepared: Prepared, at: At, extended_from: float | None = None) 
     halts = prepared.solver.halts_at_events(prepared.problem)
     return RunState(
         prepared=prepared,
-        record=RunRecord([prepared.values]),
+        record=RunRecord([prepared.values], step=prepared.mean_step),
         monitor=Monitor(
             prepared.problem,
             prepared.values,
@@ -357,8 +389,9 @@ def fresh_state(prepared: Prepared, at: At, extended_from: float | None = None) 
             ranks=_rank_watch(prepared),
             peaks=prepared.dynamics.peaks,
             least_kinetic=prepared.least_kinetic,
+            agreement=max(AGREEMENT, AGREED_STEPS * _accuracy(prepared)),
         ),
-        effort=Effort(prepared.max_evaluations, prepared.mean_step),
+        effort=Effort(prepared.max_evaluations, prepared.mean_step, prepared.until),
         schedule=Schedule(at, prepared.start_time, prepared.until, extended_from),
         transitions=transitions,
         instant=Instant(INSTANT * prepared.segment),
@@ -367,19 +400,33 @@ def fresh_state(prepared: Prepared, at: At, extended_from: float | None = None) 
             prepared.start_time,
             prepared.segment / FIRST_STRETCH,
         ),
+        scheduled=time_guards(prepared.problem, prepared.dynamics.switches),
+        conservation=_conservation_watch(prepared),
     )
+
+
+def _conservation_watch(prepared: Prepared) -> ConservationWatch | None:
+    """Return what watches invariants that are taken for conserved, where there are any."""
+    if not prepared.assumed:
+        return None
+    return ConservationWatch(prepared.dynamics, prepared.problem, prepared.assumed)
 
 
 def _rank_watch(prepared: Prepared) -> RankWatch | None:
     """Return what judges the rank along a run that does not pass where it is lost."""
     if prepared.rank_loss == "pass" or not prepared.problem.pivot_goals:
         return None
-    solver = prepared.solver
     return RankWatch(
         prepared.dynamics,
         prepared.problem,
         prepared.values,
         prepared.samples,
-        max(solver.step_tolerance, LEAST_TOLERANCE) * solver.converges_to(prepared.problem),
+        _accuracy(prepared),
         prepared.surplus,
     )
+
+
+def _accuracy(prepared: Prepared) -> float:
+    """Return what a step is accurate to, relative."""
+    solver = prepared.solver
+    return max(solver.step_tolerance, LEAST_TOLERANCE) * solver.converges_to(prepared.problem)

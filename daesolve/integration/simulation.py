@@ -11,20 +11,31 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from daesolve.algebra.translation import evaluate_block
 from daesolve.diagnostics.monitor import Monitor
 from daesolve.errors import OutOfRangeError, StorageError, is_number
 from daesolve.integration.checkpoints import Keeper
 from daesolve.integration.effort import Counted, interruptible
-from daesolve.integration.endings import Verdict, taken_back, verdict
+from daesolve.integration.endings import (
+    Verdict,
+    by_cost,
+    ended_at_sample,
+    held_for_ever,
+    judged,
+    taken_back,
+    verdict,
+)
 from daesolve.integration.event_handling import at_start, through
+from daesolve.integration.looks import among, looks
+from daesolve.integration.points import last_before, point_after
 from daesolve.integration.record import Boundary, RunRecord
-from daesolve.integration.run_options import At, EveryEvent, sample_times
+from daesolve.integration.run_options import At, sample_times
 from daesolve.integration.run_state import RunState, fresh_state, unobserved
+from daesolve.modes.timetable import scheduled
 from daesolve.modes.transitions import Transitions
 from daesolve.preparation.preparing import Prepared
 from daesolve.solvers import EventHit, Observer, SegmentEnd, State, Status
@@ -78,23 +89,41 @@ def to_boundary(
         run.record.boundaries.append(here)
         if transitions is not None:
             past = transitions.late(here.time, here.state, run.values(here))
-        end = _segment(run, here, run.ahead.reach(here.time, boundary))
+        reach = run.ahead.reach(here.time, boundary)
+        end = _segment(run, here, scheduled(run.scheduled, here.time, reach, run.values(here)))
+        if run.conservation is not None and run.conservation.pending:
+            run.watch_the_rest()
         if run.monitor.over:
             return taken_back(run, end, keeper), verdict(run, end)
-        ended = verdict(run, end)
-        arrived = run.after(here, end)
+        ended = verdict(run, end) or held_for_ever(run, end)
+        arrived = run.let_go(run.after(here, end))
         if end.status is Status.STOPPED:
             run.ahead.interrupted(end.time, boundary)
         else:
             run.ahead.uninterrupted()
         if ended is None and transitions is not None:
-            arrived, ended = through(run, transitions, arrived, end.hits, past)
+            arrived, ended = _through(run, transitions, arrived, end, past)
         if ended is not None or end.time == boundary:
             run.watch_the_rest()
             if run.monitor.over:
                 return taken_back(run, end, keeper), verdict(run, end)
             return arrived, ended
         here = arrived
+
+
+def _through(
+    run: RunState, transitions: Transitions, here: Boundary, end: SegmentEnd, past: Sequence[int]
+) -> tuple[Boundary, Verdict | None]:
+    """Do what is due at the end of a segment; end where nothing comes of it again and again."""
+    modes = len(run.record.modes)
+    arrived, ended = through(run, transitions, here, end.hits, past)
+    if ended is not None or end.status is not Status.STOPPED:
+        return arrived, ended
+    idle = modes == len(run.record.modes)
+    name = run.prepared.problem.guarded[end.hits[-1].index].name if end.hits else ""
+    if run.effort.interrupted(end.time, name, idle=idle):
+        return arrived, by_cost(end.time, run.effort, ())
+    return arrived, None
 
 
 # -- one segment -----------------------------------------------------------------------------------
@@ -104,11 +133,13 @@ def _segment(run: RunState, here: Boundary, until: float) -> SegmentEnd:
     """Integrate until a time or a guard; take in samples, and events that are only recorded."""
     record, transitions, switched = run.record, run.transitions, run.switched
     at = run.schedule.up_to(record.taken, until)
+    times, looking = among(run, at, looks(run, here.time, until))
     start = State(here.time, here.state, run.values(here))
     if transitions is not None and switched:
-        end = _up_to_guards(run, transitions, here, until, at)
+        end = _up_to_guards(run, transitions, here, until, times)
     else:
-        end = _solve_within_budget(run, start, until, at, _watching(run))
+        end = _solve_within_budget(run, start, until, times, _watching(run))
+    end = _looked(run, start.p, (times, looking), end)
     run.sample(at, end.samples, here)
     for hit in end.hits:
         if transitions is None or not transitions.switches[hit.index]:
@@ -117,8 +148,22 @@ def _segment(run: RunState, here: Boundary, until: float) -> SegmentEnd:
         for index in transitions.book.passing(end.time, end.state, start.p):
             run.happened(EventHit(index, end.time, end.state), here)
     record.steps += end.steps
-    record.rhs_evaluations += end.rhs_evaluations
+    # What takes no time is not for nothing.
+    record.rhs_evaluations += end.rhs_evaluations or 1
     return end
+
+
+def _looked(
+    run: RunState, values: np.ndarray, at: tuple[np.ndarray, np.ndarray], end: SegmentEnd
+) -> SegmentEnd:
+    """Show the monitor what was looked at between steps; leave the samples that were asked for."""
+    times, looking = at
+    if not looking.any():
+        return end
+    found = looking[: len(end.samples)]
+    seen = StepBlock(times[: len(found)][found], end.samples[found])
+    run.monitor.look(seen, values, end.time)
+    return replace(end, samples=end.samples[~found])
 
 
 def _watching(run: RunState) -> Observer:
@@ -136,8 +181,11 @@ def _solve_within_budget(
 ) -> SegmentEnd:
     """Integrate, and end with a block of steps where the run is not to cost more."""
     run.effort.begin(start.time)
-    spent = run.record.rhs_evaluations
-    counted = Counted(run.effort, run.monitor, observe, spent)
+    spent, watch, believed = run.record.rhs_evaluations, run.conservation, None
+    if watch is not None:
+        watch.begin(start.time)
+        believed = partial(watch.believed, p=start.p)
+    counted = Counted(run.effort, run.monitor, observe, spent, believed)
     return run.solve(start, until, at, counted)
 
 
@@ -229,10 +277,9 @@ def simulate_recorded(
     times = sample_times(at, prepared.start_time, prepared.until)
     run = _Run(prepared, at, progress)
     outcome, message = run.ended()
-    listed = not isinstance(at, EveryEvent)
     state = run.state
-    order = np.argsort(state.sign * times, kind="stable") if listed else None
-    return run.trajectory(outcome, message, state.assembly.samples(order)), state.record
+    listed = times if state.schedule.own else None
+    return run.trajectory(outcome, message, state.assembly.samples(listed)), state.record
 
 
 def simulate_stored(
@@ -293,7 +340,7 @@ class _Run:
         """Integrate, and return how it ended."""
         self.clock = time.perf_counter()
         try:
-            return self._integrate()
+            return judged(self.state, *self._integrate())
         finally:
             self._take_time()
 
@@ -340,8 +387,15 @@ class _Run:
         return here, (Outcome(ended[0]), str(ended[1]))
 
     def _ended(self, here: Boundary, verdict: Verdict) -> Verdict:
+        if self.over or (self.keeper is not None and self.keeper.done):
+            self.state.record.boundaries.append(here)
+            return verdict
+        self._sample_end(here)
+        if verdict[0].good:
+            here, unknown = self._finite(here)
+            verdict = unknown or verdict
         self.state.record.boundaries.append(here)
-        if self.keeper is None or self.keeper.done or self.over:
+        if self.keeper is None:
             return verdict
         if verdict[0] is not Outcome.INTERRUPTED:
             failure = self._write(self.keeper, here, verdict)
@@ -353,12 +407,31 @@ class _Run:
             return Outcome.INTERRUPTED, f"{verdict[1]} ({unread})"
         return verdict
 
+    def _finite(self, here: Boundary) -> tuple[Boundary, Verdict | None]:
+        """End at the last sample at which reactions and outputs are numbers."""
+        found = self.state.assembly.not_finite()
+        return (here, None) if found is None else ended_at_sample(self.state, *found)
+
+    def _sample_end(self, here: Boundary) -> None:
+        """Let the samples end with the end of the run, but keep a user's list that is whole."""
+        schedule, record = self.state.schedule, self.state.record
+        if schedule.all_reached(here.time):
+            return
+        keeper = self.keeper
+        on_disk = keeper is not None and not record.samples
+        if keeper is not None and on_disk and keeper.last_sample_time() == here.time:
+            return
+        record.take_end(here, arrivals=schedule.each_event)
+
     # -- parts on disk ------------------------------------------------------------------------
 
     def _kept(self, here: Boundary, *, interrupted: bool) -> tuple[Boundary, Verdict | None]:
         """Hand a part that is full to the keeper; end where there was an interruption."""
         state, keeper = self.state, self.keeper
         if keeper is not None and keeper.full(state.segments) and state.monitor.settled:
+            here, ended = self._finite(here)
+            if ended is not None:
+                return here, ended
             failure = self._write(keeper, here, None)
             if failure is not None:
                 return here, failure
@@ -394,8 +467,12 @@ class _Run:
             raise OutOfRangeError(f"the time is {moment!r}, but must be a number")
         if not low <= moment <= high:
             raise OutOfRangeError(f"the run covers {low:g} to {high:g} s, not t = {moment:g} s")
-        before = _last_before(self.state, moment)
-        return self._point_of_part(moment) if before is None else _point(self.state, before, moment)
+        before = last_before(self.state, moment)
+        return (
+            self._point_of_part(moment)
+            if before is None
+            else point_after(self.state, before, moment)
+        )
 
     def _point_of_part(self, moment: float) -> TrajectoryPoint:
         """Integrate a part that is on disk again, until a segment of it ends beyond a time."""
@@ -412,28 +489,6 @@ class _Run:
         with suppress(_PassedError):
             if again.ended()[0] is Outcome.INTERRUPTED:
                 raise KeyboardInterrupt
-        before = _last_before(again.state, moment)
+        before = last_before(again.state, moment)
         assert before is not None
-        return _point(again.state, before, moment)
-
-
-def _last_before(run: RunState, moment: float) -> Boundary | None:
-    """Return the last boundary in memory before a time."""
-    boundaries = reversed(run.record.boundaries)
-    return next((b for b in boundaries if run.sign * (b.time - moment) <= 0.0), None)
-
-
-def _point(run: RunState, here: Boundary, moment: float) -> TrajectoryPoint:
-    """Integrate from a boundary to a time within its segment."""
-    problem, state, values = run.prepared.problem, here.state, run.values(here)
-    if moment != here.time:
-        start = State(here.time, here.state, values)
-        state = run.solve(start, moment, np.array([moment]), unobserved).state
-    place = Boundary(moment, state, here.whole_turns, here.mode)
-    _, reactions, outputs = evaluate_block(
-        problem.recover, np.array([moment]), state[None, :], values
-    )
-    labels = problem.labels
-    numbers = zip(labels.reactions + labels.outputs, (*reactions[0], *outputs[0]), strict=True)
-    named = run.assembly.named([place])[0]
-    return TrajectoryPoint(moment, named | {n: float(v) for n, v in numbers})
+        return point_after(again.state, before, moment)

@@ -131,7 +131,7 @@ class ContactChanges:
         time: float,
         x: np.ndarray,
         p: np.ndarray,
-        near: tuple[np.ndarray, np.ndarray],
+        near: tuple[np.ndarray, np.ndarray, np.ndarray],
         reactions: Reactions,
     ) -> ContactChange | None:
         """Return what changes at an instant; None where nothing does.
@@ -141,7 +141,8 @@ class ContactChanges:
         time, x, p
             When and where, s.
         near
-            Which open contacts have their gap at zero, and what counts as zero there.
+            Which open contacts have their gap at zero; what counts as zero there; and what counts
+            as a reaction of zero.
         reactions
             Of contacts that are closed, as functions of x and p at this time.
 
@@ -174,7 +175,7 @@ class ContactChanges:
         closed = touching & (speeds <= still)
         if closed.any():
             values, rates = reactions(np.concatenate([states, works]), self._mode(p, closed))
-            closed = self._kept(time, states, p, (closed, before), values, rates)
+            closed = self._kept(time, states, p, (closed, before, near[2]), values, rates)
         p = self._mode(p, closed)
         moving = closed & ~stopped if impact is not None else closed & ~before
         if moving.any():
@@ -200,22 +201,25 @@ class ContactChanges:
         time: float,
         x: np.ndarray,
         p: np.ndarray,
-        modes: tuple[np.ndarray, np.ndarray],
+        modes: tuple[np.ndarray, np.ndarray, np.ndarray],
         reactions: np.ndarray,
         rates: np.ndarray,
     ) -> np.ndarray:
         """Return which of the contacts that may stay closed do, (m,).
 
-        A reaction that is zero opens its contact if it falls: its sign a moment later is meant.
+        A reaction that is zero opens its contact if it falls: its sign a moment later is meant. It
+        is so to rounding as well where what loads the contact cancels by itself, as the weight and
+        the inertia of a body on a surface that moves, in coordinates that move with it.
         """
-        closed, before = modes
+        closed, before, zero = modes
         response = self._response(time, x, p, closed)
         typical = response.size / np.abs(np.diag(response.normal))
         typical[typical == 0.0] = 1.0
         found, rates = reactions[closed], rates[closed]
         falls = np.where(rates == 0.0, ~before[closed], rates < 0.0)
-        tied = np.abs(found) <= TIED * typical
-        found = np.where(tied, TIED * typical * np.where(falls, -1.0, 1.0), found)
+        size = np.maximum(TIED * typical, zero[closed])
+        tied = np.abs(found) <= size
+        found = np.where(tied, size * np.where(falls, -1.0, 1.0), found)
         return self._solved(time, closed, response, response.matrix @ found)
 
     def _solved(
@@ -347,13 +351,14 @@ class ContactLaw(SwitchingLaw):
         book.passed[[*self._lost, *self._closing]] = time
         gaps = book.measure(time, x, p)[0][self._closing]
         zero = book.tolerances[self._closing]
+        ended = book.tolerances[self._lost]
         met = np.isin(self._closing, list(fired)) | (np.abs(gaps) <= zero)
 
         def reactions(x: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             values, rates = book.at(time, x, p)
             return values[self._lost], rates[self._lost]
 
-        change = self._changes.decide(time, x, p, (met, zero), reactions)
+        change = self._changes.decide(time, x, p, (met, zero, ended), reactions)
         if change is not None:
             book.armed[self._closing[~change.closed]] = False
             yield Jump(dict.fromkeys(change.events, (0,)), change.x, change.p, change.impact)

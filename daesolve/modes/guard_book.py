@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import casadi as ca
 import numpy as np
@@ -31,6 +30,10 @@ STARTS = 1e-9
 ANSWERED = 1e-6
 """Of a guard's rate, what is left at least where a reset sends it back or lets it go on."""
 
+ROUNDING = 16.0 * float(np.finfo(float).eps)
+"""Of the terms of a guard, what it may be off by rounding."""
+
+Terms = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
 Place = tuple[float, np.ndarray, np.ndarray]
 """Time in s, state, values."""
 _Measured = tuple[float, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
@@ -184,6 +187,9 @@ class GuardBook:
         Whose guards they are, and how they are watched.
     evaluator
         Returns (t, x, p) -> the guards and their rates; called when they are first asked for.
+    terms
+        (t, x, p) -> how large the terms are whose sum each guard is; where it is None, their
+        rounding does not count.
 
     Attributes
     ----------
@@ -196,11 +202,18 @@ class GuardBook:
     """
 
     def __init__(
-        self, table: GuardTable, traits: GuardTraits, evaluator: Callable[[], Evaluator]
+        self,
+        table: GuardTable,
+        traits: GuardTraits,
+        evaluator: Callable[[], Evaluator],
+        terms: Terms | None = None,
     ) -> None:
         self.table, self.traits, self._evaluator = table, traits, evaluator
+        self._terms = terms
         count = len(table.guarded)
+        self._rounding = np.zeros(count)
         self._largest = np.zeros(len(table.events))
+        self._reached, self._entered = np.zeros(count), math.nan
         self.tolerances = np.zeros(count)
         self.armed = np.ones(count, dtype=bool)
         self.passed = np.full(count, -np.inf)
@@ -213,12 +226,22 @@ class GuardBook:
 
     def saved(self) -> dict[str, Any]:
         """Return what this run has seen, to go on from in another process."""
-        return {"largest": self._largest, "armed": self.armed, "passed": self.passed}
+        return {
+            "largest": self._largest,
+            "rounding": self._rounding,
+            "reached": self._reached,
+            "entered": self._entered,
+            "armed": self.armed,
+            "passed": self.passed,
+        }
 
     def restore(self, saved: Mapping[str, Any]) -> None:
         """Go on from what `saved` returned."""
         self._largest = np.array(saved["largest"], dtype=float)
-        self.tolerances = TOGETHER * self._largest[self.table.owners]
+        self._rounding = np.array(saved["rounding"], dtype=float)
+        self._reached = np.array(saved["reached"], dtype=float)
+        self._entered = float(saved["entered"])
+        self.tolerances = self._zero()
         self.armed = np.array(saved["armed"], dtype=bool)
         self.passed = np.array(saved["passed"], dtype=float)
 
@@ -235,13 +258,23 @@ class GuardBook:
         if known and np.array_equal(x, self._measured[1]):
             return self._measured[3], self._measured[4]
         values, rates = self._evaluate(time, x, p)
+        if math.isnan(self._entered):
+            self._entered = time
         self._measured = (time, x.copy(), p, values, rates)
         sizes = np.maximum.reduceat(np.abs(values), self.table.firsts)
         if (sizes > self._largest).any():
             self._largest = np.maximum(self._largest, sizes)
-            self.tolerances = TOGETHER * self._largest[self.table.owners]
+            if self._terms is not None:
+                # A guard that is never but at zero is met with the rounding of its terms.
+                found = ROUNDING * self._terms(time, x, p)
+                self._rounding = np.fmax(self._rounding, np.where(np.isfinite(found), found, 0.0))
+            self.tolerances = self._zero()
         self.armed |= self.traits.ways * values < -self.tolerances
         return values, rates
+
+    def _zero(self) -> np.ndarray:
+        """Return what counts as zero, of each guard."""
+        return np.maximum(TOGETHER * self._largest[self.table.owners], self._rounding)
 
     def outside(self, time: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
         """Return how far each guard is past zero, in the direction in which it counts."""
@@ -250,14 +283,21 @@ class GuardBook:
     # -- which of them count ------------------------------------------------------------------
 
     def due(self, time: float, x: np.ndarray, p: np.ndarray) -> list[int]:
-        """Return the guards that are at zero or past it and on their way out."""
+        """Return the guards that are at zero or past it and on their way out.
+
+        Where values do not agree with the state these are put right first: until then no rate is
+        that of the motion which follows.
+        """
         traits = self.traits
         values, rates = self.measure(time, x, p)
         along = traits.ways * values
         outside = (along >= -self.tolerances) & (traits.ways * rates > 0.0)
         # A reaction that pulls at the start or after a reset does so on its way back as well.
         outside |= traits.returns & (along > self.tolerances)
-        outside |= traits.whenever & (along > PAST * self._largest[self.table.owners])
+        sizes = np.maximum(self._largest[self.table.owners], self._reached)
+        disagrees = traits.whenever & (along > np.maximum(PAST * sizes, self.tolerances))
+        if (disagrees & self.armed).any():
+            outside = disagrees
         return np.flatnonzero(outside & self.armed).tolist()
 
     def late(self, time: float, x: np.ndarray, p: np.ndarray) -> list[int]:
@@ -324,6 +364,10 @@ class GuardBook:
     def fire(self, time: float, x: np.ndarray, p: np.ndarray, guards: Sequence[int]) -> np.ndarray:
         """Take note of guards that fire now; return the rates of all guards."""
         values, rates = self.measure(time, x, p)
+        # Guards that are looked at where they are zero alone have a size all the same.
+        between = np.abs(rates) * abs(time - self._entered)
+        self._reached = np.fmax(self._reached, between)
+        self._entered = time
         self.armed[guards] = self.traits.barriers[guards]
         for guard in guards:
             reach, speed = abs(values[guard]) + 2.0 * self.tolerances[guard], abs(rates[guard])
@@ -395,21 +439,3 @@ def refuse_start(book: GuardBook, problem: OdeProblem, place: Place) -> None:
             f"{book.table.guarded[guard].name!r}, where its guard is {values[guard]:.6g}: "
             f"start where it is {'positive' if book.traits.ways[guard] < 0 else 'negative'}"
         )
-
-
-_evaluators: WeakKeyDictionary[OdeProblem, Evaluator] = WeakKeyDictionary()
-
-
-def guard_evaluator(problem: OdeProblem) -> Evaluator:
-    """(t, x, p) -> the guards of a problem and their rates along the motion."""
-    if problem not in _evaluators:
-        _evaluators[problem] = Evaluator(guard_rates(problem))
-    return _evaluators[problem]
-
-
-def guard_rates(problem: OdeProblem) -> ca.Function:
-    """(t, x, p) -> the guards and their rates along the motion."""
-    t, x, p = (problem.guards.sx_in(k) for k in range(3))
-    values = problem.guards(t, x, p)
-    moving = ca.jtimes(values, x, problem.rhs(t, x, p)) + ca.jtimes(values, t, ca.SX(1))
-    return function_of("guard_rates", [t, x, p], [values, moving], (["t", "x", "p"], ["g", "rate"]))

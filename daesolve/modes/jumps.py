@@ -20,6 +20,9 @@ from daesolve.posing.symbols import symbol
 from daesolve.posing.value_names import ValueKind
 from daesolve.trajectory.results import Impact
 
+NEGLIGIBLE = 1e-9
+"""Of an energy, what is no jump beside rounding."""
+LEAST = 1e-300
 LEFT_OVER = 1e-6
 """The residual over its scale beyond which a reset has left a constraint unmet."""
 
@@ -40,6 +43,8 @@ class JumpFunction:
         (t, states and work integrals, p, fired) -> (states and work integrals, p, impulses,
         [T before, T after, miss of Carnot's theorem], residuals before, residuals after);
         fired are the guards of the events one after the other, 1.0 or 0.0.
+    jumping
+        Energies that are to be the same before and after, each with its expression.
     """
 
     def __init__(
@@ -56,8 +61,16 @@ class JumpFunction:
         self.imposes = any(reset.imposed for reset in rows)
         self.reactions = (*dynamics.labels.reactions, *momentary)
         self.goals = [name for row in dynamics.rows for name in row.links]
+        switches = {*self.names} <= {*dynamics.switches} and not self.imposes
+        self.jumping = _may_jump(dynamics, events) if switches else ()
+        # What switches in time may change the energy, as a spring that stiffens does.
+        goes_on = switches and not any(
+            ca.depends_on(dynamics.events[index].guards, dynamics.t) for index in events
+        )
         works = symbol("works", _work_count(dynamics, problem))
-        self.function = _jump_function(dynamics, plan, rows, list(momentary.values()), works)
+        self.function = _jump_function(
+            dynamics, plan, rows, list(momentary.values()), works, self.jumping, goes_on=goes_on
+        )
         self._evaluate = Evaluator(self.function)
 
     def __call__(
@@ -78,7 +91,8 @@ class JumpFunction:
         fired = np.array(
             [float(place in chosen) for e, chosen in groups.items() for place in self._guards_of[e]]
         )
-        after, values, impulses, energies, before, left = self._evaluate(time, states, p, fired)
+        found = self._evaluate(time, states, p, fired)
+        after, values, impulses, energies, before, left, jumps = found
         if not (math.isfinite(after.sum()) and math.isfinite(values.sum())):
             raise ResetError(
                 f"{self._where(time)} leads to no finite state: the constraints that it imposes "
@@ -86,6 +100,13 @@ class JumpFunction:
             )
         if self.goals:
             self._check(time, before, left, scales)
+        for (name, _), jump in zip(self.jumping, jumps.tolist(), strict=True):
+            if abs(jump) > LEFT_OVER:
+                raise ResetError(
+                    f"at t = {time:.10g} s the {name} energy jumps where "
+                    f"{', '.join(map(repr, self.names))} switches: no finite force does that; let "
+                    "it be continuous there, or pose the impact as an event"
+                )
         if not self.imposes:
             return after, values, None
         kinetic, remaining, miss = energies.tolist()
@@ -148,6 +169,9 @@ def _jump_function(
     resets: Sequence[ResetRow],
     momentary: Sequence[GoalRow],
     works: ca.SX,
+    jumping: Sequence[tuple[str, ca.SX]],
+    *,
+    goes_on: bool,
 ) -> ca.Function:
     t, x, p = dynamics.t, dynamics.x, dynamics.p
     links = ca.vertcat(ca.SX(0, 1), *[link for row in dynamics.rows for link in row.chain])
@@ -165,7 +189,9 @@ def _jump_function(
         factors = ca.vertcat(ca.SX(0, 1), *[thrown.get(row.name, ca.SX(0)) for row in rows])
         settle = settle_function(dynamics, plan, momentary)
         after, impulses, energies = settle(t, after, values, factors)
-    values = with_references(dynamics, t, after, values, works)
+    jumps = _jumps(dynamics, [energy for _, energy in jumping], values)
+    if not goes_on:
+        values = with_references(dynamics, t, after, values, works)
     fired = ca.vertcat(*[reset.fired for reset in resets])
     state = ca.vertcat(x, works)
     return function_of(
@@ -178,12 +204,40 @@ def _jump_function(
             energies,
             residuals(t, x, p),
             residuals(t, after, values),
+            jumps,
         ],
         (
             ["t", "x", "p", "fired"],
-            ["state", "values", "impulses", "energies", "before", "left"],
+            ["state", "values", "impulses", "energies", "before", "left", "jumps"],
         ),
     )
+
+
+def _may_jump(dynamics: Dynamics, events: Sequence[int]) -> tuple[tuple[str, ca.SX], ...]:
+    """Return the energies that are to be continuous where switches alone change.
+
+    A potential may jump in time, as of a spring that stiffens. In space the force were infinite.
+    """
+    energies = [row for row in dynamics.invariants if row.automatic]
+    if not energies or dynamics.kinetic is None:
+        return ()
+    guards = ca.vertcat(*[dynamics.events[index].guards for index in events])
+    kinetic = ("kinetic", dynamics.kinetic)
+    if not ca.depends_on(guards, dynamics.x[: dynamics.position_count]):
+        return (kinetic,)
+    return (kinetic, ("potential", energies[0].value - dynamics.kinetic))
+
+
+def _jumps(dynamics: Dynamics, energies: Sequence[ca.SX], values: ca.SX) -> ca.SX:
+    """Return by how much energies jump with the values, as parts of the kinetic energy."""
+    column = ca.vertcat(ca.SX(0, 1), *energies)
+    if not energies:
+        return column
+    assert dynamics.kinetic is not None
+    changed = ca.substitute(column, dynamics.p, values)
+    jump = changed - column
+    sizes = ca.fabs(dynamics.kinetic) + ca.fabs(jump) + NEGLIGIBLE * ca.fabs(column)
+    return jump / ca.fmax(sizes, LEAST)
 
 
 def _changed(dynamics: Dynamics, reset: ResetRow, x: ca.SX, p: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:

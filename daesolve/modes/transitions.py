@@ -26,15 +26,17 @@ from daesolve.modes.guard_book import (
     GuardTable,
     GuardTraits,
     Role,
-    guard_evaluator,
     refuse_start,
 )
 from daesolve.modes.guide_law import GuideLaw
 from daesolve.modes.jumps import JumpFunction, JumpFunctions
 from daesolve.modes.law import Beginning, Jump, Setting, SwitchingLaw
 from daesolve.modes.reset_law import ResetLaw
+from daesolve.modes.row_law import RowLaw
+from daesolve.solvers.grazing import guard_evaluator
+from daesolve.solvers.resting import sizes_of_terms
 
-LAWS: tuple[type[SwitchingLaw], ...] = (ContactLaw, GuideLaw, ChartLaw, ResetLaw)
+LAWS: tuple[type[SwitchingLaw], ...] = (ContactLaw, GuideLaw, ChartLaw, RowLaw, ResetLaw)
 """All laws. The first takes its events first, begins first, and decides last."""
 MOST_AT_ONCE = 32
 """Resets at one instant beyond which they never end."""
@@ -167,7 +169,8 @@ class Transitions:
 
     def _new_book(self) -> GuardBook:
         evaluator = partial(guard_evaluator, self.problem)
-        return GuardBook(self.setting.table, self._traits, evaluator)
+        terms = partial(sizes_of_terms, self.problem)
+        return GuardBook(self.setting.table, self._traits, evaluator, terms)
 
     def fresh(self, path: np.ndarray | None = None) -> Transitions:
         """Return the transitions of a run that has seen nothing yet.
@@ -328,6 +331,17 @@ def transitions_of(
     return Transitions(setting, ownership) if ownership.laws else None
 
 
+RESTS = (
+    "the motion comes to rest on its guard; end before, give it a mode in which it rests there, "
+    "or, if it counts either way, the direction in which it is met"
+)
+SLIDES = (
+    "the motion is driven back to the jump of this expression from both sides, where the equations "
+    "as posed do not say how it goes on (a block comes to rest under friction sign(v)); pose dry "
+    "friction that sticks, or blunt the jump, as by tanh(v / v0)"
+)
+
+
 @dataclass
 class Instant:
     """Counts resets that follow each other at once.
@@ -342,8 +356,15 @@ class Instant:
     began: float = np.nan
     count: int = 0
 
-    def take(self, time: float, event: str) -> None:
+    def take(self, time: float, event: str, *, switches: bool = False) -> None:
         """Count one more.
+
+        Parameters
+        ----------
+        time, event
+            When (s), and what happens.
+        switches
+            Whether it is where a piecewise expression changes.
 
         Raises
         ------
@@ -355,9 +376,8 @@ class Instant:
         else:
             self.began, self.count = time, 1
         if self.count > MOST_AT_ONCE:
+            why = SLIDES if switches else RESTS
             raise ChatteringError(
                 f"at t = {time:.10g} s the event {event!r} happened more than {MOST_AT_ONCE} times "
-                "at one instant: the motion comes to rest on its guard; end before, give it a mode "
-                "in which it rests there, or, if it counts either way, the direction in which it "
-                "is met"
+                f"at one instant: {why}"
             )

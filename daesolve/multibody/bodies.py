@@ -49,7 +49,7 @@ def positive(value: Expression, what: str, unit: str) -> ca.SX:
     OutOfRangeError
         It is a number, but none > 0.
     """
-    found = as_scalar(what, value)
+    found = as_scalar(what, value, finite=False)
     if found.is_constant() and not 0.0 < float(found) < float("inf"):
         raise OutOfRangeError(f"{what} is {float(found):g} {unit}, but must be > 0")
     return found

@@ -188,7 +188,7 @@ class Gear:
             raise PosingError(
                 f"{self} ties a joint in the plane to one in space: {self.first} and {self.second}"
             )
-        ratio = as_scalar(f"the ratio of {self}", self.ratio)
+        ratio = as_scalar(f"the ratio of {self}", self.ratio, finite=False)
         if ratio.is_constant() and not 0.0 < abs(float(ratio)) < float("inf"):
             raise OutOfRangeError(
                 f"the ratio of {self} is {float(ratio):g}, but must be a number other than 0"

@@ -449,7 +449,7 @@ class Distance(Joint):
     kind = "distance"
 
     def _check(self) -> None:
-        length = as_scalar(f"the length of {self}", self.length)
+        length = as_scalar(f"the length of {self}", self.length, finite=False)
         if length.is_constant() and not 0.0 < float(length) < float("inf"):
             raise OutOfRangeError(f"the length of {self} is {float(length):g} m, but must be > 0")
 

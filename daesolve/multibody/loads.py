@@ -389,7 +389,7 @@ def check_size(what: str, value: Expression, *, positive: bool = False) -> None:
     OutOfRangeError
         What it is called, and the number.
     """
-    if not as_scalar(what, value).is_constant():
+    if not as_scalar(what, value, finite=False).is_constant():
         return
     number = float(ca.SX(value))
     if not (is_number(number) and (number > 0.0 if positive else number >= 0.0)):

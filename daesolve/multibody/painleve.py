@@ -30,7 +30,7 @@ from daesolve.errors import FrictionlessIllPosed, UnsupportedError
 from daesolve.posing.events import FALLING, Event, Stop
 from daesolve.posing.guides import JAM
 from daesolve.system.consistent_state import consistent_state, parameter_values
-from daesolve.system.system import MechanicalSystem
+from daesolve.system.system import MechanicalSystem, unswitched
 from daesolve.system.unilateral import JAMMED, determinant
 
 LARGEST = 40
@@ -57,7 +57,7 @@ def watched_for_jams(system: MechanicalSystem) -> MechanicalSystem:
     """
     if any(event.name == JAM for event in system.events):
         return system
-    dynamics = system.dynamics
+    dynamics = unswitched(system).dynamics
     rubbing = sum(_rubs(dynamics))
     if not (_ideal(dynamics) and 0 < rubbing <= RUBBING and len(dynamics.rows) <= LARGEST):
         return system

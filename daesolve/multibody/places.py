@@ -66,7 +66,7 @@ def quaternion(
     >>> quaternion((0, 0, 2), np.pi)
     (0.0, 0.0, 0.0, 1.0)
     """
-    half = as_scalar("the angle of a turn", angle) / 2
+    half = as_scalar("the angle of a turn", angle, finite=False) / 2
     x, y, z = _unit(axis).tolist()
     if not half.is_constant():
         return (ca.cos(half), x * ca.sin(half), y * ca.sin(half), z * ca.sin(half))

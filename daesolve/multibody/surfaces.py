@@ -254,6 +254,6 @@ def _check_sizes(surface: Surface, **sizes: Expression) -> None:
     """
     kind = type(surface).__name__
     for name, size in sizes.items():
-        value = as_scalar(f"{name} of a {kind}", size)
+        value = as_scalar(f"{name} of a {kind}", size, finite=False)
         if value.is_constant() and not 0.0 < float(value) < float("inf"):
             raise OutOfRangeError(f"{name} of a {kind} is {float(value):g} m, but must be > 0")

@@ -6,6 +6,7 @@ from daesolve.nonholonomic.pfaff import SubstitutableCombinations, substitutable
 from daesolve.nonholonomic.quasi_holonomic import QuasiHolonomic, is_quasi_holonomic
 from daesolve.nonholonomic.small_velocities import DiracModel, small_velocities
 from daesolve.nonholonomic.substitution import Eliminated, eliminate
+from daesolve.nonholonomic.validity import Validity
 
 __all__ = [
     "DiracModel",
@@ -14,6 +15,7 @@ __all__ = [
     "NoSlipClosure",
     "QuasiHolonomic",
     "SubstitutableCombinations",
+    "Validity",
     "eliminate",
     "growth_vector",
     "is_quasi_holonomic",

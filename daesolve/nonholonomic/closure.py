@@ -20,7 +20,7 @@ from daesolve.algebra.singular_values import rank
 from daesolve.algebra.translation import function_of
 from daesolve.equations.consistency import check_named, listed, misses, start_value
 from daesolve.equations.dynamics import Dynamics
-from daesolve.equations.projection import Level, Projection
+from daesolve.equations.projection import Level, Projection, terms_of
 from daesolve.errors import (
     ContradictoryGoalsError,
     InconsistentStateError,
@@ -322,7 +322,7 @@ class _Closure:
             residual, jacobian = evaluate(x)
             return residual.ravel(), jacobian
 
-        level = Level(titles, titles, places, at)
+        level = Level(titles, titles, places, at, terms_of(self.dynamics, residuals))
         generator = np.random.default_rng(SEED)
         unweighted = np.eye(len(places))
         starts: list[Projection] = []

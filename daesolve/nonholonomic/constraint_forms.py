@@ -10,6 +10,7 @@ import casadi as ca
 import numpy as np
 from scipy.linalg import qr
 
+from daesolve.algebra.identity import vanishes
 from daesolve.algebra.singular_values import singular_directions, singular_values, unit_length
 from daesolve.algebra.translation import function_of
 from daesolve.equations.consistency import check_named, complete_start, sample_states
@@ -24,8 +25,7 @@ from daesolve.errors import (
 )
 from daesolve.posing.value_names import ValueKind
 from daesolve.system.consistent_state import check_system, parameter_values
-from daesolve.system.free_motion import vanishes
-from daesolve.system.system import MechanicalSystem, System
+from daesolve.system.system import MechanicalSystem, System, unswitched
 
 TAKES_PART = 1e-6
 """The entry of a dependence, of unit length, above which a goal takes part in it."""
@@ -288,7 +288,7 @@ def mechanical(system: System) -> Dynamics:
         raise PosingError(
             "a ControlSystem has no constraints on velocities; this needs a MechanicalSystem"
         )
-    return system.dynamics
+    return unswitched(system).dynamics
 
 
 def velocity_level(dynamics: Dynamics) -> tuple[dict[str, ca.SX], ca.SX, np.ndarray]:
@@ -379,7 +379,7 @@ def check_linear(dynamics: Dynamics, what: str, value: ca.SX) -> ca.SX:
 
 def _check_homogeneous(dynamics: Dynamics, what: str, value: ca.SX) -> None:
     rest = check_linear(dynamics, what, value)
-    if rest.nnz() and not vanishes(rest, ca.vertcat(dynamics.t, dynamics.x, dynamics.p)):
+    if rest.nnz() and not vanishes(rest):
         raise PosingError(
             f"{what} does not vanish with the velocities: forms have no part that is free of them"
         )

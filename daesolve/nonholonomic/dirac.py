@@ -28,7 +28,7 @@ from daesolve.equations.dynamics import Dynamics
 from daesolve.posing.events import RISING, Event, Stop
 from daesolve.posing.goals import Goal
 from daesolve.posing.symbols import SymbolVector, velocity_name
-from daesolve.system.system import ControlSystem, MechanicalSystem, Output
+from daesolve.system.system import ControlSystem, MechanicalSystem, Output, unswitched
 
 
 @dataclass(frozen=True, eq=False)
@@ -322,7 +322,7 @@ def _posed(
     lengthening
         T' as in `DiracEquations`: at 1 a run ends.
     """
-    dynamics = full.dynamics
+    dynamics = unswitched(full).dynamics
     count = dynamics.position_count
     moving = states.names[rate.numel() :]
     units = tuple(f"{unit}/s" for unit in states.units[rate.numel() :])
@@ -355,4 +355,5 @@ def _posed(
         discrete=full.discrete,
         events=events,
         outputs=outputs,
+        switches=full.switches,
     )

@@ -10,6 +10,12 @@ velocities w by
 if N is a combination of the df/dw wherever f = 0: N = (df/dw)^T alpha. Then the constraints are
 quasi-holonomic, and the multipliers found after the substitution are too large by alpha.
 
+N is a product, so that it vanishes with either factor: a wheel across a skate does not turn, p = 0
+wherever f = 0, and it may be substituted whatever [g] is. Only what holds on f = 0 counts.
+
+Random states decide that it is not so. That it is so is proved (`combination_proof`) or, where it
+cannot be, said of the states that were looked at.
+
 A. V. Borisov, A. A. Kilin, I. S. Mamaev, On the Hadamard-Hamel problem and the dynamics of wheeled
 vehicles, Regular and Chaotic Dynamics 20 (2015) 752-766, theorems 1 (rates of coordinates) and 2
 (quasi-velocities).
@@ -20,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral
-from typing import Any
+from typing import Any, Literal
 
 import casadi as ca
 import numpy as np
@@ -28,11 +34,13 @@ import numpy as np
 from daesolve.algebra.singular_values import independent_rows
 from daesolve.equations.consistency import check_named
 from daesolve.errors import InconsistentStateError, OutOfRangeError, PosingError, is_number
+from daesolve.nonholonomic.combination_proof import proved_combinations
 from daesolve.nonholonomic.remainder import (
     given_state,
     largest_remainders,
     nearest_combination,
     random_states,
+    referred,
 )
 from daesolve.nonholonomic.solved_rates import (
     INDEPENDENT,
@@ -45,7 +53,10 @@ from daesolve.nonholonomic.solved_rates import (
     substitution,
 )
 from daesolve.system.consistent_state import parameter_values
-from daesolve.system.system import MechanicalSystem
+from daesolve.system.system import MechanicalSystem, unswitched
+
+Evidence = Literal["proved", "proved at these parameters", "sampled", "refuted"]
+"""What a verdict rests on; see `QuasiHolonomic`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +66,13 @@ class QuasiHolonomic:
     Parameters
     ----------
     holds
-        Whether N is a combination of the df/dw, at every point.
+        Whether N is a combination of the df/dw where f = 0: as far as `evidence` goes.
+    evidence
+        "proved" from the expressions, for every state and all values of the parameters; "proved
+        at these parameters", for every state; "sampled", so it is at the random states and not
+        proved for others; or "refuted" by one of them.
+    each_evidence
+        By the names of y, the same of [g_i] alone.
     residual
         The largest part of N that is none, relative to sum |p_i| |[g_i]|.
     for_every_lagrangian
@@ -78,6 +95,8 @@ class QuasiHolonomic:
     """
 
     holds: bool
+    evidence: Evidence
+    each_evidence: Mapping[str, Evidence]
     residual: float
     for_every_lagrangian: bool
     each: Mapping[str, bool]
@@ -99,10 +118,10 @@ class QuasiHolonomic:
         solved = ", ".join(self.by)
         rates = ", ".join(f"{name}'" for name in self.eliminated)
         lines = [
-            f"{solved} solved for {rates}: "
-            + ("quasi-holonomic" if self.holds else "not quasi-holonomic"),
+            f"{solved} solved for {rates}: {self._verdict}",
+            _SAID[self.evidence],
             f"residual {self.residual:.1e} at {self.points} points (limit {self.tolerance:g})",
-            "for every Lagrangian: " + ("yes" if self.for_every_lagrangian else "no"),
+            f"for every Lagrangian: {self._general}",
         ]
         single = [f"{name} {miss:.1e}" for name, miss in self.each_residual.items()]
         lines.append("each alone, whatever the masses: " + ", ".join(single))
@@ -111,6 +130,21 @@ class QuasiHolonomic:
             numbers = [f"{name} {value:.6g}" for name, value in self.alpha.items()]
             lines.append("alpha at the given state: " + ", ".join(numbers))
         return "\n".join(lines)
+
+    @property
+    def _verdict(self) -> str:
+        if self.evidence == "sampled":
+            return f"quasi-holonomic at {self.points} sample states"
+        return "quasi-holonomic" if self.holds else "not quasi-holonomic"
+
+    @property
+    def _general(self) -> str:
+        if not self.for_every_lagrangian:
+            return "no"
+        kinds = set(self.each_evidence.values())
+        if "sampled" in kinds:
+            return f"yes at {self.points} sample states"
+        return "yes" if kinds == {"proved"} else "yes, at these values of the parameters"
 
     def coefficients(
         self,
@@ -178,6 +212,12 @@ def is_quasi_holonomic(
     tolerance
         The limit of the relative residual.
 
+    Notes
+    -----
+    A sample state can refute. What all of them agree upon is proved besides, by an identity test
+    in which every function that is not rational is an unknown of its own, or it is called
+    "sampled".
+
     Returns
     -------
     QuasiHolonomic
@@ -211,16 +251,23 @@ def is_quasi_holonomic(
     given = None if at is None else given_state(held, numbers, check_named("at", at), time)
     states = random_states(held, numbers, given, time, points)
     worst, each = largest_remainders(held, numbers, states)
-    alone = {
-        name: bool(miss <= tolerance) for name, miss in zip(held.eliminated, each, strict=True)
-    }
-    holds = worst <= tolerance
+    seen = [worst <= tolerance, *[bool(miss <= tolerance) for miss in each]]
+    exact = referred(held, numbers, given, time)
+    always = proved_combinations(held, exact, vary=True).listed
+    here = always
+    if any(holds and not proved for holds, proved in zip(seen, always, strict=True)):
+        here = proved_combinations(held, exact, vary=False).listed
+    evidence, *single = map(_evidence, always, here, seen)
+    alone = dict(zip(held.eliminated, single, strict=True))
+    holds = evidence != "refuted"
     alpha = None if given is None or not holds else nearest_combination(held, numbers, time, given)
     return QuasiHolonomic(
         holds=holds,
+        evidence=evidence,
+        each_evidence=alone,
         residual=worst,
-        for_every_lagrangian=all(alone.values()),
-        each=alone,
+        for_every_lagrangian="refuted" not in alone.values(),
+        each={name: kind != "refuted" for name, kind in alone.items()},
         each_residual={n: float(miss) for n, miss in zip(held.eliminated, each, strict=True)},
         points=len(states),
         tolerance=tolerance,
@@ -232,6 +279,24 @@ def is_quasi_holonomic(
         substitution=held,
         values=numbers,
     )
+
+
+def _evidence(always: bool, here: bool, sampled: bool) -> Evidence:
+    if always:
+        return "proved"
+    if here:
+        return "proved at these parameters"
+    return "sampled" if sampled else "refuted"
+
+
+_SAID: Mapping[Evidence, str] = {
+    "proved": "proved from the expressions, for every state and all values of the parameters",
+    "proved at these parameters": (
+        "proved from the expressions for every state, at these values of the parameters only"
+    ),
+    "sampled": "not proved for other states: the expressions are no identity of rational functions",
+    "refuted": "refuted at a sample state",
+}
 
 
 def quasi_holonomic_report(
@@ -249,8 +314,9 @@ def quasi_holonomic_report(
     Returns
     -------
     dict
-        `eliminated`, `by` and `remaining` (names), `quasi_holonomic`, its `residual`,
-        `for_every_lagrangian`, `each` (by coordinate: `for_every_lagrangian`, `residual`),
+        `eliminated`, `by` and `remaining` (names), `quasi_holonomic`, its `evidence` and
+        `residual`, `said` (the verdict in words), `for_every_lagrangian`, `each` (by coordinate:
+        `for_every_lagrangian`, `evidence`, `residual`),
         `points`, `tolerance`, `state` (that was given, None where none was), and `alpha` (by
         goal that remains, there; None as well where the constraints are not quasi-holonomic).
     """
@@ -266,10 +332,16 @@ def quasi_holonomic_report(
         "by": list(found.by),
         "remaining": list(found.remaining),
         "quasi_holonomic": found.holds,
+        "said": str(found).splitlines()[:2],
+        "evidence": found.evidence,
         "residual": found.residual,
         "for_every_lagrangian": found.for_every_lagrangian,
         "each": {
-            name: {"for_every_lagrangian": holds, "residual": found.each_residual[name]}
+            name: {
+                "for_every_lagrangian": holds,
+                "evidence": found.each_evidence[name],
+                "residual": found.each_residual[name],
+            }
             for name, holds in found.each.items()
         },
         "points": found.points,
@@ -286,7 +358,7 @@ def default_coordinates(system: MechanicalSystem) -> tuple[str, ...]:
     There are no more of them than constraints can be solved for.
     """
     check_system(system)
-    dynamics = system.dynamics
+    dynamics = unswitched(system).dynamics
     goals = constraint_rates(system, dynamics)
     chosen: list[str] = []
     for name in system.coordinates.names:

@@ -23,6 +23,8 @@ CANCELLED = 1e-4
 """What is smaller than this beside the terms that it is the sum of is measured against these."""
 ROUNDING = 1e-13
 """A share in N smaller than this beside the largest is rounding, and zero."""
+BESIDE = 0.1
+"""How far from a state its positions are varied, relative to them, to see what is usual there."""
 RANK_TOLERANCE = 1e-9
 """A singular value of the remaining constraints, rows of unit length, below this counts as zero."""
 
@@ -44,11 +46,7 @@ def random_states(
     InconsistentStateError
         There are none.
     """
-    dynamics = held.dynamics
-    if around is None:
-        numbers = _with_unit_references(held, numbers, time)
-    else:
-        numbers = with_references(dynamics, numbers, around, time)
+    dynamics, numbers = held.dynamics, referred(held, numbers, around, time)
     still = np.zeros(held.velocities.numel())
 
     def finite(t: float, x: np.ndarray) -> bool:
@@ -66,6 +64,21 @@ def random_states(
             "such states are"
         )
     return found
+
+
+def referred(
+    held: Substitution, numbers: np.ndarray, around: np.ndarray | None, time: float
+) -> np.ndarray:
+    """Return p with the values of invariants on positions at a state, or those of unit states.
+
+    Raises
+    ------
+    PosingError
+        They are not the same in all unit states.
+    """
+    if around is None:
+        return _with_unit_references(held, numbers, time)
+    return with_references(held.dynamics, numbers, around, time)
 
 
 def _with_unit_references(held: Substitution, numbers: np.ndarray, time: float) -> np.ndarray:
@@ -145,13 +158,34 @@ def _remainders(
     falling = shortest_solution(gradients, -drift, RANK_TOLERANCE)
     parts = held.at(t, x, p, falling + free @ generator.normal(size=int(free.shape[1])))
     columns, momenta = parts["hamel"], parts["momenta"].ravel()
-    # |[g_i]| and |p_i|; where the terms cancel, so much of theirs that rounding is small beside.
-    sizes = np.linalg.norm(columns, axis=0)
-    sizes = np.maximum(sizes, CANCELLED * np.linalg.norm(parts["terms"], axis=0))
-    loads = np.maximum(np.abs(momenta), CANCELLED * parts["inertia"].ravel())
+    usual = _usual(held, p, t, x)
+    # |[g_i]| and |p_i|; where the terms cancel, or vanish with f, so much of theirs, or of what is
+    # usual beside f = 0, that rounding is small beside.
+    terms = np.maximum(*[np.linalg.norm(one["terms"], axis=0) for one in (parts, usual)])
+    inertia = np.maximum(parts["inertia"], usual["inertia"]).ravel()
+    sizes = np.maximum(np.linalg.norm(columns, axis=0), CANCELLED * terms)
+    loads = np.maximum(np.abs(momenta), CANCELLED * inertia)
     together = np.linalg.norm(free.T @ (columns @ momenta))
     alone = np.linalg.norm(free.T @ columns, axis=0)
     return float(_ratio(together, loads @ sizes)), _ratio(alone, sizes)
+
+
+def _usual(held: Substitution, p: np.ndarray, t: float, x: np.ndarray) -> dict[str, np.ndarray]:
+    """Return what `Substitution.at` does near a state, the constraints that remain left out.
+
+    Where they make a momentum vanish, a wheel across a skate, all that is left of it is rounding.
+    Each velocity is random, of the size that has the kinetic energy of the state.
+    """
+    generator, still = np.random.default_rng(26), np.zeros(held.velocities.numel())
+    here = held.at(t, x, p, still)
+    masses, energy = np.abs(here["masses"].ravel()), abs(float(here["energy"].item()))
+    own = [held.dynamics.position_count + index for index in held.kept]
+    sizes = np.where(masses > 0.0, 0.0, np.max(np.abs(x[own]), initial=0.0))
+    np.sqrt(np.divide(energy, masses, where=masses > 0.0, out=sizes**2), out=sizes)
+    beside = x * (1.0 + BESIDE * generator.normal(size=len(x)))
+    beside[own] = sizes * generator.normal(size=len(own))
+    found = held.at(t, beside, p, still)
+    return found if _all_finite(found) else here
 
 
 def _all_finite(parts: Mapping[str, np.ndarray]) -> bool:

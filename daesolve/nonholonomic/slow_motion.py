@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
 
 import casadi as ca
 import numpy as np
 from scipy.integrate import solve_ivp
 
 from daesolve.algebra.translation import function_of
-from daesolve.errors import NoSlowManifoldError
+from daesolve.errors import (
+    InconsistentStateError,
+    NoSlowManifoldError,
+    SecondaryConstraintsError,
+)
 from daesolve.nonholonomic.dirac import DiracEquations
 from daesolve.nonholonomic.slow_manifold import Balance, grips, in_units_of_inertia
-
-Kind = Literal["strong", "weak", "invalid"]
+from daesolve.nonholonomic.validity import Coupling, Kind, Validity, lasting_directions
 
 ROUNDING = 1e-7
 """Real parts that are smaller than this share of an eigenvalue count as zero."""
-FAR_APART = 0.25
-"""Up to this ratio of slow rates to fast ones a reduced model is taken to hold."""
+AHEAD = (0.7, 1.9, 3.1, 5.3, 8.9, 13.7, 18.2, 24.0)
+"""Where along the slow motion its rates are looked at besides, in units of the fast time.
 
+Not at equal distances, for what swings in time with them would look as if it stood still.
+"""
 BESIDE = 1e-3
 """How far from a state its surroundings are looked at, relative to the state, and in its units."""
 NEARLY_LINEAR = 1e-8
@@ -55,55 +60,6 @@ class FastSpectrum:
         return next(kind for kind in worst if kind in self.kinds)
 
 
-@dataclass(frozen=True, eq=False)
-class Validity:
-    """How far a reduced model can be trusted at a state.
-
-    Parameters
-    ----------
-    kind
-        As in `FastSpectrum.kind`.
-    separation
-        The fastest rate of the slow motion over the slowest of the fast one. Errors of order 0 are
-        about as large, those of the refinement as its square.
-    correction
-        What the refinement changes in the small velocities, relative to them, in the metric S.
-    grip
-        The smallest singular value of M over its typical size: zero where secondary constraints
-        follow.
-    lengthening
-        The rate at which the time that the fast motion takes becomes longer or shorter: where it
-        comes to one a run ends, for the slow motion is lost.
-    """
-
-    kind: Kind
-    separation: float
-    correction: float
-    grip: float
-    lengthening: float
-
-    @property
-    def holds(self) -> bool:
-        """Whether the fast motion does not grow, and is and stays fast enough."""
-        return self.kind != "invalid" and max(self.separation, self.lengthening) <= FAR_APART
-
-    def __bool__(self) -> bool:
-        return self.holds
-
-    def __str__(self) -> str:
-        """Say it in a sentence."""
-        fast = {
-            "strong": "decays",
-            "weak": "oscillates without decay, so that velocities hold on average only",
-            "invalid": "grows, so that motions leave the slow one",
-        }[self.kind]
-        return (
-            f"the reduced model {'holds' if self.holds else 'does not hold'}: the fast motion "
-            f"{fast}; slow rates are {self.separation:.3g} of the fast ones, and the refinement "
-            f"changes the small velocities by {self.correction:.3g} of their size"
-        )
-
-
 class Quantities:
     """Dirac's equations as a function of numbers.
 
@@ -111,10 +67,14 @@ class Quantities:
     ----------
     equations
         The equations, symbolic.
+    large
+        The indices of the large velocities.
     """
 
-    def __init__(self, equations: DiracEquations) -> None:
+    def __init__(self, equations: DiracEquations, large: Sequence[int]) -> None:
         self._equations = e = equations
+        self.large = list(large)
+        momenta = e.slow[e.slow.numel() - len(large) :]
         parts = {
             "velocities": e.velocities,
             "inertia": e.inertia,
@@ -126,6 +86,8 @@ class Quantities:
             "rate_by_slow": ca.jacobian(e.rate, e.slow),
             "rate_by_multipliers": ca.jacobian(e.rate, e.multipliers),
             "balance_by_slow": ca.jacobian(e.balance, e.slow),
+            "neglected": e.neglected,
+            "mobility": ca.jacobian(e.velocities, momenta)[self.large, :],
         }
         names = ["t", "x", "multipliers", "p"]
         self._names = tuple(parts)
@@ -139,7 +101,7 @@ class Quantities:
         """Return what is named in `DiracEquations`, and derivatives; columns as (n,)."""
         found = dict(zip(self._names, map(np.asarray, self._function(t, x, multipliers, p)),
                          strict=True))  # fmt: skip
-        for name in ("velocities", "balance", "drift", "carried", "rate"):
+        for name in ("velocities", "balance", "drift", "carried", "rate", "neglected"):
             found[name] = found[name].ravel()
         return found
 
@@ -161,6 +123,8 @@ class SlowMotion:
         The equations.
     names
         The m small velocities.
+    velocities
+        The names of all.
     t, slow, multipliers, p
         Time, x = (positions, p1), the small velocities of the full motion, and p.
     scale
@@ -169,6 +133,7 @@ class SlowMotion:
 
     quantities: Quantities
     names: tuple[str, ...]
+    velocities: tuple[str, ...]
     t: float
     slow: np.ndarray
     multipliers: np.ndarray
@@ -291,20 +256,100 @@ class SlowMotion:
         values = np.asarray(np.sort_complex(values), dtype=complex)
         return FastSpectrum(values, tuple(_kind(value) for value in values))
 
-    def validity(self) -> Validity:
-        """Compare the slow motion with the fast one."""
+    def validity(self, horizon: float) -> Validity:
+        """Compare the slow motion with the fast one, at this state.
+
+        Parameters
+        ----------
+        horizon
+            How long the motion goes on, s; infinite where that is not known.
+        """
         spectrum, found, own = self.spectrum(), self.on_manifold, self.on_manifold["inertia"]
         following = np.linalg.solve(found["solvability"], found["balance_by_slow"])
         slow = np.linalg.eigvals(found["rate_by_slow"] - found["rate_by_multipliers"] @ following)
-        change = self.refined - self.leading
-        size = max(self.leading @ own @ self.leading, self.refined @ own @ self.refined)
+        fastest = max(float(np.max(np.abs(slow))), 1.0 / horizon)
+        slowest = float(np.min(np.abs(spectrum.eigenvalues)))
+        change, ahead = self.refined - self.leading, self._ahead(1.0 / slowest)
+        usual = max(_size(own, one.leading) for one in ahead)
+        size = max(_size(own, self.leading), _size(own, self.refined))
+        late = max(_size(own, one.refined - one.leading) for one in ahead)
+        coupling, missed = self._coupling, self.multipliers - self.leading
+        given = max(size, _size(own, self.multipliers))
+        added = coupling.carried @ np.linalg.cholesky(own).T @ missed
+        heavy = coupling.velocity_size(found["velocities"][self.quantities.large])
         return Validity(
             kind=spectrum.kind,
-            separation=float(np.max(np.abs(slow)) / np.min(np.abs(spectrum.eigenvalues))),
-            correction=float(np.sqrt(change @ own @ change / size)) if size > 0.0 else 0.0,
+            separation=float(fastest / slowest),
+            correction=_ratio(_size(own, change), size),
+            lag=_ratio(late, max(usual, late)),
             grip=float(grips(own, found["solvability"])[0][-1] / self.scale),
             lengthening=self.lengthening(),
+            rates=self._changed_rates(ahead, fastest),
+            columns=dict(zip(self._large_names(), coupling.columns.tolist(), strict=True)),
+            left_out=coupling.left_out,
+            jump=_ratio(float(np.linalg.norm(added)), float(np.hypot(given, heavy))),
+            lasting=lasting_directions(
+                own, found["solvability"], missed, given, fastest, self.names
+            ),
         )
+
+    def _ahead(self, time: float) -> list[SlowMotion]:
+        """Return this state and some along the slow motion, as far as there is one.
+
+        What vanishes by chance at one of them has its usual size at another.
+
+        Parameters
+        ----------
+        time
+            That of the fast motion, s.
+        """
+        found: list[SlowMotion] = [self]
+        for step in AHEAD:
+            slow = self.slow + step * time * self.on_manifold["rate"]
+            one = replace(self, t=self.t + step * time, slow=slow, multipliers=self.leading)
+            try:
+                if not np.all(np.isfinite(one.leading)):
+                    break
+            except (NoSlowManifoldError, SecondaryConstraintsError, InconsistentStateError):
+                break
+            found.append(one)
+        return found
+
+    @cached_property
+    def _coupling(self) -> Coupling:
+        found, count = self.on_manifold, len(self.slow) - len(self.quantities.large)
+        return Coupling(
+            mobility=found["mobility"],
+            inertia=found["inertia"],
+            solvability=found["solvability"],
+            pull=found["rate_by_multipliers"][count:],
+            following=found["balance_by_slow"][:, count:],
+        )
+
+    def _large_names(self) -> list[str]:
+        return [self.velocities[index] for index in self.quantities.large]
+
+    def _changed_rates(self, ahead: Sequence[SlowMotion], fastest: float) -> dict[str, float]:
+        """Return what the refinement changes in large velocities and in the rates of momenta."""
+        large, sizes = self.quantities.large, self._coupling
+        if not large:
+            return {}
+        count = len(self.slow) - len(large)
+        before, after = self.on_manifold, self.at(self.refined)
+        moved = (after["velocities"] - before["velocities"])[large]
+        pushed = (after["rate"] + after["neglected"] - before["rate"])[count:]
+        usual = [one.on_manifold for one in ahead] + [after]
+        velocity = max(sizes.velocity_size(one["velocities"][large]) for one in usual)
+        force = max(sizes.force_size(one["rate"][count:]) for one in usual)
+        force = max(force, fastest * sizes.force_size(self.slow[count:]))
+        force = max(force, sizes.force_size(pushed))
+        mobility = sizes.mobility
+        heavy = np.sqrt(np.diag(np.linalg.inv(mobility)))
+        found: dict[str, float] = {}
+        for index, name in enumerate(self._large_names()):
+            found[name] = _ratio(abs(moved[index]) * heavy[index], velocity)
+            found[f"{name}'s momentum"] = _ratio(abs(pushed[index]) / heavy[index], force)
+        return found
 
     def lengthening(self) -> float:
         """Return |T'| on the slow manifold, T as in `DiracEquations.lengthening`."""
@@ -332,6 +377,16 @@ class SlowMotion:
                 f"the time that it takes changes by {found:.3g} of itself, where less than 1 is "
                 "needed; start elsewhere, or integrate the full system"
             )
+
+
+def _size(inertia: np.ndarray, velocities: np.ndarray) -> float:
+    """Return |lambda| in the metric S."""
+    return float(np.sqrt(max(velocities @ inertia @ velocities, 0.0)))
+
+
+def _ratio(part: float, whole: float) -> float:
+    """Divide; nothing of nothing is nothing."""
+    return float(part / whole) if whole > 0.0 else 0.0
 
 
 def _kind(eigenvalue: complex) -> Kind:

@@ -16,8 +16,15 @@ import numpy as np
 
 from daesolve.algebra.translation import function_of
 from daesolve.equations.consistency import check_named, sample_states, start_value
+from daesolve.equations.dynamics import Dynamics
 from daesolve.equations.rank import RANK_TOLERANCE, check_mass
-from daesolve.errors import OutOfRangeError, PosingError, SecondaryConstraintsError, unknown_name
+from daesolve.errors import (
+    OutOfRangeError,
+    PosingError,
+    SecondaryConstraintsError,
+    is_number,
+    unknown_name,
+)
 from daesolve.nonholonomic.dirac import (
     DiracEquations,
     added_names,
@@ -26,10 +33,11 @@ from daesolve.nonholonomic.dirac import (
     refined_system,
 )
 from daesolve.nonholonomic.slow_manifold import grips, strength
-from daesolve.nonholonomic.slow_motion import FastSpectrum, Quantities, SlowMotion, Validity
+from daesolve.nonholonomic.slow_motion import FastSpectrum, Quantities, SlowMotion
+from daesolve.nonholonomic.validity import Validity
 from daesolve.posing.symbols import SymbolVector
 from daesolve.system.consistent_state import parameter_values
-from daesolve.system.system import ControlSystem, MechanicalSystem
+from daesolve.system.system import ControlSystem, MechanicalSystem, unswitched
 
 Values = Mapping[str, float]
 Order = Literal[0, 1]
@@ -138,8 +146,8 @@ class DiracModel:
         """
         motion = self._motion(state, parameters, time)
         small = motion.leading if _checked(order) == 0 else motion.refined
-        positions = motion.slow[: self.full.dynamics.position_count]
-        names = self.full.dynamics.labels.states
+        positions = motion.slow[: self._dynamics.position_count]
+        names = self._dynamics.labels.states
         return _by_name(names, np.concatenate([positions, motion.at(small)["velocities"]]))
 
     def solvability_matrix(
@@ -163,10 +171,33 @@ class DiracModel:
         return self._motion(state, parameters, time).spectrum()
 
     def validity(
-        self, state: Values, parameters: Values | None = None, time: float = 0.0
+        self,
+        state: Values,
+        parameters: Values | None = None,
+        time: float = 0.0,
+        *,
+        horizon: float | None = None,
     ) -> Validity:
-        """Compare the slow motion with the fast one, and the kept terms with the neglected ones."""
-        return self._motion(state, parameters, time).validity()
+        """Compare the slow motion with the fast one, and the kept terms with the neglected ones.
+
+        All slow rates of order 0 are held against those of the refinement, and the finite
+        velocities are asked whether they enter the slips (the columns of B). The verdict is one of
+        this state; `Validity.failures` says what is against the model. A `horizon` in s counts as
+        a slow motion: the fast one must be over long before.
+
+        Raises
+        ------
+        OutOfRangeError
+            The horizon is not positive.
+        """
+        if horizon is not None and not (is_number(horizon) and horizon > 0.0):
+            raise OutOfRangeError(f"the horizon is {horizon!r}, but must be a positive number of s")
+        motion = self._motion(state, parameters, time)
+        return motion.validity(np.inf if horizon is None else horizon)
+
+    @cached_property
+    def _dynamics(self) -> Dynamics:
+        return unswitched(self.full).dynamics
 
     @cached_property
     def _small(self) -> tuple[int, ...]:
@@ -178,12 +209,12 @@ class DiracModel:
 
     @cached_property
     def _quantities(self) -> Quantities:
-        return Quantities(self.equations)
+        return Quantities(self.equations, self._large)
 
     @cached_property
     def _momenta(self) -> ca.Function:
         """(t, x, p) of the full system -> the momenta of large velocities."""
-        dynamics = self.full.dynamics
+        dynamics = self._dynamics
         assert dynamics.kinetic is not None
         momenta = ca.gradient(dynamics.kinetic, dynamics.velocities)[list(self._large)]
         return function_of(
@@ -191,7 +222,7 @@ class DiracModel:
         )
 
     def _motion(self, state: Values, parameters: Values | None, time: float) -> SlowMotion:
-        dynamics = self.full.dynamics
+        dynamics = self._dynamics
         changed = parameter_values(dynamics, check_named("parameters", parameters))
         p = dynamics.value_vector(changed)
         t = start_value("time", time)
@@ -199,11 +230,12 @@ class DiracModel:
         return self._motion_at(t, x, p, self._scale(t, x, p))
 
     def _motion_at(self, t: float, x: np.ndarray, p: np.ndarray, scale: float) -> SlowMotion:
-        count = self.full.dynamics.position_count
+        count = self._dynamics.position_count
         momenta = np.asarray(self._momenta(t, x, p)).ravel()
         slow = np.concatenate([x[:count], momenta])
         small = x[count:][list(self._small)]
-        return SlowMotion(self._quantities, self.multipliers, t, slow, small, p, scale)
+        names = self.full.v.names
+        return SlowMotion(self._quantities, self.multipliers, names, t, slow, small, p, scale)
 
     def _full_state(self, state: Values, t: float, p: np.ndarray) -> np.ndarray:
         """Return the state of the full system, large velocities from momenta where these are given.
@@ -213,7 +245,7 @@ class DiracModel:
         OutOfRangeError
             Both are given.
         """
-        names = self.full.dynamics.labels.states
+        names = self._dynamics.labels.states
         large = [self.full.v.names[index] for index in self._large]
         momenta = [self.momenta.names[index] for index in self._large]
         known = dict.fromkeys([*names, *momenta, *added_names(self.multipliers)])
@@ -231,7 +263,7 @@ class DiracModel:
                 f"the state has {both[0]!r} and {given[0]!r}: give large velocities or their "
                 "momenta, not both"
             )
-        count = self.full.dynamics.position_count
+        count = self._dynamics.position_count
         slow = np.concatenate([x[:count], [values.get(name, 0.0) for name in momenta]])
         small = x[count:][list(self._small)]
         x[count:] = self._quantities(t, slow, small, p)["velocities"]
@@ -239,7 +271,7 @@ class DiracModel:
 
     def _scale(self, t: float, x: np.ndarray, p: np.ndarray) -> float:
         """Return the typical size of M in units of S near a state, 1/s."""
-        samples = sample_states(self.full.dynamics, p, around=x, time=t)
+        samples = sample_states(self._dynamics, p, around=x, time=t)
         return strength(self._matrices(samples, p))
 
     def check_solvable(self, samples: Iterable[tuple[float, np.ndarray]], p: np.ndarray) -> None:
@@ -311,7 +343,8 @@ def small_velocities(
     """
     _check_system(system)
     names = _checked_names(system, small)
-    dynamics = system.dynamics
+    plain = unswitched(system)
+    dynamics = plain.dynamics
     chosen = [system.v.names.index(name) for name in names]
     large = [index for index in range(len(system.v)) if index not in chosen]
     p = dynamics.value_vector(parameter_values(dynamics, check_named("parameters", parameters)))
@@ -326,7 +359,7 @@ def small_velocities(
     states = _states(system, kept, names)
     split = len(states) - len(names)
     equations = dirac_equations(
-        system,
+        plain,
         chosen,
         slow=states.vector[:split],
         multipliers=states.vector[split:],

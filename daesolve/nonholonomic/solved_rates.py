@@ -17,7 +17,7 @@ from daesolve.errors import PosingError, unknown_name
 from daesolve.posing.goals import Goal, Holonomic
 from daesolve.posing.symbols import symbol
 from daesolve.system.free_motion import Kinematics, hamel
-from daesolve.system.system import MechanicalSystem
+from daesolve.system.system import MechanicalSystem, unswitched
 
 INDEPENDENT = 1e-6
 """A goal adds to the rank where the singular value that it brings, rows of unit length, exceeds."""
@@ -114,6 +114,8 @@ class Substitution:
         terms = terms + turned @ ca.fabs(ca.jacobian(self.g, self.moving)).T
         inertia = ca.fabs(self.dynamics.mass[self.lost, :]) @ ca.fabs(self.dynamics.velocities)
         still = ca.SX.zeros(*self.accelerations.shape)
+        whole = self.dynamics.velocities
+        doubled = ca.dot(whole, self.dynamics.mass @ whole)
         parts = {
             "momenta": self.momenta,
             "inertia": ca.substitute(inertia, self.rates, self.g),
@@ -121,6 +123,8 @@ class Substitution:
             "terms": terms,
             "gradients": self.gradients,
             "drift": ca.substitute(self.along(self.f), self.accelerations, still),
+            "energy": ca.substitute(doubled, self.rates, self.g),
+            "masses": ca.diag(self.dynamics.mass)[self.kept],
         }
         d = self.dynamics
         return function_of(
@@ -146,7 +150,8 @@ class Substitution:
         -------
         dict
             `momenta` (m, 1), `hamel` (nw, m), the sizes of the terms that these are the sums of
-            (`inertia`, `terms`), `gradients` (k, nw) and `drift`, f' without its accelerations.
+            (`inertia`, `terms`), `gradients` (k, nw), `drift`, f' without its accelerations, and
+            `energy`, v.M v, beside `masses`, the diagonal entries of M for w, (nw, 1).
         """
         names = self._function.name_out()
         found = self._function(t, x, p, accelerations)
@@ -166,14 +171,14 @@ def substitution(system: MechanicalSystem, eliminate: Sequence[str]) -> Substitu
     """
     check_system(system)
     names = _checked_names(system, eliminate)
-    dynamics = system.dynamics
+    dynamics = unswitched(system).dynamics
     goals = constraint_rates(system, dynamics)
     check_free_of(system, dynamics, goals, names)
     v = system.v.vector
     lost = rate_indices(system, names)
     kept = [index for index in range(v.numel()) if index not in lost]
     rates, w = v[lost], v[kept]
-    by = _solved(system, goals, rates, names)
+    by = _solved((system, dynamics), goals, rates, names)
     remaining = tuple(name for name in goals if name not in by)
     solved = ca.vertcat(*[goals[name] for name in by])
     left = ca.vertcat(ca.SX(0, 1), *[goals[name] for name in remaining])
@@ -356,7 +361,10 @@ def check_free_of(
 
 
 def _solved(
-    system: MechanicalSystem, goals: Mapping[str, ca.SX], rates: ca.SX, names: Sequence[str]
+    posed: tuple[MechanicalSystem, Dynamics],
+    goals: Mapping[str, ca.SX],
+    rates: ca.SX,
+    names: Sequence[str],
 ) -> tuple[str, ...]:
     """Choose the goals that are solved for the rates of y, holonomic ones first.
 
@@ -365,13 +373,14 @@ def _solved(
     PosingError
         A goal is not linear in the rates, or the goals do not determine them.
     """
+    system, dynamics = posed
     holonomic = {goal.name for goal in system.goals if isinstance(goal, Holonomic)}
     ordered = sorted(goals, key=lambda name: name not in holonomic)
     pivots = ca.jacobian(ca.vertcat(ca.SX(0, 1), *[goals[name] for name in ordered]), rates)
     for index, name in enumerate(ordered):
         if ca.depends_on(pivots[index, :], rates):
             raise PosingError(f"the goal {name!r} is not linear in the rates that it is solved for")
-    chosen = independent_rows(somewhere(system.dynamics, pivots), INDEPENDENT)
+    chosen = independent_rows(somewhere(dynamics, pivots), INDEPENDENT)
     if len(chosen) < len(names):
         rest = f"{', '.join(names)}: the goals determine {len(chosen)} of {len(names)} rates"
         raise PosingError(f"the constraints cannot be solved for the rates of {rest}")

@@ -48,7 +48,7 @@ from daesolve.posing.goals import (
     Relation,
 )
 from daesolve.posing.symbols import symbol
-from daesolve.system.system import MechanicalSystem, Output
+from daesolve.system.system import MechanicalSystem, Output, unswitched
 
 Gyroscopic = Literal["refuse", "keep"]
 
@@ -110,6 +110,9 @@ def eliminate(
 
     Notes
     -----
+    Where `report.evidence` is not "proved", what is left of N beside the combination is kept as a
+    force, zero where the samples lie: the smaller system is right wherever it goes.
+
     A run of the smaller system integrates the eliminated coordinates, and never compares them
     with the holonomic goals among those that were solved: these hold as they do at the start.
 
@@ -128,11 +131,12 @@ def eliminate(
     held = report.substitution
     _check(held)
     corrected = gyroscopic == "refuse"
-    if corrected:
+    if corrected and report.evidence != "proved":
         _check_parameters(report, at, time)
     goals = _goals(held, corrected)
     meaning = _meaning(held, goals, corrected)
-    smaller = _without_outputs(held, goals, meaning, keep=not corrected)
+    beside = _beside_the_forces(report, corrected)
+    smaller = _without_outputs(held, goals, meaning, beside)
     reactions = {**meaning.reactions, **_lost_reactions(held, smaller, meaning)}
     meaning = replace(meaning, reactions=reactions)
     return Eliminated(_with_outputs(held, smaller, meaning, corrected), report)
@@ -307,9 +311,12 @@ def _own_reaction(goal: AnyGoal) -> ca.SX:
 
 
 def _without_outputs(
-    held: Substitution, goals: Sequence[AnyGoal], meaning: _Meaning, *, keep: bool
+    held: Substitution, goals: Sequence[AnyGoal], meaning: _Meaning, beside: ca.SX
 ) -> MechanicalSystem:
-    """Return the smaller system without outputs, events and reactions that are recovered."""
+    """Return the smaller system without outputs, events and reactions that are recovered.
+
+    `beside` is what is put beside the forces, (nw, 1).
+    """
     given = held.system
     left = [name for name in given.coordinates.names if name not in held.eliminated]
     column = meaning(_force(given))
@@ -328,7 +335,7 @@ def _without_outputs(
             replace(goal, residual=meaning(goal.residual)) if isinstance(goal, Relation) else goal
             for goal in goals
         ],
-        force=force + held.extra if keep else force,
+        force=force + beside,
         implicit=given.implicit,
         reactions=given.reactions,
         discrete=given.discrete,
@@ -340,7 +347,22 @@ def _without_outputs(
         independent={name: meaning(value) for name, value in given.independent.items()},
         quadratures=given.coordinates.part(held.eliminated),
         integrands=held.g,
+        switches=given.switches,
     )
+
+
+def _beside_the_forces(report: QuasiHolonomic, corrected: bool) -> ca.SX:
+    """Return what of N the multipliers of the constraints that remain do not take up, (nw, 1).
+
+    Nothing, where that is proved for all values of the parameters, which may vary. Where only
+    random states agree, N less its combination is kept: so the smaller system is right elsewhere.
+    """
+    held = report.substitution
+    if not corrected:
+        return held.extra
+    if report.evidence == "proved":
+        return ca.SX(*held.velocities.shape)
+    return held.extra - held.gradients.T @ _combination(held)
 
 
 def _lost_reactions(
@@ -350,7 +372,7 @@ def _lost_reactions(
 
     With E and D the derivatives of solved and remaining goals by y', E^T u + D^T lambda = mu.
     """
-    dynamics = smaller.dynamics
+    dynamics = unswitched(smaller).dynamics
     accelerations = solve_definite(
         dynamics.mass, dynamics.force + dynamics.influence @ dynamics.reactions
     )

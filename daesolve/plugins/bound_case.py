@@ -9,7 +9,14 @@ from typing import Any, Self, Unpack
 
 from daesolve.analysis.sensitivity import Sensitivity, nominal_values, sensitivity_of
 from daesolve.equations.consistency import Start, check_named, complete_start, start_value
-from daesolve.errors import Named, OutOfRangeError, PosingError, suggest_names, unknown_name
+from daesolve.errors import (
+    Named,
+    OutOfRangeError,
+    PluginError,
+    PosingError,
+    suggest_names,
+    unknown_name,
+)
 from daesolve.formulations import Formulation
 from daesolve.integration.run_options import (
     RunOptions,
@@ -19,6 +26,7 @@ from daesolve.integration.run_options import (
 )
 from daesolve.plugins.analyses import ANALYSES, Subject
 from daesolve.plugins.family import Answer, Case, Family, StartRule, Structure, Values
+from daesolve.plugins.foreign import called, numbers_by_name
 from daesolve.preparation.naming import made_by_name
 from daesolve.preparation.request import Request
 from daesolve.solvers import Solver
@@ -104,7 +112,7 @@ class BoundCase:
     @cached_property
     def derived(self) -> dict[str, float]:
         """The values that the problem derives from the others."""
-        return Named(self._follows(self.problem.derived), "derived value")
+        return Named(self._follows("derived values", self.problem.derived), "derived value")
 
     @property
     def full_start(self) -> dict[str, float]:
@@ -119,6 +127,7 @@ class BoundCase:
         UnknownNameError, OutOfRangeError
             A name that nothing carries, or a value that cannot be.
         """
+        overrides = check_named("parameters", overrides)
         structural = {
             name: self.problem.check_structure(name, value)
             for name, value in overrides.items()
@@ -199,6 +208,8 @@ class BoundCase:
         return {
             "problem": self.problem.name,
             "path": None if path is None else str(path.resolve()),
+            "digest": self.problem.digest,
+            "papers": [str(paper) for paper in self.problem.sources],
             "model": self.model,
             "structure": structure,
         }
@@ -220,7 +231,7 @@ class BoundCase:
             "start_time": self.case.start_time,
             "redundant": self.case.redundant,
             "rank_loss": self.case.rank_loss,
-            "scales": self._follows(self.problem.scales),
+            "scales": self._follows("scales", self.problem.scales),
             **chosen,
         }
 
@@ -356,7 +367,7 @@ class BoundCase:
             raise OutOfRangeError(f"the analysis {name!r} takes no horizon: leave out 'until'")
         if general is not None:
             return Answer(general.answer(self._subject(), of, until))
-        answer = own[name](self)
+        answer = called(f"the analysis {name!r}", own[name], self)
         if not isinstance(answer, Answer):
             raise PosingError(
                 f"the analysis {name!r} must return a daesolve.Answer, not {type(answer).__name__}"
@@ -402,16 +413,20 @@ class BoundCase:
                 raise OutOfRangeError(
                     f"the start value of {name!r} is {value!r}, not a finite number"
                 )
-        return self._follows(rule), dict(self.initial)
+        return self._follows("the start", rule), dict(self.initial)
 
-    def _follows(self, rule: StartRule | None) -> dict[str, float]:
-        """Apply a rule of (start values, parameters, structure)."""
+    def _follows(self, what: str, rule: StartRule | None) -> dict[str, float]:
+        """Apply a rule of (start values, parameters, structure) for something."""
         if rule is None:
             return {}
         structure = self.problem.meaning(self.full_structure)
+        named = f"the rule for {what} of the problem {self.problem.name!r}"
         try:
-            return rule(self.full_start, self.full_parameters, structure)
-        except OverflowError as error:
+            found = called(named, rule, self.full_start, self.full_parameters, structure)
+            return numbers_by_name(named, found)
+        except PluginError as error:
+            if not isinstance(error.__cause__, OverflowError):
+                raise
             raise OutOfRangeError(
                 f"what follows from the start values and parameters of the case {self.case.name!r} "
                 "is beyond what numbers hold: one of them is too large"

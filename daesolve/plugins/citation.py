@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from daesolve.errors import DaesolveError, OutOfRangeError
-from daesolve.plugins import registry
+from daesolve.plugins.stored_problem import sources_of
 from daesolve.preparation.naming import named_in
 from daesolve.trajectory.samples import StoredSamples
 from daesolve.trajectory.trajectory import Trajectory, latest
@@ -171,4 +171,4 @@ def _kept_sources(run: Trajectory) -> Sequence[str]:
     """Return the sources of the problem of a run on disk, where it is installed."""
     if not isinstance(run.samples, StoredSamples):
         return ()
-    return registry.sources_of(run.samples.stored.manifest["source"])
+    return sources_of(run.samples.stored.manifest["source"])

@@ -12,10 +12,14 @@ from daesolve.drawing import Drawing
 from daesolve.errors import (
     DaesolveError,
     OutOfRangeError,
+    PluginError,
     PosingError,
+    in_words,
+    is_one_of,
     suggest_names,
     unknown_name,
 )
+from daesolve.plugins.foreign import called
 from daesolve.preparation.request import DEFAULT_RATE, RankLoss, Redundant
 from daesolve.system.system import ControlSystem, MechanicalSystem, System
 from daesolve.trajectory.trajectory import Trajectory
@@ -50,6 +54,11 @@ class Answer:
     figures: Mapping[str, Figure] = field(default_factory=dict[str, "Figure"])
 
     def __post_init__(self) -> None:
+        for what, held in (("values", self.values), ("figures", self.figures)):
+            if not isinstance(held, Mapping):
+                raise PosingError(
+                    f"the {what} of an answer must be a mapping by names, not {type(held).__name__}"
+                )
         suggest_names(self, values="value of the answer", figures="figure")
 
 
@@ -184,6 +193,7 @@ class Family:
     figures: Mapping[str, FigureRule] = field(default_factory=dict[str, FigureRule])
     measures: Mapping[str, Measure] = field(default_factory=dict[str, Measure])
     path: Path | None = None
+    digest: str | None = None
     _systems: dict[str, tuple[Structure, System]] = field(
         default_factory=dict[str, tuple[Structure, System]], init=False, repr=False
     )
@@ -204,7 +214,12 @@ class Family:
         """Return the names of the start values of a structure, the default one without it."""
         names = [name for case in self.cases for name in case.start]
         if self.start_values is not None:
-            names += self.start_values({**self.default_structure(), **(structure or {})})
+            what = f"start_values of the problem {self.name!r}"
+            chosen = {**self.default_structure(), **(structure or {})}
+            found = called(what, _listed, self.start_values, chosen)
+            if not all(isinstance(name, str) for name in found):
+                raise PluginError(f"{what} must return a list of names, not {found!r}")
+            names += found
         return tuple(dict.fromkeys(names))
 
     def default_structure(self) -> dict[str, Any]:
@@ -245,12 +260,12 @@ class Family:
     def _posed(self, model: str, structure: Structure) -> System:
         try:
             system = self.models[model](**self.meaning(structure))
-        except DaesolveError:
+        except (DaesolveError, KeyboardInterrupt):
             raise
-        except Exception as error:
+        except BaseException as error:
             raise PosingError(
                 f"the model {model!r} of the problem {self.name!r} cannot be posed: "
-                f"{type(error).__name__}: {error}"
+                f"{in_words(error)}"
             ) from error
         if not isinstance(system, MechanicalSystem | ControlSystem):
             raise PosingError(
@@ -279,7 +294,7 @@ class Family:
         if name is None:
             return self.cases[0]
         for case in self.cases:
-            if case.name == name:
+            if is_one_of(name, [case.name]):
                 return case
         raise unknown_name("case", name, [case.name for case in self.cases])
 
@@ -287,6 +302,10 @@ class Family:
         """Return the name of a model, the first one without it; raises UnknownNameError."""
         if name is None:
             return next(iter(self.models))
-        if name not in self.models:
+        if not is_one_of(name, self.models):
             raise unknown_name("model", name, self.models)
         return name
+
+
+def _listed(rule: StartNames, structure: Structure) -> list[str]:
+    return list(rule(structure))

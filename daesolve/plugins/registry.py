@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import sys
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
-from daesolve.errors import DaesolveError, PluginError, unknown_name
+from daesolve.errors import PluginError, Tell, in_words, is_one_of, unknown_name
 from daesolve.plugins.bound_case import BoundCase
 from daesolve.plugins.family import Family
 from daesolve.preparation.extensions import BrokenPlugin, load, offered
@@ -55,8 +55,9 @@ class Problem(Family):
         Name -> what is computed of every member of a sweep.
     drawing
         Function of a run's document that describes what the bodies look like.
-    path
-        The file that defines it; None where an installed plugin does.
+    path, digest
+        The file that defines it and the SHA-256 of what it held; None where an installed plugin
+        does.
 
     Raises
     ------
@@ -131,6 +132,7 @@ def problem(name: str) -> Problem:
     ----------
     name
         A name from `daesolve list`, or a path that ends in `.py` to a file that defines `problem`.
+        The file is executed.
 
     Raises
     ------
@@ -139,28 +141,25 @@ def problem(name: str) -> Problem:
     PluginError
         The plugin or the file could not be loaded, or defines no problem.
     """
-    if str(name).endswith(".py"):
-        return _from_file(Path(name))
+    if isinstance(name, str | Path) and str(name).endswith(".py"):
+        return of_file(Path(name))
+    return installed(name)
+
+
+def installed(name: str) -> Problem:
+    """Return an installed problem by its name; a path is none, and nothing is executed for it.
+
+    Raises
+    ------
+    UnknownNameError
+        No plugin offers a problem of this name.
+    PluginError
+        The plugin could not be loaded.
+    """
     points = {point.name: point for point in entry_points(group=GROUP)}
-    if name not in points:
+    if not is_one_of(name, points):
         raise unknown_name("problem", name, points)
     return load(points[name], _wrong)
-
-
-def sources_of(named: Mapping[str, Any] | None) -> Sequence[str]:
-    """Return the papers of the problem of a run on disk; none where it cannot be had here.
-
-    Parameters
-    ----------
-    named
-        How the run's manifest names its problem: by `path` or by `problem`.
-    """
-    if named is None:
-        return ()
-    try:
-        return problem(named["path"] or named["problem"]).sources
-    except DaesolveError:
-        return ()
 
 
 def _wrong(name: str, given: object) -> str | None:
@@ -169,20 +168,64 @@ def _wrong(name: str, given: object) -> str | None:
     return f"gives a {type(given).__name__}, but must give a daesolve.Problem"
 
 
-def _from_file(path: Path) -> Problem:
-    if not path.is_file():
-        raise PluginError(f"there is no file {path}")
-    name = f"daesolve_file_{path.stem}"
-    specification = importlib.util.spec_from_file_location(name, path)
+def of_file(path: Path, digest: str | None = None, tell: Tell | None = None) -> Problem:
+    """Execute a Python file and return the problem that it defines.
+
+    Parameters
+    ----------
+    path
+        Of the file.
+    digest
+        The SHA-256 that its content must have; None takes any. What is executed is what was read.
+    tell
+        Called with a sentence before the file is executed.
+
+    Raises
+    ------
+    PluginError
+        There is no such file, it holds something else, it cannot be executed, or it defines no
+        problem.
+    """
+    content = _content(path)
+    found = hashlib.sha256(content).hexdigest()
+    if digest is not None and found != digest:
+        raise PluginError(
+            f"{path} is not as it was when the run began: give the file as it was, whose SHA-256 "
+            f"begins with {digest[:12]}"
+        )
+    if tell is not None:
+        tell(f"runs {path}, the file that poses the problem")
+    specification = importlib.util.spec_from_file_location(f"daesolve_file_{path.stem}", path)
     assert specification is not None
-    assert specification.loader is not None
     module = importlib.util.module_from_spec(specification)
-    sys.modules[name] = module
+    sys.modules[module.__name__] = module
     try:
-        specification.loader.exec_module(module)
-    except (Exception, SystemExit) as error:
-        raise PluginError(f"{path} cannot be run: {type(error).__name__}: {error}") from error
-    found = getattr(module, "problem", None)
-    if not isinstance(found, Problem):
+        exec(compile(content, str(path), "exec", dont_inherit=True), vars(module))
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        raise PluginError(f"{path} cannot be run: {in_words(error)}") from error
+    problem = getattr(module, "problem", None)
+    if not isinstance(problem, Problem):
         raise PluginError(f"{path} must define `problem`, a daesolve.Problem")
-    return replace(found, path=path)
+    return replace(problem, path=path, digest=found)
+
+
+def digest_of(path: Path) -> str:
+    """Return what shows whether two files hold the same: the SHA-256 of the content.
+
+    Raises
+    ------
+    PluginError
+        There is no such file, or it cannot be read.
+    """
+    return hashlib.sha256(_content(path)).hexdigest()
+
+
+def _content(path: Path) -> bytes:
+    try:
+        if not path.is_file():
+            raise PluginError(f"there is no file {path}")
+        return path.read_bytes()
+    except (OSError, ValueError) as error:  # ValueError: a path with a null character
+        raise PluginError(f"{str(path)!r} cannot be read: {error}") from None

@@ -2,31 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from daesolve.errors import DaesolveError, NotResumableError
+from daesolve.errors import DaesolveError, NotResumableError, PosingError, Tell
 from daesolve.formulations import Formulation
 from daesolve.integration.simulation import Progress
-from daesolve.plugins import registry
 from daesolve.plugins.bound_case import BoundCase
+from daesolve.plugins.registry import Problem
+from daesolve.plugins.stored_problem import (
+    in_need_of_source,
+    is_of_file,
+    posed_again,
+    sources_of,
+)
 from daesolve.preparation.naming import formulation_of, solver_of
 from daesolve.preparation.preparing import prepare
 from daesolve.solvers import Solver
 from daesolve.solving.descriptions import check_same, processor, versions
-from daesolve.solving.stored_runs import Tell, go_on, restored_request
-from daesolve.storage import Stored
+from daesolve.solving.stored_runs import go_on, restored_request
+from daesolve.storage import Stored, kind_of, resuming
 from daesolve.system.system import System
 from daesolve.trajectory.trajectory import Trajectory, remembered, stored_run
+
+Given = System | BoundCase | Problem | Path | str
+"""What may be given to go on with a run: what was run, or the path of the file that defines it."""
 
 
 def resume(
     directory: Path | str,
     until: float | None = None,
     *,
-    source: System | BoundCase | None = None,
+    source: Given | None = None,
     formulation: Formulation | str | None = None,
     solver: Solver | str | None = None,
     any_version: bool = False,
@@ -45,7 +54,9 @@ def resume(
     until
         A farther end, s; what is there is not changed.
     source
-        The system, where the run's was not posed by an installed problem or a file.
+        The Python file, the problem, the case or the system that was run, where that was no
+        installed problem: nothing that the directory names is executed. A file must hold what it
+        held when the run began.
     formulation, solver
         Those with which the run was begun, where the run names a class that is neither the
         library's nor installed with an entry point.
@@ -72,7 +83,7 @@ def resume(
     OutOfRangeError
         It reaches farther than `until` already.
     """
-    if Stored(directory).manifest.get("kind") == "sweep":
+    if kind_of(directory) == "sweep":
         raise NotResumableError(
             f"{str(directory)!r} holds a sweep: go on with it by ds.ensembles.resume_sweep(DIR)"
         )
@@ -85,7 +96,7 @@ def resume(
             "it (any_version=True, --any-version)"
         )
     remark = f"begun with {', '.join(others)}, and gone on with in spite of it" if others else None
-    system = _system(stored, source)
+    system, papers = _system(stored, source, tell)
     asked = stored.manifest["request"]
     own = formulation_of(formulation), solver_of(solver)
     for option, one in zip(("formulation", "solver"), own, strict=True):
@@ -93,8 +104,7 @@ def resume(
     given = [one for one in own if one is not None]
     prepared = prepare(system, restored_request(asked, given))
     run = go_on(directory, prepared, until, progress, tell, remark, given)
-    sources = registry.sources_of(stored.manifest["source"])
-    return remembered(replace(run, sources=tuple(sources)))
+    return remembered(replace(run, sources=tuple(papers)))
 
 
 def _other_versions(stored: Stored) -> list[str]:
@@ -111,22 +121,64 @@ def _other_versions(stored: Stored) -> list[str]:
     ]
 
 
-def _system(stored: Stored, source: System | BoundCase | None) -> System:
-    if isinstance(source, BoundCase):
-        return source.system
-    if source is not None:
-        return source
+def problem_of(
+    stored: Stored, source: Path | str | None = None, tell: Tell | None = None
+) -> Problem:
+    """Return the problem of a run to go on with.
+
+    Parameters
+    ----------
+    stored
+        The run.
+    source
+        The file that defines it, where that is to be executed.
+    tell
+        Called with a sentence before it is.
+
+    Raises
+    ------
+    NotResumableError
+        It is not here, or is that of a file that the caller has not named.
+    """
     named: Mapping[str, Any] | None = stored.manifest["source"]
     if named is None:
         raise NotResumableError(
             f"the run in {str(stored.directory)!r} is of a system that no installed problem poses: "
             "go on from Python, with daesolve.resume(DIR, source=system)"
         )
-    try:
-        found = registry.problem(named["path"] or named["problem"])
-    except DaesolveError as error:
+    if is_of_file(named) and source is None:
+        how = in_need_of_source(named, resuming(stored.directory))
         raise NotResumableError(
-            f"the problem of the run in {str(stored.directory)!r} cannot be had ({error}): install "
-            "it, or go on from Python, with daesolve.resume(DIR, source=case)"
+            f"the run in {str(stored.directory)!r} is not gone on with: {how}, or in Python "
+            "daesolve.resume(DIR, source=FILE)"
+        )
+    try:
+        return posed_again(named, None if source is None else Path(source), tell)
+    except DaesolveError as error:
+        remedy = "give the file that it was run from" if is_of_file(named) else "install it"
+        raise NotResumableError(
+            f"the problem of the run in {str(stored.directory)!r} cannot be had ({error}): "
+            f"{remedy}, or go on from Python, with daesolve.resume(DIR, source=case)"
         ) from error
-    return found.system(named["model"], named["structure"])
+
+
+def _system(
+    stored: Stored, source: Given | None, tell: Tell | None
+) -> tuple[System, Sequence[str]]:
+    """Return the system that was run, and the papers of its problem."""
+    named: Mapping[str, Any] | None = stored.manifest["source"]
+    if isinstance(source, BoundCase):
+        return source.system, source.problem.sources
+    if isinstance(source, System):
+        return source, sources_of(named)
+    if not isinstance(source, Problem | Path | str | None):
+        raise PosingError(
+            f"source is {type(source).__name__}, but must be a system, a problem, a case of it, or "
+            "the path of the Python file that defines it"
+        )
+    found = source if isinstance(source, Problem) else problem_of(stored, source, tell)
+    if named is None:
+        raise PosingError(
+            "the run is of a system that no problem poses: give the system, or the case, as source"
+        )
+    return found.system(named["model"], named["structure"]), found.sources

@@ -204,7 +204,7 @@ class Reset(Action):
                 raise PosingError(
                     f"impose takes names of goals, Holonomic and Nonholonomic, not {goal!r}"
                 )
-        constant = as_scalar("the restitution", self.restitution)
+        constant = as_scalar("the restitution", self.restitution, finite=False)
         if constant.is_constant() and not 0.0 <= float(constant) <= 1.0:
             raise PosingError(f"the restitution is {float(constant)!r}, but must lie in [0, 1]")
         if self.order not in get_args(Order):

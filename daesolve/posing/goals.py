@@ -6,7 +6,9 @@ r the relative degree: 2 for `Holonomic`, 1 for `Nonholonomic`, 0 for `Relation`
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -20,8 +22,11 @@ Expression = ca.SX | float | int
 COMPARISONS = (ca.OP_LT, ca.OP_LE, ca.OP_EQ, ca.OP_NE, ca.OP_NOT, ca.OP_AND, ca.OP_OR)
 
 
-def as_scalar(owner: str, value: Expression) -> ca.SX:
-    """Return a scalar SX, or say whose expression is none."""
+def as_scalar(owner: str, value: Expression, *, finite: bool = True) -> ca.SX:
+    """Return a scalar SX, or say whose expression is none.
+
+    A caller that looks at the range of a constant itself needs none that is finite.
+    """
     try:
         expression = ca.SX(value)
     except Exception:
@@ -30,7 +35,50 @@ def as_scalar(owner: str, value: Expression) -> ca.SX:
         ) from None
     if expression.shape != (1, 1):
         raise PosingError(f"{owner} must be a scalar expression, not one of {expression.shape}")
+    if finite and expression.is_constant() and not math.isfinite(float(expression)):
+        raise no_number(owner, float(expression))
     return expression
+
+
+def no_number(owner: str, constant: float) -> PosingError:
+    """Return what says that an expression holds a constant that is no finite number."""
+    return PosingError(
+        f"{owner} contains the constant {constant}: functions of Python's math, and float(), make "
+        "no number of a symbol; take those of casadi (casadi.cos(q.x)), and finite constants"
+    )
+
+
+def check_constants(expressions: Iterable[tuple[str, ca.SX]]) -> None:
+    """Refuse expressions with a constant in them that is no finite number.
+
+    Parameters
+    ----------
+    expressions
+        What to look at, each with the name of what it belongs to.
+
+    Raises
+    ------
+    PosingError
+        Python's own functions have made NaN of a symbol, or a constant is infinite.
+    """
+    found = [(owner, ca.vec(ca.SX(expression))) for owner, expression in expressions]
+    if _irregular(ca.vertcat(*(expression for _, expression in found))) is None:
+        return
+    for owner, expression in found:
+        constant = _irregular(expression)
+        if constant is not None:
+            raise no_number(owner, constant)
+
+
+def _irregular(expression: ca.SX) -> float | None:
+    """Return the first constant in a column that is not finite; None where all are."""
+    walk = ca.Function("walk", [ca.vertcat(*ca.symvar(expression))], [expression])
+    for place in range(walk.n_instructions()):
+        if walk.instruction_id(place) == ca.OP_CONST:
+            constant = float(walk.instruction_constant(place))
+            if not math.isfinite(constant):
+                return constant
+    return None
 
 
 def _residual(name: str, value: Expression) -> ca.SX:

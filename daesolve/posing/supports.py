@@ -13,7 +13,14 @@ from typing import Any, Literal, Protocol, get_args, runtime_checkable
 import casadi as ca
 
 from daesolve.errors import OutOfRangeError, PosingError
-from daesolve.posing.goals import AnyGoal, Expression, Goal, as_scalar, is_word
+from daesolve.posing.goals import (
+    AnyGoal,
+    Expression,
+    Goal,
+    as_scalar,
+    check_constants,
+    is_word,
+)
 from daesolve.posing.symbols import symbol
 
 Kind = Literal["two-sided", "unilateral"]
@@ -88,7 +95,7 @@ class Support:
                 raise PosingError(
                     f"the {name} of a support must have {size} entries, as its normal"
                 )
-        as_scalar("the friction of a support", self.friction)
+        as_scalar("the friction of a support", self.friction, finite=False)
         if self.pad is not None and not isinstance(self.pad, Rubs):
             raise PosingError(f"the pad of a support must be a Pad or PadNodes, not {self.pad!r}")
         if self.pad is not None and size == 2:
@@ -159,7 +166,9 @@ def _entries(owner: str, given: Vector) -> list[ca.SX]:
         given = ca.vertsplit(given)
     if isinstance(given, str) or not isinstance(given, Sequence):
         raise PosingError(f"the {owner} of a support must be a list of expressions, not {given!r}")
-    return [as_scalar(f"the {owner} of a support", entry) for entry in given]
+    # The length of a normal in numbers is looked at where the support has a name.
+    finite = owner != "normal"
+    return [as_scalar(f"the {owner} of a support", entry, finite=finite) for entry in given]
 
 
 UNIT = 1e-6
@@ -242,6 +251,7 @@ def _check_numbers(owner: str, support: Support) -> None:
             raise OutOfRangeError(
                 f"the normal of {owner} has the length {length:g}, but must be of length 1"
             )
+    check_constants([(f"the normal of {owner}", normal)])
 
 
 def _check_symbols(owner: str, support: Support, others: ca.SX) -> None:

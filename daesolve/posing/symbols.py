@@ -35,7 +35,17 @@ class Angle(str):
 
 
 ANGLE = Angle("rad")
-"""Marks an angle: wrapped to (-pi, pi] inside of long runs, shown unwrapped."""
+"""The unit of an angle: it lets the library take whole turns off inside of a run.
+
+A label, and no promise: nothing is taken for periodic because of it.
+
+- An angle is wrapped to (-pi, pi] at the ends of segments, so that it keeps its digits, only where
+  every equation, guard and output is proved to be the same after a whole turn: it does not occur in
+  them, or as a multiple by a whole number within sines and cosines. Otherwise it is integrated as
+  any coordinate.
+- It is always shown unwrapped: samples, events and end states count every turn.
+- Events and discrete conditions see it unwrapped: a guard at 200 rad fires at 200 rad.
+"""
 
 
 @dataclass(frozen=True)
@@ -285,7 +295,7 @@ def coordinates(**units: str) -> DifferentiableVector:
     Parameters
     ----------
     **units
-        The unit of each by its name; `ANGLE` for angles, which are wrapped inside.
+        The unit of each by its name; `ANGLE` for angles, which may be wrapped inside, see there.
 
     Examples
     --------

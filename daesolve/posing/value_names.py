@@ -19,6 +19,8 @@ class ValueKind(Enum):
     """The shift of a goal among dependent ones."""
     TYPICAL = "typical"
     """The typical influence of a goal that is singular at rest."""
+    KEPT = "kept"
+    """Whether a goal among dependent ones is kept, 1.0 or 0.0."""
     VARIANT = "variant"
     """The side of a pair of supports that is loaded, 1.0 or -1.0."""
 

@@ -1,47 +1,53 @@
 """What is examined before a run: its initial state, and a system at sample states.
 
 The initial state is a consistent state, the values of p there and the mode in which the run begins.
-Sample states say whether goals depend on each other, and what is conserved.
+Sample states say whether goals depend on each other, and what is not conserved.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import casadi as ca
 import numpy as np
 
-from daesolve.algebra.linear import is_zero
-from daesolve.equations.consistency import Start, check_named, complete_start
+from daesolve.equations.conservation import enter_forces
+from daesolve.equations.consistency import (
+    Start,
+    check_named,
+    complete_start,
+    fitting_values,
+    near,
+)
 from daesolve.equations.dynamics import Dynamics
 from daesolve.equations.rank import (
-    POWER_TOLERANCE,
     Rank,
     Samples,
     check_mass,
     check_weights,
     constraint_rank,
     friction_on_redundant,
-    relative_power,
 )
+from daesolve.equations.regular_samples import regular_samples
 from daesolve.errors import (
     DegenerateStartError,
-    PosingError,
-    RedundantConstraintsError,
-    UndeterminedMotionError,
+    InconsistentStateError,
 )
 from daesolve.formulations import Formulation
 from daesolve.modes.contact_law import check_held_goals, check_held_reactions
 from daesolve.modes.law import Beginning
 from daesolve.modes.transitions import begin
 from daesolve.posing.value_names import ValueKind
-from daesolve.preparation.request import Redundant, Request
+from daesolve.preparation.conservation import conserved_invariants
+from daesolve.preparation.redundancy import Dependent, Kept, check_redundant
+from daesolve.preparation.request import Request
 from daesolve.system.consistent_state import parameter_values
 from daesolve.system.system import System
 
-TELLING = 3
-"""Sample states below which they do not show that reactions do no work."""
+MOST_SIDES = 8
+"""Times that a start is completed to find the sides of its piecewise constraints."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,14 +109,39 @@ def starting_point(dynamics: Dynamics, request: Request) -> tuple[Start, dict[st
     """
     values = dict(dynamics.values)
     values |= parameter_values(dynamics, check_named("parameters", request.parameters))
-    start = complete_start(
+    guess = near(dynamics, request.initial, request.guess)
+    # Where no mode agrees with the guess, one may with the start.
+    with suppress(InconsistentStateError):
+        values |= _sides(dynamics, values, guess, request)
+    start = _completed(dynamics, request, values)
+    for _ in range(MOST_SIDES if dynamics.switches else 0):
+        # On which side of its kinks a constraint is met shows at the state that meets it.
+        sides = _sides(dynamics, values, start.state, request)
+        if sides.items() <= values.items():
+            break
+        values |= sides
+        start = _completed(dynamics, request, values)
+    return start, values | _references(dynamics, start.state, request.start_time, values)
+
+
+def _sides(
+    dynamics: Dynamics, values: Mapping[str, float], state: np.ndarray, request: Request
+) -> dict[str, float]:
+    """Return the values of the switches that fit a state."""
+    if not dynamics.switches:
+        return {}
+    fitting = fitting_values(dynamics, values, state, request.start_time)
+    return {name: fitting[name] for name in dynamics.switches}
+
+
+def _completed(dynamics: Dynamics, request: Request, values: Mapping[str, float]) -> Start:
+    return complete_start(
         dynamics,
         dynamics.value_vector(values),
         request.initial,
         guess=request.guess,
         time=request.start_time,
     )
-    return start, values | _references(dynamics, start.state, request.start_time, values)
 
 
 def _references(
@@ -138,8 +169,12 @@ class Examined:
 
     Parameters
     ----------
-    system
-        The system, without the goals that were dropped.
+    system, dynamics
+        The system, without the goals that were dropped, and its equations.
+    kept
+        The discrete values that say which dependent goals are kept, by name.
+    samples
+        Those states at which the rank is known.
     rank
         What its constraints are worth.
     proximal
@@ -149,6 +184,9 @@ class Examined:
     """
 
     system: System
+    dynamics: Dynamics
+    kept: Mapping[str, float]
+    samples: Samples
     rank: Rank
     proximal: bool
     conserved: Mapping[str, bool]
@@ -186,21 +224,27 @@ def examined(
     check_mass(dynamics, samples, numbers)
     check_weights(dynamics, request.redundant_weights)
     check_held_goals(dynamics, formulation, values)
-    rank = constraint_rank(dynamics.in_mode(numbers), samples, numbers)
-    passes = request.rank_loss == "pass"
-    proximal = passes or (bool(rank.groups) and request.redundant != "drop")
+    moded = dynamics.in_mode(numbers)
+    samples = regular_samples(moded, samples, numbers)
+    rank = constraint_rank(moded, samples, numbers)
+    chosen = Kept(system, dynamics, request.rank_loss == "pass")
     if rank.groups:
         check_held_reactions(dynamics, rank)
         moving = friction_on_redundant(dynamics, samples, numbers)
-        notes.append(_selection(rank, moving, request.redundant))
-    if rank.groups and request.redundant == "drop":
-        system = system.without(rank.droppable)
-        rank = replace(rank, groups=(), droppable=())
-    elif rank.degenerate_at_start and not proximal and not formulation.replaces_constraints:
+        moving = moving or enter_forces(dynamics, rank.redundant, values)
+        told = check_redundant(rank, moving, request.redundant)
+        if request.redundant == "minimum-norm":
+            notes.append(told)
+        chosen = Dependent(system, values, rank, samples).kept(request, formulation, notes)
+        if request.redundant == "drop" or not chosen.proximal:
+            rank = replace(rank, groups=(), droppable=())
+    elif rank.degenerate_at_start and not chosen.proximal and not formulation.replaces_constraints:
         raise _degenerate_start(dynamics, rank)
-    kept = restricted(system.dynamics, values)
-    conserved = _conserved(system.dynamics, samples, system.dynamics.value_vector(kept), notes)
-    return Examined(system, rank, proximal, conserved)
+    kept = restricted(chosen.system.dynamics, values)
+    conserved = conserved_invariants(chosen.system.dynamics, samples, kept, notes)
+    return Examined(
+        chosen.system, chosen.dynamics, chosen.values, samples, rank, chosen.proximal, conserved
+    )
 
 
 def restricted(dynamics: Dynamics, values: Mapping[str, float]) -> dict[str, float]:
@@ -221,86 +265,4 @@ def _degenerate_start(dynamics: Dynamics, rank: Rank) -> DegenerateStartError:
     return DegenerateStartError(
         f"at the start the goals {names} depend on each other, though not elsewhere; start "
         "beside this position, or ask for rank_loss = 'pass'"
-    )
-
-
-def _selection(rank: Rank, moving: Sequence[str], redundant: Redundant) -> str:
-    """Say by which rule undetermined reactions are chosen, or why none may be.
-
-    Raises
-    ------
-    RedundantConstraintsError
-        No rule was asked for.
-    UndeterminedMotionError
-        The reactions enter a force, and no rule for sharing them was asked for.
-    """
-    first, *others = [", ".join(map(repr, group)) for group in rank.groups]
-    depend = f"the goals {first} depend on each other everywhere" + "".join(
-        f", and so do {other}" for other in others
-    )
-    surplus = ", ".join(map(repr, rank.droppable))
-    if moving and redundant != "minimum-norm":
-        raise UndeterminedMotionError(
-            f"{depend}, and the reactions {', '.join(map(repr, moving))}, which they do not "
-            f"determine, enter a force: neither is the motion; leave out {surplus}, or ask for "
-            "redundant = 'minimum-norm', which shares them by redundant_weights"
-        )
-    if redundant == "error":
-        raise RedundantConstraintsError(
-            f"{depend}, so their reactions are not determined; leave out {surplus}, or ask for "
-            "redundant = 'drop' or 'minimum-norm'"
-        )
-    if redundant == "drop":
-        return f"dropped as redundant: {', '.join(rank.droppable)}; the motion is the same"
-    chosen = f"{depend}: their reactions are not unique, shown are those of minimum norm"
-    if moving:
-        return f"{chosen}; they enter a force, so the motion is one of many, that of this choice"
-    return f"{chosen}; the motion is unique"
-
-
-def _conserved(
-    dynamics: Dynamics, samples: Samples, values: np.ndarray, notes: list[str]
-) -> dict[str, bool]:
-    """Decide which invariants are, at consistent states, the power of reactions included."""
-    conserved: dict[str, bool] = {}
-    few = len(samples) < TELLING and not _is_ideal(dynamics)
-    for row in dynamics.invariants:
-        doubt = row.doubt
-        if row.automatic and few and not doubt:
-            doubt = "reactions may do work, and hardly a consistent state was found to see it at"
-        if doubt:
-            conserved[row.name] = False
-            notes.append(
-                f"{row.name} may not be conserved, for {doubt}: its power is metered as work, "
-                "and it is not driven"
-            )
-            continue
-        power = relative_power(dynamics, row, samples, values)
-        conserved[row.name] = power <= POWER_TOLERANCE
-        if conserved[row.name]:
-            if row.automatic and row.note:
-                notes.append(f"{row.name} is conserved: {row.note}")
-            continue
-        if row.automatic:
-            notes.append(
-                f"{row.name} is not conserved (relative power {power:.2g} at sample states): its "
-                "power is metered as work, and it is not driven"
-            )
-        elif row.drive:
-            raise PosingError(
-                f"the invariant {row.name!r} is to be driven, but is not conserved: its rate is "
-                f"{power:.2g} of its terms at a sample state; set drive=False"
-            )
-        else:
-            notes.append(f"{row.name} is not conserved (relative rate {power:.2g})")
-    return conserved
-
-
-def _is_ideal(dynamics: Dynamics) -> bool:
-    """Tell whether every reaction acts along the gradient of its goal."""
-    directed = dynamics.reactions.numel() - len(dynamics.rows)
-    return not directed and all(
-        row.reaction is not None
-        and is_zero(ca.SX(ca.sparsify(dynamics.influence[:, row.reaction] - row.jacobian.T)))
-        for row in dynamics.rows
     )

@@ -12,7 +12,7 @@ from dataclasses import dataclass, is_dataclass
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from daesolve.errors import PluginError, unknown_name
+from daesolve.errors import PluginError, in_words, unknown_name
 from daesolve.formulations import FORMULATIONS, Formulation
 from daesolve.solvers import SOLVERS, Solver
 
@@ -41,10 +41,11 @@ def load(point: EntryPoint, wrong: Wrong) -> Any:
     """
     try:
         loaded = point.load()
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         raise PluginError(
-            f"the plugin {point.name!r} ({point.value}) cannot be loaded: "
-            f"{type(error).__name__}: {error}"
+            f"the plugin {point.name!r} ({point.value}) cannot be loaded: {in_words(error)}"
         ) from error
     fault = wrong(point.name, loaded)
     if fault is not None:

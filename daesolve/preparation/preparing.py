@@ -11,7 +11,6 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from daesolve.algebra.translation import evaluate_block
 from daesolve.elimination.plan import choose_plan, regularisations
 from daesolve.elimination.saddle import (
     PROXIMAL_EPSILON,
@@ -19,7 +18,7 @@ from daesolve.elimination.saddle import (
     SHARING_EPSILON,
     EliminationPlan,
 )
-from daesolve.equations.consistency import Start, sample_states, time_states
+from daesolve.equations.consistency import Start, sample_states
 from daesolve.equations.dynamics import Dynamics
 from daesolve.equations.rank import Rank, Samples
 from daesolve.formulations import Elimination, Formulation, OdeProblem
@@ -34,20 +33,24 @@ from daesolve.preparation.choosing import (
     stiffness,
     stiffness_warning,
 )
+from daesolve.preparation.conservation import assumed_invariants
 from daesolve.preparation.examination import InitialState, examined, initial_state, restricted
+from daesolve.preparation.redundancy import with_rows, with_same_rows, without_grip
 from daesolve.preparation.request import DEFAULT_RATE, RankLoss, Request, check_request
+from daesolve.preparation.scaling import is_usual_step, scaling_note, scaling_of
 from daesolve.preparation.sizes import (
     Probe,
     floors,
     least_kinetic,
-    periodic_angles,
     run_probe,
     scales,
     segment_length,
     typical_influences,
 )
-from daesolve.solvers import Compilation, Solver
+from daesolve.preparation.wrapping import periodic_angles
+from daesolve.solvers import Compilation, Observer, SegmentEnd, Solver, State
 from daesolve.solvers.error_control import velocity_warning
+from daesolve.solvers.scaling import Scaling
 from daesolve.system.consistent_state import check_system
 from daesolve.system.system import System
 
@@ -61,6 +64,8 @@ class Prepared:
 
     Parameters
     ----------
+    system, request
+        What was asked for.
     dynamics, problem, solver
         What is integrated, and by what, with every automatic choice made.
     formulation
@@ -83,8 +88,13 @@ class Prepared:
         As requested.
     samples
         Consistent states near the start, which show what is usual.
+    assumed
+        Driven invariants without a proof that they are conserved, with the limits of their relative
+        rates: these are watched.
     surplus
         Goals that depend on the others everywhere: their reactions have no grip of their own.
+    scaling
+        The powers of two by which states and time are divided for the solver.
     compilation
         What compiling took.
     transitions
@@ -99,6 +109,8 @@ class Prepared:
         Every automatic choice in words.
     """
 
+    system: System
+    request: Request
     dynamics: Dynamics
     problem: OdeProblem
     formulation: Formulation
@@ -116,7 +128,9 @@ class Prepared:
     rank_loss: RankLoss
     max_evaluations: int | None
     samples: Samples
+    assumed: Mapping[str, float]
     surplus: tuple[str, ...]
+    scaling: Scaling
     compilation: Compilation
     transitions: Transitions | None
     resting: bool
@@ -128,6 +142,12 @@ class Prepared:
     def initial(self) -> np.ndarray:
         """The problem's start: what takes the place of the state, and zero for work integrals."""
         return self.problem.enter(self.start_time, self.start.state, self.values)
+
+    def integrated(
+        self, state: State, until: float, at: np.ndarray, observe: Observer
+    ) -> SegmentEnd:
+        """Integrate a segment by the solver, in its units; see `Solver.segment`."""
+        return self.scaling.segment(self.solver, self.problem, state, until, at, observe)
 
 
 def prepare(system: System, request: Request) -> Prepared:
@@ -148,27 +168,23 @@ def prepare(system: System, request: Request) -> Prepared:
     stiff, probe = _short_run(posed, request)
     posed = _refined(posed, probe, notes)
     posed = _with_numbers(posed, request, probe, notes)
-    solver, compilation = _compiled(posed, request, stiff, probe, notes)
+    scaling = _scaling(posed, request, probe, notes)
+    solver, compilation = _compiled(posed, request, stiff, probe, scaling, notes)
     dynamics, problem, start = posed.dynamics, posed.problem, posed.initial.start
     numbers = problem.value_vector(posed.values)
-    wrapped = periodic_angles(problem, posed.samples, numbers, notes)
+    wrapped = periodic_angles(dynamics, problem, posed.values, notes)
+    assumed = assumed_invariants(dynamics, problem, posed.samples, posed.values, notes)
     projects = problem.project is not None and not solver.projects_steps
-    scaling = scales(
-        dynamics,
-        problem,
-        _of(dynamics, posed.values),
-        start,
-        probe,
-        request.start_time,
-        _own_scales(dynamics, posed.initial, request.scales),
-    )
+    residual_scales = _scales(posed, request, probe)
     names = [watched.name for watched in problem.watched]
-    sizes = dict(zip(names, map(float, scaling), strict=True))
+    sizes = dict(zip(names, map(float, residual_scales), strict=True))
     transitions = transitions_of(dynamics, posed.plan, problem, sizes, request.variant_policy)
     if transitions is not None:
         initial = problem.enter(request.start_time, start.state, numbers)
         transitions.check_start(request.start_time, initial, numbers)
     return Prepared(
+        system=system,
+        request=request,
         dynamics=dynamics,
         problem=problem,
         formulation=posed.formulation,
@@ -179,14 +195,16 @@ def prepare(system: System, request: Request) -> Prepared:
         values=numbers,
         parameters={name: posed.initial.values[name] for name in system.dynamics.posed_ranges},
         rates=posed.rates,
-        scales=scaling,
+        scales=residual_scales,
         least_kinetic=posed.least_kinetic,
         segment=segment_length(problem, probe, wrapped, projects=projects),
         wrapped=wrapped,
         rank_loss=request.rank_loss,
         max_evaluations=request.max_evaluations,
         samples=posed.samples,
-        surplus=_without_grip(problem, posed.samples, numbers, posed.rank),
+        assumed=assumed,
+        surplus=without_grip(problem, posed.samples, numbers, posed.rank),
+        scaling=scaling,
         compilation=compilation,
         transitions=transitions,
         resting=posed.initial.resting,
@@ -205,8 +223,8 @@ class _Posed:
 
     Parameters
     ----------
-    system
-        Without the goals that were dropped.
+    system, dynamics
+        Without the goals that were dropped, and its equations.
     formulation
         As asked for or chosen.
     initial, samples
@@ -224,6 +242,7 @@ class _Posed:
     """
 
     system: System
+    dynamics: Dynamics
     formulation: Formulation
     initial: InitialState
     samples: Samples
@@ -234,11 +253,6 @@ class _Posed:
     problem: OdeProblem
     values: Mapping[str, float]
     least_kinetic: float = 0.0
-
-    @property
-    def dynamics(self) -> Dynamics:
-        """The equations."""
-        return self.system.dynamics
 
     @property
     def fastest(self) -> float:
@@ -258,21 +272,26 @@ def _posed(system: System, request: Request, notes: list[str]) -> _Posed:
     numbers, state = dynamics.value_vector(begin.values), begin.start.state
     samples = sample_states(dynamics, numbers, around=state, time=request.start_time)
     found = examined(system, begin.values, samples, request, formulation, notes)
-    values = begin.values
-    if found.system is not system:
-        dynamics = found.system.dynamics
-        values = restricted(dynamics, values)
+    values, samples = begin.values, found.samples
+    if found.dynamics is not dynamics:
+        dynamics = found.dynamics
+        values = {**restricted(dynamics, values), **found.kept}
     numbers = dynamics.value_vector(values)
     rates = {n: rate for n, rate in rates.items() if ValueKind.RATE.name_of(n) in dynamics.values}
-    plan = choose_plan(dynamics, samples, numbers, proximal=found.proximal)
+    alike = with_same_rows(dynamics, samples, numbers)
+    plan = choose_plan(dynamics, alike, numbers, proximal=found.proximal)
     if plan.refinements:
         notes.append(f"elimination refined {plan.refinements} times")
-    if found.proximal:
+    if found.proximal or (dynamics.alternatives is not None and dynamics.alternatives.shared):
         shift = PROXIMAL_EPSILON if request.rank_loss == "pass" else SHARING_EPSILON
-        weights = request.redundant_weights
-        values = values | regularisations(dynamics, samples, numbers, shift, weights)
+        weights, whole = request.redundant_weights, found.system.dynamics
+        own = whole.value_vector(restricted(whole, values))
+        values = {**values, **regularisations(whole, samples, own, shift, weights)}
+    problem = _problem(found.system, dynamics, formulation, rates, plan, found.conserved)
+    values = with_rows(dynamics, problem, request.start_time, begin.start.state, values)
     return _Posed(
         system=found.system,
+        dynamics=dynamics,
         formulation=formulation,
         initial=begin,
         samples=samples,
@@ -280,7 +299,7 @@ def _posed(system: System, request: Request, notes: list[str]) -> _Posed:
         conserved=found.conserved,
         rates=rates,
         plan=plan,
-        problem=_problem(found.system, formulation, rates, plan, found.conserved),
+        problem=problem,
         values=values,
     )
 
@@ -290,6 +309,7 @@ _problems: WeakKeyDictionary[System, dict[tuple[object, ...], OdeProblem]] = Wea
 
 def _problem(
     system: System,
+    dynamics: Dynamics,
     formulation: Formulation,
     rates: Mapping[str, float | None],
     plan: EliminationPlan,
@@ -303,10 +323,15 @@ def _problem(
         driven,
         (plan.refinements, plan.proximal, scales),
         tuple(sorted(conserved.items())),
+        None
+        if dynamics.alternatives is None
+        else (dynamics.alternatives.groups, dynamics.alternatives.shared),
+        tuple(row.name for row in dynamics.aside),
+        tuple(row.name for row in dynamics.rows if row.posed is not None),
     )
     built = _problems.setdefault(system, {})
     if key not in built:
-        built[key] = formulation.built(Elimination(system.dynamics, plan, conserved, rates))
+        built[key] = formulation.built(Elimination(dynamics, plan, conserved, rates))
     return built[key]
 
 
@@ -321,7 +346,17 @@ def _short_run(posed: _Posed, request: Request) -> tuple[Stiffness | None, Probe
     x = whole.enter(time, start.state, values)
     stiff = stiffness(whole, values, time, x, request.until, posed.fastest)
     recognised = stiff is not None and stiff.recognised
-    return stiff, run_probe(whole, values, start, time, request.until, stiff=recognised)
+    probe = run_probe(
+        whole,
+        values,
+        start,
+        time,
+        request.until,
+        stiff=recognised,
+        switches=posed.dynamics.switches,
+        nudged=posed.dynamics.guides is not None,
+    )
+    return stiff, probe
 
 
 def _refined(posed: _Posed, probe: Probe, notes: list[str]) -> _Posed:
@@ -336,7 +371,9 @@ def _refined(posed: _Posed, probe: Probe, notes: list[str]) -> _Posed:
         "usual size"
     )
     refined = replace(plan, refinements=REFINED)
-    problem = _problem(posed.system, posed.formulation, posed.rates, refined, posed.conserved)
+    problem = _problem(
+        posed.system, posed.dynamics, posed.formulation, posed.rates, refined, posed.conserved
+    )
     return replace(posed, problem=problem)
 
 
@@ -344,7 +381,7 @@ def _with_numbers(posed: _Posed, request: Request, probe: Probe, notes: list[str
     """Choose the chart, the rates, and the sizes that bound the corrections."""
     dynamics, rates = posed.dynamics, posed.rates
     values = _charted(posed, request.start_time, probe.path)
-    if _leaves_the_rate(posed.formulation, request):
+    if _leaves_the_rate(posed.formulation, request, probe):
         automatic, reason = automatic_rate(probe, passes=request.rank_loss == "pass")
         chosen = posed.formulation.chosen_rates(dynamics, automatic)
         rates = {goal: chosen[goal] for goal in rates}
@@ -373,11 +410,29 @@ def _of(dynamics: Dynamics, values: Mapping[str, float]) -> np.ndarray:
     return dynamics.value_vector({name: values[name] for name in dynamics.values})
 
 
-def _leaves_the_rate(formulation: Formulation, request: Request) -> bool:
-    """Tell whether the rate is automatic: asked for, or nobody chose one for passing."""
+def _leaves_the_rate(formulation: Formulation, request: Request, probe: Probe) -> bool:
+    """Tell whether the rate is automatic: asked for, or nobody chose one and the default is wrong.
+
+    That is where singular positions are passed, and in motions of nanoseconds or of years.
+    """
     rate = formulation.common_rate
     unchosen = rate is None and request.default_rate == DEFAULT_RATE
-    return rate == "auto" or (unchosen and request.rank_loss == "pass")
+    return rate == "auto" or (
+        unchosen and (request.rank_loss == "pass" or not is_usual_step(probe.mean_step))
+    )
+
+
+def _scales(posed: _Posed, request: Request, probe: Probe) -> np.ndarray:
+    """Return the scales of what is watched: those asked for, and others from the short run."""
+    return scales(
+        posed.dynamics,
+        posed.problem,
+        _of(posed.dynamics, posed.values),
+        posed.initial.start,
+        probe,
+        request.start_time,
+        _own_scales(posed.dynamics, posed.initial, request.scales),
+    )
 
 
 def _own_scales(
@@ -393,8 +448,31 @@ def _own_scales(
 # -- what integrates it ----------------------------------------------------------------------------
 
 
+def _scaling(posed: _Posed, request: Request, probe: Probe, notes: list[str]) -> Scaling:
+    """Choose the powers of two by which states and time are divided for the solver."""
+    problem, start = posed.problem, posed.initial.start
+    if posed.dynamics.guides is not None:
+        return Scaling()
+    found = scaling_of(
+        problem,
+        problem.value_vector(posed.values),
+        (request.start_time, start.state),
+        (probe.times, probe.path),
+        probe.exponents,
+        probe.mean_step,
+    )
+    note = scaling_note(problem.labels.states, found)
+    notes.extend([] if note is None else [note])
+    return found
+
+
 def _compiled(
-    posed: _Posed, request: Request, stiff: Stiffness | None, probe: Probe, notes: list[str]
+    posed: _Posed,
+    request: Request,
+    stiff: Stiffness | None,
+    probe: Probe,
+    scaling: Scaling,
+    notes: list[str],
 ) -> tuple[Solver, Compilation]:
     """Choose the solver, and compile the problem for it."""
     formulation, problem = posed.formulation, posed.problem
@@ -408,24 +486,6 @@ def _compiled(
         velocity_warning(solver, problem, motion, probe.states),
     )
     notes.extend(warning for warning in warnings if warning is not None)
-    compilation = solver.compile(problem)
+    compilation = scaling.compiled(solver, problem)
     notes.extend(compilation.notes)
     return solver, compilation
-
-
-def _without_grip(
-    problem: OdeProblem, samples: Samples, numbers: np.ndarray, rank: Rank
-) -> tuple[str, ...]:
-    """Name the dependent goals whose pivots are the proximal shift alone, in elimination's order.
-
-    These pivots say nothing of the rank along the run.
-    """
-    if not rank.groups:
-        return ()
-    times, visible = time_states(samples)
-    states = np.hstack([visible, np.zeros((len(visible), problem.size - visible.shape[1]))])
-    table, _ = evaluate_block(problem.residuals, times, states, numbers)
-    typical = np.nanmedian(table[:, len(problem.watched) + 1 :], axis=0)
-    pivots = dict(zip(problem.pivot_goals, typical, strict=True))
-    redundant = [name for name in rank.redundant if name in pivots]
-    return tuple(sorted(redundant, key=lambda name: pivots[name])[: len(rank.droppable)])

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 from daesolve.equations.consistency import check_named
 from daesolve.equations.dynamics import Dynamics
-from daesolve.errors import OutOfRangeError, UnsupportedError, is_number, unknown_name
+from daesolve.errors import OutOfRangeError, UnsupportedError, is_number, is_one_of, unknown_name
 from daesolve.formulations import Formulation
 from daesolve.friction.sliding import VariantPolicy
 from daesolve.posing.goals import check_feedback
@@ -87,7 +87,7 @@ def check_request(dynamics: Dynamics, request: Request) -> None:
         ("rank_loss", request.rank_loss, get_args(RankLoss)),
         ("variant_policy", request.variant_policy, get_args(VariantPolicy)),
     ):
-        if given not in known:
+        if not is_one_of(given, known):
             raise OutOfRangeError(f"{option} is {given!r}, but must be one of {', '.join(known)}")
     if request.variant_policy != "continuity" and dynamics.guides is None:
         raise UnsupportedError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,19 +14,23 @@ from scipy.integrate import DOP853, Radau
 from daesolve.algebra.evaluation import BufferedFunction
 from daesolve.algebra.translation import evaluate_block, function_of
 from daesolve.diagnostics.passages import WEAK
-from daesolve.equations.consistency import Start, time_states
+from daesolve.equations.consistency import Start
 from daesolve.equations.dynamics import Dynamics
 from daesolve.equations.rank import Samples
 from daesolve.errors import DegenerateStartError
 from daesolve.formulations import OdeProblem
+from daesolve.formulations.feedback import ROWS
 from daesolve.posing.events import Event
 from daesolve.posing.guides import QUICK
 from daesolve.posing.value_names import ValueKind
+from daesolve.preparation.scaling import Begin
 from daesolve.solvers.jacobians import exact_jacobian
 from daesolve.solvers.scipy import has_failed
 
 PROBE_STEPS = 300
 PROBE_RTOL = 1e-8
+PROBES = 3
+"""Times that it is repeated at most, until it shows the sizes that it was judged by."""
 Stepper = DOP853 | Radau
 LOOKS = 8
 """Places in a step of the probe at which the grip of goals is looked at."""
@@ -46,8 +50,6 @@ STEPS_PER_SEGMENT = 5000
 STEPS_PER_PROJECTION = 40
 """Between projections of a multistep method, which restarts there; it takes smaller steps."""
 RADIANS_PER_SEGMENT = 50.0
-ANGLES_AT_ONCE = 16
-"""Angles that are turned in one evaluation: one each would cost their number squared."""
 SECONDS_PER_INSTRUCTION_STEP = 6e-8
 """What one instruction costs in one step of the slowest code, roughly."""
 
@@ -63,8 +65,10 @@ class Probe:
     between
         The shortest time between positions where a goal's grip is weak (the first counts from the
         start), s; the length of the probe where it met none, infinite where none is to be passed.
-    path
-        (k, n) the states that it went through.
+    times, path
+        (k,) s and (k, n) the states that it went through.
+    exponents
+        (size,) of the states and what is metered, by powers of two: see `preparation.scaling`.
     states, reactions, kinetic
         The largest absolute values.
     grips
@@ -78,7 +82,9 @@ class Probe:
     typical_step: float
     between: float
     mean_step: float
+    times: np.ndarray
     path: np.ndarray
+    exponents: np.ndarray
     states: np.ndarray
     reactions: np.ndarray
     kinetic: float
@@ -95,32 +101,61 @@ def run_probe(
     until: float,
     *,
     stiff: bool = False,
+    switches: Collection[str] = (),
+    nudged: bool = False,
 ) -> Probe:
     """Integrate a few hundred steps without feedback, up to a reset, for typical sizes and steps.
+
+    Absolute tolerances are in the units that the run itself shows: where these are not those of
+    the start, it is repeated. A body that is nudged out of rest shows none: velocities of rounding
+    set it out.
 
     Raises
     ------
     DegenerateStartError
         The rate of the state is not finite at the start.
     """
-    rate = BufferedFunction(problem.rhs, values)
     state = problem.enter(start_time, start.state, values)
-    times, states = [start_time], [state]
+    begin = Begin(problem, values, start_time, state)
+    if not np.all(np.isfinite(BufferedFunction(problem.rhs, values)(start_time, state))):
+        raise DegenerateStartError(
+            "at the start the rate of the state is not finite; start beside this state"
+        )
+    exponents = begin.exponents(np.array([start_time]), state[None, :])
+    if nudged:
+        exponents = np.zeros_like(exponents)
+    sides = _Sides(problem, switches)
+    probe = _probed(begin, until, exponents, sides, stiff=stiff)
+    for _ in range(0 if nudged else PROBES):
+        if np.array_equal(probe.exponents, exponents):
+            break
+        exponents = probe.exponents
+        probe = _probed(begin, until, exponents, sides, stiff=stiff)
+    return probe
+
+
+def _probed(
+    begin: Begin, until: float, exponents: np.ndarray, sides: _Sides, *, stiff: bool
+) -> Probe:
+    """Integrate once, with tolerances in units of these powers of two."""
+    problem, values, start_time, state = begin.problem, begin.values, begin.time, begin.x
+    times, states, modes = [start_time], [state], [values]
     between = _Between(problem, values, start_time)
     # That a body has become quick changes nothing of its motion; neither does what a mode that is
     # put right takes down, as the direction of slip.
     resets = np.array([_leads_away(event) for event in problem.guarded])
-    if not np.all(np.isfinite(rate(start_time, state))):
-        raise DegenerateStartError(
-            "at the start the rate of the state is not finite; start beside this state"
-        )
+    absolute = PROBE_RTOL * np.ldexp(1.0, exponents) if exponents.any() else PROBE_RTOL
     with np.errstate(all="ignore"):
-        tolerances: dict[str, Any] = {"rtol": PROBE_RTOL, "atol": PROBE_RTOL}
-        if stiff or problem.stiff:
-            jacobian = exact_jacobian(problem, values)
-            stepper = Radau(rate, start_time, state, until, jac=jacobian, **tolerances)
-        else:
-            stepper = DOP853(rate, start_time, state, until, **tolerances)
+        tolerances: dict[str, Any] = {"rtol": PROBE_RTOL, "atol": absolute}
+
+        def begun(time: float, x: np.ndarray) -> Stepper:
+            rate = BufferedFunction(problem.rhs, values)
+            if stiff or problem.stiff:
+                jacobian = exact_jacobian(problem, values)
+                return Radau(rate, time, x, until, jac=jacobian, **tolerances)
+            return DOP853(rate, time, x, until, **tolerances)
+
+        stepper = begun(start_time, state)
         while stepper.status == "running" and len(times) <= PROBE_STEPS:
             stepper.step()
             if has_failed(stepper) or not np.all(np.isfinite(stepper.y)):
@@ -130,22 +165,36 @@ def run_probe(
             between.look_into(stepper)
             times.append(float(stepper.t))
             states.append(stepper.y.copy())
+            modes.append(values)
+            turned = sides.fitting(times[-1], states[-1], values)
+            if turned is not values and times[-1] != until:
+                values = turned
+                stepper = begun(times[-1], states[-1])
             steps = np.abs(np.diff(times))
             if len(steps) >= 10 and steps[-1] > ENDLESS * np.quantile(steps, LONG):
                 break
-    table = np.array(states)
-    moments = np.array(times)
-    steps = np.abs(np.diff(moments)) if len(times) > 1 else np.array([1e-3])
-    path = problem.visible(moments, table, values)
+    own = begin.values if values is begin.values else np.array(modes)
+    return _measured(begin, np.array(times), np.array(states), own, between.shortest())
+
+
+def _measured(
+    begin: Begin, moments: np.ndarray, table: np.ndarray, own: np.ndarray, between: float
+) -> Probe:
+    """Return the sizes that a short run met, with its own values or those of each step."""
+    problem = begin.problem
+    steps = np.abs(np.diff(moments)) if len(moments) > 1 else np.array([1e-3])
+    path = problem.visible(moments, table, own)
     count = len(problem.watched)
-    measured, _ = evaluate_block(problem.residuals, moments, table, values)
+    measured, _ = evaluate_block(problem.residuals, moments, table, own)
     pivots = dict(zip(problem.pivot_goals, measured[:, count + 1 :].T, strict=True))
-    reactions = evaluate_block(problem.recover, moments, table, values)[1]
+    reactions = evaluate_block(problem.recover, moments, table, own)[1]
     return Probe(
         typical_step=_typical_step(steps),
-        between=between.shortest(),
+        between=between,
         mean_step=float(np.mean(steps)),
+        times=moments,
         path=path,
+        exponents=begin.exponents(moments, table),
         states=np.abs(path).max(axis=0),
         reactions=np.abs(reactions).max(axis=0, initial=0.0),
         kinetic=float(np.max(measured[:, count])),
@@ -155,8 +204,48 @@ def run_probe(
     )
 
 
+class _Sides:
+    """Keeps the switches of piecewise expressions in agreement with a short run.
+
+    Parameters
+    ----------
+    problem
+        Its guards, and the values that the switches are.
+    switches
+        The names of events and values.
+    """
+
+    def __init__(self, problem: OdeProblem, switches: Collection[str]) -> None:
+        self.guards, names = problem.guards, list(problem.values)
+        firsts = np.cumsum([0, *(event.count for event in problem.events)]).tolist()
+        self.places = [
+            (names.index(event.name), first, event.count)
+            for event, first in zip(problem.events, firsts, strict=False)
+            if event.name in switches
+        ]
+
+    def fitting(self, time: float, x: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """Return the values that fit a state; the same array where they do."""
+        for _ in self.places:
+            guards = np.asarray(self.guards(time, x, values)).ravel()
+            changed = values.copy()
+            for value, first, count in self.places:
+                if count == 1 and guards[first] < 0.0:
+                    changed[value] = -changed[value]
+                elif count > 1 and guards[first] > 0.0:
+                    changed[value] += np.floor(guards[first]) + 1.0
+                elif count > 1 and guards[first + 1] > 0.0:
+                    changed[value] -= np.floor(guards[first + 1]) + 1.0
+            if np.array_equal(changed, values):
+                break
+            values = changed
+        return values
+
+
 def _leads_away(event: Event) -> bool:
     """Tell whether no motion lies beyond a reset as it was before it."""
+    if event.name == ROWS:
+        return True
     return event.then.reset is not None and event.name != QUICK and not event.then.counts_past
 
 
@@ -329,8 +418,8 @@ def scales(
 ) -> np.ndarray:
     """Scale each residual: the sum of |d residual / d x_i| times the size of x_i, at the start."""
     expressions: list[ca.SX] = []
-    for row in dynamics.rows:
-        expressions += list(row.chain)
+    for row in (*dynamics.rows, *dynamics.aside):
+        expressions += list(row.chain if row.posed is None else row.posed)
     expressions += [row.residual for row in dynamics.implicit_rows]
     slots = len(expressions)
     expressions += [row.value for row in dynamics.invariants]
@@ -351,8 +440,9 @@ def scales(
     automatic = np.concatenate(
         [sizes[:slots], by_reaction @ probe.reactions[: by_reaction.shape[1]], sizes[slots:]]
     )
-    chosen = {row.name: row.scale for group in (dynamics.rows, dynamics.implicit_rows,
-             dynamics.relations, dynamics.invariants) for row in group}  # fmt: skip
+    groups = (dynamics.rows, dynamics.aside, dynamics.implicit_rows, dynamics.relations,
+              dynamics.invariants)  # fmt: skip
+    chosen = {row.name: row.scale for group in groups for row in group}
     chosen |= dict(given)
     energies = {row.name for row in dynamics.invariants if row.automatic}
     found: list[float] = []
@@ -404,41 +494,3 @@ def segment_length(
     # The logarithm of a number just below a power of ten may round to that power.
     fitting = [factor * power for factor in (1.0, 2.0, 5.0) if factor * power <= wanted]
     return max(fitting, default=0.5 * power)
-
-
-def periodic_angles(
-    problem: OdeProblem, samples: Samples, numbers: np.ndarray, notes: list[str]
-) -> tuple[int, ...]:
-    """Return the angles after a whole turn of which every function is the same."""
-    times, visible = time_states(samples)
-    states = np.array([problem.enter(t, x, numbers) for t, x in zip(times, visible, strict=True)])
-    functions = (problem.rhs, problem.recover, problem.residuals, problem.guards)
-    before = [table for f in functions for table in evaluate_block(f, times, states, numbers)]
-    periodic: list[int] = []
-    for first in range(0, len(problem.labels.angles), ANGLES_AT_ONCE):
-        group = problem.labels.angles[first : first + ANGLES_AT_ONCE]
-        turned = np.tile(states, (len(group), 1))
-        for place, angle in enumerate(group):
-            turned[place * len(states) : (place + 1) * len(states), angle] += 2.0 * math.pi
-        moments = np.tile(times, len(group))
-        after = [table for f in functions for table in evaluate_block(f, moments, turned, numbers)]
-        for place, angle in enumerate(group):
-            own = slice(place * len(states), (place + 1) * len(states))
-            if all(_agree(one, other[own]) for one, other in zip(before, after, strict=True)):
-                periodic.append(angle)
-                continue
-            notes.append(
-                f"the angle {problem.labels.states[angle]!r} is not wrapped: the equations "
-                "differ after a whole turn"
-            )
-    return tuple(periodic)
-
-
-def _agree(before: np.ndarray, after: np.ndarray) -> bool:
-    """Compare tables row by row, where they are finite: a sample may lie on a singular state."""
-    usable = np.all(np.isfinite(before) & np.isfinite(after), axis=1)
-    if not np.any(usable):
-        return False
-    before, after = before[usable], after[usable]
-    atol = max(1e-9 * float(np.max(np.abs(before), initial=0.0)), NOTHING)
-    return np.allclose(before, after, rtol=1e-9, atol=atol)

@@ -5,14 +5,18 @@ What draws is imported when it is asked for: Matplotlib costs a noticeable part 
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from daesolve.errors import OutputExistsError, PluginError
+from daesolve.errors import OutputExistsError, PluginError, Tell
 from daesolve.plugins import registry
+from daesolve.plugins.registry import Problem
+from daesolve.plugins.stored_problem import in_need_of_source, is_of_file, posed_again
 from daesolve.reporting.document import (
+    NO_PICTURE,
     Document,
     DrawingRule,
     ReportError,
@@ -24,6 +28,7 @@ from daesolve.reporting.document import (
     never_begun,
     replace_file,
     with_drawing,
+    with_note,
     without_series,
 )
 from daesolve.storage import make_directory
@@ -58,6 +63,7 @@ __all__ = [
     "never_begun",
     "page",
     "problem_of",
+    "problems_given",
     "rebuild",
     "style",
     "summary",
@@ -103,27 +109,66 @@ class Rules(Protocol):
 
 
 def problem_of(run: Document) -> Rules | None:
-    """Return the problem of a run, by its path or its name; None where its plugin is gone."""
+    """Return the installed problem of a run; None where its plugin is gone, or a file poses it."""
+    if run.get("path"):
+        return None
     try:
-        return registry.problem(run.get("path") or run["problem"] or "")
+        return registry.installed(run["problem"] or "")
     except (PluginError, LookupError):
         return None
 
 
+def problems_given(
+    sources: Sequence[Path | str], tell: Tell | None = None
+) -> Callable[[Document], Rules | None]:
+    """Return what finds the problem of a run, where the caller gives the files of some.
+
+    Parameters
+    ----------
+    sources
+        Python files. Of a run whose problem is in a file, the one that holds what that file held
+        when the run began is executed, and no other.
+    tell
+        Called with a sentence before a file is executed.
+    """
+    files = [Path(source) for source in sources]
+    by_digest = {registry.digest_of(file): file for file in files}
+    posed: dict[str, Problem] = {}
+
+    def find(run: Document) -> Rules | None:
+        named: Mapping[str, Any] = run.get("source") or {}
+        digest = named.get("digest") if is_of_file(named) else None
+        if digest is None or digest not in by_digest:
+            if len(files) == 1 and (is_of_file(named) or run.get("problem")):
+                return posed_again(named, files[0], tell)  # refused: it is not that of the run
+            return problem_of(run)
+        if digest not in posed:
+            posed[digest] = posed_again(named, by_digest[digest], tell)
+        return posed[digest]
+
+    return find
+
+
 def rebuild(
-    directories: Sequence[Path], problem_of: Callable[[Document], Rules | None] = problem_of
+    directories: Sequence[Path],
+    problem_of: Callable[[Document], Rules | None] = problem_of,
+    tell: Tell | None = None,
 ) -> Path:
     """Build the report from the runs that directories hold, and return report.html.
 
     The first directory gets it; it shows all runs side by side. report.json is the run without
-    its series, or {"runs": [...]} of several.
+    its series, or {"runs": [...]} of several. Nothing that a directory names is executed but the
+    rules of installed problems.
 
     Parameters
     ----------
     directories
         At least one.
     problem_of
-        Returns the problem of a run, whose figures and drawing are shown; None without one.
+        Returns the problem of a run, whose figures and drawing are shown; None without one. See
+        `problems_given`.
+    tell
+        Called with a sentence for each run of which something is left out.
 
     Raises
     ------
@@ -139,6 +184,13 @@ def rebuild(
     for directory in directories:
         run = load(directory)
         problem = problem_of(run)
+        if problem is None and is_of_file(run.get("source")):
+            run = with_note(run, _left_out(run, directory))
+            if tell is not None:
+                tell(run["notes"][-1])
+        given = getattr(problem, "path", None)
+        if given is not None and is_of_file(run.get("source")):
+            run["path"] = str(given.resolve())  # where it is now, for who repeats the run
         owned.append({} if problem is None else problem.figures)
         runs.append(run if problem is None else with_drawing(run, problem.drawing))
     rules = {id(run): rule for run, rule in zip(runs, owned, strict=True)}
@@ -158,6 +210,12 @@ def rebuild(
         dump(short[0] if len(short) == 1 else {"runs": short}, indent=1) + "\n",
     )
     return replace_file(first / "report.html", page(runs, {name: of(name) for name in names}))
+
+
+def _left_out(run: Document, directory: Path) -> str:
+    command = f"daesolve report {shlex.quote(str(directory))}"
+    how = in_need_of_source(run["source"], command)
+    return f"{NO_PICTURE} and no figure of the problem's own: {how}"
 
 
 def make_empty(directory: Path) -> None:

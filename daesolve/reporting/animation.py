@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -14,9 +15,9 @@ import numpy as np
 from markupsafe import Markup
 
 from daesolve.drawing import Arrow, Circle, Dot, Line, Outline, Placed, Shape, Trace
-from daesolve.errors import OutOfRangeError, UnknownNameError
-from daesolve.plugins import registry
-from daesolve.reporting.document import DrawingRule, with_drawing
+from daesolve.errors import OutOfRangeError, Tell, UnknownNameError
+from daesolve.plugins.stored_problem import in_need_of_source, is_of_file, posed_again
+from daesolve.reporting.document import NO_PICTURE, DrawingRule, with_drawing, with_note
 from daesolve.reporting.excerpt import (
     PICTURES_A_SECOND,
     SECONDS,
@@ -62,6 +63,8 @@ def animate(
     width: int = WIDTH,
     drawing: DrawingRule | None = None,
     progress: Progress | None = None,
+    source: Path | str | None = None,
+    tell: Tell | None = None,
 ) -> Film:
     """Write the animation of a run, and return what it shows.
 
@@ -85,11 +88,18 @@ def animate(
         trajectory.
     progress
         Called after each picture.
+    source
+        The Python file that defines the problem of a directory's run, where there is one. It is
+        executed, if it holds what it held when the run began; a file is never executed because a
+        directory names it.
+    tell
+        Called with a sentence before the file is executed.
 
     Raises
     ------
     ReportError
-        It has no drawing, or fewer than two samples.
+        It has no drawing, or fewer than two samples; or the drawing is that of a file which is not
+        given.
     ArchiveError
         There is no run, or it is damaged.
     UnknownNameError, PluginError
@@ -112,7 +122,8 @@ def animate(
     write = _writer(target, width, rate)
     playing = Playing(seconds, rate, begin, end)
     if isinstance(known, Trajectory):
-        shown = film(_drawn(known, drawing, playing))
+        rule = drawing or _rule_of(known, source, tell)
+        shown = film(_drawn(known, rule, playing))
     else:
         shown = film(from_document(known, playing))
     unfinished = target.with_name(f".{target.stem}.partial{target.suffix}")
@@ -126,17 +137,31 @@ def animate(
     return shown
 
 
+def _rule_of(run: Trajectory, source: Path | str | None, tell: Tell | None) -> DrawingRule | None:
+    """Return what draws a run on disk: the rule of its problem."""
+    kept = run.samples
+    if not isinstance(kept, StoredSamples):
+        return None
+    named: Mapping[str, Any] | None = kept.stored.manifest["source"]
+    if named is None or (is_of_file(named) and source is None):
+        return None
+    return posed_again(named, None if source is None else Path(source), tell).drawing
+
+
 def _drawn(run: Trajectory, rule: DrawingRule | None, playing: Playing) -> Excerpt:
     """Return what is needed of a run, with its drawing."""
     kept = run.samples
     identity: Mapping[str, Any] = {}
+    named: Mapping[str, Any] | None = None
     if isinstance(kept, StoredSamples):
-        identity = kept.stored.manifest["identity"]
-    problem: str | None = identity.get("path") or identity.get("problem")
-    if rule is None and problem is not None:
-        rule = registry.problem(problem).drawing
+        identity, named = kept.stored.manifest["identity"], kept.stored.manifest["source"]
     part = from_run(run, identity, playing)
-    return replace(part, document=with_drawing(dict(part.document), rule))
+    document = with_drawing(dict(part.document), rule)
+    if rule is None and named is not None and is_of_file(named):
+        assert isinstance(kept, StoredSamples)
+        command = f"daesolve animate {shlex.quote(str(kept.stored.directory))}"
+        document = with_note(document, f"{NO_PICTURE}: {in_need_of_source(named, command)}")
+    return replace(part, document=document)
 
 
 def _writer(target: Path, width: int, rate: float) -> Writer:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from itertools import chain
@@ -18,7 +19,7 @@ from daesolve.drawing import (
     check,
     to_json,
 )
-from daesolve.errors import DaesolveError, PosingError
+from daesolve.errors import DaesolveError, PosingError, in_words
 from daesolve.reporting.sampling import Document, columns, in_order, joinable, opening, tally
 from daesolve.solving.comparison import Agreement, ComparedRun, Comparison, Largest
 from daesolve.solving.descriptions import versions
@@ -33,7 +34,7 @@ from daesolve.verification.second_run import Difference
 EVENTS_WITH_STATES = 50
 """Of how many events at the beginning, and at the end, report.json has the states."""
 SAMPLED = ("times", "states", "reactions", "outputs")
-FOR_FIGURES = ("opening", "event_statistics", "drawing", "directory")
+FOR_FIGURES = ("opening", "event_statistics", "drawing", "directory", "source")
 """What a document may have besides, for the page alone."""
 ROWS = 2001
 """So many samples and events of a run on disk are kept at most."""
@@ -49,6 +50,8 @@ USUAL = {
     "variant_policy": "continuity",
 }
 """What a document lists of a request only where it, or what the case asks for, differs."""
+NO_PICTURE = "there is no picture"
+"""How the note begins that says why."""
 DrawingRule = Callable[[Document], Drawing]
 """Makes the drawing of a run from its document."""
 IDENTITY = (
@@ -231,6 +234,7 @@ def _verification(verification: Verification | None) -> dict[str, Any] | None:
         "difference": verification.difference,
         "lyapunov_time": verification.lyapunov_time,
         "growth": verification.growth,
+        "apart_from": verification.apart_from,
     }
 
 
@@ -251,10 +255,17 @@ def plain(value: Any) -> Any:
     return str(value)
 
 
+def file_stem(name: str) -> str:
+    """Return the name of a problem or a case as the name of a file: it leads to no other folder."""
+    return re.sub(r"[^\w+-]+", "-", name).strip("-") or "unnamed"
+
+
 def replace_file(file: Path, text: str) -> Path:
     """Write a file under another name and rename it, so that it is never half there."""
     partial = file.with_name(f".{file.name}.partial")
-    partial.write_text(text, encoding="utf-8", newline="\n")
+    partial.unlink(missing_ok=True)  # a link that stood there would be followed
+    with partial.open("x", encoding="utf-8", errors="backslashreplace", newline="\n") as stream:
+        stream.write(text)
     os.replace(partial, file)
     return file
 
@@ -299,6 +310,7 @@ def load(path: Path | str, rows: int = ROWS) -> dict[str, Any]:
         "finished": stored.result is not None,
         "under_way": stored.result is None and stored.locked,
         "directory": str(directory),
+        "source": manifest["source"],
         "event_statistics": tally(_stored_events(stored), found["times"]),
     }
     if stored.rows > len(found["times"]):
@@ -358,10 +370,16 @@ def with_drawing(document: dict[str, Any], rule: DrawingRule | None) -> dict[str
         drawing = rule(document)
         check(drawing, [*columns(document, drawing.series), *document["parameters"]])
         return {**document, "drawing": to_json(drawing)}
-    except Exception as error:
-        kind = "" if isinstance(error, DaesolveError) else f"{type(error).__name__}: "
-        note = f"there is no picture of the scene: {kind}{error}"
-        return {**document, "notes": [*document["notes"], note]}
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        reason = str(error) if isinstance(error, DaesolveError) else in_words(error)
+        return with_note(document, f"{NO_PICTURE} of the scene: {reason}")
+
+
+def with_note(document: Document, note: str) -> dict[str, Any]:
+    """Return the document of a run with one note more."""
+    return {**document, "notes": [*document["notes"], note]}
 
 
 def answer_document(

@@ -25,13 +25,11 @@ from daesolve.drawing import (
     names,
 )
 from daesolve.errors import DaesolveError
-from daesolve.reporting.document import ReportError
+from daesolve.reporting.document import NO_PICTURE, ReportError
 from daesolve.reporting.excerpt import Excerpt, Mark
 from daesolve.reporting.facts import short, title
 from daesolve.reporting.sampling import SEEN, Document, Series, columns, joinable
 
-NO_PICTURE = "there is no picture"
-"""How the note begins that says why a drawing could not be made."""
 FOLLOWED = 0.5
 """The part of the whole way below which a camera's width is followed along it."""
 TOO_FAR = 0.5 * math.pi

@@ -11,6 +11,7 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from daesolve.ensembles.sweep_results import MeasuredDependence
+from daesolve.errors import in_words
 from daesolve.reporting import facts, repeating
 from daesolve.reporting.facts import banner, cards
 from daesolve.reporting.figures import standard
@@ -151,8 +152,10 @@ def _own(
                     if figure is None:
                         continue
                     text = svg(figure, f"{'scene' if draw is scene else 'problem'}-{number}-{run}")
-            except Exception as error:
-                caption = f"could not be drawn: {type(error).__name__}: {error}"
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:
+                caption = f"could not be drawn: {in_words(error)}"
                 text = ""
             found.append(Drawn(facts.heading(name), caption, (Markup(text),)))
     return found

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
 
-from daesolve.errors import OutOfRangeError
+from daesolve.errors import OutOfRangeError, is_number
 from daesolve.formulations import DaeProblem, OdeProblem
 from daesolve.solvers.segment import Integrator, Observer, SegmentEnd, State
+from daesolve.solvers.step_checks import StepChecks
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,11 @@ class Solver(ABC):
     projects_steps: ClassVar[bool] = False
     """Whether it applies the problem's projection after each step; if not, it is applied after each
     segment."""
+
+    @property
+    def any_time(self) -> bool:
+        """Whether no setting is a time, so that a run may be integrated in another unit of it."""
+        return False
 
     @property
     def steps_over(self) -> bool:
@@ -142,7 +148,12 @@ class Solver(ABC):
         observe
             Receives every accepted step.
         """
-        return self.integrator(problem, state, until).segment(state, until, at, observe)
+        integrator = self.integrator(problem, state, until)
+        integrator.renew = partial(self.integrator, problem)
+        if self.step_tolerance:
+            absolute = self.tolerances().get("atol", self.step_tolerance)
+            integrator.checks = StepChecks(problem, state.p, self.step_tolerance, absolute)
+        return integrator.segment(state, until, at, observe)
 
 
 NEWTON = 0.1
@@ -158,5 +169,5 @@ def positive(owner: str, **values: float) -> None:
         One is not; it is named.
     """
     for name, value in values.items():
-        if not (isinstance(value, int | float) and math.isfinite(value) and value > 0):
+        if not (is_number(value) and value > 0):
             raise OutOfRangeError(f"{owner}: {name} is {value!r}, but must be a number > 0")

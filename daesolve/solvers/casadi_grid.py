@@ -14,6 +14,7 @@ import numpy as np
 
 from daesolve.algebra.translation import evaluate_block
 from daesolve.formulations import OdeProblem
+from daesolve.solvers.courses import Course, cubics
 from daesolve.solvers.guards import LOOKS, Steps, found_hits, inner_states
 from daesolve.solvers.segment import (
     NOT_FINITE,
@@ -37,6 +38,10 @@ _COMPLAINING = threading.Lock()
 REASONS = {
     "TOO_MUCH_WORK": "the steps have become too small to go on",
     "TOO_MUCH_ACC": "rounding does not allow so small a tolerance",
+    "REPTD_RHSFUNC_ERR": "the rate of the state is not finite",
+    "FIRST_RHSFUNC_ERR": "the rate of the state is not finite",
+    "UNREC_RHSFUNC_ERR": "the rate of the state is not finite",
+    "RHSFUNC_FAIL": "the rate of the state is not finite",
     "ERR_FAIL": "the error test failed again and again",
     "ERR_FAILURE": "the error test failed again and again",
     "CONV_FAIL": "Newton's iteration did not converge",
@@ -50,6 +55,8 @@ class IntegrationError(StepError):
     """An integration that did not arrive; the message gives the reason."""
 
 
+LATE = 1e-9
+"""Of a distance in time, the rounding of time itself beyond which it counts."""
 EVEN = 1e-9
 """Looks into a step are even but for rounding."""
 Parts = int | np.ndarray
@@ -147,6 +154,8 @@ class Grid(Integrator):
         The method.
     """
 
+    whole = True
+
     def __init__(self, problem: OdeProblem, integrate: Integrate) -> None:
         self.problem, self.integrate = problem, integrate
 
@@ -154,13 +163,25 @@ class Grid(Integrator):
         """Yield the whole segment; of one that fails what can be integrated."""
         return self._blocks(segment, segment.start, segment.until)
 
+    def arrive(self, start: State, until: float) -> np.ndarray | None:
+        """Integrate to a time some steps away, where nobody sees the steps."""
+        try:
+            return self.integrate(start, until, 1)[0][-1]
+        except IntegrationError:
+            return None
+
     def _blocks(self, segment: Segment, start: State, until: float) -> Generator[Block]:
         span, count = until - start.time, FIRST_GRID
         while True:
             grid = start.time + span * np.arange(count + 1) / count
             grid[-1] = until
+            parts: Parts = count
+            if np.spacing(max(abs(start.time), abs(until))) > LATE * abs(span) / count:
+                # Late in time, the grid is where time is rounded.
+                rounded = (grid[1:] - start.time) / span
+                parts = rounded if np.all(np.diff(rounded, prepend=0.0) > 0.0) else count
             try:
-                states, statistics = self.integrate(start, until, count)
+                states, statistics = self.integrate(start, until, parts)
             except IntegrationError as error:
                 yield from self._halves(segment, start, until, str(error))
                 return
@@ -201,6 +222,7 @@ class _OnGrid(Block):
     ) -> None:
         super().__init__(times, states, failure)
         self.problem, self.integrate, self.start = grid.problem, grid.integrate, start
+        self._checks = grid.checks
         self._statistics = statistics
         self._sign = 1.0 if times[-1] >= times[0] else -1.0
 
@@ -210,6 +232,11 @@ class _OnGrid(Block):
     @property
     def taken(self) -> int:
         return int(self._statistics["nsteps"])
+
+    def course(self, times: np.ndarray, states: np.ndarray) -> Course | None:
+        if self._checks is None or not self._checks.hiding:
+            return None
+        return cubics(self.problem, self.start.p, times, states, seen=False)
 
     def samples(self, times: np.ndarray) -> list[np.ndarray]:
         """Integrate once more with output at the sample times: the grid stays that of observers."""

@@ -33,6 +33,8 @@ KEPT = 1.2
 HARD = 0.7
 """Of the iterations: where so many were needed, or where Newton's method failed, the next step is
 no longer than this one, for it would fail."""
+LATE = 1e-10
+"""Of a step, the rounding of time beyond which it counts."""
 GOOD = 1e-3
 """Newton's iteration that converges at this rate needs no other Jacobian."""
 
@@ -269,7 +271,7 @@ class March:
             if self._size < 10 * np.spacing(abs(self.time)):
                 return "the steps have become too small to go on"
             last = self._size >= left * (1.0 - 1e-10)
-            h = self.sign * (left if last else self._size)
+            h = self.sign * left if last else self._rounded(self.sign * self._size)
             if not self._factorise(h):
                 self._size = abs(h) / 2
                 continue
@@ -297,6 +299,11 @@ class March:
             hard = failed or found.count >= HARD * most
             self._accept(h, x, found, error, safety, 1.0 if hard else LONGEST, last=last)
             return ""
+
+    def _rounded(self, h: float) -> float:
+        """Return how long a step is that ends where time is rounded: late in time this counts."""
+        late = np.spacing(abs(self.time)) > LATE * abs(h)
+        return (self.time + h) - self.time if late else h
 
     def _first(self) -> float:
         """Return a length for the first step: of an explicit one after Hairer, or of the decay.

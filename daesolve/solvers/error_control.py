@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from daesolve.errors import OutOfRangeError
+from daesolve.errors import OutOfRangeError, is_one_of
 from daesolve.formulations import DaeProblem, OdeProblem
 from daesolve.solvers.base import Solver, positive
 from daesolve.solvers.segment import State
@@ -51,6 +51,11 @@ class ErrorControlled(Solver):
 
     def __post_init__(self) -> None:
         positive(self.name, rtol=self.rtol, atol=self.atol)
+
+    @property
+    def any_time(self) -> bool:
+        """Tolerances are no times."""
+        return True
 
     @property
     def smallest_rtol(self) -> float:
@@ -95,7 +100,7 @@ class Multistep(ErrorControlled):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.method not in ("adams", "bdf"):
+        if not is_one_of(self.method, ("adams", "bdf")):
             raise OutOfRangeError(
                 f"{self.name}: method is {self.method!r}, but must be 'adams' or 'bdf'"
             )

@@ -16,17 +16,22 @@ import numpy as np
 from daesolve.algebra.evaluation import BufferedFunction, Evaluator
 from daesolve.formulations import OdeProblem
 from daesolve.posing.events import Direction
+from daesolve.solvers.courses import Series
+from daesolve.solvers.grazing import guard_evaluator
 from daesolve.solvers.heyoka_code import (
     LIMIT,
     NOT_FINITE,
     SUCCESS,
+    bounded_table,
+    heyoka_table,
     hy,
     is_entire,
     missing_in_series,
     translated,
 )
-from daesolve.solvers.segment import NOT_FINITE as STATE_NOT_FINITE
+from daesolve.solvers.hidden_terms import hidden_terms
 from daesolve.solvers.segment import (
+    MOST_VAIN,
     STALLED,
     EventHit,
     Observer,
@@ -34,18 +39,25 @@ from daesolve.solvers.segment import (
     Stall,
     State,
     Status,
+    believed,
     stacked,
 )
+from daesolve.solvers.segment import NOT_FINITE as STATE_NOT_FINITE
+from daesolve.solvers.step_checks import UNSEEN, Doubt, StepChecks
 from daesolve.trajectory.results import StepBlock
 
 NEAR = 1e-6
 """Of what a guard is after a step, what it was at most at the start where that counts as zero."""
+POLISHED = 256.0
+"""Units in the last place of the time, to which the zero of a guard's series is left as it is."""
 AWAY = 1e-6
 """Of a step, to leave a guard that is zero."""
 SLACK = 10.0
 """Times the size that a term of a series has where the last two terms say what the others are."""
 STUCK_AFTER = 1000
 """Steps that together move less than rounding lead nowhere."""
+TOGETHER = 64
+"""Steps that are held against the equations at once."""
 
 
 def finds_events(problem: OdeProblem) -> bool:
@@ -60,6 +72,7 @@ def finds_events(problem: OdeProblem) -> bool:
         and all(event.direction is not Direction.EITHER for event in interrupting)
         and not missing_in_series(problem.guards)
         and is_entire(problem.guards)
+        and hidden_terms(problem.guards, branches=False) is None
     )
 
 
@@ -75,10 +88,17 @@ class EventIntegrator:
     """
 
     def __init__(
-        self, tolerance: float, compact: bool, optimisation: int | None, problem: OdeProblem
+        self,
+        tolerance: float,
+        compact: bool,
+        optimisation: int | None,
+        problem: OdeProblem,
+        *,
+        bounded: bool = False,
     ) -> None:
-        self.problem = problem
-        self.rates = translated(problem.rhs)
+        self.problem, self.tolerance, self.bounded = problem, tolerance, bounded
+        self._hiding = hidden_terms(problem.rhs) is not None
+        self.rates = translated(problem.rhs, table=bounded_table if bounded else heyoka_table)
         self.guards = translated(problem.guards, len(self.rates.hoisted))
         self._values = Evaluator(problem.guards)
         self.met: list[tuple[int, float]] = []
@@ -121,51 +141,115 @@ class EventIntegrator:
 
     def segment(self, state: State, until: float, at: np.ndarray, observe: Observer) -> SegmentEnd:
         """Integrate up to the first event that interrupts; see `Solver.segment`."""
-        integrator, current = self.integrator, self.integrator.state
         self._begin(state)
         self.met.clear()
         ends = _Ends(self, state, until, at)
-        times: list[float] = []
-        states: list[np.ndarray] = []
-        now, code = state.time, SUCCESS
         first = self._values(state.time, state.x, state.p)[0][self._terminal]
-        farthest = self._first_step(first, until - state.time)
-        stall = Stall(STUCK_AFTER, abs(until))
-        looked = 2 if farthest else 1
-        while now != until:
-            code = int(integrator.step(max_delta_t=farthest or until - now, write_tc=True)[0])
-            if self._vanishing and code != NOT_FINITE:
-                code = self._within_series(code, now, states[-1] if states else state.x)
-            if code == NOT_FINITE:
+        way = _Way(state, until, self._first_step(first, until - state.time))
+        checks = None
+        if self._hiding:
+            tolerances = self.tolerance, UNSEEN * self.tolerance
+            checks = StepChecks(self.problem, state.p, *tolerances, own_rates=not self.bounded)
+        while True:
+            over = self._march(way, ends, first, keeps=checks is not None)
+            if (checks is None or self._believed(way, ends, checks)) and over:
                 break
-            whole = code == LIMIT and not farthest and not self._shortened
-            now = until if whole else integrator.time
-            farthest = 0.0
-            if ends.busy or ends.sign * now >= ends.next_sample:
-                ends.take(now)
-            times.append(now)
-            states.append(current.copy())
-            if code not in (SUCCESS, LIMIT) or stall.at(now):
-                break
-            if len(times) == looked and self._passed_over(first, now, current, state.p):
-                until = now
-        if times:
-            observe(StepBlock(np.array(times), np.array(states), len(times) * self._order))
-        status, message = self._verdict(code, reached=now == until)
-        final = states[-1] if states else state.x.copy()
+        status, message = self._verdict(way)
         if status is Status.STOPPED:
-            ends.hits.append(EventHit(self._terminal[-code - 1], now, final))
-            self._halted = now
+            self._polish(way, self._terminal[-way.code - 1])
+        count = believed(observe, np.array(way.times), np.array(way.states))
+        if count < len(way.times):
+            status, message = Status.HALTED, ""
+            way.end_after(count)
+            ends.drop_beyond(way.now)
+        if count:
+            observe(StepBlock(np.array(way.times), np.array(way.states), count * self._order))
+        if status is Status.STOPPED:
+            ends.hits.append(EventHit(self._terminal[-way.code - 1], way.now, way.state))
+            self._halted = way.now
         return SegmentEnd(
             status,
             message,
-            now,
-            final,
+            way.now,
+            way.state if count else state.x.copy(),
             stacked(ends.samples, len(state.x)),
             tuple(ends.hits),
-            len(times),
-            len(times) * self._order,
+            count,
+            count * self._order,
         )
+
+    def _march(self, way: _Way, ends: _Ends, first: np.ndarray, *, keeps: bool) -> bool:
+        """Take steps; return whether there are no more, and not only enough to look at."""
+        integrator, current = self.integrator, self.integrator.state
+        while way.now != way.until:
+            rest = way.farthest or way.until - way.now
+            code = int(integrator.step(max_delta_t=rest, write_tc=True)[0])
+            if self._vanishing and code != NOT_FINITE:
+                code = self._within_series(code, way.now, way.state)
+            way.code = code
+            if code == NOT_FINITE:
+                break
+            whole = code == LIMIT and not way.farthest and not self._shortened
+            way.now = way.until if whole else integrator.time
+            way.farthest = 0.0
+            if ends.busy or ends.sign * way.now >= ends.next_sample:
+                ends.take(way.now)
+            way.times.append(way.now)
+            way.states.append(current.copy())
+            if keeps:
+                way.series.append(np.array(integrator.tc))
+            if code not in (SUCCESS, LIMIT) or way.stall.at(way.now):
+                break
+            if len(way.times) == way.looked and self._passed_over(
+                first, way.now, current, way.start.p
+            ):
+                way.until = way.now
+            if keeps and len(way.times) - way.believed >= TOGETHER:
+                return way.now == way.until
+        return True
+
+    def _believed(self, way: _Way, ends: _Ends, checks: StepChecks) -> bool:
+        """Hold the last steps against the equations; go back before one that does not agree."""
+        if len(way.times) == way.believed or way.code == NOT_FINITE:
+            return True
+        begun = way.believed
+        times = np.array([way.time_at(begun), *way.times[begun:]])
+        states = np.array([way.state_at(begun), *way.states[begun:]])
+        course = Series(times, states, np.array(way.series))
+        stopped = way.code not in (SUCCESS, LIMIT)
+        doubt = checks.doubt(course, stopped=stopped)
+        if doubt is None:
+            way.believe()
+            return True
+        way.cut(doubt)
+        ends.drop_beyond(way.now)
+        self.integrator.time = way.now
+        self.integrator.state[:] = way.state
+        if stopped:
+            # To find again, nearby, what it met.
+            self.integrator.reset_cooldowns()
+        return bool(way.failure)
+
+    def _polish(self, way: _Way, index: int) -> None:
+        """Move the end of a segment to where a guard itself is zero, within the last step.
+
+        heyoka takes the zero of the guard's series over the step, whose terms may be far larger
+        than the guard is there.
+        """
+        values, rates = guard_evaluator(self.problem)(way.now, way.state, way.start.p)
+        guard, rate = float(values[index]), float(rates[index])
+        if guard == 0.0 or rate == 0.0 or not math.isfinite(guard / rate):
+            return
+        shift = -guard / rate
+        step = abs(way.now - way.time_at(len(way.times) - 1))
+        if not POLISHED * math.ulp(way.now) < abs(shift) < NEAR * step:
+            return
+        time = way.now + shift
+        state = self.inside(time)
+        polished = float(self._values(time, state, way.start.p)[0][index])
+        if abs(polished) < abs(guard):
+            way.now = way.times[-1] = time
+            way.states[-1] = state
 
     def _begin(self, state: State) -> None:
         integrator = self.integrator
@@ -179,12 +263,14 @@ class EventIntegrator:
         if self._terminal and state.time != self._halted:
             integrator.reset_cooldowns()
 
-    def _verdict(self, code: int, *, reached: bool) -> tuple[Status, str]:
-        if code == NOT_FINITE:
+    def _verdict(self, way: _Way) -> tuple[Status, str]:
+        if way.failure:
+            return Status.FAILED, way.failure
+        if way.code == NOT_FINITE:
             return Status.FAILED, STATE_NOT_FINITE
-        if code not in (SUCCESS, LIMIT):
+        if way.code not in (SUCCESS, LIMIT):
             return Status.STOPPED, ""
-        if not reached:
+        if way.now != way.until:
             return Status.FAILED, STALLED
         return Status.REACHED, ""
 
@@ -196,6 +282,8 @@ class EventIntegrator:
         if 0.0 not in guards:
             return 0.0
         usual = abs(self.integrator.last_h) or abs(span)
+        if math.isnan(usual):  # after a series that was no number
+            usual = abs(span)
         return math.copysign(min(AWAY * usual, abs(span)), span)
 
     def _passed_over(self, first: np.ndarray, now: float, x: np.ndarray, p: np.ndarray) -> bool:
@@ -238,6 +326,62 @@ class EventIntegrator:
         return np.array(self.integrator.d_output)
 
 
+class _Way:
+    """A segment under way: the steps so far, and where it goes.
+
+    Parameters
+    ----------
+    start, until
+        Those of the segment.
+    farthest
+        How far to go at first; 0.0 where that is not bounded.
+    """
+
+    def __init__(self, start: State, until: float, farthest: float) -> None:
+        self.start, self.until, self.farthest = start, until, farthest
+        self.now, self.code, self.failure = start.time, SUCCESS, ""
+        self.times: list[float] = []
+        self.states: list[np.ndarray] = []
+        self.series: list[np.ndarray] = []
+        self.believed = 0
+        self.stall = Stall(STUCK_AFTER, abs(until))
+        self.looked = 2 if farthest else 1
+        self._whole, self._vain = until, 0
+
+    @property
+    def state(self) -> np.ndarray:
+        """The state that was reached."""
+        return self.state_at(len(self.states))
+
+    def state_at(self, count: int) -> np.ndarray:
+        """Return the state after so many steps."""
+        return self.states[count - 1] if count else self.start.x
+
+    def time_at(self, count: int) -> float:
+        """Return the time after so many steps."""
+        return self.times[count - 1] if count else self.start.time
+
+    def end_after(self, count: int) -> None:
+        """Drop what comes after so many steps."""
+        del self.times[count:], self.states[count:]
+        self.now = self.time_at(count)
+
+    def believe(self) -> None:
+        """Take all steps so far for right."""
+        self.believed, self.series = len(self.times), []
+
+    def cut(self, doubt: Doubt) -> None:
+        """Go back before a step that is doubted, and then no farther than it is right."""
+        kept = self.believed + doubt.step
+        self._vain = 0 if doubt.step else self._vain + 1
+        del self.times[kept:], self.states[kept:]
+        self.believe()
+        self.now, self.until, self.code = self.time_at(kept), self._whole, LIMIT
+        self.farthest = doubt.until - self.now
+        if self._vain > MOST_VAIN or abs(self.farthest) <= 4.0 * np.spacing(abs(self.now)):
+            self.failure = doubt.sentence
+
+
 class _Ends:
     """What is done at the end of a step: samples, events that do not interrupt, projection."""
 
@@ -260,6 +404,14 @@ class _Ends:
     def _look_for_sample(self) -> None:
         count = len(self.samples)
         self.next_sample = self.sign * float(self.at[count]) if count < len(self.at) else np.inf
+
+    def drop_beyond(self, end: float) -> None:
+        """Drop what was found beyond a time."""
+        reached = self.sign * (self.at[: len(self.samples)] - end) <= 0.0
+        del self.samples[int(np.sum(reached)) :]
+        self.hits = [hit for hit in self.hits if self.sign * (hit.time - end) <= 0.0]
+        self.integrator.met.clear()
+        self._look_for_sample()
 
     def take(self, now: float) -> None:
         """Do it."""

@@ -11,10 +11,14 @@ import numpy as np
 from scipy.optimize import brentq
 
 from daesolve.algebra.evaluation import BufferedFunction, Evaluator
+from daesolve.algebra.term_sizes import ROUNDING
 from daesolve.algebra.translation import evaluate_block
 from daesolve.formulations import OdeProblem
 from daesolve.posing.events import Direction
-from daesolve.solvers.segment import EventHit
+from daesolve.solvers.grazing import Look, guard_evaluator, hidden
+from daesolve.solvers.resting import sizes_of_terms, still_steps
+from daesolve.solvers.segment import EventHit, GuardError
+from daesolve.solvers.shapes import appears, dips, extrema, unresolved, worth_a_look
 
 LOOKS = 8
 """Parts of a step at whose ends guards are evaluated."""
@@ -24,13 +28,8 @@ ROW_BY_ROW = 64
 INNER = 0.381966
 """Part of a step at which guards are judged besides its ends: no ratio of small whole numbers, so
 that no oscillation falls in step with both."""
-FEW = 8
-"""With fewer rows of guards than these, each step is looked into."""
-ROUGH = {"between": 1.5, "within": 0.4}
-"""Third over first differences that show what is not resolved: between steps, which are uneven,
-and between even looks within one."""
-AROUND = 12
-"""Rows to both sides of those between which a guard is not smooth: there it may only seem so."""
+NOWHERE = 1.0
+"""Stands for a guard that is not to be looked at."""
 POLE = 1e3
 """What a guard is at a place over what it was around, beyond which this is a pole and no zero."""
 
@@ -95,15 +94,27 @@ def find_events(problem: OdeProblem, p: np.ndarray, steps: Steps) -> list[EventH
         The values.
     steps
         The accepted steps.
+
+    Raises
+    ------
+    GuardError
+        A guard is not finite where the motion comes to.
     """
     directions = [event.direction for event in problem.guarded]
-    ends, table, moments = _judged(problem, p, steps)
-    near = np.flatnonzero(worth_a_look(moments, table).reshape(-1, 2).any(axis=1))
+    judged = _judged(problem, p, steps)
     guards = BufferedFunction(problem.guards, p)
     found: list[EventHit] = []
-    for step in map(int, near[_may_hold_a_zero(problem, p, steps, ends, near)]):
-        looks, states, values = _looked_into(problem, p, steps, ends, step)
-        for left in np.flatnonzero(np.any(values[:-1] * values[1:] <= 0.0, axis=1)):
+    sign = 1.0 if steps.times[-1] >= steps.times[0] else -1.0
+
+    def in_order() -> list[EventHit]:
+        guarded = problem.guarded
+        return sorted(found, key=lambda hit: (sign * hit.time, guarded[hit.index].then.interrupts))
+
+    for step in _worth(problem, p, steps, judged):
+        looks, states, values = _looked_into(problem, p, steps, judged, step)
+        with np.errstate(invalid="ignore"):
+            changes = np.any(values[:-1] * values[1:] <= 0.0, axis=1)
+        for left in np.flatnonzero(changes):
             for index in crossings(values[left], values[left + 1], directions):
                 time, state = locate(
                     lambda t, x, index=index: float(guards(t, x)[index]),
@@ -117,27 +128,63 @@ def find_events(problem: OdeProblem, p: np.ndarray, steps: Steps) -> list[EventH
                     found.append(EventHit(index, time, state))
         if any(problem.guarded[hit.index].then.interrupts for hit in found):
             break
-    sign = 1.0 if steps.times[-1] >= steps.times[0] else -1.0
-    return sorted(
-        found, key=lambda hit: (sign * hit.time, problem.guarded[hit.index].then.interrupts)
+        if not np.all(np.isfinite(values[-1])):
+            moment, place = float(looks[-1]), max(len(looks) - 2, 0)
+            message = no_number(problem, moment, values[-1])
+            last = EventHit(0, float(looks[place]), states[place])
+            raise GuardError(message, in_order(), last)
+    return in_order()
+
+
+def no_number(problem: OdeProblem, time: float, values: np.ndarray) -> str:
+    """Say which guard is not finite, and from when on."""
+    worst = int(np.argmin(np.isfinite(values)))
+    return (
+        f"the guard of the event {problem.guarded[worst].name!r} is {values[worst]} at "
+        f"t = {time:.10g} s on; pose it so that it has a value wherever the motion goes"
     )
 
 
-def _judged(
-    problem: OdeProblem, p: np.ndarray, steps: Steps
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the guards at the ends of steps; and these with those in between, and their times."""
+@dataclass(frozen=True, eq=False)
+class _Judged:
+    """Guards at the ends of steps; these with those in between, and their times; and which stay.
+
+    `still` says, (k, guards), which are at zero throughout a step: they pass nowhere.
+    """
+
+    ends: np.ndarray
+    table: np.ndarray
+    moments: np.ndarray
+    still: np.ndarray
+
+
+def _judged(problem: OdeProblem, p: np.ndarray, steps: Steps) -> _Judged:
+    """Evaluate guards at all steps."""
     count = len(steps.times) - 1
     moments = np.empty(2 * count + 1)
     moments[::2], moments[1::2] = steps.times, inner_times(steps.times)
     states = np.empty((2 * count + 1, steps.states.shape[1]))
     states[::2], states[1::2] = steps.states, steps.inner
     table = evaluate_block(problem.guards, moments, states, p)[0]
-    return table[::2], table, moments
+    still = still_steps(problem, p, moments, states, table)
+    return _Judged(table[::2], table, moments, still)
+
+
+def _worth(problem: OdeProblem, p: np.ndarray, steps: Steps, judged: _Judged) -> list[int]:
+    """Return the steps that may hold a zero, or where a guard is not finite, in their order."""
+    table, still = judged.table, np.repeat(judged.still, 2, axis=0)
+    worth = worth_a_look(judged.moments, table, still)
+    near = np.flatnonzero(worth.reshape(-1, 2).any(axis=1))
+    finite: np.ndarray = np.all(np.isfinite(table), axis=1)
+    gone = np.flatnonzero(~(finite[:-2:2] & finite[1::2] & finite[2::2]))
+    # Beyond the first of these the motion does not get.
+    near = near[near < gone[0]] if gone.size else near
+    chosen = near[_may_hold_a_zero(problem, p, steps, judged, near)]
+    return [*chosen.tolist(), *gone[:1].tolist()]
 
 
 def _may_hold_a_zero(
-    problem: OdeProblem, p: np.ndarray, steps: Steps, ends: np.ndarray, near: np.ndarray
+    problem: OdeProblem, p: np.ndarray, steps: Steps, judged: _Judged, near: np.ndarray
 ) -> np.ndarray:
     """Look into steps, all at once; return which of them need a closer look."""
     if not near.size:
@@ -147,55 +194,117 @@ def _may_hold_a_zero(
     moments = looks.ravel()
     inside = evaluate_block(problem.guards, moments, steps.dense(moments), p)[0]
     inside = np.moveaxis(inside.reshape(len(near), LOOKS - 1, -1), 0, 1)
-    values = np.concatenate([ends[None, near], inside, ends[None, near + 1]])
+    values = np.concatenate([judged.ends[None, near], inside, judged.ends[None, near + 1]])
+    values[:, judged.still[near]] = NOWHERE
     with np.errstate(all="ignore"):
         changes = values[:-1] * values[1:] <= 0.0
-    found = (changes, _appears(values), dips(values), *unresolved(values))
+    found = (changes, appears(values), dips(values), *unresolved(values))
     return np.any([np.any(table, axis=(0, 2)) for table in found], axis=0)
 
 
-def dips(values: np.ndarray) -> np.ndarray:
-    """Return where a parabola through three even looks reaches zero, or nearly, between them."""
-    left, middle, right = values[:-2], values[1:-1], values[2:]
-    with np.errstate(all="ignore"):
-        bend = left - 2.0 * middle + right
-        top = middle - (left - right) ** 2 / (8.0 * bend)
-        moves = np.maximum(np.abs(left - middle), np.abs(right - middle))
-        return (middle * bend > 0.0) & ((top * middle <= 0.0) | (np.abs(top) <= 0.5 * moves))
-
-
 def _looked_into(
-    problem: OdeProblem, p: np.ndarray, steps: Steps, ends: np.ndarray, step: int
+    problem: OdeProblem, p: np.ndarray, steps: Steps, judged: _Judged, step: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return times within a step, states and guards, so close that each is smooth between.
 
     At the ends they are those of the steps: what one step takes for negative there, the next
-    does not take for positive.
+    does not take for positive. Where a guard ceases to be finite they end, and it is so at the
+    last of them alone.
     """
     start, end = float(steps.times[step]), float(steps.times[step + 1])
+    ends, still = judged.ends, judged.still[step]
 
     def look(times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         states = steps.dense(times)
         return states, _guards_at(problem, p, times, states)
 
-    parts = LOOKS
+    parts, rounding = LOOKS, np.zeros(0)
     while True:
         looks = np.linspace(start, end, parts + 1)
         inner, values = look(looks[1:-1])
         states = np.vstack([steps.states[step], inner, steps.states[step + 1]])
         values = np.vstack([ends[step], values, ends[step + 1]])
-        rough = any(np.any(table) for table in (_appears(values), *unresolved(values)))
+        values[:, still] = NOWHERE
+        rough = any(np.any(table) for table in unresolved(values))
+        if rough:
+            if not rounding.size:
+                rounding = ROUNDING * sizes_of_terms(problem, start, steps.states[step], p)
+            rough = any(np.any(table) for table in unresolved(values, rounding))
         if parts >= MOST_LOOKS or not rough:
             break
         parts *= 2
+    gone = ~np.isfinite(values).all(axis=1)
+    if gone.any():
+        looks, states, values = _up_to_gone((looks, states, values), int(np.argmax(gone)), look)
     extra = np.array(extrema(looks, values))
     if extra.size:
-        more = look(extra)
-        order = np.argsort(np.concatenate([looks, extra]) * np.sign(end - start), kind="stable")
-        looks = np.concatenate([looks, extra])[order]
-        states = np.vstack([states, more[0]])[order]
-        values = np.vstack([values, more[1]])[order]
-    return looks, states, values
+        table = _in_order(looks, states, values, (extra, *look(extra)))
+        looks, states, values = table
+        values[:, still] = NOWHERE
+    return _with_hidden(problem, p, steps, step, (looks, states, values), still)
+
+
+def _up_to_gone(
+    table: tuple[np.ndarray, np.ndarray, np.ndarray],
+    first: int,
+    look: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]],
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return looks up to where a guard ceases to be finite, found to rounding."""
+    looks, states, values = (column[: first + 1] for column in table)
+    if first == 0:
+        return looks, states, values
+    good = [looks[-2], states[-2], values[-2]]
+    bad = [looks[-1], states[-1], values[-1]]
+    while (middle := 0.5 * (good[0] + bad[0])) not in (good[0], bad[0]):
+        state, row = look(np.array([middle]))
+        place = good if np.isfinite(row).all() else bad
+        place[:] = middle, state[0], row[0]
+    rows = [
+        [*column[:-1], *pair]
+        for column, pair in zip((looks, states, values), zip(good, bad, strict=True), strict=True)
+    ]
+    return np.array(rows[0]), np.array(rows[1]), np.array(rows[2])
+
+
+def _in_order(
+    looks: np.ndarray,
+    states: np.ndarray,
+    values: np.ndarray,
+    more: tuple[np.ndarray, np.ndarray, np.ndarray],
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return looks with others among them."""
+    moments = np.concatenate([looks, more[0]])
+    order = np.argsort(moments * np.sign(looks[-1] - looks[0]), kind="stable")
+    return moments[order], np.vstack([states, more[1]])[order], np.vstack([values, more[2]])[order]
+
+
+def _with_hidden(
+    problem: OdeProblem,
+    p: np.ndarray,
+    steps: Steps,
+    step: int,
+    table: tuple[np.ndarray, np.ndarray, np.ndarray],
+    still: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return looks with those between them at which a guard has dipped through zero."""
+    evaluate = guard_evaluator(problem)
+
+    def seen(time: float, state: np.ndarray, known: np.ndarray | None = None) -> Look:
+        values, rates = evaluate(time, state, p)
+        values[still], rates[still] = NOWHERE, 0.0
+        return Look(time, state, values if known is None else known, rates)
+
+    looks = [seen(*row) for row in zip(table[0].tolist(), *table[1:], strict=True)]
+    found = hidden(
+        looks,
+        lambda time: seen(time, steps.dense(np.array([time]))[0]),
+        lambda time: seen(time, steps.advance(step, time)),
+    )
+    if not found:
+        return table
+    columns = zip(*[(look.time, look.state, look.values) for look in found], strict=True)
+    times, states, values = map(np.array, columns)
+    return _in_order(*table, (times, states, values))
 
 
 def _guards_at(
@@ -212,56 +321,6 @@ def _guards_at(
 
 
 _evaluators: WeakKeyDictionary[OdeProblem, Evaluator] = WeakKeyDictionary()
-
-
-def worth_a_look(times: np.ndarray, table: np.ndarray) -> np.ndarray:
-    """Return which of the stretches between the rows of (k + 1, guards) may hold a zero.
-
-    A guard changes its sign in them, comes nearer to zero than it moves around there, is not
-    smooth from one to the next, or begins or ceases to be a number; with few rows each may.
-    """
-    if len(table) <= FEW:
-        return np.ones(len(table) - 1, dtype=bool)
-    with np.errstate(all="ignore"):
-        spans = np.abs(np.diff(times))[:, None]
-        reach = _around(np.abs(np.diff(table, axis=0)) / spans) * spans
-        sizes = np.minimum(np.abs(table[:-1]), np.abs(table[1:]))
-        worth = (table[:-1] * table[1:] <= 0.0) | (sizes <= 2.0 * reach) | _appears(table)
-    rough = np.any(_rough(table, ROUGH["between"]), axis=1)
-    wide = np.convolve(rough, np.ones(2 * AROUND + 3))[AROUND : AROUND + len(worth)]
-    return np.any(worth, axis=1) | (wide > 0.0)
-
-
-def _appears(table: np.ndarray) -> np.ndarray:
-    """Return between which rows a guard begins or ceases to be a finite number."""
-    finite = np.isfinite(table)
-    return finite[:-1] != finite[1:]
-
-
-def _around(slopes: np.ndarray) -> np.ndarray:
-    """Return the largest number of each row and its neighbours."""
-    largest = slopes.copy()
-    largest[1:] = np.fmax(largest[1:], slopes[:-1])
-    largest[:-1] = np.fmax(largest[:-1], slopes[1:])
-    return largest
-
-
-def unresolved(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return whether even looks show no smooth function.
-
-    They may fall in step with an oscillation, but not at two distances.
-    """
-    return _rough(values, ROUGH["within"]), _rough(values[::2], ROUGH["within"])
-
-
-def _rough(table: np.ndarray, limit: float) -> np.ndarray:
-    """Return, for four rows in a row, whether they are no smooth function: it moves in between."""
-    with np.errstate(invalid="ignore"):
-        moves = np.abs(np.diff(table, axis=0))
-        largest = np.maximum(np.maximum(moves[:-2], moves[1:-1]), moves[2:])
-        sizes = np.where(np.isfinite(table), np.abs(table), 0.0)
-        noise = 1e-12 * np.max(sizes, axis=0, initial=0.0)
-        return np.abs(np.diff(table, 3, axis=0)) > limit * largest + noise
 
 
 def crossings(before: np.ndarray, after: np.ndarray, directions: Sequence[Direction]) -> list[int]:
@@ -335,28 +394,6 @@ def locate(
         found = float(found + move) if abs(found + move - end[0]) < abs(found - end[0]) else end[0]
         move *= 2.0
     return found, state_at(found)
-
-
-def extrema(times: np.ndarray, values: np.ndarray) -> list[float]:
-    """Return where parabolas through three looks in a row have a vertex nearer to zero.
-
-    Parameters
-    ----------
-    times
-        (k,), evenly spaced
-    values
-        (k, guards)
-    """
-    left, middle, right = values[:-2], values[1:-1], values[2:]
-    bend = left - 2.0 * middle + right
-    with np.errstate(all="ignore"):
-        shift = 0.5 * (left - right) / bend
-    near = (middle * bend > 0.0) & (np.abs(shift) < 1.0) & (shift != 0.0)
-    rows, columns = np.nonzero(near)
-    step = times[1] - times[0]
-    return sorted(
-        {float(times[r + 1] + shift[r, c] * step) for r, c in zip(rows, columns, strict=True)}
-    )
 
 
 def found_hits(problem: OdeProblem, p: np.ndarray, steps: Steps) -> list[EventHit]:

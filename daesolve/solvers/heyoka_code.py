@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -18,6 +18,7 @@ from daesolve.algebra.translation import (
     constants_of,
     integer_power,
     missing_operations,
+    needed_values,
     program,
     translate,
 )
@@ -38,6 +39,8 @@ SUCCESS, LIMIT, NOT_FINITE = (
 )
 """How a step ends; any other end is that of an event, -1 - its index."""
 
+HIGHEST_PRODUCT = 1024
+"""The highest whole power that is taken by products."""
 ENTIRE = frozenset(
     {ca.OP_ASSIGN, ca.OP_ADD, ca.OP_SUB, ca.OP_MUL, ca.OP_NEG, ca.OP_SQ, ca.OP_TWICE,
      ca.OP_SIN, ca.OP_COS, ca.OP_EXP, ca.OP_SINH, ca.OP_COSH}
@@ -47,7 +50,21 @@ ENTIRE = frozenset(
 
 def missing_in_series(function: ca.Function) -> tuple[str, ...]:
     """Name the operations of (t, x, p) that have no series; those on p alone need none."""
-    return missing_operations(function, heyoka_table(), constants_of(function, 2))
+    given = constants_of(function, 2)
+    missing = missing_operations(function, heyoka_table(), given)
+    steps = program(function).steps
+    computed = [steps[number] for number in needed_values(function, given)]
+    branches = {operands[0] for code, operands in computed if code == ca.OP_IF_ELSE_ZERO}
+    undecided = any(not _is_given(function, number, given) for number in branches)
+    return tuple(sorted({*missing, "if_else_zero"})) if undecided else missing
+
+
+def _is_given(function: ca.Function, number: int, given: Collection[int]) -> bool:
+    """Return whether a value of a program is known before the motion."""
+    operation, operands = program(function).steps[number]
+    if operation == ca.OP_INPUT:
+        return operands[0] == 2
+    return operation == ca.OP_CONST or number in given
 
 
 def is_entire(function: ca.Function) -> bool:
@@ -97,6 +114,39 @@ ARITHMETIC: dict[int, Callable[..., Any]] = {
 """What any numbers can do that have Python's operators."""
 
 
+FARTHEST = 100.0
+"""Where bounded exponentials end: their squares, and those of their series, are finite."""
+
+
+def _bounded(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Hold what grows like an exponential at the value that it has where its argument is large."""
+
+    def held(a: Any) -> Any:
+        a = hy.expression(a)
+        most, least = hy.expression(FARTHEST), hy.expression(-FARTHEST)
+        return function(hy.select(hy.gt(a, most), most, hy.select(hy.lt(a, least), least, a)))
+
+    return held
+
+
+def bounded_table() -> Table:
+    """`heyoka_table` with exponentials that do not overflow, and are wrong where they are large.
+
+    1/(1 + exp(u)) and 1/cosh(u)^2 are right to rounding with them. Where something is not, it
+    differs from the equations, against which each step is held.
+    """
+    table = dict(heyoka_table())
+    for operation in (ca.OP_EXP, ca.OP_EXPM1, ca.OP_SINH, ca.OP_COSH):
+        table[operation] = _bounded(table[operation])
+    return table
+
+
+def may_overflow(function: ca.Function) -> bool:
+    """Return whether `bounded_table` makes a difference to a function."""
+    exponential = {ca.OP_EXP, ca.OP_EXPM1, ca.OP_SINH, ca.OP_COSH}
+    return not exponential.isdisjoint(program(function).operations)
+
+
 def heyoka_table() -> Table:
     """Every operation that has a Taylor series, in heyoka's expressions."""
     return ARITHMETIC | {
@@ -122,7 +172,13 @@ def heyoka_table() -> Table:
         ca.OP_LOG1P: _log1p,
         ca.OP_EXPM1: _expm1,
         ca.OP_HYPOT: _hypot,
+        ca.OP_IF_ELSE_ZERO: _if_else_zero,
     }
+
+
+def _if_else_zero(condition: Any, branch: Any) -> Any:
+    """Take a branch or none; where it is none, its series need not be finite."""
+    return hy.select(condition, branch, hy.expression(0.0))
 
 
 def _log1p(a: Any) -> Any:
@@ -139,7 +195,7 @@ def _hypot(a: Any, b: Any) -> Any:
 
 def _power(base: Any, exponent: Any) -> Any:
     """Raise to a power; whole ones by products, since heyoka's pow(x, 3) is NaN at x = 0."""
-    if isinstance(exponent, float) and exponent.is_integer() and abs(exponent) <= 64:
+    if isinstance(exponent, float) and exponent.is_integer() and abs(exponent) <= HIGHEST_PRODUCT:
         return integer_power(base, int(exponent))
     return hy.expression(base) ** exponent
 
@@ -162,7 +218,9 @@ class Translated:
         return Evaluator(constants_function(self.function, 2))
 
 
-def translated(function: ca.Function, offset: int = 0) -> Translated:
+def translated(
+    function: ca.Function, offset: int = 0, table: Callable[[], Table] = heyoka_table
+) -> Translated:
     """Translate (t, x, p); what depends on p alone becomes a further parameter.
 
     heyoka would carry it along as a series of order 20, and multiply by all of it. The offset is
@@ -175,7 +233,7 @@ def translated(function: ca.Function, offset: int = 0) -> Translated:
     hoisted = constants_of(function, 2)
     given = {number: hy.par[first + place] for place, number in enumerate(hoisted)}
     outputs = translate(
-        function, [[hy.time], variables, parameters], heyoka_table(), engine="taylor", given=given
+        function, [[hy.time], variables, parameters], table(), engine="taylor", given=given
     )
     expressions = [
         entry if isinstance(entry, hy.expression) else hy.expression(float(entry))

@@ -20,7 +20,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from daesolve.algebra.evaluation import BufferedFunction
-from daesolve.errors import OutOfRangeError
+from daesolve.errors import OutOfRangeError, is_one_of
 from daesolve.formulations import OdeProblem
 from daesolve.solvers.base import NEWTON
 from daesolve.solvers.collocation import ITERATIONS, Collocated, March, radau
@@ -31,12 +31,11 @@ from daesolve.solvers.guards import (
     POLE,
     Steps,
     crossings,
-    dips,
     find_events,
     locate,
-    unresolved,
 )
 from daesolve.solvers.segment import NO_RATE, UNREPEATABLE, EventHit, State, StepError, first_stop
+from daesolve.solvers.shapes import dips, grazes, unresolved
 from daesolve.solvers.stepping import REPEATED_BY, Step, Stepper
 
 SMALLEST_RTOL = 100 * float(np.finfo(float).eps)
@@ -74,7 +73,7 @@ class RadauIIA(ErrorControlled):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.refuse_below_smallest()
-        if self.stages not in (None, *ITERATIONS):
+        if not is_one_of(self.stages, (None, *ITERATIONS)):
             raise OutOfRangeError(f"{self.name}: stages is {self.stages!r}, but must be 3 or 5")
 
     @property
@@ -198,7 +197,7 @@ class StepWatch:
             return self._found_in_general(march, advance)
         if _unclear(values):
             values = self._values(march, CLOSE * LOOKS)
-            if _unresolved(values):
+            if _unresolved(values) or np.any(grazes(values)):
                 return self._found_in_general(march, advance)
         found: list[EventHit] = []
         looks = march.start[0] + march.step_taken * np.linspace(0.0, 1.0, len(values))
@@ -274,7 +273,7 @@ class StepWatch:
             ends = [on_polynomial(low), on_polynomial(high)]
             if ends[0] * ends[1] < 0.0:
                 near = float(brentq(on_polynomial, low, high, rtol=1e-12))
-                low, high = self._around(near, AROUND * span, bracket, guard, state_at)
+                low, high = self._around(near, march, bracket, guard, state_at)
             time, state = locate(guard, state_at, (low, state_at(low)), (high, state_at(high)))
         except _CannotBeRepeatedError:
             return None
@@ -283,13 +282,18 @@ class StepWatch:
     def _around(
         self,
         near: float,
-        width: float,
+        march: March,
         bracket: tuple[float, float],
         guard: Callable[[float, np.ndarray], float],
         state_at: Callable[[float], np.ndarray],
     ) -> tuple[float, float]:
-        """Return times on both sides of a zero of the steps themselves."""
-        first, last = sorted(bracket)
+        """Return times on both sides of a zero of the steps themselves.
+
+        It may lie on the other side of a look than that of the polynomial does.
+        """
+        step, aside = sorted((march.start[0], march.time)), abs(bracket[1] - bracket[0])
+        first, last = max(min(bracket) - aside, step[0]), min(max(bracket) + aside, step[1])
+        width = AROUND * march.step_taken
         while abs(width) < last - first:
             low, high = (min(max(near + way, first), last) for way in (-width, width))
             if guard(low, state_at(low)) * guard(high, state_at(high)) <= 0.0:

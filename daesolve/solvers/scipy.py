@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -18,8 +18,13 @@ from daesolve.solvers.jacobians import exact_jacobian
 from daesolve.solvers.segment import NO_RATE, NOT_FINITE, Observer, SegmentEnd, State, StepError
 from daesolve.solvers.stepping import STUCK_AFTER, Interpolant, Step, Stepper
 
+Rate = Callable[[float, np.ndarray], np.ndarray]
 SMALLEST_RTOL = 100 * np.finfo(float).eps
 """SciPy's methods cannot do with less."""
+
+
+LATE = 1e-11
+"""Of a segment, the rounding of time beyond which time is counted from its start."""
 
 
 def has_failed(stepper: OdeSolver) -> bool:
@@ -32,6 +37,8 @@ class _ScipySolver(ErrorControlled):
     method: ClassVar[type[OdeSolver]]
     dense_is_exact: ClassVar[bool] = False
     needs_jacobian: ClassVar[bool] = False
+    rounds_steps: ClassVar[bool] = False
+    """Whether a step ends where time is rounded, and is not as long as that."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -49,9 +56,19 @@ class _ScipySolver(ErrorControlled):
         options: dict[str, Any] = {"rtol": self.rtol, "atol": self.atol}
         if first:
             options["first_step"] = min(first, abs(until - state.time))
+        origin = self.origin(state.time, until)
+
+        def counted(function: Rate) -> Rate:
+            return function if not origin else lambda time, x: function(origin + time, x)
+
         if self.needs_jacobian:
-            options["jac"] = exact_jacobian(problem, state.p)
-        return self.method(rate, state.time, state.x, until, **options)
+            options["jac"] = counted(exact_jacobian(problem, state.p))
+        return self.method(counted(rate), state.time - origin, state.x, until - origin, **options)
+
+    def origin(self, start: float, until: float) -> float:
+        """Return from when on the method counts time, s."""
+        late = np.spacing(max(abs(start), abs(until))) > LATE * abs(until - start)
+        return start if self.rounds_steps and late else 0.0
 
     def integrator(self, problem: OdeProblem, start: State, until: float) -> Stepper:
         """Return SciPy's method at work."""
@@ -72,6 +89,7 @@ class _Stepper(Stepper):
         )
         self._main: OdeSolver | None = None
         self._dense: DenseOutput | None = None
+        self._origin = 0.0
 
     def segment(self, start: State, until: float, at: np.ndarray, observe: Observer) -> SegmentEnd:
         """Integrate; see `Solver.segment`. SciPy warns of what it reports besides."""
@@ -84,9 +102,10 @@ class _Stepper(Stepper):
         if not np.all(np.isfinite(self.rate(start.time, start.x))):
             raise StepError(NO_RATE)
         self._main = stepper = self._made(start, until)
+        self._origin = origin = self.solver.origin(start.time, until)
         while stepper.status == "running":
             message = stepper.step()
-            time, x = float(stepper.t), stepper.y.copy()
+            time, x = _time(stepper, origin, until), stepper.y.copy()
             if has_failed(stepper):
                 raise StepError(message or NOT_FINITE)
             self._dense = None
@@ -104,13 +123,14 @@ class _Stepper(Stepper):
         assert self._main is not None
         if self._dense is None:
             self._dense = self._main.dense_output()
-        return np.array(self._dense(time))
+        return np.array(self._dense(time - self._origin))
 
     def again(self, start: State, until: float) -> Iterator[Step]:
         """Yield the steps to a time within a step."""
         stepper = self._made(start, until, abs(until - start.time))
+        origin = self.solver.origin(start.time, until)
         for _ in _steps_that_move(stepper):
-            yield float(stepper.t), stepper.y.copy()
+            yield _time(stepper, origin, until), stepper.y.copy()
 
     def interpolant(self, start: State, end: float) -> Interpolant:
         """Take a step once more, for SciPy's interpolant."""
@@ -118,8 +138,17 @@ class _Stepper(Stepper):
         pieces = [(float(stepper.t), stepper.dense_output()) for _ in _steps_that_move(stepper)]
         if not pieces:
             return lambda moments: np.repeat(start.x[None, :], len(moments), axis=0)
-        dense = OdeSolution([start.time, *(time for time, _ in pieces)], [p for _, p in pieces])
-        return lambda moments: dense(moments).T
+        origin = self.solver.origin(start.time, end)
+        times = [start.time - origin, *(time for time, _ in pieces)]
+        dense = OdeSolution(times, [p for _, p in pieces])
+        return lambda moments: dense(moments - origin).T
+
+
+def _time(stepper: OdeSolver, origin: float, until: float) -> float:
+    """Return when the last step ended."""
+    if origin and stepper.status == "finished":
+        return until
+    return origin + float(stepper.t)
 
 
 def _steps_that_move(stepper: OdeSolver) -> Iterator[None]:
@@ -154,6 +183,11 @@ class Dop853(_ScipySolver):
         super().__post_init__()
         if self.fixed_step is not None:
             positive(self.name, fixed_step=self.fixed_step)
+
+    @property
+    def any_time(self) -> bool:
+        """Whether the step is not fixed."""
+        return self.fixed_step is None
 
     @property
     def steps_over(self) -> bool:
@@ -205,4 +239,5 @@ class Lsoda(_ScipySolver):
     name = "lsoda"
     method = LSODA
     needs_jacobian = True
+    rounds_steps = True
     dense_is_exact = True

@@ -15,12 +15,24 @@ from enum import Enum
 import numpy as np
 
 from daesolve.formulations import OdeProblem
+from daesolve.solvers.courses import Course
+from daesolve.solvers.step_checks import Doubt, StepChecks
 from daesolve.trajectory.results import StepBlock
 
 NOT_FINITE = "the state is no longer finite"
 NO_RATE = "the rate of the state is not finite"
 STALLED = "the steps have become too small to go on"
 UNREPEATABLE = "a step passed over a singular position"
+FEW_AHEAD = 16
+"""Steps to take at once, at least, after one that was doubted."""
+MOST_AHEAD = 10_000
+"""Steps from which it is not bounded any more."""
+FARTHER = 8.0
+"""Times the length of a leg, how far the next one goes where a block is a whole leg."""
+MOST_VAIN = 60
+"""How often the first step from a state may be doubted."""
+MOST_DOUBTS, CRAWL = 300, 1e-6
+"""So many doubts in this part of what is left lead nowhere."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +56,9 @@ class State:
 
 Observer = Callable[[StepBlock], object]
 """Receives accepted steps; where its answer is true the segment ends with them. It may have an
-attribute `remaining`: how many more right-hand sides are allowed."""
+attribute `remaining`: how many more right-hand sides are allowed; and an attribute `believed`:
+(times, states) -> how many of these steps are believed. The segment ends with the last of them,
+and all beyond it is dropped. Either may be None."""
 
 
 @dataclass(frozen=True)
@@ -117,6 +131,24 @@ class StepError(Exception):
         self.kept = kept
 
 
+class GuardError(StepError):
+    """A guard that is not finite; the message names its event.
+
+    Parameters
+    ----------
+    message
+        The sentence.
+    hits
+        The events before.
+    last
+        The guard, and the last time and state at which it is finite.
+    """
+
+    def __init__(self, message: str, hits: Sequence[EventHit], last: EventHit) -> None:
+        super().__init__(message)
+        self.hits, self.last = hits, last
+
+
 class Block(ABC):
     """Accepted steps in a row.
 
@@ -162,6 +194,20 @@ class Block(ABC):
         """How many steps the method took, where the times are those of a grid."""
         return None
 
+    def course(self, times: np.ndarray, states: np.ndarray) -> Course | None:
+        """Return what is believed between the ends of the first steps; None where it is unknown.
+
+        Parameters
+        ----------
+        times, states
+            The ends of these steps; the last is cut short where an event interrupts.
+        """
+        return None
+
+
+Renew = Callable[[State, float], "Integrator"]
+"""(start, end) -> a method at work from there."""
+
 
 class Integrator(ABC):
     """A method at work on a problem.
@@ -170,9 +216,17 @@ class Integrator(ABC):
     ----------
     problem
         The functions.
+    checks
+        What steps are held against; None where they are not.
+    renew
+        Makes another one, which starts elsewhere; None where this one can.
     """
 
     problem: OdeProblem
+    checks: StepChecks | None = None
+    renew: Renew | None = None
+    whole: bool = False
+    """Whether a block is all up to the end, so that much is lost where a step of it is doubted."""
 
     @abstractmethod
     def blocks(self, segment: Segment) -> Generator[Block]:
@@ -185,11 +239,27 @@ class Integrator(ABC):
     def segment(self, start: State, until: float, at: np.ndarray, observe: Observer) -> SegmentEnd:
         """Integrate; see `Solver.segment`."""
         segment = Segment(self.problem, start, until, at, observe)
-        with closing(self.blocks(segment)) as blocks:
-            for block in blocks:
-                if segment.take(block):
-                    break
-        return segment.end()
+        segment.integrator = integrator = self
+        while True:
+            with closing(integrator.blocks(segment)) as blocks:
+                for block in blocks:
+                    if segment.take(block):
+                        break
+            if not segment.goes_on():
+                return segment.end()
+            integrator = self.restarted(segment.start, segment.until)
+            integrator.checks = self.checks
+
+    def restarted(self, start: State, until: float) -> Integrator:
+        """Return the method, ready to go on from another start."""
+        return self if self.renew is None else self.renew(start, until)
+
+    def arrive(self, start: State, until: float) -> np.ndarray | None:
+        """Return the state at a time, a step or so from a start; None where it is not reached.
+
+        Events are passed over, and nobody sees the steps.
+        """
+        return None
 
 
 class Segment:
@@ -212,39 +282,120 @@ class Segment:
         self.hits: list[EventHit] = []
         self.status, self.message = Status.REACHED, ""
         self.steps = self.evaluations = self._reported = 0
+        self.integrator: Integrator | None = None
+        self.ahead: int | None = None
+        self._final, self._doubt, self._vain = until, None, 0
+        self._doubts: deque[float] = deque(maxlen=MOST_DOUBTS)
 
     def take(self, block: Block) -> bool:
         """Take in a block of steps; return whether it is the last."""
         times, states, failure = block.times, block.states, block.failure
         hits: Sequence[EventHit] = ()
         stop: EventHit | None = None
+        last: EventHit | None = None
         try:
             if len(times) > 1 and self.problem.events:
-                hits = block.hits()
+                hits, last, failure = _events(block)
                 stop = first_stop(self.problem, hits)
-            if stop is not None and stop.time != times[-1]:
-                before = self.sign * (times - stop.time) < 0.0
-                before[0] = True
-                times = np.append(times[before], stop.time)
-                states = np.vstack([states[before], stop.state])
-                self._drop_samples(stop.time)
+            times, states = self._up_to(stop or last, times, states)
+            self._doubt = self._doubted(block, times, states, stop)
+            if self._doubt is not None:
+                kept = self._doubt.step + 1
+                times, states, stop, failure = times[:kept], states[:kept], None, ""
+                hits = [hit for hit in hits if self.sign * (hit.time - times[-1]) <= 0.0]
             for sample in block.samples(self.pending(float(times[-1]))):
                 self.samples.append(sample.copy())
         except StepError as error:
             times, states = times[: error.kept + 1], states[: error.kept + 1]
             failure, stop = str(error), None
             hits = [hit for hit in hits if self.sign * (hit.time - times[-1]) <= 0.0]
-        if failure:
+        unbelieved = len(times) - 1 - believed(self.observe, times[1:], states[1:])
+        if unbelieved:
+            times, states = times[:-unbelieved], states[:-unbelieved]
+            stop, failure, self._doubt = None, "", None
+            hits = [hit for hit in hits if self.sign * (hit.time - times[-1]) <= 0.0]
+        if failure or unbelieved or self._doubt is not None:
             self._drop_samples(float(times[-1]))
         self.hits.extend(hits)
-        halts = self._observed(block, times, states)
+        halts = self._observed(block, times, states) or bool(unbelieved)
         if stop is not None:
             self.status, self.message = Status.STOPPED, ""
         elif halts:
             self.status, self.message = Status.HALTED, ""
         elif failure:
             self.status, self.message = Status.FAILED, failure
-        return self.status is not Status.REACHED
+        return self._doubt is not None or self.status is not Status.REACHED
+
+    def _up_to(
+        self, last: EventHit | None, times: np.ndarray, states: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the ends of steps, none beyond a place where the motion is interrupted."""
+        if last is None or last.time == times[-1]:
+            return times, states
+        before = self.sign * (times - last.time) < 0.0
+        before[0] = True
+        self._drop_samples(last.time)
+        return np.append(times[before], last.time), np.vstack([states[before], last.state])
+
+    def _doubted(
+        self, block: Block, times: np.ndarray, states: np.ndarray, stop: EventHit | None
+    ) -> Doubt | None:
+        """Return the first step of a block that does not agree with the equations."""
+        integrator = self.integrator
+        if integrator is None or integrator.checks is None or len(times) < 2:
+            return None
+        course = block.course(times, states)
+        if course is None:
+            return None
+
+        def retake(step: int, time: float) -> np.ndarray | None:
+            found, start = states[step], float(times[step])
+            for end in (time, float(times[step + 1])):
+                if not np.isfinite(found).all():
+                    return None
+                begin = State(start, found, self.start.p)
+                arrived = integrator.restarted(begin, end).arrive(begin, end)
+                if arrived is None:
+                    return None
+                start, found = end, arrived
+            return found
+
+        doubt = integrator.checks.doubt(course, stopped=stop is not None, retake=retake)
+        if doubt is not None:
+            self.ahead = max(2 * doubt.step, FEW_AHEAD)
+        elif self.ahead is not None:
+            self.ahead = 2 * self.ahead if self.ahead < MOST_AHEAD else None
+        return doubt
+
+    def goes_on(self) -> bool:
+        """Begin another leg where a step was doubted, or a leg ended in such a step.
+
+        The leg ends where the step ceases to be right, so that what it did not see is in sight at
+        the start of the next step.
+        """
+        doubt, self._doubt = self._doubt, None
+        if self.status is not Status.REACHED or (doubt is None and self.until == self._final):
+            return False
+        crawls = False
+        if doubt is None:
+            self._vain = 0
+        else:
+            self._vain = 0 if self.time != self.start.time else self._vain + 1
+            crawls = len(self._doubts) == MOST_DOUBTS and (
+                abs(self.time - self._doubts[0]) < CRAWL * abs(self._final - self._doubts[0])
+            )
+            self._doubts.append(self.time)
+        least = 4.0 * np.spacing(max(abs(self.time), abs(self._final)))
+        until = self._final if doubt is None else doubt.until
+        if doubt is None and self.integrator is not None and self.integrator.whole:
+            gone = FARTHER * (self.until - self.start.time)
+            until = self.time + gone if abs(gone) < abs(until - self.time) else until
+        vain = crawls or self._vain > MOST_VAIN or abs(until - self.time) <= least
+        if doubt is not None and vain:
+            self.status, self.message = Status.FAILED, doubt.sentence
+            return False
+        self.start, self.until = State(self.time, self.state.copy(), self.start.p), until
+        return True
 
     def _observed(self, block: Block, times: np.ndarray, states: np.ndarray) -> bool:
         """Count steps, and hand them over; return whether they are to be the last."""
@@ -279,6 +430,20 @@ class Segment:
             self.steps,
             self.evaluations,
         )
+
+
+def _events(block: Block) -> tuple[Sequence[EventHit], EventHit | None, str]:
+    """Return the events in a block; where a guard ceases to be finite, and why no step follows."""
+    try:
+        return block.hits(), None, block.failure
+    except GuardError as error:
+        return error.hits, error.last, str(error)
+
+
+def believed(observe: Observer, times: np.ndarray, states: np.ndarray) -> int:
+    """Return how many of some steps an observer believes, whose ends are (k,) s and (k, size)."""
+    judge = getattr(observe, "believed", None)
+    return len(times) if judge is None or not len(times) else int(judge(times, states))
 
 
 def first_stop(problem: OdeProblem, hits: Iterable[EventHit]) -> EventHit | None:

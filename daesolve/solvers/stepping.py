@@ -11,6 +11,7 @@ import numpy as np
 from daesolve.algebra.evaluation import BufferedFunction
 from daesolve.algebra.translation import evaluate_block
 from daesolve.formulations import OdeProblem
+from daesolve.solvers.courses import Course, cubics
 from daesolve.solvers.guards import Steps, found_hits, inner_states
 from daesolve.solvers.segment import (
     NOT_FINITE,
@@ -18,6 +19,7 @@ from daesolve.solvers.segment import (
     UNREPEATABLE,
     Block,
     EventHit,
+    GuardError,
     Integrator,
     Segment,
     Stall,
@@ -152,6 +154,10 @@ class Stepper(Integrator):
             return None
         return found
 
+    def arrive(self, start: State, until: float) -> np.ndarray | None:
+        """Integrate to a time some steps away, where nobody sees the steps."""
+        return self.advance(start, until)
+
     def interpolant(self, start: State, end: float) -> Interpolant:
         """Take a step once more, and return what gives states in it: most are never needed.
 
@@ -213,6 +219,7 @@ class Gathered:
         self._times, self._states = [time], [x]
         self._hits: list[EventHit] | None = None
         self._pace = Pace(BLOCK)
+        self._failure = ""
 
     @property
     def count(self) -> int:
@@ -238,8 +245,8 @@ class Gathered:
         if self._stall.at(time):
             raise StepError(STALLED)
         full = self._pace.due(time - self._times[-1])
-        hits = stepper.step_hits() if problem.events else None
-        stop = first_stop(problem, hits) if hits else None
+        hits, last = self._hits_of_step()
+        stop = (first_stop(problem, hits) if hits else None) or last
         if stop is not None:
             time, x = stop.time, stop.state
         if stepper.samples_each_step:
@@ -252,9 +259,20 @@ class Gathered:
         self._states.append(x)
         return full or stop is not None
 
+    def _hits_of_step(self) -> tuple[Sequence[EventHit] | None, EventHit | None]:
+        """Return the events in the last step, and where a guard ceases to be finite in it."""
+        if not self._segment.problem.events:
+            return None, None
+        try:
+            return self._stepper.step_hits(), None
+        except GuardError as error:
+            self._failure = str(error)
+            return error.hits, error.last
+
     def block(self, failure: str = "") -> Block:
         """Return the steps as a block, and begin another one."""
         times, states = np.array(self._times), np.array(self._states)
+        failure = failure or self._failure
         made = _Stepped(self._stepper, times, states, self._hits, failure)
         self._begin(self._times[-1], self._states[-1])
         return made
@@ -280,6 +298,12 @@ class _Stepped(Block):
         stepper = self.stepper
         steps = stepper.resolve(self.times, self.states)
         return found_hits(stepper.problem, stepper.p, steps)
+
+    def course(self, times: np.ndarray, states: np.ndarray) -> Course | None:
+        stepper = self.stepper
+        if stepper.checks is None or not stepper.checks.hiding:
+            return None
+        return cubics(stepper.problem, stepper.p, times, states)
 
     def samples(self, times: np.ndarray) -> Iterator[np.ndarray]:
         """Yield samples, each by a step from the end of the step before it.

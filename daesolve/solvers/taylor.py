@@ -11,12 +11,21 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from daesolve.algebra.evaluation import BufferedFunction
-from daesolve.errors import MissingBackendError, OutOfRangeError
+from daesolve.algebra.translation import evaluate_block
+from daesolve.errors import MissingBackendError, OutOfRangeError, is_one_of
 from daesolve.formulations import OdeProblem
 from daesolve.solvers.base import Compilation, Solver, positive
+from daesolve.solvers.courses import Series
 from daesolve.solvers.event_stepping import EventIntegrator, finds_events
 from daesolve.solvers.guards import Steps, found_hits, inner_times
-from daesolve.solvers.heyoka_code import hy, missing_in_series, translated
+from daesolve.solvers.heyoka_code import (
+    bounded_table,
+    heyoka_table,
+    hy,
+    may_overflow,
+    missing_in_series,
+    translated,
+)
 from daesolve.solvers.segment import (
     NOT_FINITE,
     STALLED,
@@ -27,7 +36,9 @@ from daesolve.solvers.segment import (
     Segment,
     SegmentEnd,
     State,
+    Status,
 )
+from daesolve.solvers.step_checks import UNSEEN, StepChecks
 
 PIECE = 10_000
 """Steps whose Taylor coefficients are kept at once."""
@@ -76,11 +87,11 @@ class Taylor(Solver):
             raise OutOfRangeError(
                 f"taylor: tolerance is {self.tolerance:g}, but must lie in [1e-30, 0.01]"
             )
-        if self.code not in ("auto", "compact", "unrolled"):
+        if not is_one_of(self.code, ("auto", "compact", "unrolled")):
             raise OutOfRangeError(
                 f"taylor: code is {self.code!r}, but must be 'auto', 'compact' or 'unrolled'"
             )
-        if self.optimisation not in (None, 0, 1, 2, 3):
+        if not is_one_of(self.optimisation, (None, 0, 1, 2, 3)):
             raise OutOfRangeError("taylor: optimisation must be None or 0 to 3")
         if hy is None:
             raise MissingBackendError(
@@ -101,6 +112,11 @@ class Taylor(Solver):
     def halts_at_events(self, problem: OdeProblem) -> bool:
         """Return whether heyoka itself locates the events: where some reset, and series hold."""
         return finds_events(problem)
+
+    @property
+    def any_time(self) -> bool:
+        """The tolerance is no time."""
+        return True
 
     def tolerances(self) -> dict[str, float]:
         """Return the tolerance."""
@@ -153,9 +169,41 @@ class Taylor(Solver):
         if self not in known:
             self.compile(problem)
             known = _compiled[problem]
-        return known[self].segment(state, until, at, observe)
+        end = known[self].segment(state, until, at, observe)
+        if end.status is not Status.FAILED or end.message != NOT_FINITE:
+            return end
+        here = State(end.time, end.state, state.p)
+        if not may_overflow(problem.rhs) or not _has_rate(problem, here):
+            return end
+        # Terms overflow within the series that come to nothing in the rate: 1 / (1 + exp(u)).
+        rest = self._bounded(problem).segment(here, until, at[len(end.samples) :], observe)
+        if rest.status is Status.FAILED and rest.time == end.time:
+            return end
+        return replace(
+            rest,
+            samples=np.vstack([end.samples, rest.samples]),
+            hits=(*end.hits, *rest.hits),
+            steps=end.steps + rest.steps,
+            rhs_evaluations=end.rhs_evaluations + rest.rhs_evaluations,
+        )
+
+    def _bounded(self, problem: OdeProblem) -> PiecewiseIntegrator | EventIntegrator:
+        """Return the integrator in which exponentials do not overflow."""
+        known = _bounded.setdefault(problem, {})
+        if self not in known:
+            kind = EventIntegrator if self.halts_at_events(problem) else PiecewiseIntegrator
+            compact, level = self.code == "compact", self.optimisation
+            known[self] = kind(self.tolerance, compact, level, problem, bounded=True)
+        return known[self]
 
 
+def _has_rate(problem: OdeProblem, state: State) -> bool:
+    rate = evaluate_block(problem.rhs, np.array([state.time]), state.x[None, :], state.p)[0]
+    return bool(np.all(np.isfinite(rate)))
+
+
+_bounded: WeakKeyDictionary[OdeProblem, dict[Taylor, PiecewiseIntegrator | EventIntegrator]]
+_bounded = WeakKeyDictionary()
 _compiled: WeakKeyDictionary[OdeProblem, dict[Taylor, PiecewiseIntegrator | EventIntegrator]]
 _compiled = WeakKeyDictionary()
 
@@ -163,11 +211,20 @@ _compiled = WeakKeyDictionary()
 class PiecewiseIntegrator(Integrator):
     """A compiled integrator of one problem."""
 
+    bounded = False
+    """Whether exponentials are held within bounds (`bounded_table`)."""
+
     def __init__(
-        self, tolerance: float, compact: bool, optimisation: int | None, problem: OdeProblem
+        self,
+        tolerance: float,
+        compact: bool,
+        optimisation: int | None,
+        problem: OdeProblem,
+        *,
+        bounded: bool = False,
     ) -> None:
-        self.problem = problem
-        self.rates = translated(problem.rhs)
+        self.problem, self.tolerance, self.bounded = problem, tolerance, bounded
+        self.rates = translated(problem.rhs, table=bounded_table if bounded else heyoka_table)
         self.integrator = hy.taylor_adaptive(
             list(zip(self.rates.variables, self.rates.expressions, strict=True)),
             [0.0] * problem.size,
@@ -176,6 +233,14 @@ class PiecewiseIntegrator(Integrator):
             compact_mode=compact,
             opt_level=optimisation,
         )
+
+    def segment(self, start: State, until: float, at: np.ndarray, observe: Observer) -> SegmentEnd:
+        """Integrate; see `Solver.segment`."""
+        tolerance = self.tolerance
+        self.checks = StepChecks(
+            self.problem, start.p, tolerance, UNSEEN * tolerance, own_rates=not self.bounded
+        )
+        return super().segment(start, until, at, observe)
 
     def blocks(self, segment: Segment) -> Generator[Block]:
         """Integrate piece by piece: a piece keeps its Taylor coefficients, so it is bounded."""
@@ -188,7 +253,7 @@ class PiecewiseIntegrator(Integrator):
         least = STUCK * abs(until - state.time)
         limits, outcome = hy.taylor_outcome, hy.taylor_outcome.step_limit
         while outcome in (limits.step_limit, limits.cb_stop):
-            most = _piece(segment.observe, int(integrator.order))
+            most = _piece(segment, int(integrator.order))
             outcome, _, _, count, dense, _ = integrator.propagate_until(
                 until, c_output=True, max_steps=most, **after_steps
             )
@@ -200,7 +265,7 @@ class PiecewiseIntegrator(Integrator):
             failure = ""
             if outcome == limits.err_nf_state:
                 failure = NOT_FINITE
-            elif not landed and abs(times[-1] - times[0]) < least:
+            elif segment.ahead is None and not landed and abs(times[-1] - times[0]) < least:
                 failure = STALLED
             yield _Piece(self, state.p, times, states, dense, failure)
 
@@ -239,11 +304,15 @@ class _Piece(Block):
     def evaluations(self, kept: int) -> int:
         return kept * self.order
 
+    def course(self, times: np.ndarray, states: np.ndarray) -> Series:
+        return Series(times, states, self.dense.tcs)
 
-def _piece(observe: Observer, order: int) -> int:
-    """Return how many steps to take at once: no more than there may yet be."""
-    remaining: int | None = getattr(observe, "remaining", None)
-    return PIECE if remaining is None else min(PIECE, max(-(-remaining // order), 1))
+
+def _piece(segment: Segment, order: int) -> int:
+    """Return how many steps to take at once: no more than there may yet be, or that may stay."""
+    remaining: int | None = getattr(segment.observe, "remaining", None)
+    most = PIECE if segment.ahead is None else min(PIECE, segment.ahead)
+    return most if remaining is None else min(most, max(-(-remaining // order), 1))
 
 
 def _after_steps(problem: OdeProblem, p: np.ndarray) -> dict[str, Any]:

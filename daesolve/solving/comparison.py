@@ -16,6 +16,7 @@ from daesolve.errors import (
     Named,
     OutOfRangeError,
     UnsupportedError,
+    is_number,
     unknown_name,
 )
 from daesolve.formulations import Formulation
@@ -23,6 +24,7 @@ from daesolve.integration.run_options import RunOptions, check_options, sample_t
 from daesolve.solvers import Solver
 from daesolve.solving.pairing import Attempt, Refused, attempts
 from daesolve.solving.solving import solve
+from daesolve.system.consistent_state import check_system
 from daesolve.system.system import System
 from daesolve.trajectory.results import Drift, Outcome
 from daesolve.trajectory.trajectory import Trajectory
@@ -253,9 +255,13 @@ def compare(
     [True, True]
     """
     check_options("compare", options, VARIED)
+    check_system(system)
     _check_reference(reference, system)
     planned, refused = attempts(formulations, solvers, tolerances)
     start, at = options.get("start_time") or 0.0, options.get("at")
+    for name, value in (("until", until), ("the start time", start)):
+        if not is_number(value):
+            raise OutOfRangeError(f"{name} is {value!r}, but must be a finite time in s")
     options["at"] = np.linspace(start, until, SAMPLES)
     if at is not None:
         options["at"] = sample_times(at, start, until)
@@ -299,6 +305,11 @@ def _check_reference(reference: Mapping[str, float] | Sampled | str | None, syst
                 "or a trajectory"
             )
     elif reference is not None:
+        if not isinstance(reference, Mapping) and not hasattr(reference, "states"):
+            raise OutOfRangeError(
+                f"the reference is {reference!r}, but must be 'quad', states at the end by name, "
+                "or a trajectory"
+            )
         states = system.dynamics.labels.states
         named: Iterable[str] = reference if isinstance(reference, Mapping) else reference.states
         for name in named:

@@ -75,7 +75,14 @@ def restored(saved: Mapping[str, Any] | None, base: type[Made], given: Sequence[
     if saved is None:
         return None
     settings = {name: _value(value, given) for name, value in saved["settings"].items()}
-    return _class_of(saved, base, given)(**settings)
+    kind = _class_of(saved, base, given)
+    try:
+        return kind(**settings)
+    except TypeError as error:
+        raise NotResumableError(
+            f"{saved['name']!r} of the run cannot be made with the settings that the manifest has "
+            f"({error}): go on with the version that wrote it"
+        ) from error
 
 
 def check_same(saved: Mapping[str, Any] | None, given: Made | None) -> None:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
-from daesolve.errors import MissingBackendError, OutOfRangeError, UnsupportedError
+from daesolve.errors import MissingBackendError, OutOfRangeError, UnsupportedError, is_number
 from daesolve.formulations import Formulation
 from daesolve.preparation.naming import formulation_of, solver_of
 from daesolve.solvers import Solver
 
 LEADING = ("tolerance", "rtol")
 """What a solver may call the tolerance that is chosen; an absolute one keeps its ratio to it."""
+
+
+Entry = TypeVar("Entry")
 
 
 @dataclass(frozen=True)
@@ -46,9 +48,16 @@ class Attempt:
         return ", ".join([f"{self.formulation_name} + {self.solver_name}", *settings])
 
 
-def _check_list(what: str, entries: object) -> None:
-    if isinstance(entries, str) or not isinstance(entries, Iterable):
+def _listed(what: str, entries: Iterable[Entry]) -> list[Entry]:
+    try:
+        found = None if isinstance(entries, str) else list(entries)
+    except TypeError:
+        found = None
+    if found is None:
         raise UnsupportedError(f"{what} must be a list, [{entries!r}], not {entries!r}")
+    if any(entry is None for entry in found):
+        raise UnsupportedError(f"{what} contain None: leave it out")
+    return found
 
 
 def attempts(
@@ -74,12 +83,12 @@ def attempts(
     OutOfRangeError
         There is no formulation or no solver, or a tolerance is no positive number.
     """
-    _check_list("formulations", formulations)
-    _check_list("solvers", solvers)
+    formulations, solvers = _listed("formulations", formulations), _listed("solvers", solvers)
+    levels = [] if tolerances is None else _listed("tolerances", tolerances)
     if not formulations or not solvers:
         raise OutOfRangeError("a comparison needs at least one formulation and one solver")
-    for tolerance in tolerances or ():
-        if not (math.isfinite(tolerance) and tolerance > 0):
+    for tolerance in levels:
+        if not (is_number(tolerance) and tolerance > 0):
             raise OutOfRangeError(f"the tolerance is {tolerance!r}, but must be a number > 0")
     methods = [formulation_of(entry) for entry in formulations]
     method_names = distinct_names(methods)
@@ -92,7 +101,7 @@ def attempts(
             missing.append((str(entry), None, str(error)))
     ready: list[tuple[str, Solver]] = []
     for name, solver in zip(distinct_names(made), made, strict=True):
-        for tolerance in tolerances if tolerances and _leading(solver) else (None,):
+        for tolerance in levels if levels and _leading(solver) else (None,):
             try:
                 ready.append((name, with_tolerance(solver, tolerance) if tolerance else solver))
             except OutOfRangeError as error:

@@ -21,7 +21,7 @@ from daesolve.storage import located, refuse_full
 from daesolve.system.system import System
 from daesolve.trajectory.results import Outcome
 from daesolve.trajectory.trajectory import Trajectory, remembered
-from daesolve.verification.second_run import verifier
+from daesolve.verification.second_run import By, check_verifier
 from daesolve.verification.second_run import verify as verify_run
 
 
@@ -73,8 +73,9 @@ def solve(
 redundant, redundant_weights, rank_loss, max_evaluations, variant_policy
         See `RunOptions`.
     verify
-        Repeat the run with a tightened tolerance (or with the solver given, by its name too) and
-        report the difference of the trajectories.
+        Repeat the run and report the difference of the trajectories: True by another method and
+        other choices, which sees what the run took for granted; "same" by its own method with a
+        tightened tolerance, which is cheap and does not; or by the solver given, or its name.
     progress
         Called after each segment with the time reached, the monitor and the number of events.
     store
@@ -123,25 +124,27 @@ redundant, redundant_weights, rank_loss, max_evaluations, variant_policy
     if store is not None:
         destination = store if isinstance(store, Destination) else Destination(located(store))
         refuse_full(destination.directory)
-    if not isinstance(verify, bool):
-        verify = _repeating(verify)
+    by = _repeating(verify)
     prepared = prepare(system, request)
-    if isinstance(verify, Solver):
-        verifier(prepared, verify)
+    if isinstance(by, Solver):
+        check_verifier(prepared, by)
     if destination is not None:
-        kept = begin(prepared, request, at, verify, progress, destination)
+        kept = begin(prepared, request, at, by, progress, destination)
         return remembered(_or_raised(kept, request.rank_loss))
     run = _or_raised(simulate(prepared, at, progress), request.rank_loss)
-    if verify and run.outcome.good:
-        other = verify if isinstance(verify, Solver) else None
-        run = replace(run, verification=verify_run(prepared, run, run.times, other))
+    if by and run.outcome.good:
+        run = replace(run, verification=verify_run(prepared, run, run.times, by))
     return remembered(run)
 
 
-def _repeating(given: Solver | str) -> Solver:
-    """Return the solver that is to repeat a run."""
+def _repeating(given: bool | Solver | str) -> bool | By:
+    """Return what is to repeat a run."""
+    if isinstance(given, bool) or given == "same":
+        return given
     if not isinstance(given, Solver | str):
-        raise OutOfRangeError(f"verify is {given!r}, but must be True, False, a solver or its name")
+        raise OutOfRangeError(
+            f"verify is {given!r}, but must be True, False, 'same', a solver or its name"
+        )
     return solver_of(given)
 
 

@@ -8,8 +8,8 @@ the checkpoint before it, and has the same samples, events and drift as one that
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from daesolve.errors import NotResumableError, OutOfRangeError, is_number
+from daesolve.errors import NotResumableError, OutOfRangeError, StorageError, Tell, is_number
 from daesolve.formulations import Formulation, OdeProblem
 from daesolve.integration.checkpoints import Keeper, event_columns, segments_per_part
 from daesolve.integration.record import describe
@@ -34,14 +34,14 @@ from daesolve.integration.simulation import Progress, simulate_stored
 from daesolve.preparation.preparing import Prepared
 from daesolve.preparation.request import Request
 from daesolve.solvers import Solver
+from daesolve.solvers.scaling import Scaling
 from daesolve.solving.descriptions import Made, described, processor, restored, versions
 from daesolve.storage import Stored, Writer, resuming
 from daesolve.trajectory.results import Outcome
 from daesolve.trajectory.samples import column_names
-from daesolve.trajectory.trajectory import Trajectory, summary_of
-from daesolve.verification.second_run import verify
+from daesolve.trajectory.trajectory import Trajectory, stored_run, summary_of
+from daesolve.verification.second_run import By, verify
 
-Tell = Callable[[str], None]
 VERIFIED_ROWS = 10_001
 """Samples of a stored run at which its repetition is compared, at most."""
 
@@ -73,7 +73,7 @@ def begin(
     prepared: Prepared,
     request: Request,
     at: At,
-    verifying: bool | Solver,
+    verifying: bool | By,
     progress: Progress | None,
     destination: Destination,
 ) -> Trajectory:
@@ -145,10 +145,10 @@ def go_on(
         if remark is not None and remark not in remarks:
             writer.rewrite_manifest({**writer.manifest, "remarks": [*remarks, remark]})
         at = restored_sampling(writer.manifest["sampling"])
-        interrupted = _mended(Stored(directory), prepared, writer, tell)
+        interrupted = _mended(stored_run(directory), prepared, writer, tell)
         if interrupted is not None:
             return interrupted
-        horizons = _horizons(Stored(directory), prepared, until)
+        horizons = _horizons(stored_run(directory), prepared, until)
         if horizons != list(writer.manifest["horizons"]):
             writer.remove_result()  # first: the result of the shorter run is none of the longer
             longer = replace(prepared, until=horizons[-1])
@@ -157,7 +157,7 @@ def go_on(
             extended = {"horizons": horizons, "segments_per_part": parts}
             writer.rewrite_manifest({**writer.manifest, **extended})
         while True:
-            stored = Stored(directory)
+            stored = stored_run(directory)
             stage, keeper = _stage(stored, prepared, writer, stored.last + 1)
             ahead = replace(prepared, until=horizons[stage])
             run = simulate_stored(ahead, at, progress, keeper)
@@ -169,6 +169,13 @@ def restored_request(saved: Mapping[str, Any], given: Sequence[Made] = ()) -> Re
     """Return the request of a manifest; `given` are formulations and solvers from Python."""
     formulation = restored(saved["formulation"], Formulation, given)
     solver = restored(saved["solver"], Solver, given)
+    known = {entry.name for entry in fields(Request)}
+    for name in saved:
+        if name not in known:
+            raise NotResumableError(
+                f"the manifest asks for {name!r}, which no run of this version has: use the "
+                "version that wrote it"
+            )
     return Request(**{**saved, "formulation": formulation, "solver": solver})
 
 
@@ -179,7 +186,7 @@ def _manifest(
     prepared: Prepared,
     request: Request,
     at: At,
-    verifying: bool | Solver,
+    verifying: bool | By,
     destination: Destination,
 ) -> dict[str, Any]:
     sampling = saved_sampling(at, prepared.start_time, prepared.until)
@@ -195,7 +202,7 @@ def _manifest(
         "derived": list(destination.derived),
         "request": asked,
         "sampling": sampling,
-        "verify": verifying if isinstance(verifying, bool) else described(verifying),
+        "verify": described(verifying) if isinstance(verifying, Solver) else verifying,
         "horizons": [prepared.until],
         "segments_per_part": [segments_per_part(prepared, _count(at, prepared))],
         "resolved": {
@@ -204,6 +211,7 @@ def _manifest(
             "segment": prepared.segment,
             "wrapped": prepared.wrapped,
             "surplus": prepared.surplus,
+            "scaling": asdict(prepared.scaling),
             "start": prepared.start.state,
             "path": prepared.path,
             "solver": described(prepared.solver),
@@ -241,6 +249,13 @@ def _fingerprint(problem: OdeProblem) -> str:
     return hashlib.sha256("\n".join([*problem.values, *texts]).encode()).hexdigest()
 
 
+def _restored_scaling(saved: Mapping[str, Any]) -> Scaling:
+    """Return the exponents of a run; those of one that was begun without any are zero."""
+    exponents = {name: value for name, value in saved.items() if name != "time"}
+    tuples = {name: tuple(map(int, value)) for name, value in exponents.items()}
+    return Scaling(**tuples, time=int(saved.get("time", 0)))
+
+
 def _as_begun(prepared: Prepared, writer: Writer, given: Sequence[Made]) -> Prepared:
     """Return the run with every number as it was chosen when it began."""
     saved = writer.manifest["resolved"]
@@ -257,6 +272,7 @@ def _as_begun(prepared: Prepared, writer: Writer, given: Sequence[Made]) -> Prep
         segment=float(saved["segment"]),
         wrapped=tuple(int(index) for index in saved["wrapped"]),
         surplus=tuple(saved["surplus"]),
+        scaling=_restored_scaling(saved.get("scaling", {})),
         start=replace(prepared.start, state=np.array(saved["start"], dtype=float)),
         path=np.array(saved["path"], dtype=float).reshape(-1, prepared.path.shape[1]),
         solver=restored(saved["solver"], Solver, given),
@@ -311,14 +327,14 @@ def _mended(
         if tell is not None:
             tell(f"part {number} is damaged ({reason}): it is set aside and computed again")
         writer.set_aside(number)
-        stage, keeper = _stage(Stored(stored.directory), prepared, writer, number, number)
+        stage, keeper = _stage(stored_run(stored.directory), prepared, writer, number, number)
         until = float(writer.manifest["horizons"][stage])
         run = simulate_stored(replace(prepared, until=until), at, None, keeper)
         if run.outcome is Outcome.INTERRUPTED:
             return run
     if damaged:
         # A run that took back its last steps may have ended before the end of such a part.
-        end = float(Stored(stored.directory).checkpoint(stored.last)["here"]["time"])
+        end = float(stored_run(stored.directory).checkpoint(stored.last)["here"]["time"])
         sign = 1.0 if prepared.until >= prepared.start_time else -1.0
         Keeper(writer).cut(end, sign, [number for number, _ in damaged])
     return None
@@ -331,19 +347,23 @@ def _finished(
     run = replace(run, description=split_derived(run.description, writer.manifest["derived"]))
     if run.outcome is Outcome.INTERRUPTED:
         return run
-    stored = Stored(writer.directory)
+    stored = stored_run(writer.directory)
     if stored.result is not None:
         return replace(Trajectory.from_run(writer.directory), _evaluate=run.at)
     asked = writer.manifest["verify"]
     if asked and run.outcome.good:
-        solver = None if asked is True else restored(asked, Solver, given)
+        by: By = asked if asked in (True, "same") else restored(asked, Solver, given)
         thin = run.thinned(VERIFIED_ROWS)
-        found = verify(prepared, thin, thin.times, solver)
+        found = verify(prepared, thin, thin.times, by)
         if found.interrupted:
             message = f"interrupted while it was repeated; `{resuming(stored.directory)}` goes on"
             return replace(run, outcome=Outcome.INTERRUPTED, message=message)
         run = replace(run, verification=found)
-    writer.write_result(summary_of(run))
+    try:
+        writer.write_result(summary_of(run))
+    except StorageError as error:
+        message = f"{error}; nothing is lost: `{resuming(stored.directory)}` goes on"
+        return replace(run, outcome=Outcome.INTERRUPTED, message=message)
     return replace(Trajectory.from_run(writer.directory), _evaluate=run.at)
 
 

@@ -25,7 +25,7 @@ This package knows files alone: what the numbers mean is the business of those w
 from __future__ import annotations
 
 from daesolve.storage.encoding import decode, encode
-from daesolve.storage.files import FORMAT, located, make_directory, resuming
+from daesolve.storage.files import FORMAT, kind_of, located, make_directory, resuming
 from daesolve.storage.reading import Stored
 from daesolve.storage.writing import Writer, refuse_full
 
@@ -35,6 +35,7 @@ __all__ = [
     "Writer",
     "decode",
     "encode",
+    "kind_of",
     "located",
     "make_directory",
     "refuse_full",

@@ -7,6 +7,7 @@ carry checksums, so that a flipped bit is found when it is read.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -22,6 +23,13 @@ if TYPE_CHECKING:
 
 # JSON has no word for these, so they are written as strings.
 SPECIAL = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+DEEPEST = 100
+"""Levels of JSON; no file of a run has nearly as many."""
+SEAL = "sha256"
+"""The name of the digest of a JSON file's content, in the file itself."""
+UNSEALED = ("versions", "processor", "created", "remarks", "source", "files")
+"""What says where and when a run was made, by which no number changes, and the sizes of files, with
+which the files are compared; not part of the digest."""
 
 
 def is_mapping(value: object) -> TypeGuard[Mapping[Any, Any]]:
@@ -123,27 +131,81 @@ def decode(value: Any) -> Any:
 
 
 def to_json(value: Mapping[str, Any], indent: int | None = None) -> bytes:
-    """Return the content of a JSON file."""
+    """Return the content of a JSON file, which ends with the digest of what it says."""
+    encoded: dict[str, Any] = encode(value)
     separators = (",", ":") if indent is None else None
-    text = json.dumps(encode(value), allow_nan=False, indent=indent, separators=separators)
+    sealed = encoded | {SEAL: _digest(encoded)}
+    text = json.dumps(sealed, allow_nan=False, indent=indent, separators=separators)
     return text.encode() + b"\n"
 
 
 def from_json(content: bytes) -> dict[str, Any]:
-    """Return what a JSON file holds.
+    """Return what a JSON file holds, without its digest.
 
     Raises
     ------
     ValueError
-        It is no JSON, or no mapping.
+        It is no strict JSON, or no mapping, or its numbers and words are not those of its digest.
+        A file without a digest, as earlier versions wrote, is taken as it is.
     """
     try:
-        value = decode(json.loads(content))
+        value = json.loads(content, object_pairs_hook=_once, parse_constant=_no_number)
     except RecursionError:
         raise ValueError("nested too deeply") from None
     if not is_mapping(value):
         raise ValueError("not a mapping")
-    return dict(value)
+    plain = dict(value)
+    seal = plain.pop(SEAL, None)
+    _check_depth(plain)
+    decoded: dict[str, Any] = decode(plain)
+    if seal is not None and seal != _digest(plain):
+        raise AlteredError("its content is not what was written, by its digest", decoded)
+    return decoded
+
+
+class AlteredError(ValueError):
+    """A JSON file of which something was changed; `value` is what it says now."""
+
+    def __init__(self, message: str, value: dict[str, Any]) -> None:
+        super().__init__(message)
+        self.value = value
+
+
+def _digest(encoded: Mapping[str, Any]) -> str:
+    """Return the digest of what a JSON file says, however it is laid out."""
+    told = {name: entry for name, entry in encoded.items() if name not in UNSEALED}
+    identity = told.get("identity")
+    if is_mapping(identity):
+        told["identity"] = {name: entry for name, entry in identity.items() if name != "path"}
+    text = json.dumps(told, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the field {twice!r} comes twice")
+    return found
+
+
+def _no_number(word: str) -> None:
+    raise ValueError(f"{word} is no number of JSON")
+
+
+def _check_depth(value: Any) -> None:
+    """Refuse what other functions could not walk through."""
+    level = [value]
+    for _ in range(DEEPEST):
+        level = [
+            entry
+            for one in level
+            for entry in (one.values() if is_mapping(one) else one if is_list(one) else ())
+        ]
+        if not level:
+            return
+    raise ValueError("nested too deeply")
 
 
 def samples_table(samples: Mapping[str, np.ndarray]) -> pa.Table:
@@ -193,10 +255,36 @@ def to_parquet(table: pa.Table) -> bytes:
         compression_level=3,
         write_statistics=False,
         write_page_checksum=True,
-        store_schema=False,
+        store_schema=bool(schema.metadata),  # with which its digest goes
         **options,
     )
     return sink.getvalue().to_pybytes()
+
+
+def with_digest(table: pa.Table) -> pa.Table:
+    """Return a table that carries the digest of what it holds, for a file without a checkpoint."""
+    return table.replace_schema_metadata({SEAL: _digest_of_table(table)})
+
+
+def is_whole(table: pa.Table) -> bool:
+    """Return whether a table holds what its digest says; True where it has none."""
+    schema: Any = table.schema
+    known: dict[bytes, bytes] = schema.metadata or {}
+    return known.get(SEAL.encode(), b"") in (b"", _digest_of_table(table).encode())
+
+
+def _digest_of_table(table: pa.Table) -> str:
+    import pyarrow as pa
+
+    found = hashlib.sha256()
+    for name in table.column_names:
+        column: Any = table.column(name)
+        found.update(repr(name).encode())
+        if pa.types.is_float64(column.type) and not column.null_count:
+            found.update(column.to_numpy().tobytes())
+        else:
+            found.update(repr(column.to_pylist()).encode())
+    return found.hexdigest()
 
 
 def read_parquet(source: Path | pa.NativeFile, columns: Sequence[str] | None = None) -> pa.Table:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,12 @@ from daesolve.errors import (
     OutputExistsError,
     StorageError,
 )
-from daesolve.storage.encoding import from_json
+from daesolve.storage.encoding import AlteredError, from_json
 
 FORMAT = 1
 FOLDERS = ("samples", "events", "checkpoints")
+Check = Callable[[str, Mapping[str, Any]], str | None]
+"""(name of a file, what it holds) -> what follows on its name in a sentence where it is wrong."""
 
 
 def located(directory: object) -> Path:
@@ -82,19 +84,89 @@ def committed(directory: Path) -> tuple[int, ...]:
     return ()
 
 
-def read_manifest(directory: Path) -> dict[str, Any]:
+def content_of(path: Path) -> bytes:
+    """Return what a file holds.
+
+    Raises
+    ------
+    OSError
+        It cannot be read, or is no file: a pipe or a device could be read without end.
+    """
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "it is no regular file")
+    return path.read_bytes()
+
+
+def read_json(path: Path, check: Check | None) -> tuple[dict[str, Any], str | None]:
+    """Return what a JSON file of a run holds, and what is wrong with it.
+
+    Parameters
+    ----------
+    path
+        Of the file.
+    check
+        Says what is wrong with the file of a name, from what it holds.
+
+    Returns
+    -------
+    value
+        What it holds.
+    fault
+        What follows on its name in a sentence, None where nothing is wrong.
+
+    Raises
+    ------
+    OSError, ValueError
+        It cannot be read, or is no JSON.
+    """
+    altered: str | None = None
+    try:
+        value = from_json(content_of(path))
+    except AlteredError as error:
+        value, altered = error.value, f"is spoilt, for {error}"
+    fault = None if check is None else check(path.name, value)
+    return value, fault or altered
+
+
+def kind_of(directory: object) -> object:
+    """Return what a manifest says that a directory holds: "sweep", or nothing of a run.
+
+    None too where there is no manifest, or it cannot be read: `read_manifest` says why.
+
+    Raises
+    ------
+    ArchiveError
+        The directory is no path.
+    """
+    try:
+        return read_json(located(directory) / "manifest.json", None)[0].get("kind")
+    except (OSError, ValueError):
+        return None
+
+
+def read_manifest(directory: Path, check: Check | None = None) -> dict[str, Any]:
     """Return a run's manifest.
+
+    Parameters
+    ----------
+    directory
+        Of the run.
+    check
+        As in `read_json`.
 
     Raises
     ------
     NotARunError
         There is none.
     FormatError
-        It cannot be read, or has another format.
+        It cannot be read, is not what was written, or has another format.
     """
     path = directory / "manifest.json"
+    remedy = "without it nobody knows what was run; compute the run anew in another directory"
     try:
-        content = path.read_bytes()
+        manifest, fault = read_json(path, None)
+        if manifest.get("format") == FORMAT and check is not None:
+            fault = check(path.name, manifest) or fault
     except (FileNotFoundError, NotADirectoryError):
         raise NotARunError(
             f"{str(directory)!r} holds no run, for there is no manifest.json: name the directory "
@@ -104,18 +176,15 @@ def read_manifest(directory: Path) -> dict[str, Any]:
         raise FormatError(
             f"{str(path)!r} cannot be read ({error.strerror}): it says what was run"
         ) from error
-    try:
-        manifest = from_json(content)
     except ValueError as error:
-        raise FormatError(
-            f"{str(path)!r} is spoilt ({error}): without it nobody knows what was run; compute "
-            "the run anew in another directory"
-        ) from error
+        raise FormatError(f"{str(path)!r} is spoilt ({in_one_line(error)}): {remedy}") from error
     if manifest.get("format") != FORMAT:
         raise FormatError(
             f"{str(path)!r} is of format {manifest.get('format')!r}, and this version of daesolve "
             f"reads format {FORMAT}: use the version that wrote it"
         )
+    if fault is not None:
+        raise FormatError(f"{str(path)!r} {fault}: {remedy}")
     return manifest
 
 
@@ -209,7 +278,8 @@ def _is_checkpoint(entry: os.DirEntry[str]) -> bool:
 
 
 def _write(path: Path, content: bytes) -> None:
-    with path.open("wb") as stream:
+    path.unlink(missing_ok=True)  # a link that stood there would be followed
+    with path.open("xb") as stream:
         stream.write(content)
         stream.flush()
         os.fsync(stream.fileno())

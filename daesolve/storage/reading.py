@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,15 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daesolve.errors import ArchiveError, MissingCheckpointError, TornPartError
-from daesolve.storage.encoding import from_json, read_parquet, select
+from daesolve.errors import ArchiveError, FormatError, MissingCheckpointError, TornPartError
+from daesolve.storage.encoding import is_whole, read_parquet, select
 from daesolve.storage.files import (
+    Check,
     checkpoint_file,
     committed,
+    content_of,
     events_file,
     in_one_line,
     located,
     partial,
+    read_json,
     read_manifest,
     resuming,
     samples_file,
@@ -28,17 +33,22 @@ from daesolve.storage.locking import is_written
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# A checkpoint begins with the sizes of the files of its part; this much of it holds them.
+# A checkpoint begins with the sizes and digests of the files of its part; this much holds them.
 HEAD = 512
+DIGESTS = "digests"
+"""The field of a checkpoint that follows on the sizes."""
+MOST = 2**53
+"""Rows and bytes beyond which no file has any."""
 
 
 @dataclass(frozen=True)
 class File:
-    """What a checkpoint says about a file of its part."""
+    """What a checkpoint says about a file of its part; earlier versions kept no digest."""
 
     path: Path
     rows: int
     bytes: int
+    digest: str | None = None
 
 
 @dataclass(frozen=True)
@@ -59,6 +69,8 @@ class Stored:
     ----------
     directory
         That the run was stored in.
+    check
+        Says what is wrong with one of its JSON files, from the name of the file and what it holds.
 
     Attributes
     ----------
@@ -73,12 +85,18 @@ class Stored:
     ------
     NotARunError, FormatError
         There is no run, or one that this version cannot read.
+    ArchiveError
+        The result is not what was written.
     """
 
-    def __init__(self, directory: str | Path) -> None:
+    def __init__(self, directory: str | Path, check: Check | None = None) -> None:
         self.directory = located(directory)
-        self.manifest = read_manifest(self.directory)
-        self.result = _result(self.directory)  # first: where there is one, all parts are there
+        self._check = check
+        self._whole: set[Path] = set()
+        self.manifest = read_manifest(self.directory, check)
+        self.result = _result(
+            self.directory, check
+        )  # first: where there is one, all parts are there
         # A part committed meanwhile takes the place of an unfinished one not read yet. Reading once
         # more finds it, however fast the writer goes on.
         for _ in range(2):
@@ -125,13 +143,16 @@ class Stored:
         """
         path = checkpoint_file(self.directory, number)
         try:
-            return from_json(path.read_bytes())
+            value, fault = read_json(path, self._check)
         except FileNotFoundError:
             raise self._missing(number) from None
         except (OSError, ValueError) as error:
             raise self._torn(
                 number, f"its checkpoint cannot be read ({in_one_line(error)})"
             ) from error
+        if fault is not None:
+            raise self._torn(number, f"its checkpoint {fault}")
+        return {name: entry for name, entry in value.items() if name != DIGESTS}
 
     def damaged(self) -> list[tuple[int, str]]:
         """Return the number of each part that is not as it was written, and what it lacks.
@@ -170,7 +191,7 @@ class Stored:
             A part is not as it was written.
         """
         wanted = list(dict.fromkeys(names))
-        found = {name: np.empty(-(-self.rows // every)) for name in wanted}
+        found = {name: self._empty(-(-self.rows // every)) for name in wanted}
         offset = 0
         for rows, read in self._pieces():
             skip = -offset % every
@@ -250,11 +271,30 @@ class Stored:
             raise self._torn(number, "its checkpoint cannot be read")
         return part
 
+    def _empty(self, rows: int) -> np.ndarray:
+        try:
+            return np.empty(rows)
+        except (MemoryError, ValueError) as error:
+            raise ArchiveError(
+                f"{str(self.directory)!r} has {rows} samples by its checkpoints, which do not fit "
+                f"into memory: read fewer (thinned), or see whether `{resuming(self.directory)}` "
+                "finds it damaged"
+            ) from error
+
+    def _differs(self, file: File) -> str | None:
+        """Say how the bytes of a file are not those that were written; each is read for it once."""
+        if file.path in self._whole:
+            return None
+        different = _other_size(file) or _other_digest(file)
+        if different is None:
+            self._whole.add(file.path)
+        return different
+
     def _read(self, number: int, file: File, names: Sequence[str] | None) -> pa.Table:
         """Return columns of a file of a part, or all, after comparing it with its checkpoint."""
         import pyarrow as pa
 
-        different = _other_size(file)
+        different = self._differs(file)
         if different:
             raise self._torn(number, different)
         try:
@@ -274,8 +314,9 @@ class Stored:
             part = self._part(number)
         except MissingCheckpointError:
             return "its checkpoint is missing"
-        except TornPartError:
-            return "its checkpoint cannot be read"
+        except TornPartError as error:
+            # Why it cannot be read is a matter of syntax.
+            return re.sub(r"(cannot be read) \(.*", r"\1", error.reason)
         files = [file for file in (part.samples, part.events) if file is not None]
         return next(filter(None, map(_difference, files)), None)
 
@@ -292,21 +333,30 @@ class Stored:
             )
         return TornPartError(
             f"part {number} of {str(self.directory)!r} is not as it was written, for {reason}: "
-            f"{_again(self.directory)}"
+            f"{_again(self.directory)}",
+            reason,
         )
 
 
-def _result(directory: Path) -> dict[str, Any] | None:
+def _result(directory: Path, check: Check | None) -> dict[str, Any] | None:
     path = directory / "result.json"
+    remedy = f"delete it, then {_again(directory)}"
     try:
-        return from_json(path.read_bytes())
+        value, fault = read_json(path, check)
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
         raise ArchiveError(
-            f"{str(path)!r} cannot be read ({in_one_line(error)}): delete it, then "
-            f"{_again(directory)}"
+            f"{str(path)!r} cannot be read ({in_one_line(error)}): {remedy}"
         ) from error
+    if fault is not None:
+        raise FormatError(f"{str(path)!r} {fault}: {remedy}")
+    if not _is_count(value.get("parts", 0)):
+        raise FormatError(
+            f"{str(path)!r} is spoilt, for its field 'parts' is {value['parts']!r}, but must be a "
+            f"whole number: {remedy}"
+        )
+    return value
 
 
 def _parts(directory: Path, numbers: Iterable[int]) -> dict[int, StoredPart | None]:
@@ -314,26 +364,44 @@ def _parts(directory: Path, numbers: Iterable[int]) -> dict[int, StoredPart | No
     found: dict[int, StoredPart | None] = {}
     for number in numbers:
         try:
-            with checkpoint_file(directory, number).open("rb") as stream:
-                files = _files(stream.read(HEAD).decode())
-            events = files["events"]
+            path = checkpoint_file(directory, number)
+            if path.exists() and not path.is_file():
+                raise ValueError("no file")
+            with path.open("rb") as stream:
+                files, digests = _files(stream.read(HEAD).decode(errors="replace"))
             found[number] = StoredPart(
-                File(samples_file(directory, number), **files["samples"]),
-                None if events is None else File(events_file(directory, number), **events),
+                _file(samples_file(directory, number), files["samples"], digests.get("samples")),
+                None
+                if files["events"] is None
+                else _file(events_file(directory, number), files["events"], digests.get("events")),
             )
         except FileNotFoundError:
             continue
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             found[number] = None
     return found
 
 
-def _files(head: str) -> dict[str, Any]:
-    """Return the files that the head of a checkpoint names."""
-    start = '{"files":'
+def _file(path: Path, sizes: Any, digest: Any) -> File:
+    rows, size = sizes["rows"], sizes["bytes"]
+    if not (_is_count(rows) and _is_count(size) and isinstance(digest, str | None)):
+        raise ValueError("no sizes of a file")
+    return File(path, rows, size, digest)
+
+
+def _is_count(value: object) -> bool:
+    return type(value) is int and 0 <= value < MOST
+
+
+def _files(head: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the files that the head of a checkpoint names, and their digests."""
+    start, then = '{"files":', f',"{DIGESTS}":'
     if not head.startswith(start):
         raise ValueError("not a checkpoint")
-    return json.JSONDecoder().raw_decode(head, len(start))[0]
+    files, end = json.JSONDecoder().raw_decode(head, len(start))
+    if not head.startswith(then, end):
+        return files, {}
+    return files, json.JSONDecoder().raw_decode(head, end + len(then))[0]
 
 
 def _unfinished(path: Path) -> pa.Table | None:
@@ -342,14 +410,15 @@ def _unfinished(path: Path) -> pa.Table | None:
     It is read at once, because it goes when its part is committed.
     """
     try:
-        content = partial(path).read_bytes()
+        content = content_of(partial(path))
     except OSError:
         return None
     import pyarrow as pa
 
     try:
-        return read_parquet(pa.BufferReader(content))
-    except (OSError, pa.ArrowException):
+        table = read_parquet(pa.BufferReader(content))
+        return table if is_whole(table) else None
+    except (OSError, ValueError, pa.ArrowException):
         return None
 
 
@@ -357,7 +426,7 @@ def _difference(file: File) -> str | None:
     """Say how a file differs from what its checkpoint says, None where it does not."""
     import pyarrow as pa
 
-    different = _other_size(file)
+    different = _other_size(file) or _other_digest(file)
     if different:
         return different
     try:
@@ -372,9 +441,24 @@ def _other_size(file: File) -> str | None:
         size = file.path.stat().st_size
     except OSError as error:
         return f"{_short(file.path)} cannot be found ({error.strerror})"
+    if not file.path.is_file():
+        return f"{_short(file.path)} is no regular file"
     if size == file.bytes:
         return None
     return f"{_short(file.path)} has {size} bytes, not the {file.bytes} that were written"
+
+
+def _other_digest(file: File) -> str | None:
+    if file.digest is None:
+        return None
+    try:
+        with file.path.open("rb") as stream:
+            found = hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        return f"{_short(file.path)} cannot be read ({error.strerror})"
+    if found == file.digest:
+        return None
+    return f"{_short(file.path)} cannot be read as it was written, for its digest is another"
 
 
 def _other_rows(file: File, rows: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -18,6 +19,7 @@ from daesolve.storage.encoding import (
     samples_table,
     to_json,
     to_parquet,
+    with_digest,
 )
 from daesolve.storage.files import (
     FOLDERS,
@@ -37,6 +39,7 @@ from daesolve.storage.files import (
     set_aside,
     store,
 )
+from daesolve.storage.reading import DIGESTS
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -158,8 +161,8 @@ class Writer:
         """Write an unfinished part, for reading alone."""
         samples_path, events_path = (partial(path) for path in self._tables(number))
         table = events_table(events)
-        contents = {} if table is None else {events_path: to_parquet(table)}
-        contents[samples_path] = to_parquet(samples_table(samples))
+        contents = {} if table is None else {events_path: to_parquet(with_digest(table))}
+        contents[samples_path] = to_parquet(with_digest(samples_table(samples)))
         self._store(contents, [events_path] if table is None else [])
 
     def write_result(self, result: Mapping[str, Any]) -> None:
@@ -229,11 +232,14 @@ class Writer:
         samples_path, events_path = self._tables(number)
         contents = {samples_path: to_parquet(samples)}
         files: dict[str, Any] = {"samples": _size(samples, contents[samples_path]), "events": None}
+        digests = {"samples": _digest(contents[samples_path])}
         if events is not None:
             contents[events_path] = to_parquet(events)
             files["events"] = _size(events, contents[events_path])
+            digests["events"] = _digest(contents[events_path])
         # The files come first, so that they are found without reading all of a checkpoint.
-        content = to_json({"files": files} | dict(checkpoint) | {"files": files})
+        head = {"files": files, DIGESTS: digests}
+        content = to_json(head | dict(checkpoint) | head)
         contents[checkpoint_file(self.directory, number)] = content
         self._store(contents, [events_path] if events is None else [])
 
@@ -318,6 +324,10 @@ def refuse_full(directory: Path) -> None:
             f"the directory {str(directory)!r} is not empty, it holds {names[0]!r}: name "
             "another for the run, or remove it"
         )
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
 
 
 def _size(table: pa.Table, content: bytes) -> dict[str, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from typing import Any
 
 import casadi as ca
@@ -10,10 +10,26 @@ import numpy as np
 
 from daesolve.algebra.translation import function_of
 from daesolve.equations.dynamics import Dynamics, GoalRow
-from daesolve.errors import NoInfluenceError, PosingError, UndefinedDegreeError
+from daesolve.errors import (
+    NoInfluenceError,
+    PosingError,
+    UndefinedDegreeError,
+    is_one_of,
+    unknown_name,
+)
 from daesolve.posing.events import Event
-from daesolve.posing.goals import AnyGoal, Goal, Holonomic, Implicit, Invariant, Nonholonomic
+from daesolve.posing.goals import (
+    AnyGoal,
+    Goal,
+    Holonomic,
+    Implicit,
+    Invariant,
+    Nonholonomic,
+    check_constants,
+)
 from daesolve.posing.symbols import DifferentiableVector, SymbolVector
+
+KINEMATICS = "the kinematics"
 
 
 def check_entries(goals: Sequence[AnyGoal], events: Sequence[Event]) -> None:
@@ -55,12 +71,7 @@ def check_names(
         An entry is of the wrong kind, a name is no word, or two symbols or events have one name.
     """
     vectors = list(vectors)
-    for vector in vectors:
-        if not isinstance(vector, SymbolVector):
-            raise PosingError(
-                f"{vector!r} holds no symbols: declare them by coordinates(), parameters(), "
-                "states(), reactions(), ..."
-            )
+    check_vectors(vectors)
     _check_entries("event", events, Event)
     reported = (("output", outputs), ("recovered reaction", recovered), ("meter", meters))
     for what, entries in reported:
@@ -80,6 +91,22 @@ def check_names(
         if name in seen:
             raise PosingError(f"the name {name!r} is used twice: as {seen[name]} and as {kind}")
         seen[name] = kind
+
+
+def check_vectors(vectors: Iterable[object]) -> None:
+    """Refuse what holds no symbols.
+
+    Raises
+    ------
+    PosingError
+        One of them is no vector of symbols.
+    """
+    for vector in vectors:
+        if not isinstance(vector, SymbolVector):
+            raise PosingError(
+                f"{vector!r} holds no symbols: declare them by coordinates(), parameters(), "
+                "states(), reactions(), ..."
+            )
 
 
 def _check_entries(what: str, entries: Sequence[AnyGoal] | Sequence[Event], kind: Any) -> None:
@@ -154,7 +181,7 @@ def _advice(goal: AnyGoal, fast: bool) -> str:
 
 
 def check_symbols(expressions: Iterable[tuple[str, ca.SX]], known: ca.SX) -> None:
-    """Refuse symbols that were not given to the system.
+    """Refuse symbols that were not given to the system, and constants that are no numbers.
 
     Parameters
     ----------
@@ -166,9 +193,12 @@ def check_symbols(expressions: Iterable[tuple[str, ca.SX]], known: ca.SX) -> Non
     Raises
     ------
     PosingError
-        A symbol is no state, reaction, parameter or discrete value.
+        A symbol is no state, reaction, parameter or discrete value; a constant is not finite.
     """
     hashes = {symbol.element_hash() for symbol in ca.symvar(known)}
+    expressions = list(expressions)
+    # Rates of massless unknowns divide by what `check_degrees` names if it is zero.
+    check_constants(entry for entry in expressions if entry[0] != KINEMATICS)
     for owner, expression in expressions:
         for symbol in ca.symvar(ca.SX(expression)):
             if symbol.element_hash() not in hashes:
@@ -186,7 +216,7 @@ def expressions_of(dynamics: Dynamics) -> Iterable[tuple[str, ca.SX]]:
     yield from ((f"the relation {row.name!r}", row.jacobian) for row in dynamics.relations)
     yield from ((f"the relation {row.name!r}", row.offset) for row in dynamics.relations)
     yield "the kinetic energy or the mass matrix", ca.vec(dynamics.mass)
-    yield "the kinematics", dynamics.position_rates
+    yield KINEMATICS, dynamics.position_rates
     yield "the force, the rate or the potential", dynamics.force
     yield "the force or the rate", ca.vec(dynamics.influence)
     yield from ((f"the invariant {row.name!r}", row.value) for row in dynamics.invariants)
@@ -240,6 +270,8 @@ def check_degrees(dynamics: Dynamics) -> None:
 
     Raises
     ------
+    PosingError
+        The rates of positions contain a constant that is not finite.
     NoInfluenceError
         No reaction can influence a goal, or an implicit equation does not contain its unknown.
     UndefinedDegreeError
@@ -261,6 +293,7 @@ def check_degrees(dynamics: Dynamics) -> None:
             )
         if row.kind == "control" and row.typical is None:
             _check_control(dynamics, row, _influence(dynamics, row))
+    check_constants([(KINEMATICS, dynamics.position_rates)])
     if any(row.kind != "control" for row in dynamics.rows):
         _check_mechanical(dynamics)
 
@@ -339,3 +372,21 @@ def _scaled(state: np.ndarray, chosen: Sequence[int], factor: float) -> np.ndarr
     scaled = state.copy()
     scaled[list(chosen)] *= factor
     return scaled
+
+
+def checked_peaks(names: Sequence[str], outputs: Collection[str]) -> tuple[str, ...]:
+    """Return the outputs whose peaks are reported.
+
+    Raises
+    ------
+    PosingError
+        They are no list of names.
+    UnknownNameError
+        There is no such output.
+    """
+    if isinstance(names, str) or not isinstance(names, Sequence | Set):
+        raise PosingError(f"peaks must be a list of outputs, not {names!r}")
+    for name in names:
+        if not is_one_of(name, outputs):
+            raise unknown_name("output", name, outputs)
+    return tuple(names)

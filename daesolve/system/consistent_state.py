@@ -19,6 +19,7 @@ from daesolve.errors import (
     OutOfRangeError,
     PosingError,
     is_number,
+    is_one_of,
     suggest_names,
     unknown_name,
 )
@@ -130,9 +131,12 @@ def consistent_state(
     dynamics = system
     start = check_named("guess", guess)
     names = dynamics.labels.states
-    kept = (fixed,) if isinstance(fixed, str) else tuple(fixed)
+    kept = (fixed,) if isinstance(fixed, str) else fixed
+    if not isinstance(kept, Iterable) or isinstance(kept, ca.SX | ca.MX | ca.DM):
+        raise OutOfRangeError(f"fixed must be a list of states, not {fixed!r}")
+    kept = tuple(kept)
     for name in kept:
-        if name not in names:
+        if not is_one_of(name, names):
             raise unknown_name("state to be fixed", name, names)
         if name not in start:
             raise OutOfRangeError(f"the state {name!r} is to be fixed, but has no value in guess")

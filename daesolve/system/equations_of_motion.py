@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import casadi as ca
 
+from daesolve.algebra.identity import vanishes, vanishing
 from daesolve.equations.dynamics import Dynamics, GoalRow, ImplicitRow, InvariantRow
 from daesolve.errors import PosingError, unknown_name
+from daesolve.posing.events import Event
 from daesolve.posing.goals import Expression, Goal, Invariant, as_scalar, expression_of
 from daesolve.posing.symbols import Labels, time
 from daesolve.posing.value_names import ValueKind
-from daesolve.system.checking import check_symbols, implicit_goals
+from daesolve.system.checking import check_symbols, checked_peaks, implicit_goals
 from daesolve.system.free_motion import (
     AuxiliaryQuantities,
     Flow,
@@ -21,8 +23,8 @@ from daesolve.system.free_motion import (
     Tracked,
     lagrange,
     newton_euler,
-    vanishes,
 )
+from daesolve.system.piecewise import jumps
 from daesolve.system.posed import PosedControl, PosedMechanics, column, with_units
 from daesolve.system.rows import (
     AUTOMATIC_NAMES,
@@ -55,7 +57,7 @@ class _Symbols:
         self.values = Values()
         self.values.take(system.parameters)
         self.values.take(system.discrete)
-        q_dot = self.v if system.kinematics is None else ca.SX(system.kinematics)
+        q_dot = self.v if system.kinematics is None else system.smoothed(system.kinematics)
         massless = ca.vertcat(self.s, self.sigma, self.quadratures)
         self.kinematics = Kinematics(self.q, self.v, q_dot, massless, system.kinematics is not None)
         self.implicit = {
@@ -75,12 +77,25 @@ class _Symbols:
         return ca.vertcat(self.q, self.quadratures, self.s, self.v)
 
     def posed(self, expression: Expression) -> ca.SX:
-        """Write the rates of the coordinates in the velocities."""
-        return self.system.in_velocities(expression)
+        """Write what the motion depends on with switches, and the rates of the coordinates in v."""
+        return self.system.in_velocities(self.system.smoothed(expression))
 
     def written(self, expression: Expression) -> ca.SX:
         """Write an expression in time, the state, p and the reactions."""
         return self.flow.explicit(self.posed(expression))
+
+    def as_it_stands(self, expression: Expression) -> ca.SX:
+        """Write what only reports the motion, or acts at an instant, as `written`, as posed."""
+        return self.flow.explicit(self.system.in_velocities(expression))
+
+    def guards(self, event: Event) -> ca.SX:
+        """Write the guards of an event.
+
+        The zeros of guards with kinks are found as they stand; a switch's own guard is smooth.
+        """
+        if event.name in self.system.switch_names or not jumps(event.guards):
+            return self.as_it_stands(event.guards)
+        return self.written(event.guards)
 
     def row(self, goal: Goal) -> GoalRow:
         """Differentiate a constraint that has no reaction of its own here."""
@@ -108,7 +123,8 @@ class _Symbols:
             ca.vertcat(ca.SX(0, 1), *self.implicit.values()),
         )
         quantities = self.system.auxiliaries
-        named = AuxiliaryQuantities(quantities.vector, quantities.dot.vector, quantities.meanings)
+        meanings = self.system.smoothed(quantities.meanings)
+        named = AuxiliaryQuantities(quantities.vector, quantities.dot.vector, meanings)
         positions = ca.vertcat(self.q, self.quadratures)
         rates = ca.vertcat(q_dot, self._integrands())
         return Flow(time, positions, self.v, rates, tracked, named)
@@ -164,13 +180,13 @@ class _Reported:
         meters, meter_units = with_units(system.meters, "meter")
         if energy is not None and "energy" not in outputs:
             outputs["energy"], units["energy"] = energy, "J"
-        written = symbols.written
+        plain = symbols.as_it_stands
         return _Reported(
-            {name: written(value) for name, value in outputs.items()},
+            {name: plain(value) for name, value in outputs.items()},
             units,
-            {name: written(value) for name, value in recovered.items()},
+            {name: plain(value) for name, value in recovered.items()},
             recovered_units,
-            {name: (written(power), meter_units[name]) for name, power in meters.items()},
+            {name: (symbols.written(power), meter_units[name]) for name, power in meters.items()},
         )
 
 
@@ -202,8 +218,8 @@ def equations_of_motion(system: PosedMechanics) -> Dynamics:
         invariants.append(_automatic(symbols, motion, (kinetic, potential), force, rows))
     reported = _Reported.of(symbols, None if potential is None else kinetic + potential)
     labels = _labels(symbols, reported)
-    written = symbols.written
-    resets = reset_rows(system.events, labels.states, system.discrete, rows, written, symbols.row)
+    written, plain = symbols.written, symbols.as_it_stands
+    resets = reset_rows(system.events, labels.states, system.discrete, rows, plain, symbols.row)
     dynamics = Dynamics(
         labels=labels,
         t=time,
@@ -230,16 +246,17 @@ def equations_of_motion(system: PosedMechanics) -> Dynamics:
         invariants=tuple(invariants),
         outputs=reported.outputs,
         recovered=reported.recovered,
-        events=tuple(replace(e, guard=written(e.guards)) for e in system.events),
+        events=tuple(replace(e, guard=symbols.guards(e)) for e in system.events),
         resets=resets,
         discrete=system.discrete.names,
         kinetic=kinetic,
         independent=_independent(symbols),
         meters=reported.meters,
-        peaks=_peaks(system.peaks, (*reported.outputs, *reported.meters)),
+        peaks=checked_peaks(system.peaks, (*reported.outputs, *reported.meters)),
         after=_after(system),
+        switches=system.switch_names,
     )
-    return replace(dynamics, contacts=contact_rows(contacts_of(system.goals), dynamics, written))
+    return replace(dynamics, contacts=contact_rows(contacts_of(system.goals), dynamics, plain))
 
 
 def _rows(symbols: _Symbols) -> tuple[GoalRow, ...]:
@@ -257,7 +274,8 @@ def _motion(symbols: _Symbols) -> Motion:
     system, flow = symbols.system, symbols.flow
     potential = flow.explicit(as_scalar("the potential", symbols.posed(system.potential)))
     if system.mass_matrix is not None:
-        motion = newton_euler(ca.SX(system.mass_matrix), potential, symbols.kinematics)
+        mass = system.smoothed(system.mass_matrix)
+        motion = newton_euler(mass, potential, symbols.kinematics)
         return replace(motion, force=motion.force + _gyroscopic(symbols))
     assert system.kinetic is not None
     kinetic = flow.explicit(as_scalar("the kinetic energy", symbols.posed(system.kinetic)))
@@ -270,15 +288,20 @@ def _gyroscopic(symbols: _Symbols) -> ca.SX:
     Raises
     ------
     PosingError
-        They do work, or contain reactions.
+        They are not proved to do no work, or contain reactions.
     """
     system = symbols.system
     forces = symbols.posed(system.force_column("the gyroscopic force", system.gyroscopic))
     if ca.depends_on(forces, symbols.u):
         raise PosingError("gyroscopic forces do not depend on reactions: put them into force")
     power = ca.dot(forces, symbols.v)
-    if not vanishes(power, ca.vertcat(symbols.q, symbols.v)):
-        raise PosingError("the gyroscopic forces do work: put them into force")
+    if not vanishes(power):
+        changing = ~vanishing(ca.gradient(power, symbols.v)).ravel()
+        names = [repr(name) for name, by in zip(system.v.names, changing, strict=True) if by]
+        raise PosingError(
+            "the gyroscopic forces do work, or are not proved to do none: their power depends on "
+            f"{', '.join(names)}; put them into force"
+        )
     return forces
 
 
@@ -363,24 +386,6 @@ def _independent(symbols: _Symbols) -> dict[str, ca.SX]:
     return found
 
 
-def _peaks(names: Sequence[str], outputs: Collection[str]) -> tuple[str, ...]:
-    """Return the outputs whose peaks are reported.
-
-    Raises
-    ------
-    PosingError
-        They are no list of names.
-    UnknownNameError
-        There is no such output.
-    """
-    if isinstance(names, str):
-        raise PosingError(f"peaks must be a list of outputs, not {names!r}")
-    for name in names:
-        if name not in outputs:
-            raise unknown_name("output", name, outputs)
-    return tuple(names)
-
-
 def _after(system: PosedMechanics) -> dict[str, tuple[str, ...]]:
     """Return what comes before the reactions of goals in the elimination.
 
@@ -418,17 +423,18 @@ def control_equations(system: PosedControl) -> Dynamics:
     posed += [(f"the output {name!r}", value) for name, value in outputs.items()]
     posed += [(f"the event {e.name!r}", e.guards) for e in system.events]
     check_symbols(posed, ca.vertcat(time, x, u, values.vector()))
-    drift, influence = split_linear("the rate", rate, u)
+    smoothed = system.smoothed
+    drift, influence = split_linear("the rate", smoothed(rate), u)
     empty = ca.SX(0, 1)
     flow = Flow(time, empty, x, empty)
     rows = tuple(
-        control_row(goal, x, drift, influence, values)
+        control_row(replace(goal, residual=smoothed(goal.residual)), x, drift, influence, values)
         for goal in system.goals
         if isinstance(goal, Goal)
     )
     own = [goal for goal in system.goals if isinstance(goal, Invariant)]
     invariants = [
-        invariant_row(goal, ca.SX(goal.value), Feedbacks.of(goal.name, values), flow)
+        invariant_row(goal, smoothed(goal.value), Feedbacks.of(goal.name, values), flow)
         for goal in own
     ]
     relations = relation_rows(system.goals, u)
@@ -449,14 +455,21 @@ def control_equations(system: PosedControl) -> Dynamics:
         influence=influence,
         reactions=u,
         rows=rows,
-        relations=tuple(relations),
+        relations=tuple(
+            replace(row, jacobian=smoothed(row.jacobian), offset=smoothed(row.offset))
+            for row in relations
+        ),
         implicit_rows=(),
         invariants=tuple(invariants),
         outputs=outputs,
-        events=tuple(system.events),
+        events=tuple(
+            e if e.name in system.switch_names else replace(e, guard=smoothed(e.guards))
+            for e in system.events
+        ),
         discrete=discrete.names,
         resets=reset_rows(system.events, states, discrete, rows, ca.SX, _not_mechanical),
         kinetic=None,
+        switches=system.switch_names,
     )
 
 

@@ -13,12 +13,13 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
+from daesolve.algebra.identity import vanishes, vanishing
 from daesolve.algebra.linear import solve_definite, solve_small
 from daesolve.errors import PosingError
 from daesolve.posing.symbols import time
 
 WHOLE = 1e-13
-"""Entries that miss whole numbers by less at every sample, by rounding, are taken for these."""
+"""Entries that miss whole numbers by less at random states may be these."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +148,7 @@ def _structure(directions: ca.SX, k: Kinematics) -> ca.SX:
 
     Where S contains time, dS_a/dt comes beside the brackets.
     """
-    if not vanishes(k.q_dot - directions @ k.v, ca.vertcat(k.q, k.v)):
+    if not vanishes(k.q_dot - directions @ k.v):
         raise PosingError("kinematics must be linear in the quasi-velocities: q' = S(q) v")
     brackets = [
         ca.jtimes(directions[:, a], k.q, k.q_dot) - ca.jtimes(k.q_dot, k.q, directions[:, a])
@@ -166,7 +167,7 @@ def _in_directions(directions: ca.SX, columns: ca.SX) -> ca.SX:
 
 
 def _with_whole_numbers(structure: ca.SX, v: ca.SX) -> ca.SX:
-    """Write entries that are whole-numbered combinations of velocities everywhere as such.
+    """Write entries that are proved to be whole-numbered combinations of velocities as such.
 
     The structure constants of a rotation are 0 and 1, which its quaternion hides.
     """
@@ -178,25 +179,15 @@ def _with_whole_numbers(structure: ca.SX, v: ca.SX) -> ca.SX:
         [np.asarray(function(generator.uniform(0.5, 1.5, size=free.numel()))) for _ in range(4)]
     )
     whole = np.rint(found[0])
-    error = np.abs(found - whole).max(axis=(0, 2), initial=0.0)
+    near = np.abs(found - whole).max(axis=(0, 2), initial=0.0) < WHOLE
+    candidates: list[int] = np.flatnonzero(near).tolist()
+    proved = vanishing(by_velocity[candidates, :] - ca.DM(whole[candidates, :])).all(axis=1)
+    places = {candidates[k] for k in np.flatnonzero(proved).tolist()}
     rows = [
-        ca.dot(ca.sparsify(ca.DM(whole[index])), v) if miss < WHOLE else ca.vec(structure)[index]
-        for index, miss in enumerate(error)
+        ca.dot(ca.sparsify(ca.DM(whole[index])), v) if index in places else ca.vec(structure)[index]
+        for index in range(len(near))
     ]
     return ca.reshape(ca.vertcat(*rows), structure.shape)
-
-
-def vanishes(expression: ca.SX, arguments: ca.SX) -> bool:
-    """Return whether an expression is zero at random arguments (and random free symbols)."""
-    free = ca.symvar(ca.vertcat(ca.vec(expression), arguments))
-    function = ca.Function("vanishes", free, [expression])
-    generator = np.random.default_rng(2)
-    for _ in range(4):
-        numbers = generator.uniform(0.5, 1.5, size=len(free))
-        value = np.asarray(function.call([ca.DM(number) for number in numbers])[0])
-        if np.all(np.isfinite(value)) and np.max(np.abs(value), initial=0.0) > 1e-12:
-            return False
-    return True
 
 
 @dataclass(frozen=True, eq=False)

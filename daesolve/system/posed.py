@@ -5,16 +5,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import casadi as ca
 
 from daesolve.errors import PosingError, unknown_name
 from daesolve.posing.events import Event
-from daesolve.posing.goals import AnyGoal, Expression, as_scalar
+from daesolve.posing.goals import (
+    AnyGoal,
+    Expression,
+    Goal,
+    Holonomic,
+    Nonholonomic,
+    as_scalar,
+    expression_of,
+)
 from daesolve.posing.supports import VariantPair
-from daesolve.posing.symbols import Auxiliaries, DifferentiableVector, Parameters, SymbolVector
+from daesolve.posing.symbols import (
+    Auxiliaries,
+    DifferentiableVector,
+    Parameters,
+    SymbolVector,
+)
+from daesolve.system.piecewise import Switching, found, jumps
 
 Output = Expression | tuple[Expression, str]
 """A quantity that a run reports: an expression, or (expression, unit)."""
@@ -29,8 +43,34 @@ _NO_AUXILIARIES = Auxiliaries({}, {})
 _NO_DISCRETE = Parameters({}, {}, {}, "discrete value")
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Piecewise:
+    """What a system does with expressions that are not smooth.
+
+    Parameters
+    ----------
+    switches
+        Whether they switch modes, at events that solvers find.
+    switching
+        The switches, once they are found.
+    """
+
+    switches: bool = True
+    switching: Switching | None = None
+
+    @property
+    def switch_names(self) -> tuple[str, ...]:
+        """The names of the switches, which are those of their values and events."""
+        return () if self.switching is None else self.switching.names
+
+    def smoothed(self, expression: Expression) -> ca.SX:
+        """Write an expression on which the motion depends with its switches."""
+        written = ca.SX(expression)
+        return written if self.switching is None else self.switching.written(written)
+
+
 @dataclass(frozen=True, eq=False)
-class PosedMechanics:
+class PosedMechanics(Piecewise):
     """The data of a `MechanicalSystem`, which says what each of them is."""
 
     coordinates: DifferentiableVector
@@ -73,16 +113,69 @@ class PosedMechanics:
         named = self.coordinates if self.velocities is None else self.velocities
         return column(owner, given, named.names, "force")
 
+    @property
+    def _acting(self) -> Iterator[tuple[str, ca.SX, AnyGoal | None]]:
+        """Every expression on which the motion depends, with its place, and its goal if it is one.
+
+        Outputs, what is recovered, and what a reset changes are evaluated where they are asked for.
+        """
+        for goal in self.goals:
+            yield goal.name, expression_of(goal), goal
+        auxiliaries = self.auxiliaries
+        yield from _entries("", auxiliaries.names, auxiliaries.meanings)
+        for what, energy in (("kinetic", self.kinetic), ("potential", self.potential)):
+            yield what, as_scalar(f"the {what} energy", 0.0 if energy is None else energy), None
+        if self.mass_matrix is not None:
+            yield "mass_matrix", ca.SX(self.mass_matrix), None
+        if self.kinematics is not None:
+            yield "kinematics", ca.SX(self.kinematics), None
+        named = (self.coordinates if self.velocities is None else self.velocities).names
+        yield from _entries("force_", named, self.applied_force)
+        inertial = self.force_column("the gyroscopic force", self.gyroscopic)
+        yield from _entries("gyroscopic_", named, inertial)
+        names = self.quadratures.names
+        rates = column("the rate", self.integrands, names, "quadrature")
+        yield from _entries("rate_", names, rates)
+        for name, power in with_units(self.meters, "meter")[0].items():
+            yield name, power, None
+        for event in self.events:
+            if jumps(event.guards):
+                yield event.name, event.guards, None
+
+    def found_switches(self) -> Switching:
+        """Return the switches of its piecewise expressions.
+
+        Raises
+        ------
+        PosingError
+            A condition is true for an instant alone.
+        """
+        own = [goal.reaction for goal in self.goals if isinstance(goal, Goal) and goal.ideal]
+        fixed = ca.vertcat(self.parameters.vector, self.discrete.vector)
+        return found(self._acting, fixed, ca.vertcat(self.reactions.vector, *own))
+
+    def switched_goals(self, name: str) -> list[str]:
+        """Return the constraints in which a switch stands."""
+        symbol = self.discrete[name]
+        return [
+            goal.name
+            for goal in self.goals
+            if isinstance(goal, Holonomic | Nonholonomic)
+            and not goal.held_by
+            and ca.depends_on(self.smoothed(expression_of(goal)), symbol)
+        ]
+
     def in_velocities(self, expression: Expression) -> ca.SX:
         """Write the rates of the coordinates in the velocities."""
         written = ca.SX(expression)
         if self.kinematics is None:
             return written
-        return ca.substitute(written, self.coordinates.dot.vector, ca.SX(self.kinematics))
+        rates = self.smoothed(ca.SX(self.kinematics))
+        return ca.substitute(written, self.coordinates.dot.vector, rates)
 
 
 @dataclass(frozen=True, eq=False)
-class PosedControl:
+class PosedControl(Piecewise):
     """The data of a `ControlSystem`, which says what each of them is."""
 
     states: SymbolVector
@@ -93,6 +186,34 @@ class PosedControl:
     discrete: Parameters = _NO_DISCRETE
     events: Sequence[Event] = ()
     outputs: Mapping[str, Output] = field(default_factory=dict[str, Output])
+
+    def found_switches(self) -> Switching:
+        """Return the switches of its piecewise expressions.
+
+        Raises
+        ------
+        PosingError
+            A condition is true for an instant alone.
+        """
+        fixed = ca.vertcat(self.parameters.vector, self.discrete.vector)
+        return found(self._acting, fixed, self.controls.vector)
+
+    @property
+    def _acting(self) -> Iterator[tuple[str, ca.SX, AnyGoal | None]]:
+        for goal in self.goals:
+            yield goal.name, expression_of(goal), goal
+        rate = column("the rate", self.rate, self.states.names, "state")
+        yield from _entries("rate_", self.states.names, rate)
+        for event in self.events:
+            if jumps(event.guards):
+                yield event.name, event.guards, None
+
+
+def _entries(
+    owner: str, names: Sequence[str], entries: ca.SX
+) -> Iterator[tuple[str, ca.SX, AnyGoal | None]]:
+    for name, entry in zip(names, ca.vertsplit(entries) if names else (), strict=True):
+        yield f"{owner}{name}", entry, None
 
 
 def column(owner: str, given: Forces, names: tuple[str, ...], kind: str) -> ca.SX:
@@ -138,7 +259,9 @@ def column(owner: str, given: Forces, names: tuple[str, ...], kind: str) -> ca.S
 
 def is_empty(given: Forces) -> bool:
     """Return whether no forces are given."""
-    return given.numel() == 0 if isinstance(given, ca.SX) else not len(given)
+    if isinstance(given, ca.SX):
+        return given.numel() == 0
+    return isinstance(given, Mapping | Sequence) and not len(given)
 
 
 def with_units(

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import casadi as ca
-import numpy as np
 
+from daesolve.algebra.identity import vanishes
 from daesolve.equations.dynamics import Dynamics, GoalRow, InvariantRow, RelationRow, ResetRow
 from daesolve.errors import NoInfluenceError, PosingError, unknown_name
 from daesolve.posing.events import EITHER, Event, Reset
@@ -26,7 +26,7 @@ from daesolve.posing.goals import (
 )
 from daesolve.posing.symbols import Parameters, symbol, time
 from daesolve.posing.value_names import ValueKind
-from daesolve.system.free_motion import Flow, vanishes
+from daesolve.system.free_motion import Flow
 
 AUTOMATIC_NAMES = frozenset({"energy", "jacobi_integral"})
 """Names of the invariant that the library adds; a goal of the user's by such a name replaces it."""
@@ -247,7 +247,7 @@ def automatic_invariant(
     """Return Jacobi's integral v . dL/dv - L; the energy where T is homogeneous in v."""
     v = flow.velocities
     twice_kinetic = ca.dot(v, mass @ v)
-    natural = vanishes(kinetic - twice_kinetic / 2, ca.vertcat(flow.positions, v))
+    natural = vanishes(kinetic - twice_kinetic / 2)
     if natural:
         name, note, value = "energy", "", twice_kinetic / 2 + potential
     else:
@@ -289,7 +289,7 @@ def control_row(goal: Goal, x: ca.SX, drift: ca.SX, influence: ca.SX, values: Va
     chain = [ca.SX(goal.residual) - own.reference]
     for _ in range(x.numel()):
         gradient = ca.jacobian(chain[-1], x)
-        if _largest(gradient @ influence, x, values) > 1e-12:
+        if not vanishes(gradient @ influence):
             return GoalRow(
                 name=goal.name,
                 kind="control",
@@ -307,18 +307,6 @@ def control_row(goal: Goal, x: ca.SX, drift: ca.SX, influence: ca.SX, values: Va
             )
         chain.append(gradient @ drift + ca.jtimes(chain[-1], time, ca.SX(1)))
     raise NoInfluenceError(f"no control influences the goal {goal.name!r}, however often derived")
-
-
-def _largest(row: ca.SX, x: ca.SX, values: Values) -> float:
-    """Return the largest norm of a row at random states, where it is finite."""
-    function = ca.Function("row", [time, x, values.vector()], [ca.norm_2(ca.vec(row))])
-    generator = np.random.default_rng(3)
-    defaults = list(values.defaults.values())
-    sizes = [
-        float(function(0.3, generator.normal(size=x.numel()), defaults))  # pyright: ignore
-        for _ in range(5)
-    ]
-    return max((size for size in sizes if np.isfinite(size)), default=0.0)
 
 
 def check_counts(unknowns: int, rows: int, relations: int) -> None:
@@ -405,8 +393,9 @@ def check_resets(dynamics: Dynamics) -> None:
                     "the velocities"
                 )
         event = dynamics.events[index]
-        whenever = event.then.counts_past
-        if whenever and (reset.states or reset.imposed or event.direction is EITHER):
+        whenever, own = event.then.counts_past, name in dynamics.switches
+        alone = not reset.states and (own or not reset.imposed)
+        if whenever and not (alone and event.direction is not EITHER):
             raise PosingError(
                 f"the event {name!r} is reset whenever its guard is past zero, so it counts in one "
                 "direction and changes discrete values alone"

@@ -6,6 +6,7 @@ import reprlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TypeVar
 
 import casadi as ca
 
@@ -31,6 +32,7 @@ from daesolve.system.checking import (
     check_goals,
     check_names,
     check_symbols,
+    check_vectors,
     expressions_of,
 )
 from daesolve.system.equations_of_motion import control_equations, equations_of_motion
@@ -91,6 +93,11 @@ class MechanicalSystem(PosedMechanics):
         constraints, posed with `ideal=False`, are those that they keep.
     peaks
         Outputs by name whose largest magnitude over every accepted step a run reports.
+    switches
+        Whether piecewise expressions switch modes, at instants that solvers find (see `smooth`).
+        Without, they stay as they are, and steps are taken across jumps and kinks.
+    switching
+        The switches, once they are found.
     after
         By the name of a goal, the velocities (of those that it touches) and goals after which the
         elimination may take its reaction: it must have a grip on what these leave, wherever the
@@ -109,8 +116,8 @@ class MechanicalSystem(PosedMechanics):
     Notes
     -----
     The automatic invariant is Jacobi's integral v . dL/dv - L, unless a goal is called `energy` or
-    `jacobi_integral`. Whether it is conserved is decided at consistent states when a run is
-    prepared.
+    `jacobi_integral`. When a run is prepared, it is proved to be conserved, or refuted at
+    consistent states, or taken for conserved and watched.
 
     Examples
     --------
@@ -157,6 +164,8 @@ class MechanicalSystem(PosedMechanics):
             discrete, events = with_contacts(self.discrete, self.events, contacts)
             object.__setattr__(self, "discrete", discrete)
             object.__setattr__(self, "events", events)
+        own = (self.parameters, self.discrete, self.reactions, self.implicit, self.quadratures)
+        check_vectors([*own, self.v])
         posed = self.posed
         check_names(
             [
@@ -213,14 +222,17 @@ class MechanicalSystem(PosedMechanics):
 
     @cached_property
     def posed(self) -> MechanicalSystem:
-        """The system with what its pairs of supports add to it."""
-        return self if self.guides is None else _guided(self, self.guides)
+        """The system with what its pairs of supports and piecewise expressions add to it."""
+        if self.guides is not None:
+            return _guided(self, self.guides)
+        return _switched(self)
 
     @cached_property
     def dynamics(self) -> Dynamics:
         """The equations, symbolic and not yet eliminated."""
         if self.guides is None:
-            return equations_of_motion(self)
+            posed = self.posed
+            return equations_of_motion(self) if posed is self else posed.dynamics
         return watched_for_jams(replace(self.posed.dynamics, guides=self.guides), self.guides)
 
     def function(self, quantity: str, around: Mapping[str, float] | None = None) -> ca.Function:
@@ -255,7 +267,7 @@ class MechanicalSystem(PosedMechanics):
                 for goal in self.goals
                 if goal.name not in dropped
             ),
-            events=tuple(_without(event, dropped, freed) for event in self.events),
+            events=tuple(_without(event, dropped, freed, self) for event in self.events),
             outputs=_changed(freed, self.outputs),
             recovered=_changed(freed, self.recovered),
             meters=_changed(freed, self.meters),
@@ -277,7 +289,7 @@ class ControlSystem(PosedControl):
         x, from `states`.
     rate
         x' by the name of a state or as a column; linear in the controls.
-    parameters, discrete, events, outputs
+    parameters, discrete, events, outputs, switches, switching
         As in `MechanicalSystem`.
     controls
         u, from `reactions`.
@@ -322,9 +334,14 @@ class ControlSystem(PosedControl):
         return _in_short(self, self.states.names)
 
     @cached_property
+    def posed(self) -> ControlSystem:
+        """The system with what its piecewise expressions add to it."""
+        return _switched(self)
+
+    @cached_property
     def dynamics(self) -> Dynamics:
         """The equations, symbolic and not yet eliminated."""
-        return control_equations(self)
+        return control_equations(self) if self.posed is self else self.posed.dynamics
 
     def function(self, quantity: str, around: Mapping[str, float] | None = None) -> ca.Function:
         """Return "accelerations", "reactions", "rhs" or "residuals"; see `export.equations`."""
@@ -337,6 +354,15 @@ class ControlSystem(PosedControl):
 
 
 System = MechanicalSystem | ControlSystem
+
+
+def unswitched(system: MechanicalSystem) -> MechanicalSystem:
+    """Return a system with its piecewise expressions as they were posed.
+
+    So it is evaluated at states alone, or new systems are made of its equations: no switch has to
+    agree with a state then, and none is unknown to what is made.
+    """
+    return replace(system, switches=False) if system.dynamics.switches else system
 
 
 def _in_short(system: System, names: tuple[str, ...]) -> str:
@@ -355,8 +381,12 @@ def _changed(
     }
 
 
-def _without(event: Event, dropped: set[str], freed: Callable[[ca.SX], ca.SX]) -> Event:
+def _without(
+    event: Event, dropped: set[str], freed: Callable[[ca.SX], ca.SX], whole: MechanicalSystem
+) -> Event:
     """Return an event that imposes none of the dropped goals.
+
+    Of a switch it imposes those that are left in which the switch stands.
 
     Raises
     ------
@@ -365,6 +395,9 @@ def _without(event: Event, dropped: set[str], freed: Callable[[ca.SX], ca.SX]) -
     """
     reset = event.then.reset
     if reset is not None and reset.impose and dropped.issuperset(reset.impose):
+        if event.name in whole.switch_names:
+            others = [goal for goal in whole.switched_goals(event.name) if goal not in dropped]
+            return replace(event, then=joined([replace(reset, impose=others[:1])]))
         raise PosingError(
             f"the event {event.name!r} imposes only goals that are dropped as redundant, "
             f"{', '.join(map(repr, reset.impose))}: impose one that they depend on, or ask for "
@@ -377,6 +410,24 @@ def _without(event: Event, dropped: set[str], freed: Callable[[ca.SX], ca.SX]) -
         for part in event.then.parts
     ]
     return replace(event, guard=freed(event.guards), then=joined(parts))
+
+
+_Posed = TypeVar("_Posed", MechanicalSystem, ControlSystem)
+
+
+def _switched(system: _Posed) -> _Posed:
+    """Return the system with the discrete values and the events of its switches, if it has any."""
+    if system.switching is not None or not system.switches:
+        return system
+    found = system.found_switches()
+    if found.plain:
+        return system
+    return replace(
+        system,
+        discrete=system.discrete.joined(found.values),
+        events=(*system.events, *found.events),
+        switching=found,
+    )
 
 
 def _guided(system: MechanicalSystem, guides: Guides) -> MechanicalSystem:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 import casadi as ca
+import numpy as np
 
 from daesolve.algebra.linear import solve_definite
 from daesolve.equations.dynamics import ContactRow, Dynamics
@@ -76,6 +77,10 @@ class Contact(Holonomic):
             raise PosingError(
                 f"the contact {self.name!r} must be ideal and hold alone: its reaction acts "
                 "along the gradient of its gap; friction may enter the forces with it"
+            )
+        if not isinstance(self.closed, bool | int | np.bool_):
+            raise PosingError(
+                f"the contact {self.name!r}: closed is {self.closed!r}, but must be True or False"
             )
         object.__setattr__(self, "held_by", value)
         super().__post_init__()

@@ -181,12 +181,16 @@ class Verification:
         number where it ended, or touched a guard, before that could be determined.
     interrupted
         Whether the repetition was interrupted, so that it shows nothing.
+    apart_from
+        The first sample time, s, at which a state differs by more than 1e-6 of its size, by the
+        name of each state that does.
     """
 
     against: str
     difference: Mapping[str, float]
     lyapunov_time: float | None
     interrupted: bool = False
+    apart_from: Mapping[str, float] = field(default_factory=dict[str, float])
 
     def __post_init__(self) -> None:
         suggest_names(self, difference="state")

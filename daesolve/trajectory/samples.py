@@ -95,11 +95,10 @@ class StoredSamples:
         sampling = self.stored.manifest["sampling"]
         if sampling["kind"] != "times":
             return values
-        times, request = np.array(sampling["times"]), self.stored.manifest["request"]
+        request = self.stored.manifest["request"]
         sign = 1.0 if request["until"] >= request["start_time"] else -1.0
-        order = np.argsort(sign * times, kind="stable")[: len(values)]
-        # Beyond those that were listed there is the end of each stage that followed.
-        return np.append(values[np.argsort(order, kind="stable")], values[len(order) :])
+        times = values if column == "t" else self.stored.column("t")
+        return values[places_as_listed(times, np.array(sampling["times"]), sign)]
 
     @property
     def events(self) -> tuple[EventRecord, ...]:
@@ -123,6 +122,28 @@ class StoredSamples:
             {name: table[column] for name, column in named.items()} for named in columns
         )
         return Samples(table["t"], states, reactions, outputs)
+
+
+def places_as_listed(times: np.ndarray, listed: np.ndarray, sign: float) -> np.ndarray:
+    """Return where the samples are, in the order in which their times were listed.
+
+    Behind them come the samples of times that nobody listed: the end of a run that did not reach
+    them all, and of each stage by which it was extended.
+
+    Parameters
+    ----------
+    times
+        (k,) of the samples, in the direction of the run.
+    listed
+        (n,) those that were asked for.
+    sign
+        +1 forwards in time, -1 backwards.
+    """
+    order = np.argsort(sign * listed, kind="stable")
+    count = min(len(times), len(order))
+    other = np.flatnonzero(times[:count] != listed[order[:count]])
+    reached = int(other[0]) if other.size else count
+    return np.append(np.argsort(order[:reached], kind="stable"), np.arange(reached, len(times)))
 
 
 def column_names(

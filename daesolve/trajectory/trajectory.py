@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daesolve.errors import (
-    FormatError,
     MissingPackageError,
     NotARunError,
     OutOfRangeError,
+    is_one_of,
     suggest_names,
     unknown_name,
 )
@@ -42,12 +42,6 @@ if TYPE_CHECKING:
     import pandas
     import xarray
 
-IN_MANIFEST = (
-    *("columns", "event_columns", "horizons", "request", "resolved", "sampling"),
-    *("segments_per_part", "told"),
-)
-IN_RESULT = ("outcome", "message", "end_time", "end_state", "drift", "statistics", "verification")
-"""By which the files of a run are known."""
 KINDS = {
     "drift": "residual in the drift",
     "start": "changed start value",
@@ -208,10 +202,10 @@ class Trajectory:
         UnknownNameError
             Nothing has such a name.
         """
-        if name == "t":
+        if is_one_of(name, ["t"]):
             return self.times
         for series in (self.states, self.outputs, self.reactions):
-            if name in series:
+            if is_one_of(name, series):
                 return series[name]
         known = ["t", *self.states, *self.outputs, *self.reactions]
         raise unknown_name("state, reaction or output", name, known)
@@ -371,21 +365,19 @@ def stored_run(directory: Path | str) -> Stored:
 
     Raises
     ------
-    FormatError
-        A file is none of a run's.
+    NotARunError
+        There is none.
+    ArchiveError
+        A file is none of a run's, or is not what was written: the message names the field.
     """
-    stored = Stored(directory)
-    for name, found, wanted in (
-        ("manifest.json", stored.manifest, IN_MANIFEST),
-        ("result.json", stored.result, IN_RESULT),
-    ):
-        absent = [entry for entry in wanted if found is not None and entry not in found]
-        if absent:
-            raise FormatError(
-                f"{str(stored.directory / name)!r} is none of a run, for it has no {absent[0]!r}: "
-                "name the directory that a run was stored in"
-            )
-    return stored
+    return Stored(directory, _fault)
+
+
+def _fault(name: str, value: Mapping[str, Any]) -> str | None:
+    """Say what a file of a run should not hold, by a function that can be pickled."""
+    from daesolve.trajectory.stored_schema import fault_of
+
+    return fault_of(name, value)
 
 
 def _read(stored: Stored) -> Trajectory:

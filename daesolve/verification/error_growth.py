@@ -208,7 +208,8 @@ def _without_chart(prepared: Prepared, whole: OdeProblem) -> Prepared:
     scales = dict(zip(names, map(float, prepared.scales), strict=True))
     transitions = transitions_of(prepared.dynamics, whole.plan, whole, scales)
     values = prepared.values[: len(whole.values)]
-    return replace(prepared, problem=whole, values=values, transitions=transitions)
+    scaling = prepared.scaling.of_whole
+    return replace(prepared, problem=whole, values=values, transitions=transitions, scaling=scaling)
 
 
 def _of_smooth_motion(prepared: Prepared) -> float | None:
@@ -447,8 +448,7 @@ def _first_sizes(prepared: Prepared) -> np.ndarray:
         np.maximum(largest, np.nanmax(np.abs(block.states), axis=0), out=largest)
 
     span = prepared.until - prepared.start_time
-    prepared.solver.segment(
-        prepared.problem,
+    prepared.integrated(
         State(prepared.start_time, prepared.initial, prepared.values),
         prepared.start_time + math.copysign(min(prepared.segment, abs(span)), span),
         np.empty(0),
@@ -460,9 +460,7 @@ def _first_sizes(prepared: Prepared) -> np.ndarray:
 def _advance(
     prepared: Prepared, here: float, state: np.ndarray, values: np.ndarray, ahead: float
 ) -> np.ndarray | None:
-    end = prepared.solver.segment(
-        prepared.problem, State(here, state, values), ahead, np.empty(0), _ignore
-    )
+    end = prepared.integrated(State(here, state, values), ahead, np.empty(0), _ignore)
     return end.state if end.status is Status.REACHED else None
 
 

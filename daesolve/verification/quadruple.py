@@ -16,12 +16,13 @@ from daesolve.elimination.saddle import EliminationPlan
 from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import MissingBackendError
 from daesolve.formulations import OdeProblem
-from daesolve.modes.guard_book import GuardBook, GuardTable, guard_rates
+from daesolve.modes.guard_book import GuardBook, GuardTable
 from daesolve.modes.guide_law import GuideLaw
 from daesolve.modes.jumps import JumpFunction, JumpFunctions
 from daesolve.modes.law import Setting
 from daesolve.modes.transitions import LAWS, Ownership, Transitions
 from daesolve.preparation.preparing import Prepared
+from daesolve.solvers.grazing import guard_rates
 from daesolve.solvers.heyoka_code import ARITHMETIC, hy
 
 PRECISION = 113

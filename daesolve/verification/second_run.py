@@ -1,4 +1,4 @@
-"""A run repeated in another way.
+"""A run repeated in another way: with other eyes, or cheaply by the same method, tightened.
 
 A driven residual is small at almost any accuracy; only another run shows how far the trajectory
 itself can be trusted. The states of two runs are compared at the times that both sampled.
@@ -11,10 +11,10 @@ of the runs, so it is left out and counted. The resets themselves are compared o
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 
@@ -27,20 +27,39 @@ from daesolve.solvers import Dop853, Solver
 from daesolve.trajectory.results import EventRecord, Outcome, Verification
 from daesolve.trajectory.trajectory import Trajectory
 from daesolve.verification.error_growth import lyapunov_time
+from daesolve.verification.other_eyes import with_other_eyes
 
 ANOTHER_METHOD = Dop853(rtol=1e-13, atol=1e-13)
 ROUNDED = 1e-9
 """Of the largest state, what counts as none."""
 AT_ONCE = 1e-12
 """Resets closer than this part of the time are at one instant, in whatever order they come."""
+APART = 1e-6
+"""Of the size of a state, from what difference on its name and the time are given."""
 NEAR_THE_END = 10.0
 """Times the largest difference of their times: so near the end one run may not have met a reset."""
 
 
-def verify(
-    prepared: Prepared, run: Trajectory, at: At = None, solver: Solver | None = None
-) -> Verification:
-    """Repeat a run with a tightened tolerance (or another solver) and compare the samples.
+By = Solver | Literal["same", True]
+"""What repeats a run: a solver; its own, tightened; or, if True, one with other eyes."""
+
+
+def check_verifier(prepared: Prepared, solver: Solver) -> None:
+    """Refuse a solver that could not repeat a run, before it is run.
+
+    Raises
+    ------
+    UnsupportedError
+        It cannot take what is to be run.
+    """
+    check_pair(prepared.formulation, solver)
+    refusal = solver.refusal(prepared.problem)
+    if refusal is not None:
+        raise UnsupportedError(refusal)
+
+
+def verify(prepared: Prepared, run: Trajectory, at: At = None, by: By = True) -> Verification:
+    """Repeat a run and compare the samples.
 
     Parameters
     ----------
@@ -50,38 +69,56 @@ def verify(
         Its trajectory.
     at
         The sample times of the run.
-    solver
-        What to repeat it with; None tightens the run's own. Where that gives the same in every
-        digit (series that end, along straight flights) that proves nothing, and another method
-        repeats the run.
+    by
+        What to repeat it with. True looks with other eyes (`other_eyes`). "same" tightens the
+        tolerance of the run's own solver and keeps every choice: what both runs take for granted
+        it does not see. Where that gives the same in every digit (series that end, along straight
+        flights) that proves nothing, and another method repeats the run.
 
     Raises
     ------
     UnsupportedError
-        The other solver cannot take what was run.
+        The solver asked for cannot take what was run.
     """
-    other = verifier(prepared, solver).configured(prepared.problem, float(run.statistics.steps))
-    other.compile(prepared.problem)
-    repeated = simulate(replace(prepared, solver=other), at)
-    against = ", ".join(
-        [other.name, *(f"{name} {value:.3g}" for name, value in other.tolerances().items())]
-    )
-    if repeated.outcome is not run.outcome:
-        against += (
-            f", up to t = {repeated.end_time:.10g} s where it ended {repeated.outcome.value}"
-            + (f": {repeated.message}" if repeated.message else "")
-        )
-    found = difference(run, repeated, run.units)
-    if found is not None and found.resets is not None:
-        against += f", {found.resets}"
-        if found.omitted:
-            against += f" ({found.omitted} samples between these times are left out)"
+    if by == "same":
+        solver = prepared.solver.refined()
+        steps = float(run.statistics.steps)
+        other = replace(prepared, solver=solver.configured(prepared.problem, steps))
+        other.scaling.compiled(other.solver, other.problem)
+    else:
+        other = with_other_eyes(prepared, None if by is True else by)
+    repeated = simulate(other, at)
+    found = difference(run, repeated, run.units, ignored=prepared.dynamics.switches)
     differences = _differences(run, repeated, found)
-    if solver is None and not any(differences.values()) and _takes(prepared, ANOTHER_METHOD):
+    if by == "same" and not any(differences.values()) and _takes(prepared, ANOTHER_METHOD):
         return verify(prepared, run, at, ANOTHER_METHOD)
     interrupted = repeated.outcome is Outcome.INTERRUPTED
     growth = math.nan if interrupted else lyapunov_time(prepared)
-    return Verification(against, differences, growth, interrupted)
+    against = ", ".join(_in_words(other.solver, run, repeated, found))
+    apart: Mapping[str, float] = {} if found is None else found.apart_from
+    return Verification(against, differences, growth, interrupted, apart)
+
+
+def _in_words(
+    solver: Solver, run: Trajectory, repeated: Trajectory, found: Difference | None
+) -> Iterator[str]:
+    """Say what repeated a run, how it ended, and what is not the same."""
+    yield solver.name
+    yield from (f"{name} {value:.3g}" for name, value in solver.tolerances().items())
+    if repeated.outcome is not run.outcome:
+        why = f": {repeated.message}" if repeated.message else ""
+        yield f"up to t = {repeated.end_time:.10g} s where it ended {repeated.outcome.value}{why}"
+    if found is None:
+        return
+    if found.resets is not None:
+        left_out = f" ({found.omitted} samples between these times are left out)"
+        yield f"{found.resets}{left_out if found.omitted else ''}"
+    if found.apart_from:
+        state = min(found.apart_from, key=lambda name: found.apart_from[name])
+        yield (
+            f"{state} is not the same to {APART:g} of its size from "
+            f"t = {found.apart_from[state]:.10g} s on"
+        )
 
 
 def _takes(prepared: Prepared, solver: Solver) -> bool:
@@ -101,23 +138,6 @@ def _differences(
     if found is not None:
         return found.by_state
     return {name: abs(value - repeated.end_state[name]) for name, value in run.end_state.items()}
-
-
-def verifier(prepared: Prepared, asked: Solver | None = None) -> Solver:
-    """Return the solver that repeats a run: the one asked for, else the run's own, tightened.
-
-    Raises
-    ------
-    UnsupportedError
-        The one asked for cannot take what was run.
-    """
-    if asked is None:
-        return prepared.solver.refined()
-    check_pair(prepared.formulation, asked)
-    refusal = asked.refusal(prepared.problem)
-    if refusal is not None:
-        raise UnsupportedError(refusal)
-    return asked
 
 
 class Sampled(Protocol):
@@ -217,6 +237,9 @@ class Difference:
         How the resets agree; None where neither run has any.
     omitted
         The samples left out, since one run met a reset before and the other one after them.
+    apart_from
+        The first common time, s, at which a state differs by more than 1e-6 of its size, of those
+        that ever do.
     """
 
     largest: float
@@ -224,12 +247,15 @@ class Difference:
     by_state: Mapping[str, float]
     resets: ResetAgreement | None = None
     omitted: int = 0
+    apart_from: Mapping[str, float] = field(default_factory=dict[str, float])
 
     def __post_init__(self) -> None:
         suggest_names(self, by_state="state")
 
 
-def difference(run: Sampled, standard: Sampled, units: Mapping[str, str]) -> Difference | None:
+def difference(
+    run: Sampled, standard: Sampled, units: Mapping[str, str], ignored: Collection[str] = ()
+) -> Difference | None:
     """Compare the states of a standard with those of a run; None where no time is common.
 
     Parameters
@@ -240,27 +266,36 @@ def difference(run: Sampled, standard: Sampled, units: Mapping[str, str]) -> Dif
         The sizes of states are taken from it.
     units
         The unit of each state; states of one unit share a size.
+    ignored
+        The names of events that change no state, and that one of them need not have.
     """
     times, here, there = np.intersect1d(run.times, standard.times, return_indices=True)
-    resets, windows = compare_resets(run, standard)
+    resets, windows = compare_resets(run, standard, ignored)
     between = np.any([(low <= times) & (times <= high) for low, high in windows], axis=0)
     apart = ~np.broadcast_to(between, times.shape)
     here, there = here[apart], there[apart]
     if not here.size:
         return None
-    absolute = {
-        name: float(np.max(np.abs(run.states[name][here] - values[there])))
+    errors = {
+        name: np.abs(run.states[name][here] - values[there])
         for name, values in standard.states.items()
     }
+    absolute = {name: float(np.max(error)) for name, error in errors.items()}
     sizes = _sizes(standard, units)
+    # What is not a number is apart as well.
+    parted = {name: np.flatnonzero(~(errors[name] <= APART * sizes[name])) for name in errors}
+    apart_from = {
+        name: float(times[apart][places[0]]) for name, places in parted.items() if places.size
+    }
     quotients = {name: error / sizes[name] for name, error in absolute.items()}
     relative = {n: math.inf if math.isnan(value) else value for n, value in quotients.items()}
     worst = max(relative, key=lambda name: relative[name])
-    return Difference(relative[worst], worst, absolute, resets, len(times) - len(here))
+    omitted = len(times) - len(here)
+    return Difference(relative[worst], worst, absolute, resets, omitted, apart_from)
 
 
 def compare_resets(
-    run: Sampled, standard: Sampled
+    run: Sampled, standard: Sampled, ignored: Collection[str] = ()
 ) -> tuple[ResetAgreement | None, list[tuple[float, float]]]:
     """Compare the resets of two runs, one instant after the other.
 
@@ -274,7 +309,7 @@ def compare_resets(
     """
     if isinstance(run, End) or isinstance(standard, End):
         return None, []
-    first, second = _instants(run), _instants(standard)
+    first, second = _instants(run, ignored), _instants(standard, ignored)
     if not (first or second):
         return None, []
     # What is reset runs forwards in time.
@@ -302,11 +337,11 @@ class _Instant:
     events: tuple[tuple[str, tuple[int, ...]], ...]
 
 
-def _instants(run: Sampled) -> list[_Instant]:
+def _instants(run: Sampled, ignored: Collection[str]) -> list[_Instant]:
     """Return the resets of a run, those at one instant together."""
     found: list[list[EventRecord]] = []
     for event in run.events:
-        if event.after is None:
+        if event.after is None or event.name in ignored:
             continue
         if found and abs(event.time - found[-1][0].time) <= AT_ONCE * max(1.0, abs(event.time)):
             found[-1].append(event)

@@ -121,6 +121,8 @@ def ball_on_surface(surface: Surface, pendulum: bool, one_sided: bool) -> ds.Mec
     level = surface.level(w.contact_x, w.contact_y, w.contact_z, p)
     gradient = ca.gradient(level, w.vector)
     nu = gradient / ca.norm_2(gradient)
+    if (1 - nu[2]).is_zero():
+        raise _hanging()
     kinetic, potential = energies(state, p, pendulum)
     outputs = _outputs(state, p, nu, reaction, pendulum)
     return ds.MechanicalSystem(
@@ -327,6 +329,13 @@ def _contact(
     )
 
 
+def _hanging() -> InconsistentStateError:
+    return InconsistentStateError(
+        "the ball hangs straight under the surface at the start, where rolling_x and "
+        "rolling_y do not determine its motion; turn the surface"
+    )
+
+
 def _check_place(gradient: np.ndarray, curvature: np.ndarray, radius: float) -> None:
     """Refuse a place where the ball cannot be; the curvature is the derivative of nu."""
     sharpest = float(np.max(np.linalg.eigvals(curvature).real))
@@ -336,10 +345,7 @@ def _check_place(gradient: np.ndarray, curvature: np.ndarray, radius: float) -> 
             f"has a radius of curvature of {1.0 / sharpest:g} m; make radius smaller"
         )
     if gradient[2] > (1.0 - 1e-9) * np.linalg.norm(gradient):
-        raise InconsistentStateError(
-            "the ball hangs straight under the surface at the start, where rolling_x and "
-            "rolling_y do not determine its motion; turn the surface"
-        )
+        raise _hanging()
 
 
 def scales(

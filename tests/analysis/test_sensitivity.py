@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 
 import casadi as ca
 import mpmath as mp
@@ -332,9 +333,20 @@ def test_run_that_fails_has_no_derivative():
 
 
 def test_guard_without_a_slope_gives_its_event_no_time():
-    system = projectile(events=lambda q: [ds.Event("low", ca.sign(q.y - 0.3), ds.FALLING)])
+    system = projectile(
+        events=lambda q: [ds.Event("low", ca.sign(q.y - 0.3), ds.FALLING)], switches=False
+    )
     with pytest.raises(NoDerivativeError, match="the guard of the event 'low' has no slope"):
         ds.analysis.sensitivity(system, 1.0, {"y": 0.5, "y_dot": 0.0}, by=["y"], solver=ds.Dop853())
+
+
+def test_guard_that_jumps_gives_its_event_the_time_of_its_jump():
+    system = projectile(events=lambda q: [ds.Event("low", ca.sign(q.y - 0.3), ds.FALLING)])
+    start = {"y": 0.5, "y_dot": 0.0}
+    found = ds.analysis.sensitivity(system, 1.0, start, by=["y"], solver=ds.Dop853())
+    fallen = math.sqrt(2.0 * 0.2 / 9.81)
+    assert found.run.events[-1].name == "low"
+    assert found.event_times[-1] == pytest.approx([1.0 / (9.81 * fallen)], rel=1e-12)
 
 
 def test_names_of_the_answer_are_checked():

@@ -12,6 +12,7 @@ PROGRAMS = {
     "benchmarks.peers": "benchmarks.peers.__main__",
     "benchmarks.pendulum_chain": "benchmarks.pendulum_chain",
     "benchmarks.rolling_wheel": "benchmarks.rolling_wheel",
+    "benchmarks.step_checks": "benchmarks.step_checks",
     "benchmarks.variants": "benchmarks.variants.__main__",
 }
 """What a command says -> the module that it runs."""

@@ -24,7 +24,7 @@ OMNI = ["omni-rolling", "--case", "twist", "--model", "compact", "--until", "0.1
 @pytest.fixture(autouse=True)
 def no_report(monkeypatch):
     """Leave out the page of a run, which takes far longer than the run."""
-    monkeypatch.setattr(running, "_reported", lambda out: None)
+    monkeypatch.setattr(running, "_reported", lambda out, problem: None)
 
 
 def stored(words, out):

@@ -45,12 +45,16 @@ def test_a_spike_of_one_step_is_seen_wherever_it_falls_in_a_block(prepared, plac
     assert drift.final_relative == (6e-7 if place == 299 else 0.0)
 
 
-def test_a_value_that_is_not_a_number_is_infinite_drift(prepared):
-    values = np.full(10, 1e-9)
-    values[4] = np.nan
-    drift = watch(prepared, np.linspace(0.1, 1, 10), values).drift()["level"]
-    assert drift.max_abs == np.inf
-    assert drift.growth_exponent is None
+def test_a_value_that_is_not_a_number_ends_the_run_at_the_step_before_it(prepared):
+    times, values = np.linspace(0.1, 1, 10), np.full(10, 1e-9)
+    values[4], values[5:] = np.nan, 1.0
+    monitor = watch(prepared, times, values)
+    assert monitor.over
+    assert monitor.not_finite is not None
+    assert monitor.not_finite.what == "the residual 'level'"
+    assert (monitor.not_finite.time, monitor.not_finite.last_time) == (times[4], times[3])
+    assert monitor.drift()["level"].max_abs == 1e-9
+    assert monitor.drift()["level"].growth_exponent is None
 
 
 @pytest.mark.parametrize("value", [np.inf, 1e200, -1e200, 1e308])

@@ -37,3 +37,20 @@ def test_the_right_hand_side_exports_as_c(tmp_path, monkeypatch):
 def test_an_unknown_quantity_is_named():
     with pytest.raises(UnknownNameError, match="accelerations"):
         CASE.system.function("acceleration")
+
+
+@pytest.mark.parametrize("light", [1e-6, 1e-10])
+@pytest.mark.parametrize("since", [0.0, 1.0])
+def test_a_light_body_moves_with_its_partner_whenever_it_is_pushed(light, since):
+    """Its own acceleration, if freed, is a million times that of both: 0.5 N over 1 kg."""
+    q = ds.coordinates(x="m", w="m")
+    system = ds.MechanicalSystem(
+        q,
+        kinetic=(q.dot.x**2 + light * q.dot.w**2) / 2,
+        goals=[ds.Holonomic("tie", q.w - q.x)],
+        force={"w": ca.if_else(ds.time >= since, 0.5, 0.0)},
+    )
+    run = ds.solve(system, 4.0, {"x": 0.0, "x_dot": 0.0}, max_evaluations=1000)
+    assert run.outcome is ds.Outcome.COMPLETED
+    for name in ("x_dot", "w_dot"):
+        assert run.end_state[name] == pytest.approx(0.5 * (4.0 - since) / (1 + light), rel=1e-13)

@@ -160,10 +160,11 @@ def test_an_interruption_ends_all():
         run_batch(SWINGING.case(), MEMBERS, 1e7, lanes=4, at=[], progress=interrupt)
 
 
-def test_verification_goes_through_the_lanes_too():
-    runs = run_batch(SWINGING.case(), MEMBERS[:2], 2.0, lanes=4, verify=True)
+@pytest.mark.parametrize(("verify", "method"), [("same", "taylor"), (True, "dop853")])
+def test_the_same_method_verifies_in_the_lanes_too_and_another_beside_them(verify, method):
+    runs = run_batch(SWINGING.case(), MEMBERS[:2], 2.0, lanes=4, verify=verify)
     for run in runs:
-        assert run.verification.against.startswith("taylor")
+        assert run.verification.against.startswith(method)
         assert max(run.verification.difference.values()) < 1e-12
 
 

@@ -46,7 +46,9 @@ def test_a_sweep_goes_on_from_its_manifest_alone(case, tmp_path, solver):
     over = {"mass": normal(3.0, 0.2), "amplitude": [0.1]}
     whole = sweep(heavy, over, out=tmp_path / "whole", **settings)
     sweep(heavy, over, out=tmp_path / "out", progress=Stop(1), **settings)
-    rest = resume_sweep(tmp_path / "out", workers=0)
+    with pytest.raises(NotResumableError, match=r"daesolve resume .*out --source .*mine\.py"):
+        resume_sweep(tmp_path / "out", workers=0)
+    rest = resume_sweep(tmp_path / "out", workers=0, source=case.problem.path)
     assert alike(rest.to_pandas(), whole.to_pandas())
     pd.testing.assert_frame_equal(rest.samples_to_pandas(), whole.samples_to_pandas())
 
@@ -85,8 +87,8 @@ def test_a_sweep_of_other_versions_is_gone_on_with_only_when_asked(case, tmp_pat
     manifest["versions"]["casadi"] = "1.2.3"
     file.write_text(json.dumps(manifest))
     with pytest.raises(NotResumableError, match=r"computed with casadi 1\.2\.3"):
-        resume_sweep(tmp_path, workers=0)
-    assert resume_sweep(tmp_path, workers=0, any_version=True).done == 2
+        resume_sweep(tmp_path, workers=0, source=case)
+    assert resume_sweep(tmp_path, workers=0, any_version=True, source=case).done == 2
 
 
 def test_a_changed_problem_is_not_gone_on_with(tmp_path):

@@ -89,7 +89,7 @@ def test_a_sweep_that_is_ended_from_outside_leaves_nothing_running_and_goes_on(
     if name != "SIGKILL":
         assert process.returncode == 3
         assert f"interrupted after {before.done} of 40 members" in stderr
-    rest = resume_sweep(out, workers=2)
+    rest = resume_sweep(out, source=file, workers=2)
     assert (rest.done, rest.failed, rest.interrupted) == (40, 0, False)
     for row in rest.to_pandas().iloc[::10].itertuples():
         run = case.changed({"mass": row.mass}).solve(20_000.0)

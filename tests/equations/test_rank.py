@@ -205,7 +205,7 @@ def test_a_hanging_chain_in_maximal_coordinates_has_no_false_redundancy():
 
 def test_the_norm_of_a_quaternion_counts_as_conserved():
     """Its terms cancel to rounding at every state: that must not be compared with itself."""
-    from daesolve.equations.rank import relative_power
+    from daesolve.equations.conservation import relative_power
 
     from ..systems import free_body
 

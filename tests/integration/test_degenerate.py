@@ -67,7 +67,9 @@ def judged(run, most=5000, near=5e-3):
     ids=lambda solver: f"{solver.name}-{getattr(solver, 'method', '')}",
 )
 def test_a_collapse_ends_the_run_with_every_solver(solver):
-    judged(collapse(solver=solver))
+    # Five stages take steps of some 3e-3 s here, and the end is a step before rank is doubted,
+    # which is at t = -4e-3 s where sigma is 1.1e-3.
+    judged(collapse(solver=solver), near=1e-2 if isinstance(solver, ds.RadauIIA) else 5e-3)
 
 
 @pytest.mark.slow

@@ -142,6 +142,20 @@ def sleigh() -> Solved:
     return Solved(system, {"y": s / c * q.dot.x})
 
 
+def wheel_across(*, ahead: float = 0.0) -> Solved:
+    """A sleigh with a passive wheel across its skate, or so far ahead of it."""
+    q = ds.coordinates(x="m", y="m", psi=ds.ANGLE, phi=ds.ANGLE)
+    c, s = ca.cos(q.psi), ca.sin(q.psi)
+    side, along = c * q.dot.y - s * q.dot.x, c * q.dot.x + s * q.dot.y
+    rate = (side + ahead * q.dot.psi) / RADIUS
+    system = ds.MechanicalSystem(
+        q,
+        kinetic=_unicycle_energy(side, along, q.dot.psi, q.dot.phi),
+        goals=[ds.Nonholonomic("skate", side), ds.Nonholonomic("solved", q.dot.phi - rate)],
+    )
+    return Solved(system, {"phi": rate})
+
+
 Rate = Callable[[DifferentiableVector], ca.SX]
 
 
@@ -365,6 +379,8 @@ TABLE = (
     Row("unicycle, quasi-velocities", unicycle_in_quasi_velocities, True, (True,)),
     Row("unicycle in a potential", lambda: unicycle(potential=True), True, (True,)),
     Row("unicycle that skids", lambda: unicycle(skate=False), False, (False,)),
+    Row("sleigh, a wheel across its skate", wheel_across, True, (False,)),
+    Row("sleigh, a wheel across, ahead", lambda: wheel_across(ahead=0.3), False, (False,)),
     Row("sleigh, its skate", sleigh, False, (False,)),
     Row("y' = x z'", lambda: particle(lambda q: q.x * q.dot.z), False, (False,)),
     Row(

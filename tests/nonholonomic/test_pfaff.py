@@ -32,6 +32,9 @@ DIMENSIONS = {
     "unicycle, quasi-velocities": (1, 1),
     "unicycle in a potential": (1, 1),
     "unicycle that skids": (0, 0),
+    # The difference of the two rows is the rate of phi less a multiple of psi.
+    "sleigh, a wheel across its skate": (1, 1),
+    "sleigh, a wheel across, ahead": (1, 1),
     "sleigh, its skate": (0, 0),
     "y' = x z'": (0, 0),
     "y' = (x^2 z)'": (1, 0),

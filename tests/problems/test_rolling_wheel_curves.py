@@ -270,7 +270,8 @@ def test_the_models_are_compared_at_turning_points(case):
     passed = told["printed, fixed step 2 ms"]
     assert passed["outcome"] == "completed"
     assert passed["wrong_spin"] == told["physical"]["wrong_spin"] == 0.0
-    assert told["printed, fixed step 20 ms, rate 1"]["outcome"] == "completed"
+    # It comes to its end with a hundredth of its energy lost.
+    assert "not to be trusted" in told["printed, fixed step 20 ms, rate 1"]["message"]
     assert set(answer.figures) == {"spin", "turning point"}
     if case == "hoop":
         ratio = passed["period"] / told["physical"]["period"]

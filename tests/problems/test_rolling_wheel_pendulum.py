@@ -99,7 +99,8 @@ def test_every_case_is_verified_and_the_report_tells_the_difference(name):
     told = document(run, case.identity())
     assert set(told["verification"]["difference"]) == set(run.states)
     page = reporting.page([told])
-    assert "tolerance 2.22e-18" in page
+    assert run.verification is not None
+    assert run.verification.against in page
     if name in ("hoop", "hoop-from-rest", "pendulum", "pendulum-from-rest", "bowl"):
         assert run.verification.lyapunov_time is None
         # angles of 100 rad and rates of 200 rad/s, rounded in some thousand steps
@@ -110,8 +111,8 @@ def test_every_case_is_verified_and_the_report_tells_the_difference(name):
 @pytest.mark.parametrize("name", ["hoop", "hoop-from-rest", "pendulum", "pendulum-from-rest"])
 def test_energy_feedback_costs_a_runge_kutta_method_at_most_a_third_more(name):
     solver = ds.Dop853(1e-12, 1e-14)
-    driven = PROBLEM.case(name).solve(solver=solver)
-    measured = PROBLEM.case(name).solve(solver=solver, formulation=MEASURED_ONLY)
+    driven = PROBLEM.case(name).solve(until=200.0, solver=solver)
+    measured = PROBLEM.case(name).solve(until=200.0, solver=solver, formulation=MEASURED_ONLY)
     for goal, drift in driven.drift.items():
         assert drift.max_relative <= 1e-12, goal
     evaluations = driven.statistics.rhs_evaluations

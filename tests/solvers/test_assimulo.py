@@ -226,7 +226,8 @@ def test_a_stop_ends_the_run_at_its_event(pair, sign):
     assert run.outcome is ds.Outcome.STOPPED_BY_EVENT
     assert run.end_time == pytest.approx(sign * QUARTER, abs=allowed)
     assert abs(run.end_state["x"]) <= 1e-12
-    assert len(run.times) == 1 + int(QUARTER / 0.1)
+    assert len(run.times) == 1 + int(QUARTER / 0.1) + 1
+    assert run.times[-1] == run.end_time
 
 
 @one_of_each
@@ -244,8 +245,12 @@ def test_a_motion_that_leaves_to_infinity_is_a_failure_that_keeps_its_data(pair)
     run = ds.solve(escaping(), 2.0, {"x": 1.0, "x_dot": 2.0}, at=[0.0, 0.5, 0.75, 1.5], **settings)
     assert run.outcome is ds.Outcome.FAILED
     assert 0.95 <= run.end_time <= 1.0 + 1e-6
-    assert len(run.times) == 3
-    assert run["x"] == pytest.approx(1 / (1 - run.times) ** 2, rel=1e-5)
+    assert run.times[:-1] == pytest.approx([0.0, 0.5, 0.75], abs=0.0)
+    assert run["x"][:-1] == pytest.approx([1.0, 4.0, 16.0], rel=1e-5)
+    # The last sample is the end, where 1 / (1 - t)^2 magnifies without bound: its root's inverse
+    # does not.
+    assert run.times[-1] == run.end_time
+    assert 1 - run["x"][-1] ** -0.5 == pytest.approx(run.end_time, abs=1e-5)
     assert np.isfinite(run.end_state["x"])
 
 

@@ -205,7 +205,11 @@ def test_a_motion_that_leaves_to_infinity_keeps_its_data_and_prints_nothing(name
     )
     assert run.outcome is ds.Outcome.FAILED
     assert 0.999 <= run.end_time <= 1.0 + 1e-6
-    assert run["x"] == pytest.approx(1 / (1 - run.times), rel=1e-5)
+    assert run.times[:-1] == pytest.approx([0.0, 0.5, 0.75], abs=0.0)
+    assert run["x"][:-1] == pytest.approx([1.0, 2.0, 4.0], rel=1e-5)
+    # The last sample is the end, where 1 / (1 - t) magnifies without bound: its inverse does not.
+    assert run.times[-1] == run.end_time
+    assert 1 - 1 / run["x"][-1] == pytest.approx(run.end_time, abs=1e-5)
     assert capfd.readouterr() == ("", "")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import casadi as ca
 import numpy as np
 import pytest
 
@@ -16,15 +17,28 @@ from ..systems import oscillator, pendulum, prepared_run
 BILLIARD = dict(zip(("x", "y", "x_dot", "y_dot"), billiard.START, strict=True))
 
 
-def test_the_difference_of_two_tolerances_measures_the_error():
-    run = ds.solve(
-        pendulum(), 10.0, {"x": -1.0}, solver=ds.Dop853(rtol=1e-6, atol=1e-6), verify=True
-    )
+@pytest.mark.parametrize(("by", "method"), [(True, "taylor"), ("same", "dop853, rtol 1e-07")])
+def test_the_difference_of_two_runs_measures_the_error(by, method):
+    loose = ds.Dop853(rtol=1e-6, atol=1e-6)
+    run = ds.solve(pendulum(), 10.0, {"x": -1.0}, solver=loose, verify=by)
     exact = ds.solve(pendulum(), 10.0, {"x": -1.0})
     error = np.max(np.abs(run["x"] - exact["x"]))
     assert error > 1e-8
     assert run.verification.difference["x"] == pytest.approx(error, rel=0.5)
-    assert "dop853" in run.verification.against
+    assert method in run.verification.against
+
+
+def test_a_force_that_the_run_stepped_over_is_named_by_state_and_time():
+    """A spring that stiffens at t = 5 s, and steps of half a second whatever it does."""
+    q = ds.coordinates(x="m")
+    spring = ds.smooth(ca.if_else(ds.time > 5.0, -3.0, -1.0) * q.x)
+    system = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, force={"x": spring})
+    coarse = ds.Dop853(fixed_step=0.47)
+    run = ds.solve(system, 10.0, {"x": 1.0}, solver=coarse, verify=ds.Dop853(rtol=1e-12))
+    assert 4.9 < min(run.verification.apart_from.values()) < 5.6
+    assert "x is not the same" in run.verification.against or "x_dot is" in run.verification.against
+    truth = ds.solve(system, 10.0, {"x": 1.0}, solver="dop853", verify=True)
+    assert not truth.verification.apart_from
 
 
 def test_another_solver_may_repeat_it():

@@ -15,6 +15,8 @@ from cycler import cycler
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.mathtext import MathTextParser
+from matplotlib.text import Text
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from daesolve.reporting.facts import short
@@ -128,6 +130,7 @@ def svg(figure: Figure, name: str) -> str:
     name
         Different for each figure of a page.
     """
+    _without_broken_mathematics(figure)
     buffer = io.StringIO()
     with mpl.rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}):
         figure.savefig(
@@ -159,9 +162,22 @@ def alone(text: str) -> str:
 def save_figure(figure: Figure, directory: Path, name: str) -> list[Path]:
     """Write a figure as SVG and PNG into a directory that is there, and return the files."""
     files = [directory / f"{NOT_IN_FILES.sub('-', name)}.{ending}" for ending in ("svg", "png")]
+    _without_broken_mathematics(figure)
     for file in files:
         figure.savefig(file, dpi=200)
     return files
+
+
+def _without_broken_mathematics(figure: Figure) -> None:
+    """Show words as they are that have dollar signs and are no mathematics, such as a unit."""
+    parser = MathTextParser("path")
+    for artist in figure.findobj(Text):
+        words = artist.get_text() if isinstance(artist, Text) else ""
+        if isinstance(artist, Text) and words.count("$") > 1:
+            try:
+                parser.parse(words)
+            except ValueError:
+                artist.set_parse_math(False)
 
 
 def _rounded(found: re.Match[str]) -> str:

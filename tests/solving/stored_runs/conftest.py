@@ -8,8 +8,12 @@ from daesolve.solving import stored_runs
 from .runs import SEGMENT
 
 
+def many_parts(patched):
+    """Let a run of seconds have many parts."""
+    patched.setattr(preparation, "segment_length", lambda *_, **__: SEGMENT)
+    patched.setattr(stored_runs, "segments_per_part", lambda *_: 2)
+
+
 @pytest.fixture(autouse=True)
 def _short_segments(monkeypatch):
-    """Let a run of seconds have many parts."""
-    monkeypatch.setattr(preparation, "segment_length", lambda *_, **__: SEGMENT)
-    monkeypatch.setattr(stored_runs, "segments_per_part", lambda *_: 2)
+    many_parts(monkeypatch)

@@ -96,7 +96,7 @@ def lost(monkeypatch):
     def loss(times, grip, lost):
         return int(np.searchsorted(times, 0.99)) if times[0] < 0.99 and times[-1] > 1.01 else None
 
-    monkeypatch.setattr(monitors, "_loss", loss)
+    monkeypatch.setattr(monitors, "first_loss", loss)
     tick = ds.time - 0.99
     system = pendulum(events=lambda q, p: [ds.Event("tick", tick, ds.RISING)])
     return system, {"solver": ds.Dop853(), "at": ds.every(0.01), "until": 3.0, "system": system}

@@ -1,0 +1,104 @@
+"""How large the terms of a value are, of which rounding leaves a part even where they cancel.
+
+    |a + b| -> |a| + |b|,    |a b| -> |a| |b|,    |f(a)| -> |f(a)| + |f'(a)| |a|
+
+A value of a function that is smaller than some units of rounding of this size may be zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from daesolve.algebra.translation import NUMPY_TABLE, Table, translate
+
+ROUNDING = 8.0 * float(np.finfo(float).eps)
+"""Of the size of its terms, what a value may be off by: some operations of half a unit each."""
+
+
+@dataclass(frozen=True)
+class _Sized:
+    """A value and the size of its terms."""
+
+    value: float
+    size: float
+
+
+def _number(value: float) -> _Sized:
+    return _Sized(float(value), abs(float(value)))
+
+
+def _sum(sign: float) -> Callable[[_Sized, _Sized], _Sized]:
+    return lambda a, b: _Sized(a.value + sign * b.value, a.size + b.size)
+
+
+def _function(operation: int) -> Callable[..., _Sized]:
+    """Return an operation whose result carries its own rounding alone."""
+    evaluate = NUMPY_TABLE[operation]
+    return lambda *operands: _number(float(evaluate(*[np.float64(a.value) for a in operands])))
+
+
+def _sloped(operation: int, slope: Callable[[float], float]) -> Callable[[_Sized], _Sized]:
+    """Return an operation that carries what its operand's rounding makes of the result."""
+    evaluate = NUMPY_TABLE[operation]
+
+    def sized(a: _Sized) -> _Sized:
+        value = float(evaluate(np.float64(a.value)))
+        return _Sized(value, abs(value) + abs(slope(a.value)) * a.size)
+
+    return sized
+
+
+def _quotient(a: _Sized, b: _Sized) -> _Sized:
+    value = np.float64(a.value) / np.float64(b.value)
+    grown = np.float64(b.size) / np.float64(abs(b.value))
+    return _Sized(float(value), float(np.float64(a.size) / abs(b.value) * grown))
+
+
+def _root(a: _Sized) -> _Sized:
+    value = float(np.sqrt(a.value))
+    return _Sized(value, value if value == 0.0 else 0.5 * (value + a.size / value))
+
+
+_OF_ONE: dict[int, Callable[[_Sized], _Sized]] = {
+    ca.OP_ASSIGN: lambda a: a,
+    ca.OP_NEG: lambda a: _Sized(-a.value, a.size),
+    ca.OP_TWICE: lambda a: _Sized(2.0 * a.value, 2.0 * a.size),
+    ca.OP_SQ: lambda a: _Sized(a.value**2, a.size**2),
+    ca.OP_INV: lambda a: _quotient(_number(1.0), a),
+    ca.OP_SQRT: _root,
+    ca.OP_SIN: _sloped(ca.OP_SIN, np.cos),
+    ca.OP_COS: _sloped(ca.OP_COS, np.sin),
+    ca.OP_EXP: _sloped(ca.OP_EXP, np.exp),
+}
+_OF_TWO: dict[int, Callable[[_Sized, _Sized], _Sized]] = {
+    ca.OP_ADD: _sum(1.0),
+    ca.OP_SUB: _sum(-1.0),
+    ca.OP_MUL: lambda a, b: _Sized(a.value * b.value, a.size * b.size),
+    ca.OP_DIV: _quotient,
+}
+_TABLE: Table = {
+    **{operation: _function(operation) for operation in NUMPY_TABLE},
+    **_OF_ONE,
+    **_OF_TWO,
+}
+
+
+def term_sizes(function: ca.Function, *arguments: Any) -> list[np.ndarray]:
+    """Return the sizes of the terms of each output, its non-zeros.
+
+    Parameters
+    ----------
+    function
+        Of SX expressions.
+    arguments
+        Numbers, a column for each input.
+    """
+    inputs = [[_number(value) for value in np.ravel(argument)] for argument in arguments]
+    with np.errstate(all="ignore"):
+        found = translate(function, inputs, _TABLE, _number, "the size of terms")
+    return [np.array([value.size for value in column]) for column in found]

@@ -1,0 +1,58 @@
+"""What the manifest of a sweep holds.
+
+This module imports pydantic, and is imported where a sweep is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from daesolve.storage.schema import Count, Finite, Flag, Number, Record, Word, fault
+
+
+class Swept(Record):
+    """The case that is swept."""
+
+    problem: Word
+    digest: Word | None
+    case: Word
+    model: Word
+    structure: dict[str, Any]
+
+
+class Columns(Record):
+    """The column of each varied value by its name."""
+
+    over: dict[str, Word]
+
+
+class Manifest(Record):
+    """`manifest.json` of a sweep."""
+
+    identity: Swept
+    parameters: dict[str, Number]
+    start: dict[str, Number]
+    initial: dict[str, Number]
+    over: dict[str, Any] | list[Any]
+    samples: Count | None
+    seed: int
+    until: Finite
+    options: dict[str, Any]
+    batch: Flag
+    count: Count
+    columns: Columns
+    versions: dict[str, Word]
+
+
+def fault_of(name: str, value: Mapping[str, Any]) -> str | None:
+    """Return what is wrong with the manifest of a sweep, as it follows on its name.
+
+    Parameters
+    ----------
+    name
+        Of the file.
+    value
+        What it holds; that of a run is not looked at.
+    """
+    return fault(Manifest, value) if value.get("kind") == "sweep" else None

@@ -1,0 +1,278 @@
+"""Which invariants are proved to be conserved, from the structure of the equations.
+
+With y = M^-1 (dW/dv)^T the rate of an invariant W is b + y . h + y . B u, b what is free of v'. For
+an energy y = v. It is zero where b + y . h vanishes identically and reactions do no work: each acts
+along gradients of constraints, which are linear and homogeneous in the velocities. Discrete values
+count as free numbers: what is proved holds in every mode, whatever contacts close.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from weakref import WeakKeyDictionary
+
+import casadi as ca
+import numpy as np
+
+from daesolve.algebra.identity import at_random_points, vanishes
+from daesolve.algebra.linear import solve_definite
+from daesolve.algebra.singular_values import null_space, unit_length
+from daesolve.algebra.translation import function_of
+from daesolve.equations.consistency import instantaneous
+from daesolve.equations.dynamics import Dynamics, GoalRow, InvariantRow
+from daesolve.posing.symbols import symbol
+from daesolve.posing.value_names import ValueKind
+
+MOST_VELOCITIES = 12
+"""Beyond which M^-1 is too long an expression; then the rate is watched."""
+WITHIN = 1e-10
+"""Of its length, what a column may have outside of those of which it is a combination."""
+ROUNDING = 1e-12
+"""A singular value below this is none."""
+POWER_TOLERANCE = 1e-9
+"""Relative power below which an invariant counts as conserved."""
+SLOWEST = 1e-3
+"""The least rate (1/s) at which an invariant's terms count as changing: less is rounding."""
+FEWEST = 2
+"""Random points at which everything must be a real number."""
+
+_proved: WeakKeyDictionary[Dynamics, dict[str, bool]] = WeakKeyDictionary()
+
+
+def is_proved(dynamics: Dynamics, row: InvariantRow, values: Mapping[str, float]) -> bool:
+    """Return whether an invariant is proved to be conserved in every mode.
+
+    Parameters
+    ----------
+    dynamics, row
+        The equations, and the invariant of theirs.
+    values
+        p by name; parameters keep these values, all others may change.
+    """
+    known = _proved.setdefault(dynamics, {})
+    if row.name not in known:
+        known[row.name] = _is_proved(dynamics, row, {})
+    if known[row.name]:
+        return True
+    numbers = _numbers(dynamics, values)
+    return bool(numbers) and _is_proved(dynamics, row, numbers)
+
+
+def enter_forces(
+    dynamics: Dynamics, goals: Collection[str], values: Mapping[str, float]
+) -> tuple[str, ...]:
+    """Return the reactions of dependent goals by which the motion may depend on how they share.
+
+    They act not only along their gradients, and what the goals leave open of them is not proved to
+    cancel.
+
+    Parameters
+    ----------
+    dynamics, goals
+        The equations, and the names of goals with reactions of their own.
+    values
+        p by name; parameters keep these values, all others may change.
+    """
+    numbers = _numbers(dynamics, values)
+    found = tuple(
+        dynamics.labels.reactions[row.reaction]
+        for row in dynamics.rows
+        if row.name in goals
+        and row.reaction is not None
+        and not vanishes(dynamics.influence[:, row.reaction] - row.jacobian.T, numbers)
+    )
+    return found if found and _undetermined_move(dynamics, numbers) else ()
+
+
+def _numbers(dynamics: Dynamics, values: Mapping[str, float]) -> dict[int, float]:
+    """Return the numbers of parameters by the hashes of their symbols."""
+    lasting = dynamics.lasting(values)
+    symbols = zip(dynamics.values, ca.vertsplit(dynamics.p), strict=True)
+    return {symbol.__hash__(): lasting[n] for n, symbol in symbols if n in lasting}
+
+
+def _without_feedback(dynamics: Dynamics, expression: ca.SX) -> ca.SX:
+    """Write an expression without feedback, but with what says which dependent goals are kept."""
+    symbols = dict(zip(dynamics.values, ca.vertsplit(dynamics.p), strict=True))
+    added = [
+        value
+        for name, value in symbols.items()
+        if name not in dynamics.ranges and not ValueKind.KEPT.is_a(name)
+    ]
+    zeros = ca.SX.zeros(len(added), 1)
+    return ca.substitute(expression, ca.vertcat(ca.SX(0, 1), *added), zeros)
+
+
+def _is_proved(dynamics: Dynamics, row: InvariantRow, known: Mapping[int, float]) -> bool:
+    bias = _without_feedback(dynamics, row.bias)
+    slope = _without_feedback(dynamics, row.jacobian)
+    force = _without_feedback(dynamics, dynamics.force)
+    if not ca.sparsify(slope).nnz():
+        return vanishes(bias, known)
+    if row.twice_kinetic is not None:
+        y, momentum = dynamics.velocities, dynamics.mass @ dynamics.velocities
+        along = vanishes(slope.T - momentum, known) and vanishes(bias + ca.dot(y, force), known)
+        return along and are_powerless(dynamics, known)
+    if dynamics.velocity_count > MOST_VELOCITIES:
+        return False
+    y = solve_definite(dynamics.mass, slope.T)
+    influence = _without_feedback(dynamics, dynamics.influence)
+    return vanishes(bias + ca.dot(y, force), known) and vanishes(influence.T @ y, known)
+
+
+def are_powerless(dynamics: Dynamics, known: Mapping[int, float]) -> bool:
+    """Return whether the reactions are proved to do no work on any motion that meets the goals.
+
+    Parameters
+    ----------
+    dynamics
+        The equations.
+    known
+        The numbers of some of its symbols, by their hash.
+    """
+    if not all(_is_homogeneous(dynamics, row, known) for row in dynamics.rows):
+        return False
+    offsets = [_without_feedback(dynamics, row.offset) for row in dynamics.relations]
+    if not vanishes(ca.vertcat(ca.SX(0, 1), *offsets), known):
+        return False
+    return is_ideal(dynamics, known) or _is_along_gradients(dynamics, known)
+
+
+def is_ideal(dynamics: Dynamics, known: Mapping[int, float]) -> bool:
+    """Return whether every reaction is proved to act along the gradient of its own goal.
+
+    Parameters
+    ----------
+    dynamics, known
+        As in `are_powerless`.
+    """
+    own = {row.reaction: row for row in dynamics.rows if row.reaction is not None}
+    if len(own) != dynamics.reactions.numel() or len(own) != len(dynamics.rows):
+        return False
+    return all(
+        vanishes(dynamics.influence[:, place] - row.jacobian.T, known) for place, row in own.items()
+    )
+
+
+def _is_homogeneous(dynamics: Dynamics, row: GoalRow, known: Mapping[int, float]) -> bool:
+    """Return whether the velocities that a goal allows are those at right angles to its gradient.
+
+    Then J v is the residual itself; twice that for one that is quadratic in the velocities.
+    """
+    power, last = row.jacobian @ dynamics.velocities, row.chain[-1]
+    orders = (1.0, 2.0) if row.degree == 1 and not row.from_start else (1.0,)
+    return any(
+        vanishes(_without_feedback(dynamics, power - order * last), known) for order in orders
+    )
+
+
+def _is_along_gradients(dynamics: Dynamics, known: Mapping[int, float]) -> bool:
+    """Return whether the forces of reactions are combinations of gradients, at random points.
+
+    Of reactions that obey relations those together that the relations leave; implicit unknowns are
+    those that their equations define.
+    """
+    tables = _at_random_points(dynamics, known)
+    for _, acting, along, tied in tables:
+        columns = unit_length(acting @ null_space(unit_length(tied, 1), ROUNDING), 0)
+        left, sizes, _ = np.linalg.svd(unit_length(along.T, 0), full_matrices=False)
+        directions = left[:, sizes > ROUNDING]
+        outside = columns - directions @ (directions.T @ columns)
+        if np.max(np.abs(outside), initial=0.0) > WITHIN:
+            return False
+    return len(tables) >= FEWEST
+
+
+def _undetermined_move(dynamics: Dynamics, known: Mapping[int, float]) -> bool:
+    """Return whether what no goal determines of the reactions is not proved to move nothing."""
+    tables = _at_random_points(dynamics, known)
+    for mass, acting, along, tied in tables:
+        caused = np.linalg.solve(mass, acting)
+        determined = unit_length(np.vstack([along @ caused, tied]), 1)
+        loose = null_space(determined, WITHIN)
+        moved = np.linalg.norm(caused @ loose, axis=0)
+        by_each = np.linalg.norm(caused, axis=0) @ np.abs(loose)
+        if np.any(moved > np.sqrt(WITHIN) * by_each):
+            return True
+    return len(tables) < FEWEST
+
+
+def _at_random_points(
+    dynamics: Dynamics, known: Mapping[int, float]
+) -> list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
+    """Return M, B, J and D at random points where implicit equations hold and all is real."""
+    count = dynamics.reactions.numel()
+    gradients = [row.jacobian for row in dynamics.rows]
+    parts = [
+        dynamics.mass,
+        dynamics.influence,
+        ca.vertcat(ca.SX(0, dynamics.velocity_count), *gradients),
+        ca.vertcat(ca.SX(0, count), *[row.jacobian for row in dynamics.relations]),
+    ]
+    first = dynamics.position_count - len(dynamics.implicit_rows)
+    unknowns = dynamics.x[first : dynamics.position_count]
+    equations = ca.vertcat(ca.SX(0, 1), *[row.residual for row in dynamics.implicit_rows])
+    expressions = [_without_feedback(dynamics, part) for part in parts]
+    tables = at_random_points(expressions, known, equations, unknowns)
+    return [
+        (np.real(mass), np.real(acting), np.real(along), np.real(tied))
+        for mass, acting, along, tied in zip(*tables, strict=True)
+        if all(_is_real(table) for table in (mass, acting, along, tied))
+    ]
+
+
+def _is_real(table: np.ndarray) -> bool:
+    return bool(np.all(np.isfinite(table)) and np.all(np.imag(table) == 0.0))
+
+
+def relative_power(
+    dynamics: Dynamics,
+    row: InvariantRow,
+    samples: Sequence[tuple[float, np.ndarray]],
+    values: np.ndarray,
+) -> float:
+    """Return the largest rate of an invariant at the samples, relative to the rate's terms."""
+    gradient = function_of(
+        "gradient",
+        [dynamics.t, dynamics.x, dynamics.p],
+        [ca.jacobian(row.value, dynamics.x), ca.jtimes(row.value, dynamics.t, ca.SX(1))],
+        (["t", "x", "p"], ["by_state", "by_time"]),
+    )
+    rates: list[float] = []
+    sizes: list[float] = []
+    for t, x in samples:
+        accelerations, _ = instantaneous(dynamics, t, x, values)
+        positions = dynamics.matrices(t, x, values)["position_rates"].ravel()
+        moving = np.concatenate([positions, accelerations])
+        by_state, by_time = (np.asarray(part).ravel() for part in gradient(t, x, values))
+        rates.append(abs(float(by_state @ moving + by_time[0])))
+        size = float(np.abs(by_state) @ np.abs(moving) + abs(by_time[0]))
+        sizes.append(max(size, SLOWEST * float(np.abs(by_state) @ np.abs(x))))
+    largest = max(sizes, default=0.0)
+    return max(rates, default=0.0) / largest if largest > 0 else 0.0
+
+
+def rates_function(dynamics: Dynamics, rows: Sequence[InvariantRow]) -> ca.Function:
+    """Return (t, (x, v'), p) -> the rates of invariants, the sums of the sizes of their terms, W.
+
+    The third are the sizes of the terms of the invariants themselves.
+
+    Parameters
+    ----------
+    dynamics, rows
+        The equations, and the invariants.
+    """
+    values = ca.vertcat(ca.SX(0, 1), *[row.value for row in rows])
+    slopes, by_time = ca.jacobian(values, dynamics.x), ca.jtimes(values, dynamics.t, ca.SX(1))
+    accelerations = symbol("acceleration", dynamics.velocity_count)
+    moving = ca.vertcat(dynamics.position_rates, accelerations)
+    return function_of(
+        "rates",
+        [dynamics.t, ca.vertcat(dynamics.x, accelerations), dynamics.p],
+        [
+            slopes @ moving + by_time,
+            ca.fabs(slopes) @ ca.fabs(moving) + ca.fabs(by_time),
+            ca.fabs(slopes) @ ca.fabs(dynamics.x),
+        ],
+        (["t", "x", "p"], ["rates", "terms", "sizes"]),
+    )

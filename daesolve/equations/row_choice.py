@@ -1,0 +1,294 @@
+"""Which of several dependent goals are kept, chosen by their grip, and chosen anew on the way.
+
+Of goals that depend on each other as many are left out as there are dependences. With N the
+combinations of their rows that vanish, orthonormal columns, the squared minors of N over sets of
+goals sum up to one, and that of a set is the squared volume that the others keep without it. So the
+largest minor says which goals to leave out. A choice may lose its grip where the rank is full
+nevertheless; then there is another.
+
+Each of these goals has a discrete value, `kept_<goal>`, which is a factor of its row: where it is
+zero, the row says that the goal's reaction is zero.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import cast
+
+import casadi as ca
+import numpy as np
+from scipy.linalg import qr
+
+from daesolve.algebra.identities import is_combination
+from daesolve.algebra.singular_values import equilibrated, singular_directions
+from daesolve.algebra.translation import evaluate_block, function_of
+from daesolve.equations.dynamics import Alternatives, Dynamics, GoalRow
+from daesolve.equations.projection import Level, Projection, levels, metrics
+from daesolve.errors import PosingError
+from daesolve.posing.symbols import symbol
+from daesolve.posing.value_names import ValueKind
+
+ALL_TO = 3000
+"""Sets of goals up to which all are compared."""
+LOOKED_AT = 40
+"""States of a path at which they are compared."""
+USABLE = 1e-2
+"""The least minor of a choice here over the largest."""
+LASTING = 0.3
+"""The least minor along a path, over the largest here, for which a choice is made by the path."""
+SAME = 1.0 - 1e-6
+"""Minors that are as large as each other: then later goals are left out."""
+DEPENDENT = 1e-6
+"""A singular value below this where there should be none: nothing can be chosen there."""
+GRIP = "kept_grip"
+"""The value that says what grip the goals that are kept had when they were chosen."""
+
+
+def proven(
+    dynamics: Dynamics,
+    group: Sequence[str],
+    dropped: Sequence[str],
+    numbers: Mapping[str, float],
+) -> list[str]:
+    """Return those goals that follow, identically, from the goals that are kept of a group.
+
+    Parameters
+    ----------
+    dynamics
+        The equations.
+    group, dropped
+        Goals that depend on each other, and which of them are to be left out.
+    numbers
+        p by name; discrete values may change, and are taken as symbols.
+    """
+    rows = {row.name: row for row in dynamics.rows}
+    kept = [rows[name] for name in group if name not in dropped]
+    fixed = [name for name in dynamics.values if name not in dynamics.discrete]
+    places = [list(dynamics.values).index(name) for name in fixed]
+    symbols = ca.vertcat(ca.SX(0, 1), *[dynamics.p[place] for place in places])
+    known = ca.vertcat(ca.SX(0, 1), *[ca.SX(numbers[name]) for name in fixed])
+    inputs = [dynamics.t, dynamics.x, dynamics.p]
+
+    def with_numbers(expression: ca.SX) -> ca.SX:
+        return ca.substitute(expression, symbols, known)
+
+    found: list[str] = []
+    for name in dropped:
+        row = rows[name]
+        # What holds of positions holds of their rates; a goal on rates may follow from either.
+        level = [own.chain[0] for own in kept if own.kind == row.kind]
+        if row.kind == "nonholonomic":
+            level += [own.chain[1] for own in kept if own.kind == "holonomic"]
+        if is_combination(with_numbers(row.chain[0]), list(map(with_numbers, level)), inputs):
+            found.append(name)
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class RowChoice:
+    """Chooses which of some dependent goals are kept.
+
+    Parameters
+    ----------
+    dynamics
+        The equations, with all of them.
+    groups
+        Goals that depend on each other, group by group.
+    surplus
+        How many of each group are left out.
+    """
+
+    dynamics: Dynamics
+    groups: tuple[tuple[str, ...], ...]
+    surplus: tuple[int, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The goals of all groups."""
+        return tuple(name for group in self.groups for name in group)
+
+    def dropped(self, times: np.ndarray, states: np.ndarray, p: np.ndarray) -> tuple[str, ...]:
+        """Return the goals that are best left out.
+
+        Parameters
+        ----------
+        times, states
+            (k,) and (k, nx): here, and then where the motion is known to go.
+        p
+            As numbers; what lies beyond that of the equations does not matter.
+        """
+        further = 1 + np.linspace(0, len(times) - 2, min(LOOKED_AT, len(times) - 1)).astype(int)
+        looked_at = np.concatenate([[0], further])
+        numbers = p[: len(self.dynamics.values)]
+        tables = evaluate_block(self._gradients, times[looked_at], states[looked_at], numbers)
+        found: list[str] = []
+        mass = tables[-1].reshape(len(looked_at), self.dynamics.velocity_count, -1)
+        for group, surplus, table in zip(self.groups, self.surplus, tables, strict=False):
+            stack = table.reshape(len(table), len(group), -1)
+            found += [group[index] for index in _left_out(stack, mass, surplus)]
+        return tuple(found)
+
+    def settled(self, time: float, states: np.ndarray, p: np.ndarray) -> np.ndarray:
+        """Return the nearest states that meet all goals, those that were left out as well.
+
+        What these were missed by would else be multiplied, choice after choice, for a goal that is
+        kept is met at its rate alone.
+        """
+        dynamics, numbers = self.dynamics, p[: len(self.dynamics.values)]
+        both = metrics(dynamics, time, states, numbers)
+        for level, metric in zip(self._levels, both, strict=True):
+            if level.columns.size:
+                projection = Projection(level, metric, time, states, numbers, level.columns)
+                found = projection.met(states)
+                states = states if found is None else found
+        return states
+
+    @cached_property
+    def _levels(self) -> tuple[Level, Level]:
+        rows = self.dynamics.invariants
+        return levels(self.dynamics, tuple(row.name for row in rows if row.on == "positions"))
+
+    @cached_property
+    def _gradients(self) -> ca.Function:
+        """(t, x, p) -> the rows of each group, a column, row after row, and the mass matrix."""
+        dynamics = self.dynamics
+        rows = {row.name: row.jacobian for row in dynamics.rows}
+        stacks = [ca.vec(ca.vertcat(*[rows[name] for name in group]).T) for group in self.groups]
+        names = [*[f"rows_{k}" for k in range(len(stacks))], "mass"]
+        stacks.append(ca.vec(dynamics.mass))
+        return function_of(
+            "rows", [dynamics.t, dynamics.x, dynamics.p], stacks, (["t", "x", "p"], names)
+        )
+
+
+def _left_out(stack: np.ndarray, masses: np.ndarray, surplus: int) -> list[int]:
+    """Return which rows are best left out of matrices (k, m, n), the first of them here."""
+    nulls: list[np.ndarray] = []
+    for number, (matrix, mass) in enumerate(zip(stack, masses, strict=True)):
+        if not (np.all(np.isfinite(matrix)) and np.all(np.isfinite(mass))):
+            continue
+        scaled, factors, _ = equilibrated(matrix)
+        found = singular_directions(scaled)
+        held = len(matrix) - surplus
+        if number == 0 or (held and found.values[held - 1] > DEPENDENT):
+            # Which combinations vanish, masses do not tell; how firm a grip is, they do.
+            root = np.linalg.cholesky(np.asarray(mass, dtype=float))
+            weighed = np.linalg.solve(root, np.asarray(matrix.T, dtype=float))
+            lengths = np.linalg.norm(weighed, axis=0)
+            weighted = (factors * lengths)[:, None] * found.left[:, held:]
+            nulls.append(np.linalg.qr(weighted)[0])
+    if not nulls:
+        return list(range(len(stack[0]) - surplus, len(stack[0])))
+    candidates = _candidates(nulls[0], surplus)
+    minors = np.array([np.abs(np.linalg.det(null[candidates])) for null in nulls])
+    here, most = minors[0], np.max(minors[0])
+    lasting = np.where(here > USABLE * most, np.min(minors, axis=0), 0.0)
+    sizes = lasting if np.max(lasting) > LASTING * most else here
+    return candidates[np.flatnonzero(sizes >= SAME * np.max(sizes))[-1]].tolist()
+
+
+def _candidates(null: np.ndarray, surplus: int) -> np.ndarray:
+    """Return sets of rows, (k, surplus): all if they are few, else the best here."""
+    if math.comb(len(null), surplus) <= ALL_TO:
+        return np.array(list(itertools.combinations(range(len(null)), surplus)), dtype=int)
+    _, order = cast(tuple[np.ndarray, np.ndarray], qr(null.T, mode="r", pivoting=True))
+    return np.sort(order[:surplus])[None, :]
+
+
+# -- the equations -------------------------------------------------------------------------------
+
+
+def with_alternatives(dynamics: Dynamics, choice: RowChoice, *, shared: bool) -> Dynamics:
+    """Return the equations in which dependent goals are kept or not, by discrete values.
+
+    Parameters
+    ----------
+    dynamics, choice
+        The equations with all goals, and what chooses among them.
+    shared
+        Whether loads are shared among all, in place of being carried by those that are kept.
+
+    Raises
+    ------
+    PosingError
+        A parameter has the name of one of these values.
+    """
+    kept = {name: ValueKind.KEPT.name_of(name) for name in choice.names}
+    for name in (*kept.values(), GRIP):
+        if name in dynamics.values:
+            raise PosingError(f"the name {name!r} is the library's own; rename the parameter")
+    symbols = {name: symbol(value) for name, value in kept.items()}
+    influence, directed = ca.SX(dynamics.influence), ca.SX(dynamics.influence)
+    rows: list[GoalRow] = []
+    for row in dynamics.rows:
+        if row.reaction is not None:
+            directed[:, row.reaction] = directed[:, row.reaction] - row.jacobian.T
+        if row.name not in symbols:
+            rows.append(row)
+            continue
+        assert row.reaction is not None
+        rows.append(_switched(row, symbols[row.name]))
+        influence[:, row.reaction] *= symbols[row.name]
+    return replace(
+        dynamics,
+        rows=tuple(rows),
+        influence=influence,
+        p=ca.vertcat(dynamics.p, *symbols.values(), symbol(GRIP)),
+        values={**dynamics.values, **dict.fromkeys(kept.values(), 1.0), GRIP: 0.0},
+        alternatives=Alternatives(
+            choice.groups,
+            choice.surplus,
+            choice.dropped,
+            choice.settled,
+            ca.SX(ca.sparsify(directed)) if shared else None,
+        ),
+    )
+
+
+def _switched(row: GoalRow, kept: ca.SX) -> GoalRow:
+    return replace(
+        row,
+        chain=tuple(kept * link for link in row.chain),
+        jacobian=kept * row.jacobian,
+        bias=kept * row.bias,
+        hold=kept,
+        posed=row.chain,
+    )
+
+
+def watching_all(dynamics: Dynamics, groups: Sequence[Sequence[str]]) -> Dynamics:
+    """Return equations in which dependent goals are watched that are all kept.
+
+    A row whose grip comes from nothing is not felt before it is firm.
+    """
+    names = {name for group in groups for name in group}
+    rows = tuple(
+        replace(row, posed=row.chain) if row.name in names and row.typical is None else row
+        for row in dynamics.rows
+    )
+    return replace(dynamics, rows=rows)
+
+
+def watching(dynamics: Dynamics, rows: Sequence[GoalRow], numbers: Mapping[str, float]) -> Dynamics:
+    """Return equations in which goals of others are watched that were left out.
+
+    Parameters
+    ----------
+    dynamics, rows
+        The equations without these goals, and their rows.
+    numbers
+        p by name, of the equations with them.
+    """
+    aside: list[GoalRow] = []
+    for row in rows:
+        chain = row.chain
+        if row.from_start:
+            own = ValueKind.REFERENCE.name_of(row.name)
+            free = [s for s in ca.symvar(ca.vertcat(*chain)) if s.name() == own]
+            chain = tuple(ca.substitute(c, ca.vertcat(*free), ca.SX(numbers[own])) for c in chain)
+        aside.append(replace(row, chain=chain))
+    return replace(dynamics, aside=tuple(aside))

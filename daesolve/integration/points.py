@@ -1,0 +1,33 @@
+"""A run at a time between its boundaries: integrated once more from the last one before it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from daesolve.algebra.translation import evaluate_block
+from daesolve.integration.record import Boundary
+from daesolve.integration.run_state import RunState, unobserved
+from daesolve.solvers import State
+from daesolve.trajectory.results import TrajectoryPoint
+
+
+def last_before(run: RunState, moment: float) -> Boundary | None:
+    """Return the last boundary in memory before a time."""
+    boundaries = reversed(run.record.boundaries)
+    return next((b for b in boundaries if run.sign * (b.time - moment) <= 0.0), None)
+
+
+def point_after(run: RunState, here: Boundary, moment: float) -> TrajectoryPoint:
+    """Integrate from a boundary to a time within its segment."""
+    problem, state, values = run.prepared.problem, here.state, run.values(here)
+    if moment != here.time:
+        start = State(here.time, here.state, values)
+        state = run.solve(start, moment, np.array([moment]), unobserved).state
+    place = Boundary(moment, state, here.whole_turns, here.mode)
+    _, reactions, outputs = evaluate_block(
+        problem.recover, np.array([moment]), state[None, :], values
+    )
+    labels = problem.labels
+    numbers = zip(labels.reactions + labels.outputs, (*reactions[0], *outputs[0]), strict=True)
+    named = run.assembly.named([place])[0]
+    return TrajectoryPoint(moment, named | {n: float(v) for n, v in numbers})

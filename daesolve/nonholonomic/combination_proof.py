@@ -1,0 +1,216 @@
+"""Whether N and each [g_i] are combinations of the constraints that remain, proved.
+
+Random states can only refute that: where all of them agree, what wakes up elsewhere, a factor
+exp(x - 60) or tanh(x - 40), was not seen. Here nothing has a size. Time, parameters and functions
+that are not rational are random elements of a field (`identities`), positions and velocities those
+that the constraints leave. What holds there holds wherever f = 0 and the df/dw keep their rank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+
+import casadi as ca
+import numpy as np
+
+from daesolve.algebra.translation import function_of
+from daesolve.errors import UnsupportedError
+from daesolve.nonholonomic.identities import (
+    PRIME,
+    Echelon,
+    Matrix,
+    Point,
+    element,
+    inverse,
+    square_root,
+)
+from daesolve.nonholonomic.solved_rates import Substitution
+from daesolve.posing.value_names import ValueKind
+
+POINTS = 2
+"""Random places; at each what is no identity is found out but for a chance of about 1e-15."""
+POINTS_OF_ROOTS = 30
+"""The same where positions are square roots, either sign of which may belong to another surface."""
+TRIALS = 200
+"""Random places among which those are looked for: at half of all a root does not exist."""
+
+
+@dataclass(frozen=True)
+class Proved:
+    """What is proved to be a combination of the df/dw wherever f = 0.
+
+    Parameters
+    ----------
+    whole
+        Whether N is.
+    each
+        Whether each [g_i] is.
+    """
+
+    whole: bool
+    each: tuple[bool, ...]
+
+    @property
+    def listed(self) -> list[bool]:
+        """The whole, and each."""
+        return [self.whole, *self.each]
+
+
+def proved_combinations(held: Substitution, numbers: np.ndarray, *, vary: bool) -> Proved:
+    """Return what can be proved.
+
+    Parameters
+    ----------
+    held
+        The expressions.
+    numbers
+        p, with the references of invariants.
+    vary
+        Whether to prove it for all values of p but these references.
+    """
+    function, generator = _function(held), Random(25)
+    surface, wanted = _Surface(held), POINTS
+    found: list[Proved] = []
+    for _ in range(TRIALS):
+        point = Point(generator)
+        inputs = _random_inputs(held, numbers, point, vary=vary)
+        try:
+            met = surface.meet(point, inputs)
+            if met is None:
+                continue
+            wanted = POINTS_OF_ROOTS if met else wanted
+            found.append(_at_point(held, function, point, inputs))
+        except (ZeroDivisionError, UnsupportedError):
+            break
+        if len(found) == wanted or not (found[-1].whole or any(found[-1].each)):
+            break
+    enough = len(found) >= wanted
+    each = [enough and all(one.each[i] for one in found) for i in range(len(held.eliminated))]
+    return Proved(enough and all(one.whole for one in found), tuple(each))
+
+
+def _random_inputs(
+    held: Substitution, numbers: np.ndarray, point: Point, *, vary: bool
+) -> list[list[int]]:
+    """Return t, x, p and accelerations."""
+    d = held.dynamics
+    inputs = [point.column(count.numel()) for count in (d.t, d.x, d.p, held.accelerations)]
+    references = {
+        ValueKind.REFERENCE.place(row.name, d.values)
+        for row in d.invariants
+        if row.on == "positions"
+    }
+    for index in references if vary else range(len(numbers)):
+        inputs[2][index] = element(float(numbers[index]))
+    return inputs
+
+
+class _Surface:
+    """The positions that holonomic constraints and invariants leave.
+
+    One coordinate after the other is solved for, where a residual is linear or quadratic in it and
+    no residual before contains it. What cannot be solved is left out: more has to hold then.
+    """
+
+    def __init__(self, held: Substitution) -> None:
+        d = held.dynamics
+        rows = [row for row in d.rows if row.name in held.remaining and row.kind == "holonomic"]
+        residuals = [d.without_feedback(row.chain[0]) for row in rows]
+        residuals += [d.without_feedback(row.residual) for row in d.implicit_rows]
+        residuals += [
+            row.value - d.p[ValueKind.REFERENCE.place(row.name, d.values)]
+            for row in d.invariants
+            if row.on == "positions"
+        ]
+        self._functions: list[ca.Function] = []
+        self._own: list[list[int]] = []
+        known = ca.SX(0, 1)
+        for residual in residuals:
+            places = [
+                index
+                for index in range(d.position_count)
+                if ca.depends_on(residual, d.x[index])
+                and not (known.numel() and ca.depends_on(known, d.x[index]))
+            ]
+            if places:
+                known = ca.vertcat(known, residual)
+                names = (["t", "x", "p"], ["residual"])
+                self._functions.append(function_of("residual", [d.t, d.x, d.p], [residual], names))
+                self._own.append(places)
+
+    def meet(self, point: Point, inputs: list[list[int]]) -> bool | None:
+        """Move positions to the surface: whether by roots, None where one does not exist."""
+        rooted = False
+        for function, places in zip(self._functions, self._own, strict=True):
+            for index in places:
+                c, b, a = self._polynomial(function, point, inputs, index)
+                if a is None or not (a or b):
+                    continue
+                if not a:
+                    inputs[1][index] = -c * inverse(b) % PRIME
+                    break
+                root = square_root((b * b - 4 * a * c) % PRIME)
+                if root is None:
+                    return None
+                rooted, sign = True, point.random.choice((1, -1))
+                inputs[1][index] = (sign * root - b) * inverse(2 * a) % PRIME
+                break
+        return rooted
+
+    def _polynomial(
+        self, function: ca.Function, point: Point, inputs: list[list[int]], index: int
+    ) -> tuple[int, int, int | None]:
+        """Return the coefficients in a coordinate, the last None where it is no quadratic one."""
+        column, values = list(inputs[1]), list[int]()
+        for number in range(5):
+            column[index] = number
+            found = point.evaluate(function, [inputs[0], column, inputs[2]])
+            values.append(found["residual"][0][0])
+        a = (values[2] - 2 * values[1] + values[0]) * inverse(2) % PRIME
+        b = (values[1] - values[0] - a) % PRIME
+        same = all((values[0] + b * k + a * k * k - values[k]) % PRIME == 0 for k in (3, 4))
+        return values[0], b, a if same else None
+
+
+def _function(held: Substitution) -> ca.Function:
+    d, w = held.dynamics, held.velocities
+    parts = {
+        "gradients": held.gradients,
+        "still": ca.substitute(held.f, w, ca.SX.zeros(*w.shape)),
+        "hamel": held.hamel,
+        "extra": held.extra,
+    }
+    return function_of(
+        "combination",
+        [d.t, d.x, d.p, held.accelerations],
+        [*parts.values()],
+        (["t", "x", "p", "accelerations"], [*parts]),
+    )
+
+
+def _at_point(
+    held: Substitution, function: ca.Function, point: Point, inputs: list[list[int]]
+) -> Proved:
+    d = held.dynamics
+    own = [d.position_count + index for index in held.kept]
+    # Where f is not linear in w it is left out, and more is asked for than has to hold.
+    if held.remaining and not ca.depends_on(held.gradients, held.velocities):
+        parts = point.evaluate(function, inputs)
+        rows = [
+            [*row, rest[0]] for row, rest in zip(parts["gradients"], parts["still"], strict=True)
+        ]
+        moving = Echelon(rows).solution([inputs[1][index] for index in own])
+        if moving is None:
+            return Proved(False, (False,) * len(held.eliminated))
+        for index, value in zip(own, moving, strict=True):
+            inputs[1][index] = value
+    parts = point.evaluate(function, inputs)
+    space = Echelon(parts["gradients"])
+    each = [space.spans(column) for column in _columns(parts["hamel"])]
+    return Proved(space.spans(_columns(parts["extra"])[0]), tuple(each))
+
+
+def _columns(matrix: Matrix) -> list[Sequence[int]]:
+    return [list(column) for column in zip(*matrix, strict=True)]

@@ -1,0 +1,251 @@
+"""How far a model with small velocities can be trusted at a state.
+
+The model takes (q, p1) for slow, and small velocities for small. Both follow from friction where
+the finite velocities hardly enter the slips: in the words of A. V. Vlakhova, where in u = B q' the
+columns of the finite velocities are small. If they are not, the limit of ever stiffer friction is
+rolling, and not Dirac's model: the large velocities take the small ones along, with their inertia.
+
+B need not be known. In units of the kinetic energy, |p1| by A11^-1 and |lambda| by S,
+
+    K = p1'_lambda M^-1 S^1/2,    F = S^1/2 M^-1 R_p1
+
+are how the fast motion moves the large velocities, and how these move the small ones. With friction
+along u = B1 v1 + B2 v2, both are B1 by B2: a column of K is zero where that of B is. K F is the
+inertia that the model leaves out, as a share of that of the large velocities: its errors do not
+vanish with the slip.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+Kind = Literal["strong", "weak", "invalid"]
+
+FAR_APART = 0.25
+"""Up to this ratio of slow rates to fast ones a reduced model is taken to hold."""
+SHARE = 0.05
+"""Up to this share of the inertia of large velocities may be left out."""
+LASTING = 0.02
+"""Directions in which friction is weaker than this beside the strongest are none of small slip."""
+STANDING = 1e-6
+"""Slow rates below this share of the fast ones set no time."""
+
+
+@dataclass(frozen=True, eq=False)
+class Validity:
+    """How far a reduced model can be trusted at a state.
+
+    Parameters
+    ----------
+    kind
+        As in `FastSpectrum.kind`.
+    separation
+        The fastest rate of the slow motion over the slowest of the fast one. Errors of order 0 are
+        about as large, those of the refinement as its square.
+    correction
+        What the refinement changes in the small velocities, relative to them, in the metric S.
+    grip
+        The smallest singular value of M over its typical size: zero where secondary constraints
+        follow.
+    lengthening
+        The rate at which the time that the fast motion takes becomes longer or shorter: where it
+        comes to one a run ends, for the slow motion is lost.
+    lag
+        The largest correction here and at some times ahead, up to 24 times that of the fast motion,
+        relative to the largest of the small velocities there: these vanish at times, and so do
+        their rates.
+    rates
+        What the refinement changes in the rates of positions and momenta, by their names, relative
+        to the largest of their kind: large velocities by A11, forces p1' by A11^-1.
+    columns
+        How far the fast motion takes each large velocity along, by name: by how much it changes
+        with a small velocity, both in units of kinetic energy. As a column of B, it is zero for a
+        velocity that does not enter the slips.
+    left_out
+        The share of the inertia of large velocities that the model leaves out, |K F|.
+    jump
+        What the fast motion from this state adds to the large momenta, relative to the velocities,
+        in units of kinetic energy.
+    lasting
+        Combinations of small velocities that friction hardly holds and that have not come to the
+        slow motion, where nothing slow sets a time to compare with: they stay finite for long.
+    """
+
+    kind: Kind
+    separation: float
+    correction: float
+    grip: float
+    lengthening: float
+    lag: float = 0.0
+    rates: Mapping[str, float] = field(default_factory=dict[str, float])
+    columns: Mapping[str, float] = field(default_factory=dict[str, float])
+    left_out: float = 0.0
+    jump: float = 0.0
+    lasting: Sequence[Mapping[str, float]] = ()
+
+    @property
+    def failures(self) -> tuple[str, ...]:
+        """What is against the model at this state, in words."""
+        name, worst = max(self.rates.items(), key=lambda one: one[1], default=("", 0.0))
+        carried = ", ".join(f"{name} {value:.3g}" for name, value in self.columns.items())
+        limit = f"where {FAR_APART:g} is the limit"
+        said = {
+            "the fast motion grows": self.kind == "invalid",
+            f"slow rates are {self.separation:.3g} of the fast ones, {limit}": (
+                self.separation > FAR_APART
+            ),
+            f"the time of the fast motion changes by {self.lengthening:.3g} of itself, {limit}": (
+                self.lengthening > FAR_APART
+            ),
+            f"small velocities lag behind by {self.lag:.3g} of their size, {limit}": (
+                self.lag > FAR_APART
+            ),
+            f"the rate of {name} changes by {worst:.3g} of its size, {limit}": worst > FAR_APART,
+            f"finite velocities enter the slips (columns {carried}), so that {self.left_out:.3g} "
+            f"of their inertia are left out, where {SHARE:g} is the limit, and stiffer friction "
+            "leads to rolling and not to this model; take the slips themselves for small "
+            "velocities": self.left_out > SHARE,
+            f"the fast motion adds {self.jump:.3g} of the motion to large momenta, {limit}": (
+                self.jump > FAR_APART
+            ),
+            f"friction hardly holds {self._lasting()}, which stays finite for long, and nothing "
+            "slow sets a time to compare with (horizon= does)": bool(self.lasting),
+        }
+        return tuple(words for words, fails in said.items() if fails)
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing is against the model at this state; of other states it says nothing."""
+        return not self.failures
+
+    def __bool__(self) -> bool:
+        return self.holds
+
+    def __str__(self) -> str:
+        """Say it in a sentence."""
+        fast = {
+            "strong": "decays",
+            "weak": "oscillates without decay, so that velocities hold on average only",
+            "invalid": "grows, so that motions leave the slow one",
+        }[self.kind]
+        parts = [
+            f"at this state the reduced model {'holds' if self.holds else 'does not hold'}: the "
+            f"fast motion {fast}",
+            f"slow rates are {self.separation:.3g} of the fast ones, and the refinement changes "
+            f"the small velocities by {self.correction:.3g} of their size",
+        ]
+        if self.rates:
+            changed = ", ".join(f"{name} by {value:.3g}" for name, value in self.rates.items())
+            carried = ", ".join(f"{name} by {value:.3g}" for name, value in self.columns.items())
+            parts.append(f"of other rates it changes {changed}")
+            parts.append(
+                f"the fast motion takes along {carried}, so that {self.left_out:.3g} of the "
+                "inertia of large velocities are left out"
+            )
+        if not self.holds:
+            parts.append(f"against the model: {'; '.join(self.failures)}")
+        return "; ".join(parts)
+
+    def _lasting(self) -> str:
+        return " and ".join(
+            " + ".join(f"{value:.3g} {name}" for name, value in one.items()) for one in self.lasting
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Coupling:
+    """How large velocities and small ones move each other, in units of kinetic energy.
+
+    Parameters
+    ----------
+    mobility
+        A11^-1, (nl, nl).
+    inertia, solvability
+        S and M, (m, m).
+    pull
+        The derivative of p1' by the small velocities, (nl, m).
+    following
+        The derivative of R by p1, (m, nl).
+    """
+
+    mobility: np.ndarray
+    inertia: np.ndarray
+    solvability: np.ndarray
+    pull: np.ndarray
+    following: np.ndarray
+
+    @property
+    def carried(self) -> np.ndarray:
+        """K, (nl, m)."""
+        pushed = self.pull @ np.linalg.solve(self.solvability, np.linalg.cholesky(self.inertia))
+        return self._root.T @ pushed
+
+    @property
+    def columns(self) -> np.ndarray:
+        """What the fast motion changes in each large velocity, (nl,)."""
+        changed = np.linalg.norm(self._root @ self.carried, axis=1)
+        return changed * np.sqrt(np.diag(np.linalg.inv(self.mobility)))
+
+    @property
+    def left_out(self) -> float:
+        """|K F|."""
+        if not len(self.mobility):
+            return 0.0
+        driven = np.linalg.solve(self.solvability, self.following)
+        driven = np.linalg.cholesky(self.inertia).T @ np.linalg.solve(self._root, driven.T).T
+        return float(np.linalg.norm(self.carried @ driven, 2))
+
+    def force_size(self, force: np.ndarray) -> float:
+        """Return |p1'| or |p1| in units of kinetic energy."""
+        return float(np.linalg.norm(self._root.T @ force))
+
+    def velocity_size(self, velocity: np.ndarray) -> float:
+        """Return |v1| in units of kinetic energy."""
+        return float(np.linalg.norm(np.linalg.solve(self._root, velocity)))
+
+    @property
+    def _root(self) -> np.ndarray:
+        return np.linalg.cholesky(self.mobility)
+
+
+def lasting_directions(
+    inertia: np.ndarray,
+    solvability: np.ndarray,
+    missed: np.ndarray,
+    size: float,
+    slowest: float,
+    names: Sequence[str],
+) -> list[dict[str, float]]:
+    """Return combinations of small velocities that stay finite for long.
+
+    Parameters
+    ----------
+    inertia, solvability
+        S and M.
+    missed
+        How far the small velocities are from those of the slow motion.
+    size
+        That of the small velocities, in the metric S.
+    slowest
+        The fastest slow rate, 1/s: where there is one, it decides.
+    names
+        Of the small velocities.
+    """
+    root = np.linalg.cholesky(inertia)
+    _, values, right = np.linalg.svd(np.linalg.solve(root, np.linalg.solve(root, solvability).T).T)
+    if slowest > STANDING * values[-1]:
+        return []
+    found: list[dict[str, float]] = []
+    for index, value in enumerate(values.tolist()):
+        direction: np.ndarray = right[index]
+        off = abs(float(direction @ root.T @ missed))
+        if value <= LASTING * values[0] and off > FAR_APART * size:
+            shown: np.ndarray = np.linalg.solve(root.T, direction)
+            parts: list[float] = (shown / shown[np.argmax(np.abs(shown))]).tolist()
+            pairs = zip(names, parts, strict=True)
+            found.append({name: part for name, part in pairs if abs(part) > STANDING})
+    return found

@@ -1,0 +1,130 @@
+"""Which invariants are conserved: refuted at sample states, proved, or assumed and then watched."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from daesolve.equations.conservation import (
+    POWER_TOLERANCE,
+    is_ideal,
+    is_proved,
+    relative_power,
+)
+from daesolve.equations.dynamics import Dynamics, InvariantRow
+from daesolve.equations.rank import Samples
+from daesolve.errors import PosingError
+from daesolve.formulations import OdeProblem
+
+TELLING = 3
+"""Sample states below which they do not show that reactions do no work."""
+WATCHED_TO = 1e-10
+"""Of the largest terms met, the rate of an invariant that is taken for conserved."""
+ABOVE_SAMPLES = 10.0
+"""Times what rounding leaves of it at sample states, where that is more."""
+
+
+def conserved_invariants(
+    dynamics: Dynamics, samples: Samples, values: Mapping[str, float], notes: list[str]
+) -> dict[str, bool]:
+    """Return which invariants no sample state refutes, the power of reactions included.
+
+    Parameters
+    ----------
+    dynamics, samples, values
+        The equations, consistent states, and p by name.
+    notes
+        Takes up what is not conserved.
+
+    Raises
+    ------
+    PosingError
+        One is to be driven, and is not conserved.
+    """
+    conserved: dict[str, bool] = {}
+    numbers = dynamics.value_vector(values)
+    few = len(samples) < TELLING and not is_ideal(dynamics, {})
+    for row in dynamics.invariants:
+        doubt = row.doubt
+        if row.automatic and few and not doubt:
+            doubt = "reactions may do work, and hardly a consistent state was found to see it at"
+        if doubt:
+            conserved[row.name] = False
+            notes.append(
+                f"{row.name} may not be conserved, for {doubt}: its power is metered as work, "
+                "and it is not driven"
+            )
+            continue
+        power = _power(dynamics, row, samples, numbers, values)
+        conserved[row.name] = power <= POWER_TOLERANCE
+        if conserved[row.name]:
+            if row.automatic and row.note:
+                notes.append(f"{row.name} is conserved: {row.note}")
+            continue
+        if row.automatic:
+            notes.append(
+                f"{row.name} is not conserved (relative power {power:.2g} at sample states): its "
+                "power is metered as work, and it is not driven"
+            )
+        elif row.drive:
+            raise PosingError(
+                f"the invariant {row.name!r} is to be driven, but is not conserved: its rate is "
+                f"{power:.2g} of its terms at a sample state; set drive=False"
+            )
+        else:
+            notes.append(f"{row.name} is not conserved (relative rate {power:.2g})")
+    return conserved
+
+
+def _power(
+    dynamics: Dynamics,
+    row: InvariantRow,
+    samples: Samples,
+    numbers: np.ndarray,
+    values: Mapping[str, float],
+) -> float:
+    """Return the relative rate of an invariant; with contacts closed too where it has no proof.
+
+    A reaction of a contact that is open does no work yet.
+    """
+    power = relative_power(dynamics, row, samples, numbers)
+    held = dynamics.all_held(numbers)
+    if not row.automatic or power > POWER_TOLERANCE or np.array_equal(held, numbers):
+        return power
+    if is_proved(dynamics, row, values):
+        return power
+    return max(power, relative_power(dynamics, row, samples, held))
+
+
+def assumed_invariants(
+    dynamics: Dynamics,
+    problem: OdeProblem,
+    samples: Samples,
+    values: Mapping[str, float],
+    notes: list[str],
+) -> dict[str, float]:
+    """Return the driven invariants without a proof, with the limits of their relative rates.
+
+    Parameters
+    ----------
+    dynamics, problem
+        The equations, and what is integrated, which drives some of their invariants.
+    samples, values
+        Consistent states, and p by name.
+    notes
+        Takes up which they are.
+    """
+    driven = {entry.goal for entry in problem.watched if entry.kind == "invariant" and entry.driven}
+    numbers = dynamics.value_vector({n: values[n] for n in dynamics.values})
+    assumed: dict[str, float] = {}
+    for row in dynamics.invariants:
+        if row.name not in driven or row.by_relation or is_proved(dynamics, row, values):
+            continue
+        power = relative_power(dynamics, row, samples, numbers)
+        assumed[row.name] = max(WATCHED_TO, ABOVE_SAMPLES * power)
+        notes.append(
+            f"{row.name} is taken for conserved: its rate is zero at sample states, which is "
+            "watched at every step"
+        )
+    return assumed

@@ -1,0 +1,264 @@
+"""How large states, multipliers and time are, in powers of two, for the solver of a run.
+
+States of one unit share an exponent. All are zero as long as the largest of each unit lies in
+`USUAL`: there the absolute tolerances of solvers, which are about 1e-12, see all that is to be
+seen. Where one does not, all states are brought to about 1, and so is a step.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+
+from daesolve.algebra.evaluation import BufferedFunction, Evaluator
+from daesolve.algebra.translation import function_of
+from daesolve.formulations import DaeProblem, OdeProblem
+from daesolve.solvers.jacobians import exact_jacobian
+from daesolve.solvers.scaling import Scaling
+
+USUAL = (1e-4, 1e4)
+"""Sizes of states that need no scaling."""
+USUAL_STEP = (1e-5, 1e5)
+"""Mean steps of the short run, s, that need none: absolute times in solvers are 1e-6 s and less."""
+SMALL = 1e-4
+"""Of the largest of its unit, a state that is scaled by a size of its own where that unit is large:
+it is not to lose digits to its neighbours."""
+ROUNDING = 1e-12
+"""Of the largest of its unit, a state that is zero but for rounding."""
+NUDGE = 4.0 * float(np.finfo(float).eps)
+"""Of each state and value, a change that shows how rates are rounded."""
+IDLE = 1e-9
+"""Of the rates, what a multiplier contributes that does nothing."""
+LOOKS = 20
+"""States of the short run at which rates and multipliers are looked at."""
+RESTS = 10.0
+"""Times the rounding of what moves a state, up to which it rests."""
+MOST = 900
+"""The largest exponent, and the size of the smallest: products of two scaled states are numbers."""
+LEAST = -100
+"""The smallest exponent of a state: what is smaller rests, and wakes up later if at all. It would
+outgrow its exponent again and again."""
+
+
+def exponents_of(units: Sequence[str], sizes: np.ndarray) -> np.ndarray:
+    """Return the exponents of states.
+
+    Parameters
+    ----------
+    units, sizes
+        (n,) of each state; a size is the largest absolute value that it is known to have.
+    """
+    found = np.zeros(len(sizes), dtype=int)
+    names = np.array([str(unit) for unit in units])
+    groups = [names == unit for unit in dict.fromkeys(names.tolist())]
+    if all(_usual(float(np.max(sizes[same])), USUAL) for same in groups):
+        return found
+    for same in groups:
+        largest = float(np.max(sizes[same]))
+        if not (np.isfinite(largest) and largest > 0.0):
+            continue
+        found[same] = max(_exponent(largest), LEAST)
+        small = same & (sizes < SMALL * largest) & (sizes > ROUNDING * largest)
+        if largest > USUAL[1]:
+            found[small] = [max(_exponent(size), 0) for size in sizes[small]]
+    return found
+
+
+def is_usual_step(mean_step: float) -> bool:
+    """Tell whether time needs no scaling."""
+    return _usual(mean_step, USUAL_STEP)
+
+
+def _usual(size: float, limits: tuple[float, float]) -> bool:
+    """Tell whether a size asks for no scaling; zero and what is not finite have none."""
+    return not (np.isfinite(size) and size > 0.0) or limits[0] <= size <= limits[1]
+
+
+def _exponent(size: float) -> int:
+    return min(max(round(math.log2(size)), -MOST), MOST)
+
+
+@dataclass(frozen=True)
+class Begin:
+    """Where a motion begins, and how it is looked at.
+
+    Parameters
+    ----------
+    problem, values
+        In all states, without a chart.
+    time, x
+        The start, s and (size,).
+    """
+
+    problem: OdeProblem
+    values: np.ndarray
+    time: float
+    x: np.ndarray
+
+    def exponents(self, times: np.ndarray, table: np.ndarray) -> np.ndarray:
+        """Return the exponents of states, (size,), from those that they went through.
+
+        Parameters
+        ----------
+        times, table
+            (k,) s and (k, size).
+        """
+        sizes = np.abs(table).max(axis=0)
+        labels = self.problem.labels.state_units
+        # Work is a small difference of large terms, whose rounding is not to be resolved.
+        sizes[len(labels) :] = np.maximum(sizes[len(labels) :], 1.0)
+        own = sizes[: len(labels)]
+        if np.any((own >= USUAL[0]) & (own <= USUAL[1])):
+            # Beside states of about one, what is below their rounding is zero but for rounding.
+            sizes = np.where(sizes > float(np.finfo(float).eps), sizes, 0.0)
+        units = [*labels, *(f"work {k}" for k in range(self.problem.size - len(labels)))]
+        found = exponents_of(units, sizes)
+        if not found.any():
+            return found
+        return exponents_of(units, self._without_rounding(sizes, times, table))
+
+    def _without_rounding(
+        self, sizes: np.ndarray, times: np.ndarray, table: np.ndarray
+    ) -> np.ndarray:
+        """Return sizes, zero where a state is no more than the rounding of what moves it.
+
+        A body at rest has velocities of 1e-17 m/s, which are no scale.
+        """
+        matrix = np.abs(exact_jacobian(self.problem, self.values)(self.time, self.x))
+        if not np.all(np.isfinite(matrix)):
+            return sizes
+        elapsed = abs(float(times[-1] - times[0]))
+        moved = elapsed * self._rounding_of_rates(times, table)
+        moved = moved + elapsed * (matrix @ moved)
+        return np.where(sizes > RESTS * moved, sizes, 0.0)
+
+    def _rounding_of_rates(self, times: np.ndarray, table: np.ndarray) -> np.ndarray:
+        """Return by how much rates differ at states and values that differ by rounding, (size,)."""
+        found = np.zeros(table.shape[1])
+        some = slice(None, None, -(-len(times) // LOOKS))
+        ways = np.random.default_rng(0)
+        nudge = 1.0 + NUDGE * ways.choice((-1.0, 1.0), len(self.values))
+        rate = BufferedFunction(self.problem.rhs, self.values)
+        beside = BufferedFunction(self.problem.rhs, self.values * nudge)
+        for time, x in zip(times[some].tolist(), table[some], strict=True):
+            near = x * (1.0 + NUDGE * ways.choice((-1.0, 1.0), len(x)))
+            found = np.fmax(found, np.abs(rate(time, x) - beside(time, near)))
+        return found
+
+
+def scaling_of(
+    problem: OdeProblem,
+    values: np.ndarray,
+    start: tuple[float, np.ndarray],
+    path: tuple[np.ndarray, np.ndarray],
+    visible: np.ndarray,
+    mean_step: float,
+) -> Scaling:
+    """Return the scaling of a run.
+
+    Parameters
+    ----------
+    problem, values
+        What is to be integrated, and p.
+    start
+        The time and the states that labels name.
+    path
+        (k,) times and (k, n) states that a short run went through.
+    visible
+        Exponents of the states that labels name, then of what is metered.
+    mean_step
+        Of the short run, s.
+    """
+    if not visible.any() and is_usual_step(mean_step):
+        return Scaling()
+    time = _exponent(mean_step)
+    chosen = Scaling(_of_state(problem, values, start, visible), tuple(visible.tolist()), time=time)
+    if not isinstance(problem, DaeProblem):
+        return chosen
+    return _with_multipliers(problem, values, path, chosen)
+
+
+def _of_state(
+    problem: OdeProblem,
+    values: np.ndarray,
+    start: tuple[float, np.ndarray],
+    visible: np.ndarray,
+) -> tuple[int, ...]:
+    """Return the exponents of x, which a chart makes of the states that labels name."""
+    if problem.chart is None:
+        return tuple(visible.tolist())
+    t, x, p = (problem.chart.restrict.sx_in(k) for k in range(3))
+    slopes = ca.jacobian(problem.chart.restrict(t, x, p), x)
+    function = function_of("slopes", [t, x, p], [slopes], (["t", "x", "p"], ["slopes"]))
+    count = x.numel()
+    matrix = np.abs(np.asarray(function(*start, values)).reshape(slopes.shape))
+    sizes = np.where(np.isfinite(matrix), matrix, 0.0) @ np.ldexp(1.0, visible[:count])
+    own = [0 if _usual(float(size), USUAL) else _exponent(float(size)) for size in sizes]
+    return (*own, *visible[count:].tolist())
+
+
+def _with_multipliers(
+    problem: DaeProblem,
+    values: np.ndarray,
+    path: tuple[np.ndarray, np.ndarray],
+    chosen: Scaling,
+) -> Scaling:
+    """Add the exponents of multipliers, and of the equations that determine them."""
+    times, states = path
+    some = slice(None, None, max(len(times) // LOOKS, 1))
+    sizes, consistent = np.zeros(len(problem.unknowns)), Evaluator(problem.consistent)
+    for time, state in zip(times[some].tolist(), states[some], strict=True):
+        x = problem.enter(time, state, values)
+        z = np.abs(consistent(time, x, values)[1])
+        sizes = np.fmax(sizes, np.where(np.isfinite(z), z, 0.0))
+    t, x, z, p = (problem.differential.sx_in(k) for k in range(4))
+    equations = ca.vertcat(problem.algebraic(t, x, z, p), problem.surplus(t, x, p))
+    slopes = [
+        ca.jacobian(equations, ca.vertcat(x, z)),
+        ca.jacobian(problem.differential(t, x, z, p), z),
+    ]
+    names = (["t", "x", "z", "p"], ["rows", "pushes"])
+    function = function_of("slopes", [t, x, z, p], slopes, names)
+    begin = problem.enter(float(times[0]), states[0], values)
+    known = problem.consistent(float(times[0]), begin, values)[1]
+    matrices = [
+        np.nan_to_num(np.abs(np.asarray(found).reshape(shape.shape)), posinf=0.0)
+        for found, shape in zip(
+            function(float(times[0]), begin, known, values), slopes, strict=True
+        )
+    ]
+    rates = np.ldexp(1.0, chosen.time - np.array(chosen.states, dtype=int))
+    pushes = np.max(rates[:, None] * matrices[1], axis=0, initial=0.0)
+    # A multiplier that does nothing, as that of GGL, is measured by what it would do.
+    with np.errstate(divide="ignore"):
+        sizes = np.where(sizes * pushes > IDLE, sizes, np.where(pushes > 0.0, 1.0 / pushes, 0.0))
+    unknowns = [0 if _usual(float(size), USUAL) else _exponent(float(size)) for size in sizes]
+    columns = np.ldexp(1.0, np.array([*chosen.states, *unknowns], dtype=int))
+    largest = np.max(matrices[0] * columns, axis=1, initial=0.0)
+    rows = [0 if _usual(float(row), USUAL) else _exponent(float(row)) for row in largest]
+    return Scaling(chosen.states, chosen.visible, tuple(unknowns), tuple(rows), chosen.time)
+
+
+def scaling_note(names: Sequence[str], scaling: Scaling) -> str | None:
+    """Say by what states and time are divided; None where by nothing."""
+    groups: dict[int, list[str]] = {}
+    for name, exponent in zip(names, scaling.visible, strict=False):
+        if exponent:
+            groups.setdefault(exponent, []).append(name)
+    parts = [f"{_few(group)} by 2^{exponent}" for exponent, group in groups.items()]
+    if scaling.time:
+        parts.append(f"time by 2^{scaling.time}")
+    return f"scaled for the solver: {'; '.join(parts)}" if parts else None
+
+
+FEW = 4
+"""So many names a note has of one exponent."""
+
+
+def _few(names: Sequence[str]) -> str:
+    rest = len(names) - FEW
+    return ", ".join(names[:FEW]) + (f" and {rest} more" if rest > 0 else "")

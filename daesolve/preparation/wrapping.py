@@ -1,0 +1,127 @@
+"""Which angles are wrapped: those after a whole turn of which every function is the same.
+
+That is proved from the structure of the expressions, whatever the states of the motion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import casadi as ca
+import numpy as np
+
+from daesolve.algebra.structure import ROUNDED, Turned, after_a_turn
+from daesolve.equations.dynamics import Dynamics
+from daesolve.formulations import OdeProblem
+from daesolve.formulations.problem import DaeProblem
+
+CSE = {"cse": True}
+"""Equal subexpressions are walked once."""
+
+
+def periodic_angles(
+    dynamics: Dynamics, problem: OdeProblem, values: Mapping[str, float], notes: list[str]
+) -> tuple[int, ...]:
+    """Return the angles after a whole turn of which every function is proved to be the same.
+
+    Parameters
+    ----------
+    dynamics, problem
+        The equations, and what is integrated.
+    values
+        p by name, of which parameters keep their value for the whole run.
+    notes
+        Takes up which angles are not wrapped, and why.
+    """
+    angles = problem.labels.angles
+    if not angles:
+        return ()
+    lasting = dynamics.lasting(values)
+    numbers = np.array([lasting.get(name, np.nan) for name in problem.values])
+    broken: dict[int, str] = {}
+    for what, found, own in _turned(dynamics, problem, angles, numbers):
+        same = _same(found, angles, own=own)
+        for place, angle in enumerate(angles):
+            if not same[place]:
+                broken.setdefault(angle, what)
+    notes += [
+        f"the angle {problem.labels.states[angle]!r} is not wrapped: {what} may differ after a "
+        "whole turn"
+        for angle, what in broken.items()
+    ]
+    return tuple(angle for angle in angles if angle not in broken)
+
+
+def _turned(
+    dynamics: Dynamics, problem: OdeProblem, angles: Sequence[int], numbers: np.ndarray
+) -> Iterator[tuple[str, list[list[Turned]], bool]]:
+    """Yield what turns make of each function, and whether its outputs are states themselves."""
+    functions: list[tuple[str, ca.Function | None, bool]] = [
+        ("the equations", problem.rhs, False),
+        ("reactions or outputs", problem.recover, False),
+        ("residuals", problem.residuals, False),
+        ("the guard of an event", problem.guards, False),
+        ("the projection", problem.project, True),
+    ]
+    if problem.chart is not None:
+        functions += [("the chart", problem.chart.embed, True)]
+        functions += [("the chart", problem.chart.restrict, True)]
+    if isinstance(problem, DaeProblem):
+        parts = (problem.differential, problem.algebraic, problem.surplus, problem.consistent)
+        functions += [("the equations", part, False) for part in parts]
+    for what, function, own in functions:
+        if function is not None and function.nnz_out() > 0:
+            yield what, after_a_turn(function, angles, numbers), own
+    own_numbers = numbers[: len(dynamics.values)]
+    yield from (
+        (what, after_a_turn(function, angles, own_numbers), False)
+        for what, function in _at_instants(dynamics)
+    )
+    yield from _resets(dynamics, angles, own_numbers)
+
+
+def _same(found: list[list[Turned]], angles: Sequence[int], *, own: bool) -> np.ndarray:
+    """Tell after which turns all outputs are the same; a state that is an angle turns with it."""
+    same = np.ones(len(angles), dtype=bool)
+    for column in found:
+        for element, value in enumerate(column):
+            kept = value.same
+            if own and element in angles:
+                place = angles.index(element)
+                whole = abs(value.turns[place] - 1.0) <= ROUNDED
+                kept = kept.copy()
+                kept[place] = bool(whole and value.sign[place] > 0.0)
+            same &= kept
+    return same
+
+
+def _at_instants(dynamics: Dynamics) -> Iterator[tuple[str, ca.Function]]:
+    """Yield what the laws of modes read besides the problem's functions."""
+    parts: list[ca.SX] = [row.restitution for row in dynamics.contacts]
+    for reset in dynamics.resets.values():
+        for row in reset.momentary:
+            parts += [*row.chain, row.jacobian, row.bias]
+    if dynamics.guides is not None:
+        for support in dynamics.guides.rubbing:
+            parts += [support.normal, support.friction]
+    parts += [dynamics.mass, dynamics.force, dynamics.influence]
+    inputs = [dynamics.t, dynamics.x, dynamics.reactions, dynamics.p]
+    yield "what acts at an instant", ca.Function("instant", inputs, [ca.veccat(*parts)], CSE)
+
+
+def _resets(
+    dynamics: Dynamics, angles: Sequence[int], numbers: np.ndarray
+) -> Iterator[tuple[str, list[list[Turned]], bool]]:
+    """Yield what turns make of resets: an angle that one changes has its turns back before it."""
+    for index, reset in dynamics.resets.items():
+        column = ca.veccat(*reset.states.values(), *reset.values.values(), reset.restitution)
+        inputs = [dynamics.t, dynamics.x, dynamics.reactions, reset.fired, dynamics.p]
+        function = ca.Function("reset", inputs, [column], CSE)
+        found = after_a_turn(function, angles, numbers)
+        changed = np.array([angle in reset.states for angle in angles])
+        for column_found in found:
+            for place, value in enumerate(column_found):
+                column_found[place] = Turned(
+                    np.where(changed, 1.0, value.sign), np.where(changed, 0.0, value.turns)
+                )
+        yield f"the reset of {dynamics.events[index].name!r}", found, False

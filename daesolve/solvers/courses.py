@@ -1,0 +1,135 @@
+"""What is believed between the ends of accepted steps."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from daesolve.algebra.translation import evaluate_block
+from daesolve.formulations import OdeProblem
+
+
+class Course(ABC):
+    """Accepted steps, with the states in each of them.
+
+    Parameters
+    ----------
+    times
+        (k + 1,)
+    states
+        (k + 1, size)
+    """
+
+    exact: bool
+    """Whether what is between the ends is the method's own, and not passed through its steps."""
+
+    def __init__(self, times: np.ndarray, states: np.ndarray) -> None:
+        self.times, self.states = times, states
+        self.spans = np.diff(times)
+
+    def moments(self, steps: np.ndarray, parts: np.ndarray) -> np.ndarray:
+        """Return the times, (j,), at parts of steps."""
+        return self.times[steps] + parts * self.spans[steps]
+
+    @abstractmethod
+    def inner(self, steps: np.ndarray, parts: np.ndarray) -> np.ndarray:
+        """Return the states, (j, size), at parts of steps, both (j,)."""
+
+    @abstractmethod
+    def slopes(self, steps: np.ndarray, parts: np.ndarray) -> np.ndarray:
+        """Return the derivatives of these, (j, size)."""
+
+
+class Series(Course):
+    """Steps of Taylor's method.
+
+    Parameters
+    ----------
+    times, states
+        As for `Course`.
+    coefficients
+        (k, size, order + 1) Taylor coefficients of each step.
+    """
+
+    exact = True
+
+    def __init__(self, times: np.ndarray, states: np.ndarray, coefficients: np.ndarray) -> None:
+        super().__init__(times, states)
+        self.coefficients = coefficients[: len(times) - 1]
+
+    def inner(self, steps: np.ndarray, parts: np.ndarray) -> np.ndarray:
+        """Return the states at parts of steps."""
+        powers = self._powers(parts * self.spans[steps])
+        return np.matmul(self._of(steps), powers[:, :, None])[:, :, 0]
+
+    def slopes(self, steps: np.ndarray, parts: np.ndarray) -> np.ndarray:
+        """Return the derivatives at parts of steps."""
+        powers = self._powers(parts * self.spans[steps])
+        raised = np.zeros_like(powers)
+        raised[:, 1:] = powers[:, :-1] * np.arange(1, powers.shape[1])
+        return np.matmul(self._of(steps), raised[:, :, None])[:, :, 0]
+
+    def _of(self, steps: np.ndarray) -> np.ndarray:
+        """Return the coefficients of steps; of all of them without a copy."""
+        every = len(steps) == len(self.spans) and bool(np.all(np.diff(steps) == 1))
+        return self.coefficients if every else self.coefficients[steps]
+
+    def _powers(self, lengths: np.ndarray) -> np.ndarray:
+        """Return the powers of lengths, (j, order + 1)."""
+        powers = np.empty((len(lengths), self.coefficients.shape[2]))
+        powers[:, 0] = 1.0
+        for order in range(1, powers.shape[1]):
+            np.multiply(powers[:, order - 1], lengths, out=powers[:, order])
+        return powers
+
+
+class Cubics(Course):
+    """Steps of any method, with cubics through their ends.
+
+    Parameters
+    ----------
+    times, states
+        As for `Course`.
+    rates
+        (k + 1, size) x' at the ends.
+    seen
+        Whether the method evaluated its rates there: on a grid in place of its steps it did not.
+    """
+
+    exact = False
+
+    def __init__(
+        self, times: np.ndarray, states: np.ndarray, rates: np.ndarray, *, seen: bool
+    ) -> None:
+        super().__init__(times, states)
+        self.rates, self.seen = rates, seen
+
+    def inner(self, steps: np.ndarray, parts: np.ndarray) -> np.ndarray:
+        """Return the states at parts of steps."""
+        part, span = parts[:, None], self.spans[steps][:, None]
+        rest = 1.0 - part
+        return (
+            rest**2 * (1.0 + 2.0 * part) * self.states[steps]
+            + part**2 * (1.0 + 2.0 * rest) * self.states[steps + 1]
+            + part * rest * span * (rest * self.rates[steps] - part * self.rates[steps + 1])
+        )
+
+    def slopes(self, steps: np.ndarray, parts: np.ndarray) -> np.ndarray:
+        """Return the derivatives at parts of steps."""
+        part, span = parts[:, None], self.spans[steps][:, None]
+        rest = 1.0 - part
+        secant = (self.states[steps + 1] - self.states[steps]) / span
+        return (
+            6.0 * part * rest * secant
+            + rest * (1.0 - 3.0 * part) * self.rates[steps]
+            + part * (3.0 * part - 2.0) * self.rates[steps + 1]
+        )
+
+
+def cubics(
+    problem: OdeProblem, p: np.ndarray, times: np.ndarray, states: np.ndarray, *, seen: bool = True
+) -> Cubics:
+    """Return cubics through steps whose rates are evaluated at their ends."""
+    rates = evaluate_block(problem.rhs, times, states, p)[0]
+    return Cubics(times, states, rates, seen=seen)

@@ -1,0 +1,357 @@
+"""Terms of a right-hand side that a step may not see: they sleep at its ends, or where it starts.
+
+An exponential is nothing to sixteen digits where its argument is below -37, and overwhelming where
+it is above 37; its argument, however, is slow. What is found here are such arguments, by walking
+through the instructions of a function: those of exp, tanh, erf and their like; n log|x| of powers
+x^n with large n; the differences of the arguments of what is added, at which a sum such as
+1 + exp(u), within a logarithm or a fraction, changes over from one term to the other; and where
+roots and angles have a branch point, which a series continues past.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import casadi as ca
+import numpy as np
+
+from daesolve.algebra.translation import function_of, program
+
+HIGH = 16.0
+"""Powers from which a term is nothing over most of a range of its base."""
+MOST_FACTORS = 8
+"""Of a product whose logarithm is taken as a sum."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What an argument does to its term.
+
+    Parameters
+    ----------
+    low, high
+        Where the argument matters: outside of this the term is constant, to rounding.
+    width
+        How much the argument moves in a step at least for which the term may hide in it.
+    """
+
+    low: float
+    high: float
+    width: float
+
+
+GROWS = Kind(-120.0, np.inf, 4.0)
+"""exp: the width is for a term that rises from rounding to what is felt."""
+CHANGES_OVER = Kind(-80.0, 80.0, 4.0)
+"""A sum of two such terms, at whose zero one takes over from the other."""
+SATURATES = Kind(-45.0, 45.0, 2.0)
+"""tanh."""
+SATURATES_SOON = Kind(-14.0, 14.0, 0.7)
+"""erf."""
+SATURATES_LATE = Kind(-1e12, 1e12, 1e3)
+"""atan."""
+BRANCHES = Kind(-np.inf, 0.0, 0.0)
+"""A root: whose argument comes down to zero."""
+SWITCHES = Kind(0.0, 0.0, 0.0)
+"""A comparison or a branch cut: at a zero."""
+
+_EXPONENTIAL = frozenset({ca.OP_EXP, ca.OP_EXPM1})
+_HYPERBOLIC = frozenset({ca.OP_SINH, ca.OP_COSH})
+_SATURATING = {
+    ca.OP_TANH: SATURATES,
+    ca.OP_ERF: SATURATES_SOON,
+    ca.OP_ATAN: SATURATES_LATE,
+    ca.OP_SINH: SATURATES,
+    ca.OP_COSH: SATURATES,
+    ca.OP_EXPM1: CHANGES_OVER,
+}
+_OF_DIFFERENCE = frozenset({ca.OP_LT, ca.OP_LE, ca.OP_EQ, ca.OP_NE, ca.OP_FMIN, ca.OP_FMAX})
+_OF_SIGN = frozenset({ca.OP_FABS, ca.OP_SIGN})
+_ROUNDING = frozenset({ca.OP_FLOOR, ca.OP_CEIL})
+
+
+@dataclass(frozen=True, eq=False)
+class HiddenTerms:
+    """The arguments of a function's hidden terms.
+
+    Parameters
+    ----------
+    arguments
+        (t, x, p) -> (m,)
+    kinds
+        (m,) of each.
+    nodes
+        (t, x, p) -> (k,) the values of the terms themselves.
+    held
+        (t, x, (p, values of the terms)) -> the function with the terms held at these values.
+    needed
+        The states that the arguments depend upon.
+    """
+
+    arguments: ca.Function
+    kinds: tuple[Kind, ...]
+    nodes: ca.Function
+    held: ca.Function
+    needed: tuple[int, ...]
+    low: np.ndarray = field(init=False)
+    high: np.ndarray = field(init=False)
+    width: np.ndarray = field(init=False)
+
+    def __post_init__(self) -> None:
+        for name in ("low", "high", "width"):
+            object.__setattr__(self, name, np.array([getattr(kind, name) for kind in self.kinds]))
+
+
+def hidden_terms(function: ca.Function, *, branches: bool = True) -> HiddenTerms | None:
+    """Return what a function of (t, x, p) has that a step may not see; None where there is nothing.
+
+    It is found once for each function.
+
+    Parameters
+    ----------
+    function
+        Of one output.
+    branches
+        Whether kinks and branch points count, past which a step or a series goes on.
+    """
+    known = _known.setdefault(function, {})
+    if branches not in known:
+        walk = _Walk(function, branches)
+        known[branches] = walk.found() if walk.arguments else None
+    return known[branches]
+
+
+_known: WeakKeyDictionary[ca.Function, dict[bool, HiddenTerms | None]] = WeakKeyDictionary()
+
+Factors = dict[int, float]
+"""A product: the exponent of each of its factors, which are values of the program."""
+
+
+class _Walk:
+    """One way through the instructions of a function, from its inputs to its outputs."""
+
+    def __init__(self, function: ca.Function, branches: bool) -> None:
+        self._branches = branches
+        self.inputs = [function.sx_in(k) for k in range(3)]
+        self._nonzeros: list[list[ca.SX]] = [
+            ca.vertsplit(x) if x.numel() else [] for x in self.inputs
+        ]
+        self._function, self._program = function, program(function)
+        self._values: list[ca.SX] = []
+        self._moves: list[bool] = []
+        self._products: list[Factors | None] = []
+        self._exponents: dict[int, ca.SX] = {}
+        self._terms: dict[int, None] = {}
+        self.arguments: dict[tuple[str, Kind], ca.SX] = {}
+        for number, (operation, operands) in enumerate(self._program.steps):
+            self._take(number, operation, operands)
+
+    def _take(self, number: int, operation: int, operands: tuple[Any, ...]) -> None:
+        """Take in a value: its expression, whether it moves, and of what it is a product."""
+        if operation in (ca.OP_CONST, ca.OP_INPUT):
+            constant = operation == ca.OP_CONST
+            value = ca.SX(float(operands[0]))
+            if not constant:
+                value = self._nonzeros[int(operands[0])][int(operands[1])]
+            self._values.append(value)
+            self._moves.append(not constant and operands[0] != 2)
+            self._products.append(None)
+            return
+        taken: list[ca.SX] = [self._values[int(operand)] for operand in operands]
+        make = ca.SX.unary if len(taken) == 1 else ca.SX.binary
+        self._values.append(make(operation, *taken))
+        self._moves.append(any(self._moves[int(operand)] for operand in operands))
+        self._products.append(None)
+        if not self._moves[-1]:
+            return
+        self._products[-1] = self._product(number, operation, operands)
+        self._look(number, operation, operands, taken)
+
+    def _look(
+        self, number: int, operation: int, operands: tuple[Any, ...], taken: list[ca.SX]
+    ) -> None:
+        """Keep the arguments of an operation that may hide, and the operation's value."""
+        if operation in (ca.OP_ADD, ca.OP_SUB):
+            self._look_at_sum(*operands)
+        elif operation == ca.OP_LOG1P:
+            factors = self._factors(operands[0])
+            if self._hides(factors):
+                self._keep(self._logarithm(factors), CHANGES_OVER)
+        elif (
+            self._look_at_function(number, operation, operands, taken)
+            or self._look_at_switch(operation, taken)
+            or self._look_at_branch(operation, operands, taken)
+            or self._look_at_product(number)
+        ):
+            self._terms[number] = None
+
+    def _look_at_function(
+        self, number: int, operation: int, operands: tuple[Any, ...], taken: list[ca.SX]
+    ) -> bool:
+        """Keep the argument of what grows or saturates."""
+        if operation in _EXPONENTIAL:
+            self._exponents[number] = taken[0]
+            self._keep(taken[0], GROWS)
+        elif operation in _HYPERBOLIC:
+            self._exponents[number] = ca.fabs(taken[0])
+        elif operation == ca.OP_POW and self._moves[operands[1]]:
+            self._exponents[number] = taken[1] * ca.log(ca.fabs(taken[0]))
+            self._keep(self._exponents[number], GROWS)
+        elif operation not in _SATURATING:
+            return False
+        if operation in _SATURATING:
+            self._keep(taken[0], _SATURATING[operation])
+        return True
+
+    def _look_at_switch(self, operation: int, taken: list[ca.SX]) -> bool:
+        """Keep what a comparison, or what has a kink or a step, changes its mind about."""
+        if operation in _OF_DIFFERENCE:
+            self._keep(taken[0] - taken[1], SWITCHES)
+        elif operation in _OF_SIGN or operation == ca.OP_ATAN2:
+            self._keep(taken[0], SWITCHES)
+        elif operation in _ROUNDING:
+            self._keep(ca.sin(ca.pi * taken[0]), SWITCHES)
+        elif operation == ca.OP_FMOD:
+            self._keep(ca.sin(ca.pi * taken[0] / taken[1]), SWITCHES)
+        else:
+            return False
+        return True
+
+    def _look_at_branch(
+        self, operation: int, operands: tuple[Any, ...], taken: list[ca.SX]
+    ) -> bool:
+        """Keep what comes down to zero at a branch point."""
+        power = operation in (ca.OP_CONSTPOW, ca.OP_POW)
+        if operation == ca.OP_SQRT or (power and not self._is_whole(operands[1])):
+            self._keep(taken[0], BRANCHES)
+        elif operation in (ca.OP_ASIN, ca.OP_ACOS):
+            self._keep(1.0 - taken[0] * taken[0], BRANCHES)
+        elif operation == ca.OP_ACOSH:
+            self._keep(taken[0] - 1.0, BRANCHES)
+        elif operation == ca.OP_HYPOT:
+            self._keep(taken[0] * taken[0] + taken[1] * taken[1], BRANCHES)
+        else:
+            return False
+        return True
+
+    def _is_whole(self, operand: int) -> bool:
+        exponent = self._constant(operand)
+        return exponent is not None and exponent.is_integer()
+
+    def _constant(self, operand: int) -> float | None:
+        operation, operands = self._program.steps[operand]
+        return float(operands[0]) if operation == ca.OP_CONST else None
+
+    def _look_at_product(self, number: int) -> bool:
+        """Keep the logarithm of a high power, and of a product of exponentials."""
+        factors = self._products[number]
+        if factors is None or not self._hides(factors):
+            return False
+        moving = [factor for factor in factors if self._moves[factor]]
+        if len(moving) == 1 and moving[0] in self._exponents:
+            # Its argument is known already, but for a factor.
+            return False
+        self._keep(self._logarithm(factors), GROWS)
+        return True
+
+    def _look_at_sum(self, first: int, second: int) -> None:
+        """Keep where one of two terms takes over from the other, if that is sudden."""
+        both = [self._factors(first), self._factors(second)]
+        if not any(self._hides(factors) for factors in both):
+            return
+        for operand, factors in zip((first, second), both, strict=True):
+            if self._moves[operand] and not self._hides(factors):
+                return
+        self._keep(self._logarithm(both[0]) - self._logarithm(both[1]), CHANGES_OVER)
+
+    def _keep(self, argument: ca.SX, kind: Kind) -> None:
+        if kind in (BRANCHES, SWITCHES) and not self._branches:
+            return
+        # CasADi's expressions are shared, so that equal ones mostly are the same.
+        self.arguments.setdefault((str(argument.element_hash()), kind), argument)
+
+    def _factors(self, number: int) -> Factors:
+        return self._products[number] or {number: 1.0}
+
+    def _hides(self, factors: Factors) -> bool:
+        """Return whether a product is mostly nothing or overwhelming."""
+        degree = 0.0
+        for factor, exponent in factors.items():
+            if factor in self._exponents:
+                return True
+            if self._moves[factor]:
+                degree += abs(exponent)
+        return degree >= HIGH
+
+    def _logarithm(self, factors: Factors) -> ca.SX:
+        """Return the logarithm of the size of a product."""
+        total = ca.SX(0.0)
+        for factor, exponent in factors.items():
+            log = self._exponents.get(factor)
+            if log is None:
+                log = ca.log(ca.fabs(self._values[factor]))
+            total = total + exponent * log
+        return total
+
+    def _product(self, number: int, operation: int, operands: tuple[Any, ...]) -> Factors | None:
+        """Return the factors of a value; None where it is no product."""
+        if operation in (ca.OP_MUL, ca.OP_DIV):
+            sign = 1.0 if operation == ca.OP_MUL else -1.0
+            found = dict(self._factors(operands[0]))
+            for factor, exponent in self._factors(operands[1]).items():
+                found[factor] = found.get(factor, 0.0) + sign * exponent
+        elif operation == ca.OP_SQ:
+            found = self._raised(operands[0], 2.0)
+        elif operation == ca.OP_INV:
+            found = self._raised(operands[0], -1.0)
+        elif operation in (ca.OP_NEG, ca.OP_ASSIGN):
+            found = self._factors(operands[0])
+        elif operation == ca.OP_SQRT:
+            found = self._raised(operands[0], 0.5)
+        elif operation in (ca.OP_CONSTPOW, ca.OP_POW):
+            exponent = self._constant(operands[1])
+            if exponent is None:
+                return None
+            found = self._raised(operands[0], exponent)
+        else:
+            return None
+        return found if len(found) <= MOST_FACTORS else None
+
+    def _raised(self, number: int, power: float) -> Factors:
+        return {factor: power * exponent for factor, exponent in self._factors(number).items()}
+
+    def found(self) -> HiddenTerms:
+        """Return what was found."""
+        names = (["t", "x", "p"], ["values"])
+        arguments = ca.vertcat(*self.arguments.values())
+        held = ca.SX.sym("held", len(self._terms))  # pyright: ignore
+        fixed = dict(zip(self._terms, ca.vertsplit(held), strict=True))
+        nodes = ca.vertcat(*[self._values[number] for number in self._terms])
+        together = ca.vertcat(self.inputs[2], held)
+        moving = ca.which_depends(arguments, self.inputs[1], 1, False)
+        return HiddenTerms(
+            function_of("hidden", self.inputs, [arguments], names),
+            tuple(kind for _, kind in self.arguments),
+            function_of("terms", self.inputs, [nodes], names),
+            function_of("held", [*self.inputs[:2], together], [self._with(fixed)], names),
+            tuple(index for index, moves in enumerate(moving) if moves),
+        )
+
+    def _with(self, fixed: dict[int, ca.SX]) -> ca.SX:
+        """Return the function's output where some values are given."""
+        values: list[ca.SX] = []
+        for number, (operation, operands) in enumerate(self._program.steps):
+            if number in fixed:
+                values.append(fixed[number])
+            elif operation in (ca.OP_CONST, ca.OP_INPUT):
+                values.append(self._values[number])
+            else:
+                taken: list[ca.SX] = [values[int(operand)] for operand in operands]
+                make = ca.SX.unary if len(taken) == 1 else ca.SX.binary
+                values.append(make(operation, *taken))
+        column = [ca.SX(0.0)] * self._function.nnz_out(0)
+        for element, value in self._program.outputs[0]:
+            column[element] = values[value]
+        return ca.vertcat(*column)

@@ -1,0 +1,119 @@
+"""Guards that are at zero and stay there, as the gap between balls that roll side by side.
+
+To rounding they have no sign. What their values seem to pass is no zero.
+"""
+
+from __future__ import annotations
+
+from weakref import WeakKeyDictionary
+
+import casadi as ca
+import numpy as np
+
+from daesolve.algebra.translation import evaluate_block, function_of
+from daesolve.formulations import OdeProblem
+
+AT_ZERO = 1e-12
+"""Of its terms, the guard that is zero to rounding."""
+AT_REST = 1e-9
+"""Of its terms, the rate of a guard that does not move."""
+TRIALS = 3
+"""How often the terms of a guard are weighted anew, to see how large they are."""
+
+
+def still_steps(
+    problem: OdeProblem, p: np.ndarray, times: np.ndarray, states: np.ndarray, table: np.ndarray
+) -> np.ndarray:
+    """Return in which steps which guards stay at zero, (k, guards).
+
+    Parameters
+    ----------
+    problem, p
+        The guards, and the values.
+    times, states, table
+        (2 k + 1, ...) when, where, and what the guards are, at the ends of k steps and between.
+    """
+    count, guards = len(table) // 2, table.shape[1]
+    still = np.zeros((count, guards), dtype=bool)
+    if not count or not guards:
+        return still
+    ends = [0, -1]
+    terms = _at_zero(problem, times[ends], states[ends], p)[1]
+    small = np.abs(table) <= AT_ZERO * np.max(terms, axis=0)
+    possible = small[:-2:2] & small[1::2] & small[2::2]
+    steps = np.flatnonzero(possible.any(axis=1))
+    if not steps.size:
+        return still
+    rows = np.unique(np.concatenate([2 * steps, 2 * steps + 1, 2 * steps + 2]))
+    resting = np.zeros(table.shape, dtype=bool)
+    values, terms = _at_zero(problem, times[rows], states[rows], p)
+    resting[rows] = np.abs(values) <= AT_ZERO * terms
+    resting[rows] &= _unmoved(problem, times[rows], states[rows], p)
+    still[steps] = (resting[:-2:2] & resting[1::2] & resting[2::2])[steps]
+    return still
+
+
+def sizes_of_terms(problem: OdeProblem, time: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
+    """Return how large the terms are whose sum each guard is."""
+    return _at_zero(problem, np.array([time]), x[None, :], p)[1][0]
+
+
+def rests(problem: OdeProblem, time: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
+    """Return which guards are at zero and do not move, to rounding."""
+    times, states = np.array([time]), x[None, :]
+    values, terms = _at_zero(problem, times, states, p)
+    return (np.abs(values) <= AT_ZERO * terms)[0] & _unmoved(problem, times, states, p)[0]
+
+
+def _at_zero(
+    problem: OdeProblem, times: np.ndarray, states: np.ndarray, p: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return guards, and the sizes of their terms."""
+    tables = [_block(problem, times, states, p, weights) for weights in _weights(problem)]
+    return tables[0][0], np.max([np.abs(table[2]) for table in tables], axis=0)
+
+
+def _unmoved(
+    problem: OdeProblem, times: np.ndarray, states: np.ndarray, p: np.ndarray
+) -> np.ndarray:
+    """Return which guards have no rate, to rounding."""
+    tables = [_block(problem, times, states, p, weights) for weights in _weights(problem)]
+    speeds = np.max([np.abs(table[3]) for table in tables], axis=0)
+    return np.abs(tables[0][1]) <= AT_REST * speeds
+
+
+def _block(
+    problem: OdeProblem, times: np.ndarray, states: np.ndarray, p: np.ndarray, weights: np.ndarray
+) -> list[np.ndarray]:
+    return evaluate_block(_function(problem), times, states, np.concatenate([p, weights]))
+
+
+def _weights(problem: OdeProblem) -> np.ndarray:
+    """Return factors with which the terms of a sum do not cancel, (trials, 1 + states)."""
+    drawn = np.random.default_rng(0).uniform(-2.0, 2.0, (TRIALS, problem.size + 1))
+    return drawn + np.sign(drawn)
+
+
+def _function(problem: OdeProblem) -> ca.Function:
+    """(t, x, [p, weights]) -> the guards, their rates, and both with their terms weighted."""
+    if problem not in _functions:
+        t, x, p = (problem.guards.sx_in(k) for k in range(3))
+        weights = ca.SX.sym("weights", 1 + x.numel())  # pyright: ignore[reportUnknownMemberType]
+        values, moves = problem.guards(t, x, p), problem.rhs(t, x, p)
+
+        def along(time: ca.SX, state: ca.SX) -> ca.SX:
+            return ca.jtimes(values, x, state) + ca.jtimes(values, t, time)
+
+        outputs = [
+            values,
+            along(ca.SX(1), moves),
+            along(weights[0] * t, weights[1:] * x),
+            along(weights[0], weights[1:] * moves),
+        ]
+        names = (["t", "x", "p"], ["guards", "rates", "terms", "speeds"])
+        inputs = [t, x, ca.vertcat(p, weights)]
+        _functions[problem] = function_of("terms", inputs, outputs, names)
+    return _functions[problem]
+
+
+_functions: WeakKeyDictionary[OdeProblem, ca.Function] = WeakKeyDictionary()

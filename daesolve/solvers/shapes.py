@@ -1,0 +1,104 @@
+"""What looks at guards say of their course between: the shapes that a few values show."""
+
+from __future__ import annotations
+
+import numpy as np
+
+FEW = 8
+"""With fewer rows of guards than these, each step is looked into."""
+ROUGH = {"between": 1.5, "within": 0.4}
+"""Third over first differences that show what is not resolved: between steps, which are uneven,
+and between even looks within one."""
+AROUND = 12
+"""Rows to both sides of those between which a guard is not smooth: there it may only seem so."""
+
+
+def dips(values: np.ndarray) -> np.ndarray:
+    """Return where a parabola through three even looks reaches zero, or nearly, between them."""
+    left, middle, right = values[:-2], values[1:-1], values[2:]
+    with np.errstate(all="ignore"):
+        bend = left - 2.0 * middle + right
+        top = middle - (left - right) ** 2 / (8.0 * bend)
+        moves = np.maximum(np.abs(left - middle), np.abs(right - middle))
+        return (middle * bend > 0.0) & ((top * middle <= 0.0) | (np.abs(top) <= 0.5 * moves))
+
+
+def grazes(values: np.ndarray) -> np.ndarray:
+    """Return where a parabola through three even looks touches zero, or nearly, beside them."""
+    left, middle, right = values[:-2], values[1:-1], values[2:]
+    with np.errstate(all="ignore"):
+        bend = left - 2.0 * middle + right
+        return dips(values) & (np.abs(left - right) <= 3.0 * np.abs(bend))
+
+
+def worth_a_look(times: np.ndarray, table: np.ndarray, still: np.ndarray) -> np.ndarray:
+    """Return which of the stretches between the rows of (k + 1, guards) may hold a zero.
+
+    A guard changes its sign in them, comes nearer to zero than it moves around there, is not
+    smooth from one to the next, or begins or ceases to be a number; with few rows each may. What
+    is still (k, guards) holds none.
+    """
+    if len(table) <= FEW:
+        return np.ones(len(table) - 1, dtype=bool)
+    with np.errstate(all="ignore"):
+        spans = np.abs(np.diff(times))[:, None]
+        reach = _around(np.abs(np.diff(table, axis=0)) / spans) * spans
+        sizes = np.minimum(np.abs(table[:-1]), np.abs(table[1:]))
+        worth = (table[:-1] * table[1:] <= 0.0) | (sizes <= 2.0 * reach) | appears(table)
+    rough = np.any(_rough(table, ROUGH["between"]) & ~still[1:-1], axis=1)
+    wide = np.convolve(rough, np.ones(2 * AROUND + 3))[AROUND : AROUND + len(worth)]
+    return np.any(worth & ~still, axis=1) | (wide > 0.0)
+
+
+def appears(table: np.ndarray) -> np.ndarray:
+    """Return between which rows a guard begins or ceases to be a finite number."""
+    finite = np.isfinite(table)
+    return finite[:-1] != finite[1:]
+
+
+def _around(slopes: np.ndarray) -> np.ndarray:
+    """Return the largest number of each row and its neighbours."""
+    largest = slopes.copy()
+    largest[1:] = np.fmax(largest[1:], slopes[:-1])
+    largest[:-1] = np.fmax(largest[:-1], slopes[1:])
+    return largest
+
+
+def unresolved(values: np.ndarray, rounding: np.ndarray | float = 0.0) -> tuple[np.ndarray, ...]:
+    """Return whether even looks show no smooth function, by more than rounding of each guard.
+
+    They may fall in step with an oscillation, but not at two distances.
+    """
+    return tuple(_rough(part, ROUGH["within"], rounding) for part in (values, values[::2]))
+
+
+def _rough(table: np.ndarray, limit: float, rounding: np.ndarray | float = 0.0) -> np.ndarray:
+    """Return, for four rows in a row, whether they are no smooth function: it moves in between."""
+    with np.errstate(invalid="ignore"):
+        moves = np.abs(np.diff(table, axis=0))
+        largest = np.maximum(np.maximum(moves[:-2], moves[1:-1]), moves[2:])
+        sizes = np.where(np.isfinite(table), np.abs(table), 0.0)
+        noise = 1e-12 * np.max(sizes, axis=0, initial=0.0)
+        return np.abs(np.diff(table, 3, axis=0)) > limit * largest + noise + 8.0 * rounding
+
+
+def extrema(times: np.ndarray, values: np.ndarray) -> list[float]:
+    """Return where parabolas through three looks in a row have a vertex nearer to zero.
+
+    Parameters
+    ----------
+    times
+        (k,), evenly spaced
+    values
+        (k, guards)
+    """
+    left, middle, right = values[:-2], values[1:-1], values[2:]
+    bend = left - 2.0 * middle + right
+    with np.errstate(all="ignore"):
+        shift = 0.5 * (left - right) / bend
+    near = (middle * bend > 0.0) & (np.abs(shift) < 1.0) & (shift != 0.0)
+    rows, columns = np.nonzero(near)
+    step = times[1] - times[0]
+    return sorted(
+        {float(times[r + 1] + shift[r, c] * step) for r, c in zip(rows, columns, strict=True)}
+    )

@@ -1,0 +1,378 @@
+"""Steps held against the equations, in blocks.
+
+A step is judged by the method that took it: a series by its last terms, a Runge-Kutta method by the
+stages that it happened to take. Here it is judged by the equations, in two ways.
+
+Where the solution between the ends is the method's own (Taylor's), its derivative at the end of
+each step is compared with the rate there. And where a term may hide (`hidden_terms`), its argument,
+which is slow, is followed through the step: where the term may wake up, the derivative of what is
+believed is compared with the rate, or the step is taken once more from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+import casadi as ca
+import numpy as np
+
+from daesolve.algebra.evaluation import Evaluator
+from daesolve.algebra.translation import evaluate_block
+from daesolve.formulations import DaeProblem, OdeProblem
+from daesolve.solvers.courses import Course, Cubics, Series
+from daesolve.solvers.hidden_terms import HiddenTerms, hidden_terms
+from daesolve.solvers.waking import FIRST_LOOKS, check_points, may_wake
+
+MARGIN = 1e4
+"""Times the tolerance of a step, what its derivative, times its length, may be off; right series
+are off by less than a hundredth of this (benchmarks/step_checks.py)."""
+UNSEEN = 1e-3
+"""Of its tolerance, what heyoka's step control leaves of a state below 1."""
+ROUNDINGS = 1e3
+"""Times what a rounding of the state changes in the rate, that it may be off."""
+NEIGHBOURS, NEAR = 12, 2.0**-36
+"""States on a line that show how rates scatter, and how far apart they are, as part of a state."""
+EARLY = (0.0, 0.125)
+"""Parts of a step at which: at rest nothing scatters, and late in a step that is wrong all does."""
+SPREAD = 70.0
+"""The variance of fourth differences of numbers that scatter with the variance 1."""
+LATE = 30.0
+"""Roundings of the time that it may be off."""
+RETAKEN = {"ode": 100.0, "multipliers": 1e4}
+"""Times the tolerance of a step that a step taken once more may differ."""
+MOST_PASSED = 8
+"""Stretches of a grid, at most, that are taken once more because states do not follow rates."""
+BEFORE_EVENT = 0.99
+"""Part of a step that an event cuts short, up to which it is held against the equations."""
+ROW_BY_ROW = 64
+"""Up to so many states are evaluated one by one sooner than an instruction at a time."""
+INNER = 16
+"""Parts into which a stretch is cut to find where a derivative ceases to be right."""
+ROUNDS = 8
+"""How often: to 2e-10 of the stretch."""
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """A step that does not agree with the equations.
+
+    Parameters
+    ----------
+    step
+        Its number in its block.
+    until
+        The time in it up to which it is believed; that of its start where it is not at all.
+    """
+
+    step: int
+    until: float
+
+    @property
+    def sentence(self) -> str:
+        """Why there is no going on from the start of the step."""
+        return (
+            "from there on, steps do not agree with the equations however short they are; take "
+            "another solver (dop853, radau), or another tolerance"
+        )
+
+
+Retake = Callable[[int, float], np.ndarray | None]
+"""(step, time in it) -> the state at its end, with a stop at that time; None if it fails."""
+
+
+def evaluated(
+    function: ca.Function, times: np.ndarray, states: np.ndarray, values: np.ndarray
+) -> np.ndarray:
+    """Return a function of (t, x, p) at some states, row by row where these are few."""
+    if len(times) > ROW_BY_ROW:
+        return evaluate_block(function, times, states, values)[0]
+    if function not in _evaluators:
+        _evaluators[function] = Evaluator(function)
+    evaluate = _evaluators[function]
+    table = np.empty((len(times), function.nnz_out(0)))
+    for row, time in enumerate(times):
+        table[row] = evaluate(time, states[row], values if values.ndim == 1 else values[row])[0]
+    return table
+
+
+_evaluators: WeakKeyDictionary[ca.Function, Evaluator] = WeakKeyDictionary()
+
+
+class StepChecks:
+    """Holds the steps of one problem against its equations.
+
+    Parameters
+    ----------
+    problem, p
+        The functions, and the values.
+    relative, absolute
+        The tolerances of a step.
+    own_rates
+        Whether the second coefficients of series are the rates of the equations.
+    """
+
+    def __init__(
+        self,
+        problem: OdeProblem,
+        p: np.ndarray,
+        relative: float,
+        absolute: float,
+        *,
+        own_rates: bool = True,
+    ) -> None:
+        self.problem, self.p = problem, p
+        self.relative, self.absolute, self._own_rates = relative, absolute, own_rates
+        multipliers = isinstance(problem, DaeProblem) and max(problem.indices) > 1
+        self._differs = RETAKEN["multipliers" if multipliers else "ode"]
+        self.hidden = hidden_terms(problem.rhs)
+        self.guarding = hidden_terms(problem.guards, branches=False) if problem.events else None
+
+    @property
+    def hiding(self) -> bool:
+        """Whether there is a term that may hide, in the rates or in a guard."""
+        return self.hidden is not None or self.guarding is not None
+
+    def doubt(self, course: Course, *, stopped: bool, retake: Retake | None = None) -> Doubt | None:
+        """Return the first step that does not agree with the equations.
+
+        Parameters
+        ----------
+        course
+            The steps.
+        stopped
+            Whether the last of them was cut short by an event, beyond which there may be others.
+        retake
+            Takes one of them once more; for a method with a series it is not needed.
+        """
+        found: list[Doubt] = []
+        if isinstance(course, Series):
+            found += self._of_series(course, stopped=stopped)
+        elif isinstance(course, Cubics) and self.hidden is not None and retake is not None:
+            found += self._of_cubics(course, self.hidden, retake)
+            if not course.seen:
+                found += self._passed_over(course, self.hidden, retake)
+        if self.guarding is not None:
+            found += self._of_guards(course, self.guarding)
+        return min(found, key=lambda doubt: doubt.step, default=None)
+
+    def _waking(
+        self, course: Course, hidden: HiddenTerms, among: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the places, as steps and parts, at which terms may have woken up."""
+        if not among.any():
+            return np.zeros(0, dtype=int), np.zeros(0)
+
+        def arguments(steps: np.ndarray, parts: np.ndarray) -> np.ndarray:
+            moments = course.moments(steps, parts)
+            states = course.inner(steps, parts)
+            return evaluated(hidden.arguments, moments, states, self.p)
+
+        return check_points(hidden, arguments, np.flatnonzero(among))
+
+    def _may_wake(self, course: Course, hidden: HiddenTerms) -> np.ndarray:
+        """Return the steps, (k,), in which a term may wake up, by a few looks into each."""
+        count = len(course.spans)
+        every = np.arange(count)
+        ends = evaluated(hidden.arguments, course.times, course.states, self.p)
+        looks = [ends[:-1]]
+        for part in FIRST_LOOKS:
+            parts = np.full(count, part)
+            states = course.inner(every, parts) if hidden.needed else course.states[:-1]
+            moments = course.moments(every, parts)
+            looks.append(evaluated(hidden.arguments, moments, states, self.p))
+        return may_wake(hidden, np.stack([*looks, ends[1:]], axis=1))
+
+    def _of_series(self, course: Series, *, stopped: bool) -> list[Doubt]:
+        """Compare derivatives with rates: at all ends, and where terms may have woken up."""
+        every = np.arange(len(course.spans))
+        slopes = course.slopes(every, np.ones(len(every)))[:-1]
+        rates = course.coefficients[1:, :, 1]
+        if not self._own_rates:
+            inside = slice(1, -1)
+            rates = evaluated(self.problem.rhs, course.times[inside], course.states[inside], self.p)
+        ends = every[:-1][self._excess(course, every[:-1], slopes, rates) > 1.0]
+        # What an event changes is changed at the end of the step.
+        steps, parts = np.append(ends, every[-1]), np.ones(len(ends) + 1)
+        parts[-1] = BEFORE_EVENT if stopped else 1.0
+        if self.hidden is not None:
+            woken = self._waking(course, self.hidden, self._may_wake(course, self.hidden))
+            within = (woken[0] != every[-1]) | (woken[1] <= parts[-1])
+            steps, parts = np.append(steps, woken[0][within]), np.append(parts, woken[1][within])
+        excess = self._defects(course, steps, parts)
+        suspects = np.unique(steps[excess > 1.0])
+        if not suspects.size:
+            return []
+        allowed = np.maximum(1.0, ROUNDINGS * self._rounding(course, suspects))
+        for step, most in zip(suspects.tolist(), allowed.tolist(), strict=True):
+            inside = steps == step
+            if np.any(excess[inside] > most):
+                return [self._cut(course, step, np.unique(parts[inside]), most)]
+        return []
+
+    def _defects(self, course: Course, steps: np.ndarray, parts: np.ndarray) -> np.ndarray:
+        """Return what derivatives are off over what they may be off."""
+        moments, states = course.moments(steps, parts), course.inner(steps, parts)
+        rates = evaluated(self.problem.rhs, moments, states, self.p)
+        return self._excess(course, steps, course.slopes(steps, parts), rates)
+
+    def _excess(
+        self, course: Course, steps: np.ndarray, slopes: np.ndarray, rates: np.ndarray
+    ) -> np.ndarray:
+        """Return what derivatives are off over what they may be off, (j,)."""
+        spans = np.abs(course.spans[steps])
+        with np.errstate(all="ignore"):
+            off = np.max(np.abs(slopes - rates), axis=1) * spans
+            pace = np.max(np.maximum(np.abs(slopes), np.abs(rates)), axis=1)
+            sizes = np.max(np.abs(course.states[steps]), axis=1)
+            most = np.maximum(sizes, pace * spans)
+            allowed = MARGIN * self.relative * most + MARGIN * self.absolute
+            allowed += LATE * np.spacing(np.abs(course.times[steps + 1])) * pace
+            excess = off / allowed
+        excess[off == 0.0] = 0.0
+        excess[~np.isfinite(excess)] = np.inf
+        return excess
+
+    def _rounding(self, course: Series, steps: np.ndarray) -> np.ndarray:
+        """Return what derivatives are off by rounding alone, over what they may be off, (j,)."""
+        shakes = 1.0 + 4.0 * np.finfo(float).eps * np.array([0.0, 1.0, -1.0])
+        three = np.repeat(steps, len(shakes))
+        states = course.states[three] * np.tile(shakes, len(steps))[:, None]
+        rates = evaluated(self.problem.rhs, course.times[three], states, self.p)
+        off = self._excess(course, three, course.coefficients[three, :, 1], rates)
+        return np.maximum(np.max(off.reshape(-1, len(shakes)), axis=1), self._noise(course, steps))
+
+    def _noise(self, course: Series, steps: np.ndarray) -> np.ndarray:
+        """Return what rates scatter by, early in steps, over what derivatives may be off, (j,).
+
+        Differences of large numbers leave a scatter of which two neighbours may show nothing. High
+        differences along a short line through a state show it, as they leave nothing of what is
+        smooth.
+        """
+        found = np.zeros(len(steps))
+        for part in EARLY:
+            parts = np.full(len(steps), part)
+            moments, places = course.moments(steps, parts), course.inner(steps, parts)
+            along = NEAR * np.cos(np.arange(self.problem.size, dtype=float))
+            line = 1.0 + np.arange(NEIGHBOURS)[:, None] * along
+            states = (places[:, None, :] * line).reshape(-1, places.shape[1])
+            with np.errstate(all="ignore"):
+                rates = evaluated(
+                    self.problem.rhs, np.repeat(moments, NEIGHBOURS), states, self.p
+                ).reshape(len(steps), NEIGHBOURS, -1)
+                differences: np.ndarray = np.diff(rates, 4, axis=1)
+                scatter = np.sqrt(np.mean(differences**2, axis=1) / SPREAD)
+                # Beyond where a step is right, there may be no rate.
+                scatter[~np.isfinite(scatter)] = 0.0
+                off = self._excess(course, steps, rates[:, 0], rates[:, 0] + scatter)
+            found = np.maximum(found, np.where(np.isfinite(off), off, 0.0))
+        return found
+
+    def _cut(self, course: Series, step: int, parts: np.ndarray, allowed: float) -> Doubt:
+        """Return up to where a step is believed."""
+        even = np.linspace(0.0, float(parts[-1]), INNER + 1)
+        marks: np.ndarray = np.unique(np.concatenate([even, parts]))
+        off = self._defects(course, np.full(len(marks), step), marks) > allowed
+        for _ in range(ROUNDS):
+            first = int(np.argmax(off))
+            marks = np.linspace(float(marks[max(first - 1, 0)]), float(marks[first]), INNER + 1)
+            # What is right by a hair is not right once more.
+            off = self._defects(course, np.full(len(marks), step), marks) > 0.5 * allowed
+        believed = float(marks[max(int(np.argmax(off)) - 1, 0)])
+        return Doubt(step, float(course.times[step] + believed * course.spans[step]))
+
+    def _of_cubics(self, course: Cubics, hidden: HiddenTerms, retake: Retake) -> list[Doubt]:
+        """Take steps once more in which a term was neither at the start nor at the end awake."""
+        steps, parts = self._waking(course, hidden, self._may_wake(course, hidden))
+        if not steps.size:
+            return []
+        weights = self._weights(course, hidden, steps, parts)
+        sizes = np.maximum(
+            np.max(np.abs(course.states[steps]), axis=1),
+            np.max(np.abs(course.states[steps + 1]), axis=1),
+        )
+        allowed = self.absolute + self.relative * sizes
+        felt = ~(weights * np.abs(course.spans[steps]) <= allowed)
+        felt &= (parts > 0.0) & (parts < 1.0)
+        for step in np.unique(steps[felt]).tolist():
+            inside = np.flatnonzero(felt & (steps == step))
+            time = float(course.moments(steps[inside], parts[inside])[0])
+            worst = inside[np.argmax(weights[inside])]
+            peak = float(course.moments(steps[[worst]], parts[[worst]])[0])
+            found = retake(step, peak)
+            if found is None:
+                return [Doubt(step, time)]
+            off = np.max(np.abs(found - course.states[step + 1]))
+            if not off <= self._differs * np.max(allowed[inside]):
+                return [Doubt(step, time)]
+        return []
+
+    def _passed_over(self, course: Cubics, hidden: HiddenTerms, retake: Retake) -> list[Doubt]:
+        """Find where states on a grid do not change as rates say.
+
+        A grid may be much finer than the steps that it hides. Then a term that a step passed over
+        is well resolved on the grid, and there in plain sight, and the states do not follow it.
+        """
+        ends = evaluated(hidden.arguments, course.times, course.states, self.p)
+        with np.errstate(invalid="ignore"):
+            near: np.ndarray = np.any((ends >= hidden.low) & (ends <= hidden.high), axis=1)
+        cells = np.flatnonzero(np.logical_or(near[:-1], near[1:]))
+        spans, moved = course.spans[cells, None], np.diff(course.states, axis=0)[cells]
+        trapezoid = spans * (course.rates[cells] + course.rates[cells + 1]) / 2.0
+        halves = np.full(len(cells), 0.5)
+        moments, states = course.moments(cells, halves), course.inner(cells, halves)
+        middle = spans * evaluated(self.problem.rhs, moments, states, self.p)
+        simpson = (trapezoid + 2.0 * middle) / 3.0
+        sizes = np.max(np.maximum(np.abs(course.states[:-1]), np.abs(course.states[1:])), axis=1)
+        allowed = self.absolute + self.relative * sizes[cells]
+        with np.errstate(invalid="ignore"):
+            differs: np.ndarray = np.abs(moved - simpson) - np.abs(simpson - trapezoid)
+            off: np.ndarray = np.max(differs, axis=1) / allowed
+        suspect = np.flatnonzero(off > 1.0)
+        runs = np.split(suspect, np.flatnonzero(np.diff(cells[suspect]) > 1) + 1)
+        runs = [run for run in runs if run.size and np.max(off[run]) > self._differs]
+        worst_first = sorted(runs, key=lambda run: -float(np.max(off[run])))
+        for run in sorted(worst_first[:MOST_PASSED], key=lambda run: int(run[0])):
+            worst = run[np.argmax(off[run])]
+            step = int(cells[worst])
+            found = retake(step, float(moments[worst]))
+            late = np.inf if found is None else np.max(np.abs(found - course.states[step + 1]))
+            if not late <= self._differs * allowed[worst]:
+                first = int(cells[run[0]])
+                return [Doubt(first, float(course.times[first + 1]))]
+        return []
+
+    def _weights(
+        self, course: Cubics, hidden: HiddenTerms, steps: np.ndarray, parts: np.ndarray
+    ) -> np.ndarray:
+        """Return what terms do to the rate that the method did not see at an end, (j,)."""
+        moments, states = course.moments(steps, parts), course.inner(steps, parts)
+        now = evaluated(hidden.nodes, moments, states, self.p)
+        ends = evaluated(hidden.nodes, course.times, course.states, self.p)
+
+        def rates(nodes: np.ndarray) -> np.ndarray:
+            values = np.hstack([np.tile(self.p, (len(steps), 1)), nodes])
+            return evaluated(hidden.held, moments, states, values)
+
+        with np.errstate(invalid="ignore"):
+            awake = rates(now)
+            sides = [np.abs(awake - rates(ends[steps + end])) for end in (0, 1)]
+            hidden_from = np.minimum(*sides) if course.seen else np.maximum(*sides)
+            weights = np.max(hidden_from, axis=1)
+        weights[np.isnan(weights)] = np.inf
+        return weights
+
+    def _of_guards(self, course: Course, hidden: HiddenTerms) -> list[Doubt]:
+        """End a step at once where a guard has another sign than at both ends."""
+        steps, parts = self._waking(course, hidden, self._may_wake(course, hidden))
+        inside = (parts > 0.0) & (parts < 1.0)
+        steps, parts = steps[inside], parts[inside]
+        if not steps.size:
+            return []
+        moments, states = course.moments(steps, parts), course.inner(steps, parts)
+        signs = np.sign(evaluated(self.problem.guards, moments, states, self.p))
+        ends = np.sign(evaluated(self.problem.guards, course.times, course.states, self.p))
+        missed = (signs * ends[steps] < 0.0) & (signs * ends[steps + 1] < 0.0)
+        found = np.flatnonzero(np.any(missed, axis=1))
+        return [Doubt(int(steps[k]), float(moments[k])) for k in found[:1]]

@@ -1,0 +1,94 @@
+"""Broken powers whose base vanishes where a piecewise expression switches: max(0, -x)^1.5.
+
+In the mode of a branch, (-x)^1.5, such a power is no number just past its switch, so that no step
+could come near to it. These powers are found here, to be left as they stand, 0 past the switch.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import casadi as ca
+
+from daesolve.algebra.translation import Program
+
+ZERO = (ca.OP_CONST, (0.0,))
+_NO_VALUE = -1
+
+
+def kinked_powers(program: Program) -> frozenset[int]:
+    """Return the broken powers above 1 of |a|, max(a, 0) and min(a, 0), by their numbers."""
+    steps, found = program.steps, set[int]()
+    for number in _broken_powers(program):
+        operation, operands = steps[int(steps[number][1][0])]
+        beside_zero = operation in (ca.OP_FMIN, ca.OP_FMAX) and _has_zero(program, operands)
+        if operation == ca.OP_FABS or beside_zero:
+            found.add(number)
+    return frozenset(found)
+
+
+def one_sided_powers(program: Program) -> frozenset[int]:
+    """Return the broken powers above 1 that count only in branches at whose edge they vanish.
+
+    (-x)^1.5 is one where it stands in a branch for x < 0, and nowhere else.
+    """
+    powers = _broken_powers(program)
+    users = _users(program) if powers else {}
+
+    def only_inside(number: int, base: int) -> bool:
+        for user in users.get(number, ()):
+            if user == _NO_VALUE:
+                return False
+            operation, operands = program.steps[user]
+            chosen = operation == ca.OP_IF_ELSE_ZERO and operands[1] == number != operands[0]
+            if chosen and _edge(program, operands[0]) == base:
+                continue
+            if not only_inside(user, base):
+                return False
+        return True
+
+    bases = {number: _unsigned(program, program.steps[number][1][0]) for number in powers}
+    return frozenset(number for number in powers if only_inside(number, bases[number]))
+
+
+def _users(program: Program) -> dict[int, list[int]]:
+    """Return by which values each is used; -1 stands for an output."""
+    users: dict[int, list[int]] = defaultdict(list)
+    for number, (operation, operands) in enumerate(program.steps):
+        if operation not in (ca.OP_CONST, ca.OP_INPUT):
+            for operand in dict.fromkeys(operands):
+                users[operand].append(number)
+    for _, value in (pair for pairs in program.outputs for pair in pairs):
+        users[value].append(_NO_VALUE)
+    return users
+
+
+def _broken_powers(program: Program) -> list[int]:
+    found: list[int] = []
+    for number, (operation, operands) in enumerate(program.steps):
+        if operation in (ca.OP_CONSTPOW, ca.OP_POW):
+            kind, value = program.steps[int(operands[1])]
+            if kind == ca.OP_CONST and value[0] > 1.0 and not float(value[0]).is_integer():
+                found.append(number)
+    return found
+
+
+def _has_zero(program: Program, operands: tuple[int, ...]) -> bool:
+    return any(program.steps[operand] == ZERO for operand in operands)
+
+
+def _unsigned(program: Program, number: int) -> int:
+    """Return a value without the minus signs before it."""
+    operation, operands = program.steps[number]
+    return _unsigned(program, operands[0]) if operation == ca.OP_NEG else number
+
+
+def _edge(program: Program, condition: int) -> int | None:
+    """Return what vanishes where a condition changes; None where it is no comparison with 0."""
+    operation, operands = program.steps[condition]
+    if operation == ca.OP_NOT:
+        return _edge(program, operands[0])
+    if operation not in (ca.OP_LT, ca.OP_LE) or not _has_zero(program, operands):
+        return None
+    first, last = operands
+    return _unsigned(program, last if program.steps[first] == ZERO else first)

@@ -1,0 +1,463 @@
+"""Piecewise expressions as modes: what jumps or has a kink becomes smooth, with a switch for it.
+
+    fabs, sign, copysign        s a, s                  s = 1 where the guard a > 0, -1 where a < 0
+    a < b, a <= b               s > 0                   guard b - a
+    fmin, fmax, if_else         one branch, by s        guard a - b, or that of the condition
+    floor, ceil, fmod,          n, a number of          guards a - (n + 1), n - a
+    remainder                   whole steps
+    atan2                       turned by s pi / 2      guard y: no cut lies ahead
+
+s and n are discrete values. Each has an event at which it changes, and which keeps it in agreement
+with the state at all times: at the start, along the motion, and after any other reset. Between
+these events the motion is smooth, so that every solver keeps its order, and finds the instants to
+rounding. A condition in parameters and discrete values alone is no switch; nor is what depends on
+a reaction, which is no function of the state.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+import casadi as ca
+
+from daesolve.algebra.translation import OPERATION_NAMES, program
+from daesolve.errors import PosingError
+from daesolve.posing.events import FALLING, RISING, Event, Reset
+from daesolve.posing.goals import AnyGoal, Holonomic, Nonholonomic
+from daesolve.posing.piecewise import SMOOTH
+from daesolve.posing.symbols import ANY, Parameters
+from daesolve.system.broken_powers import kinked_powers, one_sided_powers
+
+PIECEWISE = frozenset(
+    {ca.OP_LT, ca.OP_LE, ca.OP_EQ, ca.OP_NE, ca.OP_FABS, ca.OP_SIGN, ca.OP_COPYSIGN, ca.OP_FMIN,
+     ca.OP_FMAX, ca.OP_FLOOR, ca.OP_CEIL, ca.OP_FMOD, ca.OP_REMAINDER, ca.OP_ATAN2,
+     ca.OP_IF_ELSE_ZERO, ca.OP_NOT, ca.OP_AND, ca.OP_OR}
+)  # fmt: skip
+"""Operations that are not smooth everywhere."""
+COUNTED = frozenset({ca.OP_FLOOR, ca.OP_CEIL, ca.OP_FMOD, ca.OP_REMAINDER})
+"""Those of them that count whole steps."""
+KINKED = frozenset({ca.OP_FABS, ca.OP_FMIN, ca.OP_FMAX, ca.OP_ATAN2})
+"""Those of them whose zeros are found as well without a switch."""
+
+
+class _Kind(IntEnum):
+    """What an expression depends on; of two, the larger counts."""
+
+    FIXED = 0
+    MOVING = 1
+    REACTING = 2
+
+
+Key = tuple[object, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Switch:
+    """A discrete value that follows its guard.
+
+    Parameters
+    ----------
+    name
+        Of the value, and of its event.
+    value
+        Its symbol.
+    guard
+        An expression of time, states, and other switches.
+    counts
+        Whether it counts whole steps of the guard; it is the guard's sign otherwise.
+    goal
+        The constraint in which it stands, which is imposed where it switches; None elsewhere.
+    """
+
+    name: str
+    value: ca.SX
+    guard: ca.SX
+    counts: bool
+    goal: str | None
+
+    @property
+    def event(self) -> Event:
+        """What keeps the value in agreement with the guard."""
+        imposed = () if self.goal is None else (self.goal,)
+        if self.counts:
+            guards = [self.guard - (self.value + 1), self.value - self.guard]
+            change = Reset(self._stepped, impose=imposed, whenever_past=True)
+            return Event(self.name, guards, RISING, change)
+        change = Reset({self.name: -self.value}, impose=imposed, whenever_past=True)
+        return Event(self.name, self.value * self.guard, FALLING, change)
+
+    def _stepped(self, passed: ca.SX) -> dict[str, ca.SX]:
+        """Return the number of whole steps: at a border, the one beyond it, whatever rounding."""
+        whole = ca.floor(self.guard)
+        up, down = ca.fmax(self.value + 1, whole), ca.fmin(self.value - 1, whole)
+        return {self.name: ca.if_else(passed[0], up, down)}
+
+
+@dataclass(eq=False)
+class Switching:
+    """The switches of a system, and its expressions written with them.
+
+    Parameters
+    ----------
+    fixed, reacting
+        The symbols that no motion changes, and those of reactions, by their hashes.
+    switches
+        By the number of their guards.
+    """
+
+    fixed: Collection[int] = ()
+    reacting: Collection[int] = ()
+    switches: dict[tuple[int, bool], Switch] = field(default_factory=dict[tuple[int, bool], Switch])
+    _numbers: dict[Key, int] = field(default_factory=dict[Key, int])
+    _nodes: list[ca.SX] = field(default_factory=list[ca.SX])
+    _kinds: list[_Kind] = field(default_factory=list[_Kind])
+    _counted: dict[str, int] = field(default_factory=dict[str, int])
+    _changed: bool = False
+
+    @property
+    def plain(self) -> bool:
+        """Whether no expression is written otherwise than it was posed."""
+        return not self._changed
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the discrete values, which are those of their events."""
+        return tuple(switch.name for switch in self.switches.values())
+
+    @property
+    def values(self) -> Parameters:
+        """The discrete values."""
+        start = {s.name: 0.0 if s.counts else 1.0 for s in self.switches.values()}
+        empty = Parameters(start, dict.fromkeys(start, ""), dict.fromkeys(start, ANY),
+                           "discrete value")  # fmt: skip
+        return empty.with_symbols({s.name: s.value for s in self.switches.values()})
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """The events at which they change."""
+        return tuple(switch.event for switch in self.switches.values())
+
+    def written(self, expression: ca.SX, owner: str = "", goal: AnyGoal | None = None) -> ca.SX:
+        """Write an expression, of any shape, with the switches in place of what is not smooth.
+
+        Parameters
+        ----------
+        expression
+            As posed.
+        owner
+            Where it stands, after which switches that are new are named.
+        goal
+            The goal whose residual it is, where it is one.
+
+        Raises
+        ------
+        PosingError
+            It has a condition that is true for an instant alone.
+        """
+        inputs = ca.symvar(expression)
+        function = ca.Function("posed", [ca.vertcat(ca.SX(0, 1), *inputs)], [expression])
+        if not _is_piecewise(function):
+            return expression
+        imposed = None
+        if isinstance(goal, Holonomic | Nonholonomic) and not goal.held_by:
+            imposed = goal.name
+        walk = _Walk(self, function, inputs, (owner, imposed))
+        if not walk.changed:
+            return expression
+        self._changed = True
+        return ca.SX(expression.sparsity(), walk.outputs())
+
+    # -- nodes, each of which there is once --------------------------------------------------------
+
+    def node(self, operation: int, *operands: int) -> int:
+        """Return the number of an operation on nodes."""
+        key = (operation, *operands)
+        if key not in self._numbers:
+            values = [self._nodes[number] for number in operands]
+            make = ca.SX.unary if len(values) == 1 else ca.SX.binary
+            self._take(key, make(operation, *values), max(self._kinds[k] for k in operands))
+        return self._numbers[key]
+
+    def constant(self, value: float) -> int:
+        """Return the number of a constant."""
+        key = (ca.OP_CONST, repr(value))
+        if key not in self._numbers:
+            self._take(key, ca.SX(value), _Kind.FIXED)
+        return self._numbers[key]
+
+    def input(self, entry: ca.SX) -> int:
+        """Return the number of a symbol."""
+        mark = entry.element_hash()
+        key = (ca.OP_INPUT, mark)
+        if key not in self._numbers:
+            kind = _Kind.REACTING if mark in self.reacting else _Kind.MOVING
+            self._take(key, entry, _Kind.FIXED if mark in self.fixed else kind)
+        return self._numbers[key]
+
+    def kind(self, number: int) -> _Kind:
+        """Return what a node depends on."""
+        return self._kinds[number]
+
+    def of(self, number: int) -> ca.SX:
+        """Return the expression of a node."""
+        return self._nodes[number]
+
+    def _take(self, key: Key, value: ca.SX, kind: _Kind) -> None:
+        self._numbers[key] = len(self._nodes)
+        self._nodes.append(value)
+        self._kinds.append(kind)
+
+    # -- switches ----------------------------------------------------------------------------------
+
+    def sign(self, guard: int, place: tuple[str, str | None]) -> int:
+        """Return the node of a guard's sign."""
+        return self._switch(guard, place, counts=False)
+
+    def whole(self, guard: int, place: tuple[str, str | None]) -> int:
+        """Return the node of the number of whole steps in a guard."""
+        return self._switch(guard, place, counts=True)
+
+    def _switch(self, guard: int, place: tuple[str, str | None], *, counts: bool) -> int:
+        known = self.switches.get((guard, counts))
+        if known is None:
+            owner, goal = place
+            self._counted[owner] = self._counted.get(owner, 0) + 1
+            name = f"{owner}_switch_{self._counted[owner]}"
+            value = ca.SX.sym(name)  # pyright: ignore[reportCallIssue]
+            known = Switch(name, value, self.of(guard), counts, goal)
+            self.switches[guard, counts] = known
+            self._take((ca.OP_INPUT, value.element_hash()), value, _Kind.FIXED)
+        return self._numbers[ca.OP_INPUT, known.value.element_hash()]
+
+
+class _Walk:
+    """An expression on its way to one that is smooth in each mode.
+
+    Parameters
+    ----------
+    switching
+        Keeps the nodes and the switches.
+    function, inputs
+        The expression, and its symbols.
+    place
+        Where it stands, and the constraint that it belongs to.
+    """
+
+    def __init__(
+        self,
+        switching: Switching,
+        function: ca.Function,
+        inputs: list[ca.SX],
+        place: tuple[str, str | None],
+    ) -> None:
+        self.switching, self.inputs, self.place = switching, inputs, place
+        self.whole = program(function)
+        self.kinked, self.one_sided = kinked_powers(self.whole), one_sided_powers(self.whole)
+        self.switched, self.kept = self._wanted()
+        self.numbers: dict[int, int] = {}
+        self.as_they_stand: dict[int, int] = {}
+        self.changed = False
+        for number in range(len(self.whole.steps)):
+            if number in self.kept:
+                self.as_they_stand[number] = self._as_it_stands(number)
+            if number in self.switched:
+                self.numbers[number] = self._smooth(number)
+
+    def outputs(self) -> ca.SX:
+        """Return the non-zeros of the expression."""
+        found = [self.switching.of(self.numbers[value]) for _, value in self.whole.outputs[0]]
+        return ca.vertcat(ca.SX(0, 1), *found)
+
+    def _wanted(self) -> tuple[set[int], set[int]]:
+        """Return the values that are to be switched, and those that are to be left as they are."""
+        steps = self.whole.steps
+        switched = {value for _, value in self.whole.outputs[0]}
+        kept: set[int] = set()
+        for number in reversed(range(len(steps))):
+            operation, operands = steps[number]
+            if operation in (ca.OP_INPUT, ca.OP_CONST):
+                continue
+            if number in kept:
+                kept.update(operands)
+            if number in switched:
+                marked = self._marked(number)
+                if number in self.kinked:
+                    kept.update((number, *operands))
+                elif marked is None:
+                    switched.update(operands)
+                else:
+                    kept.add(marked)
+        return switched, kept
+
+    def _marked(self, number: int) -> int | None:
+        """Return what is to be left as it is, where a value is marked so."""
+        operation, operands = self.whole.steps[number]
+        sides = {ca.OP_ADD: (operands, operands[::-1]), ca.OP_SUB: (operands,)}
+        for one, other in sides.get(operation, ()):
+            if self.whole.steps[one] == (ca.OP_CONST, (SMOOTH,)):
+                return other
+        return None
+
+    def _leaf(self, number: int) -> int | None:
+        operation, operands = self.whole.steps[number]
+        if operation == ca.OP_CONST:
+            return self.switching.constant(operands[0])
+        if operation == ca.OP_INPUT:
+            return self.switching.input(self.inputs[int(operands[1])])
+        return None
+
+    def _as_it_stands(self, number: int) -> int:
+        leaf = self._leaf(number)
+        if leaf is not None:
+            return leaf
+        operation, operands = self.whole.steps[number]
+        return self.switching.node(operation, *[self.as_they_stand[k] for k in operands])
+
+    def _smooth(self, number: int) -> int:
+        leaf = self._leaf(number)
+        if leaf is not None:
+            return leaf
+        marked = self._marked(number)
+        operation, places = self.whole.steps[number]
+        if number in self.kinked:
+            self.changed = True
+            return self.as_they_stand[number]
+        if marked is not None:
+            self.changed = True
+            kept = self.as_they_stand[marked]
+            # CasADi writes the sum of a negative and the mark as a difference.
+            return self.switching.node(ca.OP_NEG, kept) if operation == ca.OP_SUB else kept
+        operands = [self.numbers[place] for place in places]
+        if number in self.one_sided:
+            zero = self.switching.constant(0.0)
+            operands[0] = self.switching.node(ca.OP_FMAX, zero, operands[0])
+        node, kinds = self.switching.node, [self.switching.kind(k) for k in operands]
+        if operation not in PIECEWISE or max(kinds) is not _Kind.MOVING:
+            return node(operation, *operands)
+        if operation == ca.OP_IF_ELSE_ZERO and kinds[0] is _Kind.FIXED:
+            return node(operation, *operands)
+        self.changed = True
+        return self._switched(operation, operands)
+
+    def _switched(self, operation: int, operands: list[int]) -> int:
+        """Write an operation that is not smooth with the switches of its guards."""
+        node, (first, last) = self.switching.node, (operands[0], operands[-1])
+        if operation == ca.OP_SIGN:
+            return self._sign(first)
+        if operation == ca.OP_FABS:
+            return node(ca.OP_MUL, self._sign(first), first)
+        if operation == ca.OP_COPYSIGN:
+            size = node(ca.OP_MUL, self._sign(first), first)
+            return node(ca.OP_MUL, self._sign(last), size)
+        if operation in (ca.OP_LT, ca.OP_LE):
+            return self._positive(node(ca.OP_SUB, last, first))
+        if operation in (ca.OP_FMIN, ca.OP_FMAX):
+            larger = self._positive(node(ca.OP_SUB, first, last))
+            ordered = (first, last) if operation == ca.OP_FMAX else (last, first)
+            return self._either(larger, *ordered)
+        if operation in COUNTED:
+            return self._counted(operation, first, last)
+        if operation == ca.OP_ATAN2:
+            return self._angle(first, last)
+        raise PosingError(self._refusal(operation, operands))
+
+    def _counted(self, operation: int, first: int, last: int) -> int:
+        """Write what counts whole steps."""
+        node, constant = self.switching.node, self.switching.constant
+        if operation == ca.OP_FLOOR:
+            return self._whole(first)
+        if operation == ca.OP_CEIL:
+            return node(ca.OP_NEG, self._whole(node(ca.OP_NEG, first)))
+        turns = node(ca.OP_DIV, first, last)
+        if operation == ca.OP_REMAINDER:
+            whole = self._whole(node(ca.OP_ADD, turns, constant(0.5)))
+        else:
+            back = node(ca.OP_NOT, self._positive(turns))
+            whole = node(ca.OP_ADD, self._whole(turns), back)
+        return node(ca.OP_SUB, first, node(ca.OP_MUL, last, whole))
+
+    def _refusal(self, operation: int, operands: list[int]) -> str:
+        shown = ", ".join(str(self.switching.of(number)) for number in operands)
+        what = f"{OPERATION_NAMES[operation]}({shown})"
+        if operation in (ca.OP_EQ, ca.OP_NE):
+            return (
+                f"{self.place[0]} contains {what}: that two quantities of a motion are equal is "
+                "true for an instant alone; ask by < or > on which side it is, or keep the "
+                "expression as it is by smooth(...)"
+            )
+        return (
+            f"{self.place[0]} contains {what}, a condition that is no comparison: compare by < or "
+            ">, or keep the expression as it is by smooth(...)"
+        )
+
+    def _sign(self, guard: int) -> int:
+        return self.switching.sign(guard, self.place)
+
+    def _whole(self, guard: int) -> int:
+        return self.switching.whole(guard, self.place)
+
+    def _positive(self, guard: int) -> int:
+        return self.switching.node(ca.OP_LT, self.switching.constant(0.0), self._sign(guard))
+
+    def _either(self, condition: int, one: int, other: int) -> int:
+        """Return one branch or the other; the one that does not count need not be finite."""
+        node = self.switching.node
+        chosen = node(ca.OP_IF_ELSE_ZERO, condition, one)
+        against = node(ca.OP_NOT, condition)
+        return node(ca.OP_ADD, chosen, node(ca.OP_IF_ELSE_ZERO, against, other))
+
+    def _angle(self, y: int, x: int) -> int:
+        """Return the angle of (x, y), measured from the y axis that lies on its side.
+
+        Where the sign of x never changes the cut is out of the way, or it is y = 0 itself.
+        """
+        node, constant = self.switching.node, self.switching.constant
+        side = self._sign(y)
+        turned = node(ca.OP_NEG, node(ca.OP_MUL, side, x))
+        angle = node(ca.OP_ATAN2, turned, node(ca.OP_MUL, side, y))
+        quarter = node(ca.OP_MUL, side, constant(0.5 * math.pi))
+        return node(ca.OP_ADD, quarter, angle)
+
+
+def jumps(guards: ca.SX) -> bool:
+    """Return whether guards may jump, and not only have kinks: a zero may then be no passage."""
+    function = ca.Function("guards", [ca.vertcat(ca.SX(0, 1), *ca.symvar(guards))], [guards])
+    operations = {function.instruction_id(k) for k in range(function.n_instructions())}
+    return bool(operations & (PIECEWISE - KINKED))
+
+
+def _is_piecewise(function: ca.Function) -> bool:
+    """Tell whether a function has an operation that is not smooth, or what marks one."""
+    for k in range(function.n_instructions()):
+        operation = function.instruction_id(k)
+        if operation in PIECEWISE:
+            return True
+        if operation == ca.OP_CONST and function.instruction_constant(k) == SMOOTH:
+            return True
+    return False
+
+
+def hashes(*columns: ca.SX) -> frozenset[int]:
+    """Return the hashes of symbols."""
+    return frozenset(entry.element_hash() for column in columns for entry in ca.symvar(column))
+
+
+def found(
+    expressions: Iterable[tuple[str, ca.SX, AnyGoal | None]], fixed: ca.SX, reacting: ca.SX
+) -> Switching:
+    """Return the switches of some expressions.
+
+    Parameters
+    ----------
+    expressions
+        Each with where it stands, and the goal whose residual it is.
+    fixed, reacting
+        The symbols of what no motion changes, and of reactions.
+    """
+    switching = Switching(hashes(fixed), hashes(reacting))
+    for owner, expression, goal in expressions:
+        switching.written(expression, owner, goal)
+    return switching

@@ -1,0 +1,119 @@
+"""The same run, prepared anew by choices that are not those of the run itself.
+
+What the first run took for granted is not taken for granted here: another method, whose steps are
+capped; angles as they grow; no invariant driven that is not proved to be conserved; piecewise
+expressions as they were posed; all redundant rows, none dropped.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from daesolve.errors import UnsupportedError
+from daesolve.formulations import Feedback
+from daesolve.posing.value_names import ValueKind
+from daesolve.preparation.choosing import check_pair, stiffness
+from daesolve.preparation.preparing import Prepared, prepare
+from daesolve.preparation.request import Request
+from daesolve.solvers import Cvodes, Dop853, RadauIIA, Solver, Taylor
+from daesolve.solvers.capped import CappedDop853
+from daesolve.solvers.taylor import available as taylor_is_available
+
+LEAST_STEPS = 1000
+"""Steps of the repetition in the whole run, at least."""
+LEAST_SEGMENTS = 200
+"""For a method whose steps have no cap of their own: they end where segments do."""
+TIGHTER = 1e-3
+"""Of the run's own tolerance, that of another method, as far as rounding lets it."""
+TIGHTEST = 1e-14
+STIFFLY = 0.1
+"""The same for stiff equations, where accuracy is dear."""
+MULTISTEP = 1e-12
+
+
+def with_other_eyes(prepared: Prepared, asked: Solver | None = None) -> Prepared:
+    """Return the same run by other choices.
+
+    Parameters
+    ----------
+    prepared
+        What was run.
+    asked
+        What to repeat it with; None takes another method than the run's.
+
+    Raises
+    ------
+    UnsupportedError
+        The solver asked for cannot take what was run.
+    """
+    if asked is not None:
+        check_pair(prepared.formulation, asked)
+    solver = asked or other_method(prepared)
+    request = _other_request(prepared, solver)
+    kinked = replace(prepared.system, switches=False) if prepared.dynamics.switches else None
+    if kinked is not None:
+        try:
+            return _same_start(prepared, prepare(kinked, request))
+        except UnsupportedError:
+            # The method has no answer to kinks.
+            pass
+    return _same_start(prepared, prepare(prepared.system, request))
+
+
+def other_method(prepared: Prepared) -> Solver:
+    """Return a method of another kind than that of a run."""
+    own, span = prepared.solver, abs(prepared.until - prepared.start_time)
+    if _is_stiff(prepared):
+        stages = 3 if isinstance(own, RadauIIA) and own.stages == 5 else 5
+        tolerance = max(STIFFLY * own.step_tolerance, TIGHTEST)
+        return RadauIIA(rtol=tolerance, atol=STIFFLY * tolerance, stages=stages)
+    if not isinstance(own, Dop853 | CappedDop853):
+        tolerance = max(TIGHTER * own.step_tolerance, TIGHTEST)
+        longest = min(span / LEAST_STEPS, prepared.mean_step)
+        return CappedDop853(rtol=tolerance, atol=tolerance, longest_step=longest)
+    if taylor_is_available() and Taylor().refusal(prepared.problem) is None:
+        return Taylor()
+    return Cvodes(rtol=MULTISTEP, atol=MULTISTEP)
+
+
+def _is_stiff(prepared: Prepared) -> bool:
+    """Tell whether an explicit method would take too many steps."""
+    if prepared.problem.stiff:
+        return True
+    fastest = max((abs(rate) for rate in prepared.rates.values() if rate), default=0.0)
+    found = stiffness(
+        prepared.problem,
+        prepared.values,
+        prepared.start_time,
+        prepared.initial,
+        prepared.until,
+        fastest,
+    )
+    return found is not None and found.recognised
+
+
+def _other_request(prepared: Prepared, solver: Solver) -> Request:
+    formulation = prepared.formulation
+    if formulation.form not in solver.forms:
+        formulation = Feedback()
+    request = prepared.request
+    return replace(
+        request,
+        formulation=formulation,
+        solver=solver,
+        redundant="minimum-norm" if request.redundant == "drop" else request.redundant,
+        max_evaluations=None,
+        until=prepared.until,
+    )
+
+
+def _same_start(prepared: Prepared, anew: Prepared) -> Prepared:
+    """Return a run prepared anew that begins in the same state, and wraps no angle."""
+    span = abs(prepared.until - prepared.start_time)
+    capped = isinstance(anew.solver, CappedDop853)
+    segment = anew.segment if capped else min(anew.segment, span / LEAST_SEGMENTS)
+    start = replace(anew.start, state=prepared.start.state)
+    values = anew.values.copy()
+    for invariant in anew.assumed:
+        values[ValueKind.RATE.place(invariant, anew.problem.values)] = 0.0
+    return replace(anew, start=start, values=values, assumed={}, wrapped=(), segment=segment)

@@ -1,0 +1,72 @@
+"""Contacts that touch without a load, and surfaces that are pulled away."""
+
+import casadi as ca
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+
+import daesolve as ds
+
+from ..conftest import WITHOUT_HEYOKA
+
+SOLVERS = [ds.Dop853(), ds.RadauIIA()] if WITHOUT_HEYOKA else [ds.Taylor(), ds.Dop853()]
+each_solver = pytest.mark.parametrize("solver", SOLVERS, ids=lambda solver: solver.name)
+
+
+def row_of_balls(restitution):
+    names = ["a", "b", "c"]
+    q = ds.coordinates(**dict.fromkeys(names, "m"))
+    goals = [
+        ds.Contact(f"{left}{right}", q[right] - q[left] - 1, restitution=restitution, closed=False)
+        for left, right in (("a", "b"), ("b", "c"))
+    ]
+    return ds.MechanicalSystem(q, kinetic=sum(q.dot[name] ** 2 for name in names) / 2, goals=goals)
+
+
+@each_solver
+@pytest.mark.parametrize("restitution", [0.0, 0.5, 1.0])
+def test_a_ball_thrown_at_two_that_touch_meets_both_as_one(solver, restitution):
+    """Newton's law for both gaps at once: the first grows with e times the speed, the other not."""
+    start = {"a": -1.0, "b": 1.0, "c": 2.0, "a_dot": 1.0, "b_dot": 0.0, "c_dot": 0.0}
+    run = ds.solve(row_of_balls(restitution), 5.0, start, solver=solver, at=[5.0])
+    assert run.outcome is ds.Outcome.COMPLETED, run.message
+    after = [(1 - 2 * restitution) / 3, (1 + restitution) / 3, (1 + restitution) / 3]
+    assert [run[f"{name}_dot"][-1] for name in "abc"] == pytest.approx(after, abs=1e-12)
+
+
+AMPLITUDE, RATE, GRAVITY = 0.05, 17.0, 10.0
+
+
+def shaken(moving):
+    """A body on a table that moves as a cosine, by its height or by that over the table."""
+    q = ds.coordinates(y="m")
+    height = AMPLITUDE * ca.cos(RATE * ds.time)
+    speed = -AMPLITUDE * RATE * ca.sin(RATE * ds.time)
+    place, rate = (q.y + height, q.dot.y + speed) if moving else (q.y, q.dot.y)
+    gap = q.y if moving else q.y - height
+    return ds.MechanicalSystem(
+        q, kinetic=rate**2 / 2, potential=GRAVITY * place, goals=[ds.Contact("table", gap)]
+    )
+
+
+@each_solver
+@pytest.mark.parametrize("moving", [False, True], ids=["fixed", "moving"])
+def test_a_body_leaves_a_table_where_that_falls_faster_than_it_would(solver, moving):
+    """It leaves where the table's acceleration is -g, and flies in a parabola."""
+    start = {"y": 0.0 if moving else AMPLITUDE, "y_dot": 0.0}
+    run = ds.solve(shaken(moving), 1.0, start, solver=solver, at=[1.0])
+    assert run.outcome is ds.Outcome.COMPLETED, run.message
+    lost = [event.time for event in run.events if event.name == "table_lost"]
+    closed = [event.time for event in run.events if event.name == "table_closed"]
+    leaves = np.arccos(GRAVITY / (AMPLITUDE * RATE**2)) / RATE
+    turn = 2 * np.pi / RATE
+    # From the start on it pulls; the other times the acceleration falls through -g.
+    assert lost[0] == 0.0
+    exact = turn * np.arange(1, len(lost)) - leaves
+    assert len(lost) == 3
+    assert lost[1:] == pytest.approx(exact, abs=1e-10)
+
+    def gap(time):
+        return AMPLITUDE * (1 - np.cos(RATE * time)) - GRAVITY * time**2 / 2
+
+    assert closed[0] == pytest.approx(brentq(gap, 0.05, 0.2, xtol=1e-15), abs=1e-10)

@@ -1,0 +1,394 @@
+"""Piecewise expressions switch modes at instants that every solver finds to rounding."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import casadi as ca
+import numpy as np
+import pytest
+from scipy.integrate import quad, solve_ivp
+from scipy.optimize import brentq
+
+import daesolve as ds
+from daesolve.errors import DegenerateStartError, PosingError
+
+SOLVERS = ["taylor", "dop853", "cvodes", "radau", "lsoda"]
+ACCURACY = {"taylor": 1e-12}
+"""Relative to one; the other solvers keep 1e-10 a step."""
+
+
+def body(force=0.0, **options):
+    """A body of mass one on a line."""
+    q = ds.coordinates(x="m")
+    force = force(q) if callable(force) else force
+    potential = options.pop("potential", lambda q: 0.0)(q)
+    return ds.MechanicalSystem(
+        q, kinetic=q.dot.x**2 / 2, potential=potential, force={"x": force}, **options
+    )
+
+
+def oscillated(x, v, stiffness, span, push=0.0):
+    """Return state and speed of x'' = -stiffness x + push after a time."""
+    rate = math.sqrt(stiffness)
+    middle, angle = push / stiffness, rate * span
+    cosine, sine = math.cos(angle), math.sin(angle)
+    return (
+        middle + (x - middle) * cosine + v / rate * sine,
+        -(x - middle) * rate * sine + v * cosine,
+    )
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_slack_cable_pulls_when_it_is_taut(solver):
+    """x'' = -4 max(x, 0): half periods of pi / 2 on the cable, straight flights between."""
+    run = ds.solve(body(lambda q: -4.0 * ca.fmax(q.x, 0.0)), 2.0, {"x": 1.0}, solver=solver)
+    # Taut for a quarter period pi / 4, then x = -2 (t - pi / 4).
+    expected = -2.0 * (2.0 - math.pi / 4.0)
+    assert run.end_state["x"] == pytest.approx(expected, abs=ACCURACY.get(solver, 1e-8))
+    (event,) = run.events
+    assert event.name == "force_x_switch_1"
+    assert event.time == pytest.approx(math.pi / 4.0, abs=ACCURACY.get(solver, 1e-8))
+    assert run.description["solver"] == solver
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_window_of_a_millisecond_is_met(solver):
+    window = ca.logic_and(ds.time > 50.0, ds.time < 50.001)
+    run = ds.solve(
+        body(lambda q: ca.if_else(window, 1000.0, 0.0) - q.x), 60.0, {"x": 1.0}, solver=solver
+    )
+    x, v = oscillated(1.0, 0.0, 1.0, 50.0)
+    x, v = oscillated(x, v, 1.0, 50.001 - 50.0, 1000.0)
+    x, v = oscillated(x, v, 1.0, 60.0 - 50.001)
+    assert run.end_state["x"] == pytest.approx(x, abs=1e3 * ACCURACY.get(solver, 1e-10))
+
+
+@pytest.mark.parametrize("solver", ["taylor", "dop853"])
+def test_windows_of_time_alone_are_known_beforehand_however_short(solver):
+    """Where sin t > 1 - 1e-9 a force acts for 9e-5 s, sixteen times in 100 s."""
+    system = body(ca.if_else(ca.sin(ds.time) > 1.0 - 1e-9, 1e4, 0.0))
+    run = ds.solve(system, 100.0, {"x": 0.0}, solver=solver)
+    width = 2.0 * math.acos(1.0 - 1e-9)
+    assert run.event_count == 32
+    # The sine's rounding moves the ends of a window by 1e-16 over its slope there, 4.5e-5.
+    assert run.end_state["x_dot"] == pytest.approx(16 * 1e4 * width, rel=1e-6)
+
+
+def test_a_saturated_controller_keeps_twelve_digits():
+    def force(q):
+        return ca.fmax(-1.0, ca.fmin(1.0, -10.0 * q.x - 2.0 * q.dot.x))
+
+    run = ds.solve(body(force), 1.5, {"x": 1.0})
+    leaves = run.events[0]
+    # Until then x'' = -1: 10 (1 - t^2 / 2) - 2 t = 1.
+    assert 10.0 * (1.0 - leaves.time**2 / 2.0) - 2.0 * leaves.time == pytest.approx(1.0, abs=1e-12)
+
+
+def test_quadratic_drag_both_ways_by_an_absolute_value():
+    """v' = -v |v| thrown either way comes to the same distance, ln(1 + t)."""
+    for speed in (1.0, -1.0):
+        run = ds.solve(body(lambda q: -q.dot.x * ca.fabs(q.dot.x)), 3.0, {"x_dot": speed})
+        assert run.end_state["x"] == pytest.approx(speed * math.log(4.0), abs=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("jagged", "smooth_piece", "breaks"),
+    [
+        (ca.floor(ds.time), lambda t: math.floor(t), 3),
+        (ca.ceil(ds.time), lambda t: math.ceil(t), 3),
+        (ca.fmod(ds.time, 0.75), lambda t: math.fmod(t, 0.75), 4),
+        (ca.remainder(ds.time, 0.8), lambda t: math.remainder(t, 0.8), 4),
+        (ca.sign(ca.sin(5.0 * ds.time)), lambda t: math.copysign(1.0, math.sin(5.0 * t)), 5),
+        (ca.copysign(2.0, ca.cos(ds.time)), lambda t: math.copysign(2.0, math.cos(t)), 1),
+        (ca.pw_const(ds.time, ca.DM([0.5, 2.0]), ca.DM([1, -1, 3])), None, 2),
+    ],
+)
+def test_what_counts_steps_or_jumps_in_time_acts_piece_by_piece(jagged, smooth_piece, breaks):
+    run = ds.solve(body(jagged), 3.5, {"x": 0.0})
+    assert run.description["solver"] == "taylor"
+    assert len({event.time for event in run.events if event.time > 0.0}) == breaks
+    places = np.array(sorted({0.0, 3.5, *(event.time for event in run.events)}))
+    speed = 0.0
+    for low, high in itertools.pairwise(places):
+        middle, half = (low + high) / 2.0, (high - low) / 2.0
+        # Gauss' rule with two nodes is exact for straight pieces.
+        for node in (middle - half / math.sqrt(3.0), middle + half / math.sqrt(3.0)):
+            value = ca.Function("f", [ds.time], [jagged])(node)
+            assert smooth_piece is None or float(value) == pytest.approx(smooth_piece(node))
+            speed += half * float(value)
+    assert run.end_state["x_dot"] == pytest.approx(speed, abs=1e-12)
+
+
+def test_a_potential_with_a_kink_conserves_energy_through_every_switch():
+    system = body(potential=lambda q: 9.81 * q.x + 500.0 * ca.fmax(0.0, -q.x) ** 2)
+    run = ds.solve(system, 20.0, {"x": 1.0})
+    assert run.event_count > 20
+    assert run.drift["energy"].max_relative < 1e-13
+
+
+def test_an_angle_by_atan2_jumps_at_its_cut():
+    """A point that goes round: the force atan2(y, x) jumps by 2 pi where y = 0 < -x."""
+    q = ds.coordinates(x="m", y="m", z="m")
+    system = ds.MechanicalSystem(
+        q,
+        kinetic=(q.dot.x**2 + q.dot.y**2 + q.dot.z**2) / 2,
+        potential=(q.x**2 + q.y**2) / 2,
+        force={"z": ca.atan2(q.y, q.x)},
+    )
+    run = ds.solve(system, 10.0, {"x": 1.0, "y_dot": 1.0})
+    # z'' is the angle t, wrapped to (-pi, pi].
+    turn = 2.0 * math.pi
+    z_dot = (
+        math.pi**2 / 2.0
+        + (math.pi**2 * 0.0)
+        + sum(
+            (high - low) * ((high + low) / 2.0 - shift)
+            for low, high, shift in ((math.pi, 3 * math.pi, turn), (3 * math.pi, 10.0, 2 * turn))
+        )
+    )
+    assert run.end_state["z_dot"] == pytest.approx(z_dot, abs=1e-11)
+
+
+def test_a_switch_within_the_guard_of_another_is_put_right_before_rates_count():
+    """At the cut of the angle both change at once, and the force goes on as it was."""
+    run = ds.solve(
+        body(lambda q: ca.fabs(ca.atan2(q.dot.x, q.x)) - 2.0 * q.x), 4.0, {"x": 0.0, "x_dot": 0.4}
+    )
+
+    def rate(t, state):
+        return state[1], abs(math.atan2(state[1], state[0])) - 2.0 * state[0]
+
+    known = solve_ivp(rate, (0.0, 4.0), (0.0, 0.4), "DOP853", rtol=1e-12, atol=1e-14, max_step=1e-2)
+    names = [event.name for event in run.events]
+    assert names == ["force_x_switch_1", "force_x_switch_2"] * 2
+    # The other program passes two kinks within a step each.
+    assert run.end_state["x"] == pytest.approx(known.y[0, -1], abs=1e-8)
+
+
+def test_the_angle_of_a_direction_may_be_held():
+    """A guard of one switch is written with another, and is not written anew."""
+    q = ds.coordinates(x="m", y="m")
+    turned = ca.atan2(q.y, q.x) - ds.time
+    held = ds.Holonomic("drive", ca.atan2(ca.sin(turned), ca.cos(turned)))
+    system = ds.MechanicalSystem(
+        q, kinetic=(q.dot.x**2 + q.dot.y**2) / 2, potential=(q.x**2 + q.y**2) / 2, goals=[held]
+    )
+    # r'' = r - r: out at a constant speed, once about.
+    run = ds.solve(system, 7.0, {"x": 1.0, "y": 0.0, "x_dot": 0.5})
+    assert run.outcome is ds.Outcome.COMPLETED
+    expected = (4.5 * math.cos(7.0), 4.5 * math.sin(7.0))
+    assert (run.end_state["x"], run.end_state["y"]) == pytest.approx(expected, abs=1e-10)
+
+
+@pytest.mark.parametrize(("x", "y"), [(-1.0, 0.0), (1.0, 0.5)])
+def test_a_start_that_is_given_whole_lies_on_its_own_side_of_a_kink(x, y):
+    """A bead comes along the floor, or down a ramp that begins at x = 0."""
+    q = ds.coordinates(x="m", y="m")
+    track = ds.Holonomic("track", q.y - ca.fmax(q.x, 0.0) / 2)
+    bead = ds.MechanicalSystem(
+        q, kinetic=(q.dot.x**2 + q.dot.y**2) / 2, potential=2.5 * q.y, goals=[track]
+    )
+    run = ds.solve(bead, 0.5, {"x": x, "y": y, "x_dot": 0.0, "y_dot": 0.0})
+    # Down a slope of 1 / 2 with g = 2.5: x'' = -g / 2 / (1 + 1 / 4) = -1.
+    expected = x if x < 0.0 else x - 0.125
+    assert run.end_state["x"] == pytest.approx(expected, abs=1e-13)
+
+
+def test_a_bead_goes_through_a_junction_without_a_kink_and_takes_a_blow_at_one():
+    q = ds.coordinates(x="m", y="m")
+
+    def bead(height):
+        return ds.MechanicalSystem(
+            q,
+            kinetic=(q.dot.x**2 + q.dot.y**2) / 2,
+            potential=9.81 * q.y,
+            goals=[ds.Holonomic("wire", q.y - height)],
+        )
+
+    smooth = ds.solve(bead(ca.fmax(q.x, 0.0) ** 2), 3.0, {"x": 1.0})
+    assert smooth.end_state["x_dot"] == pytest.approx(-math.sqrt(2.0 * 9.81), abs=1e-13)
+    slope = 0.5
+    kinked = ds.solve(bead(-slope * ca.fmin(q.x, 0.0)), 3.0, {"x": -1.0})
+    (blow,) = kinked.events
+    # Down a slope, then along the level: what was across it is lost.
+    before = math.sqrt(2.0 * 9.81 * slope)
+    assert kinked.end_state["x_dot"] == pytest.approx(before / math.sqrt(1.0 + slope**2), rel=1e-12)
+    lost = blow.impact.kinetic_before - blow.impact.kinetic_after
+    assert lost == pytest.approx(9.81 * slope * slope**2 / (1.0 + slope**2), rel=1e-12)
+
+
+@pytest.mark.parametrize("formulation", ["feedback", "null-space", "projected", "index-1"])
+def test_every_formulation_goes_through_switches(formulation):
+    q = ds.coordinates(x="m", y="m")
+    drag = ca.if_else(q.dot.x > 0.0, 0.2, 0.1) * q.dot.x
+    system = ds.MechanicalSystem(
+        q,
+        kinetic=(q.dot.x**2 + q.dot.y**2) / 2,
+        goals=[ds.Holonomic("tie", q.x - q.y)],
+        force={"x": -q.x - drag},
+    )
+    run = ds.solve(system, 10.0, {"x": 1.0}, guess={"y": 1.0}, formulation=formulation)
+    # 2 x'' = -x - d x', with d = 0.1 towards smaller x.
+    x, v, time = 1.0, 0.0, 0.0
+    for damping in (0.1, 0.2, 0.1):
+        decay, rate = damping / 4.0, math.sqrt(0.5 - (damping / 4.0) ** 2)
+        span = min(math.pi / rate, 10.0 - time)
+        fade, c, s = math.exp(-decay * span), math.cos(rate * span), math.sin(rate * span)
+        x, v = (
+            fade * (x * c + (v + decay * x) / rate * s),
+            fade * (v * c - (decay * v + 0.5 * x) / rate * s),
+        )
+        time += span
+    assert run.end_state["x"] == pytest.approx(x, abs=1e-8)
+
+
+def test_a_control_system_switches_as_well():
+    x, u = ds.states(a="m", b="m/s"), ds.reactions(push="N")
+    aim = ca.fabs(ca.sin(ds.time)) * ca.sin(ds.time)
+    system = ds.ControlSystem(
+        x,
+        {"a": x.b, "b": u.push - ca.fabs(x.b) * x.b},
+        controls=u,
+        goals=[ds.Goal("aim", x.a - aim)],
+    )
+    run = ds.solve(system, 5.0)
+    assert run.end_state["a"] == pytest.approx(abs(math.sin(5.0)) * math.sin(5.0), abs=1e-9)
+
+
+def test_sensitivities_go_through_switches():
+    q, p = ds.coordinates(x="m"), ds.parameters(stiffness=3.0)
+    force = ca.if_else(q.x > 0.5, -p.stiffness * q.x, -q.x)
+    system = ds.MechanicalSystem(q, p, kinetic=q.dot.x**2 / 2, force={"x": force})
+    found = ds.analysis.sensitivity(system, until=10.0, initial={"x": 1.0}, by=["stiffness"])
+    ends = [
+        ds.solve(system, 10.0, {"x": 1.0}, parameters={"stiffness": 3.0 + change}).end_state
+        for change in (-1e-4, 1e-4)
+    ]
+    slopes = [(ends[1][name] - ends[0][name]) / 2e-4 for name in ("x", "x_dot")]
+    assert found.matrix[:, 0] == pytest.approx(slopes, rel=1e-6)
+
+
+def test_a_stored_run_goes_on_through_switches(tmp_path):
+    system = body(lambda q: ca.if_else(q.x > 0.5, -2.0 * q.x, -q.x))
+    whole = ds.solve(system, 50.0, {"x": 1.0})
+    ds.solve(system, 20.0, {"x": 1.0}, store=tmp_path / "run")
+    longer = ds.resume(tmp_path / "run", until=50.0, source=system)
+    assert longer.end_state["x"] == pytest.approx(whole.end_state["x"], abs=1e-12)
+    assert [event.name for event in longer.events] == [event.name for event in whole.events]
+
+
+def test_friction_that_jumps_holds_a_block_with_a_sentence():
+    run = ds.solve(body(lambda q: -q.x - 0.3 * ca.sign(q.dot.x)), 20.0, {"x": 1.0})
+    assert run.outcome is ds.Outcome.FAILED
+    assert "from both sides" in run.message
+    # The block turns at -1 + 0.6, and at 0.4 - 0.6, where the spring no longer moves it.
+    assert run.end_time == pytest.approx(2.0 * math.pi, abs=1e-9)
+    assert run.end_state["x"] == pytest.approx(-0.2, abs=1e-12)
+
+
+def test_a_potential_that_jumps_is_no_finite_force():
+    q = ds.coordinates(x="m")
+    system = ds.MechanicalSystem(
+        q, kinetic=q.dot.x**2 / 2, potential=ca.if_else(q.x > 1.0, 2.0, 0.0)
+    )
+    run = ds.solve(system, 5.0, {"x_dot": 1.0})
+    assert run.outcome is ds.Outcome.FAILED
+    assert "potential energy jumps" in run.message
+    assert run.end_time == pytest.approx(1.0, abs=1e-14)
+
+
+def test_a_spring_may_stiffen_at_a_time():
+    stiffness = ca.if_else(ds.time > 1.0, 4.0, 1.0)
+    run = ds.solve(body(potential=lambda q: stiffness * q.x**2 / 2), 2.0, {"x": 1.0})
+    x, _ = oscillated(*oscillated(1.0, 0.0, 1.0, 1.0), 4.0, 1.0)
+    assert run.end_state["x"] == pytest.approx(x, abs=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("condition", "words"),
+    [
+        (lambda q: q.x == 1.0, "true for an instant alone"),
+        (lambda q: q.x, "no comparison"),
+    ],
+)
+def test_a_condition_that_no_motion_passes_is_refused(condition, words):
+    with pytest.raises(PosingError, match=words):
+        body(lambda q: ca.if_else(condition(q), 1.0, 2.0))
+
+
+def test_a_condition_on_parameters_is_no_switch():
+    q, p = ds.coordinates(x="m"), ds.parameters(choice=1.0)
+    force = ca.if_else(p.choice > 0.5, -q.x, 0.0)
+    system = ds.MechanicalSystem(q, p, kinetic=q.dot.x**2 / 2, force={"x": force})
+    run = ds.solve(system, 1.0, {"x": 1.0})
+    assert run.events == ()
+    assert run.description["solver"] == "taylor"
+    assert run.end_state["x"] == pytest.approx(math.cos(1.0), abs=1e-14)
+
+
+def test_a_branch_that_is_not_taken_need_not_be_finite():
+    run = ds.solve(body(lambda q: ca.if_else(q.x > 0.0, ca.sqrt(q.x), 0.0)), 1.0, {"x": -1.0})
+    assert run.end_state["x"] == -1.0
+
+
+def test_what_is_kept_or_not_switched_has_no_events():
+    def force(q):
+        return -ca.fabs(q.x) * q.x
+
+    kept = body(lambda q: ds.smooth(force(q)))
+    for system in (kept, body(force, switches=False)):
+        run = ds.solve(system, 5.0, {"x": 1.0}, solver=ds.Dop853(rtol=1e-12))
+        assert run.events == ()
+    switched = ds.solve(body(force), 5.0, {"x": 1.0})
+    assert run.end_state["x"] == pytest.approx(switched.end_state["x"], abs=1e-9)
+    assert switched.event_count > 0
+
+
+def test_equal_conditions_share_a_switch_and_bear_the_name_of_their_first_place():
+    q = ds.coordinates(x="m", y="m")
+    inside = ca.fabs(q.x) < 1.0
+    system = ds.MechanicalSystem(
+        q,
+        kinetic=(q.dot.x**2 + q.dot.y**2) / 2,
+        force={"x": ca.if_else(inside, -q.x, 0.0), "y": ca.if_else(ca.fabs(q.x) < 1.0, 1.0, 0.0)},
+    )
+    assert system.dynamics.switches == ("force_x_switch_1", "force_x_switch_2")
+
+
+BROKEN = {
+    "max in a potential": {"potential": lambda q: q.x**2 / 2 + 4 * ca.fmax(0, -q.x) ** 2.5},
+    "branch of a potential": {
+        "potential": lambda q: q.x**2 / 2 + ca.if_else(q.x > 0, 0, 4 * (-q.x) ** 2.5)
+    },
+    "max in a force": {"force": lambda q: -q.x + 10 * ca.fmax(0, -q.x) ** 1.5},
+    "branch of a force": {"force": lambda q: ca.if_else(q.x < 0, 10 * (-q.x) ** 1.5, 0) - q.x},
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_power_vanishes_at_its_switch(name):
+    """Hertz's contact beside a spring: back and forth in a time that is a quadrature."""
+
+    def left(y):
+        return 1 - y**2 - 8 * y**2.5
+
+    deepest = brentq(left, 0.0, 1.0, xtol=1e-15)
+
+    def slowness(u):
+        return 4 * deepest * u / math.sqrt(left(deepest * (1 - u * u)))
+
+    contact = quad(slowness, 0.0, 1.0, epsabs=1e-12)[0]
+    run = ds.solve(body(**BROKEN[name]), math.pi + contact, {"x": 1.0})
+    assert run.outcome is ds.Outcome.COMPLETED, run.message
+    # A multistep method at 1e-10 a step.
+    assert run.end_state["x"] == pytest.approx(1.0, abs=1e-7)
+    assert run.end_state["x_dot"] == pytest.approx(0.0, abs=1e-7)
+
+
+def test_a_broken_power_that_stands_elsewhere_too_is_no_number_there():
+    """What counts only in its branch is 0 past it; what counts everywhere stays what it is."""
+    pushed = body(lambda q: (-q.x) ** 1.5 + ca.if_else(q.x < 0, 2 * (-q.x) ** 1.5, 0))
+    with pytest.raises(DegenerateStartError, match="not finite"):
+        ds.solve(pushed, 1.0, {"x": 1.0})

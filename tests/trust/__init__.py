@@ -1,0 +1,1 @@
+"""A battery of systems on which something could go wrong silently, each with its truth known."""

@@ -1,0 +1,65 @@
+"""No run of the battery is wrong without a word, and nothing is doubted where all is well."""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+import pytest
+
+from ..systems import WITHOUT_ASSIMULO
+from . import battery
+from .case import EXPLICIT, Case, judge
+
+CASES = battery.cases()
+FIRST = {str(next(cases)) for _, cases in groupby(CASES, key=lambda case: case.of)}
+"""A case of each class, which the default suite runs."""
+OTHERS = [
+    (case, case.only[0] if case.only else EXPLICIT[number // 2 % len(EXPLICIT)])
+    for number, case in enumerate(CASES)
+    if case.analysis is None and number % 2
+]
+OTHERS = [
+    (case, solver)
+    for case, solver in OTHERS
+    if not (solver in battery.IMPLICIT and "formulation" in case.options)
+]
+"""Every other case with a solver in turn; `python -m tests.trust --solvers all` has them all."""
+
+
+def marks(case: Case) -> list[pytest.MarkDecorator]:
+    return [] if str(case) in FIRST else [pytest.mark.slow]
+
+
+def check(case: Case, solver: str = "", formulation: str = "") -> None:
+    found = judge(case, solver, formulation, verify=case.sound and not solver)
+    if case.sound and not solver:
+        assert found.word == "right", found.detail
+    assert not found.silent, f"{found.word}: {found.detail}"
+
+
+@pytest.mark.parametrize(
+    "case",
+    [pytest.param(case, marks=marks(case)) for case in CASES],
+    ids=str,
+)
+def test_nothing_is_silently_wrong_by_the_default_choice(case):
+    check(case)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("case", "solver"), OTHERS, ids=[f"{case}, {solver}" for case, solver in OTHERS]
+)
+def test_nothing_is_silently_wrong_whichever_solver_is_asked_for(case, solver):
+    if WITHOUT_ASSIMULO and solver.startswith("assimulo"):
+        pytest.skip("Assimulo is not installed")
+    check(case, solver, "index-1" if solver in battery.IMPLICIT else "")
+
+
+def test_the_battery_has_three_forms_of_each_class_and_twenty_controls():
+    counts: dict[str, int] = {}
+    for case in CASES:
+        counts[case.of] = counts.get(case.of, 0) + 1
+    assert all(count >= 3 for count in counts.values())
+    assert counts["controls"] >= 20
+    assert len({str(case) for case in CASES}) == len(CASES)
