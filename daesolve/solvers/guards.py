@@ -378,17 +378,23 @@ def locate(
         return nearer
     if values[0] * values[1] > 0.0:
         return nearer[0], advance(nearer[0])
+    span = end[0] - start[0]
+
+    def moment(elapsed: float) -> float:
+        return end[0] if elapsed == span else start[0] + elapsed
+
+    # Counted from the start of the step, so that late in time the root is as near as times are.
     root, result = brentq(
-        lambda time: guard(time, state_at(time)),
-        start[0],
-        end[0],
-        xtol=4e-16 * max(abs(start[0]), abs(end[0]), 1e-300),
+        lambda elapsed: guard(moment(elapsed), state_at(moment(elapsed))),
+        0.0,
+        span,
+        xtol=0.5 * np.spacing(max(abs(start[0]), abs(end[0]), 1e-300)),
         rtol=np.float64(8.9e-16),
         full_output=True,
     )
     assert result.converged
     # At zero or past it: a motion that goes on from here is not to meet it again.
-    found, span = float(root), end[0] - start[0]
+    found = moment(float(root))
     move = np.spacing(max(abs(found), abs(span))) * np.sign(span)
     while guard(found, state_at(found)) * values[1] < 0.0 and found != end[0]:
         found = float(found + move) if abs(found + move - end[0]) < abs(found - end[0]) else end[0]
