@@ -270,8 +270,12 @@ def test_the_models_are_compared_at_turning_points(case):
     passed = told["printed, fixed step 2 ms"]
     assert passed["outcome"] == "completed"
     assert passed["wrong_spin"] == told["physical"]["wrong_spin"] == 0.0
-    # It comes to its end with a hundredth of its energy lost.
-    assert "not to be trusted" in told["printed, fixed step 20 ms, rate 1"]["message"]
+    # How much energy is lost where it leaps over points at rest is for rounding to decide.
+    coarse = told["printed, fixed step 20 ms, rate 1"]
+    assert coarse["wrong_spin"] > 0.1
+    assert coarse["energy_error"] > 1e3 * passed["energy_error"]
+    assert coarse["outcome"] == ("completed" if coarse["energy_error"] <= 0.01 else "failed")
+    assert ("not to be trusted" in coarse["message"]) == (coarse["outcome"] == "failed")
     assert set(answer.figures) == {"spin", "turning point"}
     if case == "hoop":
         ratio = passed["period"] / told["physical"]["period"]
