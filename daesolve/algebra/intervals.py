@@ -1,7 +1,8 @@
 """Bounds of a CasADi function over intervals, and its first zero in one: none is passed over.
 
 Each operation takes intervals (low, high) to one that holds all its values, rounded outwards. An
-operation without a rule may take any value; so may what is not defined everywhere.
+operation without a rule may take any value; so may what is not defined everywhere. A zero that is
+one exactly stays so: what is constant over an interval is known to be.
 """
 
 from __future__ import annotations
@@ -17,7 +18,12 @@ from daesolve.algebra.translation import OPERATION_NAMES, function_of, translate
 
 Interval = tuple[float, float]
 ANYTHING: Interval = (-math.inf, math.inf)
+ZERO: Interval = (0.0, 0.0)
+ONE: Interval = (1.0, 1.0)
+EITHER: Interval = (0.0, 1.0)
 TURN = 2.0 * math.pi
+MOST = 20_000
+"""Intervals that are looked at for one zero."""
 
 
 def _outwards(low: float, high: float) -> Interval:
@@ -27,6 +33,8 @@ def _outwards(low: float, high: float) -> Interval:
 
 
 def _add(a: Interval, b: Interval) -> Interval:
+    if ZERO in (a, b):
+        return b if a == ZERO else a
     return _outwards(a[0] + b[0], a[1] + b[1])
 
 
@@ -35,10 +43,12 @@ def _negative(a: Interval) -> Interval:
 
 
 def _subtract(a: Interval, b: Interval) -> Interval:
-    return _outwards(a[0] - b[1], a[1] - b[0])
+    return _add(a, _negative(b))
 
 
 def _multiply(a: Interval, b: Interval) -> Interval:
+    if ZERO in (a, b):
+        return ZERO
     # Infinity times zero is the end of a bound, which is zero.
     products = [x * y if x and y else 0.0 for x in a for y in b]
     return _outwards(min(products), max(products))
@@ -55,6 +65,8 @@ def _divide(a: Interval, b: Interval) -> Interval:
 
 
 def _square(a: Interval) -> Interval:
+    if a == ZERO:
+        return ZERO
     low, high = sorted((abs(a[0]), abs(a[1])))
     return _outwards(0.0 if a[0] <= 0.0 <= a[1] else low * low, high * high)
 
@@ -91,12 +103,110 @@ def _rising(function: Callable[[float], float]) -> Callable[[Interval], Interval
 
 
 def _power(a: Interval, b: Interval) -> Interval:
-    if b[0] != b[1] or not b[0].is_integer() or not 0.0 <= b[0] <= 64.0:
+    exponent = b[0]
+    if exponent != b[1]:
         return ANYTHING
+    if exponent < 0.0:
+        return _inverse(_power(a, (-exponent, -exponent)))
+    if not (exponent.is_integer() and exponent <= 64.0):
+        return ANYTHING if a[0] < 0.0 else _rising(lambda value: value**exponent)(a)
     result: Interval = (1.0, 1.0)
     for _ in range(int(b[0]) // 2):
         result = _multiply(result, _square(a))
     return _multiply(result, a) if int(b[0]) % 2 else result
+
+
+def _tangent(a: Interval) -> Interval:
+    if math.floor(a[0] / math.pi + 0.5 - 1e-9) != math.floor(a[1] / math.pi + 0.5 + 1e-9):
+        return ANYTHING
+    return _rising(math.tan)(a)
+
+
+def _arcsine(a: Interval) -> Interval:
+    """Bound it where it is defined."""
+    return _rising(math.asin)((max(a[0], -1.0), min(a[1], 1.0)))
+
+
+def _arccosine(a: Interval) -> Interval:
+    return _subtract((0.5 * math.pi, 0.5 * math.pi), _arcsine(a))
+
+
+def _root(a: Interval) -> Interval:
+    """Bound it where it is defined."""
+    return ANYTHING if a[1] < 0.0 else _rising(math.sqrt)((max(a[0], 0.0), a[1]))
+
+
+def _hyperbolic_cosine(a: Interval) -> Interval:
+    least, most = sorted((abs(a[0]), abs(a[1])))
+    return _rising(math.cosh)((0.0 if a[0] <= 0.0 <= a[1] else least, most))
+
+
+def _hypotenuse(a: Interval, b: Interval) -> Interval:
+    return _root(_add(_square(a), _square(b)))
+
+
+def _least(a: Interval, b: Interval) -> Interval:
+    return min(a[0], b[0]), min(a[1], b[1])
+
+
+def _most(a: Interval, b: Interval) -> Interval:
+    return max(a[0], b[0]), max(a[1], b[1])
+
+
+def _absolute(a: Interval) -> Interval:
+    return _most(a, _negative(a)) if not a[0] < 0.0 < a[1] else (0.0, max(-a[0], a[1]))
+
+
+def _stepped(function: Callable[[float], float]) -> Callable[[Interval], Interval]:
+    """Return the rule of a function that rises in steps, exactly."""
+
+    def bounds(a: Interval) -> Interval:
+        low, high = (value if math.isinf(value) else float(function(value)) for value in a)
+        return low, high
+
+    return bounds
+
+
+def _sign(value: float) -> float:
+    return float((value > 0.0) - (value < 0.0))
+
+
+def _less(a: Interval, b: Interval) -> Interval:
+    if a[1] < b[0]:
+        return ONE
+    return ZERO if a[0] >= b[1] else EITHER
+
+
+def _not(a: Interval) -> Interval:
+    if a == ZERO:
+        return ONE
+    return EITHER if a[0] <= 0.0 <= a[1] else ZERO
+
+
+def _less_or_equal(a: Interval, b: Interval) -> Interval:
+    return _not(_less(b, a))
+
+
+def _equal(a: Interval, b: Interval) -> Interval:
+    return _not(_subtract(a, b))
+
+
+def _unequal(a: Interval, b: Interval) -> Interval:
+    return _not(_equal(a, b))
+
+
+def _and(a: Interval, b: Interval) -> Interval:
+    return _least(_not(_not(a)), _not(_not(b)))
+
+
+def _or(a: Interval, b: Interval) -> Interval:
+    return _most(_not(_not(a)), _not(_not(b)))
+
+
+def _if_else_zero(condition: Interval, value: Interval) -> Interval:
+    if _not(condition) != EITHER:
+        return ZERO if condition == ZERO else value
+    return _least(ZERO, value)[0], _most(ZERO, value)[1]
 
 
 def _same(a: Interval) -> Interval:
@@ -125,12 +235,35 @@ RULES: dict[int, Callable[..., Interval]] = {
     ca.OP_COS: _cosine,
     ca.OP_EXP: _rising(math.exp),
     ca.OP_LOG: _rising(math.log),
-    ca.OP_SQRT: _rising(math.sqrt),
+    ca.OP_SQRT: _root,
+    ca.OP_EXPM1: _rising(math.expm1),
+    ca.OP_LOG1P: _rising(math.log1p),
     ca.OP_TANH: _rising(math.tanh),
     ca.OP_ATAN: _rising(math.atan),
     ca.OP_SINH: _rising(math.sinh),
     ca.OP_ASINH: _rising(math.asinh),
+    ca.OP_ATANH: _rising(math.atanh),
+    ca.OP_ACOSH: _rising(math.acosh),
     ca.OP_ERF: _rising(math.erf),
+    ca.OP_COSH: _hyperbolic_cosine,
+    ca.OP_TAN: _tangent,
+    ca.OP_ASIN: _arcsine,
+    ca.OP_ACOS: _arccosine,
+    ca.OP_HYPOT: _hypotenuse,
+    ca.OP_FMIN: _least,
+    ca.OP_FMAX: _most,
+    ca.OP_FABS: _absolute,
+    ca.OP_SIGN: _stepped(_sign),
+    ca.OP_FLOOR: _stepped(math.floor),
+    ca.OP_CEIL: _stepped(math.ceil),
+    ca.OP_LT: _less,
+    ca.OP_LE: _less_or_equal,
+    ca.OP_EQ: _equal,
+    ca.OP_NE: _unequal,
+    ca.OP_NOT: _not,
+    ca.OP_AND: _and,
+    ca.OP_OR: _or,
+    ca.OP_IF_ELSE_ZERO: _if_else_zero,
     ca.OP_POW: _power,
     ca.OP_CONSTPOW: _power,
 }
@@ -163,14 +296,13 @@ class TimeGuards:
     """
 
     def __init__(self, time: ca.SX, parameters: ca.SX, guards: ca.SX) -> None:
-        rates = ca.jacobian(guards, time)
-        self.count = guards.numel()
-        self.function = function_of(
-            "time_guards", [time, parameters], [guards, rates], (["t", "p"], ["guards", "rates"])
-        )
+        self.functions = [_with_rates(time, parameters, guard) for guard in ca.vertsplit(guards)]
 
     def first_zero(self, start: float, end: float, p: np.ndarray) -> float:
         """Return the first time after a start at which a guard has passed zero; the end if none.
+
+        A zero that is touched and not passed does not count, nor do those of a guard that is too
+        intricate to be enclosed: they are found on the way, as those of guards of states are.
 
         Parameters
         ----------
@@ -181,32 +313,67 @@ class TimeGuards:
         """
         numbers = [(value, value) for value in p.tolist()]
         found = end
-        for guard in range(self.count):
-            found = self._first_zero(guard, start, found, p, numbers)
+        for function in self.functions:
+            found = _first_zero(function, start, found, p, numbers)
         return found
 
-    def _first_zero(
-        self, guard: int, start: float, end: float, p: np.ndarray, numbers: Sequence[Interval]
-    ) -> float:
-        def value(time: float) -> float:
-            return float(np.asarray(self.function(time, p)[0]).ravel()[guard])
 
-        pending = [(start, end)]
-        while pending:
-            first, last = pending.pop()
-            ordered = (min(first, last), max(first, last))
-            guards, rates = bounds(self.function, [[ordered], numbers])
-            if not guards[guard][0] <= 0.0 <= guards[guard][1]:
+def _with_rates(time: ca.SX, parameters: ca.SX, guard: ca.SX) -> ca.Function:
+    """Return a guard with its first two derivatives as a function of (t, p)."""
+    rate = ca.jacobian(guard, time)
+    outputs = [ca.densify(entry) for entry in (guard, rate, ca.jacobian(rate, time))]
+    names = ["t", "p"], ["guard", "rate", "bend"]
+    return function_of("time_guard", [time, parameters], outputs, names)
+
+
+def _first_zero(
+    function: ca.Function, start: float, end: float, p: np.ndarray, numbers: Sequence[Interval]
+) -> float:
+    def value(time: float) -> float:
+        return float(function(time, p)[0])
+
+    def rate(time: float) -> float:
+        return float(function(time, p)[1])
+
+    pending = [(start, end)]
+    for _ in range(MOST):
+        if not pending:
+            return end
+        first, last = pending.pop()
+        ordered = (min(first, last), max(first, last))
+        (guard,), (slope,), (bend,) = bounds(function, [[ordered], numbers])
+        if not guard[0] <= 0.0 <= guard[1] or slope == ZERO:
+            continue
+        middle = 0.5 * (first + last)
+        pieces = [(first, last)]
+        if slope[0] <= 0.0 <= slope[1] and middle not in (first, last):
+            if bend[0] <= 0.0 <= bend[1]:
+                pending += [(middle, last), (first, middle)]
                 continue
-            steady = not rates[guard][0] <= 0.0 <= rates[guard][1]
-            middle = 0.5 * (first + last)
-            if steady or middle in (first, last):
-                before, after = value(first), value(last)
-                if before * after < 0.0 or (after == 0.0 != before and last != end):
-                    return _past_zero(value, first, last)
-                continue
-            pending += [(middle, last), (first, middle)]
-        return end
+            pieces = _halves(function, rate, first, last, numbers)
+        for before, after in pieces:
+            passed = value(before) * value(after)
+            if passed < 0.0 or (value(after) == 0.0 != value(before) and after != end):
+                return _past_zero(value, before, after)
+    return end
+
+
+def _halves(
+    function: ca.Function,
+    rate: Callable[[float], float],
+    first: float,
+    last: float,
+    numbers: Sequence[Interval],
+) -> list[tuple[float, float]]:
+    """Return the parts of an interval in which a guard that bends one way rises or falls.
+
+    There are none where it touches zero: its extremum cannot be told from that.
+    """
+    if rate(first) * rate(last) >= 0.0:
+        return [(first, last)]
+    top = float(brentq(rate, first, last, xtol=4e-16 * max(abs(first), abs(last), 1e-300)))
+    (there,), _, _ = bounds(function, [[(top, top)], numbers])
+    return [] if there[0] <= 0.0 <= there[1] else [(first, top), (top, last)]
 
 
 def _past_zero(value: Callable[[float], float], first: float, last: float) -> float:
