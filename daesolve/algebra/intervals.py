@@ -371,7 +371,7 @@ def _halves(
     """
     if rate(first) * rate(last) >= 0.0:
         return [(first, last)]
-    top = float(brentq(rate, first, last, xtol=4e-16 * max(abs(first), abs(last), 1e-300)))
+    top = _zero(rate, first, last)
     (there,), _, _ = bounds(function, [[(top, top)], numbers])
     return [] if there[0] <= 0.0 <= there[1] else [(first, top), (top, last)]
 
@@ -381,7 +381,13 @@ def _past_zero(value: Callable[[float], float], first: float, last: float) -> fl
     side = value(last)
     if side == 0.0:
         return last
-    found = float(brentq(value, first, last, xtol=4e-16 * max(abs(first), abs(last), 1e-300)))
+    found = _zero(value, first, last)
     while value(found) * side < 0.0 and found != last:
         found = math.nextafter(found, last)
     return found
+
+
+def _zero(function: Callable[[float], float], first: float, last: float) -> float:
+    # Where a zero has no slope, Brent's method takes more than its usual hundred iterations.
+    least = 4e-16 * max(abs(first), abs(last), 1e-300)
+    return float(brentq(function, first, last, xtol=least, maxiter=MOST))

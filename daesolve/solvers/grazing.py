@@ -181,7 +181,8 @@ def _extremum(left: Look, right: Look, guard: int, see: See, settle: See) -> Loo
         return ends[time] if time in ends else float(see(time).rates[guard])
 
     first, last = sorted(ends)
-    time = float(brentq(rate, first, last, xtol=PART * (last - first) + 1e-300, rtol=8.9e-16))
+    least = PART * (last - first) + 1e-300
+    time = float(brentq(rate, first, last, xtol=least, rtol=8.9e-16, maxiter=5_000))
     found = settle(time)
     bend = (ends[right.time] - ends[left.time]) / (right.time - left.time)
     for _ in range(CORRECTIONS):

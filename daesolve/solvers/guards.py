@@ -23,6 +23,8 @@ from daesolve.solvers.shapes import appears, dips, extrema, unresolved, worth_a_
 LOOKS = 8
 """Parts of a step at whose ends guards are evaluated."""
 MOST_LOOKS = 4096
+MOST_ITERATIONS = 5_000
+"""Of Brent's method, which at a zero without slope takes the square of what halving takes."""
 ROW_BY_ROW = 64
 """Up to so many evaluations of guards cost less one by one than an instruction at a time."""
 INNER = 0.381966
@@ -390,6 +392,7 @@ def locate(
         span,
         xtol=0.5 * np.spacing(max(abs(start[0]), abs(end[0]), 1e-300)),
         rtol=np.float64(8.9e-16),
+        maxiter=MOST_ITERATIONS,
         full_output=True,
     )
     assert result.converged

@@ -38,6 +38,21 @@ def test_a_guard_may_hold_what_has_no_series():
     assert moments(run) == pytest.approx(exact, abs=40 * EPSILON)
 
 
+@pytest.mark.parametrize("power", [3, 5])
+@pytest.mark.parametrize("solver", ["taylor", "dop853", "radau"])
+def test_a_zero_without_slope_is_found(solver, power):
+    q = ds.coordinates(x="m")
+    system = ds.MechanicalSystem(
+        q,
+        kinetic=q.dot.x**2 / 2,
+        potential=q.x**2 / 2,
+        events=[ds.Event("met", q.x**power)],
+    )
+    run = ds.solve(system, 7.0, {"x": 0.0, "x_dot": 1.0}, solver=solver)
+    # The tolerance of radau is 1e-6 or less.
+    assert moments(run) == pytest.approx([np.pi, 2 * np.pi], abs=1e-5)
+
+
 @settings(derandomize=True, max_examples=25, deadline=None)
 @given(turns=st.floats(0.3, 60.0), phase=st.floats(0.05, 3.0))
 def test_every_zero_of_an_oscillation_within_one_step_is_found(turns, phase):
