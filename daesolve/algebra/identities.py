@@ -80,9 +80,9 @@ def _atom(key: Any) -> Polynomial:
 def _added(a: Polynomial, b: Polynomial, factor: float = 1.0) -> Polynomial:
     result = dict(a)
     for monomial, value in b.items():
-        known = result.get(monomial, 0.0)
-        total = known + factor * value
-        if abs(total) <= CANCELLED * (abs(known) + abs(value)):
+        known, more = result.get(monomial, 0.0), factor * value
+        total = known + more
+        if abs(total) <= CANCELLED * (abs(known) + abs(more)):
             result.pop(monomial, None)
         else:
             result[monomial] = total

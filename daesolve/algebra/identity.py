@@ -21,10 +21,14 @@ import numpy as np
 
 from daesolve.algebra.translation import program
 
-MODERATE, WIDE = 8, 16
-"""How many points have numbers of order one, and how many have numbers of any size."""
-DECADES = 6.0
-"""The sizes of the latter reach from 10**-6 to 10**6."""
+MODERATE = 8
+"""How many points have numbers of order one."""
+WIDE = np.repeat([6.0, 18.0], [16, 32])
+"""For each of the other points how many decades up and down from one the sizes of numbers reach.
+
+Terms that hide behind others in one set of units are the larger ones in another: an orbit in metres
+and seconds has numbers of 1e-10 and 1e20.
+"""
 FEWEST = 4
 """Points at which an expression must have a value, to count as zero."""
 ROUNDINGS = 100.0
@@ -95,7 +99,7 @@ def at_random_points(
     symbols = ca.symvar(whole)
     hashes = [symbol.__hash__() for symbol in symbols]
     function = ca.Function("points", symbols, [ca.densify(whole)], {"cse": True})
-    points = _Points([known.get(number) for number in hashes], wide=0)
+    points = _Points([known.get(number) for number in hashes], wide=np.empty(0))
     solved = [hashes.index(s.__hash__()) for s in ca.vertsplit(unknowns) if s.__hash__() in hashes]
     with np.errstate(all="ignore"):
         table = points.meeting(function, solved)
@@ -116,7 +120,7 @@ def _is_zero(value: _Value) -> bool:
 class _Points:
     """Random points, and what functions are there."""
 
-    def __init__(self, given: Sequence[float | None], wide: int = WIDE) -> None:
+    def __init__(self, given: Sequence[float | None], wide: np.ndarray = WIDE) -> None:
         self.generator = np.random.default_rng(11)
         self.wide = wide
         self.inputs = [
@@ -129,13 +133,13 @@ class _Points:
     @property
     def count(self) -> int:
         """How many points there are."""
-        return MODERATE + self.wide
+        return MODERATE + len(self.wide)
 
     def any_number(self) -> np.ndarray:
         """Return numbers of either sign: of order one, then of any size."""
         sizes = np.append(
             self.generator.uniform(0.3, 3.0, MODERATE),
-            10.0 ** self.generator.uniform(-DECADES, DECADES, self.wide),
+            10.0 ** self.generator.uniform(-self.wide, self.wide),
         )
         return sizes * self.generator.choice([-1.0, 1.0], self.count)
 

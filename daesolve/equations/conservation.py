@@ -174,8 +174,12 @@ def _is_along_gradients(dynamics: Dynamics, known: Mapping[int, float]) -> bool:
     """
     tables = _at_random_points(dynamics, known)
     for _, acting, along, tied in tables:
-        columns = unit_length(acting @ null_space(unit_length(tied, 1), ROUNDING), 0)
-        left, sizes, _ = np.linalg.svd(unit_length(along.T, 0), full_matrices=False)
+        # A velocity of large unit has small forces, behind which others are not to hide them.
+        units = np.max(np.abs(np.vstack([acting.T, along])), axis=0, initial=0.0)
+        units = np.where(units > 0.0, units, 1.0)[:, None]
+        free = (acting / units) @ null_space(unit_length(tied, 1), ROUNDING)
+        columns = unit_length(free, 0)
+        left, sizes, _ = np.linalg.svd(unit_length(along.T / units, 0), full_matrices=False)
         directions = left[:, sizes > ROUNDING]
         outside = columns - directions @ (directions.T @ columns)
         if np.max(np.abs(outside), initial=0.0) > WITHIN:

@@ -27,6 +27,7 @@ FAIL = {
     "an exponential that is not seen near zero": (A - B + C * ca.exp(-((A - 60) ** 2)), [A - B]),
     "another frequency": (ca.sin(0.1 * A), [ca.sin(A)]),
     "a small share": (A + 1e-12 * B, [A]),
+    "a share that is small by the unit of what it holds": (A - B - (C / 1e4) ** 4 * A, [A - B]),
     "a function of another": (ca.tanh(A), [A]),
 }
 

@@ -53,6 +53,10 @@ HIDDEN = {
     "a high power": Y * (X / 60) ** 60,
     "a small term": 1e-13 * X * Y,
     "a resonance": Y / (1 + 1e16 * (X - 60) ** 2),
+    "behind the terms of an orbit in metres": (
+        Y / X**2 * 1.327e20 - Y * 1.327e20 / X**2 - 1e-10 * Y**2 * (1 - ca.tanh(X / 2e10))
+    ),
+    "a power of a large length": (X / 1e12) ** 4 * Y,
     "behind a true identity": GYROSCOPIC - 0.005 * W[0] ** 2 * (1 + ca.tanh(X - 60)),
     "a small resonance behind one": GYROSCOPIC - 1e-6 * W[0] ** 2 / (1 + (X - 60) ** 2),
 }

@@ -109,6 +109,31 @@ def _bead(*, tilted: bool) -> System:
     )
 
 
+def _braked_by_tension(length: float) -> System:
+    """Return a pendulum with a wheel that the tension of its rod brakes."""
+    q = ds.coordinates(x="m", y="m", phi="rad")
+    rod = ds.Holonomic("rod", q.x**2 + q.y**2 - length**2)
+    return ds.MechanicalSystem(
+        q,
+        kinetic=(q.dot.x**2 + q.dot.y**2 + length**2 * q.dot.phi**2) / 2,
+        potential=9.81 * q.y,
+        goals=[rod],
+        force={"phi": 1e-4 * length**2 * rod.reaction},
+    )
+
+
+def _orbit(drag: float) -> System:
+    """Return a planet about the sun, in metres and seconds, with drag on one side of it."""
+    q = ds.coordinates(x="m", y="m")
+    against = drag * (1 - ca.tanh(q.x / 2e10))
+    return ds.MechanicalSystem(
+        q,
+        kinetic=(q.dot.x**2 + q.dot.y**2) / 2,
+        potential=-1.327e20 / ca.sqrt(q.x**2 + q.y**2),
+        force={"x": -against * q.dot.x, "y": -against * q.dot.y},
+    )
+
+
 def _far_off(x: ca.SX) -> ca.SX:
     return 0.1 * (1 + ca.tanh(x - 60))
 
@@ -121,6 +146,7 @@ PROVED = {
     "a steep field that does no work": _charge(lambda x: 1 + ca.tanh(x - 60)),
     "an inertia that changes far off": _growing_inertia(lagrange=True),
     "a contact at an implicit point": _bead(tilted=False),
+    "an orbit in metres": _orbit(0.0),
 }
 NOT_PROVED = {
     "a rod that grows later": _pendulum(lambda t: 1 + _far_off(t)),
@@ -129,6 +155,8 @@ NOT_PROVED = {
     "a motor in a gear": _gear(1e-6),
     "an inertia without its own force": _growing_inertia(lagrange=False),
     "a reaction that leans": _bead(tilted=True),
+    "a small wheel that a reaction brakes": _braked_by_tension(1e-4),
+    "drag on an orbit in metres": _orbit(1e-10),
 }
 
 
