@@ -16,6 +16,7 @@ from scipy.sparse import csc_array
 from daesolve.algebra.linear import SPARSE_FROM, solved_sparsely
 from daesolve.algebra.singular_values import shortest_solution
 from daesolve.algebra.translation import function_of
+from daesolve.equations.borders import Borders
 from daesolve.equations.dynamics import Dynamics, ResetRow
 from daesolve.equations.projection import TOLERANCE, Projection, levels, metrics, sizes
 from daesolve.errors import (
@@ -443,6 +444,7 @@ class _Past:
         self.dynamics = dynamics
         self.owners = [event for event in events for _ in range(event.count)]
         self._ways = np.array([event.direction.value for event in self.owners])
+        self._borders = Borders.of(dynamics, events)
         guards = ca.vertcat(*[event.guards for event in events])
         self._reacting = ca.depends_on(guards, dynamics.reactions)
         slopes = ca.sum2(ca.fabs(ca.jacobian(guards, dynamics.reactions)))
@@ -459,7 +461,8 @@ class _Past:
             acting = self.dynamics.matrices(time, state, p)["force"]
             rounding = ROUNDING * (np.max(np.abs(u)) + np.max(np.abs(acting)))
         guards, slopes = (np.asarray(part).ravel() for part in self._guards(time, state, p, u))
-        return self._ways * guards > rounding * slopes
+        at_border = (guards == 0.0) & self._borders.past(p)
+        return (self._ways * guards > rounding * slopes) | at_border
 
     def named(self, past: np.ndarray) -> str:
         """Return the names of the events of some guards, for a message."""

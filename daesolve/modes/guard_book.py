@@ -17,6 +17,7 @@ import numpy as np
 
 from daesolve.algebra.evaluation import Evaluator
 from daesolve.algebra.translation import function_of
+from daesolve.equations.borders import Borders
 from daesolve.errors import InconsistentStateError
 from daesolve.formulations import OdeProblem
 from daesolve.posing.events import Event
@@ -190,6 +191,8 @@ class GuardBook:
     terms
         (t, x, p) -> how large the terms are whose sum each guard is; where it is None, their
         rounding does not count.
+    borders
+        For which guards a zero that stays is past it; for none where it is None.
 
     Attributes
     ----------
@@ -207,8 +210,10 @@ class GuardBook:
         traits: GuardTraits,
         evaluator: Callable[[], Evaluator],
         terms: Terms | None = None,
+        borders: Borders | None = None,
     ) -> None:
         self.table, self.traits, self._evaluator = table, traits, evaluator
+        self._borders = borders
         self._terms = terms
         count = len(table.guarded)
         self._rounding = np.zeros(count)
@@ -298,7 +303,14 @@ class GuardBook:
         disagrees = traits.whenever & (along > np.maximum(PAST * sizes, self.tolerances))
         if (disagrees & self.armed).any():
             outside = disagrees
-        return np.flatnonzero(outside & self.armed).tolist()
+        return np.flatnonzero((outside | self._at_border(values, rates, p)) & self.armed).tolist()
+
+    def _at_border(self, values: np.ndarray, rates: np.ndarray, p: np.ndarray) -> np.ndarray:
+        """Return the guards that stay at zero where that is past it."""
+        stay = (values == 0.0) & (rates == 0.0)
+        if self._borders is None or not stay.any():
+            return np.zeros(len(values), dtype=bool)
+        return stay & self._borders.past(p)
 
     def late(self, time: float, x: np.ndarray, p: np.ndarray) -> list[int]:
         """Return the guards that are well past zero: no solver found where they passed."""
@@ -368,7 +380,9 @@ class GuardBook:
         between = np.abs(rates) * abs(time - self._entered)
         self._reached = np.fmax(self._reached, between)
         self._entered = time
-        self.armed[guards] = self.traits.barriers[guards]
+        # What fires where it stays at its border was never past it.
+        kept = self.traits.barriers | self._at_border(values, rates, p)
+        self.armed[guards] = kept[guards]
         for guard in guards:
             reach, speed = abs(values[guard]) + 2.0 * self.tolerances[guard], abs(rates[guard])
             self.passed[guard] = time + (reach / speed if speed > 0.0 else np.inf)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from daesolve.elimination.saddle import EliminationPlan
+from daesolve.equations.borders import Borders
 from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import ChatteringError
 from daesolve.formulations import OdeProblem
@@ -170,7 +171,8 @@ class Transitions:
     def _new_book(self) -> GuardBook:
         evaluator = partial(guard_evaluator, self.problem)
         terms = partial(sizes_of_terms, self.problem)
-        return GuardBook(self.setting.table, self._traits, evaluator, terms)
+        borders = Borders.of(self.dynamics, self.setting.table.events)
+        return GuardBook(self.setting.table, self._traits, evaluator, terms, borders)
 
     def fresh(self, path: np.ndarray | None = None) -> Transitions:
         """Return the transitions of a run that has seen nothing yet.

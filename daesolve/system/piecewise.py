@@ -1,7 +1,7 @@
 """Piecewise expressions as modes: what jumps or has a kink becomes smooth, with a switch for it.
 
-    fabs, sign, copysign        s a, s                  s = 1 where the guard a > 0, -1 where a < 0
-    a < b, a <= b               s > 0                   guard b - a
+    fabs, sign, copysign        s a, s                  s = 1 where the guard a > 0, else -1
+    a < b, a <= b               s > 0, not s > 0        guard b - a, a - b
     fmin, fmax, if_else         one branch, by s        guard a - b, or that of the condition
     floor, ceil, fmod,          n, a number of          guards a - (n + 1), n - a
     remainder                   whole steps
@@ -130,7 +130,8 @@ class Switching:
     @property
     def values(self) -> Parameters:
         """The discrete values."""
-        start = {s.name: 0.0 if s.counts else 1.0 for s in self.switches.values()}
+        # What stays at zero is not above it.
+        start = {s.name: 0.0 if s.counts else -1.0 for s in self.switches.values()}
         empty = Parameters(start, dict.fromkeys(start, ""), dict.fromkeys(start, ANY),
                            "discrete value")  # fmt: skip
         return empty.with_symbols({s.name: s.value for s in self.switches.values()})
@@ -352,8 +353,10 @@ class _Walk:
         if operation == ca.OP_COPYSIGN:
             size = node(ca.OP_MUL, self._sign(first), first)
             return node(ca.OP_MUL, self._sign(last), size)
-        if operation in (ca.OP_LT, ca.OP_LE):
+        if operation == ca.OP_LT:
             return self._positive(node(ca.OP_SUB, last, first))
+        if operation == ca.OP_LE:
+            return node(ca.OP_NOT, self._positive(node(ca.OP_SUB, first, last)))
         if operation in (ca.OP_FMIN, ca.OP_FMAX):
             larger = self._positive(node(ca.OP_SUB, first, last))
             ordered = (first, last) if operation == ca.OP_FMAX else (last, first)

@@ -392,3 +392,60 @@ def test_a_broken_power_that_stands_elsewhere_too_is_no_number_there():
     pushed = body(lambda q: (-q.x) ** 1.5 + ca.if_else(q.x < 0, 2 * (-q.x) ** 1.5, 0))
     with pytest.raises(DegenerateStartError, match="not finite"):
         ds.solve(pushed, 1.0, {"x": 1.0})
+
+
+# -- what stays at its border ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("solver", ["taylor", "dop853"])
+@pytest.mark.parametrize(
+    ("law", "truth"),
+    [
+        (lambda q: ca.if_else(q.y > 0, 1, 0), 0.0),
+        (lambda q: ca.if_else(q.y >= 0, 1, 0), 1.0),
+        (lambda q: ca.if_else(q.y < 0, 1, 0), 0.0),
+        (lambda q: ca.if_else(q.y <= 0, 1, 0), 1.0),
+        (lambda q: ca.if_else(q.dot.y > 0, 1, 0), 0.0),
+        (lambda q: ca.if_else(ca.fabs(q.y) > 0, 1, 0), 0.0),
+        (lambda q: (q.y > 0) - (q.y < 0), 0.0),
+        (lambda q: ca.floor(q.y + 1), 1.0),
+        (lambda q: ca.ceil(q.y), 0.0),
+    ],
+)
+def test_what_stays_at_its_border_counts_as_it_is_written(law, truth, solver):
+    q = ds.coordinates(x="m", y="m")
+    kinetic = (q.dot.x**2 + q.dot.y**2) / 2
+    system = ds.MechanicalSystem(q, kinetic=kinetic, force={"x": law(q)})
+    run = ds.solve(system, 2.0, {}, solver=solver)
+    assert run["x_dot"][-1] == pytest.approx(2.0 * truth, abs=1e-12)
+
+
+@pytest.mark.parametrize("kept", ["state", "discrete"])
+@pytest.mark.parametrize(
+    ("law", "truth"),
+    [
+        (lambda n: ca.if_else(n >= 2, 1, 0), 3.5),
+        (lambda n: ca.if_else(n > 2, 1, 0), 2.5),
+        (lambda n: ca.floor(n / 2), 5.0),
+    ],
+)
+def test_a_count_that_a_reset_takes_to_a_border_counts_from_there(law, truth, kept):
+    q, t = ds.coordinates(x="m"), ds.time
+    n = ds.states(n="") if kept == "state" else ds.discrete(n=0.0)
+    more = {"quadratures": n, "integrands": {"n": 0 * t}} if kept == "state" else {"discrete": n}
+    tick = ds.Event("tick", ca.sin(np.pi * t), ds.EITHER, ds.Reset({"n": n.n + 1}))
+    kinetic = q.dot.x**2 / 2
+    system = ds.MechanicalSystem(q, kinetic=kinetic, force={"x": law(n.n)}, events=[tick], **more)
+    start = {"x": 0.0, "x_dot": 0.0} | ({"n": 0.0} if kept == "state" else {})
+    run = ds.solve(system, 5.5, start)
+    # n is 1, 2, ... from 1 s, 2 s, ... on
+    assert run["x_dot"][-1] == pytest.approx(truth, abs=1e-12)
+
+
+def test_a_plateau_is_on_the_side_that_is_written():
+    """floor(fmax(x, 0)) is 0 on all of x < 0, where its argument stays at a whole number."""
+    q = ds.coordinates(x="m")
+    force = -ca.floor(ca.fmax(0.5 * q.x, 0.0))
+    system = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, force={"x": force})
+    run = ds.solve(system, 5.0, {"x": 1.0, "x_dot": -1.0})
+    assert run["x"][-1] == pytest.approx(-4.0, abs=1e-13)

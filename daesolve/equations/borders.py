@@ -1,0 +1,44 @@
+"""On which side of its border a piecewise expression is that stays there exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from daesolve.equations.dynamics import Dynamics
+from daesolve.posing.events import Event
+
+NEVER, ALWAYS = -2, -1
+
+
+@dataclass(frozen=True, eq=False)
+class Borders:
+    """For which guards zero is past it: a > 0 is false at a = 0, and floor(1) is 1.
+
+    Parameters
+    ----------
+    places
+        For each guard the place in p of a sign, of which zero is past 1; `ALWAYS` or `NEVER`.
+    """
+
+    places: np.ndarray
+
+    @staticmethod
+    def of(dynamics: Dynamics, events: Sequence[Event]) -> Borders:
+        """Return those of the guards of some events, one after the other."""
+        names, places = list(dynamics.values), list[int]()
+        for event in events:
+            if event.name not in dynamics.switches:
+                places += [NEVER] * event.count
+            else:
+                places += [names.index(event.name)] if event.count == 1 else [ALWAYS, NEVER]
+        return Borders(np.array(places, dtype=int))
+
+    def past(self, p: np.ndarray) -> np.ndarray:
+        """Return for which guards zero is past it where the values are p."""
+        if not (self.places >= 0).any():
+            return self.places == ALWAYS
+        signs = p[np.maximum(self.places, 0)]
+        return (self.places == ALWAYS) | ((self.places >= 0) & (signs > 0.0))
