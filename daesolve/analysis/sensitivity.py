@@ -18,8 +18,9 @@ from daesolve.errors import NoDerivativeError, OutOfRangeError, suggest_names, u
 from daesolve.integration.run_options import At, RunOptions, check_options, requested
 from daesolve.integration.simulation import simulate_recorded
 from daesolve.preparation.examination import starting_point
-from daesolve.preparation.preparing import prepare
+from daesolve.preparation.preparing import Prepared, prepare
 from daesolve.preparation.request import Request
+from daesolve.preparation.wrapping import periodic_angles
 from daesolve.system.consistent_state import check_system, parameter_values
 from daesolve.system.system import System
 from daesolve.trajectory.trajectory import Trajectory
@@ -224,11 +225,6 @@ def sensitivity_of(
     """
     asked = request({})
     prepared = prepare(system, asked)
-    run, record = simulate_recorded(prepared, at)
-    if not run.outcome.good:
-        raise NoDerivativeError(
-            f"the run has no end to differentiate, for it is {run.outcome.value}: {run.message}"
-        )
     names = list(prepared.dynamics.values)
     slopes: list[np.ndarray] = []
     errors: list[float] = []
@@ -242,6 +238,12 @@ def sensitivity_of(
         slopes.append(slope)
         errors.append(error)
     start_slopes = np.array(slopes).T
+    prepared = _unwrapped(prepared, start_slopes)
+    run, record = simulate_recorded(prepared, at)
+    if not run.outcome.good:
+        raise NoDerivativeError(
+            f"the run has no end to differentiate, for it is {run.outcome.value}: {run.message}"
+        )
     propagation = Propagation(prepared, record, asked.solver, start_slopes, nominal)
     final, end_time = propagation.to_end(run.outcome)
     count = len(prepared.problem.labels.states)
@@ -260,3 +262,21 @@ def sensitivity_of(
         run=run,
         notes=notes,
     )
+
+
+def _unwrapped(prepared: Prepared, start_slopes: np.ndarray) -> Prepared:
+    """Leave angles unwrapped that are periodic for the numbers of parameters alone.
+
+    sin(k phi) is the same after a turn where k is whole, its derivative by k is not.
+    """
+    names = list(prepared.dynamics.values)
+    varied = {
+        name
+        for name, slopes in zip(names, start_slopes[-len(names) :], strict=True)
+        if names and np.any(slopes)
+    }
+    if not varied or not prepared.wrapped:
+        return prepared
+    numbers = dict(zip(prepared.problem.values, prepared.values.tolist(), strict=True))
+    kept = {name: value for name, value in numbers.items() if name not in varied}
+    return replace(prepared, wrapped=periodic_angles(prepared.dynamics, prepared.problem, kept, []))

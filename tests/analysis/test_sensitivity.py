@@ -78,6 +78,25 @@ def test_derivative_by_gravity_of_a_long_swing_is_that_of_its_time_scale():
         assert found[name, "gravity"] == pytest.approx(expected, rel=1e-11)
 
 
+def test_an_angle_that_a_whole_number_makes_periodic_is_differentiated_by_that_number():
+    """The equations of phi in 2 phi are those of a pendulum; their derivative by 2 grows with phi.
+
+    With u = k phi, u'' = -0.2 k^2 sin u: k stands for a frequency, whatever its value.
+    """
+    p = ds.parameters(k=2.0)
+
+    def end(kind):
+        q = ds.coordinates(phi=kind)
+        kinetic, potential = q.dot.phi**2 / 2, -0.2 * ca.cos(p.k * q.phi)
+        system = ds.MechanicalSystem(q, p, kinetic=kinetic, potential=potential)
+        start = {"phi": 0.0, "phi_dot": 3.0}
+        found = ds.analysis.sensitivity(system, 40.0, start, by=["k"])
+        return [found[name, "k"] for name in ("phi", "phi_dot")]
+
+    # Over 19 turns an angle that is wrapped loses none of the digits that one in radians has left.
+    assert end(ds.ANGLE) == pytest.approx(end("rad"), rel=1e-9)
+
+
 def test_run_backwards_is_differentiated_too():
     found = ds.analysis.sensitivity(oscillator(), -2.0, {"x": 0.3, "x_dot": 1.0}, by=["x", "x_dot"])
     expected = [[np.cos(2.0), -np.sin(2.0)], [np.sin(2.0), np.cos(2.0)]]
