@@ -49,7 +49,7 @@ class ConservationWatch:
     dynamics, problem
         The equations, and what is integrated.
     limits
-        By invariant, how large its rate may be beside the largest terms met.
+        By invariant, how large its rate may be beside the largest terms met lately.
 
     Attributes
     ----------
@@ -98,7 +98,7 @@ class ConservationWatch:
             return len(times)
         free = self._without_feedback(p)
         rates, sizes = self._evaluate(times, states, free)
-        largest = np.maximum.accumulate(np.vstack([self.largest, sizes]))[1:]
+        largest = _lately(np.vstack([self.largest, sizes]))[1:]
         with np.errstate(invalid="ignore"):
             suspect = (np.abs(rates) > self.limits * largest) & watched
         firsts = np.full(len(self.names), len(times))
@@ -223,3 +223,13 @@ class ConservationWatch:
         """Go on from what `saved` returned."""
         self.largest = np.array(saved["largest"], dtype=float)
         self.broken = {name: Broken(*map(float, pair)) for name, pair in saved["broken"].items()}
+
+
+def _lately(sizes: np.ndarray) -> np.ndarray:
+    """Return the largest of sizes, (k, n), up to each step, where those before count half as much.
+
+    What was met long ago, as in a close encounter, does not excuse what is large now.
+    """
+    steps = np.arange(len(sizes))[:, None]
+    with np.errstate(divide="ignore"):
+        return np.exp2(np.maximum.accumulate(np.log2(sizes) + steps) - steps)
