@@ -15,7 +15,7 @@ import casadi as ca
 import numpy as np
 
 from daesolve.algebra.evaluation import BufferedFunction, Evaluator
-from daesolve.algebra.translation import function_of
+from daesolve.algebra.translation import evaluate_block, function_of
 from daesolve.formulations import DaeProblem, OdeProblem
 from daesolve.solvers.jacobians import exact_jacobian
 from daesolve.solvers.scaling import Scaling
@@ -119,7 +119,17 @@ class Begin:
         found = exponents_of(units, sizes)
         if not found.any():
             return found
-        return exponents_of(units, self._without_rounding(sizes, times, table))
+        sizes = self._without_rounding(sizes, times, table)
+        # Work is weighed against the energy, whose rounding it has.
+        work = np.abs(table[:, len(labels) :]).max(axis=0)
+        sizes[len(labels) :] = np.maximum(work, self._energy(times, table))
+        return exponents_of(units, sizes)
+
+    def _energy(self, times: np.ndarray, table: np.ndarray) -> float:
+        """Return the largest kinetic energy, J; 0.0 where that is no number."""
+        measured, _ = evaluate_block(self.problem.residuals, times, table, self.values)
+        kinetic = measured[:, len(self.problem.watched)]
+        return float(np.max(kinetic, initial=0.0, where=np.isfinite(kinetic)))
 
     def _without_rounding(
         self, sizes: np.ndarray, times: np.ndarray, table: np.ndarray

@@ -196,3 +196,26 @@ def test_stored_run_resumes_with_its_exponents(tmp_path) -> None:
     ds.solve(PENDULUM, until=1e-4, **options, store=tmp_path / "parts")
     longer = ds.resume(tmp_path / "parts", until=2e-4, source=PENDULUM)
     assert longer.end_state["x"] == pytest.approx(whole.end_state["x"], abs=1e-18)
+
+
+@pytest.mark.parametrize("solver", ["taylor", "dop853"])
+def test_forces_that_come_to_nothing_leave_a_large_motion_its_steps(solver):
+    """Rounding of a power of 1e17 W is no work that a step has to follow."""
+
+    def steps(drag):
+        length = 1e9
+        q, p = ds.coordinates(x="m", y="m"), ds.parameters(drag=drag)
+        system = ds.MechanicalSystem(
+            q,
+            p,
+            kinetic=(q.dot.x**2 + q.dot.y**2) / 2,
+            potential=9.81 * length * q.y,
+            goals=[ds.Holonomic("rod", q.x**2 + q.y**2 - length**2)],
+            force={"x": -p.drag * q.dot.x, "y": -p.drag * q.dot.y},
+        )
+        start = {"x": 0.5 * length, "y": -np.sqrt(0.75) * length, "x_dot": 0.0, "y_dot": 0.0}
+        run = ds.solve(system, 0.5, start, solver=solver)
+        assert run.outcome is ds.Outcome.COMPLETED
+        return run.statistics.steps
+
+    assert steps(0.0) <= 2 * steps(0.1)
