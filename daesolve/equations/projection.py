@@ -240,14 +240,17 @@ class Projection:
         """
         found = self.met(self.guess)
         if found is None and self.moving.size:
-            beside = self.guess[self.level.columns]
-            shift = 0.5 * max(1.0, float(np.max(np.abs(beside))))
-            met = [self.met(self._moved(self.guess, side)) for side in (-shift, shift)]
-            candidates = [x for x in met if x is not None]
+            size = float(np.max(np.abs(self.guess[self.level.columns])))
+            candidates = self._beside(max(1.0, size)) or self._beside(size)
             if candidates:
                 shortest = min(self._distance(x) for x in candidates)
                 found = next(x for x in candidates if self._distance(x) <= shortest * (1 + 1e-9))
         return None if found is None else self._closest(found)
+
+    def _beside(self, size: float) -> list[np.ndarray]:
+        """Return states that meet the equations, from both sides of the guess."""
+        met = [self.met(self._moved(self.guess, by * size)) for by in (-0.5, 0.5)]
+        return [x for x in met if x is not None]
 
     def nearly_met(self, within: float) -> bool:
         """Return whether the guess misses the equations by no more than this part of their size."""

@@ -130,6 +130,18 @@ def test_without_a_guess_the_pendulum_finds_a_branch():
     assert abs(found.state[1]) == pytest.approx(0.8, rel=1e-14)
 
 
+@pytest.mark.parametrize("length", [1e-15, 1e-9, 1e-7, 1e9])
+def test_a_branch_is_found_whatever_the_size(length):
+    q = ds.coordinates(x="m", y="m")
+    rod = ds.Holonomic("rod", q.x**2 + q.y**2 - length**2)
+    kinetic = (q.dot.x**2 + q.dot.y**2) / 2
+    system = ds.MechanicalSystem(q, kinetic=kinetic, goals=[rod])
+    dynamics = system.dynamics
+    values = dynamics.value_vector(dynamics.values)
+    state = complete_start(dynamics, values, {"x": 0.5 * length}).state
+    assert abs(state[1]) == pytest.approx(0.75**0.5 * length, rel=1e-12)
+
+
 def test_rounding_in_a_fully_given_state_is_corrected_and_reported():
     found = start(pendulum(), {"x": 0.6, "y": -0.8 + 1e-9, "x_dot": 0.8, "y_dot": 0.6})
     x, y, _, _ = found.state
