@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 import casadi as ca
 
 from daesolve.algebra.identity import vanishes
+from daesolve.algebra.linearity import is_linear
 from daesolve.equations.dynamics import Dynamics, GoalRow, InvariantRow, RelationRow, ResetRow
 from daesolve.errors import NoInfluenceError, PosingError, unknown_name
 from daesolve.posing.events import EITHER, Event, Reset
@@ -120,12 +121,12 @@ def split_linear(owner: str, column: ca.SX, unknowns: ca.SX) -> tuple[ca.SX, ca.
     PosingError
         It is not linear in them.
     """
-    matrix = ca.jacobian(column, unknowns)
-    if unknowns.numel() and ca.depends_on(matrix, unknowns):
+    if not is_linear(column, unknowns):
         raise PosingError(
             f"{owner} must be linear in the reactions; a force that depends on the size of a "
             "reaction is an algebraic loop"
         )
+    matrix = ca.jacobian(column, unknowns)
     return ca.substitute(column, unknowns, ca.SX.zeros(*unknowns.shape)), matrix
 
 

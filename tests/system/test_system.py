@@ -137,16 +137,49 @@ def test_a_potential_of_velocities_is_refused():
         ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, potential=q.dot.x)
 
 
-def test_a_force_that_is_not_linear_in_a_reaction_is_refused():
-    q = ds.coordinates(x="m", y="m")
+HIDDEN = {
+    "size": lambda n, x: -ca.fabs(n),
+    "condition": lambda n, x: ca.if_else(n > 20.0, -1.0, 0.0),
+    "comparison": lambda n, x: n > 20.0,
+    "sign": lambda n, x: ca.sign(n + 20.0),
+    "copied sign": lambda n, x: ca.copysign(x, n),
+    "whole steps": lambda n, x: ca.floor(n / 10.0),
+    "remainder": lambda n, x: ca.remainder(n, 5.0),
+    "quotient": lambda n, x: x / n,
+    "kept as it is": lambda n, x: ds.smooth(ca.sign(n)),
+}
+
+
+@pytest.mark.parametrize("name", HIDDEN)
+def test_a_force_that_is_not_linear_in_a_reaction_is_refused(name):
+    """Derivatives of some of them are zero, or constant, though they depend on the reaction."""
+    q, u = ds.coordinates(x="m", y="m"), ds.reactions(pull="N")
     line = ds.Holonomic("line", q.y)
-    with pytest.raises(PosingError, match="linear in the reactions"):
-        ds.MechanicalSystem(
-            q,
-            kinetic=(q.dot.x**2 + q.dot.y**2) / 2,
-            goals=[line],
-            force={"x": -ca.fabs(line.reaction)},
-        )
+    force = HIDDEN[name](line.reaction, q.x)
+    posed = {"kinetic": (q.dot.x**2 + q.dot.y**2) / 2}
+    with pytest.raises(PosingError, match="force must be linear in the reactions"):
+        ds.MechanicalSystem(q, goals=[line], force={"x": force}, **posed)
+    tie = ds.Relation("tie", u.pull - force)
+    with pytest.raises(PosingError, match="relation 'tie' must be linear in the reactions"):
+        ds.MechanicalSystem(q, goals=[line, tie], force={"x": u.pull}, reactions=u, **posed)
+
+
+def test_a_reaction_rubs_in_a_branch_that_the_motion_chooses():
+    """Beyond x = 1 m, from 1/3 s on, a force of N / 10 brakes, with N = 10 + 5 t."""
+    q = ds.coordinates(x="m", y="m")
+    floor = ds.Contact("floor", q.y)
+    brake = ca.if_else(q.x > 1.0, -floor.reaction / 10.0, 0.0)
+    system = ds.MechanicalSystem(
+        q,
+        kinetic=(q.dot.x**2 + q.dot.y**2) / 2,
+        potential=10.0 * q.y,
+        goals=[floor],
+        force={"x": brake, "y": -5.0 * ds.time},
+    )
+    run = ds.solve(system, 2.0, {"x_dot": 3.0})
+    met = 1.0 / 3.0
+    lost = (2.0 - met) + (2.0**2 - met**2) / 4.0
+    assert run.end_state["x_dot"] == pytest.approx(3.0 - lost, abs=1e-13)
 
 
 def test_lagrange_equals_newton_euler():
