@@ -282,6 +282,8 @@ class Dynamics:
         What changes at an event, by its index; the names of discrete values.
     kinetic
         The kinetic energy, None for a control system.
+    potential
+        The potential where the motion follows from both energies, else None.
     independent
         Velocities by which the problem would have all others expressed, linear in v.
     recovered
@@ -327,6 +329,7 @@ class Dynamics:
     outputs: Mapping[str, ca.SX]
     events: tuple[Event, ...]
     kinetic: ca.SX | None
+    potential: ca.SX | None = None
     independent: Mapping[str, ca.SX] = field(default_factory=dict[str, ca.SX])
     recovered: Mapping[str, ca.SX] = field(default_factory=dict[str, ca.SX])
     quadrature_count: int = 0

@@ -16,13 +16,11 @@ from daesolve.elimination.saddle import EliminationPlan, Saddle
 from daesolve.equations.dynamics import Dynamics, GoalRow, ResetRow
 from daesolve.errors import PosingError, ResetError
 from daesolve.formulations import OdeProblem
+from daesolve.modes.continuity import Continuity
 from daesolve.posing.symbols import symbol
 from daesolve.posing.value_names import ValueKind
 from daesolve.trajectory.results import Impact
 
-NEGLIGIBLE = 1e-9
-"""Of an energy, what is no jump beside rounding."""
-LEAST = 1e-300
 LEFT_OVER = 1e-6
 """The residual over its scale beyond which a reset has left a constraint unmet."""
 
@@ -43,8 +41,8 @@ class JumpFunction:
         (t, states and work integrals, p, fired) -> (states and work integrals, p, impulses,
         [T before, T after, miss of Carnot's theorem], residuals before, residuals after);
         fired are the guards of the events one after the other, 1.0 or 0.0.
-    jumping
-        Energies that are to be the same before and after, each with its expression.
+    continuity
+        What is to be the same before and after, where switches turn on which an energy depends.
     """
 
     def __init__(
@@ -62,14 +60,14 @@ class JumpFunction:
         self.reactions = (*dynamics.labels.reactions, *momentary)
         self.goals = [name for row in dynamics.rows for name in row.links]
         switches = {*self.names} <= {*dynamics.switches} and not self.imposes
-        self.jumping = _may_jump(dynamics, events) if switches else ()
+        self.continuity = Continuity.of(dynamics, events)
         # What switches in time may change the energy, as a spring that stiffens does.
         goes_on = switches and not any(
             ca.depends_on(dynamics.events[index].guards, dynamics.t) for index in events
         )
         works = symbol("works", _work_count(dynamics, problem))
         self.function = _jump_function(
-            dynamics, plan, rows, list(momentary.values()), works, self.jumping, goes_on=goes_on
+            dynamics, plan, rows, list(momentary.values()), works, goes_on=goes_on
         )
         self._evaluate = Evaluator(self.function)
 
@@ -92,7 +90,7 @@ class JumpFunction:
             [float(place in chosen) for e, chosen in groups.items() for place in self._guards_of[e]]
         )
         found = self._evaluate(time, states, p, fired)
-        after, values, impulses, energies, before, left, jumps = found
+        after, values, impulses, energies, before, left = found
         if not (math.isfinite(after.sum()) and math.isfinite(values.sum())):
             raise ResetError(
                 f"{self._where(time)} leads to no finite state: the constraints that it imposes "
@@ -100,13 +98,10 @@ class JumpFunction:
             )
         if self.goals:
             self._check(time, before, left, scales)
-        for (name, _), jump in zip(self.jumping, jumps.tolist(), strict=True):
-            if abs(jump) > LEFT_OVER:
-                raise ResetError(
-                    f"at t = {time:.10g} s the {name} energy jumps where "
-                    f"{', '.join(map(repr, self.names))} switches: no finite force does that; let "
-                    "it be continuous there, or pose the impact as an event"
-                )
+        if self.continuity is not None:
+            count = self.continuity.dynamics.x.numel()
+            x, old, new = (np.array(n, dtype=float) for n in (states[:count], p, values))
+            self.continuity.check(float(time), x, old, new, fired)
         if not self.imposes:
             return after, values, None
         kinetic, remaining, miss = energies.tolist()
@@ -169,7 +164,6 @@ def _jump_function(
     resets: Sequence[ResetRow],
     momentary: Sequence[GoalRow],
     works: ca.SX,
-    jumping: Sequence[tuple[str, ca.SX]],
     *,
     goes_on: bool,
 ) -> ca.Function:
@@ -189,7 +183,6 @@ def _jump_function(
         factors = ca.vertcat(ca.SX(0, 1), *[thrown.get(row.name, ca.SX(0)) for row in rows])
         settle = settle_function(dynamics, plan, momentary)
         after, impulses, energies = settle(t, after, values, factors)
-    jumps = _jumps(dynamics, [energy for _, energy in jumping], values)
     if not goes_on:
         values = with_references(dynamics, t, after, values, works)
     fired = ca.vertcat(*[reset.fired for reset in resets])
@@ -204,40 +197,12 @@ def _jump_function(
             energies,
             residuals(t, x, p),
             residuals(t, after, values),
-            jumps,
         ],
         (
             ["t", "x", "p", "fired"],
-            ["state", "values", "impulses", "energies", "before", "left", "jumps"],
+            ["state", "values", "impulses", "energies", "before", "left"],
         ),
     )
-
-
-def _may_jump(dynamics: Dynamics, events: Sequence[int]) -> tuple[tuple[str, ca.SX], ...]:
-    """Return the energies that are to be continuous where switches alone change.
-
-    A potential may jump in time, as of a spring that stiffens. In space the force were infinite.
-    """
-    energies = [row for row in dynamics.invariants if row.automatic]
-    if not energies or dynamics.kinetic is None:
-        return ()
-    guards = ca.vertcat(*[dynamics.events[index].guards for index in events])
-    kinetic = ("kinetic", dynamics.kinetic)
-    if not ca.depends_on(guards, dynamics.x[: dynamics.position_count]):
-        return (kinetic,)
-    return (kinetic, ("potential", energies[0].value - dynamics.kinetic))
-
-
-def _jumps(dynamics: Dynamics, energies: Sequence[ca.SX], values: ca.SX) -> ca.SX:
-    """Return by how much energies jump with the values, as parts of the kinetic energy."""
-    column = ca.vertcat(ca.SX(0, 1), *energies)
-    if not energies:
-        return column
-    assert dynamics.kinetic is not None
-    changed = ca.substitute(column, dynamics.p, values)
-    jump = changed - column
-    sizes = ca.fabs(dynamics.kinetic) + ca.fabs(jump) + NEGLIGIBLE * ca.fabs(column)
-    return jump / ca.fmax(sizes, LEAST)
 
 
 def _changed(dynamics: Dynamics, reset: ResetRow, x: ca.SX, p: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:

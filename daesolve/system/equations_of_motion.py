@@ -200,8 +200,7 @@ def equations_of_motion(system: PosedMechanics) -> Dynamics:
     """
     symbols = _Symbols(system)
     flow, u = symbols.flow, symbols.u
-    rows = _rows(symbols)
-    motion = _motion(symbols)
+    rows, motion = _rows(symbols), _motion(symbols)
     force, influence = split_linear("the force", symbols.posed(system.applied_force), u)
     relations = relation_rows(system.goals, u)
     check_counts(u.numel(), len(rows), len(relations))
@@ -250,6 +249,7 @@ def equations_of_motion(system: PosedMechanics) -> Dynamics:
         resets=resets,
         discrete=system.discrete.names,
         kinetic=kinetic,
+        potential=potential,
         independent=_independent(symbols),
         meters=reported.meters,
         peaks=checked_peaks(system.peaks, (*reported.outputs, *reported.meters)),
