@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 
 import casadi as ca
@@ -222,9 +222,10 @@ class Switching:
         return self._switch(guard, place, counts=True)
 
     def _switch(self, guard: int, place: tuple[str, str | None], *, counts: bool) -> int:
-        known = self.switches.get((guard, counts))
+        known, (owner, goal) = self.switches.get((guard, counts)), place
+        if known is not None and known.goal is None and goal is not None:
+            self.switches[guard, counts] = replace(known, goal=goal)
         if known is None:
-            owner, goal = place
             self._counted[owner] = self._counted.get(owner, 0) + 1
             name = f"{owner}_switch_{self._counted[owner]}"
             value = ca.SX.sym(name)  # pyright: ignore[reportCallIssue]

@@ -427,3 +427,60 @@ def test_a_run_into_painleves_paradox_ends_with_its_name():
     run = ds.solve(rod, until=1.0, initial=start)
     assert run.outcome is ds.Outcome.FAILED
     assert "nothing decides which of the contacts 'end' open" in run.message
+
+
+# -- edges under a contact -------------------------------------------------------------------------
+
+
+def over_an_edge(until: float, gap: Any, restitution: float = 0.0, *further: Any) -> ds.Trajectory:
+    """A mass of 1 kg in a gravity of 1 m/s^2 comes along a plane with 1 m/s: at x = 0 after 1 s."""
+    q = ds.coordinates(x="m", y="m", z="m")
+    kinetic = (q.dot.x**2 + q.dot.y**2 + q.dot.z**2) / 2
+    goals = [*[goal(q) for goal in further], ds.Contact("floor", gap(q), restitution=restitution)]
+    system = ds.MechanicalSystem(q, kinetic=kinetic, potential=q.y, goals=goals)
+    return ds.solve(system, until, {"x": -1.0, "x_dot": 1.0})
+
+
+def test_a_contact_lifts_off_at_a_convex_edge_and_lands_on_the_slope_behind_it():
+    """It falls by s^2 / 2 while the slope falls by s: for 2 s, to (2, -2) with (1, -2). The slope
+    leaves (3/2, -3/2), and adds (1/2, -1/2) a second."""
+    run = over_an_edge(4.0, lambda q: q.y + ca.fmax(q.x, 0.0))
+    assert run.outcome is ds.Outcome.COMPLETED, run.message
+    assert happened(run) == ["floor_switch_1", "floor_lost", "floor_closed"]
+    assert [event.time for event in run.events] == pytest.approx([1.0, 1.0, 3.0], abs=1e-13)
+    ends = [run.end_state[name] for name in ("x", "y", "x_dot", "y_dot")]
+    assert ends == pytest.approx([3.75, -3.75, 2.0, -2.0], abs=1e-12)
+
+
+def test_a_contact_meets_a_concave_edge_with_an_impact():
+    """A slope of 45 degrees turns (1, 0) into (1/2, 1/2), which falls by (1/4, 1/4) in 1/2 s; an
+    elastic one throws it straight up."""
+    run = over_an_edge(1.5, lambda q: q.y - ca.fmax(q.x, 0.0))
+    assert run.outcome is ds.Outcome.COMPLETED, run.message
+    ends = [run.end_state[name] for name in ("x", "y", "x_dot", "y_dot")]
+    assert ends == pytest.approx([0.1875, 0.1875, 0.25, 0.25], abs=1e-13)
+    (impact,) = [event.impact for event in run.events if event.impact is not None]
+    assert impact.impulses["floor"] == pytest.approx(0.5, abs=1e-13)
+    thrown = over_an_edge(1.5, lambda q: q.y - ca.fmax(q.x, 0.0), 1.0)
+    ends = [thrown.end_state[name] for name in ("x", "y", "x_dot", "y_dot")]
+    assert ends == pytest.approx([0.0, 0.5 - 0.125, 0.0, 0.5], abs=1e-13)
+
+
+def test_a_contact_is_left_by_a_floor_that_begins_to_fall():
+    run = over_an_edge(2.0, lambda q: q.y + ca.fmax(ds.time - 1.0, 0.0))
+    assert happened(run) == ["floor_switch_1", "floor_lost"]
+    assert run.end_state["y"] == pytest.approx(-0.5, abs=1e-13)
+
+
+@pytest.mark.parametrize("factor", [1.0, 2.0], ids=["one switch", "two at once"])
+def test_an_impact_in_which_a_contact_would_pull_is_refused(factor: float):
+    """A rail turns up where the floor falls off: the gap opens however much it takes from x."""
+    run = over_an_edge(
+        2.0,
+        lambda q: q.y + ca.fmax(factor * q.x, 0.0),
+        0.0,
+        lambda q: ds.Holonomic("rail", q.z - ca.fmax(q.x, 0.0)),
+    )
+    assert run.outcome is ds.Outcome.FAILED
+    assert "'floor' would have to pull" in run.message
+    assert run.end_time == pytest.approx(1.0, abs=1e-13)
