@@ -55,7 +55,8 @@ class Continuity:
         t, x, p = dynamics.t, dynamics.x, dynamics.p
         self._guards = ArrayFunction("guards", [t, x, p], [guards, ca.jacobian(guards, x)])
         own = ca.vertcat(*[dynamics.events[index].guards for index in switches])
-        self._jumps = _jumps(dynamics, in_space=ca.depends_on(own, x[: dynamics.position_count]))
+        in_space = ca.depends_on(own, x[: dynamics.position_count])
+        self._jumps = _jumps(dynamics, p[self._changed], in_space=in_space)
 
     @classmethod
     def of(cls, dynamics: Dynamics, events: Sequence[int]) -> Continuity | None:
@@ -156,18 +157,16 @@ class Continuity:
         )
 
 
-def _jumps(dynamics: Dynamics, *, in_space: bool) -> ArrayFunction:
+def _jumps(dynamics: Dynamics, turned: ca.SX, *, in_space: bool) -> ArrayFunction:
     """(t, x, p, values after) -> jumps of T, and of V in space, and of dT/dv, each with its limits.
 
-    The limits are a part of its size, and what rounding makes of its terms.
-
-    A potential may jump in time, as of a spring that stiffens. In space the force were infinite.
+    The limits are a part of its size, and what rounding makes of its terms. A potential may jump in
+    time, as of a spring that stiffens. In space the force were infinite.
     """
     kinetic, potential = dynamics.kinetic, dynamics.potential
     assert kinetic is not None
     assert potential is not None
     x, v, mass = dynamics.x, dynamics.velocities, dynamics.mass
-    energies = ca.vertcat(kinetic, potential) if in_space else kinetic
     momenta = ca.gradient(kinetic, v)
     twice = ca.fabs(ca.dot(v, mass @ v))
     # |p_i| <= sqrt(M_ii v.M v), for a mass matrix is not negative.
@@ -175,10 +174,15 @@ def _jumps(dynamics: Dynamics, *, in_space: bool) -> ArrayFunction:
     after = symbol("after", dynamics.p.numel())
 
     def jump(column: ca.SX, size: ca.SX) -> list[ca.SX]:
+        if not ca.depends_on(column, turned):
+            return [ca.SX(*column.shape)] * 3
         later = ca.substitute(column, dynamics.p, after)
         change = later - column
         terms = ca.fabs(ca.jacobian(change, x)) @ ca.fabs(x) + ca.fabs(column) + ca.fabs(later)
-        return [change, SAME * size + ca.SX.zeros(*column.shape), ROUNDED * terms]
+        return [change, SAME * size, ROUNDED * terms]
 
-    outputs = [*jump(energies, ca.fabs(kinetic) + twice), *jump(momenta, largest)]
+    moving = ca.fabs(kinetic) + twice
+    energies = [jump(energy, moving) for energy in (kinetic, potential)[: 1 + in_space]]
+    outputs = [ca.vertcat(*[parts[k] for parts in energies]) for k in range(3)]
+    outputs += jump(momenta, largest)
     return ArrayFunction("jumps", [dynamics.t, x, dynamics.p, after], outputs)
