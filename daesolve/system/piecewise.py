@@ -3,6 +3,7 @@
     fabs, sign, copysign        s a, s                  s = 1 where the guard a > 0, else -1
     a < b, a <= b               s > 0, not s > 0        guard b - a, a - b
     fmin, fmax, if_else         one branch, by s        guard a - b, or that of the condition
+    tan(a) < b, a / b > c       two signs               guards of the zeros, and of the poles
     floor, ceil, fmod,          n, a number of          guards a - (n + 1), n - a
     remainder                   whole steps
     atan2                       turned by s pi / 2      guard y: no cut lies ahead
@@ -20,6 +21,7 @@ import math
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
+from typing import Any
 
 import casadi as ca
 
@@ -30,6 +32,7 @@ from daesolve.posing.goals import AnyGoal, Holonomic, Nonholonomic
 from daesolve.posing.piecewise import SMOOTH
 from daesolve.posing.symbols import ANY, Parameters
 from daesolve.system.broken_powers import kinked_powers, one_sided_powers
+from daesolve.system.poles import without_poles
 
 PIECEWISE = frozenset(
     {ca.OP_LT, ca.OP_LE, ca.OP_EQ, ca.OP_NE, ca.OP_FABS, ca.OP_SIGN, ca.OP_COPYSIGN, ca.OP_FMIN,
@@ -51,7 +54,7 @@ class _Kind(IntEnum):
     REACTING = 2
 
 
-Key = tuple[object, ...]
+Key = tuple[Any, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,6 +115,7 @@ class Switching:
     reacting: Collection[int] = ()
     switches: dict[tuple[int, bool], Switch] = field(default_factory=dict[tuple[int, bool], Switch])
     _numbers: dict[Key, int] = field(default_factory=dict[Key, int])
+    _keys: list[Key] = field(default_factory=list[Key])
     _nodes: list[ca.SX] = field(default_factory=list[ca.SX])
     _kinds: list[_Kind] = field(default_factory=list[_Kind])
     _counted: dict[str, int] = field(default_factory=dict[str, int])
@@ -202,12 +206,22 @@ class Switching:
         """Return what a node depends on."""
         return self._kinds[number]
 
+    def is_fixed(self, number: int) -> bool:
+        """Return whether no motion changes a node."""
+        return self._kinds[number] is _Kind.FIXED
+
+    def made(self, number: int) -> tuple[int, tuple[Any, ...]]:
+        """Return the operation of a node, and its operands, or the number of a constant."""
+        operation, *operands = self._keys[number]
+        return operation, tuple(operands)
+
     def of(self, number: int) -> ca.SX:
         """Return the expression of a node."""
         return self._nodes[number]
 
     def _take(self, key: Key, value: ca.SX, kind: _Kind) -> None:
         self._numbers[key] = len(self._nodes)
+        self._keys.append(key)
         self._nodes.append(value)
         self._kinds.append(kind)
 
@@ -398,7 +412,16 @@ class _Walk:
         )
 
     def _sign(self, guard: int) -> int:
-        return self.switching.sign(guard, self.place)
+        """Return the node of a guard's sign, which changes at its zeros and across its poles."""
+        sign, *others = [self._sign_of(k) for k in without_poles(self.switching, guard)]
+        for other in others:
+            sign = self.switching.node(ca.OP_MUL, sign, other)
+        return sign
+
+    def _sign_of(self, number: int) -> int:
+        if self.switching.is_fixed(number):
+            return self.switching.node(ca.OP_SIGN, number)
+        return self.switching.sign(number, self.place)
 
     def _whole(self, guard: int) -> int:
         return self.switching.whole(guard, self.place)
