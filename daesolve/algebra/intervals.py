@@ -22,6 +22,8 @@ ZERO: Interval = (0.0, 0.0)
 ONE: Interval = (1.0, 1.0)
 EITHER: Interval = (0.0, 1.0)
 TURN = 2.0 * math.pi
+BESIDE = 2.0**20
+"""How many times farther away than rounding of a time a pole is told from a zero."""
 MOST = 20_000
 """Intervals that are looked at for one zero."""
 
@@ -345,15 +347,17 @@ def _first_zero(
         if not guard[0] <= 0.0 <= guard[1] or slope == ZERO:
             continue
         middle = 0.5 * (first + last)
+        steady, apart = not slope[0] <= 0.0 <= slope[1], middle not in (first, last)
         pieces = [(first, last)]
-        if slope[0] <= 0.0 <= slope[1] and middle not in (first, last):
+        if not steady and apart:
             if bend[0] <= 0.0 <= bend[1]:
                 pending += [(middle, last), (first, middle)]
                 continue
             pieces = _halves(function, rate, first, last, numbers)
         for before, after in pieces:
             passed = value(before) * value(after)
-            if passed < 0.0 or (value(after) == 0.0 != value(before) and after != end):
+            crossed = passed < 0.0 or (value(after) == 0.0 != value(before) and after != end)
+            if crossed and (steady or apart or not _is_pole(value, first, last)):
                 return _past_zero(value, before, after)
     return end
 
@@ -374,6 +378,17 @@ def _halves(
     top = _zero(rate, first, last)
     (there,), _, _ = bounds(function, [[(top, top)], numbers])
     return [] if there[0] <= 0.0 <= there[1] else [(first, top), (top, last)]
+
+
+def _is_pole(value: Callable[[float], float], first: float, last: float) -> bool:
+    """Return whether a change of sign between neighbouring times is one across a pole, and no zero.
+
+    Beside a pole a value is as many times larger as it is nearer.
+    """
+    if not (math.isfinite(value(first)) and math.isfinite(value(last))):
+        return True
+    away = value(first - BESIDE * (last - first))
+    return abs(value(first)) > math.sqrt(BESIDE) * abs(away)
 
 
 def _past_zero(value: Callable[[float], float], first: float, last: float) -> float:

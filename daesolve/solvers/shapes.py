@@ -98,6 +98,8 @@ def extrema(times: np.ndarray, values: np.ndarray) -> list[float]:
         shift = 0.5 * (left - right) / bend
     near = (middle * bend > 0.0) & (np.abs(shift) < 1.0) & (shift != 0.0)
     rows, columns = np.nonzero(near)
+    if not rows.size:
+        return []
     step = times[1] - times[0]
     return sorted(
         {float(times[r + 1] + shift[r, c] * step) for r, c in zip(rows, columns, strict=True)}

@@ -168,6 +168,32 @@ def test_a_pole_is_no_zero(solver):
     assert [event.detail["x"] for event in run.events] == pytest.approx([1 / 3] * 4, abs=1e-6)
 
 
+@pytest.mark.parametrize("solver", ["taylor", "dop853", "radau"])
+@pytest.mark.parametrize("pole", [2.05, 2.0])
+def test_a_run_goes_on_over_a_pole_in_time_to_the_zero_beyond(solver, pole):
+    """1 / (t - pole) is 5 at pole + 0.2; at the pole itself it is no number."""
+    q, n = ds.coordinates(x="m"), ds.discrete(n=0.0)
+    event = ds.Event("met", 1 / (ds.time - pole) - 5, ds.EITHER, ds.Reset({"n": n.n + 1}))
+    system = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, discrete=n, events=[event])
+    run = ds.solve(system, 5.0, {"x_dot": 1.0}, solver=solver)
+    assert run.outcome is ds.Outcome.COMPLETED
+    assert [event.time for event in run.events] == pytest.approx([pole + 0.2], abs=1e-13)
+
+
+@pytest.mark.parametrize("solver", ["taylor", "dop853", "radau"])
+def test_a_guard_that_is_no_number_from_a_reset_on_ends_the_run_with_its_name(solver):
+    """At x = 1 a level takes the place of x in a root, of which there is none."""
+    q, n = ds.coordinates(x="m"), ds.discrete(n=0.0)
+    events = [
+        ds.Event("jump", q.x - 1, ds.RISING, ds.Reset({"n": 1.0})),
+        ds.Event("root", ca.sqrt(9 - q.x - 20 * n.n) - 0.5, ds.FALLING),
+    ]
+    system = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, discrete=n, events=events)
+    run = ds.solve(system, 5.0, {"x_dot": 1.0}, solver=solver)
+    assert run.outcome is ds.Outcome.FAILED
+    assert "'root'" in run.message
+
+
 @pytest.mark.parametrize("order", [1, -1])
 @pytest.mark.parametrize("solver", SOLVERS, ids=lambda solver: solver.name)
 def test_an_event_at_the_moment_of_a_stop_is_written_down_in_either_order(solver, order):
