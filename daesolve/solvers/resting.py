@@ -38,7 +38,7 @@ def still_steps(
     if not count or not guards:
         return still
     ends = [0, -1]
-    terms = _at_zero(problem, times[ends], states[ends], p)[1]
+    terms = sized_guards(problem, times[ends], states[ends], p)[1]
     small = np.abs(table) <= AT_ZERO * np.max(terms, axis=0)
     possible = small[:-2:2] & small[1::2] & small[2::2]
     steps = np.flatnonzero(possible.any(axis=1))
@@ -46,31 +46,31 @@ def still_steps(
         return still
     rows = np.unique(np.concatenate([2 * steps, 2 * steps + 1, 2 * steps + 2]))
     resting = np.zeros(table.shape, dtype=bool)
-    values, terms = _at_zero(problem, times[rows], states[rows], p)
+    values, terms = sized_guards(problem, times[rows], states[rows], p)
     resting[rows] = np.abs(values) <= AT_ZERO * terms
     resting[rows] &= _unmoved(problem, times[rows], states[rows], p)
     still[steps] = (resting[:-2:2] & resting[1::2] & resting[2::2])[steps]
     return still
 
 
+def sized_guards(
+    problem: OdeProblem, times: np.ndarray, states: np.ndarray, p: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return guards at some times, (k, guards), and how large the terms are whose sums they are."""
+    tables = [_block(problem, times, states, p, weights) for weights in _weights(problem)]
+    return tables[0][0], np.max([np.abs(table[2]) for table in tables], axis=0)
+
+
 def sizes_of_terms(problem: OdeProblem, time: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
     """Return how large the terms are whose sum each guard is."""
-    return _at_zero(problem, np.array([time]), x[None, :], p)[1][0]
+    return sized_guards(problem, np.array([time]), x[None, :], p)[1][0]
 
 
 def rests(problem: OdeProblem, time: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
     """Return which guards are at zero and do not move, to rounding."""
     times, states = np.array([time]), x[None, :]
-    values, terms = _at_zero(problem, times, states, p)
+    values, terms = sized_guards(problem, times, states, p)
     return (np.abs(values) <= AT_ZERO * terms)[0] & _unmoved(problem, times, states, p)[0]
-
-
-def _at_zero(
-    problem: OdeProblem, times: np.ndarray, states: np.ndarray, p: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return guards, and the sizes of their terms."""
-    tables = [_block(problem, times, states, p, weights) for weights in _weights(problem)]
-    return tables[0][0], np.max([np.abs(table[2]) for table in tables], axis=0)
 
 
 def _unmoved(

@@ -298,7 +298,7 @@ class Segment:
                 hits, last, failure = _events(block)
                 stop = first_stop(self.problem, hits)
             times, states = self._up_to(stop or last, times, states)
-            self._doubt = self._doubted(block, times, states, stop)
+            self._doubt = self._doubted(block, times, states, hits)
             if self._doubt is not None:
                 kept = self._doubt.step + 1
                 times, states, stop, failure = times[:kept], states[:kept], None, ""
@@ -338,7 +338,7 @@ class Segment:
         return np.append(times[before], last.time), np.vstack([states[before], last.state])
 
     def _doubted(
-        self, block: Block, times: np.ndarray, states: np.ndarray, stop: EventHit | None
+        self, block: Block, times: np.ndarray, states: np.ndarray, hits: Sequence[EventHit]
     ) -> Doubt | None:
         """Return the first step of a block that does not agree with the equations."""
         integrator = self.integrator
@@ -360,7 +360,9 @@ class Segment:
                 start, found = end, arrived
             return found
 
-        doubt = integrator.checks.doubt(course, stopped=stop is not None, retake=retake)
+        stopped = first_stop(self.problem, hits) is not None
+        met = [(hit.index, hit.time) for hit in hits]
+        doubt = integrator.checks.doubt(course, stopped=stopped, retake=retake, met=met)
         if doubt is not None:
             self.ahead = max(2 * doubt.step, FEW_AHEAD)
         elif self.ahead is not None:

@@ -11,7 +11,7 @@ believed is compared with the rate, or the step is taken once more from there.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
@@ -23,6 +23,7 @@ from daesolve.algebra.translation import evaluate_block
 from daesolve.formulations import DaeProblem, OdeProblem
 from daesolve.solvers.courses import Course, Cubics, Series
 from daesolve.solvers.hidden_terms import HiddenTerms, hidden_terms
+from daesolve.solvers.resting import AT_ZERO, sized_guards
 from daesolve.solvers.waking import FIRST_LOOKS, check_points, may_wake
 
 MARGIN = 1e4
@@ -127,14 +128,21 @@ class StepChecks:
         multipliers = isinstance(problem, DaeProblem) and max(problem.indices) > 1
         self._differs = RETAKEN["multipliers" if multipliers else "ode"]
         self.hidden = hidden_terms(problem.rhs)
-        self.guarding = hidden_terms(problem.guards, branches=False) if problem.events else None
+        self.guarding = hidden_terms(problem.guards) if problem.events else None
 
     @property
     def hiding(self) -> bool:
         """Whether there is a term that may hide, in the rates or in a guard."""
         return self.hidden is not None or self.guarding is not None
 
-    def doubt(self, course: Course, *, stopped: bool, retake: Retake | None = None) -> Doubt | None:
+    def doubt(
+        self,
+        course: Course,
+        *,
+        stopped: bool,
+        retake: Retake | None = None,
+        met: Sequence[tuple[int, float]] = (),
+    ) -> Doubt | None:
         """Return the first step that does not agree with the equations.
 
         Parameters
@@ -145,6 +153,8 @@ class StepChecks:
             Whether the last of them was cut short by an event, beyond which there may be others.
         retake
             Takes one of them once more; for a method with a series it is not needed.
+        met
+            The guards that were found to pass zero in these steps, by their indices, and when.
         """
         found: list[Doubt] = []
         if isinstance(course, Series):
@@ -154,7 +164,7 @@ class StepChecks:
             if not course.seen:
                 found += self._passed_over(course, self.hidden, retake)
         if self.guarding is not None:
-            found += self._of_guards(course, self.guarding)
+            found += self._of_guards(course, self.guarding, met)
         return min(found, key=lambda doubt: doubt.step, default=None)
 
     def _waking(
@@ -363,16 +373,63 @@ class StepChecks:
         weights[np.isnan(weights)] = np.inf
         return weights
 
-    def _of_guards(self, course: Course, hidden: HiddenTerms) -> list[Doubt]:
-        """End a step at once where a guard has another sign than at both ends."""
+    def _of_guards(
+        self, course: Course, hidden: HiddenTerms, met: Sequence[tuple[int, float]]
+    ) -> list[Doubt]:
+        """End a step at once where a guard turns its sign oftener than was found."""
         steps, parts = self._waking(course, hidden, self._may_wake(course, hidden))
         inside = (parts > 0.0) & (parts < 1.0)
         steps, parts = steps[inside], parts[inside]
         if not steps.size:
             return []
         moments, states = course.moments(steps, parts), course.inner(steps, parts)
-        signs = np.sign(evaluated(self.problem.guards, moments, states, self.p))
-        ends = np.sign(evaluated(self.problem.guards, course.times, course.states, self.p))
-        missed = (signs * ends[steps] < 0.0) & (signs * ends[steps + 1] < 0.0)
-        found = np.flatnonzero(np.any(missed, axis=1))
-        return [Doubt(int(steps[k]), float(moments[k])) for k in found[:1]]
+        values = evaluated(self.problem.guards, moments, states, self.p)
+        ends = evaluated(self.problem.guards, course.times, course.states, self.p)
+        other = np.any((values * ends[steps] < 0.0) | (values * ends[steps + 1] < 0.0), axis=1)
+        for step in np.unique(steps[other]).tolist():
+            inside = np.flatnonzero(steps == step)
+            times = np.append(course.times[step], moments[inside])
+            places = np.vstack([course.states[step], states[inside]])
+            # A step that ends in a zero ends with the sign of what lies before.
+            ahead = [guard for guard, time in met if time == course.times[step + 1]]
+            first = self._first_missed(times, places, ends[step + 1], met, ahead)
+            if first is not None:
+                return [Doubt(step, first)]
+        return []
+
+    def _first_missed(
+        self,
+        times: np.ndarray,
+        states: np.ndarray,
+        end: np.ndarray,
+        met: Sequence[tuple[int, float]],
+        ahead: Sequence[int],
+    ) -> float | None:
+        """Return when, in a step, a guard has turned its sign, which turns oftener than was found.
+
+        Parameters
+        ----------
+        times, states
+            Of the start of the step, and of places in it.
+        end
+            (guards,) at its end.
+        met
+            The guards that were found to pass zero, and when.
+        ahead
+            Those that do so at the end of the step.
+        """
+        values, sizes = sized_guards(self.problem, times, states, self.p)
+        signs = np.vstack([np.where(np.abs(values) > AT_ZERO * sizes, np.sign(values), 0.0),
+                           np.sign(end)])  # fmt: skip
+        signs[-1, list(ahead)] = 0.0
+        signs[np.isnan(signs)] = 0.0
+        low, high = min(times[0], times[-1]), max(times[0], times[-1])
+        for index, event in enumerate(self.problem.guarded):
+            felt = np.flatnonzero(signs[:, index])
+            turns = np.flatnonzero(np.diff(signs[felt, index]))
+            after = signs[felt[turns + 1], index]
+            counted = np.sum(after * event.direction.value >= 0.0)
+            found = sum(guard == index and low < time < high for guard, time in met)
+            if len(turns) > 1 and counted > found:
+                return float(times[felt[turns[0] + 1]])
+        return None

@@ -198,6 +198,46 @@ def test_a_guard_that_dips_for_an_instant_stops_the_motion(solver: str) -> None:
     assert run.end_time == pytest.approx(2.345 - 1e-4 * math.sqrt(math.log(2)), abs=1e-12)
 
 
+def hat(u, width: float):
+    """1 at u = 0, nothing from `width` on."""
+    return ca.fmax(0, 1 - ca.fabs(u) / width)
+
+
+# of a body that goes along at speed 1: t = x
+HIDDEN_KINKS = {
+    "a hat in space": lambda t, x: 0.5 - hat(x - 0.3, 1e-3),
+    "a hat in time": lambda t, x: 0.5 - hat(t - 0.3, 1e-3),
+    "a hat in both": lambda t, x: 0.5 - hat(t - 0.3, 1e-3) + 0 * x,
+    "a capped parabola": lambda t, x: 0.5 - ca.fmax(0, 1 - 0.5 * ((x - 0.3) / 5e-4) ** 2),
+    "two ramps": lambda t, x: 0.5 - 2e3 * ca.fmin(ca.fmax(0, x - 0.29925), ca.fmax(0, 0.30075 - x)),
+    "a hat before a plain zero": lambda t, x: ca.fmin(0.5 - hat(x - 0.3, 1e-3), 1.0 - x),
+}
+
+
+@pytest.mark.parametrize("solver", ["taylor", "dop853", "radau", "cvodes"])
+@pytest.mark.parametrize("name", HIDDEN_KINKS)
+def test_a_guard_whose_kinks_hide_a_dip_stops_the_motion(name: str, solver: str) -> None:
+    q = ds.coordinates(x="m")
+    event = ds.Event("dip", HIDDEN_KINKS[name](ds.time, q.x), ds.FALLING, ds.Stop())
+    body = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, events=[event])
+    run = ds.solve(body, 2.0, initial={"x_dot": 1.0}, solver=solver)
+    assert run.outcome is ds.Outcome.STOPPED_BY_EVENT
+    # Half way up each flank; the methods move at speed 1 to rounding of some steps.
+    assert run.end_time == pytest.approx(0.2995, abs=1e-12)
+
+
+@pytest.mark.parametrize("solver", ["taylor", "dop853", "radau", "cvodes"])
+def test_every_zero_of_hats_is_recorded_once(solver: str) -> None:
+    q = ds.coordinates(x="m")
+    guard = 0.5 - hat(q.x - 0.3, 1e-3) - hat(q.x - 1.1, 1e-6)
+    body = ds.MechanicalSystem(
+        q, kinetic=q.dot.x**2 / 2, events=[ds.Event("dip", guard, ds.EITHER, ds.Record())]
+    )
+    run = ds.solve(body, 2.0, initial={"x_dot": 1.0}, solver=solver)
+    zeros = [0.2995, 0.3005, 1.1 - 5e-7, 1.1 + 5e-7]
+    assert [event.time for event in run.events] == pytest.approx(zeros, abs=1e-12)
+
+
 def test_between_resets_steps_are_checked_too() -> None:
     q = ds.coordinates(x="m")
     floor = ds.Event("floor", q.x, ds.FALLING, ds.Reset({"x_dot": -q.dot.x}))
