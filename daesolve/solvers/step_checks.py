@@ -19,7 +19,6 @@ import casadi as ca
 import numpy as np
 
 from daesolve.algebra.evaluation import Evaluator
-from daesolve.algebra.term_sizes import ROUNDING, term_sizes
 from daesolve.algebra.translation import evaluate_block
 from daesolve.formulations import DaeProblem, OdeProblem
 from daesolve.solvers.courses import Course, Cubics, Series
@@ -219,8 +218,6 @@ class StepChecks:
         for step, most in zip(suspects.tolist(), allowed.tolist(), strict=True):
             inside = steps == step
             if np.any(excess[inside] > most):
-                most = max(most, self._cancelled(course, step))
-            if np.any(excess[inside] > most):
                 return [self._cut(course, step, np.unique(parts[inside]), most)]
         return []
 
@@ -285,17 +282,6 @@ class StepChecks:
                 off = self._excess(course, steps, rates[:, 0], rates[:, 0] + scatter)
             found = np.maximum(found, np.where(np.isfinite(off), off, 0.0))
         return found
-
-    def _cancelled(self, course: Series, step: int) -> float:
-        """Return what rounding of terms that cancel is, over what derivatives may be off.
-
-        Where 1 - tanh(u)^2 is rounding, it takes steps of 2e-16, and no neighbour shows a scatter.
-        """
-        time, state = course.times[step], course.states[step]
-        sizes = term_sizes(self.problem.rhs, time, state, self.p)[0]
-        rates = course.coefficients[[step], :, 1]
-        rounding = np.where(np.isfinite(sizes), ROUNDING * sizes, 0.0)
-        return float(self._excess(course, np.array([step]), rates, rates + rounding)[0])
 
     def _cut(self, course: Series, step: int, parts: np.ndarray, allowed: float) -> Doubt:
         """Return up to where a step is believed."""
