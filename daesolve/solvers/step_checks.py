@@ -250,11 +250,7 @@ class StepChecks:
         three = np.repeat(steps, len(shakes))
         states = course.states[three] * np.tile(shakes, len(steps))[:, None]
         rates = evaluated(self.problem.rhs, course.times[three], states, self.p)
-        known = course.coefficients[three, :, 1]
-        if not self._own_rates:
-            # Of a series of other equations the coefficients are no measure of rounding.
-            known = np.repeat(rates[:: len(shakes)], len(shakes), axis=0)
-        off = self._excess(course, three, known, rates)
+        off = self._excess(course, three, course.coefficients[three, :, 1], rates)
         return np.maximum(np.max(off.reshape(-1, len(shakes)), axis=1), self._noise(course, steps))
 
     def _noise(self, course: Series, steps: np.ndarray) -> np.ndarray:
