@@ -442,7 +442,12 @@ class _Walk:
         Where the sign of x never changes the cut is out of the way, or it is y = 0 itself.
         """
         node, constant = self.switching.node, self.switching.constant
-        side = self._sign(y)
+        # Zero is of the upper side: atan2(0, -1) is pi.
+        if self.switching.is_fixed(y):
+            below = node(ca.OP_LT, y, constant(0.0))
+            side = node(ca.OP_SUB, constant(1.0), node(ca.OP_TWICE, below))
+        else:
+            side = node(ca.OP_NEG, self._sign(node(ca.OP_NEG, y)))
         turned = node(ca.OP_NEG, node(ca.OP_MUL, side, x))
         angle = node(ca.OP_ATAN2, turned, node(ca.OP_MUL, side, y))
         quarter = node(ca.OP_MUL, side, constant(0.5 * math.pi))

@@ -449,3 +449,12 @@ def test_a_plateau_is_on_the_side_that_is_written():
     system = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, force={"x": force})
     run = ds.solve(system, 5.0, {"x": 1.0, "x_dot": -1.0})
     assert run["x"][-1] == pytest.approx(-4.0, abs=1e-13)
+
+
+def test_an_angle_at_its_cut_is_half_a_turn():
+    """atan2(0, -1) is pi, be the zero a constant or a state that stays there."""
+    q = ds.coordinates(x="m", y="m")
+    kinetic = (q.dot.x**2 + q.dot.y**2) / 2
+    force = {"x": ca.atan2(q.y, -1 - q.x**2) + ca.atan2(0.0 * q.y, -1 - q.x**2)}
+    run = ds.solve(ds.MechanicalSystem(q, kinetic=kinetic, force=force), 1.0, {})
+    assert run["x"][-1] == pytest.approx(np.pi, rel=1e-12)
