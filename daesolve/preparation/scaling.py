@@ -121,8 +121,7 @@ class Begin:
             return found
         sizes = self._without_rounding(sizes, times, table)
         # Work is weighed against the energy, whose rounding it has.
-        work = np.abs(table[:, len(labels) :]).max(axis=0)
-        sizes[len(labels) :] = np.maximum(work, self._energy(times, table))
+        sizes[len(labels) :] = np.maximum(sizes[len(labels) :], self._energy(times, table))
         return exponents_of(units, sizes)
 
     def _energy(self, times: np.ndarray, table: np.ndarray) -> float:
