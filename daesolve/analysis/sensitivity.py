@@ -270,11 +270,8 @@ def _unwrapped(prepared: Prepared, start_slopes: np.ndarray) -> Prepared:
     sin(k phi) is the same after a turn where k is whole, its derivative by k is not.
     """
     names = list(prepared.dynamics.values)
-    varied = {
-        name
-        for name, slopes in zip(names, start_slopes[-len(names) :], strict=True)
-        if names and np.any(slopes)
-    }
+    of_values = start_slopes[len(start_slopes) - len(names) :]
+    varied = {name for name, slopes in zip(names, of_values, strict=True) if np.any(slopes)}
     if not varied or not prepared.wrapped:
         return prepared
     numbers = dict(zip(prepared.problem.values, prepared.values.tolist(), strict=True))

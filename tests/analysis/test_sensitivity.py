@@ -97,6 +97,13 @@ def test_an_angle_that_a_whole_number_makes_periodic_is_differentiated_by_that_n
     assert end(ds.ANGLE) == pytest.approx(end("rad"), rel=1e-9)
 
 
+def test_a_system_without_any_number_is_differentiated_by_its_start():
+    x = ds.states(a="", b="")
+    rotation = ds.ControlSystem(x, {"a": x.b, "b": -x.a})
+    found = ds.analysis.sensitivity(rotation, 1.0, {"a": 1.0, "b": 0.0}, by=["a"])
+    assert found["a", "a"] == pytest.approx(math.cos(1.0), rel=1e-13)
+
+
 def test_run_backwards_is_differentiated_too():
     found = ds.analysis.sensitivity(oscillator(), -2.0, {"x": 0.3, "x_dot": 1.0}, by=["x", "x_dot"])
     expected = [[np.cos(2.0), -np.sin(2.0)], [np.sin(2.0), np.cos(2.0)]]
