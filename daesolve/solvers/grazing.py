@@ -28,6 +28,8 @@ TRUE = 0.05
 """Of how far a guard moves between two looks, what its cubic may be off where it is trusted."""
 HALVINGS = 12
 """How often a stretch is halved until the cubic through its ends is trusted."""
+MOST_ITERATIONS = 5_000
+"""Of Brent's method, which at a zero without slope takes the square of what halving takes."""
 MOST_STRETCHES = 8
 """Of equal length, in which a smooth guard is suspect at once; where there are more, it is noise
 that turns."""
@@ -182,7 +184,7 @@ def _extremum(left: Look, right: Look, guard: int, see: See, settle: See) -> Loo
 
     first, last = sorted(ends)
     least = PART * (last - first) + 1e-300
-    time = float(brentq(rate, first, last, xtol=least, rtol=8.9e-16, maxiter=5_000))
+    time = float(brentq(rate, first, last, xtol=least, rtol=8.9e-16, maxiter=MOST_ITERATIONS))
     found = settle(time)
     bend = (ends[right.time] - ends[left.time]) / (right.time - left.time)
     for _ in range(CORRECTIONS):

@@ -15,7 +15,7 @@ from daesolve.algebra.term_sizes import ROUNDING
 from daesolve.algebra.translation import evaluate_block
 from daesolve.formulations import OdeProblem
 from daesolve.posing.events import Direction
-from daesolve.solvers.grazing import Look, guard_evaluator, hidden
+from daesolve.solvers.grazing import MOST_ITERATIONS, Look, guard_evaluator, hidden
 from daesolve.solvers.resting import sizes_of_terms, still_steps
 from daesolve.solvers.segment import EventHit, GuardError
 from daesolve.solvers.shapes import appears, dips, extrema, unresolved, worth_a_look
@@ -23,8 +23,6 @@ from daesolve.solvers.shapes import appears, dips, extrema, unresolved, worth_a_
 LOOKS = 8
 """Parts of a step at whose ends guards are evaluated."""
 MOST_LOOKS = 4096
-MOST_ITERATIONS = 5_000
-"""Of Brent's method, which at a zero without slope takes the square of what halving takes."""
 ROW_BY_ROW = 64
 """Up to so many evaluations of guards cost less one by one than an instruction at a time."""
 INNER = 0.381966
