@@ -443,11 +443,8 @@ class _Walk:
         """
         node, constant = self.switching.node, self.switching.constant
         # Zero is of the upper side: atan2(0, -1) is pi.
-        if self.switching.is_fixed(y):
-            below = node(ca.OP_LT, y, constant(0.0))
-            side = node(ca.OP_SUB, constant(1.0), node(ca.OP_TWICE, below))
-        else:
-            side = node(ca.OP_NEG, self._sign(node(ca.OP_NEG, y)))
+        below = self._positive(node(ca.OP_NEG, y))
+        side = node(ca.OP_SUB, constant(1.0), node(ca.OP_TWICE, below))
         turned = node(ca.OP_NEG, node(ca.OP_MUL, side, x))
         angle = node(ca.OP_ATAN2, turned, node(ca.OP_MUL, side, y))
         quarter = node(ca.OP_MUL, side, constant(0.5 * math.pi))

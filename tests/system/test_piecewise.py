@@ -452,9 +452,10 @@ def test_a_plateau_is_on_the_side_that_is_written():
 
 
 def test_an_angle_at_its_cut_is_half_a_turn():
-    """atan2(0, -1) is pi, be the zero a constant or a state that stays there."""
-    q = ds.coordinates(x="m", y="m")
+    """atan2(0, -1) is pi: for a constant, a state that stays there, a parameter over a state."""
+    q, p = ds.coordinates(x="m", y="m"), ds.parameters(none=0.0)
     kinetic = (q.dot.x**2 + q.dot.y**2) / 2
-    force = {"x": ca.atan2(q.y, -1 - q.x**2) + ca.atan2(0.0 * q.y, -1 - q.x**2)}
-    run = ds.solve(ds.MechanicalSystem(q, kinetic=kinetic, force=force), 1.0, {})
-    assert run["x"][-1] == pytest.approx(np.pi, rel=1e-12)
+    zeros = (q.y, 0.0 * q.y, p.none / (q.x + 1))
+    force = {"x": sum(ca.atan2(zero, -1 - q.x**2) for zero in zeros)}
+    run = ds.solve(ds.MechanicalSystem(q, p, kinetic=kinetic, force=force), 1.0, {})
+    assert run["x"][-1] == pytest.approx(1.5 * np.pi, rel=1e-12)
