@@ -349,6 +349,9 @@ class Cluster:
         key = f"daesolve-sweep-{id(self):x}-{next(self._numbers)}"
         future = self._client.submit(run_chunk, self._task, chunk, key=key, pure=False)
         self._chunks[future] = chunk
+        self._await(future)
+
+    def _await(self, future: Any) -> None:
         future.add_done_callback(self._ended.put)
 
     def finished(self, patience: float) -> list[Finished]:
@@ -365,12 +368,10 @@ class Cluster:
             if self._client.status == "closed":
                 raise self._gone() from None
             return []
-        if future.status not in ("finished", "error"):
-            raise self._gone()
         try:
             answer = self._answer(future, patience)
         except TimeoutError:  # its worker was lost with the answer, which is computed again
-            self._ended.put(future)
+            self._await(future)
             return []
         return [(self._chunks.pop(future), answer)]
 
@@ -384,6 +385,8 @@ class Cluster:
         except (WorkerError, TimeoutError):
             raise
         except Exception as error:
+            if future.status == "cancelled":  # as Dask does where it loses its scheduler
+                raise self._gone() from error
             raise WorkerError(
                 f"the workers at {self._address} cannot run members ({type(error).__name__}: "
                 f"{error}): they need the same packages as here"

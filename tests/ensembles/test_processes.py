@@ -149,6 +149,53 @@ def test_a_cluster_that_loses_a_worker_completes_a_sweep(cluster, case, tmp_path
 
 
 @pytest.mark.slow
+def test_an_answer_that_is_lost_with_its_worker_is_computed_again(
+    cluster, case, tmp_path, monkeypatch
+):
+    """The worker dies when its answer has been announced, and has not been fetched."""
+    address, workers = cluster
+    fetch, killed = running.Cluster.finished, []
+
+    def finished(self, patience):
+        if not killed:
+            future = self._ended.get(timeout=60)
+            (holder,) = self._client.who_has([future])[future.key]
+            killed.append(self._client.run(os.getpid, workers=[holder])[holder])
+            os.kill(killed[0], signal.SIGKILL)
+            (worker,) = [worker for worker in workers if worker.pid == killed[0]]
+            worker.wait(10)
+            self._ended.put(future)
+        return fetch(self, patience)
+
+    monkeypatch.setattr(running.Cluster, "finished", finished)
+    found = sweep(case, {"mass": [1.0, 2.0, 3.0]}, scheduler=address, out=tmp_path / "cluster")
+    assert killed
+    assert (found.done, found.failed) == (3, 0)
+
+
+@pytest.mark.slow
+def test_a_sweep_whose_scheduler_dies_ends_by_name_and_goes_on_without_it(cluster, case, tmp_path):
+    distributed = pytest.importorskip("distributed")
+    address, _ = cluster
+    with distributed.Client(address, set_as_default=False) as client:
+        scheduler = client.run_on_scheduler(os.getpid)
+    killed = []
+
+    def progress(state):
+        if state.done >= 20 and not killed:
+            os.kill(scheduler, signal.SIGKILL)
+            killed.append(state.done)
+
+    out = tmp_path / "cluster"
+    over = {"mass": log_uniform(0.5, 5.0)}
+    with pytest.raises(DaesolveError, match=f"the Dask scheduler at {address} is gone"):
+        sweep(case, over, samples=300, scheduler=address, out=out, progress=progress)
+    assert 20 <= killed[0] <= Sweep.from_directory(out).done < 300
+    rest = resume_sweep(out, source=case, workers=0)
+    assert (rest.done, rest.failed) == (300, 0)
+
+
+@pytest.mark.slow
 def test_an_address_at_which_nobody_answers_is_refused(case, tmp_path, monkeypatch):
     monkeypatch.setattr(running, "ANSWERS_WITHIN", 0.5)
     with pytest.raises(OutOfRangeError, match="no Dask scheduler answers at 'tcp://127"):
