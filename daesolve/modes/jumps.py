@@ -318,8 +318,9 @@ def _carnot(
     lost = after - before
     mass = dynamics.mass
     energy_lost = (ca.dot(before, mass @ before) - ca.dot(after, mass @ after)) / 2
-    work = ca.dot(ca.vertcat(*targets), impulses)
-    if not symmetric:
+    if symmetric:  # each impulse goes with the target of its own row
+        work = ca.dot(ca.vertcat(*targets), impulses)
+    else:
         work = ca.dot(after, dynamics.influence @ impulses)
     return energy_lost - ca.dot(lost, mass @ lost) / 2 + work
 

@@ -209,6 +209,35 @@ def check_symbols(expressions: Iterable[tuple[str, ca.SX]], known: ca.SX) -> Non
                 )
 
 
+def check_reactions(dynamics: Dynamics) -> None:
+    """Refuse reactions in what must be known before they are.
+
+    Raises
+    ------
+    PosingError
+        An energy, a mass, a constraint, a goal or an invariant depends on a reaction.
+    """
+    for owner, expression in _known_before_reactions(dynamics):
+        for name, reaction in zip(
+            dynamics.labels.reactions, ca.vertsplit(dynamics.reactions), strict=True
+        ):
+            if ca.depends_on(expression, reaction):
+                raise PosingError(
+                    f"{owner} depends on the reaction {name!r}, which follows from the motion: "
+                    "reactions may stand in forces, relations, events and outputs"
+                )
+
+
+def _known_before_reactions(dynamics: Dynamics) -> Iterable[tuple[str, ca.SX]]:
+    yield from ((f"the goal {row.name!r}", row.chain[0]) for row in dynamics.rows)
+    yield from ((f"the goal {row.name!r}", row.residual) for row in dynamics.implicit_rows)
+    yield "the kinetic energy or the mass matrix", ca.vec(dynamics.mass)
+    yield KINEMATICS, dynamics.position_rates
+    yield "the potential", dynamics.force
+    yield from ((f"the invariant {row.name!r}", row.value) for row in dynamics.invariants)
+    yield from ((f"the restitution of {row.name!r}", row.restitution) for row in dynamics.contacts)
+
+
 def expressions_of(dynamics: Dynamics) -> Iterable[tuple[str, ca.SX]]:
     """Return every expression of a system with the name of what it belongs to."""
     yield from ((f"the goal {row.name!r}", row.chain[0]) for row in dynamics.rows)

@@ -31,6 +31,7 @@ from daesolve.system.checking import (
     check_entries,
     check_goals,
     check_names,
+    check_reactions,
     check_symbols,
     check_vectors,
     expressions_of,
@@ -192,6 +193,7 @@ class MechanicalSystem(PosedMechanics):
         dynamics = self.dynamics
         known = ca.vertcat(dynamics.t, dynamics.x, dynamics.p, dynamics.reactions)
         check_symbols(expressions_of(dynamics), known)
+        check_reactions(dynamics)
         check_degrees(dynamics)
         check_resets(dynamics)
 
@@ -327,6 +329,7 @@ class ControlSystem(PosedControl):
                     f"goal {goal.name!r} of a control system must be a Goal, a Relation or an "
                     f"Invariant, not {type(goal).__name__}"
                 )
+        check_reactions(self.dynamics)
         check_degrees(self.dynamics)
         check_resets(self.dynamics)
 

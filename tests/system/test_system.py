@@ -164,6 +164,37 @@ def test_a_force_that_is_not_linear_in_a_reaction_is_refused(name):
         ds.MechanicalSystem(q, goals=[line, tie], force={"x": u.pull}, reactions=u, **posed)
 
 
+REACTING = {
+    "the kinetic energy": lambda q, n: {"kinetic": (1 + n**2) * q.dot.x**2 / 2 + q.dot.y**2 / 2},
+    "the mass matrix": lambda q, n: {"mass_matrix": ca.diag(ca.vertcat(1 + n, 1)), "kinetic": None},
+    "energy": lambda q, n: {"potential": n},
+    "the goal 'slope'": lambda q, n: {"goals": [ds.Holonomic("slope", q.x - n)]},
+    "the goal 'floor'": lambda q, n: {"goals": [ds.Contact("floor", q.x - n)]},
+    "the goal 'skate'": lambda q, n: {"goals": [ds.Nonholonomic("skate", q.dot.x - n * q.dot.y)]},
+    "the restitution of 'wall'": lambda q, n: {
+        "goals": [ds.Contact("wall", q.x, restitution=n, closed=False)]
+    },
+    "the invariant 'sum'": lambda q, n: {"goals": [ds.Invariant("sum", q.x + n)]},
+}
+
+
+@pytest.mark.parametrize("owner", REACTING)
+def test_a_reaction_in_what_is_known_before_it_is_refused_by_name(owner):
+    q = ds.coordinates(x="m", y="m")
+    line = ds.Holonomic("line", q.y)
+    posed = {"kinetic": (q.dot.x**2 + q.dot.y**2) / 2} | REACTING[owner](q, line.reaction)
+    goals = [line, *posed.pop("goals", [])]
+    with pytest.raises(PosingError, match=f"{owner}.* depends on the reaction 'line'"):
+        ds.MechanicalSystem(q, goals=goals, **posed)
+
+
+def test_a_control_in_a_goal_is_refused_by_name():
+    x, u = ds.states(a="m", b="m/s"), ds.reactions(push="N")
+    goal = ds.Goal("speed", x.b - u.push)
+    with pytest.raises(PosingError, match="goal 'speed' depends on the reaction 'push'"):
+        ds.ControlSystem(x, {"a": x.b, "b": u.push}, controls=u, goals=[goal])
+
+
 def test_a_reaction_rubs_in_a_branch_that_the_motion_chooses():
     """Beyond x = 1 m, from 1/3 s on, a force of N / 10 brakes, with N = 10 + 5 t."""
     q = ds.coordinates(x="m", y="m")
