@@ -14,6 +14,7 @@ import numpy as np
 from daesolve.algebra.intervals import TimeGuards
 from daesolve.diagnostics.conservation import ConservationWatch
 from daesolve.diagnostics.degeneracy import RankWatch
+from daesolve.diagnostics.flat_zeros import FlatZeros
 from daesolve.diagnostics.monitor import Monitor
 from daesolve.integration.checkpoints import restored_boundaries, saved_boundary
 from daesolve.integration.effort import Effort
@@ -156,6 +157,8 @@ class RunState:
         Steps that the monitor is to see later.
     segments
         How many are complete, counted from the start.
+    flat_zeros
+        What looks whether guards have a slope where they pass zero.
     conservation
         What watches invariants that are taken for conserved; None where all are proved to be.
     """
@@ -168,6 +171,7 @@ class RunState:
     transitions: Transitions | None
     instant: Instant
     ahead: LookAhead
+    flat_zeros: FlatZeros
     scheduled: TimeGuards | None = None
     queue: StepQueue = field(default_factory=StepQueue)
     segments: int = 0
@@ -186,8 +190,9 @@ class RunState:
     @property
     def assembly(self) -> Assembly:
         """What makes the trajectory of it."""
-        further = [] if self.conservation is None else self.conservation.notes()
-        return Assembly(self.prepared, self.record, self.monitor, tuple(further))
+        broken = [] if self.conservation is None else self.conservation.notes()
+        further = (*broken, *self.flat_zeros.notes())
+        return Assembly(self.prepared, self.record, self.monitor, further)
 
     def values(self, here: Boundary) -> np.ndarray:
         """Return p as it is in force here."""
@@ -335,6 +340,7 @@ class RunState:
             "ahead": [self.ahead.entered, self.ahead.stretch],
             "effort": self.effort.saved(),
             "conservation": self.conservation and self.conservation.saved(),
+            "flat_zeros": self.flat_zeros.saved(),
         }
 
     def restore(self, saved: Mapping[str, Any]) -> Boundary:
@@ -356,6 +362,7 @@ class RunState:
         self.instant.began, self.instant.count = float(saved["instant"][0]), saved["instant"][1]
         self.ahead.entered, self.ahead.stretch = map(float, saved["ahead"])
         self.effort.restore(saved["effort"])
+        self.flat_zeros.restore(saved["flat_zeros"])
         return here
 
 
@@ -400,6 +407,7 @@ def fresh_state(prepared: Prepared, at: At, extended_from: float | None = None) 
             prepared.start_time,
             prepared.segment / FIRST_STRETCH,
         ),
+        flat_zeros=FlatZeros(prepared.problem),
         scheduled=time_guards(prepared.problem, prepared.dynamics.switches),
         conservation=_conservation_watch(prepared),
     )

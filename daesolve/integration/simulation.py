@@ -141,6 +141,7 @@ def _segment(run: RunState, here: Boundary, until: float) -> SegmentEnd:
         end = _solve_within_budget(run, start, until, times, _watching(run))
     end = _looked(run, start.p, (times, looking), end)
     run.sample(at, end.samples, here)
+    run.flat_zeros.take(end.hits, here.time, start.p)
     for hit in end.hits:
         if transitions is None or not transitions.switches[hit.index]:
             run.happened(hit, here)

@@ -1,4 +1,6 @@
-"""Contacts that touch without a load, and surfaces that are pulled away."""
+"""Contacts that touch without a load, surfaces that are pulled away, relations to reactions."""
+
+import math
 
 import casadi as ca
 import numpy as np
@@ -70,3 +72,26 @@ def test_a_body_leaves_a_table_where_that_falls_faster_than_it_would(solver, mov
         return AMPLITUDE * (1 - np.cos(RATE * time)) - GRAVITY * time**2 / 2
 
     assert closed[0] == pytest.approx(brentq(gap, 0.05, 0.2, xtol=1e-15), abs=1e-10)
+
+
+@each_solver
+def test_a_relation_to_a_contact_s_reaction_holds_in_flight_at_impacts_and_at_rest(solver):
+    """A ball falls from rest and comes to rest: what its floor has given it is its weight times t.
+
+    A tenth of that goes sideways.
+    """
+    q, u = ds.coordinates(x="m", y="m"), ds.reactions(pull="N")
+    floor = ds.Contact("floor", q.y, closed=False, restitution=0.5)
+    system = ds.MechanicalSystem(
+        q,
+        kinetic=(q.dot.x**2 + q.dot.y**2) / 2,
+        potential=10.0 * q.y,
+        reactions=u,
+        force={"x": u.pull},
+        goals=[floor, ds.Relation("tenth", u.pull - floor.reaction / 10.0)],
+    )
+    struck = ds.solve(system, until=0.8, initial={"y": 1.0}, solver=solver)
+    assert struck.end_state["x_dot"] == pytest.approx(0.15 * math.sqrt(20.0), rel=1e-13)
+    resting = ds.solve(system, until=3.0, initial={"y": 1.0}, solver=solver)
+    assert resting.end_state["x_dot"] == pytest.approx(3.0, rel=1e-13)
+    assert resting["pull"][-1] == pytest.approx(1.0, rel=1e-13)

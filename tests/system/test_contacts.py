@@ -365,28 +365,6 @@ def test_a_bouncing_ball_comes_to_rest():
     )
 
 
-def test_a_relation_to_a_contact_s_reaction_holds_in_flight_at_impacts_and_at_rest():
-    """A ball falls from rest and comes to rest: what its floor has given it is its weight times t.
-
-    A tenth of that goes sideways.
-    """
-    q, u = ds.coordinates(x="m", y="m"), ds.reactions(pull="N")
-    floor = ds.Contact("floor", q.y, closed=False, restitution=0.5)
-    system = ds.MechanicalSystem(
-        q,
-        kinetic=(q.dot.x**2 + q.dot.y**2) / 2,
-        potential=10.0 * q.y,
-        reactions=u,
-        force={"x": u.pull},
-        goals=[floor, ds.Relation("tenth", u.pull - floor.reaction / 10.0)],
-    )
-    struck = ds.solve(system, until=0.8, initial={"y": 1.0})
-    assert struck.end_state["x_dot"] == pytest.approx(0.15 * math.sqrt(20.0), rel=1e-13)
-    resting = ds.solve(system, until=3.0, initial={"y": 1.0})
-    assert resting.end_state["x_dot"] == pytest.approx(3.0, rel=1e-13)
-    assert resting["pull"][-1] == pytest.approx(1.0, rel=1e-13)
-
-
 def test_a_ball_that_rests_at_the_start_stays():
     run = ds.solve(ball(), until=1.0, initial={"y": 0.0})
     assert run.event_count == 0
