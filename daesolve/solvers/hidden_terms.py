@@ -4,7 +4,8 @@ An exponential is nothing to sixteen digits where its argument is below -37, and
 it is above 37; its argument, however, is slow. What is found here are such arguments, by walking
 through the instructions of a function: those of exp, tanh, erf and their like; n log|x| of powers
 x^n with large n; the differences of the arguments of what is added, at which a sum such as
-1 + exp(u), within a logarithm or a fraction, changes over from one term to the other; and where
+1 + exp(u), within a logarithm or a fraction, changes over from one term to the other; what divides,
+where it grows so fast that nothing is felt from afar of the poles beside the motion; and where
 roots and angles have a branch point, which a series continues past.
 """
 
@@ -21,6 +22,9 @@ from daesolve.algebra.translation import function_of, program
 
 HIGH = 16.0
 """Powers from which a term is nothing over most of a range of its base."""
+DIVIDING = 4.0
+"""Degrees of what divides from which its poles are not felt from afar: a blow that is d times
+shorter than its distance, and as strong as it is short, is felt there as d^-3 or less."""
 MOST_FACTORS = 8
 """Of a product whose logarithm is taken as a sum."""
 
@@ -44,6 +48,8 @@ class Kind:
 
 GROWS = Kind(-120.0, np.inf, 4.0)
 """exp: the width is for a term that rises from rounding to what is felt."""
+DIVIDES = Kind(-np.inf, np.inf, 4.0)
+"""A power law: between two places its logarithm may go anywhere."""
 CHANGES_OVER = Kind(-80.0, 80.0, 4.0)
 """A sum of two such terms, at whose zero one takes over from the other."""
 SATURATES = Kind(-45.0, 45.0, 2.0)
@@ -56,6 +62,9 @@ BRANCHES = Kind(-np.inf, 0.0, 0.0)
 """A root: whose argument comes down to zero."""
 SWITCHES = Kind(0.0, 0.0, 0.0)
 """A comparison or a branch cut: at a zero."""
+
+TURNS = Kind(-np.inf, np.inf, 2.0)
+"""The phase of a sine within another argument, which comes and goes with it."""
 
 _EXPONENTIAL = frozenset({ca.OP_EXP, ca.OP_EXPM1})
 _HYPERBOLIC = frozenset({ca.OP_SINH, ca.OP_COSH})
@@ -98,10 +107,12 @@ class HiddenTerms:
     low: np.ndarray = field(init=False)
     high: np.ndarray = field(init=False)
     width: np.ndarray = field(init=False)
+    turns: np.ndarray = field(init=False)
 
     def __post_init__(self) -> None:
         for name in ("low", "high", "width"):
             object.__setattr__(self, name, np.array([getattr(kind, name) for kind in self.kinds]))
+        object.__setattr__(self, "turns", np.array([kind is TURNS for kind in self.kinds]))
 
 
 def hidden_terms(function: ca.Function, *, branches: bool = True) -> HiddenTerms | None:
@@ -129,6 +140,31 @@ Factors = dict[int, float]
 """A product: the exponent of each of its factors, which are values of the program."""
 
 
+@dataclass(frozen=True, eq=False)
+class _Value:
+    """A value of a program.
+
+    Parameters
+    ----------
+    expression
+        In the inputs.
+    moves
+        Whether it changes along the motion.
+    degree
+        How fast it grows with what moves, as a power of it.
+    factors
+        Of what it is a product; None where it is none.
+    phases
+        The values whose sines or cosines it contains, a bit for each.
+    """
+
+    expression: ca.SX
+    moves: bool = False
+    degree: float = 0.0
+    factors: Factors | None = None
+    phases: int = 0
+
+
 class _Walk:
     """One way through the instructions of a function, from its inputs to its outputs."""
 
@@ -139,51 +175,67 @@ class _Walk:
             ca.vertsplit(x) if x.numel() else [] for x in self.inputs
         ]
         self._function, self._program = function, program(function)
-        self._values: list[ca.SX] = []
-        self._moves: list[bool] = []
-        self._products: list[Factors | None] = []
+        self._values: list[_Value] = []
         self._exponents: dict[int, ca.SX] = {}
+        self._logarithms: dict[frozenset[tuple[int, float]], ca.SX] = {}
         self._terms: dict[int, None] = {}
+        self._phases: dict[int, int] = {}
+        self._turning = 0
         self.arguments: dict[tuple[str, Kind], ca.SX] = {}
         for number, (operation, operands) in enumerate(self._program.steps):
-            self._take(number, operation, operands)
-
-    def _take(self, number: int, operation: int, operands: tuple[Any, ...]) -> None:
-        """Take in a value: its expression, whether it moves, and of what it is a product."""
-        if operation in (ca.OP_CONST, ca.OP_INPUT):
-            constant = operation == ca.OP_CONST
-            value = ca.SX(float(operands[0]))
-            if not constant:
-                value = self._nonzeros[int(operands[0])][int(operands[1])]
+            value = self._value(operation, operands)
             self._values.append(value)
-            self._moves.append(not constant and operands[0] != 2)
-            self._products.append(None)
-            return
-        taken: list[ca.SX] = [self._values[int(operand)] for operand in operands]
-        make = ca.SX.unary if len(taken) == 1 else ca.SX.binary
-        self._values.append(make(operation, *taken))
-        self._moves.append(any(self._moves[int(operand)] for operand in operands))
-        self._products.append(None)
-        if not self._moves[-1]:
-            return
-        self._products[-1] = self._product(number, operation, operands)
-        self._look(number, operation, operands, taken)
+            if value.moves and operation not in (ca.OP_CONST, ca.OP_INPUT):
+                known = len(self.arguments)
+                self._look(number, operation, operands)
+                if len(self.arguments) > known:
+                    self._turning |= value.phases
+        for operand, bit in self._phases.items():
+            if self._turning & bit:
+                self._keep(self._values[operand].expression, TURNS)
 
-    def _look(
-        self, number: int, operation: int, operands: tuple[Any, ...], taken: list[ca.SX]
-    ) -> None:
+    def _value(self, operation: int, operands: tuple[Any, ...]) -> _Value:
+        """Return what an instruction makes of the values before it."""
+        if operation == ca.OP_CONST:
+            return _Value(ca.SX(float(operands[0])))
+        if operation == ca.OP_INPUT:
+            moves = operands[0] != 2
+            nonzero = self._nonzeros[int(operands[0])][int(operands[1])]
+            return _Value(nonzero, moves, float(moves))
+        taken = [self._values[int(operand)] for operand in operands]
+        make = ca.SX.unary if len(taken) == 1 else ca.SX.binary
+        expression = make(operation, *[value.expression for value in taken])
+        if not any(value.moves for value in taken):
+            return _Value(expression)
+        phases = 0
+        for value in taken:
+            phases |= value.phases
+        if operation in (ca.OP_SIN, ca.OP_COS):
+            phases |= self._phases.setdefault(operands[0], 1 << len(self._phases))
+        return _Value(
+            expression,
+            True,
+            self._degree(operation, operands),
+            self._product(operation, operands),
+            phases,
+        )
+
+    def _look(self, number: int, operation: int, operands: tuple[Any, ...]) -> None:
         """Keep the arguments of an operation that may hide, and the operation's value."""
+        taken = [self._values[int(operand)].expression for operand in operands]
         if operation in (ca.OP_ADD, ca.OP_SUB):
             self._look_at_sum(*operands)
         elif operation == ca.OP_LOG1P:
             factors = self._factors(operands[0])
             if self._hides(factors):
                 self._keep(self._logarithm(factors), CHANGES_OVER)
-        elif (
-            self._look_at_function(number, operation, operands, taken)
-            or self._look_at_switch(operation, taken)
-            or self._look_at_branch(operation, operands, taken)
-            or self._look_at_product(number)
+        elif any(
+            [
+                self._look_at_function(number, operation, operands, taken),
+                self._look_at_switch(operation, taken),
+                self._look_at_branch(operation, operands, taken),
+                self._look_at_divisor(operation, operands) or self._look_at_product(number),
+            ]
         ):
             self._terms[number] = None
 
@@ -196,7 +248,7 @@ class _Walk:
             self._keep(taken[0], GROWS)
         elif operation in _HYPERBOLIC:
             self._exponents[number] = ca.fabs(taken[0])
-        elif operation == ca.OP_POW and self._moves[operands[1]]:
+        elif operation == ca.OP_POW and self._values[operands[1]].moves:
             self._exponents[number] = taken[1] * ca.log(ca.fabs(taken[0]))
             self._keep(self._exponents[number], GROWS)
         elif operation not in _SATURATING:
@@ -246,15 +298,51 @@ class _Walk:
 
     def _look_at_product(self, number: int) -> bool:
         """Keep the logarithm of a high power, and of a product of exponentials."""
-        factors = self._products[number]
+        factors = self._values[number].factors
         if factors is None or not self._hides(factors):
             return False
-        moving = [factor for factor in factors if self._moves[factor]]
+        moving = [factor for factor in factors if self._values[factor].moves]
         if len(moving) == 1 and moving[0] in self._exponents:
             # Its argument is known already, but for a factor.
             return False
         self._keep(self._logarithm(factors), GROWS)
         return True
+
+    def _look_at_divisor(self, operation: int, operands: tuple[Any, ...]) -> bool:
+        """Keep the logarithm of what divides, where its poles are not felt from afar."""
+        power = -1.0
+        if operation in (ca.OP_CONSTPOW, ca.OP_POW):
+            power = self._constant(operands[1]) or 0.0
+        elif operation not in (ca.OP_DIV, ca.OP_INV):
+            return False
+        base = operands[0] if operation != ca.OP_DIV else operands[1]
+        factors = self._raised(base, power)
+        if any(factor in self._exponents for factor in factors):
+            return False
+        degrees = [
+            power * self._values[factor].degree for factor, power in factors.items() if power < 0.0
+        ]
+        if sum(degrees) > -DIVIDING:
+            return False
+        self._keep(self._logarithm(factors), DIVIDES)
+        return True
+
+    def _degree(self, operation: int, operands: tuple[Any, ...]) -> float:
+        """Return how fast a value grows with what moves, as a power of it."""
+        degrees = [self._values[int(operand)].degree for operand in operands]
+        if operation in (ca.OP_ADD, ca.OP_SUB, ca.OP_NEG, ca.OP_ASSIGN, ca.OP_FABS):
+            return max(degrees)
+        if operation == ca.OP_MUL:
+            return sum(degrees)
+        if operation == ca.OP_DIV:
+            return max(degrees[0] - degrees[1], 0.0)
+        if operation == ca.OP_SQ:
+            return 2.0 * degrees[0]
+        if operation == ca.OP_SQRT:
+            return 0.5 * degrees[0]
+        if operation in (ca.OP_CONSTPOW, ca.OP_POW):
+            return max(self._constant(operands[1]) or 0.0, 0.0) * degrees[0]
+        return 0.0 if operation == ca.OP_INV else 1.0
 
     def _look_at_sum(self, first: int, second: int) -> None:
         """Keep where one of two terms takes over from the other, if that is sudden."""
@@ -262,7 +350,7 @@ class _Walk:
         if not any(self._hides(factors) for factors in both):
             return
         for operand, factors in zip((first, second), both, strict=True):
-            if self._moves[operand] and not self._hides(factors):
+            if self._values[operand].moves and not self._hides(factors):
                 return
         self._keep(self._logarithm(both[0]) - self._logarithm(both[1]), CHANGES_OVER)
 
@@ -273,7 +361,7 @@ class _Walk:
         self.arguments.setdefault((str(argument.element_hash()), kind), argument)
 
     def _factors(self, number: int) -> Factors:
-        return self._products[number] or {number: 1.0}
+        return self._values[number].factors or {number: 1.0}
 
     def _hides(self, factors: Factors) -> bool:
         """Return whether a product is mostly nothing or overwhelming."""
@@ -281,21 +369,24 @@ class _Walk:
         for factor, exponent in factors.items():
             if factor in self._exponents:
                 return True
-            if self._moves[factor]:
+            if self._values[factor].moves:
                 degree += abs(exponent)
         return degree >= HIGH
 
     def _logarithm(self, factors: Factors) -> ca.SX:
-        """Return the logarithm of the size of a product."""
-        total = ca.SX(0.0)
-        for factor, exponent in factors.items():
-            log = self._exponents.get(factor)
-            if log is None:
-                log = ca.log(ca.fabs(self._values[factor]))
-            total = total + exponent * log
-        return total
+        """Return the logarithm of the size of a product, for equal products the same."""
+        key = frozenset(factors.items())
+        if key not in self._logarithms:
+            total = ca.SX(0.0)
+            for factor, exponent in factors.items():
+                log = self._exponents.get(factor)
+                if log is None:
+                    log = ca.log(ca.fabs(self._values[factor].expression))
+                total = total + exponent * log
+            self._logarithms[key] = total
+        return self._logarithms[key]
 
-    def _product(self, number: int, operation: int, operands: tuple[Any, ...]) -> Factors | None:
+    def _product(self, operation: int, operands: tuple[Any, ...]) -> Factors | None:
         """Return the factors of a value; None where it is no product."""
         if operation in (ca.OP_MUL, ca.OP_DIV):
             sign = 1.0 if operation == ca.OP_MUL else -1.0
@@ -328,7 +419,7 @@ class _Walk:
         arguments = ca.vertcat(*self.arguments.values())
         held = ca.SX.sym("held", len(self._terms))  # pyright: ignore
         fixed = dict(zip(self._terms, ca.vertsplit(held), strict=True))
-        nodes = ca.vertcat(*[self._values[number] for number in self._terms])
+        nodes = ca.vertcat(*[self._values[number].expression for number in self._terms])
         together = ca.vertcat(self.inputs[2], held)
         moving = ca.which_depends(arguments, self.inputs[1], 1, False)
         return HiddenTerms(
@@ -346,7 +437,7 @@ class _Walk:
             if number in fixed:
                 values.append(fixed[number])
             elif operation in (ca.OP_CONST, ca.OP_INPUT):
-                values.append(self._values[number])
+                values.append(self._values[number].expression)
             else:
                 taken: list[ca.SX] = [values[int(operand)] for operand in operands]
                 make = ca.SX.unary if len(taken) == 1 else ca.SX.binary

@@ -19,12 +19,12 @@ import casadi as ca
 import numpy as np
 
 from daesolve.algebra.evaluation import Evaluator
-from daesolve.algebra.translation import evaluate_block
+from daesolve.algebra.translation import evaluate_block, function_of
 from daesolve.formulations import DaeProblem, OdeProblem
 from daesolve.solvers.courses import Course, Cubics, Series
 from daesolve.solvers.hidden_terms import HiddenTerms, hidden_terms
 from daesolve.solvers.resting import AT_ZERO, sized_guards
-from daesolve.solvers.waking import FIRST_LOOKS, check_points, may_wake
+from daesolve.solvers.waking import FIRST_LOOKS, check_points, may_wake, turns
 
 MARGIN = 1e4
 """Times the tolerance of a step, what its derivative, times its length, may be off; right series
@@ -43,6 +43,8 @@ LATE = 30.0
 """Roundings of the time that it may be off."""
 RETAKEN = {"ode": 100.0, "multipliers": 1e4}
 """Times the tolerance of a step that a step taken once more may differ."""
+TURNED = 8.0
+"""Radians, at most, that the phase of a term that may hide turns in a step that is looked into."""
 MOST_PASSED = 8
 """Stretches of a grid, at most, that are taken once more because states do not follow rates."""
 BEFORE_EVENT = 0.99
@@ -79,6 +81,10 @@ class Doubt:
         )
 
 
+Places = tuple[np.ndarray, np.ndarray]
+"""(j,) numbers of steps, and (j,) parts of them."""
+NOWHERE: Places = (np.zeros(0, dtype=int), np.zeros(0))
+
 Retake = Callable[[int, float], np.ndarray | None]
 """(step, time in it) -> the state at its end, with a stop at that time; None if it fails."""
 
@@ -99,6 +105,20 @@ def evaluated(
 
 
 _evaluators: WeakKeyDictionary[ca.Function, Evaluator] = WeakKeyDictionary()
+
+
+def _followed(problem: OdeProblem) -> ca.Function:
+    """(t, x, p) -> the rates, and the guards, whose terms are much the same."""
+    if not problem.events:
+        return problem.rhs
+    if problem not in _together:
+        t, x, p = (problem.rhs.sx_in(k) for k in range(3))
+        both = ca.vertcat(problem.rhs(t, x, p), problem.guards(t, x, p))
+        _together[problem] = function_of("followed", [t, x, p], [both], (["t", "x", "p"], ["both"]))
+    return _together[problem]
+
+
+_together: WeakKeyDictionary[OdeProblem, ca.Function] = WeakKeyDictionary()
 
 
 class StepChecks:
@@ -127,13 +147,12 @@ class StepChecks:
         self.relative, self.absolute, self._own_rates = relative, absolute, own_rates
         multipliers = isinstance(problem, DaeProblem) and max(problem.indices) > 1
         self._differs = RETAKEN["multipliers" if multipliers else "ode"]
-        self.hidden = hidden_terms(problem.rhs)
-        self.guarding = hidden_terms(problem.guards) if problem.events else None
+        self.hidden = hidden_terms(_followed(problem))
 
     @property
     def hiding(self) -> bool:
         """Whether there is a term that may hide, in the rates or in a guard."""
-        return self.hidden is not None or self.guarding is not None
+        return self.hidden is not None
 
     def doubt(
         self,
@@ -156,33 +175,30 @@ class StepChecks:
         met
             The guards that were found to pass zero in these steps, by their indices, and when.
         """
-        found: list[Doubt] = []
+        woken, found = self._looked(course)
         if isinstance(course, Series):
-            found += self._of_series(course, stopped=stopped)
+            found += self._of_series(course, woken, stopped=stopped)
         elif isinstance(course, Cubics) and self.hidden is not None and retake is not None:
-            found += self._of_cubics(course, self.hidden, retake)
+            found += self._of_cubics(course, self.hidden, woken, retake)
             if not course.seen:
                 found += self._passed_over(course, self.hidden, retake)
-        if self.guarding is not None:
-            found += self._of_guards(course, self.guarding, met)
+        if self.problem.events:
+            found += self._of_guards(course, woken, met)
         return min(found, key=lambda doubt: doubt.step, default=None)
 
-    def _waking(
-        self, course: Course, hidden: HiddenTerms, among: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the places, as steps and parts, at which terms may have woken up."""
-        if not among.any():
-            return np.zeros(0, dtype=int), np.zeros(0)
+    def _looked(self, course: Course) -> tuple[Places, list[Doubt]]:
+        """Follow the arguments of hidden terms through each step.
 
-        def arguments(steps: np.ndarray, parts: np.ndarray) -> np.ndarray:
-            moments = course.moments(steps, parts)
-            states = course.inner(steps, parts)
-            return evaluated(hidden.arguments, moments, states, self.p)
-
-        return check_points(hidden, arguments, np.flatnonzero(among))
-
-    def _may_wake(self, course: Course, hidden: HiddenTerms) -> np.ndarray:
-        """Return the steps, (k,), in which a term may wake up, by a few looks into each."""
+        Returns
+        -------
+        tuple
+            The places at which terms may have woken up.
+        list
+            A doubt about the first step in which phases turn too far to be followed.
+        """
+        hidden = self.hidden
+        if hidden is None:
+            return NOWHERE, []
         count = len(course.spans)
         every = np.arange(count)
         ends = evaluated(hidden.arguments, course.times, course.states, self.p)
@@ -192,9 +208,20 @@ class StepChecks:
             states = course.inner(every, parts) if hidden.needed else course.states[:-1]
             moments = course.moments(every, parts)
             looks.append(evaluated(hidden.arguments, moments, states, self.p))
-        return may_wake(hidden, np.stack([*looks, ends[1:]], axis=1))
+        table = np.stack([*looks, ends[1:]])
+        turned = np.max(turns(hidden, table), axis=1, initial=0.0)
+        far = np.flatnonzero(turned > TURNED)[:1].tolist()
+        reach = [course.times[step] + course.spans[step] * TURNED / turned[step] for step in far]
+        doubts = [Doubt(step, float(until)) for step, until in zip(far, reach, strict=True)]
 
-    def _of_series(self, course: Series, *, stopped: bool) -> list[Doubt]:
+        def arguments(steps: np.ndarray, parts: np.ndarray) -> np.ndarray:
+            moments, states = course.moments(steps, parts), course.inner(steps, parts)
+            return evaluated(hidden.arguments, moments, states, self.p)
+
+        restless = np.flatnonzero(may_wake(hidden, table))
+        return check_points(hidden, arguments, restless) if restless.size else NOWHERE, doubts
+
+    def _of_series(self, course: Series, woken: Places, *, stopped: bool) -> list[Doubt]:
         """Compare derivatives with rates: at all ends, and where terms may have woken up."""
         every = np.arange(len(course.spans))
         slopes = course.slopes(every, np.ones(len(every)))[:-1]
@@ -206,10 +233,8 @@ class StepChecks:
         # What an event changes is changed at the end of the step.
         steps, parts = np.append(ends, every[-1]), np.ones(len(ends) + 1)
         parts[-1] = BEFORE_EVENT if stopped else 1.0
-        if self.hidden is not None:
-            woken = self._waking(course, self.hidden, self._may_wake(course, self.hidden))
-            within = (woken[0] != every[-1]) | (woken[1] <= parts[-1])
-            steps, parts = np.append(steps, woken[0][within]), np.append(parts, woken[1][within])
+        within = (woken[0] != every[-1]) | (woken[1] <= parts[-1])
+        steps, parts = np.append(steps, woken[0][within]), np.append(parts, woken[1][within])
         excess = self._defects(course, steps, parts)
         suspects = np.unique(steps[excess > 1.0])
         if not suspects.size:
@@ -292,9 +317,11 @@ class StepChecks:
         believed = float(marks[max(int(np.argmax(off)) - 1, 0)])
         return Doubt(step, float(course.times[step] + believed * course.spans[step]))
 
-    def _of_cubics(self, course: Cubics, hidden: HiddenTerms, retake: Retake) -> list[Doubt]:
+    def _of_cubics(
+        self, course: Cubics, hidden: HiddenTerms, woken: Places, retake: Retake
+    ) -> list[Doubt]:
         """Take steps once more in which a term was neither at the start nor at the end awake."""
-        steps, parts = self._waking(course, hidden, self._may_wake(course, hidden))
+        steps, parts = woken
         if not steps.size:
             return []
         weights = self._weights(course, hidden, steps, parts)
@@ -363,7 +390,7 @@ class StepChecks:
 
         def rates(nodes: np.ndarray) -> np.ndarray:
             values = np.hstack([np.tile(self.p, (len(steps), 1)), nodes])
-            return evaluated(hidden.held, moments, states, values)
+            return evaluated(hidden.held, moments, states, values)[:, : self.problem.size]
 
         with np.errstate(invalid="ignore"):
             awake = rates(now)
@@ -374,10 +401,10 @@ class StepChecks:
         return weights
 
     def _of_guards(
-        self, course: Course, hidden: HiddenTerms, met: Sequence[tuple[int, float]]
+        self, course: Course, woken: Places, met: Sequence[tuple[int, float]]
     ) -> list[Doubt]:
         """End a step at once where a guard turns its sign oftener than was found."""
-        steps, parts = self._waking(course, hidden, self._may_wake(course, hidden))
+        steps, parts = woken
         inside = (parts > 0.0) & (parts < 1.0)
         steps, parts = steps[inside], parts[inside]
         if not steps.size:

@@ -34,9 +34,16 @@ def may_wake(hidden: HiddenTerms, looks: np.ndarray) -> np.ndarray:
     hidden
         The terms.
     looks
-        (k, looks, m) arguments at a few places in each step, from its start to its end.
+        (looks, k, m) arguments at a few places in each step, from its start to its end.
     """
     return np.any(_restless(hidden, looks), axis=1)
+
+
+def turns(hidden: HiddenTerms, looks: np.ndarray) -> np.ndarray:
+    """Return how far phases turn in each step, (k, phases), rad."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        moves = np.sum(np.abs(np.diff(looks[:, :, hidden.turns], axis=0)), axis=0)
+    return np.nan_to_num(moves, nan=0.0, posinf=0.0)
 
 
 def _restless(hidden: HiddenTerms, looks: np.ndarray) -> np.ndarray:
@@ -45,9 +52,9 @@ def _restless(hidden: HiddenTerms, looks: np.ndarray) -> np.ndarray:
     Between looks an argument goes no farther beyond them than it moves from one to the next.
     """
     looks = np.nan_to_num(looks, nan=LARGEST, posinf=LARGEST, neginf=-LARGEST)
-    low, high = np.min(looks, axis=1), np.max(looks, axis=1)
+    low, high = np.min(looks, axis=0), np.max(looks, axis=0)
     with np.errstate(over="ignore"):
-        beyond = np.max(np.abs(np.diff(looks, axis=1)), axis=1)
+        beyond = np.max(np.abs(np.diff(looks, axis=0)), axis=0)
         near = (low - beyond <= hidden.high) & (high + beyond >= hidden.low)
         return near & (high - low > hidden.width)
 
@@ -75,7 +82,7 @@ def check_points(
         (j,) steps and (j,) parts of them, in order; none for steps that turn out to be quiet.
     """
     values = _evaluated(arguments, steps, np.tile(LOOKS, (len(steps), 1)))
-    restless = _restless(hidden, values)
+    restless = _restless(hidden, np.moveaxis(values, 1, 0))
     awake = np.any(restless, axis=1)
     steps, values = steps[awake], values[awake]
     restless = restless[awake] & ~_scatter(values)

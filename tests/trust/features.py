@@ -34,8 +34,18 @@ IN_TIME: dict[str, Law] = {
     "wave packet": lambda m, s: 500 * m.exp(-((300 * s) ** 2)) * m.cos(700 * s),
     "tanh of a cube": lambda m, s: m.tanh(1e5 * s**3),
     "tanh of sine": lambda m, s: m.tanh(300 * m.sin(s)),
+    "eighth power of a distance": lambda m, s: 500 / (1 + (1000 * s) ** 2) ** 4,
+    "plateau of the eighth power": lambda m, s: 500 / (1 + (1000 * s) ** 8),
+    "square root of the seventh power": lambda m, s: 500 / m.sqrt(1 + (1000 * s) ** 2) ** 7,
+    "two distances": lambda m, s: 500 / ((1 + (900 * s) ** 2) * (1 + (900 * s - 2) ** 2)),
     "exp(-1/s^2)": lambda m, s: m.exp(-1 / (1e-4 + 40000 * s**2)) - 1,
 }
+ROUND: dict[str, Law] = {
+    "power of sine": lambda m, s: 500 / (1 + (1000 * m.sin(s)) ** 2) ** 4,
+    "Gaussian of sine": lambda m, s: 500 * m.exp(-((1000 * m.sin(s)) ** 2)),
+}
+TURNS = 6
+"""Half turns in which these are met."""
 FEW = {name: IN_TIME[name] for name in ("logistic", "Gaussian", "sech^2", "erf")}
 AT = 2.0
 """When or where the feature is."""
@@ -67,6 +77,19 @@ def pushed(law: Law, stiffness: float = 0.0) -> Values:
         "x": moment(lambda s: math.sin(w * s) / w) + free,
         "x_dot": moment(lambda s: math.cos(w * s)) + rate,
     }
+
+
+def turning(law: Law) -> ds.MechanicalSystem:
+    """A wheel that turns freely, and a mass that it strikes at each half turn."""
+    q = ds.coordinates(theta="rad", y="m")
+    return ds.MechanicalSystem(
+        q, kinetic=(q.dot.theta**2 + q.dot.y**2) / 2, force={"y": law(ca, q.theta)}
+    )
+
+
+def turning_truth(law: Law) -> Values:
+    struck = integral(lambda s: law(Floats, s), -math.pi / 2, math.pi / 2, 0.0)
+    return {"y_dot": TURNS * struck}
 
 
 def one(force: Callable[[Any], Any], mass: Callable[[Any], Any] | None = None, **more: Any):
@@ -309,6 +332,12 @@ CASES = [
                start={"x": 0.0, "y": 0.0, "z": 0.0, "x_dot": 1.0, "y_dot": 1.0, "z_dot": 0.0},
                truth=lambda name=name: product_truth(_part(name)))
         for name in _NARROW
+    ],
+    *[
+        _state(f"{name}, many times round", pose=lambda law=law: turning(law),
+               start={"theta": 0.5, "y": 0.0, "theta_dot": 1.0, "y_dot": 0.0}, until=20.0,
+               truth=lambda law=law: turning_truth(law))
+        for name, law in ROUND.items()
     ],
     *[
         _state(f"soft floor of sharpness {sharp:g}", pose=lambda sharp=sharp: soft_floor(sharp),
