@@ -307,6 +307,34 @@ def test_what_cannot_hide_is_not_looked_for() -> None:
     assert hidden_terms(rates(lambda t, x, p: ca.exp(p) * x[0] + ca.tanh(p))) is None
 
 
+def test_what_divides_may_hide_from_the_fourth_power_on() -> None:
+    slow = rates(
+        lambda t, x, p: 1 / (1 + x[0] ** 2), lambda t, x, p: x[1] / ca.sqrt(x[0] ** 2 + p) ** 3
+    )
+    assert hidden_terms(slow, branches=False) is None
+    for divisor in (
+        lambda x: (1 + x[0] ** 2) ** 2,
+        lambda x: 1 + x[0] ** 4,
+        lambda x: (1 + x[0] ** 2) * (2 + x[1] ** 2),
+        lambda x: ca.sqrt(1 + x[0] ** 2) ** 4,
+    ):
+        assert hidden_terms(rates(lambda t, x, p, d=divisor: p / d(x))) is not None
+        assert hidden_terms(rates(lambda t, x, p, d=divisor: p * d(x) ** -1.0)) is not None
+
+
+def test_a_divisor_is_followed_once_and_the_phase_within_it_too() -> None:
+    def divisor(x):
+        return (1 + 100 * ca.sin(3 * x[0]) ** 2) ** 2
+
+    function = rates(lambda t, x, p: p / divisor(x), lambda t, x, p: ca.sin(x[1]) / divisor(x))
+    hidden = hidden_terms(function)
+    assert hidden is not None
+    found = np.asarray(hidden.arguments(0.3, [0.5, 1.2], 2.0)).ravel()
+    exact = -2 * math.log(1 + 100 * math.sin(1.5) ** 2)
+    assert found == pytest.approx([exact, 1.5], rel=1e-15)
+    assert hidden.turns.tolist() == [False, True]
+
+
 def test_terms_held_at_their_values_leave_the_rate_as_it_is() -> None:
     function = rates(
         lambda t, x, p: p / (1 + ca.exp(-x[0])), lambda t, x, p: ca.tanh(t) * x[1] ** 20

@@ -59,6 +59,42 @@ def seen(count: float) -> Callable[[], Values]:
     return lambda: {"count seen": count}
 
 
+_flat = partial(Case, of="zeros without a slope", start=SINE, until=20.0)
+FLAT: dict[str, Callable[[Any], Any]] = {
+    "cube": lambda u: u**3,
+    "fifth power": lambda u: u**5,
+    "u - sin u": lambda u: u - ca.sin(u),
+    "cube within a tanh": lambda u: ca.tanh(50 * u**3),
+}
+
+
+def walled(guard: Callable[[Any], Any], then: ds.Action | None = None) -> ds.MechanicalSystem:
+    """An oscillator before a wall that throws it back."""
+    q = ds.coordinates(x="m")
+    back = ds.Reset({"x_dot": -q.dot.x}) if then is None else then
+    wall = ds.Event("wall", guard(q.x - 0.5), ds.RISING, back)
+    return ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, potential=q.x**2 / 2, events=[wall])
+
+
+def thrown_back() -> Values:
+    """From pi / 6 on, each 4 pi / 3 the phase of the sine goes from pi / 6 to 5 pi / 6."""
+    since = (20.0 - math.pi / 6) % (4 * math.pi / 3)
+    return {name: wave(5 * math.pi / 6 + since) for name, wave in
+            (("x", math.sin), ("x_dot", math.cos))}  # fmt: skip
+
+
+ZEROS = [
+    *[
+        _flat(f"{name}, reset", pose=lambda form=form: walled(form), truth=thrown_back)
+        for name, form in FLAT.items()
+    ],
+    *[
+        _flat(f"{name}, stop", pose=lambda form=form: walled(form, ds.Stop()),
+              truth=lambda: {"end_time": math.pi / 6}, exact=1e-12)
+        for name, form in FLAT.items()
+    ],
+]  # fmt: skip
+
 GRAZING = [
     _graze("sine of time", pose=lambda: watched(lambda q: ca.sin(T) - (1 - 1e-9), ds.Record()),
            until=100.0, truth=seen(32.0)),
@@ -376,4 +412,4 @@ OTHERS = [
           until=10.0, options={"at": ds.every(5.0)},
           truth=lambda: {"last x": 0.25, "last t": math.asin(0.25)}),
 ]  # fmt: skip
-CASES = [*GRAZING, *TOUCHING, *MOVING, *OTHERS]
+CASES = [*GRAZING, *ZEROS, *TOUCHING, *MOVING, *OTHERS]
