@@ -45,6 +45,8 @@ RETAKEN = {"ode": 100.0, "multipliers": 1e4}
 """Times the tolerance of a step that a step taken once more may differ."""
 TURNED = 8.0
 """Radians, at most, that the phase of a term that may hide turns in a step that is looked into."""
+TAKEN = 0.75
+"""Of that, how far it goes when it is taken again."""
 MOST_PASSED = 8
 """Stretches of a grid, at most, that are taken once more because states do not follow rates."""
 BEFORE_EVENT = 0.99
@@ -211,7 +213,11 @@ class StepChecks:
         table = np.stack([*looks, ends[1:]])
         turned = np.max(turns(hidden, table), axis=1, initial=0.0)
         far = np.flatnonzero(turned > TURNED)[:1].tolist()
-        reach = [course.times[step] + course.spans[step] * TURNED / turned[step] for step in far]
+        parts = [TAKEN * TURNED / turned[step] for step in far]
+        reach = [
+            course.times[step] + part * course.spans[step]
+            for step, part in zip(far, parts, strict=True)
+        ]
         doubts = [Doubt(step, float(until)) for step, until in zip(far, reach, strict=True)]
 
         def arguments(steps: np.ndarray, parts: np.ndarray) -> np.ndarray:
