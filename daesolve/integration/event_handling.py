@@ -25,6 +25,11 @@ from daesolve.solvers import EventHit
 from daesolve.solvers.guards import no_number
 from daesolve.trajectory.results import Outcome
 
+STEPS = 1e3
+"""Times the tolerance of a step, to which guards are known: errors of steps add up."""
+AT_ONCE = 1e-9
+"""Of the largest value of a guard, how near to zero it passes with another at most."""
+
 
 def at_start(run: RunState, here: Boundary) -> tuple[Boundary, Verdict | None]:
     """Do what is due at the start of a run; return where it goes on, and how it ends if it does."""
@@ -68,9 +73,11 @@ def through(
     guarded = run.prepared.problem.guarded
     place = here.time, here.state, run.values(here)
     found = transitions.interrupting(*place, [(hit.index, hit.time) for hit in hits])
+    # What a solver cannot tell from one instant is one: the order of impacts would be chance.
+    accuracy = min(STEPS * run.prepared.solver.step_tolerance, AT_ONCE) if found else 0.0
     while True:
-        due = {*transitions.due(here.time, here.state, run.values(here))} - {*past}
-        due, past = sorted({*found, *due}), ()
+        due = transitions.due(here.time, here.state, run.values(here), accuracy=accuracy)
+        due, past, accuracy = sorted({*found, *({*due} - {*past})}), (), 0.0
         stops = [guard for guard in due if transitions.stops[guard]]
         switches = [guard for guard in due if transitions.switches[guard]]
         for guard in stops:

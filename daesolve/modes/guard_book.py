@@ -31,6 +31,9 @@ STARTS = 1e-9
 ANSWERED = 1e-6
 """Of a guard's rate, what is left at least where a reset sends it back or lets it go on."""
 
+EARLY = 2.0
+"""Times how far before zero a guard fires with another, what counts as zero from then on."""
+
 ROUNDING = 16.0 * float(np.finfo(float).eps)
 """Of the terms of a guard, what it may be off by rounding."""
 
@@ -287,16 +290,25 @@ class GuardBook:
 
     # -- which of them count ------------------------------------------------------------------
 
-    def due(self, time: float, x: np.ndarray, p: np.ndarray) -> list[int]:
+    def due(self, time: float, x: np.ndarray, p: np.ndarray, accuracy: float = 0.0) -> list[int]:
         """Return the guards that are at zero or past it and on their way out.
 
         Where values do not agree with the state these are put right first: until then no rate is
         that of the motion which follows.
+
+        Parameters
+        ----------
+        time, x, p
+            Where the motion is.
+        accuracy
+            To what part of the largest value met guards are known; those as near to zero pass
+            together. It counts no finer than rounding.
         """
         traits = self.traits
         values, rates = self.measure(time, x, p)
         along = traits.ways * values
-        outside = (along >= -self.tolerances) & (traits.ways * rates > 0.0)
+        near = np.maximum(self.tolerances, accuracy * self._largest[self.table.owners])
+        outside = (along >= -near) & (traits.ways * rates > 0.0)
         # A reaction that pulls at the start or after a reset does so on its way back as well.
         outside |= traits.returns & (along > self.tolerances)
         sizes = np.maximum(self._largest[self.table.owners], self._reached)
@@ -374,8 +386,16 @@ class GuardBook:
     # -- what is taken note of ----------------------------------------------------------------
 
     def fire(self, time: float, x: np.ndarray, p: np.ndarray, guards: Sequence[int]) -> np.ndarray:
-        """Take note of guards that fire now; return the rates of all guards."""
+        """Take note of guards that fire now; return the rates of all guards.
+
+        What fires before it is at zero, with another, is no nearer to zero after its jump: as near
+        counts as zero from now on.
+        """
         values, rates = self.measure(time, x, p)
+        early = np.zeros(len(values), dtype=bool)
+        early[guards] = (self.traits.ways * values < -self.tolerances)[guards]
+        self._rounding = np.where(early, EARLY * np.abs(values), self._rounding)
+        self.tolerances = self._zero()
         # Guards that are looked at where they are zero alone have a size all the same.
         between = np.abs(rates) * abs(time - self._entered)
         self._reached = np.fmax(self._reached, between)

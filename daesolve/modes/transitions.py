@@ -219,9 +219,9 @@ class Transitions:
         """Return the guards; none where these are not kept book on."""
         return self.book.measure(time, x, p)[0] if self.tracks else np.empty(0)
 
-    def due(self, time: float, x: np.ndarray, p: np.ndarray) -> list[int]:
-        """Return the guards that are at zero or past it and on their way out."""
-        return self.book.due(time, x, p) if self.tracks else []
+    def due(self, time: float, x: np.ndarray, p: np.ndarray, *, accuracy: float = 0.0) -> list[int]:
+        """Return the guards that are at zero or past it and on their way out; see `GuardBook`."""
+        return self.book.due(time, x, p, accuracy) if self.tracks else []
 
     def late(self, time: float, x: np.ndarray, p: np.ndarray) -> list[int]:
         """Return the guards that are well past zero: no solver found where they passed."""

@@ -40,6 +40,15 @@ def test_turning_on_the_spot_all_wheels_switch_together_when_the_quadrature_says
     assert largest_error(run, 0, truth.body_states("spin", 50.0)) <= 1e-11
 
 
+@pytest.mark.parametrize("solver", ["cvodes", "dop853", "lsoda", "sundae-cvode"])
+def test_wheels_that_no_solver_can_tell_apart_switch_together(solver):
+    """Steps of 1e-10 leave wheels a rounding or two apart, more than lies between two instants."""
+    run = problem.case("spin", model="compact").solve(until=50.0, solver=solver)
+    expected = [float(time) for time in truth.switches(truth.spin(), 50.0)]
+    assert [event.fired for event in run.events] == [(0, 1, 2)] * 23
+    np.testing.assert_allclose([event.time for event in run.events], expected, rtol=0, atol=1e-6)
+
+
 def test_turning_on_the_spot_the_centre_stays():
     run = solved("spin", 50.0, at=ds.every(0.5))
     assert max(np.max(np.abs(run[name])) for name in ("x", "y", "nu_1", "nu_2")) <= 1e-14
