@@ -218,14 +218,14 @@ def check_reactions(dynamics: Dynamics) -> None:
         An energy, a mass, a constraint, a goal or an invariant depends on a reaction.
     """
     for owner, expression in _known_before_reactions(dynamics):
-        for name, reaction in zip(
-            dynamics.labels.reactions, ca.vertsplit(dynamics.reactions), strict=True
-        ):
-            if ca.depends_on(expression, reaction):
-                raise PosingError(
-                    f"{owner} depends on the reaction {name!r}, which follows from the motion: "
-                    "reactions may stand in forces, relations, events and outputs"
-                )
+        if not ca.depends_on(expression, dynamics.reactions):
+            continue
+        entering = ca.which_depends(expression, dynamics.reactions, 1, False)
+        name = dynamics.labels.reactions[entering.index(True)]
+        raise PosingError(
+            f"{owner} depends on the reaction {name!r}, which follows from the motion: "
+            "reactions may stand in forces, relations, events and outputs"
+        )
 
 
 def _known_before_reactions(dynamics: Dynamics) -> Iterable[tuple[str, ca.SX]]:
