@@ -16,7 +16,7 @@ from daesolve.errors import ChatteringError, ResetError, VariantError
 from daesolve.integration import endings
 from daesolve.integration.endings import Verdict
 from daesolve.integration.record import Boundary, Happening
-from daesolve.integration.run_state import RunState
+from daesolve.integration.run_state import AGREED_STEPS, RunState
 from daesolve.modes.law import Jump, Stretch, SwitchingLaw
 from daesolve.modes.transitions import Transitions
 from daesolve.posing.events import Event
@@ -25,8 +25,6 @@ from daesolve.solvers import EventHit
 from daesolve.solvers.guards import no_number
 from daesolve.trajectory.results import Outcome
 
-STEPS = 1e3
-"""Times the tolerance of a step, to which guards are known: errors of steps add up."""
 AT_ONCE = 1e-9
 """Of the largest value of a guard, how near to zero it passes with another at most."""
 
@@ -74,7 +72,7 @@ def through(
     place = here.time, here.state, run.values(here)
     found = transitions.interrupting(*place, [(hit.index, hit.time) for hit in hits])
     # What a solver cannot tell from one instant is one: the order of impacts would be chance.
-    accuracy = min(STEPS * run.prepared.solver.step_tolerance, AT_ONCE) if found else 0.0
+    accuracy = min(AGREED_STEPS * run.prepared.solver.step_tolerance, AT_ONCE) if found else 0.0
     while True:
         due = transitions.due(here.time, here.state, run.values(here), accuracy=accuracy)
         due, past, accuracy = sorted({*found, *({*due} - {*past})}), (), 0.0

@@ -39,7 +39,7 @@ LEAST_TOLERANCE = 1e-10
 AGREEMENT = 1e-7
 """Of its scale, what a goal that follows from others is missed by at most."""
 AGREED_STEPS = 1e3
-"""Times the accuracy of a step, the same: errors of steps add up in goals that are not driven."""
+"""Times the accuracy of a step, the same: errors of steps add up in what is not driven."""
 TURN_PARTS = (6.28125, 0.0019353071693331003, 1.0253376489868793e-11, 1.1650928224373424e-19)
 """2 pi in parts of few digits, so that a whole number of turns (up to 1e7) is exact in each."""
 

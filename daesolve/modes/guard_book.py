@@ -392,10 +392,10 @@ class GuardBook:
         counts as zero from now on.
         """
         values, rates = self.measure(time, x, p)
-        early = np.zeros(len(values), dtype=bool)
-        early[guards] = (self.traits.ways * values < -self.tolerances)[guards]
-        self._rounding = np.where(early, EARLY * np.abs(values), self._rounding)
-        self.tolerances = self._zero()
+        early = [k for k in guards if self.traits.ways[k] * values[k] < -self.tolerances[k]]
+        if early:
+            self._rounding[early] = EARLY * np.abs(values[early])
+            self.tolerances = self._zero()
         # Guards that are looked at where they are zero alone have a size all the same.
         between = np.abs(rates) * abs(time - self._entered)
         self._reached = np.fmax(self._reached, between)
