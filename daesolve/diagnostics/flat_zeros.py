@@ -75,8 +75,8 @@ class FlatZeros:
         """Say which guards they are."""
         return [
             f"the guard of the event {name!r} passed zero at t = {time:.10g} s without a slope, as "
-            "(x - a)^3 does: when it does is known to few digits, and the run may have missed a "
-            "passage; pose it so that it has a slope there, as x - a"
+            "(x - a)^3 does: the instant is known to few digits, and the run may have missed a "
+            "passage; pose a guard that has a slope there, such as x - a"
             for name, time in self.found.items()
         ]
 
