@@ -229,12 +229,12 @@ class _Walk:
             factors = self._factors(operands[0])
             if self._hides(factors):
                 self._keep(self._logarithm(factors), CHANGES_OVER)
-        elif any(
+        elif any(  # of a list: each of them looks
             [
                 self._look_at_function(number, operation, operands, taken),
                 self._look_at_switch(operation, taken),
                 self._look_at_branch(operation, operands, taken),
-                self._look_at_divisor(operation, operands) or self._look_at_product(number),
+                self._look_at_divisor(number, operation, operands) or self._look_at_product(number),
             ]
         ):
             self._terms[number] = None
@@ -308,24 +308,33 @@ class _Walk:
         self._keep(self._logarithm(factors), GROWS)
         return True
 
-    def _look_at_divisor(self, operation: int, operands: tuple[Any, ...]) -> bool:
-        """Keep the logarithm of what divides, where its poles are not felt from afar."""
-        power = -1.0
-        if operation in (ca.OP_CONSTPOW, ca.OP_POW):
-            power = self._constant(operands[1]) or 0.0
-        elif operation not in (ca.OP_DIV, ca.OP_INV):
-            return False
-        base = operands[0] if operation != ca.OP_DIV else operands[1]
-        factors = self._raised(base, power)
+    def _look_at_divisor(self, number: int, operation: int, operands: tuple[Any, ...]) -> bool:
+        """Keep the logarithm of what divides, where its poles are not felt from afar.
+
+        Factors count one by one where this value raises them further, and together where it divides
+        by them at once: what an elimination divides by, one after the other, is no high power.
+        """
+        before = [self._factors(int(operand)) for operand in operands]
+        divisors = {f: power for f, power in self._factors(number).items() if power < 0.0}
+        groups: list[Factors] = [
+            {factor: power}
+            for factor, power in divisors.items()
+            if not any(known.get(factor) == power for known in before)
+        ]
+        if operation == ca.OP_DIV:
+            groups.append(self._raised(operands[1], -1.0))
+        elif operation in (ca.OP_INV, ca.OP_CONSTPOW, ca.OP_POW):
+            groups.append(divisors)
+        kept = [group for group in groups if self._divides_by_much(group)]
+        for group in kept:
+            self._keep(self._logarithm(group), DIVIDES)
+        return bool(kept)
+
+    def _divides_by_much(self, factors: Factors) -> bool:
         if any(factor in self._exponents for factor in factors):
             return False
-        degrees = [
-            power * self._values[factor].degree for factor, power in factors.items() if power < 0.0
-        ]
-        if sum(degrees) > -DIVIDING:
-            return False
-        self._keep(self._logarithm(factors), DIVIDES)
-        return True
+        degrees = [-power * self._values[f].degree for f, power in factors.items() if power < 0.0]
+        return sum(degrees) >= DIVIDING
 
     def _degree(self, operation: int, operands: tuple[Any, ...]) -> float:
         """Return how fast a value grows with what moves, as a power of it."""

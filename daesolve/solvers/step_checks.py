@@ -211,21 +211,23 @@ class StepChecks:
             moments = course.moments(every, parts)
             looks.append(evaluated(hidden.arguments, moments, states, self.p))
         table = np.stack([*looks, ends[1:]])
-        turned = np.max(turns(hidden, table), axis=1, initial=0.0)
-        far = np.flatnonzero(turned > TURNED)[:1].tolist()
-        parts = [TAKEN * TURNED / turned[step] for step in far]
-        reach = [
-            course.times[step] + part * course.spans[step]
-            for step, part in zip(far, parts, strict=True)
-        ]
-        doubts = [Doubt(step, float(until)) for step, until in zip(far, reach, strict=True)]
 
         def arguments(steps: np.ndarray, parts: np.ndarray) -> np.ndarray:
             moments, states = course.moments(steps, parts), course.inner(steps, parts)
             return evaluated(hidden.arguments, moments, states, self.p)
 
         restless = np.flatnonzero(may_wake(hidden, table))
-        return check_points(hidden, arguments, restless) if restless.size else NOWHERE, doubts
+        woken = check_points(hidden, arguments, restless) if restless.size else NOWHERE
+        return woken, self._turned(course, turns(hidden, table))
+
+    def _turned(self, course: Course, turned: np.ndarray) -> list[Doubt]:
+        """Doubt the first step in which a phase turns too far; `turned` is (k, phases), rad."""
+        most = np.max(turned, axis=1, initial=0.0)
+        if not np.any(most > TURNED):
+            return []
+        step = int(np.argmax(most > TURNED))
+        part = TAKEN * TURNED / most[step]
+        return [Doubt(step, float(course.times[step] + part * course.spans[step]))]
 
     def _of_series(self, course: Series, woken: Places, *, stopped: bool) -> list[Doubt]:
         """Compare derivatives with rates: at all ends, and where terms may have woken up."""

@@ -317,9 +317,18 @@ def test_what_divides_may_hide_from_the_fourth_power_on() -> None:
         lambda x: 1 + x[0] ** 4,
         lambda x: (1 + x[0] ** 2) * (2 + x[1] ** 2),
         lambda x: ca.sqrt(1 + x[0] ** 2) ** 4,
+        lambda x: 1 / (1 / (1 + x[0] ** 2)) ** 2,
     ):
         assert hidden_terms(rates(lambda t, x, p, d=divisor: p / d(x))) is not None
         assert hidden_terms(rates(lambda t, x, p, d=divisor: p * d(x) ** -1.0)) is not None
+
+
+def test_dividing_again_and_again_by_one_value_is_a_high_power_and_by_others_is_none() -> None:
+    def divided(divisors) -> ca.Function:
+        return rates(lambda t, x, p: p / divisors(x)[0] / divisors(x)[1])
+
+    assert hidden_terms(divided(lambda x: [1 + x[0] ** 2, 1 + x[0] ** 2])) is not None
+    assert hidden_terms(divided(lambda x: [1 + x[0] ** 2, 2 + x[1] ** 2])) is None
 
 
 def test_a_divisor_is_followed_once_and_the_phase_within_it_too() -> None:

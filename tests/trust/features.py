@@ -37,6 +37,7 @@ IN_TIME: dict[str, Law] = {
     "eighth power of a distance": lambda m, s: 500 / (1 + (1000 * s) ** 2) ** 4,
     "plateau of the eighth power": lambda m, s: 500 / (1 + (1000 * s) ** 8),
     "square root of the seventh power": lambda m, s: 500 / m.sqrt(1 + (1000 * s) ** 2) ** 7,
+    "square of a square of a Lorentzian": lambda m, s: 500 * (1 / (1 + (1000 * s) ** 2)) ** 4,
     "two distances": lambda m, s: 500 / ((1 + (900 * s) ** 2) * (1 + (900 * s - 2) ** 2)),
     "exp(-1/s^2)": lambda m, s: m.exp(-1 / (1e-4 + 40000 * s**2)) - 1,
 }
