@@ -1,7 +1,9 @@
-"""Which guards passed through zero without a slope, as (x - a)^3 does.
+"""Which guards passed through zero without a slope, as (x - a)^3 does, or with hardly any.
 
-When they did is known to few digits only: of a guard of degree n and of size 1, to the n-th root
-of rounding. On its way in and on its way out it is at zero alike, so that a passage may be missed.
+When the former did is known to few digits only: of a guard of degree n and of size 1, to the n-th
+root of rounding. On its way in and on its way out it is at zero alike, so that a passage may be
+missed. One that grazes zero turns round just behind it: nearer than a solver is accurate, whether
+it passes is chance.
 """
 
 from __future__ import annotations
@@ -9,11 +11,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import casadi as ca
 import numpy as np
 
 from daesolve.formulations import OdeProblem
 from daesolve.solvers import EventHit
 from daesolve.solvers.grazing import guard_evaluator
+from daesolve.solvers.resting import sizes_of_terms
 
 BEFORE = 1e-2
 """Of the way from the last passage, how far before a zero rates are compared with the one there."""
@@ -32,17 +36,21 @@ class FlatZeros:
     ----------
     problem
         Its guards.
+    accuracy
+        Of its terms, to what part a guard is known that depends on the state.
 
     Attributes
     ----------
-    found
-        By event, when its guard first passed zero without a slope, s.
+    flat, grazed
+        By event, when its guard first passed zero without a slope, and when it first turned round
+        behind zero nearer than it is known, s.
     """
 
-    def __init__(self, problem: OdeProblem) -> None:
-        self._problem = problem
+    def __init__(self, problem: OdeProblem, accuracy: float) -> None:
+        self._problem, self._accuracy = problem, accuracy
         self._left = np.full(len(problem.guarded), LOOKED_AT)
-        self.found: dict[str, float] = {}
+        self.flat: dict[str, float] = {}
+        self.grazed: dict[str, float] = {}
 
     def take(self, hits: Sequence[EventHit], start: float, p: np.ndarray) -> None:
         """Look at what a segment passed.
@@ -54,37 +62,59 @@ class FlatZeros:
         """
         for hit in hits:
             name = self._problem.guarded[hit.index].name
-            if self._left[hit.index] and name not in self.found:
+            if self._left[hit.index] and name not in (*self.flat, *self.grazed):
                 self._left[hit.index] -= 1
-                if self._is_flat(hit, hit.time - start, p):
-                    self.found[name] = hit.time
+                self._look(name, hit, hit.time - start, p)
 
-    def _is_flat(self, hit: EventHit, span: float, p: np.ndarray) -> bool:
+    def _look(self, name: str, hit: EventHit, span: float, p: np.ndarray) -> None:
         evaluate = guard_evaluator(self._problem)
         along = np.asarray(self._problem.rhs(hit.time, hit.state, p)).ravel()
 
         def rate(back: float) -> float:
             _, rates = evaluate(hit.time - back, hit.state - back * along, p)
-            return abs(float(rates[hit.index]))
+            return float(rates[hit.index])
 
         far = BEFORE * span
-        allowed = LOST * rate(far)
-        return rate(0.0) < allowed and rate(BETWEEN * far) < allowed
+        here, before, between = (rate(back) for back in (0.0, far, BETWEEN * far))
+        allowed = LOST * abs(before)
+        if abs(here) < allowed and abs(between) < allowed:
+            self.flat[name] = hit.time
+        elif here * (before - here) * span > 0.0 and self._depends(hit.index):
+            further = here**2 / (2.0 * abs((before - here) / far))
+            terms = sizes_of_terms(self._problem, hit.time, hit.state, p)
+            if further <= self._accuracy * terms[hit.index]:
+                self.grazed[name] = hit.time
+
+    def _depends(self, guard: int) -> bool:
+        """Tell whether a guard has the errors of states; one of time alone has none."""
+        t, x, p = (self._problem.guards.sx_in(k) for k in range(3))
+        return bool(ca.depends_on(self._problem.guards(t, x, p)[guard], x))
 
     def notes(self) -> list[str]:
         """Say which guards they are."""
         return [
-            f"the guard of the event {name!r} passed zero at t = {time:.10g} s without a slope, as "
-            "(x - a)^3 does: the instant is known to few digits, and the run may have missed a "
-            "passage; pose a guard that has a slope there, such as x - a"
-            for name, time in self.found.items()
+            *(
+                f"the guard of the event {name!r} passed zero at t = {time:.10g} s without a "
+                "slope, as (x - a)^3 does: the instant is known to few digits, and the run may "
+                "have missed a passage; pose a guard that has a slope there, such as x - a"
+                for name, time in self.flat.items()
+            ),
+            *(
+                f"the guard of the event {name!r} turns round behind zero at t = {time:.10g} s, "
+                "nearer than its states are known: whether and when it passes cannot be trusted "
+                "there; take a tighter tolerance, or Taylor's method"
+                for name, time in self.grazed.items()
+            ),
         ]
 
     def saved(self) -> dict[str, Any]:
         """Return all that is known, to go on from in another process."""
-        return {"left": self._left, "found": self.found}
+        return {"left": self._left, "found": self.flat, "grazed": self.grazed}
 
     def restore(self, saved: Mapping[str, Any]) -> None:
         """Go on from what `saved` returned."""
         self._left = np.array(saved["left"], dtype=int)
-        self.found = {str(name): float(time) for name, time in saved["found"].items()}
+        self.flat, self.grazed = (
+            {str(name): float(time) for name, time in saved.get(kind, {}).items()}
+            for kind in ("found", "grazed")
+        )

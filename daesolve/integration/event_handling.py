@@ -72,10 +72,11 @@ def through(
     place = here.time, here.state, run.values(here)
     found = transitions.interrupting(*place, [(hit.index, hit.time) for hit in hits])
     # What a solver cannot tell from one instant is one: the order of impacts would be chance.
-    accuracy = min(AGREED_STEPS * run.prepared.solver.step_tolerance, AT_ONCE) if found else 0.0
+    accuracy = min(AGREED_STEPS * run.prepared.solver.step_tolerance, AT_ONCE)
+    found = [*found, *({*transitions.at_once(*place, found, accuracy)} - {*past})]
     while True:
-        due = transitions.due(here.time, here.state, run.values(here), accuracy=accuracy)
-        due, past, accuracy = sorted({*found, *({*due} - {*past})}), (), 0.0
+        due = transitions.due(here.time, here.state, run.values(here))
+        due, past = sorted({*found, *({*due} - {*past})}), ()
         stops = [guard for guard in due if transitions.stops[guard]]
         switches = [guard for guard in due if transitions.switches[guard]]
         for guard in stops:

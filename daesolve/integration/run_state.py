@@ -407,7 +407,7 @@ def fresh_state(prepared: Prepared, at: At, extended_from: float | None = None) 
             prepared.start_time,
             prepared.segment / FIRST_STRETCH,
         ),
-        flat_zeros=FlatZeros(prepared.problem),
+        flat_zeros=FlatZeros(prepared.problem, AGREED_STEPS * prepared.solver.step_tolerance),
         scheduled=time_guards(prepared.problem, prepared.dynamics.switches),
         conservation=_conservation_watch(prepared),
     )

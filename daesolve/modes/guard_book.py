@@ -16,9 +16,7 @@ import casadi as ca
 import numpy as np
 
 from daesolve.algebra.evaluation import Evaluator
-from daesolve.algebra.translation import function_of
 from daesolve.equations.borders import Borders
-from daesolve.errors import InconsistentStateError
 from daesolve.formulations import OdeProblem
 from daesolve.posing.events import Event
 
@@ -26,8 +24,6 @@ TOGETHER = 1e-12
 """Guards nearer to zero than this part of the largest value met pass together."""
 PAST = 1e-6
 """Of the largest value met, how far past zero a guard is reset whatever its rate, if it may be."""
-STARTS = 1e-9
-"""Of its terms, how far beyond a barrier a start may lie by rounding."""
 ANSWERED = 1e-6
 """Of a guard's rate, what is left at least where a reset sends it back or lets it go on."""
 
@@ -290,25 +286,16 @@ class GuardBook:
 
     # -- which of them count ------------------------------------------------------------------
 
-    def due(self, time: float, x: np.ndarray, p: np.ndarray, accuracy: float = 0.0) -> list[int]:
+    def due(self, time: float, x: np.ndarray, p: np.ndarray) -> list[int]:
         """Return the guards that are at zero or past it and on their way out.
 
         Where values do not agree with the state these are put right first: until then no rate is
         that of the motion which follows.
-
-        Parameters
-        ----------
-        time, x, p
-            Where the motion is.
-        accuracy
-            To what part of the largest value met guards are known; those as near to zero pass
-            together. It counts no finer than rounding.
         """
         traits = self.traits
         values, rates = self.measure(time, x, p)
         along = traits.ways * values
-        near = np.maximum(self.tolerances, accuracy * self._largest[self.table.owners])
-        outside = (along >= -near) & (traits.ways * rates > 0.0)
+        outside = (along >= -self.tolerances) & (traits.ways * rates > 0.0)
         # A reaction that pulls at the start or after a reset does so on its way back as well.
         outside |= traits.returns & (along > self.tolerances)
         sizes = np.maximum(self._largest[self.table.owners], self._reached)
@@ -316,6 +303,20 @@ class GuardBook:
         if (disagrees & self.armed).any():
             outside = disagrees
         return np.flatnonzero((outside | self._at_border(values, rates, p)) & self.armed).tolist()
+
+    def nearly(self, place: Place, accuracy: float) -> np.ndarray:
+        """Tell which guards are on their way out and as near to zero as they are known.
+
+        Parameters
+        ----------
+        place
+            Time, state and values.
+        accuracy
+            To what part of the largest value met guards are known.
+        """
+        values, rates = self.measure(*place)
+        ways, reach = self.traits.ways, accuracy * self._largest[self.table.owners]
+        return self.armed & (ways * values >= -reach) & (ways * rates > 0.0)
 
     def _at_border(self, values: np.ndarray, rates: np.ndarray, p: np.ndarray) -> np.ndarray:
         """Return the guards that stay at zero where that is past it."""
@@ -366,22 +367,6 @@ class GuardBook:
         rising = (before < 0.0) & (values >= 0.0) & (directions >= 0)
         falling = (before > 0.0) & (values <= 0.0) & (directions <= 0)
         return np.flatnonzero(self.traits.constant & (rising | falling)).tolist()
-
-    def past_barriers(self, values: np.ndarray, slopes: np.ndarray, x: np.ndarray) -> np.ndarray:
-        """Return the guards behind which no motion may start, of which some state is past zero.
-
-        Parameters
-        ----------
-        values, slopes
-            Of the guards, and their derivatives by the state.
-        x
-            The state.
-        """
-        slopes = np.abs(slopes)
-        sizes = np.maximum(np.abs(x), 1e-3 * np.max(np.abs(x), initial=0.0))
-        past = self.traits.ways * values > STARTS * slopes @ sizes
-        past &= self.traits.bars_start & ~self.traits.whenever
-        return np.flatnonzero(past & slopes.any(axis=1))
 
     # -- what is taken note of ----------------------------------------------------------------
 
@@ -446,30 +431,3 @@ class GuardBook:
                 elif together and turned > size and at_zero and not moved[guard]:
                     self.armed[guard] = False
         return rates
-
-
-def refuse_start(book: GuardBook, problem: OdeProblem, place: Place) -> None:
-    """Refuse a start beyond a barrier of the state, from where no motion is meant.
-
-    Parameters
-    ----------
-    book, problem
-        The guards, and what they are functions of.
-    place
-        Time, state and values.
-
-    Raises
-    ------
-    InconsistentStateError
-        The event is named.
-    """
-    t, x, p = (problem.guards.sx_in(k) for k in range(3))
-    derivatives = ca.jacobian(problem.guards(t, x, p), x)
-    slopes = function_of("slopes", [t, x, p], [derivatives], (["t", "x", "p"], ["slopes"]))
-    values, _ = book.at(*place)
-    for guard in book.past_barriers(values, np.asarray(slopes(*place)), place[1]):
-        raise InconsistentStateError(
-            f"the start lies beyond the barrier of the event "
-            f"{book.table.guarded[guard].name!r}, where its guard is {values[guard]:.6g}: "
-            f"start where it is {'positive' if book.traits.ways[guard] < 0 else 'negative'}"
-        )

@@ -7,7 +7,7 @@ is repeated, until nothing is due.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
@@ -27,8 +27,8 @@ from daesolve.modes.guard_book import (
     GuardTable,
     GuardTraits,
     Role,
-    refuse_start,
 )
+from daesolve.modes.guard_slopes import at_once, refuse_start
 from daesolve.modes.guide_law import GuideLaw
 from daesolve.modes.jumps import JumpFunction, JumpFunctions
 from daesolve.modes.law import Beginning, Jump, Setting, SwitchingLaw
@@ -219,9 +219,16 @@ class Transitions:
         """Return the guards; none where these are not kept book on."""
         return self.book.measure(time, x, p)[0] if self.tracks else np.empty(0)
 
-    def due(self, time: float, x: np.ndarray, p: np.ndarray, *, accuracy: float = 0.0) -> list[int]:
+    def due(self, time: float, x: np.ndarray, p: np.ndarray) -> list[int]:
         """Return the guards that are at zero or past it and on their way out; see `GuardBook`."""
-        return self.book.due(time, x, p, accuracy) if self.tracks else []
+        return self.book.due(time, x, p) if self.tracks else []
+
+    def at_once(
+        self, time: float, x: np.ndarray, p: np.ndarray, found: Collection[int], accuracy: float
+    ) -> list[int]:
+        """Return the guards that pass with those found; see `daesolve.modes.guard_slopes`."""
+        place = time, x, p
+        return at_once(self.book, self.problem, place, found, accuracy) if self.tracks else []
 
     def late(self, time: float, x: np.ndarray, p: np.ndarray) -> list[int]:
         """Return the guards that are well past zero: no solver found where they passed."""

@@ -29,6 +29,8 @@ from daesolve.solvers.segment import (
 STEP_LIMIT = 20_000
 """Steps from one point of the grid to the next beyond which the motion counts as stuck."""
 FIRST_GRID = 512
+MOST_GRID = 32_768
+"""Points of a grid beyond which a segment is cut into pieces."""
 UNITS = 1e6
 """How long an integration lasts in CasADi's own time, in which it takes no step below 1e-9."""
 SHORTEST = 2.0**-12
@@ -189,7 +191,15 @@ class Grid(Integrator):
                 break
             while count < 4 * statistics["nsteps"]:
                 count *= 2
+            if count > MOST_GRID:
+                yield from self._pieces(segment, start, until, count // MOST_GRID)
+                return
         yield _OnGrid(self, start, grid, np.vstack([start.x, states]), statistics)
+
+    def _pieces(self, segment: Segment, start: State, until: float, count: int) -> Generator[Block]:
+        """Yield a segment of very many steps piece by piece, so that it is watched on the way."""
+        for end in np.linspace(start.time, until, count + 1)[1:].tolist():
+            yield from self._blocks(segment, State(segment.time, segment.state, start.p), end)
 
     def _halves(
         self, segment: Segment, start: State, until: float, message: str

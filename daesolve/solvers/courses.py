@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import cached_property
 
 import numpy as np
 
 from daesolve.algebra.translation import evaluate_block
 from daesolve.formulations import OdeProblem
+
+CACHED = 8192
+"""States that are computed together, so that they stay in a processor's cache."""
 
 
 class Course(ABC):
@@ -105,15 +109,29 @@ class Cubics(Course):
         super().__init__(times, states)
         self.rates, self.seen = rates, seen
 
+    @cached_property
+    def _coefficients(self) -> list[np.ndarray]:
+        """Return what the powers of a part of a step are multiplied by, from 0 to 3, (k, size)."""
+        span, moved = self.spans[:, None], np.diff(self.states, axis=0)
+        left, right = span * self.rates[:-1], span * self.rates[1:]
+        return [
+            self.states[:-1],
+            left,
+            3.0 * moved - 2.0 * left - right,
+            left + right - 2.0 * moved,
+        ]
+
     def inner(self, steps: np.ndarray, parts: np.ndarray) -> np.ndarray:
         """Return the states at parts of steps."""
-        part, span = parts[:, None], self.spans[steps][:, None]
-        rest = 1.0 - part
-        return (
-            rest**2 * (1.0 + 2.0 * part) * self.states[steps]
-            + part**2 * (1.0 + 2.0 * rest) * self.states[steps + 1]
-            + part * rest * span * (rest * self.rates[steps] - part * self.rates[steps + 1])
-        )
+        found = np.empty((len(steps), self.states.shape[1]))
+        for first in range(0, len(steps), CACHED):
+            some = slice(first, first + CACHED)
+            part, here = parts[some, None], found[some]
+            here[:] = self._coefficients[-1][steps[some]]
+            for power in self._coefficients[-2::-1]:
+                here *= part
+                here += power[steps[some]]
+        return found
 
     def slopes(self, steps: np.ndarray, parts: np.ndarray) -> np.ndarray:
         """Return the derivatives at parts of steps."""

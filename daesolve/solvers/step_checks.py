@@ -49,6 +49,8 @@ TAKEN = 0.75
 """Of that, how far it goes when it is taken again."""
 MOST_PASSED = 8
 """Stretches of a grid, at most, that are taken once more because states do not follow rates."""
+MOST_RETAKEN = 256
+"""Steps of a block that are taken once more before the next of them is where the block ends."""
 BEFORE_EVENT = 0.99
 """Part of a step that an event cuts short, up to which it is held against the equations."""
 ROW_BY_ROW = 64
@@ -340,9 +342,11 @@ class StepChecks:
         allowed = self.absolute + self.relative * sizes
         felt = ~(weights * np.abs(course.spans[steps]) <= allowed)
         felt &= (parts > 0.0) & (parts < 1.0)
-        for step in np.unique(steps[felt]).tolist():
+        for count, step in enumerate(np.unique(steps[felt]).tolist()):
             inside = np.flatnonzero(felt & (steps == step))
             time = float(course.moments(steps[inside], parts[inside])[0])
+            if count == MOST_RETAKEN:
+                return [Doubt(step, time)]
             worst = inside[np.argmax(weights[inside])]
             peak = float(course.moments(steps[[worst]], parts[[worst]])[0])
             found = retake(step, peak)

@@ -166,7 +166,7 @@ class Stepper(Integrator):
         from scipy.interpolate import CubicHermiteSpline  # takes long to import, and is rarely used
 
         passed = [(start.time, start.x), *self.again(start, end)]
-        times, states = np.array([t for t, _ in passed]), np.array([x for _, x in passed])
+        times, states = _moved(np.array([t for t, _ in passed]), np.array([x for _, x in passed]))
         rates = evaluate_block(self.problem.rhs, times, states, self.p)[0]
         sign = 1.0 if end >= start.time else -1.0
         spline: Callable[..., np.ndarray] = CubicHermiteSpline(sign * times, states, sign * rates)
@@ -174,9 +174,7 @@ class Stepper(Integrator):
 
     def resolve(self, times: np.ndarray, states: np.ndarray) -> Steps:
         """Return what lies between the ends of steps."""
-        # A method that is stuck takes steps of no length.
-        moved = np.append(True, np.diff(times) != 0.0)
-        times, states = times[moved], states[moved]
+        times, states = _moved(times, states)
         sign = 1.0 if times[-1] >= times[0] else -1.0
         rates = evaluate_block(self.problem.rhs, times, states, self.p)[0]
 
@@ -276,6 +274,12 @@ class Gathered:
         made = _Stepped(self._stepper, times, states, self._hits, failure)
         self._begin(self._times[-1], self._states[-1])
         return made
+
+
+def _moved(times: np.ndarray, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the ends of steps that have a length: a method that is stuck takes others as well."""
+    moved = np.append(True, np.diff(times) != 0.0)
+    return times[moved], states[moved]
 
 
 class _Stepped(Block):

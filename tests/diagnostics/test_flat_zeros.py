@@ -68,6 +68,35 @@ def test_a_guard_that_grazes_zero_is_not(margin: float):
     assert not named(run)
 
 
+def grazing(guard) -> ds.MechanicalSystem:
+    q = ds.coordinates(x="m")
+    event = ds.Event("grazing", guard(q))
+    return ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, potential=q.x**2 / 2, events=[event])
+
+
+@pytest.mark.parametrize("solver", ["cvodes", "dop853", "radau"])
+def test_a_guard_that_turns_round_nearer_than_its_solver_knows_it_is_named(solver: str):
+    run = ds.solve(grazing(lambda q: q.x - (1.0 - 1e-8)), 20.0, {"x_dot": 1.0}, solver=solver)
+    (note,) = [note for note in run.description["notes"] if "turns round" in note]
+    assert note.startswith("the guard of the event 'grazing' turns round behind zero at t = 1.57")
+
+
+@pytest.mark.parametrize(
+    ("guard", "solver"),
+    [
+        (lambda q: q.x - (1.0 - 1e-8), "taylor"),
+        (lambda q: q.x - (1.0 - 1e-5), "cvodes"),
+        (lambda q: ca.sin(ds.time) - (1.0 - 1e-8), "cvodes"),
+        (lambda q: 0.1 - q.x, "cvodes"),
+    ],
+    ids=["exact solver", "deep", "time alone", "line"],
+)
+def test_a_guard_that_is_known_well_enough_is_not(guard, solver: str):
+    run = ds.solve(grazing(guard), 20.0, {"x_dot": 1.0}, solver=solver)
+    assert run.event_count
+    assert not any("turns round" in note for note in run.description["notes"])
+
+
 def test_a_ball_that_bounces_to_rest_is_not():
     run = ds.solve(ball(closed=False), until=10.0, initial={"y": 1.0})
     assert run.event_count > 8

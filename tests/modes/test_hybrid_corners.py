@@ -109,6 +109,28 @@ def test_guards_of_one_event_that_pass_together_are_told_together(solver):
     assert run.events[0].time == pytest.approx(1.0, abs=1e-12)
 
 
+@pytest.mark.parametrize("solver", ["dop853", "lsoda", "cvodes"])
+@pytest.mark.parametrize("curved", [False, True], ids=["lines", "line and parabola"])
+def test_both_ends_of_a_window_pass_one_after_the_other(solver, curved):
+    """They are nearer to each other than the solver is accurate, but have its errors in common."""
+    q, d = ds.coordinates(x="m"), ds.discrete(on=0.0)
+    end = q.x**2 - (1.0 + 1e-10) ** 2 if curved else q.x - (1.0 + 1e-10)
+    pushed = ds.MechanicalSystem(
+        q,
+        kinetic=q.dot.x**2 / 2,
+        discrete=d,
+        force={"x": 1e9 * d.on},
+        events=[
+            ds.Event("begins", q.x - 1.0, ds.RISING, ds.Reset({"on": 1.0})),
+            ds.Event("ends", end, ds.RISING, ds.Reset({"on": 0.0})),
+        ],
+    )
+    run = ds.solve(pushed, 2.0, {"x_dot": 1.0}, solver=solver)
+    assert [event.name for event in run.events] == ["begins", "ends"]
+    # The width is known to the rounding of 1 m, 2e-6 of it, at both ends and in time.
+    assert run.end_state["x_dot"] == pytest.approx(math.sqrt(1.2), abs=1e-5)
+
+
 @pytest.mark.parametrize("solver", SOLVERS, ids=lambda solver: solver.name)
 def test_a_guard_of_discrete_values_alone_passes_where_a_reset_takes_it(solver):
     d = ds.discrete(n=0.0)

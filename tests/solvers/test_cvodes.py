@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import casadi as ca
 import numpy as np
 import pytest
 
 import daesolve as ds
-from daesolve.solvers import State
+from daesolve.solvers import State, casadi_grid
 
 from ..interruption import interrupted_after
 from ..systems import oscillator, pendulum, prepared_run
@@ -46,6 +47,36 @@ def test_what_watches_sees_at_least_twice_the_steps():
     )  # fmt: skip
     assert end.steps > 256
     assert len(seen) >= 2 * end.steps
+
+
+def test_a_segment_of_very_many_steps_is_watched_piece_by_piece(monkeypatch):
+    monkeypatch.setattr(casadi_grid, "MOST_GRID", 1024)
+    prepared = prepared_run(
+        oscillator(), 300.0, {"x": 0.0, "x_dot": 1.0}, solver=ds.Cvodes(), **FREE
+    )
+    ends = []
+    at = np.array([100.0, 250.0])
+    end = prepared.solver.segment(
+        prepared.problem, State(0.0, prepared.initial, prepared.values), 300.0, at,
+        lambda block: ends.append(block.times[-1]),
+    )  # fmt: skip
+    assert len(ends) >= end.steps / 1024
+    assert ends[-1] == 300.0
+    # A few thousand steps of 1e-9, as in one piece.
+    assert end.samples[:, 0] == pytest.approx(np.sin(at), abs=1e-5)
+
+
+def test_a_motion_that_creeps_for_ever_ends_with_a_sentence():
+    """A bead at the vertical end of a rail, where its slope is infinite."""
+    q = ds.coordinates(x="m", y="m")
+    rail = ds.Holonomic("rail", q.y - 1 + ca.sqrt(1 - q.x**2))
+    system = ds.MechanicalSystem(
+        q, kinetic=(q.dot.x**2 + q.dot.y**2) / 2, potential=9.81 * q.y, goals=[rail]
+    )
+    start = {"x": 0.0, "y": 0.0, "x_dot": 6.0}
+    run = ds.solve(system, 5.0, start, solver="cvodes")
+    assert run.outcome is ds.Outcome.FAILED
+    assert "the steps have shrunk" in run.message
 
 
 def test_an_unknown_method_is_refused():

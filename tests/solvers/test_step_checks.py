@@ -9,6 +9,7 @@ import pytest
 
 import daesolve as ds
 from daesolve.ensembles.batches import run_batch
+from daesolve.solvers import step_checks
 from daesolve.solvers.hidden_terms import hidden_terms
 from daesolve.solvers.segment import Segment
 from daesolve.solvers.step_checks import StepChecks
@@ -101,6 +102,14 @@ def test_none_of_ten_blows_is_passed_over(solver: str) -> None:
     options = {"formulation": "index-1"} if solver == "idas" else {}
     run = moved(pushed, 4.0, solver=solver, **options)
     assert run["x_dot"][-1] == pytest.approx(10 * BLOW, rel=1e-7)
+
+
+def test_a_block_ends_where_many_steps_have_been_taken_again(monkeypatch) -> None:
+    monkeypatch.setattr(step_checks, "MOST_RETAKEN", 3)
+    times = [0.137 + 0.03511 * number for number in range(30)]
+    pushed = point(lambda t, x, v: sum(gaussian(t, time, 1e-4) for time in times))
+    run = moved(pushed, 4.0, solver="cvodes")
+    assert run["x_dot"][-1] == pytest.approx(30 * BLOW, rel=1e-6)
 
 
 @pytest.mark.parametrize(

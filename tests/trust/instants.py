@@ -13,7 +13,7 @@ from scipy.optimize import brentq
 
 import daesolve as ds
 
-from .case import Case, Values
+from .case import EXPLICIT, Case, Values
 
 T = ds.time
 GRAVITY = 10.0
@@ -111,7 +111,8 @@ GRAZING = [
     _graze("stop", until=50.0, truth=lambda: {"end_time": math.asin(1 - 1e-9)}, exact=1e-10,
            pose=lambda: watched(lambda q: ca.sin(T) - (1 - 1e-9), ds.Stop())),
     _graze("stop, oscillator", until=50.0, truth=lambda: {"end_time": math.asin(1 - 1e-9)},
-           exact=1e-6, pose=lambda: watched(lambda q: q.x - (1 - 1e-9), ds.Stop())),
+           exact=1e-6, pose=lambda: watched(lambda q: q.x - (1 - 1e-9), ds.Stop()),
+           only=EXPLICIT[:-1]),  # the last is not so accurate, and finds none
     _graze("thrown", pose=lambda: thrown(1e-9), start={"y": 0.0, "y_dot": 10.0}, until=1.9,
            truth=seen(2.0)),
     _graze("product", pose=two_axes, until=50.0, condition=10.0,

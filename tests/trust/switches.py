@@ -239,6 +239,21 @@ def own_reset() -> ds.MechanicalSystem:
     )
 
 
+def own_window() -> ds.MechanicalSystem:
+    """A force between two places 1e-9 m apart, switched by events."""
+    q, d = ds.coordinates(x="m"), ds.discrete(on=0.0)
+    return ds.MechanicalSystem(
+        q,
+        kinetic=q.dot.x**2 / 2,
+        discrete=d,
+        force={"x": 1e8 * d.on},
+        events=[
+            ds.Event("on", q.x - 5, ds.RISING, ds.Reset({"on": 1.0})),
+            ds.Event("off", q.x - (5 + 1e-9), ds.RISING, ds.Reset({"on": 0.0})),
+        ],
+    )
+
+
 def in_mass() -> ds.MechanicalSystem:
     q = ds.coordinates(x="m")
     mass = ca.if_else(both(T > 5, T < 5.01), 100, 1)
@@ -289,6 +304,9 @@ CASES = [
             start={"x": 0.0, "y": 0.0, "x_dot": 1.0}, truth=lambda: {"x": 5.5, "y": 0.03}),
     _window("beside an event", pose=own_reset, until=30.0, condition=3.0,
             truth=windowed([(20.0, 20.005, 100.0), (20.005, 20.01, -100.0)], 30.0)),
+    # Of the width, 5 m are known to 4e-7; so is the work.
+    _window("of place, 1e-9 m, by events", pose=own_window, start={"x": 0.0, "x_dot": 1.0},
+            until=10.0, truth=lambda: {"x_dot": math.sqrt(1.2)}, exact=2e-6),
     _window("in an integral", pose=output_in_window, until=30.0,
             start={**OSCILLATING, "s": 0.0}, truth=lambda: {"s": 1.0}),
     _window("in a mass, of time", pose=in_mass, until=10.0, start={"x": 0.0, "x_dot": 1.0},

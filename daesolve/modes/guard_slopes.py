@@ -1,0 +1,100 @@
+"""What the slopes of guards by the state tell: what passes at once, and where none may start."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from weakref import WeakKeyDictionary
+
+import casadi as ca
+import numpy as np
+
+from daesolve.algebra.translation import function_of
+from daesolve.errors import InconsistentStateError
+from daesolve.formulations import OdeProblem
+from daesolve.modes.guard_book import GuardBook, Place
+
+STARTS = 1e-9
+"""Of its terms, how far beyond a barrier a start may lie by rounding."""
+PARALLEL = 1e-6
+"""The sine of the angle between two slopes up to which they count as parallel."""
+LEAST = 1e-3
+"""Of the largest state, how large each of them counts at least."""
+
+
+def at_once(
+    book: GuardBook, problem: OdeProblem, place: Place, found: Collection[int], accuracy: float
+) -> list[int]:
+    """Return the guards that pass with those found, as a solver cannot tell which is first.
+
+    Guards of time alone have no error of a solver, and those whose slopes are parallel have it in
+    common, as both ends of a window: their order is known, however near they are.
+
+    Parameters
+    ----------
+    book, problem
+        The guards, and what they are functions of.
+    place
+        Time, state and values.
+    found
+        Guards that pass zero there.
+    accuracy
+        To what part of the largest value met guards are known.
+    """
+    near = {*np.flatnonzero(book.nearly(place, accuracy)).tolist()} - {*found} if found else set()
+    if not near:
+        return []
+    slopes = _slopes(problem, place) * _sizes(place[1])
+    lengths = np.linalg.norm(slopes, axis=1, keepdims=True)
+    units = np.divide(slopes, lengths, out=np.zeros_like(slopes), where=lengths > 0.0)
+
+    def related(one: int, other: int) -> bool:
+        along = float(units[one] @ units[other])
+        across = float(np.linalg.norm(units[one] - along * units[other]))
+        return across <= PARALLEL or not lengths[other] > 0.0
+
+    return [one for one in sorted(near) if not any(related(one, other) for other in found)]
+
+
+def refuse_start(book: GuardBook, problem: OdeProblem, place: Place) -> None:
+    """Refuse a start beyond a barrier of the state, from where no motion is meant.
+
+    Parameters
+    ----------
+    book, problem
+        The guards, and what they are functions of.
+    place
+        Time, state and values.
+
+    Raises
+    ------
+    InconsistentStateError
+        The event is named.
+    """
+    slopes = np.abs(_slopes(problem, place))
+    values, _ = book.at(*place)
+    ways, traits = book.traits.ways, book.traits
+    past = traits.bars_start & ~traits.whenever & slopes.any(axis=1)
+    past &= ways * values > STARTS * slopes @ _sizes(place[1])
+    for guard in np.flatnonzero(past).tolist():
+        raise InconsistentStateError(
+            f"the start lies beyond the barrier of the event "
+            f"{book.table.guarded[guard].name!r}, where its guard is {values[guard]:.6g}: "
+            f"start where it is {'positive' if ways[guard] < 0 else 'negative'}"
+        )
+
+
+def _slopes(problem: OdeProblem, place: Place) -> np.ndarray:
+    """Return the derivatives of a problem's guards by its state, (guards, states)."""
+    if problem not in _functions:
+        t, x, p = (problem.guards.sx_in(k) for k in range(3))
+        derivatives = ca.jacobian(problem.guards(t, x, p), x)
+        names = ["t", "x", "p"], ["slopes"]
+        _functions[problem] = function_of("slopes", [t, x, p], [derivatives], names)
+    return np.asarray(_functions[problem](*place))
+
+
+_functions: WeakKeyDictionary[OdeProblem, ca.Function] = WeakKeyDictionary()
+
+
+def _sizes(x: np.ndarray) -> np.ndarray:
+    return np.maximum(np.abs(x), LEAST * np.max(np.abs(x), initial=0.0))
