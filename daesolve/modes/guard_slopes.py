@@ -27,7 +27,8 @@ def at_once(
     """Return the guards that pass with those found, as a solver cannot tell which is first.
 
     Guards of time alone have no error of a solver, and those whose slopes are parallel have it in
-    common, as both ends of a window: their order is known, however near they are.
+    common, as both ends of a window: their order is known, however near they are. Without this
+    error the latter are at zero together, or they pass one after the other.
 
     Parameters
     ----------
@@ -40,19 +41,29 @@ def at_once(
     accuracy
         To what part of the largest value met guards are known.
     """
-    near = {*np.flatnonzero(book.nearly(place, accuracy)).tolist()} - {*found} if found else set()
+    if not found:
+        return []
+    nearly: list[int] = np.flatnonzero(book.nearly(place, accuracy)).tolist()
+    near = [guard for guard in nearly if guard not in found]
     if not near:
         return []
+    values, _ = book.measure(*place)
     slopes = _slopes(problem, place) * _sizes(place[1])
-    lengths = np.linalg.norm(slopes, axis=1, keepdims=True)
-    units = np.divide(slopes, lengths, out=np.zeros_like(slopes), where=lengths > 0.0)
+    lengths = np.linalg.norm(slopes, axis=1)
+    units = np.divide(
+        slopes, lengths[:, None], out=np.zeros_like(slopes), where=lengths[:, None] > 0
+    )
 
-    def related(one: int, other: int) -> bool:
+    def is_later(one: int, other: int) -> bool:
+        if not (lengths[one] > 0.0 and lengths[other] > 0.0):
+            return True
         along = float(units[one] @ units[other])
-        across = float(np.linalg.norm(units[one] - along * units[other]))
-        return across <= PARALLEL or not lengths[other] > 0.0
+        if float(np.linalg.norm(units[one] - along * units[other])) > PARALLEL:
+            return False
+        shared = along * values[other] * lengths[one] / lengths[other]
+        return bool(book.traits.ways[one] * (values[one] - shared) < -book.tolerances[one])
 
-    return [one for one in sorted(near) if not any(related(one, other) for other in found)]
+    return [one for one in near if not any(is_later(one, other) for other in found)]
 
 
 def refuse_start(book: GuardBook, problem: OdeProblem, place: Place) -> None:

@@ -48,6 +48,33 @@ def test_slide_and_spin_of_a_disc_end_together():
     assert last["x_dot"] / (RADIUS * last["phi_dot"]) == pytest.approx(0.653, abs=5e-4)
 
 
+@pytest.mark.parametrize("solver", ["taylor", "dop853", "radau"])
+@pytest.mark.parametrize("off", [0.15, 0.25])
+def test_supports_that_stop_at_one_instant_are_told_together(solver, off):
+    """A drawer of 0.5 m stops at x = 2 f e ln(0.5 / (0.5 - x)); its supports slide at one speed."""
+    q = ds.coordinates(x="m", y="m", turn="rad")
+
+    def pair(name, along):
+        def side(across, push):
+            speed = (q.dot.x - across * q.dot.turn, q.dot.y + along * q.dot.turn)
+            return ds.friction.Support(velocity=speed, normal=(0.0, push), friction=0.4)
+
+        return ds.friction.VariantPair(name, [side(0.3, -1.0), side(-0.3, 1.0)])
+
+    drawer = ds.MechanicalSystem(
+        q,
+        kinetic=q.dot.x**2 + q.dot.y**2 + 0.04 * q.dot.turn**2,
+        force={"x": 10.0, "turn": -10.0 * off},
+        goals=[ds.Holonomic("side", q.y, ideal=False), ds.Holonomic("level", q.turn, ideal=False)],
+        pairs=[pair("edge", 0.25 - q.x), pair("back", -0.25)],
+    )
+    run = ds.solve(drawer, 5.0, {"x": 0.0}, solver=solver)
+    assert run.outcome is ds.Outcome.STOPPED_BY_EVENT, run.message
+    assert happened(run) == ["at_rest"]
+    x = run.end_state["x"]
+    assert x == pytest.approx(2 * 0.4 * off * math.log(0.5 / (0.5 - x)), abs=1e-8)
+
+
 @pytest.mark.parametrize("pad", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_a_disc_that_is_pulled_back_turns_round_and_slides_on(pad):
     run = ds.solve(disc(pad=pad), 2.0, {"x_dot": 1.0}, parameters={"push": -4.0}, at=[2.0])
