@@ -79,8 +79,8 @@ class FlatZeros:
         allowed = LOST * abs(before)
         if abs(here) < allowed and abs(between) < allowed:
             self.flat[name] = hit.time
-        elif here * (before - here) * span > 0.0 and self._depends(hit.index):
-            further = here**2 / (2.0 * abs((before - here) / far))
+        elif here * (before - here) > 0.0 and self._depends(hit.index):
+            further = here**2 * abs(far) / (2.0 * abs(before - here))
             terms = sizes_of_terms(self._problem, hit.time, hit.state, p)
             if further <= self._accuracy * terms[hit.index]:
                 self.grazed[name] = hit.time
@@ -101,8 +101,8 @@ class FlatZeros:
             ),
             *(
                 f"the guard of the event {name!r} turns round behind zero at t = {time:.10g} s, "
-                "nearer than its states are known: whether and when it passes cannot be trusted "
-                "there; take a tighter tolerance, or Taylor's method"
+                "nearer than the solver knows the state: whether and when it passes cannot be "
+                "trusted; take a tighter tolerance, or Taylor's method"
                 for name, time in self.grazed.items()
             ),
         ]

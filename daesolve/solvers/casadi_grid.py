@@ -172,8 +172,10 @@ class Grid(Integrator):
         except IntegrationError:
             return None
 
-    def _blocks(self, segment: Segment, start: State, until: float) -> Generator[Block]:
-        span, count = until - start.time, FIRST_GRID
+    def _blocks(
+        self, segment: Segment, start: State, until: float, count: int = FIRST_GRID
+    ) -> Generator[Block]:
+        span = until - start.time
         while True:
             grid = start.time + span * np.arange(count + 1) / count
             grid[-1] = until
@@ -199,7 +201,8 @@ class Grid(Integrator):
     def _pieces(self, segment: Segment, start: State, until: float, count: int) -> Generator[Block]:
         """Yield a segment of very many steps piece by piece, so that it is watched on the way."""
         for end in np.linspace(start.time, until, count + 1)[1:].tolist():
-            yield from self._blocks(segment, State(segment.time, segment.state, start.p), end)
+            here = State(segment.time, segment.state, start.p)
+            yield from self._blocks(segment, here, end, MOST_GRID)
 
     def _halves(
         self, segment: Segment, start: State, until: float, message: str
