@@ -123,7 +123,7 @@ def constants_function(function: ca.Function, source: int) -> ca.Function:
 
 
 def missing_operations(
-    function: ca.Function, table: Table, given: Collection[int] = ()
+    function: ca.Function, table: Collection[int], given: Collection[int] = ()
 ) -> tuple[str, ...]:
     """Name the operations of a function that an engine's table lacks.
 

@@ -24,8 +24,10 @@ from daesolve.preparation.naming import solver_of
 from daesolve.solvers import Compilation, SegmentEnd, Solver, State, Taylor
 from daesolve.solvers.guards import inner_times
 from daesolve.solvers.heyoka_code import Translated, hy, translated
+from daesolve.solvers.heyoka_stepping import PiecewiseIntegrator
 from daesolve.solvers.segment import Observer
-from daesolve.solvers.taylor import OPTIMISED_TO, PIECE, PiecewiseIntegrator
+from daesolve.solvers.series_block import PIECE
+from daesolve.solvers.taylor import OPTIMISED_TO
 from daesolve.solving.solving import SolveOptions
 from daesolve.trajectory.results import StepBlock
 from daesolve.trajectory.trajectory import Trajectory

@@ -56,7 +56,6 @@ from daesolve.preparation.request import Request
 from daesolve.preparation.sizes import PROBE_RTOL, Probe
 from daesolve.solvers import SOLVERS, Cvodes, Dop853, RadauIIA, Solver, Taylor
 from daesolve.solvers.jacobians import exact_jacobian
-from daesolve.solvers.taylor import available as taylor_is_available
 
 MADE = {
     "ode": "an ordinary differential equation",
@@ -203,9 +202,6 @@ def _automatic(
     if stiffness is not None and stiffness.recognised:
         notes.append(f"stiff: {stiffness.words}; solver radau with the exact Jacobian")
         return RadauIIA()
-    if not taylor_is_available():
-        notes.append("solver cvodes, since heyoka is not installed here")
-        return Cvodes()
     taylor = Taylor()
     refusal = taylor.refusal(problem)
     if refusal is not None:

@@ -14,6 +14,7 @@ import casadi as ca
 import numpy as np
 
 from daesolve.algebra.evaluation import BufferedFunction, Evaluator
+from daesolve.algebra.series import is_entire, missing_in_series
 from daesolve.formulations import OdeProblem
 from daesolve.posing.events import Direction
 from daesolve.solvers.courses import Series
@@ -25,8 +26,6 @@ from daesolve.solvers.heyoka_code import (
     bounded_table,
     heyoka_table,
     hy,
-    is_entire,
-    missing_in_series,
     translated,
 )
 from daesolve.solvers.hidden_terms import hidden_terms

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,14 +12,12 @@ import casadi as ca
 import numpy as np
 
 from daesolve.algebra.evaluation import Evaluator
+from daesolve.algebra.series import EXPONENTIAL, HIGHEST_PRODUCT
 from daesolve.algebra.translation import (
     Table,
     constants_function,
     constants_of,
     integer_power,
-    missing_operations,
-    needed_values,
-    program,
     translate,
 )
 
@@ -38,50 +36,6 @@ SUCCESS, LIMIT, NOT_FINITE = (
     for code, name in enumerate(("success", "time_limit", "err_nf_state"))
 )
 """How a step ends; any other end is that of an event, -1 - its index."""
-
-HIGHEST_PRODUCT = 1024
-"""The highest whole power that is taken by products."""
-ENTIRE = frozenset(
-    {ca.OP_ASSIGN, ca.OP_ADD, ca.OP_SUB, ca.OP_MUL, ca.OP_NEG, ca.OP_SQ, ca.OP_TWICE,
-     ca.OP_SIN, ca.OP_COS, ca.OP_EXP, ca.OP_SINH, ca.OP_COSH}
-)  # fmt: skip
-"""Operations whose results have a series that converges wherever that of the states does."""
-
-
-def missing_in_series(function: ca.Function) -> tuple[str, ...]:
-    """Name the operations of (t, x, p) that have no series; those on p alone need none."""
-    given = constants_of(function, 2)
-    missing = missing_operations(function, heyoka_table(), given)
-    steps = program(function).steps
-    computed = [steps[number] for number in needed_values(function, given)]
-    branches = {operands[0] for code, operands in computed if code == ca.OP_IF_ELSE_ZERO}
-    undecided = any(not _is_given(function, number, given) for number in branches)
-    return tuple(sorted({*missing, "if_else_zero"})) if undecided else missing
-
-
-def _is_given(function: ca.Function, number: int, given: Collection[int]) -> bool:
-    """Return whether a value of a program is known before the motion."""
-    operation, operands = program(function).steps[number]
-    if operation == ca.OP_INPUT:
-        return operands[0] == 2
-    return operation == ca.OP_CONST or number in given
-
-
-def is_entire(function: ca.Function) -> bool:
-    """Return whether a function of (t, x, p) has a series wherever the states have one.
-
-    Others, such as 1/x, may have a pole within a step that the states do not know of.
-    """
-    known: list[bool] = []
-    for operation, operands in program(function).steps:
-        if operation in (ca.OP_CONST, ca.OP_INPUT):
-            known.append(operation == ca.OP_CONST or operands[0] == 2)
-            continue
-        known.append(all(known[int(index)] for index in operands))
-        over_a_number = operation == ca.OP_DIV and known[int(operands[1])]
-        if not (known[-1] or operation in ENTIRE or over_a_number):
-            return False
-    return True
 
 
 def _same(a: Any) -> Any:
@@ -136,15 +90,9 @@ def bounded_table() -> Table:
     differs from the equations, against which each step is held.
     """
     table = dict(heyoka_table())
-    for operation in (ca.OP_EXP, ca.OP_EXPM1, ca.OP_SINH, ca.OP_COSH):
+    for operation in EXPONENTIAL:
         table[operation] = _bounded(table[operation])
     return table
-
-
-def may_overflow(function: ca.Function) -> bool:
-    """Return whether `bounded_table` makes a difference to a function."""
-    exponential = {ca.OP_EXP, ca.OP_EXPM1, ca.OP_SINH, ca.OP_COSH}
-    return not exponential.isdisjoint(program(function).operations)
 
 
 def heyoka_table() -> Table:

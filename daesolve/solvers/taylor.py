@@ -1,49 +1,33 @@
-"""Taylor's method by heyoka: compiled, of order 20, at machine precision over long runs."""
+"""Taylor's method, of order 20, at machine precision over long runs.
+
+Two engines take its steps: the kernel, which walks a table and compiles nothing for the equations,
+and heyoka, which compiles them.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Union
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from daesolve.algebra.evaluation import BufferedFunction
+from daesolve.algebra.series import may_overflow, missing_in_series
 from daesolve.algebra.translation import evaluate_block
 from daesolve.errors import MissingBackendError, OutOfRangeError, is_one_of
 from daesolve.formulations import OdeProblem
 from daesolve.solvers.base import Compilation, Solver, positive
-from daesolve.solvers.courses import Series
 from daesolve.solvers.event_stepping import EventIntegrator, finds_events
-from daesolve.solvers.guards import Steps, found_hits, inner_times
-from daesolve.solvers.heyoka_code import (
-    bounded_table,
-    heyoka_table,
-    hy,
-    may_overflow,
-    missing_in_series,
-    translated,
-)
-from daesolve.solvers.segment import (
-    NOT_FINITE,
-    STALLED,
-    Block,
-    EventHit,
-    Integrator,
-    Observer,
-    Segment,
-    SegmentEnd,
-    State,
-    Status,
-)
-from daesolve.solvers.step_checks import UNSEEN, StepChecks
+from daesolve.solvers.heyoka_code import hy
+from daesolve.solvers.heyoka_stepping import PiecewiseIntegrator
+from daesolve.solvers.segment import NOT_FINITE, Observer, SegmentEnd, State, Status
 
-PIECE = 10_000
-"""Steps whose Taylor coefficients are kept at once."""
-STUCK = 1e-6
-"""A piece that covers less than this part of its segment leads nowhere."""
+if TYPE_CHECKING:
+    from daesolve.solvers.kernel_stepping import KernelIntegrator
+
+PAYS_FROM, PAYS_TO = 400_000, 600
+"""Expected steps from which heyoka's compiling pays, and instructions up to which it does."""
 QUICK_BELOW = 5_000
 """Expected steps below which compact code without optimisation, the quickest to compile, wins."""
 UNROLLED_TO = 1_200
@@ -52,11 +36,6 @@ OPTIMISED_FROM = {"compact": 10_000, "unrolled": 400_000}
 """Expected steps from which LLVM's optimisation pays (docs/how-to/choose-a-solver.md)."""
 OPTIMISED_TO = {"compact": 1_000_000, "unrolled": 600}
 """Instructions above which it takes minutes."""
-
-
-def available() -> bool:
-    """Return whether heyoka is installed."""
-    return hy is not None
 
 
 @dataclass(frozen=True)
@@ -69,15 +48,20 @@ class Taylor(Solver):
         Relative tolerance of a step. The default is the machine epsilon; values below it raise
         the order further.
     code
-        "unrolled" is fastest to run and slowest to compile, "compact" the reverse; "auto" weighs
-        the horizon against the size of the equations.
+        Of heyoka: "unrolled" is fastest to run and slowest to compile, "compact" the reverse;
+        "auto" weighs the horizon against the size of the equations.
     optimisation
-        LLVM's level, 0 to 3; None chooses with `code`.
+        LLVM's level for heyoka, 0 to 3; None chooses with `code`.
+    engine
+        "kernel" compiles nothing and runs wherever numba does; "heyoka" compiles the equations;
+        "auto" takes heyoka where it is installed and worth it: in very long runs of small systems,
+        for motions with resets, and where its `code` or `optimisation` is asked for.
     """
 
     tolerance: float = float(np.finfo(float).eps)
     code: str = "auto"
     optimisation: int | None = None
+    engine: str = "auto"
     name = "taylor"
     projects_steps = True
 
@@ -93,10 +77,20 @@ class Taylor(Solver):
             )
         if not is_one_of(self.optimisation, (None, 0, 1, 2, 3)):
             raise OutOfRangeError("taylor: optimisation must be None or 0 to 3")
-        if hy is None:
+        if not is_one_of(self.engine, ("auto", "kernel", "heyoka")):
+            raise OutOfRangeError(
+                f"taylor: engine is {self.engine!r}, but must be 'auto', 'kernel' or 'heyoka'"
+            )
+        compiles = self.code != "auto" or self.optimisation is not None
+        if compiles and self.engine == "kernel":
+            raise OutOfRangeError(
+                "taylor: code and optimisation are for the engine 'heyoka'; leave them out, or "
+                "leave out engine='kernel', which compiles nothing"
+            )
+        if hy is None and (compiles or self.engine == "heyoka"):
             raise MissingBackendError(
-                "taylor needs heyoka, which has no wheel for this machine; install it from "
-                "conda-forge (conda install heyoka.py), or use the solver 'cvodes'"
+                "taylor: the engine 'heyoka' has no wheel for this machine; install it from "
+                "conda-forge (conda install heyoka.py), or leave out engine, code and optimisation"
             )
 
     def refusal(self, problem: OdeProblem) -> str | None:
@@ -111,7 +105,17 @@ class Taylor(Solver):
 
     def halts_at_events(self, problem: OdeProblem) -> bool:
         """Return whether heyoka itself locates the events: where some reset, and series hold."""
-        return finds_events(problem)
+        return self._engine(problem, 0.0) == "heyoka" and finds_events(problem)
+
+    def _engine(self, problem: OdeProblem, steps: float) -> str:
+        """Return which engine takes so many steps of a problem."""
+        if self.engine != "auto":
+            return self.engine
+        if hy is None:
+            return "kernel"
+        asked = self.code != "auto" or self.optimisation is not None
+        pays = steps >= PAYS_FROM and problem.rhs.n_instructions() <= PAYS_TO
+        return "heyoka" if asked or pays or finds_events(problem) else "kernel"
 
     @property
     def any_time(self) -> bool:
@@ -127,7 +131,10 @@ class Taylor(Solver):
         return replace(self, tolerance=max(self.tolerance / 100, 1e-30))
 
     def configured(self, problem: OdeProblem, steps: float) -> Taylor:
-        """Choose how to compile from the size of the equations and the length of the run."""
+        """Choose the engine, and how to compile, by the equations' size and the run's length."""
+        engine = self._engine(problem, steps)
+        if engine == "kernel":
+            return replace(self, engine=engine)
         size = problem.rhs.n_instructions()
         code, level = self.code, self.optimisation
         if code == "auto":
@@ -135,26 +142,37 @@ class Taylor(Solver):
         if level is None:
             pays = steps >= OPTIMISED_FROM[code] and size <= OPTIMISED_TO[code]
             level = 3 if pays or self.code == "unrolled" else 0
-        return replace(self, code=code, optimisation=level)
+        return replace(self, code=code, optimisation=level, engine=engine)
 
     def compile(self, problem: OdeProblem) -> Compilation:
-        """Translate the right-hand side and compile it; heyoka keeps compiled code on disk."""
-        known = _compiled.setdefault(problem, {})
-        if self in known:
-            return Compilation(0.0, True, (self._told(problem),))
-        stored = hy.llvm_state.get_diskcache_size()
+        """Read the equations into the kernel's table, or compile them.
+
+        numba keeps the kernel, heyoka what it compiled, on disk.
+        """
+        known = _made.setdefault(problem, {})
+        told = (self._told(problem),)
+        if (self, False) in known:
+            return Compilation(0.0, True, told)
+        stored = _stored()
         begin = time.perf_counter()
+        known[self, False] = self._made(problem)
+        return Compilation(time.perf_counter() - begin, _stored() == stored, told)
+
+    def _made(self, problem: OdeProblem, *, bounded: bool = False) -> TaylorIntegrator:
+        """Return the method at work on a problem; bounded exponentials do not overflow."""
+        if self._engine(problem, 0.0) == "kernel":
+            from daesolve.solvers.kernel_stepping import KernelIntegrator  # numba takes long
+
+            return KernelIntegrator(self.tolerance, problem, bounded=bounded)
         kind = EventIntegrator if self.halts_at_events(problem) else PiecewiseIntegrator
-        known[self] = kind(self.tolerance, self.code == "compact", self.optimisation, problem)
-        seconds = time.perf_counter() - begin
-        cached = hy.llvm_state.get_diskcache_size() == stored
-        return Compilation(seconds, cached, (self._told(problem),))
+        compact = self.code == "compact"
+        return kind(self.tolerance, compact, self.optimisation, problem, bounded=bounded)
 
     def _told(self, problem: OdeProblem) -> str:
-        return (
-            f"{self.code} code at optimisation level {self.optimisation} for "
-            f"{problem.rhs.n_instructions()} instructions"
-        )
+        size = problem.rhs.n_instructions()
+        if self._engine(problem, 0.0) == "kernel":
+            return f"Taylor's method by the kernel for {size} instructions, nothing to compile"
+        return f"{self.code} code at optimisation level {self.optimisation} for {size} instructions"
 
     def segment(
         self,
@@ -165,18 +183,15 @@ class Taylor(Solver):
         observe: Observer,
     ) -> SegmentEnd:
         """Integrate one segment; see `Solver.segment`."""
-        known = _compiled.get(problem, {})
-        if self not in known:
-            self.compile(problem)
-            known = _compiled[problem]
-        end = known[self].segment(state, until, at, observe)
+        end = self._at_work(problem).segment(state, until, at, observe)
         if end.status is not Status.FAILED or end.message != NOT_FINITE:
             return end
         here = State(end.time, end.state, state.p)
         if not may_overflow(problem.rhs) or not _has_rate(problem, here):
             return end
         # Terms overflow within the series that come to nothing in the rate: 1 / (1 + exp(u)).
-        rest = self._bounded(problem).segment(here, until, at[len(end.samples) :], observe)
+        bounded = self._at_work(problem, bounded=True)
+        rest = bounded.segment(here, until, at[len(end.samples) :], observe)
         if rest.status is Status.FAILED and rest.time == end.time:
             return end
         return replace(
@@ -187,14 +202,17 @@ class Taylor(Solver):
             rhs_evaluations=end.rhs_evaluations + rest.rhs_evaluations,
         )
 
-    def _bounded(self, problem: OdeProblem) -> PiecewiseIntegrator | EventIntegrator:
-        """Return the integrator in which exponentials do not overflow."""
-        known = _bounded.setdefault(problem, {})
-        if self not in known:
-            kind = EventIntegrator if self.halts_at_events(problem) else PiecewiseIntegrator
-            compact, level = self.code == "compact", self.optimisation
-            known[self] = kind(self.tolerance, compact, level, problem, bounded=True)
-        return known[self]
+    def _at_work(self, problem: OdeProblem, *, bounded: bool = False) -> TaylorIntegrator:
+        """Return the method at work on a problem, which is made once."""
+        known = _made.setdefault(problem, {})
+        if (self, bounded) not in known:
+            known[self, bounded] = self._made(problem, bounded=bounded)
+        return known[self, bounded]
+
+
+def _stored() -> int:
+    """Return how much compiled code heyoka keeps on disk."""
+    return 0 if hy is None else int(hy.llvm_state.get_diskcache_size())
 
 
 def _has_rate(problem: OdeProblem, state: State) -> bool:
@@ -202,144 +220,6 @@ def _has_rate(problem: OdeProblem, state: State) -> bool:
     return bool(np.all(np.isfinite(rate)))
 
 
-_bounded: WeakKeyDictionary[OdeProblem, dict[Taylor, PiecewiseIntegrator | EventIntegrator]]
-_bounded = WeakKeyDictionary()
-_compiled: WeakKeyDictionary[OdeProblem, dict[Taylor, PiecewiseIntegrator | EventIntegrator]]
-_compiled = WeakKeyDictionary()
-
-
-class PiecewiseIntegrator(Integrator):
-    """A compiled integrator of one problem."""
-
-    bounded = False
-    """Whether exponentials are held within bounds (`bounded_table`)."""
-
-    def __init__(
-        self,
-        tolerance: float,
-        compact: bool,
-        optimisation: int | None,
-        problem: OdeProblem,
-        *,
-        bounded: bool = False,
-    ) -> None:
-        self.problem, self.tolerance, self.bounded = problem, tolerance, bounded
-        self.rates = translated(problem.rhs, table=bounded_table if bounded else heyoka_table)
-        self.integrator = hy.taylor_adaptive(
-            list(zip(self.rates.variables, self.rates.expressions, strict=True)),
-            [0.0] * problem.size,
-            tol=tolerance,
-            high_accuracy=True,
-            compact_mode=compact,
-            opt_level=optimisation,
-        )
-
-    def segment(self, start: State, until: float, at: np.ndarray, observe: Observer) -> SegmentEnd:
-        """Integrate; see `Solver.segment`."""
-        tolerance = self.tolerance
-        self.checks = StepChecks(
-            self.problem, start.p, tolerance, UNSEEN * tolerance, own_rates=not self.bounded
-        )
-        return super().segment(start, until, at, observe)
-
-    def blocks(self, segment: Segment) -> Generator[Block]:
-        """Integrate piece by piece: a piece keeps its Taylor coefficients, so it is bounded."""
-        integrator, state, until = self.integrator, segment.start, segment.until
-        integrator.time = state.time
-        integrator.state[:] = state.x
-        numbers = np.concatenate([state.p, self.rates.parameters(state.p)])
-        integrator.pars[:] = numbers[: len(integrator.pars)]
-        after_steps = _after_steps(self.problem, state.p)
-        least = STUCK * abs(until - state.time)
-        limits, outcome = hy.taylor_outcome, hy.taylor_outcome.step_limit
-        while outcome in (limits.step_limit, limits.cb_stop):
-            most = _piece(segment, int(integrator.order))
-            outcome, _, _, count, dense, _ = integrator.propagate_until(
-                until, c_output=True, max_steps=most, **after_steps
-            )
-            landed = outcome == limits.time_limit
-            if count:
-                times, states = _accepted(integrator, dense, until if landed else None)
-            else:
-                times, states = np.array([segment.time]), segment.state[None, :]
-            failure = ""
-            if outcome == limits.err_nf_state:
-                failure = NOT_FINITE
-            elif segment.ahead is None and not landed and abs(times[-1] - times[0]) < least:
-                failure = STALLED
-            yield _Piece(self, state.p, times, states, dense, failure)
-
-
-class _Piece(Block):
-    """Steps with their Taylor coefficients."""
-
-    def __init__(
-        self,
-        integrator: PiecewiseIntegrator,
-        p: np.ndarray,
-        times: np.ndarray,
-        states: np.ndarray,
-        dense: Any,
-        failure: str,
-    ) -> None:
-        super().__init__(times, states, failure)
-        self.problem, self.p, self.dense = integrator.problem, p, dense
-        self.order = int(integrator.integrator.order)
-
-    def hits(self) -> Sequence[EventHit]:
-        def states_at(moments: np.ndarray) -> np.ndarray:
-            return np.array(self.dense(moments))
-
-        def advance(step: int, time: float) -> np.ndarray:
-            return states_at(np.array([time]))[0]
-
-        inner = states_at(inner_times(self.times))
-        return found_hits(
-            self.problem, self.p, Steps(self.times, self.states, inner, states_at, advance)
-        )
-
-    def samples(self, times: np.ndarray) -> Iterable[np.ndarray]:
-        return self.dense(times) if len(times) else ()
-
-    def evaluations(self, kept: int) -> int:
-        return kept * self.order
-
-    def course(self, times: np.ndarray, states: np.ndarray) -> Series:
-        return Series(times, states, self.dense.tcs)
-
-
-def _piece(segment: Segment, order: int) -> int:
-    """Return how many steps to take at once: no more than there may yet be, or that may stay."""
-    remaining: int | None = getattr(segment.observe, "remaining", None)
-    most = PIECE if segment.ahead is None else min(PIECE, segment.ahead)
-    return most if remaining is None else min(most, max(-(-remaining // order), 1))
-
-
-def _after_steps(problem: OdeProblem, p: np.ndarray) -> dict[str, Any]:
-    """Return the callback that projects the state after each step, and ends where a chart does.
-
-    Beyond the end of a chart its equations are steep, and hundreds of steps would be taken in vain.
-    """
-    charted = problem.chart is not None and problem.chart.choose is not None
-    if problem.project is None and not charted:
-        return {}
-    project = None if problem.project is None else BufferedFunction(problem.project, p)
-    guards = BufferedFunction(problem.guards, p) if charted else None
-
-    def after_step(integrator: Any) -> bool:
-        if project is not None:
-            integrator.state[:] = project(integrator.time, integrator.state)
-        return guards is None or bool(guards(integrator.time, integrator.state)[-1] >= 0.0)
-
-    return {"callback": after_step}
-
-
-def _accepted(
-    integrator: Any, dense: Any, landed_at: float | None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the start and the ends of the steps of a piece, as far as they are finite."""
-    last = float(integrator.time) if landed_at is None else landed_at
-    times = np.append(dense.times[:-1], last)
-    states = np.vstack([dense.tcs[:, :, 0], integrator.state])
-    good = np.logical_and.accumulate(np.all(np.isfinite(states), axis=1))
-    return times[good], states[good]
+TaylorIntegrator = Union["KernelIntegrator", PiecewiseIntegrator, EventIntegrator]
+_made: WeakKeyDictionary[OdeProblem, dict[tuple[Taylor, bool], TaylorIntegrator]]
+_made = WeakKeyDictionary()

@@ -27,7 +27,7 @@ Made = Solver | Formulation
 CLASS = "class"
 MADE_OF = {"name", "settings"}
 """What describes a solver or a formulation; `CLASS` may be there too."""
-PACKAGES = ("daesolve", "casadi", "numpy", "scipy", "heyoka", "scikit-sundae", "Assimulo")
+PACKAGES = ("daesolve", "casadi", "numpy", "scipy", "numba", "heyoka", "scikit-sundae", "Assimulo")
 """What computes; a run depends on their versions."""
 
 

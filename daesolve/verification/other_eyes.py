@@ -17,7 +17,6 @@ from daesolve.preparation.preparing import Prepared, prepare
 from daesolve.preparation.request import Request
 from daesolve.solvers import Cvodes, Dop853, RadauIIA, Solver, Taylor
 from daesolve.solvers.capped import CappedDop853
-from daesolve.solvers.taylor import available as taylor_is_available
 
 LEAST_STEPS = 1000
 """Steps of the repetition in the whole run, at least."""
@@ -71,7 +70,7 @@ def other_method(prepared: Prepared) -> Solver:
         tolerance = max(TIGHTER * own.step_tolerance, TIGHTEST)
         longest = min(span / LEAST_STEPS, prepared.mean_step)
         return CappedDop853(rtol=tolerance, atol=tolerance, longest_step=longest)
-    if taylor_is_available() and Taylor().refusal(prepared.problem) is None:
+    if Taylor().refusal(prepared.problem) is None:
         return Taylor()
     return Cvodes(rtol=MULTISTEP, atol=MULTISTEP)
 

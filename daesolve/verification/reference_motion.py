@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from daesolve.algebra.series import missing_in_series
 from daesolve.algebra.translation import constants_function
 from daesolve.errors import ChatteringError, ResetError, UnsupportedError, VariantError
 from daesolve.integration.event_handling import past_at_start
@@ -15,7 +16,7 @@ from daesolve.modes.law import Jump
 from daesolve.modes.transitions import INSTANT, Instant
 from daesolve.posing.events import Direction
 from daesolve.preparation.preparing import Prepared
-from daesolve.solvers.heyoka_code import hy, missing_in_series, translated
+from daesolve.solvers.heyoka_code import hy, translated
 from daesolve.verification.quadruple import Moment, QuadTransitions, array_of, evaluate, quad
 
 PIECE = 200

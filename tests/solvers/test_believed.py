@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -10,12 +11,11 @@ import pytest
 import daesolve as ds
 from daesolve.solvers import State, Status
 from daesolve.solvers.event_stepping import EventIntegrator, finds_events
-from daesolve.solvers.taylor import available
 from daesolve.trajectory.results import StepBlock
 
 from ..systems import oscillator, prepared_run
 
-needs_taylor = pytest.mark.skipif(not available(), reason="heyoka is not installed")
+needs_taylor = pytest.mark.skipif(find_spec("heyoka") is None, reason="heyoka is not installed")
 SOLVERS = [pytest.param(ds.Taylor, marks=needs_taylor), ds.Dop853, ds.Cvodes, ds.RadauIIA]
 
 

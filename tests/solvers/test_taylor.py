@@ -1,4 +1,4 @@
-"""Taylor's method by heyoka."""
+"""Taylor's method, by the kernel and by heyoka."""
 
 from __future__ import annotations
 
@@ -76,9 +76,9 @@ def test_both_kinds_of_code_are_at_rounding_level(code):
     assert any(f"{code} code" in note for note in run.description["notes"])
 
 
-def test_the_automatic_choice_of_code_is_told():
+def test_the_automatic_choice_of_engine_is_told():
     run = ds.solve(oscillator(), 1.0, {"x": 1.0})
-    assert any("compact code at optimisation level 0" in note for note in run.description["notes"])
+    assert any("by the kernel" in note for note in run.description["notes"])
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,144 @@
+"""Taylor's method by the kernel of `taylor_kernel`, which compiles nothing for the equations."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from daesolve.formulations import OdeProblem
+from daesolve.solvers.segment import (
+    NOT_FINITE,
+    STALLED,
+    Block,
+    Integrator,
+    Observer,
+    Segment,
+    SegmentEnd,
+    State,
+)
+from daesolve.solvers.series_block import (
+    PIECE,
+    STUCK,
+    Adjusted,
+    SeriesBlock,
+    after_step,
+    steps_at_once,
+)
+from daesolve.solvers.step_checks import UNSEEN, StepChecks
+from daesolve.taylor_kernel.instructions import instructions
+from daesolve.taylor_kernel.marching import LaneStretch, March, joined
+
+PIECE_BYTES = 8_000_000
+"""Of Taylor coefficients that are kept at once: with more, each step waits for the memory."""
+FIRST_PIECE = 32
+"""Steps that are taken at first where an event may interrupt; then twice as many each time."""
+
+
+class KernelIntegrator(Integrator):
+    """An integrator of one problem by the kernel.
+
+    Parameters
+    ----------
+    tolerance
+        As in `Taylor`.
+    problem
+        What to integrate.
+    bounded
+        Whether exponentials are held within bounds (`Expansion`).
+    """
+
+    def __init__(self, tolerance: float, problem: OdeProblem, *, bounded: bool = False) -> None:
+        self.problem, self.tolerance, self.bounded = problem, tolerance, bounded
+        self.march = March(instructions(problem.rhs, bounded=bounded), tolerance)
+        self.interrupted = any(event.then.interrupts for event in problem.guarded)
+
+    def segment(self, start: State, until: float, at: np.ndarray, observe: Observer) -> SegmentEnd:
+        """Integrate; see `Solver.segment`."""
+        tolerance = self.tolerance
+        self.checks = StepChecks(
+            self.problem, start.p, tolerance, UNSEEN * tolerance, own_rates=not self.bounded
+        )
+        return super().segment(start, until, at, observe)
+
+    def blocks(self, segment: Segment) -> Generator[Block]:
+        """Integrate piece by piece: a piece keeps its Taylor coefficients, so it is bounded."""
+        march, start, until = self.march, segment.start, segment.until
+        march.begin(0, start.x, start.p, start.time)
+        adjusted = after_step(self.problem, start.p)
+        series = 8 * self.problem.size * (march.order + 1)
+        piece = max(min(PIECE, PIECE_BYTES // series), 1)
+        ahead = FIRST_PIECE if self.interrupted else piece
+        stuck = _Stuck(start.time, STUCK * abs(until - start.time))
+        while march.time[0, 0] != until:
+            most = min(steps_at_once(segment, march.order), ahead)
+            ahead = min(2 * ahead, piece)
+            if adjusted is None:
+                stretch = march.steps(until, most).of(0)
+            else:
+                stretch = self._one_by_one(until, most, adjusted)
+            times, states, failure = stretch.times, stretch.states, ""
+            good = np.logical_and.accumulate(np.all(np.isfinite(states), axis=1))
+            if not good[-1]:
+                times, states, failure = times[good], states[good], NOT_FINITE
+            elif stuck.after(len(stretch.when), stretch.end) and stretch.end != until:
+                failure = STALLED
+            dense = _Within(stretch)
+            yield SeriesBlock(self.problem, start.p, times, states, dense, march.order, failure)
+            if failure:
+                return
+
+    def _one_by_one(self, until: float, most: int, adjusted: Adjusted) -> LaneStretch:
+        """Take steps, after each of which something is done to the state."""
+        march, taken = self.march, list[LaneStretch]()
+        goes_on = True
+        while goes_on and len(taken) < most and march.time[0, 0] != until:
+            step = march.steps(until, 1).of(0)
+            state = step.state
+            if np.isfinite(state).all():
+                state, goes_on = adjusted(step.end, state)
+                march.project(0, state)
+            else:
+                goes_on = False
+            taken.append(replace(step, state=state))
+        return joined(taken)
+
+
+class _Stuck:
+    """Notices when very many steps cover next to nothing.
+
+    Parameters
+    ----------
+    time
+        At the start, s.
+    least
+        What `PIECE` steps must cover, s.
+    """
+
+    def __init__(self, time: float, least: float) -> None:
+        self._since, self._steps, self._least = time, 0, least
+
+    def after(self, steps: int, time: float) -> bool:
+        """Return whether, with so many more steps, it is so."""
+        self._steps += steps
+        if self._steps < PIECE:
+            return False
+        covered, self._since, self._steps = abs(time - self._since), time, 0
+        return covered < self._least
+
+
+@dataclass(frozen=True)
+class _Within:
+    """The states within the steps of a stretch."""
+
+    stretch: LaneStretch
+
+    @property
+    def tcs(self) -> np.ndarray:
+        """(k, size, order + 1) the Taylor coefficients of each step."""
+        return self.stretch.coefficients
+
+    def __call__(self, moments: np.ndarray) -> np.ndarray:
+        """Return the states, (j, size), at times."""
+        return self.stretch.at(moments)

@@ -1,0 +1,149 @@
+"""Where Taylor coefficients stand in memory, and what is computed from two rows of them.
+
+Either several lanes are held side by side, [row, order, lane]; or, for one lane, a row is held
+forwards and, behind it, backwards, so that the sum of x_m y_(k - m) is one product of two stretches
+of memory, eight numbers at a time. The token `w` is a tuple of as many whole numbers as there are
+lanes, or of one float.
+
+`rows` is the address of the coefficients, and `stride` how many numbers a row takes.
+"""
+# numba replaces these functions by those for a type of the token when it compiles.
+# pyright: basic
+
+from __future__ import annotations
+
+from numba import types
+from numba.extending import overload
+
+from daesolve.taylor_kernel.vectors import (
+    BLOCK,
+    add,
+    first_of,
+    full,
+    load,
+    load_block,
+    mul,
+    store,
+    total,
+    zero_block,
+)
+
+INLINE = {"forceinline": True}
+
+
+def stride_of(w: tuple[float, ...], order: int) -> int:
+    """Return how many numbers a row takes."""
+    if isinstance(w[0], float):
+        return -(-2 * (order + 1) // BLOCK) * BLOCK + BLOCK
+    return (order + 1) * len(w)
+
+
+def _both_ways(w) -> bool:
+    return isinstance(w[0], types.Float)
+
+
+def put(w, rows, stride, row, k, v): ...
+def get(w, rows, stride, row, k): ...
+def convolution(w, rows, stride, x, y, k, low, count): ...
+def parts(w, rows, stride, x, y, k, low, count): ...
+def no_parts(w): ...
+def whole(w, v): ...
+def square(w, rows, stride, x, k, low, count): ...
+
+
+@overload(put, jit_options=INLINE)
+def _put(w, rows, stride, row, k, v):
+    if _both_ways(w):
+
+        def both_ways(w, rows, stride, row, k, v):
+            store(rows, row * stride + k, v)
+            store(rows, row * stride + stride - 9 - k, v)
+
+        return both_ways
+
+    def lanes(w, rows, stride, row, k, v):
+        store(rows, row * stride + k * len(w), v)
+
+    return lanes
+
+
+@overload(get, jit_options=INLINE)
+def _get(w, rows, stride, row, k):
+    def either(w, rows, stride, row, k):
+        return load(w, rows, row * stride + k * len(w))
+
+    return either
+
+
+@overload(parts, jit_options=INLINE)
+def _parts(w, rows, stride, x, y, k, low, count):
+    """Return the sum of `count` terms x_m y_(k - m) from m = low on; in parts for one lane."""
+    if _both_ways(w):
+
+        def both_ways(w, rows, stride, x, y, k, low, count):
+            i, j = x * stride + low, y * stride + stride - 9 - k + low
+            found = mul(load_block(rows, i), load_block(rows, j))
+            if count <= 8:
+                return first_of(found, count)
+            if count <= 16:
+                second = mul(load_block(rows, i + 8), load_block(rows, j + 8))
+                return add(found, first_of(second, count - 8))
+            m = 8
+            while m + 8 <= count:
+                found = add(found, mul(load_block(rows, i + m), load_block(rows, j + m)))
+                m += 8
+            rest = mul(load_block(rows, i + m), load_block(rows, j + m))
+            return add(found, first_of(rest, count - m))
+
+        return both_ways
+
+    def lanes(w, rows, stride, x, y, k, low, count):
+        width = len(w)
+        i, j = x * stride + low * width, y * stride + (k - low) * width
+        found = full(w, 0.0)
+        for _ in range(count):
+            found = add(found, mul(load(w, rows, i), load(w, rows, j)))
+            i += width
+            j -= width
+        return found
+
+    return lanes
+
+
+@overload(no_parts, jit_options=INLINE)
+def _no_parts(w):
+    if _both_ways(w):
+        return lambda w: zero_block()
+    return lambda w: full(w, 0.0)
+
+
+@overload(whole, jit_options=INLINE)
+def _whole(w, v):
+    if _both_ways(w):
+        return lambda w, v: total(v)
+    return lambda w, v: v
+
+
+@overload(convolution, jit_options=INLINE)
+def _convolution(w, rows, stride, x, y, k, low, count):
+    """Return the sum of `count` terms x_m y_(k - m) from m = low on."""
+
+    def either(w, rows, stride, x, y, k, low, count):
+        return whole(w, parts(w, rows, stride, x, y, k, low, count))
+
+    return either
+
+
+@overload(square, jit_options=INLINE)
+def _square(w, rows, stride, x, k, low, count):
+    """Twice the sum of `count` terms x_m x_(k - m) from m = low on, and the middle one."""
+
+    def either(w, rows, stride, x, k, low, count):
+        v = convolution(w, rows, stride, x, x, k, low, count)
+        v = add(v, v)
+        if k % 2 == 0:
+            middle = get(w, rows, stride, x, k // 2)
+            v = add(v, mul(middle, middle))
+        return v
+
+    return either

@@ -1,0 +1,422 @@
+"""The compiled kernel: it fills rows with Taylor coefficients, and takes steps with them.
+
+It is compiled once for each number of lanes, not for equations, and kept on disk by numba. `w`,
+`rows` and `stride` are those of `coefficients`; `numbers` is the address of the numbers,
+[number, lane]; `codes`, `ends`, `terms`, `blocks` and `outputs` those of `Instructions`.
+"""
+# numba's decorators have no types.
+# pyright: basic
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from daesolve.taylor_kernel import kinds
+from daesolve.taylor_kernel.coefficients import (
+    convolution,
+    get,
+    no_parts,
+    parts,
+    put,
+    square,
+    whole,
+)
+from daesolve.taylor_kernel.kinds import (
+    ADD,
+    ADD_NUMBER,
+    CHOSEN,
+    DERIVATIVE,
+    FARTHEST,
+    HELD,
+    INTEGRAL,
+    NEG,
+    NUMBER,
+    NUMBER_OVER,
+    NUMBER_SUB,
+    OVER_NUMBER,
+    PRODUCT,
+    QUOTIENT,
+    ROOT,
+    SQUARE,
+    SUB,
+    SUM,
+    TIMES_NUMBER,
+)
+from daesolve.taylor_kernel.vectors import (
+    add,
+    chosen,
+    div,
+    exact_add,
+    exact_sub,
+    farther,
+    full,
+    larger,
+    load,
+    load_number,
+    mul,
+    neg,
+    store,
+    store_number,
+    sub,
+)
+
+OPTIONS = {"error_model": "numpy", "nogil": True}
+SAFETY = 2.0, 0.7
+"""A step is exp(-2 - 0.7/(order - 1)) times the radius of convergence (Jorba and Zou 2005)."""
+
+
+def compiled(**options: bool):
+    """Compile a function when it is called, and keep that on disk where there is a place."""
+
+    def decorate(function):
+        try:
+            return njit(cache=True, **OPTIONS, **options)(function)
+        except RuntimeError:  # there is nowhere to write
+            return njit(**OPTIONS, **options)(function)
+
+    return decorate
+
+
+@compiled()
+def start(function, x, y):
+    """Return what an integral starts from."""
+    if function == kinds.EXP:
+        return math.exp(x)
+    if function == kinds.SIN:
+        return math.sin(x)
+    if function == kinds.COS:
+        return math.cos(x)
+    if function == kinds.LOG:
+        return math.log(x)
+    if function == kinds.POWER:
+        return x**y
+    if function == kinds.ATAN2:
+        return math.atan2(x, y)
+    if function == kinds.EXPM1:
+        return math.expm1(x)
+    if function == kinds.LOG1P:
+        return math.log1p(x)
+    if function == kinds.TAN:
+        return math.tan(x)
+    if function == kinds.TANH:
+        return math.tanh(x)
+    if function == kinds.SINH:
+        return math.sinh(x)
+    if function == kinds.COSH:
+        return math.cosh(x)
+    if function == kinds.ASIN:
+        return math.asin(x)
+    if function == kinds.ACOS:
+        return math.acos(x)
+    if function == kinds.ATAN:
+        return math.atan(x)
+    if function == kinds.ASINH:
+        return math.asinh(x)
+    if function == kinds.ACOSH:
+        return math.acosh(x)
+    if function == kinds.ATANH:
+        return math.atanh(x)
+    if function == kinds.ERF:
+        return math.erf(x)
+    return 0.0
+
+
+@compiled(forceinline=True)
+def sum_of_terms(w, rows, stride, numbers, ends, terms, i, k):
+    """Return coefficient k of a sum of products, rows and rows times numbers."""
+    width = len(w)
+    found = full(w, 0.0)
+    if ends[i, 2] > ends[i, 0]:
+        products = no_parts(w)
+        for m in range(ends[i, 0], ends[i, 1]):
+            x, y = terms[m, 0], terms[m, 1]
+            products = add(products, parts(w, rows, stride, x, y, k, 0, k + 1))
+        for m in range(ends[i, 1], ends[i, 2]):
+            x, y = terms[m, 0], terms[m, 1]
+            products = sub(products, parts(w, rows, stride, x, y, k, 0, k + 1))
+        found = whole(w, products)
+    for m in range(ends[i, 2], ends[i, 3]):
+        found = add(found, get(w, rows, stride, terms[m, 0], k))
+    for m in range(ends[i, 3], ends[i, 4]):
+        found = sub(found, get(w, rows, stride, terms[m, 0], k))
+    for m in range(ends[i, 4], ends[i, 5]):
+        factor = load(w, numbers, terms[m, 1] * width)
+        found = add(found, mul(get(w, rows, stride, terms[m, 0], k), factor))
+    for m in range(ends[i, 5], ends[i, 6]):
+        factor = load(w, numbers, terms[m, 1] * width)
+        found = sub(found, mul(get(w, rows, stride, terms[m, 0], k), factor))
+    return found
+
+
+# Long: one branch for each kind of row.
+@compiled(forceinline=True)
+def sweep(w, rows, stride, numbers, codes, ends, terms, blocks, base, k):
+    """Fill coefficient k of all rows from `base` on."""
+    width = len(w)
+    for block in range(len(blocks)):
+        kind, first, last = blocks[block, 0], blocks[block, 1], blocks[block, 2]
+        if kind == PRODUCT:
+            for i in range(first, last):
+                v = convolution(w, rows, stride, codes[i, 1], codes[i, 2], k, 0, k + 1)
+                put(w, rows, stride, base + i, k, v)
+        elif kind == SUM:
+            for i in range(first, last):
+                v = sum_of_terms(w, rows, stride, numbers, ends, terms, i, k)
+                put(w, rows, stride, base + i, k, v)
+        elif kind == ADD:
+            for i in range(first, last):
+                x = get(w, rows, stride, codes[i, 1], k)
+                put(w, rows, stride, base + i, k, add(x, get(w, rows, stride, codes[i, 2], k)))
+        elif kind == SUB:
+            for i in range(first, last):
+                x = get(w, rows, stride, codes[i, 1], k)
+                put(w, rows, stride, base + i, k, sub(x, get(w, rows, stride, codes[i, 2], k)))
+        elif kind == NEG:
+            for i in range(first, last):
+                put(w, rows, stride, base + i, k, neg(get(w, rows, stride, codes[i, 1], k)))
+        elif kind == TIMES_NUMBER:
+            for i in range(first, last):
+                x, c = get(w, rows, stride, codes[i, 1], k), load(w, numbers, codes[i, 2] * width)
+                put(w, rows, stride, base + i, k, mul(x, c))
+        elif kind == OVER_NUMBER:
+            for i in range(first, last):
+                x, c = get(w, rows, stride, codes[i, 1], k), load(w, numbers, codes[i, 2] * width)
+                put(w, rows, stride, base + i, k, div(x, c))
+        elif kind == DERIVATIVE:
+            order = full(w, float(k))
+            for i in range(first, last):
+                v = mul(get(w, rows, stride, codes[i, 1], k), order)
+                put(w, rows, stride, base + i, k, v)
+        elif kind == ADD_NUMBER:
+            for i in range(first, last):
+                v = get(w, rows, stride, codes[i, 1], k)
+                if k == 0:
+                    v = add(v, load(w, numbers, codes[i, 2] * width))
+                put(w, rows, stride, base + i, k, v)
+        elif kind == NUMBER_SUB:
+            for i in range(first, last):
+                v = neg(get(w, rows, stride, codes[i, 2], k))
+                if k == 0:
+                    v = add(v, load(w, numbers, codes[i, 1] * width))
+                put(w, rows, stride, base + i, k, v)
+        elif kind == SQUARE:
+            for i in range(first, last):
+                v = square(w, rows, stride, codes[i, 1], k, 0, (k + 1) // 2)
+                put(w, rows, stride, base + i, k, v)
+        elif kind == QUOTIENT:
+            for i in range(first, last):
+                v = convolution(w, rows, stride, base + i, codes[i, 2], k, 0, k)
+                v = sub(get(w, rows, stride, codes[i, 1], k), v)
+                put(w, rows, stride, base + i, k, div(v, get(w, rows, stride, codes[i, 2], 0)))
+        elif kind == NUMBER_OVER:
+            for i in range(first, last):
+                v = load(w, numbers, codes[i, 1] * width)
+                if k > 0:
+                    v = neg(convolution(w, rows, stride, base + i, codes[i, 2], k, 0, k))
+                put(w, rows, stride, base + i, k, div(v, get(w, rows, stride, codes[i, 2], 0)))
+        elif kind == CHOSEN:
+            for i in range(first, last):
+                condition = load(w, numbers, codes[i, 2] * width)
+                x = get(w, rows, stride, codes[i, 1], k)
+                put(w, rows, stride, base + i, k, chosen(condition, x, full(w, 0.0)))
+        elif kind == HELD:
+            for i in range(first, last):
+                beyond = farther(get(w, rows, stride, codes[i, 1], 0), FARTHEST)
+                v = chosen(beyond, full(w, 0.0), get(w, rows, stride, codes[i, 1], k))
+                put(w, rows, stride, base + i, k, v)
+                if k == 0:
+                    for lane in range(width):
+                        x = load_number(rows, codes[i, 1] * stride + lane)
+                        x = min(max(x, -FARTHEST), FARTHEST)
+                        store_number(rows, (base + i) * stride + lane, x)
+                    v = get(w, rows, stride, base + i, 0)
+                    put(w, rows, stride, base + i, 0, v)
+        elif kind == NUMBER:
+            for i in range(first, last):
+                v = load(w, numbers, codes[i, 1] * width) if k == 0 else full(w, 0.0)
+                put(w, rows, stride, base + i, k, v)
+        elif k == 0:
+            begin(w, rows, stride, numbers, codes, first, last, base)
+        elif kind == ROOT:
+            for i in range(first, last):
+                v = square(w, rows, stride, base + i, k, 1, (k - 1) // 2)
+                v = sub(get(w, rows, stride, codes[i, 1], k), v)
+                root = get(w, rows, stride, base + i, 0)
+                put(w, rows, stride, base + i, k, div(v, add(root, root)))
+        elif kind == INTEGRAL:
+            order = full(w, float(k))
+            for i in range(first, last):
+                v = convolution(w, rows, stride, codes[i, 1], codes[i, 2], k, 1, k)
+                put(w, rows, stride, base + i, k, div(v, order))
+
+
+@compiled()
+def begin(w, rows, stride, numbers, codes, first, last, base):
+    """Fill coefficient 0 of roots and integrals."""
+    width = len(w)
+    for i in range(first, last):
+        for lane in range(width):
+            if codes[i, 0] == ROOT:
+                y = math.sqrt(load_number(rows, codes[i, 1] * stride + lane))
+            else:
+                function = codes[i, 5]
+                x = load_number(rows, codes[i, 3] * stride + lane)
+                if function == kinds.POWER:
+                    y = load_number(numbers, codes[i, 4] * width + lane)
+                else:
+                    y = load_number(rows, codes[i, 4] * stride + lane)
+                y = start(function, x, y)
+            store_number(rows, (base + i) * stride + lane, y)
+        put(w, rows, stride, base + i, 0, get(w, rows, stride, base + i, 0))
+
+
+@compiled()
+def expand(w, rows, stride, numbers, table, states, order):
+    """Fill all coefficients, from those of order zero of the states and time."""
+    codes, ends, terms, blocks, outputs = table
+    width = len(w)
+    for k in range(order):
+        sweep(w, rows, stride, numbers, codes, ends, terms, blocks, states + 1, k)
+        for s in range(states):
+            if outputs[s, 0]:
+                v = get(w, rows, stride, outputs[s, 1], k)
+            elif k == 0:
+                v = load(w, numbers, outputs[s, 1] * width)
+            else:
+                v = full(w, 0.0)
+            put(w, rows, stride, s, k + 1, div(v, full(w, float(k + 1))))
+
+
+@compiled()
+def step_lengths(w, rows, stride, states, order, lengths):
+    """Write for each lane how far the series holds, by its last two terms."""
+    width = len(w)
+    sizes = np.empty((3, width))
+    place = sizes.ctypes.data
+    size, last_but_one, last = full(w, 0.0), full(w, 0.0), full(w, 0.0)
+    for s in range(states):
+        size = larger(size, get(w, rows, stride, s, 0))
+        last_but_one = larger(last_but_one, get(w, rows, stride, s, order - 1))
+        last = larger(last, get(w, rows, stride, s, order))
+    store(place, 0, size)
+    store(place, width, last_but_one)
+    store(place, 2 * width, last)
+    factor = math.exp(-SAFETY[0] - SAFETY[1] / (order - 1))
+    for lane in range(width):
+        one = max(1.0, sizes[0, lane])
+        first = (one / sizes[1, lane]) ** (1.0 / (order - 1))
+        second = (one / sizes[2, lane]) ** (1.0 / order)
+        length = factor * min(first, second)
+        # Where a coefficient is infinite, the step leads to what is no number.
+        lengths[lane] = length if length > 0.0 else math.nan
+
+
+@compiled()
+def advance_time(time, end, lengths, when):
+    """Move time, held in two numbers, by a step in each lane; return whether one has ended.
+
+    The last step of a lane lands on its end; one that has ended moves no more.
+    """
+    ended = False
+    for lane in range(len(end)):
+        high, low = time[0, lane], time[1, lane]
+        left = (end[lane] - high) - low
+        length = lengths[lane]
+        when[0, lane], when[1, lane] = high, low
+        if not length < abs(left):
+            ended = ended or left != 0.0
+            when[2, lane] = left
+            time[0, lane], time[1, lane] = end[lane], 0.0
+            continue
+        length = math.copysign(length, left)
+        when[2, lane] = length
+        moved = high + length
+        back = moved - high
+        rest = (high - (moved - back)) + (length - back) + low
+        time[0, lane] = moved + rest
+        time[1, lane] = rest - (time[0, lane] - moved)
+    return ended
+
+
+@compiled()
+def add_steps(w, rows, stride, states, order, lengths, x, low):
+    """Add to the states what the series give, with what rounding left of the steps before.
+
+    x, low: addresses of the states, [state, lane], and of what was left.
+    """
+    width = len(w)
+    length = load(w, lengths, 0)
+    for s in range(states):
+        v = get(w, rows, stride, s, order)
+        for k in range(order - 1, 0, -1):
+            v = add(get(w, rows, stride, s, k), mul(length, v))
+        old, left = load(w, x, s * width), load(w, low, s * width)
+        v = add(mul(length, v), left)
+        new = exact_add(old, v)
+        back = exact_sub(new, old)
+        rest = exact_add(exact_sub(old, exact_sub(new, back)), exact_sub(v, back))
+        store(x, s * width, chosen(length, new, old))
+        store(low, s * width, chosen(length, rest, left))
+
+
+@compiled()
+def march(w, work, stride, given, table, order, x, low, time, end, kept, when):
+    """Take steps in all lanes until one has ended, or is no number any more; return how many.
+
+    Parameters
+    ----------
+    work, given
+        Memory for the rows; the numbers, (numbers, lanes).
+    x, low
+        (states, lanes) the states, and what rounding left of them; both change.
+    time, end
+        (2, lanes) and (lanes,); time changes.
+    kept
+        (steps, states, order + 1, lanes) receives the coefficients of each step.
+    when
+        (steps, 3, lanes) receives its start, in two numbers, and its length.
+    """
+    states, width = len(x), len(w)
+    rows, numbers = work.ctypes.data, given.ctypes.data
+    state, left, keep = x.ctypes.data, low.ctypes.data, kept.ctypes.data
+    lengths = np.empty(width)
+    for k in range(order + 1):
+        put(w, rows, stride, states, k, full(w, 1.0 if k == 1 else 0.0))
+    for step in range(len(kept)):
+        for s in range(states):
+            put(w, rows, stride, s, 0, load(w, state, s * width))
+        put(w, rows, stride, states, 0, load(w, time.ctypes.data, 0))
+        expand(w, rows, stride, numbers, table, states, order)
+        step_lengths(w, rows, stride, states, order, lengths)
+        ended = advance_time(time, end, lengths, when[step])
+        add_steps(w, rows, stride, states, order, when[step, 2].ctypes.data, state, left)
+        for s in range(states):
+            place = (step * states + s) * (order + 1)
+            for k in range(order + 1):
+                store(keep, (place + k) * width, get(w, rows, stride, s, k))
+        for s in range(states):
+            for lane in range(width):
+                ended = ended or not math.isfinite(x[s, lane])
+        if ended:
+            return step + 1
+    return len(kept)
+
+
+@compiled()
+def between(kept, steps, distances):
+    """Return the states, (j, states), at distances from the starts of steps, both (j,).
+
+    kept: (steps, states, order + 1) coefficients.
+    """
+    found = np.empty((len(steps), kept.shape[1]))
+    for i in range(len(steps)):
+        series, h = kept[steps[i]], distances[i]
+        for s in range(kept.shape[1]):
+            v = 0.0
+            for k in range(kept.shape[2] - 1, -1, -1):
+                v = series[s, k] + h * v
+            found[i, s] = v
+    return found

@@ -1,0 +1,158 @@
+"""Steps of Taylor's method by the kernel, in one lane or in several."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from daesolve.taylor_kernel.coefficients import stride_of
+from daesolve.taylor_kernel.instructions import Instructions
+from daesolve.taylor_kernel.kernel import between, march
+
+LINE = 8
+"""Numbers of a line of the processor's cache, at which rows begin; and of a block, which may reach
+beyond the last row."""
+
+
+def order_of(tolerance: float) -> int:
+    """Return the order of the series for a relative tolerance of a step (Jorba and Zou 2005)."""
+    return max(2, math.ceil(1.0 - 0.5 * math.log(tolerance)))
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Steps that were taken together.
+
+    Parameters
+    ----------
+    when
+        (k, 3, lanes) the start of each step, in two numbers, s, and its length.
+    coefficients
+        (k, states, order + 1, lanes)
+    end
+        (2, lanes) the time at the end.
+    state
+        (states, lanes) the state then.
+    """
+
+    when: np.ndarray
+    coefficients: np.ndarray
+    end: np.ndarray
+    state: np.ndarray
+
+    def of(self, lane: int) -> LaneStretch:
+        """Return the steps of one lane."""
+        taken = self.when[:, 2, lane] != 0.0
+        count = int(np.sum(taken))
+        return LaneStretch(
+            self.when[:count, :, lane],
+            np.ascontiguousarray(self.coefficients[:count, :, :, lane]),
+            float(self.end[0, lane]),
+            self.state[:, lane],
+        )
+
+
+@dataclass(frozen=True)
+class LaneStretch:
+    """Steps of one motion.
+
+    Parameters
+    ----------
+    when
+        (k, 3) the start of each step, in two numbers, s, and its length.
+    coefficients
+        (k, states, order + 1)
+    end, state
+        The time at the end, s, and the state then, (states,).
+    """
+
+    when: np.ndarray
+    coefficients: np.ndarray
+    end: float
+    state: np.ndarray
+
+    @property
+    def times(self) -> np.ndarray:
+        """(k + 1,) the ends of the steps, from the start."""
+        return np.append(self.when[:, 0], self.end)
+
+    @property
+    def states(self) -> np.ndarray:
+        """(k + 1, states) the states there."""
+        return np.vstack([self.coefficients[:, :, 0], self.state])
+
+    def at(self, moments: np.ndarray) -> np.ndarray:
+        """Return the states, (j, states), at times, (j,), within the steps."""
+        starts, sign = self.when[:, 0], np.sign(self.when[0, 2])
+        steps = np.searchsorted(sign * starts, sign * moments, side="right") - 1
+        steps = np.maximum(steps, 0)
+        distances = (moments - starts[steps]) - self.when[steps, 1]
+        return between(self.coefficients, steps, distances)
+
+
+def joined(parts: Sequence[LaneStretch]) -> LaneStretch:
+    """Return the steps of several stretches, one behind the other."""
+    return replace(
+        parts[-1],
+        when=np.concatenate([part.when for part in parts]),
+        coefficients=np.concatenate([part.coefficients for part in parts]),
+    )
+
+
+class March:
+    """Motions of one system, a lane each, on their way.
+
+    Parameters
+    ----------
+    instructions
+        Those of x'.
+    tolerance
+        Relative, of a step.
+    lanes
+        How many motions.
+    """
+
+    def __init__(self, instructions: Instructions, tolerance: float, lanes: int = 1) -> None:
+        self.instructions, self.order, self.lanes = instructions, order_of(tolerance), lanes
+        self._token: tuple[float, ...] = (0.0,) if lanes == 1 else (0,) * lanes
+        self._stride = stride_of(self._token, self.order)
+        raw = np.zeros(instructions.rows * self._stride + 4 * LINE)
+        self._work = raw[(-raw.ctypes.data // raw.itemsize) % LINE :]
+        self._table: tuple[Any, ...] = (
+            instructions.codes,
+            instructions.ends,
+            instructions.terms,
+            instructions.blocks,
+            instructions.outputs,
+        )
+        self.x = np.zeros((instructions.states, lanes))
+        self.low = np.zeros_like(self.x)
+        self.time, self.end = np.zeros((2, lanes)), np.zeros(lanes)
+        some = instructions.numbers(np.zeros(instructions.parameters))
+        self._numbers = np.zeros((len(some), lanes))
+
+    def begin(self, lane: int, x: np.ndarray, p: np.ndarray, time: float) -> None:
+        """Let a motion start in a lane, from (states,) with (parameters,) at a time, s."""
+        self._numbers[:, lane] = self.instructions.numbers(p)
+        self.x[:, lane], self.low[:, lane] = x, 0.0
+        self.time[:, lane] = time, 0.0
+
+    def project(self, lane: int, x: np.ndarray) -> None:
+        """Put another state in place of that which was reached."""
+        self.x[:, lane], self.low[:, lane] = x, 0.0
+
+    def steps(self, until: float | Sequence[float], most: int) -> Stretch:
+        """Take at most so many steps towards the ends, s, until the first motion is there."""
+        self.end[:] = until
+        states = self.instructions.states
+        kept = np.empty((most, states, self.order + 1, self.lanes))
+        when = np.empty((most, 3, self.lanes))
+        taken = march(
+            self._token, self._work, self._stride, self._numbers, self._table, self.order,
+            self.x, self.low, self.time, self.end, kept, when,
+        )  # fmt: skip
+        return Stretch(when[:taken], kept[:taken], self.time.copy(), self.x.copy())

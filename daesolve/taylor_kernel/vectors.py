@@ -1,0 +1,232 @@
+"""Vectors of numbers for compiled code, as LLVM's own type: any width on any processor.
+
+Each of these becomes one instruction or a few. `w` is a token for the width, which is a type: a
+tuple of as many whole numbers. An address and an offset, in numbers, say where in memory.
+"""
+# numba and llvmlite have no types for what happens when they compile.
+# pyright: basic
+
+from __future__ import annotations
+
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic, models, register_model
+
+BLOCK = 8
+"""Numbers of a row that are taken together."""
+DOUBLE, INT32, INT64 = ir.DoubleType(), ir.IntType(32), ir.IntType(64)
+
+
+class Vector(types.Type):
+    """So many numbers."""
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+        super().__init__(name=f"Vector{width}")
+
+
+@register_model(Vector)
+class _Model(models.PrimitiveModel):
+    def __init__(self, dmm, fe_type) -> None:
+        super().__init__(dmm, fe_type, _llvm(fe_type.width))
+
+
+def _llvm(width: int) -> ir.VectorType:
+    return ir.VectorType(DOUBLE, width)
+
+
+def _width(token) -> int:
+    return len(token.types) if isinstance(token, types.BaseTuple) else token.width
+
+
+def _at(builder, width: int, address, offset):
+    place = builder.gep(builder.inttoptr(address, DOUBLE.as_pointer()), [offset])
+    return builder.bitcast(place, _llvm(width).as_pointer())
+
+
+def _repeated(builder, width: int, number):
+    empty = ir.Constant(ir.VectorType(number.type, width), ir.Undefined)
+    one = builder.insert_element(empty, number, ir.Constant(INT32, 0))
+    zeros = ir.Constant(ir.VectorType(INT32, width), [0] * width)
+    return builder.shuffle_vector(one, one, zeros)
+
+
+def _zero(width: int) -> ir.Constant:
+    return ir.Constant(_llvm(width), [0.0] * width)
+
+
+@intrinsic
+def load(typingctx, w, address, offset):
+    """Read a vector."""
+    width = _width(w)
+
+    def generate(context, builder, signature, arguments):
+        return builder.load(_at(builder, width, *arguments[1:]), align=8)
+
+    return Vector(width)(w, types.intp, types.intp), generate
+
+
+@intrinsic
+def load_block(typingctx, address, offset):
+    """Read `BLOCK` numbers."""
+
+    def generate(context, builder, signature, arguments):
+        return builder.load(_at(builder, BLOCK, *arguments), align=8)
+
+    return Vector(BLOCK)(types.intp, types.intp), generate
+
+
+@intrinsic
+def load_number(typingctx, address, offset):
+    """Read a number."""
+
+    def generate(context, builder, signature, arguments):
+        place = builder.inttoptr(arguments[0], DOUBLE.as_pointer())
+        return builder.load(builder.gep(place, [arguments[1]]))
+
+    return types.float64(types.intp, types.intp), generate
+
+
+@intrinsic
+def store(typingctx, address, offset, v):
+    """Write a vector."""
+
+    def generate(context, builder, signature, arguments):
+        address, offset, value = arguments
+        builder.store(value, _at(builder, v.width, address, offset), align=8)
+        return context.get_dummy_value()
+
+    return types.void(types.intp, types.intp, v), generate
+
+
+@intrinsic
+def store_number(typingctx, address, offset, x):
+    """Write a number."""
+
+    def generate(context, builder, signature, arguments):
+        place = builder.inttoptr(arguments[0], DOUBLE.as_pointer())
+        builder.store(arguments[2], builder.gep(place, [arguments[1]]))
+        return context.get_dummy_value()
+
+    return types.void(types.intp, types.intp, types.float64), generate
+
+
+@intrinsic
+def full(typingctx, w, x):
+    """Return one number in all places."""
+    width = _width(w)
+
+    def generate(context, builder, signature, arguments):
+        return _repeated(builder, width, arguments[1])
+
+    return Vector(width)(w, types.float64), generate
+
+
+@intrinsic
+def zero_block(typingctx):
+    """Return `BLOCK` zeros."""
+
+    def generate(context, builder, signature, arguments):
+        return _zero(BLOCK)
+
+    return Vector(BLOCK)(), generate
+
+
+@intrinsic
+def first_of(typingctx, v, count):
+    """Return a vector whose first numbers stay, and the others are zero."""
+
+    def generate(context, builder, signature, arguments):
+        counts = _repeated(builder, v.width, arguments[1])
+        places = ir.Constant(ir.VectorType(INT64, v.width), list(range(v.width)))
+        keep = builder.icmp_signed("<", places, counts)
+        return builder.select(keep, arguments[0], _zero(v.width))
+
+    return v(v, types.intp), generate
+
+
+@intrinsic
+def total(typingctx, v):
+    """Return the sum of `BLOCK` numbers, by halves, as a vector of one."""
+
+    def generate(context, builder, signature, arguments):
+        value, width = arguments[0], v.width
+        while width > 1:
+            width //= 2
+            lower, upper = (
+                ir.Constant(ir.VectorType(INT32, width), list(range(first, first + width)))
+                for first in (0, width)
+            )
+            value = builder.fadd(
+                builder.shuffle_vector(value, value, lower),
+                builder.shuffle_vector(value, value, upper),
+            )
+        return value
+
+    return Vector(1)(v), generate
+
+
+def _operation(name: str, flags: tuple[str, ...] = ()):
+    @intrinsic
+    def operation(typingctx, u, v):
+        def generate(context, builder, signature, arguments):
+            return getattr(builder, name)(*arguments, flags=flags)
+
+        return u(u, v), generate
+
+    return operation
+
+
+add, sub, mul = (_operation(name, ("contract",)) for name in ("fadd", "fsub", "fmul"))
+div = _operation("fdiv")
+exact_add, exact_sub = _operation("fadd"), _operation("fsub")
+"""Whose results are rounded on their own, for what has to know what rounding left."""
+
+
+@intrinsic
+def neg(typingctx, v):
+    """Return -v."""
+
+    def generate(context, builder, signature, arguments):
+        return builder.fneg(arguments[0])
+
+    return v(v), generate
+
+
+def _size(builder, v, value):
+    negative = builder.fcmp_ordered("<", value, _zero(v.width))
+    return builder.select(negative, builder.fneg(value), value)
+
+
+@intrinsic
+def larger(typingctx, u, v):
+    """Return the larger of u and |v|; |v| where that is no number."""
+
+    def generate(context, builder, signature, arguments):
+        size = _size(builder, v, arguments[1])
+        return builder.select(builder.fcmp_unordered(">", size, arguments[0]), size, arguments[0])
+
+    return u(u, v), generate
+
+
+@intrinsic
+def chosen(typingctx, condition, u, v):
+    """Return u where the condition is not zero, else v."""
+
+    def generate(context, builder, signature, arguments):
+        holds = builder.fcmp_unordered("!=", arguments[0], _zero(u.width))
+        return builder.select(holds, *arguments[1:])
+
+    return u(condition, u, v), generate
+
+
+@intrinsic
+def farther(typingctx, v, most):
+    """Return 1 where |v| is larger than a number, else 0."""
+
+    def generate(context, builder, signature, arguments):
+        size = _size(builder, v, arguments[0])
+        beyond = builder.fcmp_ordered(">", size, _repeated(builder, v.width, arguments[1]))
+        return builder.uitofp(beyond, _llvm(v.width))
+
+    return v(v, types.float64), generate
