@@ -29,7 +29,7 @@ from .common.tables import aligned
 from .common.timing import seconds_in_parts
 
 PARTS: dict[str, tuple[object, str]] = {
-    "prepare": (solving, "prepare"),
+    "prepare": (solving, "prepare_once"),
     "monitors": (Monitor, "observe"),
     "events": (guards, "find_events"),
 }

@@ -21,7 +21,7 @@ STATIONS = {
     "what is posed": ("posing", "multibody", "nonholonomic", "friction"),
     "its equations": ("system", "equations", "elimination"),
     "what is integrated": ("formulations",),
-    "by whom": ("solvers",),
+    "by whom": ("solvers", "taylor_kernel"),
     "the run": ("preparation", "modes", "integration", "diagnostics"),
     "its result": ("trajectory", "verification", "analysis", "drawing"),
     "how one asks for it": ("solving", "plugins", "typing", "ensembles"),

@@ -1,4 +1,4 @@
-"""Batches: runs of one structure, integrated together in the SIMD lanes of heyoka's batch mode.
+"""Batches: runs of one structure, integrated together in the SIMD lanes of one processor.
 
 Each run is a run like any other, in a thread of its own: it goes from boundary to boundary, finds
 its events, is watched and ends on its own. Only what it asks of its integrator is done for all at
@@ -10,8 +10,8 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Unpack
 
 import numpy as np
@@ -22,25 +22,22 @@ from daesolve.integration.run_options import check_options, with_values
 from daesolve.plugins.bound_case import BoundCase
 from daesolve.preparation.naming import solver_of
 from daesolve.solvers import Compilation, SegmentEnd, Solver, State, Taylor
-from daesolve.solvers.guards import inner_times
-from daesolve.solvers.heyoka_code import Translated, hy, translated
-from daesolve.solvers.heyoka_stepping import PiecewiseIntegrator
+from daesolve.solvers.kernel_stepping import KernelIntegrator, steps_that_fit
 from daesolve.solvers.segment import Observer
 from daesolve.solvers.series_block import PIECE
-from daesolve.solvers.taylor import OPTIMISED_TO
 from daesolve.solving.solving import SolveOptions
+from daesolve.taylor_kernel.instructions import instructions
+from daesolve.taylor_kernel.marching import Lane, LaneStretch, March
 from daesolve.trajectory.results import StepBlock
 from daesolve.trajectory.trajectory import Trajectory
 
-PIECE_BYTES = 10_000_000
-"""Of Taylor coefficients that are kept at once: with more, each step waits for the memory."""
+LANES = 8
+"""As many numbers as the widest registers hold; with fewer, more walks of the kernel's table."""
 MOST_LANES = 64
 """More than the widest registers hold several times over would only wait for each other."""
 
 Result = Trajectory | DaesolveError
 Task = Callable[[], Trajectory]
-Found = tuple[Any, float, float, int, "Dense | None", None]
-"""As heyoka returns it: outcome, shortest and longest step, steps, continuous output."""
 
 
 def run_batch(
@@ -68,7 +65,7 @@ def run_batch(
     initial
         Start values that all have.
     lanes
-        How many go at once; None takes what the processor's registers hold.
+        How many go at once; None takes as many as the widest registers hold.
     **options
         As in `BoundCase.solve`, the same for all, but no `store` and no `atol`; the solver is
         `Taylor`, by its name too, or left out, and then `rtol` is its tolerance.
@@ -85,8 +82,6 @@ def run_batch(
         structure.
     OutOfRangeError
         The number of lanes or the tolerance cannot be, or `rtol` is given beside a solver.
-    MissingBackendError
-        heyoka is not installed.
     """
     check_options("run_batch", options, more=tuple(SolveOptions.__annotations__))
     solver = batch_solver(solver_of(options.get("solver")), options.get("rtol"))
@@ -95,9 +90,14 @@ def run_batch(
             f"batches are integrated by the solver 'taylor', not by {solver!r}: leave the solver "
             "out, or run the members one by one"
         )
+    if solver.engine == "heyoka" or solver.code != "auto" or solver.optimisation is not None:
+        raise UnsupportedError(
+            "the lanes of a batch are those of the kernel: leave out engine, code and optimisation "
+            "of the solver 'taylor', or run the members one by one"
+        )
     _check(case, members, lanes, options)
-    batch = Batch(lanes or hy.recommended_simd_size())
-    together = BatchedTaylor(solver.tolerance, solver.code, solver.optimisation, batch=batch)
+    batch = Batch(lanes or LANES)
+    together = BatchedTaylor(solver.tolerance, engine="kernel", batch=batch)
     case = with_values(case, initial, options)
     options |= {"solver": together, "rtol": None, "parameters": None}
 
@@ -187,43 +187,23 @@ class BatchedTaylor(Taylor):
             )
         return super().refusal(problem)
 
-    def configured(self, problem: OdeProblem, steps: float) -> Taylor:
-        """Choose how to compile, by the equations alone, so that all members share the code.
-
-        Unrolled code is little faster in many lanes, and takes ten times as long to compile.
-        """
-        code = "compact" if self.code == "auto" else self.code
-        pays = problem.rhs.n_instructions() <= OPTIMISED_TO[code]
-        level = (3 if pays else 0) if self.optimisation is None else self.optimisation
-        return replace(self, code=code, optimisation=level)
-
     def compile(self, problem: OdeProblem) -> Compilation:
-        """Compile for all lanes; heyoka keeps compiled code on disk."""
-        stored = hy.llvm_state.get_diskcache_size()
+        """Read the equations into the kernel's table, for all lanes."""
         begin = time.perf_counter()
-        self.batch.code(self, problem)
-        seconds = time.perf_counter() - begin
-        cached = hy.llvm_state.get_diskcache_size() == stored
+        self.batch.march(self, problem)
         note = f"{self._told(problem)}, for {self.batch.width} runs at a time"
-        return Compilation(seconds, cached, (note,))
+        return Compilation(time.perf_counter() - begin, True, (note,))
 
     def segment(
         self, problem: OdeProblem, state: State, until: float, at: np.ndarray, observe: Observer
     ) -> SegmentEnd:
         """Integrate one segment; see `Solver.segment`."""
-        lane = Lane(self.batch, self.batch.code(self, problem))
+        lane = self.batch.lane(self, problem)
         seen = BlockJoiner(observe)
-        end = _OfOneLane(problem, lane).segment(state, until, at, seen)
+        integrator = KernelIntegrator(self.tolerance, problem, lane=lane)
+        end = integrator.segment(state, until, at, seen)
         seen.hand_on()
         return end
-
-
-class _OfOneLane(PiecewiseIntegrator):
-    """An integrator of one problem, whose steps are taken in a lane."""
-
-    def __init__(self, problem: OdeProblem, lane: Lane) -> None:
-        self.problem, self.rates, self.integrator = problem, lane.code.rates, lane
-        self.tolerance = lane.code.tolerance
 
 
 class BlockJoiner:
@@ -251,108 +231,25 @@ class BlockJoiner:
         return None
 
 
-class Code:
-    """The compiled equations of a problem for all lanes."""
+class SharedLane(Lane):
+    """A lane of a batch: its steps are taken with those of the others.
 
-    def __init__(self, solver: Taylor, problem: OdeProblem, width: int) -> None:
-        self.rates: Translated = translated(problem.rhs)
-        self.tolerance = solver.tolerance
-        self.batch = hy.taylor_adaptive_batch(
-            list(zip(self.rates.variables, self.rates.expressions, strict=True)),
-            np.zeros((problem.size, width)),
-            tol=solver.tolerance,
-            high_accuracy=True,
-            compact_mode=solver.code == "compact",
-            opt_level=solver.optimisation,
-        )
-        step = 8 * width * problem.size * (int(self.batch.order) + 1)
-        self.piece = min(int(max(PIECE_BYTES // step, 1)), PIECE)
+    Parameters
+    ----------
+    batch, march, number
+        What it waits for, what takes its steps, and where.
+    """
 
+    def __init__(self, batch: Batch, march: March, number: int) -> None:
+        super().__init__(march, number)
+        self.batch = batch
+        self.most = 1
+        self.found: LaneStretch | None = None
 
-class StepStretch:
-    """heyoka's continuous output of steps that were taken together."""
-
-    def __init__(self, output: Any) -> None:
-        self.output = output
-
-    @cached_property
-    def inner(self) -> np.ndarray:
-        """(k, size, lanes) where guards are judged within steps; for all lanes at once.
-
-        For one lane alone it would cost as much.
-        """
-        return self.output(np.column_stack([inner_times(lane) for lane in self.output.times.T]))
-
-
-@dataclass(frozen=True)
-class Dense:
-    """A lane's part of a stretch, as heyoka's continuous output of one run."""
-
-    stretch: StepStretch
-    number: int
-    steps: int
-
-    @property
-    def times(self) -> np.ndarray:
-        """(k + 1,) the ends of the steps, from the start."""
-        return self.stretch.output.times[: self.steps + 1, self.number]
-
-    @property
-    def tcs(self) -> np.ndarray:
-        """(k, size, order + 1) the Taylor coefficients of each step."""
-        return self.stretch.output.tcs[: self.steps, :, :, self.number]
-
-    def __call__(self, moments: np.ndarray) -> np.ndarray:
-        """Return the states at some times, (j, size)."""
-        if len(moments) == self.steps and np.array_equal(moments, inner_times(self.times)):
-            return self.stretch.inner[: self.steps, :, self.number]
-        output = self.stretch.output
-        table = np.tile(output.times[0], (len(moments), 1))
-        table[:, self.number] = moments
-        return output(table)[:, :, self.number]
-
-
-class Lane:
-    """Acts as heyoka's integrator in one run; its steps are taken with those of the others."""
-
-    def __init__(self, batch: Batch, code: Code) -> None:
-        self.batch, self.code = batch, code
-        self.order = code.batch.order
-        self.state, self.pars = (
-            np.zeros(len(table)) for table in (code.batch.state, code.batch.pars)
-        )
-        self.exact_time = (0.0, 0.0)
-        self.until = 0.0
-        self.found: Found | None = None
-
-    @property
-    def time(self) -> float:
-        """The time, s."""
-        return self.exact_time[0]
-
-    @time.setter
-    def time(self, value: float) -> None:
-        self.exact_time = (value, 0.0)
-
-    def propagate_until(self, until: float, *, c_output: bool, max_steps: int) -> Found:
-        """Integrate, as heyoka's method of this name, but fewer steps at once."""
-        assert c_output
-        self.until = until
+    def steps(self, most: int) -> LaneStretch:
+        """Take steps, as many at once as all lanes do."""
+        self.most = most
         return self.batch.integrate(self)
-
-    def take(self, number: int, stretch: StepStretch | None) -> None:
-        """Take over what was found in the lane of this number."""
-        batch = self.code.batch
-        outcome, shortest, longest, steps = batch.propagate_res[number]
-        self.state[:] = batch.state[:, number]
-        self.exact_time = tuple(float(part[number]) for part in batch.dtime)
-        if outcome != hy.taylor_outcome.err_nf_state:
-            landed = self.time == self.until
-            limits = hy.taylor_outcome
-            outcome = limits.time_limit if landed else limits.step_limit
-        taken = 0 if stretch is None else min(steps, len(stretch.output.tcs))
-        dense = None if stretch is None else Dense(stretch, number, taken)
-        self.found = (outcome, shortest, longest, steps, dense, None)
 
 
 class Batch:
@@ -368,9 +265,10 @@ class Batch:
         self.width = width
         self._turn = threading.Condition()
         self._running = 0
-        self._asking: list[Lane] = []
+        self._asking: list[SharedLane] = []
         self._broken: BaseException | None = None
-        self._codes: dict[tuple[OdeProblem, Taylor], Code] = {}
+        self._marches: dict[tuple[OdeProblem, Taylor], March] = {}
+        self._thread = threading.local()
 
     def run(self, tasks: Sequence[Task]) -> list[Result]:
         """Run tasks, as many at a time as there are lanes; return what each gave, or its error.
@@ -383,8 +281,8 @@ class Batch:
         results: dict[int, Result] = {}
         left = iter(enumerate(tasks))
         threads = [
-            threading.Thread(target=self._work, args=(left, results))
-            for _ in range(min(self.width, len(tasks)))
+            threading.Thread(target=self._work, args=(lane, left, results))
+            for lane in range(min(self.width, len(tasks)))
         ]
         self._running = len(threads)
         try:
@@ -403,8 +301,11 @@ class Batch:
             raise self._broken
         return [results[number] for number in range(len(tasks))]
 
-    def _work(self, left: Iterator[tuple[int, Task]], results: dict[int, Result]) -> None:
+    def _work(
+        self, lane: int, left: Iterator[tuple[int, Task]], results: dict[int, Result]
+    ) -> None:
         """Run what is left to run, one after the other, in turn with the other threads."""
+        self._thread.lane = lane
         with self._turn:
             try:
                 for number, task in left:
@@ -418,13 +319,18 @@ class Batch:
                 self._running -= 1
                 self._go_on()
 
-    def code(self, solver: Taylor, problem: OdeProblem) -> Code:
-        """Return the compiled equations of a problem."""
-        if (problem, solver) not in self._codes:
-            self._codes[problem, solver] = Code(solver, problem, self.width)
-        return self._codes[problem, solver]
+    def march(self, solver: Taylor, problem: OdeProblem) -> March:
+        """Return what takes the steps of all runs of a problem."""
+        if (problem, solver) not in self._marches:
+            march = March(instructions(problem.rhs), solver.tolerance, self.width)
+            self._marches[problem, solver] = march
+        return self._marches[problem, solver]
 
-    def integrate(self, lane: Lane) -> Found:
+    def lane(self, solver: Taylor, problem: OdeProblem) -> SharedLane:
+        """Return the lane of the run that asks."""
+        return SharedLane(self, self.march(solver, problem), getattr(self._thread, "lane", 0))
+
+    def integrate(self, lane: SharedLane) -> LaneStretch:
         """Wait until all runs have asked, and return what was found in a lane."""
         with self._turn:
             self._asking.append(lane)
@@ -440,8 +346,8 @@ class Batch:
         if self._broken is None and self._asking and len(self._asking) >= self._running:
             asking, self._asking = self._asking, []
             try:
-                for code in dict.fromkeys(lane.code for lane in asking):
-                    _advance(code, [lane for lane in asking if lane.code is code])
+                for march in dict.fromkeys(lane.march for lane in asking):
+                    _advance(march, [lane for lane in asking if lane.march is march])
             except BaseException as error:
                 self._broken = error
         self._turn.notify_all()
@@ -451,32 +357,13 @@ class _BrokenError(Exception):
     """Ends a run beside one that broke down."""
 
 
-def _advance(code: Code, lanes: Sequence[Lane]) -> None:
-    """Integrate a stretch in all lanes.
-
-    heyoka stops all of them where one comes to a state that is not finite: that one has ended, and
-    the others go again without it.
-    """
-    batch = code.batch
-    while lanes:
-        # Lanes without a run repeat the first one.
-        filled = [*lanes, *[lanes[0]] * (batch.batch_size - len(lanes))]
-        batch.set_dtime(
-            *(list(part) for part in zip(*(lane.exact_time for lane in filled), strict=True))
-        )
-        batch.state[:] = np.column_stack([lane.state for lane in filled])
-        batch.pars[:] = np.column_stack([lane.pars for lane in filled])
-        output, _ = batch.propagate_until(
-            [lane.until for lane in filled], c_output=True, max_steps=code.piece
-        )
-        stretch = None if output is None else StepStretch(output)
-        outcomes = [outcome for outcome, *_ in batch.propagate_res]
-        failed = [
-            lane
-            for lane, end in zip(lanes, outcomes, strict=False)
-            if end == hy.taylor_outcome.err_nf_state
-        ]
-        for number, lane in enumerate(lanes):
-            if lane in failed or not failed:
-                lane.take(number, stretch)
-        lanes = [lane for lane in lanes if lane not in failed] if failed else []
+def _advance(march: March, lanes: Sequence[SharedLane]) -> None:
+    """Integrate a stretch in all lanes that ask; the others rest."""
+    asking = {lane.number for lane in lanes}
+    for number in range(march.lanes):
+        if number not in asking:
+            march.idle(number, lanes[0].number)
+    fit = steps_that_fit(march.instructions.states, march.order, march.lanes)
+    stretch = march.steps(min(fit, *(lane.most for lane in lanes)))
+    for lane in lanes:
+        lane.found = stretch.of(lane.number)

@@ -250,7 +250,7 @@ def _written_down(run: RunState, stretch: Stretch, here: Boundary, times: np.nda
         return next(place for place in reversed(places) if place.time <= moment)
 
     for moment, sample in zip(times.tolist(), stretch.samples, strict=False):
-        record.take(moment, sample, place_at(moment))
+        record.take([moment], [sample], place_at(moment))
         record.taken += 1
     record.rhs_evaluations += stretch.evaluations
     end = replace(places[-1], time=stretch.time, state=stretch.state)

@@ -122,11 +122,11 @@ class RunRecord:
         rows = [self.modes[place.mode] for place in places]
         return np.array(rows).reshape(len(places), len(self.modes[0]))
 
-    def take(self, time: float, state: np.ndarray, place: Boundary) -> None:
-        """Keep a sample, with the start of the segment in which it lies."""
-        self.sample_times.append(time)
-        self.samples.append(state)
-        self.sampled_at.append(place)
+    def take(self, times: Sequence[float], states: Sequence[np.ndarray], place: Boundary) -> None:
+        """Keep samples, with the start of the segment in which they lie."""
+        self.sample_times.extend(times)
+        self.samples.extend(states)
+        self.sampled_at.extend([place] * len(times))
 
     def take_end(self, here: Boundary, *, arrivals: bool) -> None:
         """Keep the end of the run as the last sample.
@@ -143,7 +143,7 @@ class RunRecord:
         if known and not reset:
             return
         if not known or arrivals:
-            self.take(here.time, here.state, here)
+            self.take([here.time], [here.state], here)
             return
         for place in known:
             self.samples[place], self.sampled_at[place] = here.state, here

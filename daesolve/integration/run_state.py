@@ -268,14 +268,14 @@ class RunState:
 
     def sample(self, times: np.ndarray, samples: Iterable[np.ndarray], here: Boundary) -> None:
         """Keep samples wrapped, so that what is computed from them loses no digits."""
-        for moment, sample in zip(times.tolist(), samples, strict=False):
-            self.record.take(moment, sample, here)
-            self.record.taken += 1
+        rows = list(samples)
+        self.record.take(times[: len(rows)].tolist(), rows, here)
+        self.record.taken += len(rows)
 
     def sample_event(self, place: Boundary) -> None:
         """Keep a sample at an event, if that was asked for."""
         if self.schedule.each_event:
-            self.record.take(place.time, place.state, place)
+            self.record.take([place.time], [place.state], place)
 
     def happened(self, hit: EventHit, here: Boundary) -> None:
         """Write down an event that changes nothing: once an instant, with all its guards."""

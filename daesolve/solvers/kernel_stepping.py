@@ -28,7 +28,7 @@ from daesolve.solvers.series_block import (
 )
 from daesolve.solvers.step_checks import UNSEEN, StepChecks
 from daesolve.taylor_kernel.instructions import instructions
-from daesolve.taylor_kernel.marching import LaneStretch, March, joined
+from daesolve.taylor_kernel.marching import Lane, LaneStretch, March, joined
 
 PIECE_BYTES = 8_000_000
 """Of Taylor coefficients that are kept at once: with more, each step waits for the memory."""
@@ -47,11 +47,22 @@ class KernelIntegrator(Integrator):
         What to integrate.
     bounded
         Whether exponentials are held within bounds (`Expansion`).
+    lane
+        What takes the steps; None for a lane of its own.
     """
 
-    def __init__(self, tolerance: float, problem: OdeProblem, *, bounded: bool = False) -> None:
+    def __init__(
+        self,
+        tolerance: float,
+        problem: OdeProblem,
+        *,
+        bounded: bool = False,
+        lane: Lane | None = None,
+    ) -> None:
         self.problem, self.tolerance, self.bounded = problem, tolerance, bounded
-        self.march = March(instructions(problem.rhs, bounded=bounded), tolerance)
+        if lane is None:
+            lane = Lane(March(instructions(problem.rhs, bounded=bounded), tolerance))
+        self.lane = lane
         self.interrupted = any(event.then.interrupts for event in problem.guarded)
 
     def segment(self, start: State, until: float, at: np.ndarray, observe: Observer) -> SegmentEnd:
@@ -64,20 +75,16 @@ class KernelIntegrator(Integrator):
 
     def blocks(self, segment: Segment) -> Generator[Block]:
         """Integrate piece by piece: a piece keeps its Taylor coefficients, so it is bounded."""
-        march, start, until = self.march, segment.start, segment.until
-        march.begin(0, start.x, start.p, start.time)
+        lane, start, until = self.lane, segment.start, segment.until
+        lane.begin(start.x, start.p, start.time, until)
         adjusted = after_step(self.problem, start.p)
-        series = 8 * self.problem.size * (march.order + 1)
-        piece = max(min(PIECE, PIECE_BYTES // series), 1)
+        piece = steps_that_fit(self.problem.size, lane.order)
         ahead = FIRST_PIECE if self.interrupted else piece
         stuck = _Stuck(start.time, STUCK * abs(until - start.time))
-        while march.time[0, 0] != until:
-            most = min(steps_at_once(segment, march.order), ahead)
+        while lane.time != until:
+            most = min(steps_at_once(segment, lane.order), ahead)
             ahead = min(2 * ahead, piece)
-            if adjusted is None:
-                stretch = march.steps(until, most).of(0)
-            else:
-                stretch = self._one_by_one(until, most, adjusted)
+            stretch = lane.steps(most) if adjusted is None else self._one_by_one(most, adjusted)
             times, states, failure = stretch.times, stretch.states, ""
             good = np.logical_and.accumulate(np.all(np.isfinite(states), axis=1))
             if not good[-1]:
@@ -85,24 +92,29 @@ class KernelIntegrator(Integrator):
             elif stuck.after(len(stretch.when), stretch.end) and stretch.end != until:
                 failure = STALLED
             dense = _Within(stretch)
-            yield SeriesBlock(self.problem, start.p, times, states, dense, march.order, failure)
+            yield SeriesBlock(self.problem, start.p, times, states, dense, lane.order, failure)
             if failure:
                 return
 
-    def _one_by_one(self, until: float, most: int, adjusted: Adjusted) -> LaneStretch:
+    def _one_by_one(self, most: int, adjusted: Adjusted) -> LaneStretch:
         """Take steps, after each of which something is done to the state."""
-        march, taken = self.march, list[LaneStretch]()
+        lane, taken = self.lane, list[LaneStretch]()
         goes_on = True
-        while goes_on and len(taken) < most and march.time[0, 0] != until:
-            step = march.steps(until, 1).of(0)
+        while goes_on and len(taken) < most and lane.time != lane.until:
+            step = lane.steps(1)
             state = step.state
             if np.isfinite(state).all():
                 state, goes_on = adjusted(step.end, state)
-                march.project(0, state)
+                lane.put(state)
             else:
                 goes_on = False
             taken.append(replace(step, state=state))
         return joined(taken)
+
+
+def steps_that_fit(size: int, order: int, lanes: int = 1) -> int:
+    """Return how many steps to take at most before their coefficients are looked at."""
+    return max(min(PIECE, PIECE_BYTES // (8 * size * (order + 1) * lanes)), 1)
 
 
 class _Stuck:

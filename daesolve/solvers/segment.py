@@ -177,7 +177,7 @@ class Block(ABC):
 
     @abstractmethod
     def samples(self, times: np.ndarray) -> Iterable[np.ndarray]:
-        """Return states within these steps, of the method's own order of accuracy.
+        """Return states within these steps, of the method's own order of accuracy, in new arrays.
 
         Raises
         ------
@@ -303,8 +303,7 @@ class Segment:
                 kept = self._doubt.step + 1
                 times, states, stop, failure = times[:kept], states[:kept], None, ""
                 hits = [hit for hit in hits if self.sign * (hit.time - times[-1]) <= 0.0]
-            for sample in block.samples(self.pending(float(times[-1]))):
-                self.samples.append(sample.copy())
+            self.samples.extend(block.samples(self.pending(float(times[-1]))))
         except StepError as error:
             times, states = times[: error.kept + 1], states[: error.kept + 1]
             failure, stop = str(error), None

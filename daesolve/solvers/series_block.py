@@ -76,7 +76,7 @@ class SeriesBlock(Block):
 
     def samples(self, times: np.ndarray) -> Iterable[np.ndarray]:
         """Return states within these steps, by their series."""
-        return self.dense(times) if len(times) else ()
+        return np.array(self.dense(times)) if len(times) else ()
 
     def evaluations(self, kept: int) -> int:
         """Count an evaluation for each order."""

@@ -12,8 +12,8 @@ from daesolve.formulations import Formulation
 from daesolve.friction.sliding import VariantPolicy
 from daesolve.integration.run_options import At, RunOptions, check_options, requested
 from daesolve.integration.simulation import Progress, simulate
+from daesolve.preparation.lately import prepare_once
 from daesolve.preparation.naming import solver_of
-from daesolve.preparation.preparing import prepare
 from daesolve.preparation.request import DEFAULT_RATE, RankLoss, Redundant
 from daesolve.solvers import Solver
 from daesolve.solving.stored_runs import Destination, begin
@@ -125,7 +125,7 @@ redundant, redundant_weights, rank_loss, max_evaluations, variant_policy
         destination = store if isinstance(store, Destination) else Destination(located(store))
         refuse_full(destination.directory)
     by = _repeating(verify)
-    prepared = prepare(system, request)
+    prepared = prepare_once(system, request)
     if isinstance(by, Solver):
         check_verifier(prepared, by)
     if destination is not None:

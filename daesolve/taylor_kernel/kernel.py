@@ -151,8 +151,8 @@ def sum_of_terms(w, rows, stride, numbers, ends, terms, i, k):
     return found
 
 
-# Long: one branch for each kind of row.
 @compiled(forceinline=True)
+# Long: one branch for each kind of row.
 def sweep(w, rows, stride, numbers, codes, ends, terms, blocks, base, k):
     """Fill coefficient k of all rows from `base` on."""
     width = len(w)
@@ -375,17 +375,17 @@ def march(w, work, stride, given, table, order, x, low, time, end, kept, when):
     time, end
         (2, lanes) and (lanes,); time changes.
     kept
-        (steps, states, order + 1, lanes) receives the coefficients of each step.
+        (lanes, steps, states, order + 1) receives the coefficients of each step.
     when
         (steps, 3, lanes) receives its start, in two numbers, and its length.
     """
     states, width = len(x), len(w)
     rows, numbers = work.ctypes.data, given.ctypes.data
-    state, left, keep = x.ctypes.data, low.ctypes.data, kept.ctypes.data
+    state, left = x.ctypes.data, low.ctypes.data
     lengths = np.empty(width)
     for k in range(order + 1):
         put(w, rows, stride, states, k, full(w, 1.0 if k == 1 else 0.0))
-    for step in range(len(kept)):
+    for step in range(len(when)):
         for s in range(states):
             put(w, rows, stride, s, 0, load(w, state, s * width))
         put(w, rows, stride, states, 0, load(w, time.ctypes.data, 0))
@@ -393,16 +393,16 @@ def march(w, work, stride, given, table, order, x, low, time, end, kept, when):
         step_lengths(w, rows, stride, states, order, lengths)
         ended = advance_time(time, end, lengths, when[step])
         add_steps(w, rows, stride, states, order, when[step, 2].ctypes.data, state, left)
-        for s in range(states):
-            place = (step * states + s) * (order + 1)
-            for k in range(order + 1):
-                store(keep, (place + k) * width, get(w, rows, stride, s, k))
+        for lane in range(width):
+            for s in range(states):
+                for k in range(order + 1):
+                    kept[lane, step, s, k] = load_number(rows, s * stride + k * width + lane)
         for s in range(states):
             for lane in range(width):
                 ended = ended or not math.isfinite(x[s, lane])
         if ended:
             return step + 1
-    return len(kept)
+    return len(when)
 
 
 @compiled()

@@ -32,7 +32,7 @@ class Stretch:
     when
         (k, 3, lanes) the start of each step, in two numbers, s, and its length.
     coefficients
-        (k, states, order + 1, lanes)
+        (lanes, k, states, order + 1)
     end
         (2, lanes) the time at the end.
     state
@@ -50,7 +50,7 @@ class Stretch:
         count = int(np.sum(taken))
         return LaneStretch(
             self.when[:count, :, lane],
-            np.ascontiguousarray(self.coefficients[:count, :, :, lane]),
+            self.coefficients[lane, :count],
             float(self.end[0, lane]),
             self.state[:, lane],
         )
@@ -133,26 +133,71 @@ class March:
         self.low = np.zeros_like(self.x)
         self.time, self.end = np.zeros((2, lanes)), np.zeros(lanes)
         some = instructions.numbers(np.zeros(instructions.parameters))
-        self._numbers = np.zeros((len(some), lanes))
+        self.numbers = np.zeros((len(some), lanes))
 
     def begin(self, lane: int, x: np.ndarray, p: np.ndarray, time: float) -> None:
         """Let a motion start in a lane, from (states,) with (parameters,) at a time, s."""
-        self._numbers[:, lane] = self.instructions.numbers(p)
+        self.numbers[:, lane] = self.instructions.numbers(p)
         self.x[:, lane], self.low[:, lane] = x, 0.0
-        self.time[:, lane] = time, 0.0
+        self.time[:, lane] = self.end[lane] = time
+        self.time[1, lane] = 0.0
 
-    def project(self, lane: int, x: np.ndarray) -> None:
-        """Put another state in place of that which was reached."""
-        self.x[:, lane], self.low[:, lane] = x, 0.0
+    def idle(self, lane: int, other: int) -> None:
+        """Let a lane rest where another one is."""
+        self.numbers[:, lane], self.x[:, lane] = self.numbers[:, other], self.x[:, other]
+        self.end[lane] = self.time[0, lane] = self.time[0, other]
+        self.time[1, lane] = 0.0
 
-    def steps(self, until: float | Sequence[float], most: int) -> Stretch:
-        """Take at most so many steps towards the ends, s, until the first motion is there."""
-        self.end[:] = until
+    def steps(self, most: int) -> Stretch:
+        """Take at most so many steps towards the ends of all motions, until the first is there."""
         states = self.instructions.states
-        kept = np.empty((most, states, self.order + 1, self.lanes))
+        kept = np.empty((self.lanes, most, states, self.order + 1))
         when = np.empty((most, 3, self.lanes))
         taken = march(
-            self._token, self._work, self._stride, self._numbers, self._table, self.order,
+            self._token, self._work, self._stride, self.numbers, self._table, self.order,
             self.x, self.low, self.time, self.end, kept, when,
         )  # fmt: skip
-        return Stretch(when[:taken], kept[:taken], self.time.copy(), self.x.copy())
+        return Stretch(when[:taken], kept[:, :taken], self.time.copy(), self.x.copy())
+
+
+class Lane:
+    """One motion on its way.
+
+    Parameters
+    ----------
+    march
+        What takes its steps.
+    number
+        Its lane there.
+    """
+
+    def __init__(self, march: March, number: int = 0) -> None:
+        self.march, self.number = march, number
+
+    @property
+    def order(self) -> int:
+        """Of the series."""
+        return self.march.order
+
+    @property
+    def time(self) -> float:
+        """Where the motion is, s."""
+        return float(self.march.time[0, self.number])
+
+    @property
+    def until(self) -> float:
+        """Where it goes, s."""
+        return float(self.march.end[self.number])
+
+    def begin(self, x: np.ndarray, p: np.ndarray, time: float, until: float) -> None:
+        """Start from (states,) with (parameters,) at a time, and go to another, s."""
+        self.march.begin(self.number, x, p, time)
+        self.march.end[self.number] = until
+
+    def put(self, x: np.ndarray) -> None:
+        """Put a state in place of that which was reached."""
+        self.march.x[:, self.number], self.march.low[:, self.number] = x, 0.0
+
+    def steps(self, most: int) -> LaneStretch:
+        """Take at most so many steps."""
+        return self.march.steps(most).of(self.number)

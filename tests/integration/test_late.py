@@ -6,11 +6,7 @@ import pytest
 
 import daesolve as ds
 
-from ..conftest import WITHOUT_HEYOKA
-
-SOLVERS = [ds.Dop853(), ds.Cvodes(), ds.RadauIIA(), ds.Lsoda()]
-if not WITHOUT_HEYOKA:
-    SOLVERS.append(ds.Taylor())
+SOLVERS = [ds.Taylor(), ds.Dop853(), ds.Cvodes(), ds.RadauIIA(), ds.Lsoda()]
 
 
 @pytest.mark.parametrize("begin", [1e6, 1e9, -1e9])

@@ -9,9 +9,7 @@ from scipy.optimize import brentq
 
 import daesolve as ds
 
-from ..conftest import WITHOUT_HEYOKA
-
-SOLVERS = [ds.Dop853(), ds.RadauIIA()] if WITHOUT_HEYOKA else [ds.Taylor(), ds.Dop853()]
+SOLVERS = [ds.Taylor(), ds.Dop853()]
 each_solver = pytest.mark.parametrize("solver", SOLVERS, ids=lambda solver: solver.name)
 
 

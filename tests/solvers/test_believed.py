@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -13,10 +12,11 @@ from daesolve.solvers import State, Status
 from daesolve.solvers.event_stepping import EventIntegrator, finds_events
 from daesolve.trajectory.results import StepBlock
 
+from ..conftest import WITHOUT_HEYOKA
 from ..systems import oscillator, prepared_run
 
-needs_taylor = pytest.mark.skipif(find_spec("heyoka") is None, reason="heyoka is not installed")
-SOLVERS = [pytest.param(ds.Taylor, marks=needs_taylor), ds.Dop853, ds.Cvodes, ds.RadauIIA]
+needs_heyoka = pytest.mark.skipif(WITHOUT_HEYOKA, reason="heyoka is not installed")
+SOLVERS = [ds.Taylor, ds.Dop853, ds.Cvodes, ds.RadauIIA]
 
 
 class Doubting:
@@ -62,7 +62,7 @@ def test_a_segment_ends_with_the_last_step_that_is_believed(
     assert abs(end.state[0] - np.sin(end.time)) < 1e-6
 
 
-@needs_taylor
+@needs_heyoka
 def test_heyokas_own_events_are_dropped_too() -> None:
     """The body meets the wall at pi / 6, and the doubt begins before that."""
     run = prepared_run(oscillator(events=_reset), 40.0, {"x": -0.5, "x_dot": 1.0})

@@ -18,18 +18,19 @@ from ..conftest import WITHOUT_HEYOKA
 from ..systems import EPSILON, WITHOUT_ASSIMULO, oscillator, pendulum, prepared_run, projectile
 
 PRECISE: dict[str, ds.Solver] = {
+    "taylor": ds.Taylor(engine="kernel"),
     "dop853": ds.Dop853(rtol=1e-12, atol=1e-14),
     "cvodes": ds.Cvodes(rtol=1e-12, atol=1e-14),
     "radau": ds.RadauIIA(rtol=1e-10, atol=1e-12),
     "lsoda": ds.Lsoda(rtol=1e-12, atol=1e-14),
     "sundae-cvode": ds.solvers.SundaeCvode(rtol=1e-12, atol=1e-14),
 }
-ACCURACY = {"taylor": 1e-14, "dop853": 1e-11, "radau": 1e-8}
+ACCURACY = {"taylor": 1e-14, "taylor by heyoka": 1e-14, "dop853": 1e-11, "radau": 1e-8}
 ACCURACY |= dict.fromkeys(("cvodes", "lsoda", "sundae-cvode", "assimulo-cvode"), 1e-9)
 """Global error of sin t after 20 s: some hundred steps of the tolerance; Taylor's is rounding."""
 
 if not WITHOUT_HEYOKA:
-    PRECISE = {"taylor": ds.Taylor(), **PRECISE}
+    PRECISE["taylor by heyoka"] = ds.Taylor(engine="heyoka")
 if not WITHOUT_ASSIMULO:
     PRECISE["assimulo-cvode"] = ds.solvers.AssimuloCvode(rtol=1e-12, atol=1e-14)
 
@@ -48,7 +49,7 @@ def times_of(run, name):
 
 
 def test_every_solver_is_tested_here():
-    assert set(PRECISE) <= set(SOLVERS)
+    assert {solver.name for solver in PRECISE.values()} <= set(SOLVERS)
 
 
 @pytest.mark.core
@@ -170,7 +171,7 @@ def test_the_way_back_does_not_see_the_event_that_it_came_from(name, until):
 def test_samples_and_drift_do_not_depend_on_how_many_are_asked_for(name):
     prepared = prepared_run(pendulum(), 3.0, {"x": -1.0}, solver=PRECISE[name])
     few = simulate(prepared, [1.0, 3.0])
-    times = np.union1d(np.linspace(0.0, 3.0, 10_001 if name == "taylor" else 1_001), [1.0])
+    times = np.union1d(np.linspace(0.0, 3.0, 10_001 if name.startswith("taylor") else 1_001), [1.0])
     many = simulate(prepared, times)
     assert dict(few.drift) == dict(many.drift)
     assert few.end_state == many.end_state
@@ -259,7 +260,11 @@ def test_time_dependent_forces_are_taken_at_their_time(name):
 
 @every_solver
 def test_a_refined_solver_is_more_accurate(name):
-    loose = ds.Taylor(1e-6) if name == "taylor" else replace(PRECISE[name], rtol=1e-5, atol=1e-5)
+    loose = (
+        ds.Taylor(1e-6)
+        if name.startswith("taylor")
+        else replace(PRECISE[name], rtol=1e-5, atol=1e-5)
+    )
     errors = []
     for solver in (loose, loose.refined()):
         run = ds.solve(oscillator(), 10.0, START, solver=solver, **free())
@@ -273,7 +278,7 @@ def test_an_absolute_value_that_is_kept_runs_everywhere_but_in_taylor_which_name
     q = ds.coordinates(x="m")
     spring = ds.smooth(ca.if_else(q.x > 0, -ca.fabs(q.x), ca.fabs(q.x)))
     system = ds.MechanicalSystem(q, mass_matrix=ca.SX.eye(1), force={"x": spring})
-    if name == "taylor":
+    if name.startswith("taylor"):
         with pytest.raises(ds.DaesolveError, match=r"fabs.*dop853") as caught:
             ds.solve(system, 1.0, START, solver=ds.Taylor())
         assert "if_else_zero" in str(caught.value) or "lt" in str(caught.value)
@@ -285,6 +290,6 @@ def test_an_absolute_value_that_is_kept_runs_everywhere_but_in_taylor_which_name
 @every_solver
 @pytest.mark.parametrize("value", [0.0, -1e-9, np.nan, np.inf, "1e-9"])
 def test_a_tolerance_that_is_no_positive_number_is_refused(name, value):
-    key = "tolerance" if name == "taylor" else "rtol"
+    key = "tolerance" if name.startswith("taylor") else "rtol"
     with pytest.raises(ds.DaesolveError, match=key):
         type(PRECISE[name])(**{key: value})

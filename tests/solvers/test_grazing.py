@@ -7,12 +7,16 @@ import pytest
 import daesolve as ds
 from daesolve.solvers.grazing import Look, hidden
 
-from ..conftest import WITHOUT_HEYOKA
 from ..systems import WITHOUT_ASSIMULO
 
-SOLVERS = [ds.Dop853(), ds.Cvodes(), ds.RadauIIA(), ds.Lsoda(), ds.solvers.SundaeCvode()]
-if not WITHOUT_HEYOKA:
-    SOLVERS.append(ds.Taylor())
+SOLVERS = [
+    ds.Taylor(),
+    ds.Dop853(),
+    ds.Cvodes(),
+    ds.RadauIIA(),
+    ds.Lsoda(),
+    ds.solvers.SundaeCvode(),
+]
 if not WITHOUT_ASSIMULO:
     SOLVERS.append(ds.solvers.AssimuloCvode())
 every_solver = pytest.mark.parametrize("solver", SOLVERS, ids=lambda solver: solver.name)

@@ -93,8 +93,9 @@ def coefficients(function, lanes):
     march = March(instructions(function), EPS, lanes)
     for lane in range(lanes):
         march.begin(lane, np.zeros(1), np.array([PARAMETER]), START)
-    stretch = march.steps(START + 1e-3, 1)
-    return [stretch.coefficients[0, 0, :, lane] for lane in range(lanes)]
+    march.end[:] = START + 1e-3
+    stretch = march.steps(1)
+    return [stretch.coefficients[lane, 0, 0] for lane in range(lanes)]
 
 
 @pytest.mark.parametrize("lanes", [1, 2, 4])

@@ -1,0 +1,74 @@
+"""What was prepared lately, for a request that comes again: nothing of it depends on the run."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass, replace
+from threading import Lock
+from typing import Any, cast
+
+import numpy as np
+
+from daesolve.preparation.preparing import Prepared, prepare
+from daesolve.preparation.request import Request
+from daesolve.solvers import Compilation
+from daesolve.system.system import System
+
+MOST = 32
+"""Requests whose preparation is kept."""
+
+_lately: OrderedDict[object, Prepared] = OrderedDict()
+_lock = Lock()
+
+
+def prepare_once(system: System, request: Request) -> Prepared:
+    """Make a request ready to run, as `prepare` does, or return what that gave lately.
+
+    Raises
+    ------
+    DaesolveError
+        See `prepare`.
+    """
+    try:
+        key = (id(system), frozen(request))
+        hash(key)
+    except TypeError:
+        return prepare(system, request)
+    with _lock:
+        known = _lately.get(key)
+        if known is not None:
+            _lately.move_to_end(key)
+            compilation = Compilation(0.0, True, known.compilation.notes)
+            return replace(known, compilation=compilation)
+    found = prepare(system, request)
+    with _lock:
+        # What is kept has a hold on its system, whose identity is thus nobody else's.
+        _lately[key] = found
+        while len(_lately) > MOST:
+            _lately.popitem(last=False)
+    return found
+
+
+def frozen(value: object) -> object:
+    """Return something that is equal for equal values of one type, and can be a key.
+
+    Raises
+    ------
+    TypeError
+        There is no such thing.
+    """
+    if isinstance(value, Mapping):
+        items = cast(Mapping[str, object], value).items()
+        return tuple((name, frozen(item)) for name, item in sorted(items))
+    if isinstance(value, (list, tuple)):
+        return tuple(frozen(item) for item in cast(tuple[object, ...], value))
+    if isinstance(value, np.ndarray):
+        array = cast(np.ndarray, value)
+        return (array.shape, array.dtype.str, array.tobytes())
+    if is_dataclass(value) and not isinstance(value, type):
+        named: Any = value
+        parts = tuple(frozen(getattr(named, field.name)) for field in fields(named))
+        return (type(named), parts)
+    hash(value)
+    return (type(value), value)
