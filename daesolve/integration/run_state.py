@@ -268,7 +268,7 @@ class RunState:
 
     def sample(self, times: np.ndarray, samples: Iterable[np.ndarray], here: Boundary) -> None:
         """Keep samples wrapped, so that what is computed from them loses no digits."""
-        rows = list(samples)
+        rows = list(itertools.islice(samples, len(times)))
         self.record.take(times[: len(rows)].tolist(), rows, here)
         self.record.taken += len(rows)
 
