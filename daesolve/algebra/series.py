@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import lru_cache
 
 import casadi as ca
 
@@ -30,6 +31,7 @@ EXPANDABLE = ENTIRE | EXPONENTIAL | frozenset(
 """Operations whose results have a series; of a branch, where parameters decide on it."""
 
 
+@lru_cache(maxsize=256)
 def missing_in_series(function: ca.Function) -> tuple[str, ...]:
     """Name the operations of (t, x, p) that have no series; those on p alone need none."""
     given = constants_of(function, 2)

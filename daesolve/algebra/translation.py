@@ -76,6 +76,7 @@ def program(function: ca.Function) -> Program:
     return Program(tuple(known), tuple(tuple(pairs) for pairs in outputs))
 
 
+@lru_cache(maxsize=256)
 def constants_of(function: ca.Function, source: int) -> tuple[int, ...]:
     """Return the values of a program that depend on one input alone and are used by others.
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
+from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
@@ -16,8 +18,7 @@ from daesolve.errors import UnsupportedError
 from daesolve.taylor_kernel import kinds
 
 
-@dataclass(frozen=True)
-class Value:
+class Value(NamedTuple):
     """A row, or a number that is known before the motion, by its place.
 
     Parameters
@@ -39,8 +40,7 @@ Term = tuple[int, tuple[int, int]]
 """The group of a term of a sum, and its operands."""
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """How a row is computed.
 
     Parameters
@@ -61,8 +61,10 @@ class Row:
     function: int = kinds.NOTHING
     terms: Terms = ()
 
-    def now(self) -> list[int]:
+    def now(self) -> Sequence[int]:
         """Return the rows whose coefficient of the same order must be there before."""
+        if self.kind in ROWS_ALONE:
+            return self.operands
         if self.kind == kinds.SUM:
             products, others = self.terms[: kinds.PLUS_ROW], self.terms[kinds.PLUS_ROW :]
             both = [row for group in products for pair in group for row in pair]
@@ -70,14 +72,18 @@ class Row:
         if self.kind == kinds.INTEGRAL:
             derivative, _, first, second = self.operands
             return [derivative, first, *([] if self.function == kinds.POWER else [second])]
-        number = kinds.NUMBER_OPERAND.get(self.kind)
-        return [operand for index, operand in enumerate(self.operands) if index != number]
+        number = kinds.NUMBER_OPERAND[self.kind]
+        return self.operands[:number] + self.operands[number + 1 :]
 
-    def ever(self) -> list[int]:
+    def ever(self) -> Sequence[int]:
         """Return all rows that it is computed from; of a factor, lower orders are enough."""
-        return [*self.now(), *([self.operands[1]] if self.kind == kinds.INTEGRAL else [])]
+        if self.kind == kinds.INTEGRAL:
+            return [*self.now(), self.operands[1]]
+        return self.now()
 
 
+ROWS_ALONE = frozenset(range(kinds.KINDS)) - {kinds.SUM, kinds.INTEGRAL, *kinds.NUMBER_OPERAND}
+"""The kinds whose operands all are rows."""
 ARITHMETIC = frozenset(
     {ca.OP_ADD, ca.OP_SUB, ca.OP_MUL, ca.OP_DIV, ca.OP_NEG, ca.OP_INV, ca.OP_SQ, ca.OP_TWICE,
      ca.OP_SQRT}
@@ -180,7 +186,7 @@ class Expansion:
         """Return what a number is, where it is a constant of the equations."""
         if value.row or value.place < self._first:
             return None
-        literal, base = list(self._own)[value.place - self._first]
+        literal, base = next(islice(self._own, value.place - self._first, None))
         return literal if base is None else None
 
     def _value(self, root: int) -> Value:
@@ -425,11 +431,11 @@ class Expansion:
 def needed(expansion: Expansion, roots: Iterable[int]) -> set[int]:
     """Return the computed rows that some rows need, with themselves."""
     found: set[int] = set()
-    stack = list(roots)
+    first, rows = expansion.first, expansion.rows
+    stack = [place for place in roots if place >= first]
     while stack:
         place = stack.pop()
-        row = expansion.row(place)
-        if row is not None and place not in found:
+        if place not in found:
             found.add(place)
-            stack.extend(row.ever())
+            stack.extend(other for other in rows[place - first].ever() if other >= first)
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
@@ -13,6 +13,8 @@ import numpy as np
 from daesolve.taylor_kernel import kinds
 from daesolve.taylor_kernel.expansion import Expansion, Row, Term, Terms, needed
 
+SUMS = frozenset({kinds.ADD, kinds.SUB, kinds.NEG})
+"""Kinds that become terms of a larger sum."""
 LONG = frozenset({kinds.PRODUCT, kinds.SUM, kinds.SQUARE, kinds.QUOTIENT})
 """Kinds whose rows are put off until many of them are ready: each walks all lower orders."""
 
@@ -127,45 +129,47 @@ def _fuse(expansion: Expansion, roots: Iterable[int]) -> None:
     """Make sums of products one row, where nothing else needs their parts."""
     alive = needed(expansion, roots)
     uses = Counter(roots)
-    for place in alive:
-        uses.update(row.ever() if (row := expansion.row(place)) is not None else ())
+    first, rows = expansion.first, expansion.rows
+    uses.update(itertools.chain.from_iterable(rows[place - first].ever() for place in alive))
+    within: set[int] = set()
     for place in sorted(alive, reverse=True):
-        row = expansion.row(place)
-        if row is None or row.kind not in (kinds.ADD, kinds.SUB, kinds.NEG):
+        row = rows[place - first]
+        if row.kind not in SUMS or place in within:
             continue
-        found = _terms(expansion, uses, place)
+        found, parts = _terms(expansion, uses, place)
         groups = {group for group, _ in found}
         if len(found) > 2 or not groups <= {kinds.PLUS_ROW, kinds.MINUS_ROW}:
             terms: Terms = tuple(
                 tuple(pair for group, pair in found if group == wanted)
                 for wanted in range(kinds.GROUPS)
             )
-            fused = replace(row, kind=kinds.SUM, operands=(), terms=terms)
-            expansion.rows[place - expansion.first] = fused
+            rows[place - first] = Row(kinds.SUM, terms=terms)
+            within.update(parts)
 
 
-def _terms(expansion: Expansion, uses: Counter[int], root: int) -> list[Term]:
-    """Return the terms of a sum, down to what others need as well."""
+def _terms(expansion: Expansion, uses: Counter[int], root: int) -> tuple[list[Term], list[int]]:
+    """Return the terms of a sum, down to what others need as well, and the sums within it."""
     found: list[Term] = []
+    within: list[int] = []
     stack = [(root, False)]
     while stack:
         place, minus = stack.pop()
         row = expansion.row(place)
         if row is None or (place != root and uses[place] != 1):
             found.append((kinds.PLUS_ROW + minus, (place, 0)))
-        elif row.kind in (kinds.ADD, kinds.SUB):
-            first, second = row.operands
-            stack.append((second, minus != (row.kind == kinds.SUB)))
-            stack.append((first, minus))
-        elif row.kind == kinds.NEG:
-            stack.append((row.operands[0], not minus))
+        elif row.kind in SUMS:
+            within.append(place)
+            signs = (minus, minus != (row.kind == kinds.SUB))
+            if row.kind == kinds.NEG:
+                signs = (not minus,)
+            stack.extend(reversed(list(zip(row.operands, signs, strict=True))))
         elif row.kind == kinds.PRODUCT:
             found.append((kinds.PLUS_PRODUCT + minus, (row.operands[0], row.operands[1])))
         elif row.kind == kinds.TIMES_NUMBER:
             found.append((kinds.PLUS_TIMES + minus, (row.operands[0], row.operands[1])))
         else:
             found.append((kinds.PLUS_ROW + minus, (place, 0)))
-    return found
+    return found, within
 
 
 def _schedule(expansion: Expansion, places: set[int]) -> list[int]:
