@@ -4,9 +4,9 @@ A hoop rolls in two hollows; radius and speed differ from member to member. Seco
 the processor (one thread works at a time), so that other work on the machine disturbs little; each
 figure is the least of some repeats after a first one, in one process. Preparation is the same for
 both. What is left beside preparation, monitors and the search for events is the integration itself,
-with its samples. "faster" is against one by one with the same code, "unprepared" the same without
-preparation. Results are those of single runs up to rounding, as `tests/ensembles/test_batches.py`
-shows.
+with its samples. "faster" is against one by one, "unprepared" the same without preparation. Nothing
+is kept of what was prepared before. Results are those of single runs up to rounding, as
+`tests/ensembles/test_batches.py` shows.
 """
 
 from __future__ import annotations
@@ -15,11 +15,10 @@ import argparse
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-import heyoka
-
 import daesolve as ds
 from daesolve.diagnostics.monitor import Monitor
 from daesolve.ensembles.batches import run_batch
+from daesolve.preparation.lately import forget
 from daesolve.solvers import guards
 from daesolve.solving import solving
 
@@ -35,14 +34,12 @@ PARTS: dict[str, tuple[object, str]] = {
 }
 """What is timed by itself: its name, and where it is."""
 LANES = (1, 2, 4, 8)
-CODES = ("unrolled", "compact")
 
 
 @dataclass(frozen=True)
 class Measurement:
     """Seconds of the processor a member, in all and in each part."""
 
-    code: str
     name: str
     members: int
     until: float
@@ -70,17 +67,22 @@ def members(count: int) -> list[dict[str, float]]:
 
 def spent(run: Callable[[], object], repeats: int) -> dict[str, float]:
     """Return the least seconds of the processor, in all and in each part."""
-    run()
-    found = (seconds_in_parts(run, PARTS) for _ in range(repeats))
+
+    def anew() -> object:
+        forget()
+        return run()
+
+    anew()
+    found = (seconds_in_parts(anew, PARTS) for _ in range(repeats))
     return min(found, key=lambda seconds: seconds["total"])
 
 
 def contestants(
-    ensemble: Sequence[Mapping[str, float]], until: float, lanes: Sequence[int], code: str
+    ensemble: Sequence[Mapping[str, float]], until: float, lanes: Sequence[int]
 ) -> dict[str, Callable[[], object]]:
     """Return what is measured: the members one by one, then in batches."""
     case = ds.problem("rolling-wheel").case("hoop")
-    solver = ds.Taylor(code=code, optimisation=3)
+    solver = ds.Taylor(engine="kernel")
 
     def one_by_one() -> None:
         for member in ensemble:
@@ -89,12 +91,12 @@ def contestants(
             started.solve(until, solver=solver)
 
     def together(width: int) -> Callable[[], object]:
-        return lambda: run_batch(case, ensemble, until, lanes=width, solver=solver)
+        return lambda: run_batch(case, ensemble, until, lanes=width)
 
     return {"one by one": one_by_one} | {f"{width} lanes": together(width) for width in lanes}
 
 
-def table(code: str, found: Sequence[Measurement]) -> str:
+def table(found: Sequence[Measurement]) -> str:
     """Return milliseconds a member, and how much faster batches are than the first contestant."""
     alone = found[0]
     rows = [
@@ -109,7 +111,7 @@ def table(code: str, found: Sequence[Measurement]) -> str:
         ]
         for one in found
     ]
-    return aligned([code, "total", *PARTS, "integrate", "faster", "unprepared"], rows)
+    return aligned(["", "total", *PARTS, "integrate", "faster", "unprepared"], rows)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -121,30 +123,24 @@ def parser() -> argparse.ArgumentParser:
     add_repeats(parser, 3, "after a first run, of which the least counts")
     told = f"members in a batch; repeatable ({', '.join(str(width) for width in LANES)})"
     parser.add_argument("--lanes", type=whole, action="append", metavar="N", help=told)
-    parser.add_argument("--code", choices=CODES, action="append", help="repeatable (both)")
     add_json(parser)
     return parser
 
 
 def main() -> None:
-    """Print a table for each kind of code."""
+    """Measure and print."""
     given = parser().parse_args()
     ensemble = members(given.members)
     known = conditions()
     print(known)
-    print(f"{given.members} members, {given.until:g} s; ms of the processor a member; "
-          f"registers hold {heyoka.recommended_simd_size()} numbers")  # fmt: skip
-    everything: list[Measurement] = []
-    for code in given.code or CODES:
-        runs = contestants(ensemble, given.until, given.lanes or LANES, code)
-        found: list[Measurement] = []
-        for name, run in runs.items():
-            cost = {part: s / len(ensemble) for part, s in spent(run, given.repeats).items()}
-            found.append(Measurement(code, name, len(ensemble), given.until, **cost))
-        everything += found
-        print(f"\n{table(code, found)}", flush=True)
+    print(f"{given.members} members, {given.until:g} s; ms of the processor a member")
+    found: list[Measurement] = []
+    for name, run in contestants(ensemble, given.until, given.lanes or LANES).items():
+        cost = {part: s / len(ensemble) for part, s in spent(run, given.repeats).items()}
+        found.append(Measurement(name, len(ensemble), given.until, **cost))
+    print(f"\n{table(found)}", flush=True)
     if given.json:
-        given.json.write_text(as_json(known, everything))
+        given.json.write_text(as_json(known, found))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,10 @@
 """What tests are spared on a machine without heyoka, whose wheels are for Linux alone.
 
 What asks for heyoka by name meets the library's refusal, and what asks it for ground truth that of
-the stand-in below; both are skipped for that, not failed. With ``DAESOLVE_REQUIRE_HEYOKA=1`` none
-is skipped. On Windows, tests that send signals which it does not have are skipped.
+the stand-in below; both are skipped for that, not failed. So is what `needs_heyoka.txt` lists: a
+line that is no longer needed there is found by ``DAESOLVE_CHECK_NEEDS_HEYOKA=1``. With
+``DAESOLVE_REQUIRE_HEYOKA=1`` none is skipped. On Windows, tests that send signals which it does not
+have are skipped.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -25,6 +27,8 @@ from daesolve.solvers.heyoka_code import hy
 WITHOUT_HEYOKA = hy is None and "DAESOLVE_REQUIRE_HEYOKA" not in os.environ
 WINDOWS = sys.platform == "win32"
 REASON = "heyoka is not installed"
+CHECK_LIST = "DAESOLVE_CHECK_NEEDS_HEYOKA"
+NEEDS_HEYOKA = Path(__file__).with_name("needs_heyoka.txt")
 
 
 class _Absent(ModuleType):
@@ -40,11 +44,35 @@ if WITHOUT_HEYOKA:
     sys.modules["heyoka"] = _Absent("heyoka")
 
 
+def needs_heyoka() -> tuple[str, ...]:
+    """Return what is skipped without heyoka: `cli/test_x.py::test_y`, or all of `cli/test_x.py`."""
+    lines = NEEDS_HEYOKA.read_text(encoding="utf-8").splitlines()
+    return tuple(line for line in lines if line and not line.startswith("#"))
+
+
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Import only the files that have a core test where nothing but the core is asked for."""
     if config.option.markexpr == "core" and collection_path.match("test_*.py"):
         return "mark.core" not in collection_path.read_text(encoding="utf-8") or None
     return None
+
+
+def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
+    """Skip what is listed: a file, or a test with all its parameters or with one, as `test_x[a]`.
+
+    To check the list (``DAESOLVE_CHECK_NEEDS_HEYOKA=1``) it runs, and a test that passes fails.
+    """
+    if not WITHOUT_HEYOKA:
+        return
+    listed = set(needs_heyoka())
+    mark = pytest.mark.skip(reason=REASON)
+    if CHECK_LIST in os.environ:
+        mark = pytest.mark.xfail(reason=REASON, strict=True)
+    for item in items:
+        path = item.path.relative_to(NEEDS_HEYOKA.parent).as_posix()
+        name = f"{path}::{item.name}"
+        if listed & {path, name, name.partition("[")[0]}:
+            item.add_marker(mark)
 
 
 @pytest.hookimpl(wrapper=True)

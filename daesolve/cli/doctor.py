@@ -23,7 +23,7 @@ ASSIMULO = (
 )
 """Without conda it is built, by what the sources of daesolve have."""
 PACKAGES = {
-    "taylor": ("heyoka", "conda install -c conda-forge heyoka.py"),
+    "taylor": ("numba", "pip install numba"),
     "cvodes": ("casadi", "pip install casadi"),
     "dop853": ("scipy", "pip install scipy"),
     "radau": ("scipy", "pip install scipy"),

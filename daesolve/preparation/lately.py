@@ -50,6 +50,12 @@ def prepare_once(system: System, request: Request) -> Prepared:
     return found
 
 
+def forget() -> None:
+    """Drop all that is kept."""
+    with _lock:
+        _lately.clear()
+
+
 def frozen(value: object) -> object:
     """Return something that is equal for equal values of one type, and can be a key.
 

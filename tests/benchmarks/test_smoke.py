@@ -14,7 +14,7 @@ import pytest
 from .programs import PROGRAMS, ROOT, program
 
 SMALL = {
-    "benchmarks.batches": "--members 2 --until 5 --repeats 1 --lanes 2 --code compact",
+    "benchmarks.batches": "--members 2 --until 5 --repeats 1 --lanes 2",
     "benchmarks.long_runs": "--part drift --part store --until 20 --horizon 10 "
     "--formulation driven --repeats 1",
     "benchmarks.omni_friction": "--model reduced --until 0.01 --repeats 1",
@@ -23,6 +23,7 @@ SMALL = {
     "benchmarks.pendulum_chain": "--rods 2 --rods 3 --until 0.1 --patience 0.3 --package daesolve",
     "benchmarks.rolling_wheel": "--case hoop --until 1 --repeats 1",
     "benchmarks.step_checks": "--case hoop --until 1 --repeats 1",
+    "benchmarks.taylor_engines": "--case pendulum --repeats 1",
     "benchmarks.variants": "--pairs 2 --pairs 4 --members 3",
 }
 QUICK = "benchmarks.variants"

@@ -126,17 +126,20 @@ def test_a_billiard_about_a_disc_is_as_chaotic_as_sinais_formula_says():
     assert np.std(near) < 0.1 * np.mean(near)
 
 
-def test_the_doubling_map_has_the_exponent_ln_2():
-    """x grows by e^(t ln 2), and whole numbers are taken from it where a clock strikes."""
+def test_the_tripling_map_has_the_exponent_ln_3():
+    """x grows by e^(t ln 3), and whole numbers are taken from it where a clock strikes.
+
+    Doubling is exact in binary numbers, and would come to zero.
+    """
     s = ds.states(x="", clock="s")
-    strike = ds.Reset({"clock": s.clock - 1.0, "x": s.x - (s.x >= 1.0)})
+    strike = ds.Reset({"clock": s.clock - 1.0, "x": s.x - (s.x >= 1.0) - (s.x >= 2.0)})
     system = ds.ControlSystem(
         s,
-        {"x": np.log(2.0) * s.x, "clock": 1.0},
+        {"x": np.log(3.0) * s.x, "clock": 1.0},
         events=[ds.Event("strike", s.clock - 1.0, ds.RISING, strike)],
     )
     prepared = prepared_run(system, 200.0, {"x": 0.3, "clock": 0.0})
-    assert lyapunov_time(prepared) == pytest.approx(1.0 / np.log(2.0), rel=1e-3)
+    assert lyapunov_time(prepared) == pytest.approx(1.0 / np.log(3.0), rel=1e-3)
 
 
 @pytest.mark.parametrize("solver", [ds.Taylor(), ds.Dop853()], ids=["taylor", "dop853"])

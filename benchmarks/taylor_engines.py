@@ -1,0 +1,218 @@
+"""What a step of Taylor's method costs by the kernel and by heyoka's compiled code.
+
+Each case is integrated at machine precision by the kernel in one lane and in eight, and by heyoka:
+unrolled (up to 600 instructions) and compact code, optimised, and compact code as it is quickest to
+compile. Processor seconds of steps alone, the least of some repeats in turn; set-up stands apart,
+without what either keeps on disk for a model (the kernel itself is compiled before). "apart" is
+the largest difference of the kernel's end from that of compact code, over the state's size.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import heyoka
+import numpy as np
+
+import daesolve as ds
+from daesolve.formulations import OdeProblem
+from daesolve.integration.run_options import requested_by
+from daesolve.plugins.bound_case import BoundCase
+from daesolve.preparation.preparing import prepare
+from daesolve.solvers import State
+from daesolve.solvers.heyoka_code import translated
+from daesolve.taylor_kernel.instructions import instructions
+from daesolve.taylor_kernel.marching import March
+
+from .common.conditions import Conditions, as_json, conditions, from_json
+from .common.options import add_json, add_read, add_repeats, add_update, options
+from .common.tables import markdown, update
+from .common.timing import in_turn, processor_seconds
+
+MARK = "taylor-engines"
+CASES: Mapping[str, tuple[str, str, Mapping[str, Any], float]] = {
+    "pendulum": ("pendulum", "release", {}, 100.0),
+    "hoop": ("rolling-wheel", "hoop", {}, 40.0),
+    "wheel with pendulum": ("rolling-wheel", "pendulum", {}, 30.0),
+    "rattleback": ("rattleback", "reversal", {}, 30.0),
+    "chain of 5": ("pendulum-chain", "swing", {"rods": 5}, 20.0),
+    "chain of 20": ("pendulum-chain", "swing", {"rods": 20}, 3.0),
+    "chain of 50": ("pendulum-chain", "swing", {"rods": 50}, 1.0),
+}
+"""What is integrated: the problem, its case and structure, and s."""
+LANES = 8
+UNROLLED_TO = 600
+"""Instructions above which unrolled code takes minutes to compile."""
+EPSILON = float(np.finfo(float).eps)
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One engine with one case.
+
+    Parameters
+    ----------
+    case, instructions, engine
+        What was integrated, and by what.
+    setup
+        Processor seconds.
+    step
+        Those of a step of one motion.
+    apart
+        The largest difference of the end from that of heyoka's compact code, relative.
+    """
+
+    case: str
+    instructions: int
+    engine: str
+    setup: float
+    step: float
+    apart: float
+
+
+Marching = Callable[[], tuple[int, np.ndarray]]
+"""Integrates; returns the steps of one motion, and its end."""
+
+
+def kernel(problem: OdeProblem, start: State, until: float, lanes: int) -> Marching:
+    """Return what integrates by the kernel in so many lanes."""
+    march = March(instructions(problem.rhs), EPSILON, lanes)
+
+    def run() -> tuple[int, np.ndarray]:
+        for lane in range(lanes):
+            march.begin(lane, start.x, start.p, start.time)
+        march.end[:] = until
+        steps = 0
+        while march.time[0, 0] != until:
+            steps += len(march.steps(200).when)
+        return lanes * steps, march.x[:, 0].copy()
+
+    return run
+
+
+def compiled(
+    problem: OdeProblem, start: State, until: float, *, compact: bool, level: int
+) -> Marching:
+    """Return what integrates by heyoka's code."""
+    rates = translated(problem.rhs)
+    pairs = list(zip(rates.variables, rates.expressions, strict=True))
+    integrator: Any = heyoka.taylor_adaptive(
+        pairs,
+        [0.0] * problem.size,
+        tol=EPSILON,
+        high_accuracy=True,
+        compact_mode=compact,
+        opt_level=level,
+    )
+    numbers = np.concatenate([start.p, rates.parameters(start.p)])
+
+    def run() -> tuple[int, np.ndarray]:
+        integrator.time, integrator.state[:] = start.time, start.x
+        integrator.pars[:] = numbers[: len(integrator.pars)]
+        steps = integrator.propagate_until(until, c_output=True)[3]
+        return int(steps), np.array(integrator.state)
+
+    return run
+
+
+def case_of(name: str) -> BoundCase:
+    """Return a case."""
+    problem, case, structure, _ = CASES[name]
+    return ds.problem(problem).case(case, **structure)
+
+
+def measured(name: str, repeats: int) -> list[Measurement]:
+    """Measure all engines on a case, in turn."""
+    until = CASES[name][3]
+    bound = case_of(name)
+    prepared = prepare(bound.system, requested_by(bound, until, {})[0])
+    problem, start = prepared.problem, State(0.0, prepared.initial, prepared.values)
+    size = problem.rhs.n_instructions()
+    engines: dict[str, Callable[[], Marching]] = {
+        "kernel": lambda: kernel(problem, start, until, 1),
+        "kernel, 8 lanes": lambda: kernel(problem, start, until, LANES),
+        "compact": lambda: compiled(problem, start, until, compact=True, level=3),
+        "compact, level 0": lambda: compiled(problem, start, until, compact=True, level=0),
+    }
+    if size <= UNROLLED_TO:
+        engines["unrolled"] = lambda: compiled(problem, start, until, compact=False, level=3)
+    setups: dict[str, float] = {}
+    runs: dict[str, Marching] = {}
+    for engine, make in engines.items():
+        setups[engine], runs[engine] = processor_seconds(make)
+        runs[engine]()
+    timed = {engine: lambda run=run: processor_seconds(run) for engine, run in runs.items()}
+    found = in_turn(timed, repeats)
+    reference = found["compact"][0][1][1]
+    scale = max(1.0, float(np.max(np.abs(reference))))
+    return [
+        Measurement(
+            name,
+            size,
+            engine,
+            setups[engine],
+            min(seconds / steps for seconds, (steps, _) in results),
+            float(np.max(np.abs(results[0][1][1] - reference))) / scale,
+        )
+        for engine, results in found.items()
+    ]
+
+
+def table(found: list[Measurement]) -> str:
+    """Return microseconds a step, and seconds of set-up, for each case and engine."""
+    engines = ("unrolled", "compact", "compact, level 0", "kernel", "kernel, 8 lanes")
+    rows: list[list[str]] = []
+    for name in dict.fromkeys(one.case for one in found):
+        of_case = {one.engine: one for one in found if one.case == name}
+        steps = [f"{1e6 * of_case[e].step:.2f}" if e in of_case else "" for e in engines]
+        shown = ("unrolled", "compact", "compact, level 0", "kernel")
+        setups = [f"{of_case[e].setup:.3f}" if e in of_case else "–" for e in shown]
+        kernel = of_case["kernel"]
+        label = f"{name} ({kernel.instructions})"
+        rows.append([label, *steps, " / ".join(setups), f"{kernel.apart:.1e}"])
+    heads = ["case (instructions)", "heyoka unrolled, µs", "compact, µs", "compact at level 0, µs"]
+    heads += ["kernel, µs", "kernel in 8 lanes, µs"]
+    heads += ["set-up in the order of the columns, s", "apart"]
+    return markdown(heads, rows)
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the options."""
+    parser = options("benchmarks.taylor_engines", __doc__)
+    parser.add_argument("--case", choices=list(CASES), action="append", help="repeatable (all)")
+    add_repeats(parser, 5, "runs of each engine, in turn")
+    add_read(parser)
+    add_json(parser)
+    add_update(parser, MARK, "docs/how-to/choose-a-solver.md")
+    return parser
+
+
+def _measured(given: argparse.Namespace) -> tuple[Conditions, list[Measurement]]:
+    heyoka.llvm_state.set_diskcache_enabled(False)  # so that compilation is paid for
+    known = conditions("heyoka", "numba")
+    found: list[Measurement] = []
+    for name in given.case or CASES:
+        found += measured(name, given.repeats)
+    return known, found
+
+
+def main() -> None:
+    """Measure or read, print, and write what was asked for."""
+    given = parser().parse_args()
+    if given.read:
+        known, found = from_json(given.read.read_text(), Measurement)
+    else:
+        known, found = _measured(given)
+    told = f"{known}\n\n{table(found)}"
+    print(told)
+    if given.json:
+        given.json.write_text(as_json(known, found))
+    if given.update:
+        update(given.update, MARK, told)
+
+
+if __name__ == "__main__":
+    main()
