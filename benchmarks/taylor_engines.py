@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import heyoka
@@ -144,7 +145,7 @@ def measured(name: str, repeats: int) -> list[Measurement]:
     for engine, make in engines.items():
         setups[engine], runs[engine] = processor_seconds(make)
         runs[engine]()
-    timed = {engine: lambda run=run: processor_seconds(run) for engine, run in runs.items()}
+    timed = {engine: partial(processor_seconds, run) for engine, run in runs.items()}
     found = in_turn(timed, repeats)
     reference = found["compact"][0][1][1]
     scale = max(1.0, float(np.max(np.abs(reference))))

@@ -75,6 +75,6 @@ def frozen(value: object) -> object:
     if is_dataclass(value) and not isinstance(value, type):
         named: Any = value
         parts = tuple(frozen(getattr(named, field.name)) for field in fields(named))
-        return (type(named), parts)
+        return (named.__class__, parts)
     hash(value)
     return (type(value), value)

@@ -8,7 +8,8 @@ lanes, or of one float.
 `rows` is the address of the coefficients, and `stride` how many numbers a row takes.
 """
 # numba replaces these functions by those for a type of the token when it compiles.
-# pyright: basic
+# pyright: basic, reportCallIssue=false, reportArgumentType=false
+# pyright: reportAttributeAccessIssue=false, reportReturnType=false
 
 from __future__ import annotations
 

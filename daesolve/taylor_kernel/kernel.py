@@ -5,16 +5,20 @@ It is compiled once for each number of lanes, not for equations, and kept on dis
 [number, lane]; `codes`, `ends`, `terms`, `blocks` and `outputs` those of `Instructions`.
 """
 # numba's decorators have no types.
-# pyright: basic
+# pyright: basic, reportCallIssue=false, reportArgumentType=false
+# pyright: reportAttributeAccessIssue=false, reportReturnType=false
 
 from __future__ import annotations
 
+import hashlib
 import math
+import sys
+from pathlib import Path
 
 import numpy as np
 from numba import njit
 
-from daesolve.taylor_kernel import kinds
+from daesolve.taylor_kernel import coefficients, kinds, vectors
 from daesolve.taylor_kernel.coefficients import (
     convolution,
     get,
@@ -68,19 +72,29 @@ SAFETY = 2.0, 0.7
 """A step is exp(-2 - 0.7/(order - 1)) times the radius of convergence (Jorba and Zou 2005)."""
 
 
-def compiled(**options: bool):
-    """Compile a function when it is called, and keep that on disk where there is a place."""
+def kept(function):
+    """Compile a function when it is called, and keep that on disk where there is a place.
 
-    def decorate(function):
-        try:
-            return njit(cache=True, **OPTIONS, **options)(function)
-        except RuntimeError:  # there is nowhere to write
-            return njit(**OPTIONS, **options)(function)
+    What it calls is kept with it. numba looks at the age of this file alone: `VERSION` is an
+    argument of all that is kept, and has another type where one of the files below has changed.
+    """
+    try:
+        return njit(cache=True, **OPTIONS)(function)
+    except RuntimeError:  # there is nowhere to write
+        return njit(**OPTIONS)(function)
 
-    return decorate
+
+def _version():
+    digest = hashlib.sha256()
+    for module in (kinds, vectors, coefficients, sys.modules[__name__]):
+        digest.update(Path(module.__file__).read_bytes())
+    return np.empty(0, dtype=[(f"v{digest.hexdigest()[:16]}", np.int8)])
 
 
-@compiled()
+VERSION = _version()
+
+
+@njit(**OPTIONS)
 def start(function, x, y):
     """Return what an integral starts from."""
     if function == kinds.EXP:
@@ -124,7 +138,7 @@ def start(function, x, y):
     return 0.0
 
 
-@compiled(forceinline=True)
+@njit(forceinline=True, **OPTIONS)
 def sum_of_terms(w, rows, stride, numbers, ends, terms, i, k):
     """Return coefficient k of a sum of products, rows and rows times numbers."""
     width = len(w)
@@ -151,7 +165,7 @@ def sum_of_terms(w, rows, stride, numbers, ends, terms, i, k):
     return found
 
 
-@compiled(forceinline=True)
+@njit(forceinline=True, **OPTIONS)
 # Long: one branch for each kind of row.
 def sweep(w, rows, stride, numbers, codes, ends, terms, blocks, base, k):
     """Fill coefficient k of all rows from `base` on."""
@@ -253,7 +267,7 @@ def sweep(w, rows, stride, numbers, codes, ends, terms, blocks, base, k):
                 put(w, rows, stride, base + i, k, div(v, order))
 
 
-@compiled()
+@njit(**OPTIONS)
 def begin(w, rows, stride, numbers, codes, first, last, base):
     """Fill coefficient 0 of roots and integrals."""
     width = len(w)
@@ -273,7 +287,7 @@ def begin(w, rows, stride, numbers, codes, first, last, base):
         put(w, rows, stride, base + i, 0, get(w, rows, stride, base + i, 0))
 
 
-@compiled()
+@njit(**OPTIONS)
 def expand(w, rows, stride, numbers, table, states, order):
     """Fill all coefficients, from those of order zero of the states and time."""
     codes, ends, terms, blocks, outputs = table
@@ -290,7 +304,7 @@ def expand(w, rows, stride, numbers, table, states, order):
             put(w, rows, stride, s, k + 1, div(v, full(w, float(k + 1))))
 
 
-@compiled()
+@njit(**OPTIONS)
 def step_lengths(w, rows, stride, states, order, lengths):
     """Write for each lane how far the series holds, by its last two terms."""
     width = len(w)
@@ -314,7 +328,7 @@ def step_lengths(w, rows, stride, states, order, lengths):
         lengths[lane] = length if length > 0.0 else math.nan
 
 
-@compiled()
+@njit(**OPTIONS)
 def advance_time(time, end, lengths, when):
     """Move time, held in two numbers, by a step in each lane; return whether one has ended.
 
@@ -341,7 +355,7 @@ def advance_time(time, end, lengths, when):
     return ended
 
 
-@compiled()
+@njit(**OPTIONS)
 def add_steps(w, rows, stride, states, order, lengths, x, low):
     """Add to the states what the series give, with what rounding left of the steps before.
 
@@ -362,8 +376,8 @@ def add_steps(w, rows, stride, states, order, lengths, x, low):
         store(low, s * width, chosen(length, rest, left))
 
 
-@compiled()
-def march(w, work, stride, given, table, order, x, low, time, end, kept, when):
+@kept
+def march(version, w, work, stride, given, table, order, x, low, time, end, found, when):
     """Take steps in all lanes until one has ended, or is no number any more; return how many.
 
     Parameters
@@ -374,7 +388,7 @@ def march(w, work, stride, given, table, order, x, low, time, end, kept, when):
         (states, lanes) the states, and what rounding left of them; both change.
     time, end
         (2, lanes) and (lanes,); time changes.
-    kept
+    found
         (lanes, steps, states, order + 1) receives the coefficients of each step.
     when
         (steps, 3, lanes) receives its start, in two numbers, and its length.
@@ -396,7 +410,7 @@ def march(w, work, stride, given, table, order, x, low, time, end, kept, when):
         for lane in range(width):
             for s in range(states):
                 for k in range(order + 1):
-                    kept[lane, step, s, k] = load_number(rows, s * stride + k * width + lane)
+                    found[lane, step, s, k] = load_number(rows, s * stride + k * width + lane)
         for s in range(states):
             for lane in range(width):
                 ended = ended or not math.isfinite(x[s, lane])
@@ -405,18 +419,18 @@ def march(w, work, stride, given, table, order, x, low, time, end, kept, when):
     return len(when)
 
 
-@compiled()
-def between(kept, steps, distances):
+@kept
+def between(version, series, steps, distances):
     """Return the states, (j, states), at distances from the starts of steps, both (j,).
 
-    kept: (steps, states, order + 1) coefficients.
+    series: (steps, states, order + 1) coefficients.
     """
-    found = np.empty((len(steps), kept.shape[1]))
+    found = np.empty((len(steps), series.shape[1]))
     for i in range(len(steps)):
-        series, h = kept[steps[i]], distances[i]
-        for s in range(kept.shape[1]):
+        own, h = series[steps[i]], distances[i]
+        for s in range(series.shape[1]):
             v = 0.0
-            for k in range(kept.shape[2] - 1, -1, -1):
-                v = series[s, k] + h * v
+            for k in range(series.shape[2] - 1, -1, -1):
+                v = own[s, k] + h * v
             found[i, s] = v
     return found

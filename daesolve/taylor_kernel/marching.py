@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from daesolve.taylor_kernel import kernel
 from daesolve.taylor_kernel.coefficients import stride_of
 from daesolve.taylor_kernel.instructions import Instructions
-from daesolve.taylor_kernel.kernel import between, march
 
+compiled: Any = kernel
+take_steps: Callable[..., int] = compiled.march
+states_between: Callable[..., np.ndarray] = compiled.between
 LINE = 8
 """Numbers of a line of the processor's cache, at which rows begin; and of a block, which may reach
 beyond the last row."""
@@ -87,11 +90,11 @@ class LaneStretch:
 
     def at(self, moments: np.ndarray) -> np.ndarray:
         """Return the states, (j, states), at times, (j,), within the steps."""
-        starts, sign = self.when[:, 0], np.sign(self.when[0, 2])
+        starts, sign = self.when[:, 0], math.copysign(1.0, self.when[0, 2])
         steps = np.searchsorted(sign * starts, sign * moments, side="right") - 1
         steps = np.maximum(steps, 0)
         distances = (moments - starts[steps]) - self.when[steps, 1]
-        return between(self.coefficients, steps, distances)
+        return states_between(compiled.VERSION, self.coefficients, steps, distances)
 
 
 def joined(parts: Sequence[LaneStretch]) -> LaneStretch:
@@ -153,9 +156,9 @@ class March:
         states = self.instructions.states
         kept = np.empty((self.lanes, most, states, self.order + 1))
         when = np.empty((most, 3, self.lanes))
-        taken = march(
-            self._token, self._work, self._stride, self.numbers, self._table, self.order,
-            self.x, self.low, self.time, self.end, kept, when,
+        taken = take_steps(
+            compiled.VERSION, self._token, self._work, self._stride, self.numbers, self._table,
+            self.order, self.x, self.low, self.time, self.end, kept, when,
         )  # fmt: skip
         return Stretch(when[:taken], kept[:, :taken], self.time.copy(), self.x.copy())
 

@@ -4,7 +4,8 @@ Each of these becomes one instruction or a few. `w` is a token for the width, wh
 tuple of as many whole numbers. An address and an offset, in numbers, say where in memory.
 """
 # numba and llvmlite have no types for what happens when they compile.
-# pyright: basic
+# pyright: basic, reportCallIssue=false, reportArgumentType=false
+# pyright: reportAttributeAccessIssue=false, reportReturnType=false
 
 from __future__ import annotations
 

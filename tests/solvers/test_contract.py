@@ -228,7 +228,7 @@ def deadline(seconds):
 def test_a_motion_that_leaves_to_infinity_is_a_failure_that_keeps_its_data(name):
     """x' = x^2 from 1 ends at t = 1."""
     x = ds.states(x="")
-    solver = SOLVERS[name]()
+    solver = PRECISE[name] if name.startswith("taylor") else SOLVERS[name]()
     system = ds.ControlSystem(x, {"x": x.x**2})
     with deadline(6.0):
         run = ds.solve(system, 2.0, {"x": 1.0}, solver=solver, at=[0.0, 0.5, 0.75, 1.5])
