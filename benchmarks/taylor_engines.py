@@ -38,7 +38,7 @@ CASES: Mapping[str, tuple[str, str, Mapping[str, Any], float]] = {
     "pendulum": ("pendulum", "release", {}, 100.0),
     "hoop": ("rolling-wheel", "hoop", {}, 40.0),
     "wheel with pendulum": ("rolling-wheel", "pendulum", {}, 30.0),
-    "rattleback": ("rattleback", "reversal", {}, 30.0),
+    "rattleback": ("rattleback", "reversal", {}, 3.0),
     "chain of 5": ("pendulum-chain", "swing", {"rods": 5}, 20.0),
     "chain of 20": ("pendulum-chain", "swing", {"rods": 20}, 3.0),
     "chain of 50": ("pendulum-chain", "swing", {"rods": 50}, 1.0),

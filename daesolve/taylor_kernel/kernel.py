@@ -407,8 +407,8 @@ def march(version, w, work, stride, given, table, order, x, low, time, end, foun
         step_lengths(w, rows, stride, states, order, lengths)
         ended = advance_time(time, end, lengths, when[step])
         add_steps(w, rows, stride, states, order, when[step, 2].ctypes.data, state, left)
-        for lane in range(width):
-            for s in range(states):
+        for s in range(states):  # one by one, since all of them are more than the nearest cache has
+            for lane in range(width):
                 for k in range(order + 1):
                     found[lane, step, s, k] = load_number(rows, s * stride + k * width + lane)
         for s in range(states):
