@@ -363,7 +363,7 @@ def _advance(march: March, lanes: Sequence[SharedLane]) -> None:
     for number in range(march.lanes):
         if number not in asking:
             march.idle(number, lanes[0].number)
-    fit = steps_that_fit(march.instructions.states, march.order, march.lanes)
+    fit = steps_that_fit(march.instructions.states, march.order)
     stretch = march.steps(min(fit, *(lane.most for lane in lanes)))
     for lane in lanes:
         lane.found = stretch.of(lane.number)

@@ -31,7 +31,7 @@ from daesolve.taylor_kernel.instructions import instructions
 from daesolve.taylor_kernel.marching import Lane, LaneStretch, March, joined
 
 PIECE_BYTES = 8_000_000
-"""Of Taylor coefficients that are kept at once: with more, each step waits for the memory."""
+"""Of Taylor coefficients that are kept at once, of one motion."""
 FIRST_PIECE = 32
 """Steps that are taken at first where an event may interrupt; then twice as many each time."""
 
@@ -112,9 +112,9 @@ class KernelIntegrator(Integrator):
         return joined(taken)
 
 
-def steps_that_fit(size: int, order: int, lanes: int = 1) -> int:
+def steps_that_fit(size: int, order: int) -> int:
     """Return how many steps to take at most before their coefficients are looked at."""
-    return max(min(PIECE, PIECE_BYTES // (8 * size * (order + 1) * lanes)), 1)
+    return max(min(PIECE, PIECE_BYTES // (8 * size * (order + 1))), 1)
 
 
 class _Stuck:

@@ -57,8 +57,7 @@ def sized_guards(
     problem: OdeProblem, times: np.ndarray, states: np.ndarray, p: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return guards at some times, (k, guards), and how large the terms are whose sums they are."""
-    tables = [_block(problem, times, states, p, weights) for weights in _weights(problem)]
-    return tables[0][0], np.max([np.abs(table[2]) for table in tables], axis=0)
+    return _with_sizes(_functions_of(problem)[0], times, states, p)
 
 
 def sizes_of_terms(problem: OdeProblem, time: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
@@ -77,25 +76,27 @@ def _unmoved(
     problem: OdeProblem, times: np.ndarray, states: np.ndarray, p: np.ndarray
 ) -> np.ndarray:
     """Return which guards have no rate, to rounding."""
-    tables = [_block(problem, times, states, p, weights) for weights in _weights(problem)]
-    speeds = np.max([np.abs(table[3]) for table in tables], axis=0)
-    return np.abs(tables[0][1]) <= AT_REST * speeds
+    rates, speeds = _with_sizes(_functions_of(problem)[1], times, states, p)
+    return np.abs(rates) <= AT_REST * speeds
 
 
-def _block(
-    problem: OdeProblem, times: np.ndarray, states: np.ndarray, p: np.ndarray, weights: np.ndarray
-) -> list[np.ndarray]:
-    return evaluate_block(_function(problem), times, states, np.concatenate([p, weights]))
+def _with_sizes(
+    function: ca.Function, times: np.ndarray, states: np.ndarray, p: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return values, and the largest of what they are with their terms weighted."""
+    drawn = np.random.default_rng(0).uniform(-2.0, 2.0, (TRIALS, states.shape[1] + 1))
+    tables = [
+        evaluate_block(function, times, states, np.concatenate([p, weights]))
+        for weights in drawn + np.sign(drawn)
+    ]
+    return tables[0][0], np.max([np.abs(table[1]) for table in tables], axis=0)
 
 
-def _weights(problem: OdeProblem) -> np.ndarray:
-    """Return factors with which the terms of a sum do not cancel, (trials, 1 + states)."""
-    drawn = np.random.default_rng(0).uniform(-2.0, 2.0, (TRIALS, problem.size + 1))
-    return drawn + np.sign(drawn)
+def _functions_of(problem: OdeProblem) -> tuple[ca.Function, ca.Function]:
+    """Return (t, x, [p, weights]) -> the guards and these weighted; and the same of their rates.
 
-
-def _function(problem: OdeProblem) -> ca.Function:
-    """(t, x, [p, weights]) -> the guards, their rates, and both with their terms weighted."""
+    With weights the terms of a sum do not cancel. They multiply times and states, (1 + states,).
+    """
     if problem not in _functions:
         t, x, p = (problem.guards.sx_in(k) for k in range(3))
         weights = ca.SX.sym("weights", 1 + x.numel())  # pyright: ignore[reportUnknownMemberType]
@@ -104,16 +105,14 @@ def _function(problem: OdeProblem) -> ca.Function:
         def along(time: ca.SX, state: ca.SX) -> ca.SX:
             return ca.jtimes(values, x, state) + ca.jtimes(values, t, time)
 
-        outputs = [
-            values,
-            along(ca.SX(1), moves),
-            along(weights[0] * t, weights[1:] * x),
-            along(weights[0], weights[1:] * moves),
-        ]
-        names = (["t", "x", "p"], ["guards", "rates", "terms", "speeds"])
-        inputs = [t, x, ca.vertcat(p, weights)]
-        _functions[problem] = function_of("terms", inputs, outputs, names)
+        inputs, named = [t, x, ca.vertcat(p, weights)], ["t", "x", "p"]
+        sized = [values, along(weights[0] * t, weights[1:] * x)]
+        moved = [along(ca.SX(1), moves), along(weights[0], weights[1:] * moves)]
+        _functions[problem] = (
+            function_of("sized", inputs, sized, (named, ["guards", "terms"])),
+            function_of("moved", inputs, moved, (named, ["rates", "speeds"])),
+        )
     return _functions[problem]
 
 
-_functions: WeakKeyDictionary[OdeProblem, ca.Function] = WeakKeyDictionary()
+_functions: WeakKeyDictionary[OdeProblem, tuple[ca.Function, ca.Function]] = WeakKeyDictionary()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -88,12 +89,17 @@ class LaneStretch:
         """(k + 1, states) the states there."""
         return np.vstack([self.coefficients[:, :, 0], self.state])
 
+    @cached_property
+    def _ordered(self) -> tuple[float, np.ndarray]:
+        """The sign of time, and the starts of the steps with it, so that they grow."""
+        sign = math.copysign(1.0, self.when[0, 2])
+        return sign, np.ascontiguousarray(sign * self.when[:, 0])
+
     def at(self, moments: np.ndarray) -> np.ndarray:
         """Return the states, (j, states), at times, (j,), within the steps."""
-        starts, sign = self.when[:, 0], math.copysign(1.0, self.when[0, 2])
-        steps = np.searchsorted(sign * starts, sign * moments, side="right") - 1
-        steps = np.maximum(steps, 0)
-        distances = (moments - starts[steps]) - self.when[steps, 1]
+        sign, ordered = self._ordered
+        steps = np.maximum(np.searchsorted(ordered, sign * moments, side="right") - 1, 0)
+        distances = (moments - self.when[steps, 0]) - self.when[steps, 1]
         return states_between(compiled.VERSION, self.coefficients, steps, distances)
 
 
