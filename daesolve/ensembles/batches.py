@@ -31,8 +31,8 @@ from daesolve.taylor_kernel.marching import Lane, LaneStretch, March
 from daesolve.trajectory.results import StepBlock
 from daesolve.trajectory.trajectory import Trajectory
 
-LANES = 8
-"""As many numbers as the widest registers hold; with fewer, more walks of the kernel's table."""
+LANES = 4
+"""With more, events cost what the steps gain: see docs/how-to/ensembles.md."""
 MOST_LANES = 64
 """More than the widest registers hold several times over would only wait for each other."""
 
@@ -65,7 +65,7 @@ def run_batch(
     initial
         Start values that all have.
     lanes
-        How many go at once; None takes as many as the widest registers hold.
+        How many go at once; None takes four.
     **options
         As in `BoundCase.solve`, the same for all, but no `store` and no `atol`; the solver is
         `Taylor`, by its name too, or left out, and then `rtol` is its tolerance.
