@@ -307,12 +307,12 @@ def test_a_form_that_a_solver_cannot_take_is_refused():
 
 @pytest.mark.parametrize(
     ("solver", "formulation"),
-    [(AssimuloIda(), ds.Index2()), (AssimuloRadau5(), ds.Index1())],
+    [(AssimuloIda, ds.Index2), (AssimuloRadau5, ds.Index1)],
     ids=lambda posed: posed.name,
 )
 def test_an_equation_of_one_state_without_multipliers_is_taken(solver, formulation):
     """x' = -x."""
     x = ds.states(x="")
     system = ds.ControlSystem(x, {"x": -x.x})
-    run = ds.solve(system, 1.0, {"x": 1.0}, solver=solver, formulation=formulation)
+    run = ds.solve(system, 1.0, {"x": 1.0}, solver=solver(), formulation=formulation())
     assert run.end_state["x"] == pytest.approx(np.exp(-1.0), abs=1e-7)
