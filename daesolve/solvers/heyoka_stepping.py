@@ -13,17 +13,18 @@ from daesolve.solvers.segment import (
     NOT_FINITE,
     STALLED,
     Block,
-    Integrator,
-    Observer,
     Segment,
-    SegmentEnd,
-    State,
 )
-from daesolve.solvers.series_block import STUCK, SeriesBlock, after_step, steps_at_once
-from daesolve.solvers.step_checks import UNSEEN, StepChecks
+from daesolve.solvers.series_block import (
+    STUCK,
+    SeriesBlock,
+    SeriesIntegrator,
+    after_step,
+    steps_at_once,
+)
 
 
-class PiecewiseIntegrator(Integrator):
+class PiecewiseIntegrator(SeriesIntegrator):
     """A compiled integrator of one problem.
 
     Parameters
@@ -35,8 +36,6 @@ class PiecewiseIntegrator(Integrator):
     bounded
         Whether exponentials are held within bounds (`bounded_table`).
     """
-
-    bounded = False
 
     def __init__(
         self,
@@ -57,14 +56,6 @@ class PiecewiseIntegrator(Integrator):
             compact_mode=compact,
             opt_level=optimisation,
         )
-
-    def segment(self, start: State, until: float, at: np.ndarray, observe: Observer) -> SegmentEnd:
-        """Integrate; see `Solver.segment`."""
-        tolerance = self.tolerance
-        self.checks = StepChecks(
-            self.problem, start.p, tolerance, UNSEEN * tolerance, own_rates=not self.bounded
-        )
-        return super().segment(start, until, at, observe)
 
     def blocks(self, segment: Segment) -> Generator[Block]:
         """Integrate piece by piece: a piece keeps its Taylor coefficients, so it is bounded."""

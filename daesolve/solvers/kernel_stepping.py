@@ -12,21 +12,17 @@ from daesolve.solvers.segment import (
     NOT_FINITE,
     STALLED,
     Block,
-    Integrator,
-    Observer,
     Segment,
-    SegmentEnd,
-    State,
 )
 from daesolve.solvers.series_block import (
     PIECE,
     STUCK,
     Adjusted,
     SeriesBlock,
+    SeriesIntegrator,
     after_step,
     steps_at_once,
 )
-from daesolve.solvers.step_checks import UNSEEN, StepChecks
 from daesolve.taylor_kernel.instructions import instructions
 from daesolve.taylor_kernel.marching import Lane, LaneStretch, March, joined
 
@@ -36,7 +32,7 @@ FIRST_PIECE = 32
 """Steps that are taken at first where an event may interrupt; then twice as many each time."""
 
 
-class KernelIntegrator(Integrator):
+class KernelIntegrator(SeriesIntegrator):
     """An integrator of one problem by the kernel.
 
     Parameters
@@ -64,14 +60,6 @@ class KernelIntegrator(Integrator):
             lane = Lane(March(instructions(problem.rhs, bounded=bounded), tolerance))
         self.lane = lane
         self.interrupted = any(event.then.interrupts for event in problem.guarded)
-
-    def segment(self, start: State, until: float, at: np.ndarray, observe: Observer) -> SegmentEnd:
-        """Integrate; see `Solver.segment`."""
-        tolerance = self.tolerance
-        self.checks = StepChecks(
-            self.problem, start.p, tolerance, UNSEEN * tolerance, own_rates=not self.bounded
-        )
-        return super().segment(start, until, at, observe)
 
     def blocks(self, segment: Segment) -> Generator[Block]:
         """Integrate piece by piece: a piece keeps its Taylor coefficients, so it is bounded."""

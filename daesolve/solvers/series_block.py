@@ -11,7 +11,16 @@ from daesolve.algebra.evaluation import BufferedFunction
 from daesolve.formulations import OdeProblem
 from daesolve.solvers.courses import Series
 from daesolve.solvers.guards import Steps, found_hits, inner_times
-from daesolve.solvers.segment import Block, EventHit, Segment
+from daesolve.solvers.segment import (
+    Block,
+    EventHit,
+    Integrator,
+    Observer,
+    Segment,
+    SegmentEnd,
+    State,
+)
+from daesolve.solvers.step_checks import UNSEEN, StepChecks
 
 PIECE = 10_000
 """Steps whose Taylor coefficients are kept at once."""
@@ -85,6 +94,29 @@ class SeriesBlock(Block):
     def course(self, times: np.ndarray, states: np.ndarray) -> Series:
         """Return the series themselves."""
         return Series(times, states, self.dense.tcs)
+
+
+class SeriesIntegrator(Integrator):
+    """Taylor's method at work on a problem, by either engine.
+
+    Attributes
+    ----------
+    tolerance
+        Relative, of a step.
+    bounded
+        Whether exponentials are held within bounds, so that rates need not be those of the problem.
+    """
+
+    tolerance: float
+    bounded: bool
+
+    def segment(self, start: State, until: float, at: np.ndarray, observe: Observer) -> SegmentEnd:
+        """Integrate; see `Solver.segment`."""
+        tolerance = self.tolerance
+        self.checks = StepChecks(
+            self.problem, start.p, tolerance, UNSEEN * tolerance, own_rates=not self.bounded
+        )
+        return super().segment(start, until, at, observe)
 
 
 def steps_at_once(segment: Segment, order: int) -> int:
