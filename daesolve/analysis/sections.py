@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 import casadi as ca
 import numpy as np
 
-from daesolve.algebra.translation import evaluate_block
+from daesolve.algebra.blocks import evaluate_block
 from daesolve.errors import OutOfRangeError, PosingError, suggest_names, unknown_name
 from daesolve.integration.record import Happening, RunRecord
 from daesolve.integration.run_options import RunOptions, Source, check_options, requested_of

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from daesolve.algebra.translation import evaluate_block
+from daesolve.algebra.blocks import evaluate_block
 from daesolve.equations.conservation import SLOWEST, rates_function
 from daesolve.equations.dynamics import Dynamics
 from daesolve.equations.projection import Level, Projection, levels

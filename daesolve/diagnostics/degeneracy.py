@@ -27,8 +27,9 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from daesolve.algebra.blocks import evaluate_block
 from daesolve.algebra.singular_values import singular_directions
-from daesolve.algebra.translation import evaluate_block, function_of
+from daesolve.algebra.translation import function_of
 from daesolve.equations.consistency import time_states
 from daesolve.equations.dynamics import Dynamics
 from daesolve.equations.rank import Samples

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from daesolve.algebra.translation import evaluate_block
+from daesolve.algebra.blocks import evaluate_block
 from daesolve.diagnostics.passages import INDEPENDENT, Breach
 from daesolve.formulations import OdeProblem
 from daesolve.trajectory.results import StepBlock

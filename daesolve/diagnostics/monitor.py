@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from daesolve.algebra.translation import evaluate_block
+from daesolve.algebra.blocks import evaluate_block
 from daesolve.diagnostics.degeneracy import Dependence, RankWatch, restored_dependence
 from daesolve.diagnostics.following import FollowingWatch
 from daesolve.diagnostics.losses import (

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from daesolve.algebra.translation import evaluate_block
+from daesolve.algebra.blocks import evaluate_block
 from daesolve.formulations import OdeProblem, Watched
 from daesolve.trajectory.results import Drift, Peak, StepBlock
 

@@ -23,9 +23,10 @@ import casadi as ca
 import numpy as np
 from scipy.linalg import qr
 
+from daesolve.algebra.blocks import evaluate_block
 from daesolve.algebra.identities import is_combination
 from daesolve.algebra.singular_values import equilibrated, singular_directions
-from daesolve.algebra.translation import evaluate_block, function_of
+from daesolve.algebra.translation import function_of
 from daesolve.equations.dynamics import Alternatives, Dynamics, GoalRow
 from daesolve.equations.projection import Level, Projection, levels, metrics
 from daesolve.errors import PosingError

@@ -27,9 +27,10 @@ import casadi as ca
 import numpy as np
 from scipy.linalg import qr
 
+from daesolve.algebra.blocks import evaluate_block
 from daesolve.algebra.linear import entries_of, factorize, minimum_degree_order, solve_definite
 from daesolve.algebra.singular_values import singular_directions
-from daesolve.algebra.translation import evaluate_block, function_of
+from daesolve.algebra.translation import function_of
 from daesolve.elimination.saddle import Saddle
 from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import PosingError

@@ -9,7 +9,7 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 
-from daesolve.algebra.translation import evaluate_block
+from daesolve.algebra.blocks import evaluate_block
 from daesolve.elimination.saddle import EliminationPlan
 from daesolve.formulations.semi_explicit import SemiExplicit
 from daesolve.posing.events import Event

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from daesolve.algebra.translation import evaluate_block
+from daesolve.algebra.blocks import evaluate_block
 from daesolve.errors import ChatteringError, ResetError, VariantError
 from daesolve.integration import endings
 from daesolve.integration.endings import Verdict

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from daesolve.algebra.translation import evaluate_block
+from daesolve.algebra.blocks import evaluate_block
 from daesolve.integration.record import Boundary
 from daesolve.integration.run_state import RunState, unobserved
 from daesolve.solvers import State

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from daesolve.algebra.translation import evaluate_block
+from daesolve.algebra.blocks import evaluate_block
 from daesolve.diagnostics.monitor import Monitor
 from daesolve.preparation.preparing import Prepared
 from daesolve.trajectory.results import Degeneracy, EventRecord, Impact, Outcome, Statistics

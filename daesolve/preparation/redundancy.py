@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from daesolve.algebra.translation import evaluate_block
+from daesolve.algebra.blocks import evaluate_block
 from daesolve.equations.consistency import time_states
 from daesolve.equations.dynamics import Dynamics
 from daesolve.equations.rank import Rank, Samples

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
+from daesolve.algebra.blocks import evaluate_block
 from daesolve.algebra.evaluation import BufferedFunction, Evaluator
-from daesolve.algebra.translation import evaluate_block, function_of
+from daesolve.algebra.translation import function_of
 from daesolve.formulations import DaeProblem, OdeProblem
 from daesolve.solvers.jacobians import exact_jacobian
 from daesolve.solvers.scaling import Scaling

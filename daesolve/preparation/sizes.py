@@ -11,8 +11,9 @@ import casadi as ca
 import numpy as np
 from scipy.integrate import DOP853, Radau
 
+from daesolve.algebra.blocks import evaluate_block
 from daesolve.algebra.evaluation import BufferedFunction
-from daesolve.algebra.translation import evaluate_block, function_of
+from daesolve.algebra.translation import function_of
 from daesolve.diagnostics.passages import WEAK
 from daesolve.equations.consistency import Start
 from daesolve.equations.dynamics import Dynamics

@@ -12,7 +12,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from daesolve.algebra.translation import evaluate_block
+from daesolve.algebra.blocks import evaluate_block
 from daesolve.formulations import OdeProblem
 from daesolve.solvers.courses import Course, cubics
 from daesolve.solvers.guards import LOOKS, Steps, found_hits, inner_states

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from daesolve.algebra.translation import evaluate_block
+from daesolve.algebra.blocks import evaluate_block
 from daesolve.formulations import OdeProblem
 
 CACHED = 8192

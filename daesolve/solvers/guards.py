@@ -10,9 +10,9 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from scipy.optimize import brentq
 
+from daesolve.algebra.blocks import evaluate_block
 from daesolve.algebra.evaluation import BufferedFunction, Evaluator
 from daesolve.algebra.term_sizes import ROUNDING
-from daesolve.algebra.translation import evaluate_block
 from daesolve.formulations import OdeProblem
 from daesolve.posing.events import Direction
 from daesolve.solvers.grazing import MOST_ITERATIONS, Look, guard_evaluator, hidden

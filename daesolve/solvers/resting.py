@@ -10,7 +10,8 @@ from weakref import WeakKeyDictionary
 import casadi as ca
 import numpy as np
 
-from daesolve.algebra.translation import evaluate_block, function_of
+from daesolve.algebra.blocks import evaluate_block
+from daesolve.algebra.translation import function_of
 from daesolve.formulations import OdeProblem
 
 AT_ZERO = 1e-12

@@ -18,8 +18,9 @@ from weakref import WeakKeyDictionary
 import casadi as ca
 import numpy as np
 
+from daesolve.algebra.blocks import evaluate_block
 from daesolve.algebra.evaluation import Evaluator
-from daesolve.algebra.translation import evaluate_block, function_of
+from daesolve.algebra.translation import function_of
 from daesolve.formulations import DaeProblem, OdeProblem
 from daesolve.solvers.courses import Course, Cubics, Series
 from daesolve.solvers.hidden_terms import HiddenTerms, hidden_terms

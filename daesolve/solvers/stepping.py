@@ -8,8 +8,8 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 
 import numpy as np
 
+from daesolve.algebra.blocks import evaluate_block
 from daesolve.algebra.evaluation import BufferedFunction
-from daesolve.algebra.translation import evaluate_block
 from daesolve.formulations import OdeProblem
 from daesolve.solvers.courses import Course, cubics
 from daesolve.solvers.guards import Steps, found_hits, inner_states

@@ -13,8 +13,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from daesolve.algebra.blocks import evaluate_block
 from daesolve.algebra.series import may_overflow, missing_in_series
-from daesolve.algebra.translation import evaluate_block
 from daesolve.errors import MissingBackendError, OutOfRangeError, is_one_of
 from daesolve.formulations import OdeProblem
 from daesolve.solvers.base import Compilation, Solver, positive

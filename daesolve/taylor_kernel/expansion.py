@@ -11,6 +11,7 @@ from typing import NamedTuple
 import casadi as ca
 import numpy as np
 
+from daesolve.algebra import operations
 from daesolve.algebra.evaluation import Evaluator
 from daesolve.algebra.series import HIGHEST_PRODUCT
 from daesolve.algebra.translation import OPERATION_NAMES, constants_function, constants_of, program
@@ -58,7 +59,7 @@ class Row(NamedTuple):
 
     kind: int
     operands: tuple[int, ...] = ()
-    function: int = kinds.NOTHING
+    function: int = operations.NOTHING
     terms: Terms = ()
 
     def now(self) -> Sequence[int]:
@@ -71,7 +72,7 @@ class Row(NamedTuple):
             return both + [row for group in others for row, _ in group]
         if self.kind == kinds.INTEGRAL:
             derivative, _, first, second = self.operands
-            return [derivative, first, *([] if self.function == kinds.POWER else [second])]
+            return [derivative, first, *([] if self.function == operations.POWER else [second])]
         number = kinds.NUMBER_OPERAND[self.kind]
         return self.operands[:number] + self.operands[number + 1 :]
 
@@ -90,14 +91,14 @@ ARITHMETIC = frozenset(
 )  # fmt: skip
 SINGLE = {ca.OP_NEG: kinds.NEG, ca.OP_SQ: kinds.SQUARE, ca.OP_SQRT: kinds.ROOT}
 FUNCTIONS = {
-    ca.OP_EXP: kinds.EXP, ca.OP_EXPM1: kinds.EXPM1, ca.OP_LOG: kinds.LOG, ca.OP_LOG1P: kinds.LOG1P,
-    ca.OP_TAN: kinds.TAN, ca.OP_TANH: kinds.TANH, ca.OP_ASIN: kinds.ASIN, ca.OP_ACOS: kinds.ACOS,
-    ca.OP_ATAN: kinds.ATAN, ca.OP_ASINH: kinds.ASINH, ca.OP_ACOSH: kinds.ACOSH,
-    ca.OP_ATANH: kinds.ATANH, ca.OP_ERF: kinds.ERF,
+    ca.OP_EXP: operations.EXP, ca.OP_EXPM1: operations.EXPM1, ca.OP_LOG: operations.LOG, ca.OP_LOG1P: operations.LOG1P,
+    ca.OP_TAN: operations.TAN, ca.OP_TANH: operations.TANH, ca.OP_ASIN: operations.ASIN, ca.OP_ACOS: operations.ACOS,
+    ca.OP_ATAN: operations.ATAN, ca.OP_ASINH: operations.ASINH, ca.OP_ACOSH: operations.ACOSH,
+    ca.OP_ATANH: operations.ATANH, ca.OP_ERF: operations.ERF,
 }  # fmt: skip
 PAIRS = {
-    ca.OP_SIN: (kinds.SIN, kinds.COS, 0), ca.OP_COS: (kinds.SIN, kinds.COS, 1),
-    ca.OP_SINH: (kinds.SINH, kinds.COSH, 0), ca.OP_COSH: (kinds.SINH, kinds.COSH, 1),
+    ca.OP_SIN: (operations.SIN, operations.COS, 0), ca.OP_COS: (operations.SIN, operations.COS, 1),
+    ca.OP_SINH: (operations.SINH, operations.COSH, 0), ca.OP_COSH: (operations.SINH, operations.COSH, 1),
 }  # fmt: skip
 """Functions that have each other as derivatives, and which of the two is asked for."""
 BOUNDED = frozenset({ca.OP_EXP, ca.OP_EXPM1, ca.OP_SINH, ca.OP_COSH})
@@ -212,7 +213,7 @@ class Expansion:
                 self._values[number] = self._expand(operation, *values)
         return self._values[root]
 
-    def _emit(self, kind: int, *operands: Value, function: int = kinds.NOTHING) -> Value:
+    def _emit(self, kind: int, *operands: Value, function: int = operations.NOTHING) -> Value:
         """Return the row of a kind, which is made where there is none."""
         row = Row(kind, tuple(operand.place for operand in operands), function)
         if row not in self._known:
@@ -307,7 +308,7 @@ class Expansion:
 
     def _power(self, base: Value, exponent: Value) -> Value:
         if exponent.row:
-            log = self._function(kinds.LOG, base) if base.row else self._logarithm(base)
+            log = self._function(operations.LOG, base) if base.row else self._logarithm(base)
             product = self._product(exponent, log)
             return self._expand(ca.OP_EXP, product)
         known = self._literal(exponent)
@@ -316,7 +317,7 @@ class Expansion:
         if known == 0.5:
             return self._emit(kinds.ROOT, base)
         return self._integral(
-            kinds.POWER,
+            operations.POWER,
             base,
             lambda me: self._quotient(self._product(me, exponent), base),
             second=exponent,
@@ -349,7 +350,7 @@ class Expansion:
                 ),
                 function,
             )
-            for moved, other, function in ((y, x, kinds.ATAN2), (x, y, kinds.NOTHING))
+            for moved, other, function in ((y, x, operations.ATAN2), (x, y, operations.NOTHING))
         ]
         return self._emit(kinds.SUB, *(self._whole(part) for part in parts))
 
@@ -364,11 +365,11 @@ class Expansion:
             derivative = self._emit(kinds.DERIVATIVE, a).place
             sine = self.states + len(self.rows) + 1
             cosine = sine + 1
-            turned = cosine + 1 if first == kinds.SIN else sine
+            turned = cosine + 1 if first == operations.SIN else sine
             ends = (a.place, a.place)
             self.rows.append(Row(kinds.INTEGRAL, (derivative, cosine, *ends), first))
             self.rows.append(Row(kinds.INTEGRAL, (derivative, turned, *ends), second))
-            if first == kinds.SIN:
+            if first == operations.SIN:
                 self.rows.append(Row(kinds.NEG, (sine,)))
             self._known[first, a.place] = sine
         return Value(True, self._known[first, a.place] + which)
@@ -396,35 +397,35 @@ class Expansion:
 
     def _derivative(self, function: int, a: Value, me: Value) -> Value:
         one = self.number(1.0)
-        if function == kinds.EXP:
+        if function == operations.EXP:
             return me
-        if function == kinds.EXPM1:
+        if function == operations.EXPM1:
             return self._sum(me, one)
-        if function == kinds.LOG:
+        if function == operations.LOG:
             return self._quotient(one, a)
-        if function == kinds.LOG1P:
+        if function == operations.LOG1P:
             return self._quotient(one, self._sum(a, one))
-        if function == kinds.TAN:
+        if function == operations.TAN:
             return self._sum(self._product(me, me), one)
-        if function == kinds.TANH:
+        if function == operations.TANH:
             return self._difference(one, self._product(me, me))
-        if function == kinds.ERF:
-            bell = self._function(kinds.EXP, self._emit(kinds.NEG, self._product(a, a)))
+        if function == operations.ERF:
+            bell = self._function(operations.EXP, self._emit(kinds.NEG, self._product(a, a)))
             return self._product(bell, self.number(2.0 / math.sqrt(math.pi)))
         return self._algebraic(function, self._product(a, a))
 
     def _algebraic(self, function: int, square: Value) -> Value:
         """Return the derivative of an inverse function, by the square of its argument."""
         one = self.number(1.0)
-        if function == kinds.ATAN:
+        if function == operations.ATAN:
             return self._quotient(one, self._sum(square, one))
-        if function == kinds.ATANH:
+        if function == operations.ATANH:
             return self._quotient(one, self._difference(one, square))
-        if function in (kinds.ASIN, kinds.ACOS):
+        if function in (operations.ASIN, operations.ACOS):
             inside = self._difference(one, square)
         else:
-            inside = self._sum(square, one if function == kinds.ASINH else self.number(-1.0))
-        sign = self.number(-1.0) if function == kinds.ACOS else one
+            inside = self._sum(square, one if function == operations.ASINH else self.number(-1.0))
+        sign = self.number(-1.0) if function == operations.ACOS else one
         return self._quotient(sign, self._emit(kinds.ROOT, inside))
 
 

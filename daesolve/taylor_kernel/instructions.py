@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
+from daesolve.algebra import operations
 from daesolve.taylor_kernel import kinds
 from daesolve.taylor_kernel.expansion import Expansion, Row, Term, Terms, needed
 
@@ -110,7 +111,7 @@ def _arrays(
             terms += [(places[x], places[y] if products else y) for x, y in pairs]
         ends[index, kinds.GROUPS] = len(terms)
         number = kinds.NUMBER_OPERAND.get(row.kind)
-        if row.function == kinds.POWER:
+        if row.function == operations.POWER:
             number = 3
         for place, operand in enumerate(row.operands):
             codes[index, 1 + place] = operand if place == number else places[operand]

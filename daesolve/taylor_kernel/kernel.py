@@ -10,14 +10,15 @@ It is compiled once for each number of lanes, not for equations, and kept on dis
 
 from __future__ import annotations
 
-import hashlib
 import math
 import sys
-from pathlib import Path
 
 import numpy as np
 from numba import njit
 
+from daesolve.algebra import compiling, machine, operations
+from daesolve.algebra.compiling import OPTIONS, kept, version_of
+from daesolve.algebra.machine import elementary
 from daesolve.taylor_kernel import coefficients, kinds, vectors
 from daesolve.taylor_kernel.coefficients import (
     convolution,
@@ -67,75 +68,13 @@ from daesolve.taylor_kernel.vectors import (
     sub,
 )
 
-OPTIONS = {"error_model": "numpy", "nogil": True}
 SAFETY = 2.0, 0.7
 """A step is exp(-2 - 0.7/(order - 1)) times the radius of convergence (Jorba and Zou 2005)."""
 
 
-def kept(function):
-    """Compile a function when it is called, and keep that on disk where there is a place.
-
-    What it calls is kept with it. numba looks at the age of this file alone: `VERSION` is an
-    argument of all that is kept, and has another type where one of the files below has changed.
-    """
-    try:
-        return njit(cache=True, **OPTIONS)(function)
-    except RuntimeError:  # there is nowhere to write
-        return njit(**OPTIONS)(function)
-
-
-def _version():
-    digest = hashlib.sha256()
-    for module in (kinds, vectors, coefficients, sys.modules[__name__]):
-        digest.update(Path(module.__file__).read_bytes())
-    return np.empty(0, dtype=[(f"v{digest.hexdigest()[:16]}", np.int8)])
-
-
-VERSION = _version()
-
-
-@njit(**OPTIONS)
-def start(function, x, y):
-    """Return what an integral starts from."""
-    if function == kinds.EXP:
-        return math.exp(x)
-    if function == kinds.SIN:
-        return math.sin(x)
-    if function == kinds.COS:
-        return math.cos(x)
-    if function == kinds.LOG:
-        return math.log(x)
-    if function == kinds.POWER:
-        return x**y
-    if function == kinds.ATAN2:
-        return math.atan2(x, y)
-    if function == kinds.EXPM1:
-        return math.expm1(x)
-    if function == kinds.LOG1P:
-        return math.log1p(x)
-    if function == kinds.TAN:
-        return math.tan(x)
-    if function == kinds.TANH:
-        return math.tanh(x)
-    if function == kinds.SINH:
-        return math.sinh(x)
-    if function == kinds.COSH:
-        return math.cosh(x)
-    if function == kinds.ASIN:
-        return math.asin(x)
-    if function == kinds.ACOS:
-        return math.acos(x)
-    if function == kinds.ATAN:
-        return math.atan(x)
-    if function == kinds.ASINH:
-        return math.asinh(x)
-    if function == kinds.ACOSH:
-        return math.acosh(x)
-    if function == kinds.ATANH:
-        return math.atanh(x)
-    if function == kinds.ERF:
-        return math.erf(x)
-    return 0.0
+VERSION = version_of(
+    compiling, operations, machine, kinds, vectors, coefficients, sys.modules[__name__]
+)
 
 
 @njit(forceinline=True, **OPTIONS)
@@ -278,11 +217,11 @@ def begin(w, rows, stride, numbers, codes, first, last, base):
             else:
                 function = codes[i, 5]
                 x = load_number(rows, codes[i, 3] * stride + lane)
-                if function == kinds.POWER:
+                if function == operations.POWER:
                     y = load_number(numbers, codes[i, 4] * width + lane)
                 else:
                     y = load_number(rows, codes[i, 4] * stride + lane)
-                y = start(function, x, y)
+                y = elementary(function, x, y)
             store_number(rows, (base + i) * stride + lane, y)
         put(w, rows, stride, base + i, 0, get(w, rows, stride, base + i, 0))
 

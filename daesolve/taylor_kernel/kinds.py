@@ -22,13 +22,6 @@ NUMBER_OPERAND = {
 }  # fmt: skip
 """Which operand of a kind is a number."""
 
-FUNCTIONS = 20
-(
-    EXP, EXPM1, LOG, LOG1P, SIN, COS, TAN, SINH, COSH, TANH,
-    ASIN, ACOS, ATAN, ASINH, ACOSH, ATANH, ERF, ATAN2, POWER, NOTHING,
-) = range(FUNCTIONS)  # fmt: skip
-"""What an `INTEGRAL` starts from."""
-
 GROUPS = 6
 (PLUS_PRODUCT, MINUS_PRODUCT, PLUS_ROW, MINUS_ROW, PLUS_TIMES, MINUS_TIMES) = range(GROUPS)
 """The terms of a `SUM`: products of two rows, rows, and rows times numbers."""

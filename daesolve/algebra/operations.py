@@ -1,0 +1,24 @@
+"""The operations of CasADi's expressions, as numbers that compiled code can compare."""
+
+from __future__ import annotations
+
+import casadi as ca
+
+NAMES = (
+    "ADD", "SUB", "MUL", "DIV", "NEG", "SQ", "TWICE", "INV", "SQRT", "FABS", "ASSIGN",
+    "EXP", "EXPM1", "LOG", "LOG1P", "SIN", "COS", "TAN", "SINH", "COSH", "TANH",
+    "ASIN", "ACOS", "ATAN", "ASINH", "ACOSH", "ATANH", "ERF", "ATAN2", "POW", "CONSTPOW", "HYPOT",
+    "LT", "LE", "EQ", "NE", "NOT", "AND", "OR", "IF_ELSE_ZERO",
+    "FLOOR", "CEIL", "FMOD", "REMAINDER", "SIGN", "COPYSIGN", "FMIN", "FMAX",
+)  # fmt: skip
+(
+    ADD, SUB, MUL, DIV, NEG, SQ, TWICE, INV, SQRT, FABS, ASSIGN,
+    EXP, EXPM1, LOG, LOG1P, SIN, COS, TAN, SINH, COSH, TANH,
+    ASIN, ACOS, ATAN, ASINH, ACOSH, ATANH, ERF, ATAN2, POWER, CONSTANT_POWER, HYPOT,
+    LT, LE, EQ, NE, NOT, AND, OR, IF_ELSE_ZERO,
+    FLOOR, CEIL, FMOD, REMAINDER, SIGN, COPYSIGN, FMIN, FMAX,
+) = range(len(NAMES))  # fmt: skip
+NOTHING = len(NAMES)
+"""The operation whose value is zero."""
+OF_CASADI: dict[int, int] = {getattr(ca, f"OP_{name}"): code for code, name in enumerate(NAMES)}
+"""Our number of each of CasADi's."""
