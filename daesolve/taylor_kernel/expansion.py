@@ -91,15 +91,18 @@ ARITHMETIC = frozenset(
 )  # fmt: skip
 SINGLE = {ca.OP_NEG: kinds.NEG, ca.OP_SQ: kinds.SQUARE, ca.OP_SQRT: kinds.ROOT}
 FUNCTIONS = {
-    ca.OP_EXP: operations.EXP, ca.OP_EXPM1: operations.EXPM1, ca.OP_LOG: operations.LOG, ca.OP_LOG1P: operations.LOG1P,
-    ca.OP_TAN: operations.TAN, ca.OP_TANH: operations.TANH, ca.OP_ASIN: operations.ASIN, ca.OP_ACOS: operations.ACOS,
-    ca.OP_ATAN: operations.ATAN, ca.OP_ASINH: operations.ASINH, ca.OP_ACOSH: operations.ACOSH,
-    ca.OP_ATANH: operations.ATANH, ca.OP_ERF: operations.ERF,
+    operation: operations.OF_CASADI[operation]
+    for operation in (
+        ca.OP_EXP, ca.OP_EXPM1, ca.OP_LOG, ca.OP_LOG1P, ca.OP_TAN, ca.OP_TANH, ca.OP_ASIN,
+        ca.OP_ACOS, ca.OP_ATAN, ca.OP_ASINH, ca.OP_ACOSH, ca.OP_ATANH, ca.OP_ERF,
+    )
 }  # fmt: skip
 PAIRS = {
-    ca.OP_SIN: (operations.SIN, operations.COS, 0), ca.OP_COS: (operations.SIN, operations.COS, 1),
-    ca.OP_SINH: (operations.SINH, operations.COSH, 0), ca.OP_COSH: (operations.SINH, operations.COSH, 1),
-}  # fmt: skip
+    ca.OP_SIN: (operations.SIN, operations.COS, 0),
+    ca.OP_COS: (operations.SIN, operations.COS, 1),
+    ca.OP_SINH: (operations.SINH, operations.COSH, 0),
+    ca.OP_COSH: (operations.SINH, operations.COSH, 1),
+}
 """Functions that have each other as derivatives, and which of the two is asked for."""
 BOUNDED = frozenset({ca.OP_EXP, ca.OP_EXPM1, ca.OP_SINH, ca.OP_COSH})
 
