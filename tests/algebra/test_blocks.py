@@ -49,3 +49,43 @@ def test_a_block_gives_what_the_function_gives_state_by_state():
         a, _, c = function(times[k], states[k], values)
         assert np.asarray(a).ravel() == pytest.approx(first[k], rel=4 * EPSILON)
         assert float(c) == third[k, 0]
+
+
+def long_function(rounds):
+    t, x, p = ca.SX.sym("t"), ca.SX.sym("x", 3), ca.SX.sym("p", 2)
+    parts = [x[0], x[1] + t, x[2] * p[0], ca.sin(p[1]) * x[0], p[0] + p[1]]
+    drawn = np.random.default_rng(3)
+    for _ in range(rounds):
+        a, b = (parts[k] for k in drawn.integers(max(0, len(parts) - 40), len(parts), 2))
+        make = (lambda a, b: a + b, lambda a, b: a - b, lambda a, b: ca.cos(a * b) * p[0])
+        parts.append(make[drawn.integers(3)](a, b))
+    outputs = [ca.vertcat(*parts[-20:]), ca.vertcat(p[0] ** 2, 3.0, 0.0)]
+    return function_of("f", [t, x, p], outputs, (["t", "x", "p"], ["a", "b"]))
+
+
+@pytest.mark.parametrize("count", [1, 63, 64, 65, 200])
+@pytest.mark.parametrize("own", [False, True])
+def test_registers_that_are_used_again_change_no_value(count, own):
+    function = long_function(400)
+    drawn = np.random.default_rng(count)
+    times, states = drawn.uniform(-1, 1, count), drawn.uniform(-1, 1, (count, 3))
+    values = drawn.uniform(0.1, 1.0, (count, 2) if own else 2)
+    first, second = evaluate_block(function, times, states, values)
+    for k in range(count):
+        mine = values[k] if own else values
+        exact, fixed = function(times[k], states[k], mine)
+        size = 1.0 + np.max(np.abs(np.asarray(exact)))
+        assert np.max(np.abs(first[k] - np.asarray(exact).ravel())) <= 1e6 * EPSILON * size
+        assert second[k] == pytest.approx(np.asarray(fixed).ravel(), rel=2 * EPSILON)
+
+
+def test_a_state_gives_the_same_bits_whatever_states_are_beside_it():
+    function = long_function(300)
+    drawn = np.random.default_rng(5)
+    times, states = drawn.uniform(-1, 1, 150), drawn.uniform(-1, 1, (150, 3))
+    values = np.array([0.3, 0.7])
+    whole = evaluate_block(function, times, states, values)[0]
+    for part in (slice(0, 1), slice(7, 90), slice(149, 150)):
+        assert np.array_equal(
+            evaluate_block(function, times[part], states[part], values)[0], whole[part]
+        )
