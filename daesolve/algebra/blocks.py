@@ -17,6 +17,7 @@ from daesolve.errors import UnsupportedError
 LEAVES = frozenset({ca.OP_INPUT, ca.OP_CONST})
 VALUES = 2
 """Which input the values are."""
+NONE = np.zeros(0)
 
 
 def evaluate_block(
@@ -47,24 +48,14 @@ def evaluate_block(
     UnsupportedError
         The function has an operation that the machine lacks.
     """
-    from daesolve.algebra import machine  # numba is imported where something is evaluated
-
     layout = _layout(function, values.ndim > 1)
-    compiled: Any = machine
     own = np.ascontiguousarray(np.atleast_2d(values), dtype=float)
     times = np.ascontiguousarray(times, dtype=float)
     states = np.ascontiguousarray(states, dtype=float)
-
-    def carried_out(part: Part, numbers: np.ndarray, count: int) -> np.ndarray:
-        found = np.zeros((part.rows, count))
-        compiled.run(
-            compiled.VERSION, part.steps, part.loads, part.stores, numbers, part.registers,
-            times[:count] if part is layout.moving else np.zeros(count), states, own, found,
-        )  # fmt: skip
-        return found
-
-    numbers = carried_out(layout.fixed, layout.constants, 1)[:, 0]
-    found = carried_out(layout.moving, numbers, len(times))
+    numbers = NONE
+    if layout.fixed.rows:
+        numbers = layout.fixed.run(layout.constants, np.zeros(1), states, own)[:, 0]
+    found = layout.moving.run(numbers, times, states, own)
     return [table.T for table in np.split(found, layout.ends)]
 
 
@@ -77,7 +68,7 @@ class Part:
     steps, loads, stores, registers
         As there.
     rows
-        How many rows it gives.
+        How many it gives.
     """
 
     steps: np.ndarray
@@ -85,6 +76,20 @@ class Part:
     stores: np.ndarray
     registers: int
     rows: int
+
+    def run(
+        self, numbers: np.ndarray, times: np.ndarray, states: np.ndarray, values: np.ndarray
+    ) -> np.ndarray:
+        """Return what it gives, (rows, k); see `machine.run`."""
+        from daesolve.algebra import machine  # numba is imported where something is evaluated
+
+        compiled: Any = machine
+        found = np.zeros((self.rows, len(times)))
+        compiled.run(
+            compiled.VERSION, self.steps, self.loads, self.stores, numbers, self.registers,
+            times, states, values, found,
+        )  # fmt: skip
+        return found
 
 
 @dataclass(frozen=True)
