@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.integrate import DOP853, LSODA, DenseOutput, OdeSolution, OdeSolver
 
-from daesolve.algebra.evaluation import BufferedFunction
+from daesolve.algebra.blocks import StateFunction
 from daesolve.formulations import OdeProblem
 from daesolve.solvers.base import Solver, positive
 from daesolve.solvers.error_control import ErrorControlled
@@ -50,7 +50,7 @@ class _ScipySolver(ErrorControlled):
         return SMALLEST_RTOL
 
     def stepper(
-        self, problem: OdeProblem, rate: BufferedFunction, state: State, until: float, first: float
+        self, problem: OdeProblem, rate: StateFunction, state: State, until: float, first: float
     ) -> OdeSolver:
         """Make SciPy's stepper."""
         options: dict[str, Any] = {"rtol": self.rtol, "atol": self.atol}
@@ -83,7 +83,7 @@ class _Stepper(Stepper):
         self.solver = solver
         self.samples_each_step = solver.dense_is_exact
         self._project = (
-            BufferedFunction(problem.project, p)
+            StateFunction(problem.project, p)
             if problem.project is not None and solver.projects_steps
             else None
         )
@@ -207,7 +207,7 @@ class Dop853(_ScipySolver):
         return super().refined()
 
     def stepper(
-        self, problem: OdeProblem, rate: BufferedFunction, state: State, until: float, first: float
+        self, problem: OdeProblem, rate: StateFunction, state: State, until: float, first: float
     ) -> OdeSolver:
         """Make SciPy's stepper, with steps of one length if that was asked for."""
         if self.fixed_step is None:
