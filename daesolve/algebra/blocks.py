@@ -52,7 +52,7 @@ def evaluate_block(
     UnsupportedError
         The function has an operation that the machine lacks.
     """
-    own = values.ndim > 1
+    own = bool(values.ndim > 1)
     made = layout(function, own)
     count = len(times)
     given = np.empty((count, 1 + states.shape[1] + (values.shape[1] if own else 0)))

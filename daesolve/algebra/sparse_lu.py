@@ -33,7 +33,7 @@ def filled(version, rows, starts, size):
         rows of L, starts of its columns, rows of U, starts of its columns.
     """
     room = 4 * len(rows) + size
-    below, above = np.empty(room, np.int32), np.empty(room, np.int32)
+    below, above = np.empty(room, np.uint32), np.empty(room, np.uint32)
     low, high = np.zeros(size + 1, np.int64), np.zeros(size + 1, np.int64)
     marked = np.full(size, -1, np.int64)
     for j in range(size):
@@ -44,8 +44,8 @@ def filled(version, rows, starts, size):
                 for n in range(low[k], low[k + 1]):
                     marked[below[n]] = j
         while max(low[j], high[j]) + size > len(below):
-            below = np.concatenate((below, np.empty(len(below), np.int32)))
-            above = np.concatenate((above, np.empty(len(above), np.int32)))
+            below = np.concatenate((below, np.empty(len(below), np.uint32)))
+            above = np.concatenate((above, np.empty(len(above), np.uint32)))
         low[j + 1], high[j + 1] = low[j], high[j]
         for i in range(size):
             if marked[i] == j and i < j:
