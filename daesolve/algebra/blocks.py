@@ -52,7 +52,7 @@ def evaluate_block(
     UnsupportedError
         The function has an operation that the machine lacks.
     """
-    own = bool(values.ndim > 1)
+    own = values.ndim > 1
     made = layout(function, own)
     count = len(times)
     given = np.empty((count, 1 + states.shape[1] + (values.shape[1] if own else 0)))
@@ -60,7 +60,7 @@ def evaluate_block(
     if own:
         given[:, 1 + states.shape[1] :] = values
     # Where each state has its own values, nothing that is the same for all depends on them.
-    numbers = made.numbers(np.zeros(values.shape[1]) if own else np.ravel(values))
+    numbers = made.numbers(np.zeros(function.nnz_in(VALUES)) if own else values)
     found = made.moving.run(numbers, given)
     return [table.T for table in np.split(found, made.ends)]
 
@@ -307,6 +307,15 @@ class StateFunction:
         The parameters of all calls.
     count
         How many states a call has.
+
+    Attributes
+    ----------
+    program
+        The runs, codes and registers that compiled code carries out itself.
+    places
+        The registers of the time, of the first state and of the first result.
+    calls
+        How many states it was evaluated at.
     """
 
     def __init__(self, function: ca.Function, p: np.ndarray, count: int = 1) -> None:
@@ -324,8 +333,10 @@ class StateFunction:
         self._results = memory[part.registers - part.rows :, :count].T
         if count == 1:
             self._states, self._results = self._states[0], self._results[0]
+        self.program = part.runs, part.codes, memory
+        self.places = first - 1, first, part.registers - part.rows
         self._run = compiled.run_once if stride == 1 else compiled.run_together
-        self._arguments = compiled.VERSION, part.runs, part.codes, memory
+        self._arguments = compiled.VERSION, *self.program
         self._count = count
         self.calls = 0
 
