@@ -26,6 +26,7 @@ from scipy.linalg import get_lapack_funcs
 from scipy.sparse import csc_array
 from scipy.sparse.linalg import splu
 
+from daesolve.algebra.blocks import StateFunction
 from daesolve.algebra.evaluation import BufferedFunction, Evaluator
 from daesolve.algebra.sparse_factors import ORDER, AlikeMatrices, Solve, powers_of_two
 from daesolve.formulations import OdeProblem
@@ -114,11 +115,11 @@ class FactorisedJacobian:
         self.equations = equations
         self._p = np.ascontiguousarray(p, dtype=float)
         self._system = Evaluator(equations.system)
-        self._partials = Evaluator(equations.partials)
+        self._partials = BufferedFunction(equations.partials, p)
         self._matrix = _Pattern(equations.system.sparsity_out(0))
         self._shift = _Pattern(equations.system.sparsity_out(2))
-        outputs = range(equations.partials.n_out())
-        self._parts = [_Pattern(equations.partials.sparsity_out(k)) for k in outputs]
+        self._parts = [_Pattern(pattern) for pattern in equations.patterns]
+        self._ends = np.cumsum([len(part.rows) for part in self._parts])[:-1]
 
     def __call__(self, t: float, x: np.ndarray) -> np.ndarray:
         """Return dx'/dx, (size, size)."""
@@ -130,13 +131,16 @@ class FactorisedJacobian:
         if factors is None:
             return np.full((size, size), np.nan)
         z = factors.refined(right_side)
-        rest, own, by_z = self._partials(t, x, z, self._p)
+        rest, own, by_z = self._at(t, x, z)
         dz = factors.solve(self._parts[0].dense(rest))
         for _ in range(self.equations.refinements):
             z = z + factors.refined(right_side - matrix @ z)
-            rest, own, by_z = self._partials(t, x, z, self._p)
+            rest, own, by_z = self._at(t, x, z)
             dz = dz + factors.solve(self._parts[0].dense(rest) - matrix @ dz)
         return self._parts[1].dense(own) + self._parts[2].sparse(by_z) @ dz
+
+    def _at(self, t: float, x: np.ndarray, z: np.ndarray) -> list[np.ndarray]:
+        return np.split(self._partials(t, np.concatenate([x, z])), self._ends)
 
 
 class _Pattern:
@@ -273,11 +277,12 @@ class _BorderedNewton(NewtonMatrix):
     def __init__(self, equations: SemiExplicit, p: np.ndarray) -> None:
         self._p = np.ascontiguousarray(p, dtype=float)
         self._system = Evaluator(equations.system)
-        self._partials = Evaluator(equations.partials)
+        self._partials = StateFunction(equations.partials, p)
         self._block = _Pattern(equations.system.sparsity_out(0))
         self._size, unknowns = equations.x.numel(), equations.z.numel()
-        patterns = [_Pattern(equations.partials.sparsity_out(k)) for k in (1, 2, 0)]
-        patterns.append(self._block)
+        rest, own, by_z = (_Pattern(pattern) for pattern in equations.patterns)
+        self._ends = np.cumsum([len(part.rows) for part in (rest, own)])
+        patterns = [own, by_z, rest, self._block]
         self._whole = self._size + unknowns
         offsets = [(0, 0), (0, self._size), (self._size, 0), (self._size, self._size)]
         places = [
@@ -299,7 +304,7 @@ class _BorderedNewton(NewtonMatrix):
         z = self._unknowns(entries, right_side)
         if z is None:
             return False
-        rest, own, by_z = self._partials(t, x, z, self._p)
+        rest, own, by_z = np.split(self._partials(t, np.concatenate([x, z])), self._ends)
         parts = np.concatenate([np.zeros(self._size), -own, -by_z, -rest, entries])
         self._entries = np.bincount(self._into, parts, len(self._rows))
         return bool(np.all(np.isfinite(self._entries)))
