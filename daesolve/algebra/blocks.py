@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from daesolve.algebra.operations import OF_CASADI
+from daesolve.algebra.operations import ASSIGN, OF_CASADI
 from daesolve.algebra.translation import Program, missing_operations, program
 from daesolve.errors import UnsupportedError
 
@@ -18,6 +18,10 @@ LEAVES = frozenset({ca.OP_INPUT, ca.OP_CONST})
 VALUES = 2
 """Which input the values are."""
 NONE = np.zeros(0)
+LANES = 8
+"""States that the machine takes at once."""
+MOST = 64
+"""How many are taken together at most."""
 
 
 def evaluate_block(
@@ -48,48 +52,67 @@ def evaluate_block(
     UnsupportedError
         The function has an operation that the machine lacks.
     """
-    layout = _layout(function, values.ndim > 1)
-    own = np.ascontiguousarray(np.atleast_2d(values), dtype=float)
-    times = np.ascontiguousarray(times, dtype=float)
-    states = np.ascontiguousarray(states, dtype=float)
-    numbers = NONE
-    if layout.fixed.rows:
-        numbers = layout.fixed.run(layout.constants, np.zeros(1), states, own)[:, 0]
-    found = layout.moving.run(numbers, times, states, own)
-    return [table.T for table in np.split(found, layout.ends)]
+    own = values.ndim > 1
+    made = layout(function, own)
+    count = len(times)
+    given = np.empty((count, 1 + states.shape[1] + (values.shape[1] if own else 0)))
+    given[:, 0], given[:, 1 : 1 + states.shape[1]] = times, states
+    if own:
+        given[:, 1 + states.shape[1] :] = values
+    # Where each state has its own values, nothing that is the same for all depends on them.
+    numbers = made.numbers(np.zeros(function.nnz_in(VALUES)) if own else values)
+    found = made.moving.run(numbers, given)
+    return [table.T for table in np.split(found, made.ends)]
 
 
 @dataclass(frozen=True)
 class Part:
-    """A program for the machine; see `machine.run`.
+    """A program for the machine.
+
+    Its registers hold numbers that are the same for all states, then what is given, then what is
+    computed on the way, then what is wanted.
 
     Parameters
     ----------
-    steps, loads, stores, registers
-        As there.
+    runs, codes
+        See `machine.carry_out`.
+    registers
+        How many there are.
     rows
-        How many it gives.
+        How many of them are wanted.
     """
 
-    steps: np.ndarray
-    loads: np.ndarray
-    stores: np.ndarray
+    runs: np.ndarray
+    codes: np.ndarray
     registers: int
     rows: int
 
-    def run(
-        self, numbers: np.ndarray, times: np.ndarray, states: np.ndarray, values: np.ndarray
-    ) -> np.ndarray:
-        """Return what it gives, (rows, k); see `machine.run`."""
+    def run(self, numbers: np.ndarray, given: np.ndarray) -> np.ndarray:
+        """Return what it makes of so many given rows, (rows, k).
+
+        Parameters
+        ----------
+        numbers
+            What the first registers hold.
+        given
+            (k, inputs) what the next ones hold.
+        """
         from daesolve.algebra import machine  # numba is imported where something is evaluated
 
         compiled: Any = machine
-        found = np.zeros((self.rows, len(times)))
+        found = np.empty((self.rows, len(given)))
+        stride = self.stride(len(given))
+        token = compiled.ONE if stride == 1 else compiled.SEVERAL
         compiled.run(
-            compiled.VERSION, self.steps, self.loads, self.stores, numbers, self.registers,
-            times, states, values, found,
+            compiled.VERSION, token, self.runs, self.codes, numbers, given, self.registers, stride,
+            found,
         )  # fmt: skip
         return found
+
+    @staticmethod
+    def stride(count: int) -> int:
+        """Return how many states are taken together."""
+        return 1 if count <= 1 else min(MOST, -(-count // LANES) * LANES)
 
 
 @dataclass(frozen=True)
@@ -101,9 +124,10 @@ class Layout:
     constants
         What the first registers of the fixed part hold.
     fixed
-        Gives what is the same for all states.
+        Gives what is the same for all states, from values.
     moving
-        Gives the outputs; its first registers hold that.
+        Gives the outputs, from t and x, and from values where each state has its own; its first
+        registers hold what the fixed part gives.
     ends
         Where the rows of each output end, but for the last.
     """
@@ -113,10 +137,20 @@ class Layout:
     moving: Part
     ends: np.ndarray
 
+    def numbers(self, values: np.ndarray) -> np.ndarray:
+        """Return what the first registers of the moving part hold, from (np,)."""
+        return self.fixed.run(self.constants, values[None, :])[:, 0] if self.fixed.rows else NONE
+
 
 @lru_cache(maxsize=256)
-def _layout(function: ca.Function, own: bool) -> Layout:
-    """Divide a function's program; `own`: each state has its own values."""
+def layout(function: ca.Function, own: bool) -> Layout:
+    """Divide a function's program; `own`: each state has its own values.
+
+    Raises
+    ------
+    UnsupportedError
+        The function has an operation that the machine lacks.
+    """
     missing = missing_operations(function, OF_CASADI)
     if missing:
         raise UnsupportedError(
@@ -127,23 +161,25 @@ def _layout(function: ca.Function, own: bool) -> Layout:
     sizes = [function.nnz_out(k) for k in range(function.n_out())]
     ends = np.cumsum([0, *sizes])
     wanted = [
-        (value, int(first) + element)
+        (int(first) + element, value)
         for first, pairs in zip(ends, whole.outputs, strict=False)
         for element, value in pairs
     ]
     constants = [k for k, (operation, _) in enumerate(whole.steps) if operation == ca.OP_CONST]
     fixed = _fixed(whole, own)
-    used = {value for value, _ in wanted}
+    used = {value for _, value in wanted}
     for number, (operation, operands) in enumerate(whole.steps):
         if number not in fixed and operation not in LEAVES:
             used.update(operands)
     shared = sorted(used & fixed)
-    before = [number for number in sorted(fixed) if number not in set(constants)]
+    before = [number for number in sorted(fixed) if whole.steps[number][0] != ca.OP_CONST]
     after = [number for number in range(len(whole.steps)) if number not in fixed]
+    counts = [function.nnz_in(source) for source in range(VALUES + 1)]
+    moving = counts if own else [*counts[:VALUES], 0]
     return Layout(
         np.array([whole.steps[number][1][0] for number in constants], dtype=float),
-        _part(whole, before, constants, [(value, row) for row, value in enumerate(shared)]),
-        _part(whole, after, shared, wanted, rows=int(ends[-1])),
+        _part(whole, before, constants, [0] * VALUES + counts[VALUES:], list(enumerate(shared))),
+        _part(whole, after, shared, moving, wanted, rows=int(ends[-1])),
         ends[1:-1],
     )
 
@@ -164,45 +200,161 @@ def _fixed(whole: Program, own: bool) -> set[int]:
 def _part(
     whole: Program,
     numbers: Sequence[int],
-    given: Sequence[int],
+    shared: Sequence[int],
+    inputs: Sequence[int],
     wanted: Sequence[tuple[int, int]],
     rows: int | None = None,
 ) -> Part:
-    """Give registers to values: the first to those given, and each again after its last use."""
-    last = _last_uses(whole, numbers, {value for value, _ in wanted} | set(given))
-    places = {value: register for register, value in enumerate(given)}
-    free: list[int] = []
-    count = len(places)
-    steps: list[tuple[int, int, int, int]] = []
-    loads: list[tuple[int, int, int]] = []
+    """Give registers to values, and each again after its last use.
+
+    Parameters
+    ----------
+    whole, numbers
+        The program, and which values of it are computed or given.
+    shared
+        The values that the first registers hold.
+    inputs
+        How many entries each input has; the next registers hold them.
+    wanted
+        Pairs (row, value).
+    """
+    rows = len(wanted) if rows is None else rows
+    starts = len(shared) + np.cumsum([0, *inputs])
+    places = {value: register for register, value in enumerate(shared)}
+    steps = {number: whole.steps[number] for number in numbers}
     for number in numbers:
-        operation, operands = whole.steps[number]
-        if free and operation != ca.OP_INPUT:
+        operation, operands = steps[number]
+        if operation == ca.OP_INPUT:
+            places[number] = int(starts[operands[0]]) + operands[1]
+            del steps[number]
+    order = _grouped(steps)
+    # What is wanted is computed where it is to stand; below, these places are counted from -1 down.
+    own = {value: row - rows for row, value in reversed(wanted) if value in steps}
+    last = {
+        value: number
+        for number in order
+        for value in steps[number][1]
+        if value in steps and value not in own
+    }
+    free: list[int] = []
+    count = int(starts[-1])
+    codes: list[tuple[int, int, int]] = []
+    for number in order:
+        operands = steps[number][1]
+        if number in own:
+            register = own[number]
+        elif free:
             register = free.pop()
         else:
             register, count = count, count + 1
         places[number] = register
-        if operation == ca.OP_INPUT:
-            loads.append((register, *operands))
-            continue
-        taken = [places[operand] for operand in operands]
-        steps.append((OF_CASADI[operation], register, taken[0], taken[-1]))
+        codes.append((register, places[operands[0]], places[operands[-1]]))
         # Not before: a value is never written over one that it is computed from.
-        free += {places[operand] for operand in operands if last.get(operand) == number}
-    return Part(
-        np.array(steps, dtype=np.int64).reshape(-1, 4),
-        np.array(loads, dtype=np.int64).reshape(-1, 3),
-        np.array([(places[value], row) for value, row in wanted], dtype=np.int64).reshape(-1, 2),
-        max(count, 1),
-        len(wanted) if rows is None else rows,
-    )
+        free += [places[value] for value in set(operands) if last.get(value) == number]
+    operations = [OF_CASADI[steps[number][0]] for number in order]
+    for row, value in wanted:
+        if own.get(value) != row - rows:
+            operations.append(ASSIGN)
+            codes.append((row - rows, places[value], places[value]))
+    table = np.array(codes, dtype=np.int32).reshape(-1, 3)
+    table[table < 0] += count + rows
+    return Part(_runs(operations), table, count + rows, rows)
 
 
-def _last_uses(whole: Program, numbers: Sequence[int], stay: Collection[int]) -> Mapping[int, int]:
-    """Return which value is the last that needs each, of those that need not stay."""
-    last: dict[int, int] = {}
-    for number in numbers:
-        operation, operands = whole.steps[number]
-        if operation not in LEAVES:
-            last |= {operand: number for operand in operands if operand not in stay}
-    return last
+def _grouped(steps: Mapping[int, tuple[int, tuple[int, ...]]]) -> list[int]:
+    """Return the steps in an order in which many of the same operation follow each other."""
+    users: dict[int, list[int]] = {}
+    waits: dict[int, int] = {}
+    ready: dict[int, list[int]] = {}
+    for number, (operation, operands) in steps.items():
+        needed = [value for value in set(operands) if value in steps]
+        waits[number] = len(needed)
+        for value in needed:
+            users.setdefault(value, []).append(number)
+        if not needed:
+            ready.setdefault(operation, []).append(number)
+    order: list[int] = []
+    while ready:
+        operation = max(ready, key=lambda one: len(ready[one]))
+        batch = ready.pop(operation)
+        for number in batch:  # which grows meanwhile
+            for user in users.get(number, ()):
+                waits[user] -= 1
+                if not waits[user]:
+                    next_one = steps[user][0]
+                    (batch if next_one == operation else ready.setdefault(next_one, [])).append(
+                        user
+                    )
+        order += batch
+    return order
+
+
+def _runs(operations: Sequence[int]) -> np.ndarray:
+    """Return (n, 3): an operation, where those in a row begin, and where they end."""
+    kinds = np.array(operations, dtype=np.int64)
+    starts = np.flatnonzero(np.append(-1, kinds[:-1]) != kinds) if len(kinds) else kinds
+    return np.column_stack([kinds[starts], starts, np.append(starts, len(kinds))[1:]])
+
+
+class StateFunction:
+    """A CasADi function of (t, x, p) carried out by the machine for a few states, again and again.
+
+    Parameters
+    ----------
+    function
+        (t, x, p) -> one dense column.
+    p
+        The parameters of all calls.
+    count
+        How many states a call has.
+
+    Attributes
+    ----------
+    program
+        The runs, codes and registers that compiled code carries out itself.
+    places
+        The registers of the time, of the first state and of the first result.
+    calls
+        How many states it was evaluated at.
+    """
+
+    def __init__(self, function: ca.Function, p: np.ndarray, count: int = 1) -> None:
+        from daesolve.algebra import machine  # numba is imported where something is evaluated
+
+        compiled: Any = machine
+        made = layout(function, False)
+        numbers, part = made.numbers(np.ascontiguousarray(p, dtype=float)), made.moving
+        stride = part.stride(count)
+        memory = np.zeros((part.registers, stride))
+        memory[: len(numbers)] = numbers[:, None]
+        first = len(numbers) + 1
+        self._times = memory[first - 1, :count]
+        self._states = memory[first : first + function.nnz_in(1), :count].T
+        self._results = memory[part.registers - part.rows :, :count].T
+        if count == 1:
+            self._states, self._results = self._states[0], self._results[0]
+        self.program = part.runs, part.codes, memory
+        self.places = first - 1, first, part.registers - part.rows
+        self._run = compiled.run_once if stride == 1 else compiled.run_together
+        self._arguments = compiled.VERSION, *self.program
+        self._count = count
+        self.calls = 0
+
+    def __call__(self, t: float | np.ndarray, x: np.ndarray) -> np.ndarray:
+        """Evaluate; the result is a new array.
+
+        Parameters
+        ----------
+        t, x
+            A time and a state, (size,); for several states (count,) and (count, size).
+
+        Returns
+        -------
+        numpy.ndarray
+            (rows,) or (count, rows).
+        """
+        self._times[:] = t
+        self._states[:] = x
+        self._run(*self._arguments)
+        self.calls += self._count
+        return self._results.copy()

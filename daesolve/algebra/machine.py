@@ -1,4 +1,9 @@
-"""The compiled machine that carries out a program of operations for many states at once."""
+"""The compiled machine that carries out a program of operations, for one state or for several.
+
+`memory` is the address of the registers; a register takes `stride` numbers there, one for each
+state. The token `w` of `vectors` says how many of them are taken at once: for one state one, for
+several as many as a wide register of a processor has.
+"""
 # numba's decorators have no types.
 # pyright: basic, reportCallIssue=false, reportArgumentType=false
 
@@ -10,13 +15,27 @@ import sys
 import numpy as np
 from numba import njit
 
-from daesolve.algebra import compiling, operations
+from daesolve.algebra import compiling, operations, vectors
 from daesolve.algebra.compiling import OPTIONS, kept, version_of
-from daesolve.algebra.operations import ADD, ASSIGN, DIV, FABS, INV, MUL, NEG, SQ, SQRT, SUB, TWICE
+from daesolve.algebra.operations import ADD, ASSIGN, DIV, INV, MUL, NEG, SQ, SQRT, SUB, TWICE
+from daesolve.algebra.vectors import (
+    div,
+    exact_add,
+    exact_mul,
+    exact_sub,
+    full,
+    load,
+    load_number,
+    neg,
+    root,
+    store,
+    store_number,
+)
 
-VERSION = version_of(compiling, operations, sys.modules[__name__])
-WIDTH = 64
-"""States that are taken together: their values stay in the nearest cache."""
+VERSION = version_of(compiling, operations, vectors, sys.modules[__name__])
+ONE = (0,)
+SEVERAL = (0,) * 8
+"""The tokens: one number, and as many as a wide register of a processor has."""
 
 
 @njit(**OPTIONS)
@@ -95,91 +114,126 @@ def elementary(operation, x, y):
         return math.atanh(x)
     if operation == operations.ERF:
         return math.erf(x)
+    if operation == operations.FABS:
+        return abs(x)
     return 0.0
 
 
 @njit(**OPTIONS)
 # Long: one branch for each operation.
-def carry_out(operation, x, y, z, count):
-    """Write to z what an operation makes of so many numbers in x and y."""
-    if operation == ADD:
-        for i in range(count):
-            z[i] = x[i] + y[i]
-    elif operation == SUB:
-        for i in range(count):
-            z[i] = x[i] - y[i]
-    elif operation == MUL:
-        for i in range(count):
-            z[i] = x[i] * y[i]
-    elif operation == DIV:
-        for i in range(count):
-            z[i] = x[i] / y[i]
-    elif operation == NEG:
-        for i in range(count):
-            z[i] = -x[i]
-    elif operation == SQ:
-        for i in range(count):
-            z[i] = x[i] * x[i]
-    elif operation == TWICE:
-        for i in range(count):
-            z[i] = x[i] + x[i]
-    elif operation == INV:
-        for i in range(count):
-            z[i] = 1.0 / x[i]
-    elif operation == SQRT:
-        for i in range(count):
-            z[i] = math.sqrt(x[i])
-    elif operation == FABS:
-        for i in range(count):
-            z[i] = abs(x[i])
-    elif operation == ASSIGN:
-        for i in range(count):
-            z[i] = x[i]
-    else:
-        for i in range(count):
-            z[i] = elementary(operation, x[i], y[i])
-
-
-@kept
-def run(version, steps, loads, stores, numbers, registers, times, states, values, found):
-    """Carry out a program for all states.
+def carry_out(w, runs, codes, memory, stride):
+    """Carry out a program: runs of the same operation, one after the other.
 
     Parameters
     ----------
-    steps
-        (n, 4) an operation, the register of its value, and those of its operands.
-    loads
-        (m, 3) a register, and which of times (0), states (1) and values (2) it takes, and the
-        column of that.
-    stores
-        (j, 2) a register, and the row of `found` that takes it.
+    runs
+        (n, 3) an operation, and the first and the last but one of the codes that it is done for.
+    codes
+        (m, 3) the registers of a value and of its operands.
+    """
+    width = len(w)
+    for run in range(len(runs)):
+        operation, first, last = runs[run, 0], runs[run, 1], runs[run, 2]
+        if operation == ADD:
+            for n in range(first, last):
+                z, x, y = codes[n, 0] * stride, codes[n, 1] * stride, codes[n, 2] * stride
+                for i in range(0, stride, width):
+                    v = exact_add(load(w, memory, x + i), load(w, memory, y + i))
+                    store(memory, z + i, v)
+        elif operation == SUB:
+            for n in range(first, last):
+                z, x, y = codes[n, 0] * stride, codes[n, 1] * stride, codes[n, 2] * stride
+                for i in range(0, stride, width):
+                    v = exact_sub(load(w, memory, x + i), load(w, memory, y + i))
+                    store(memory, z + i, v)
+        elif operation == MUL:
+            for n in range(first, last):
+                z, x, y = codes[n, 0] * stride, codes[n, 1] * stride, codes[n, 2] * stride
+                for i in range(0, stride, width):
+                    v = exact_mul(load(w, memory, x + i), load(w, memory, y + i))
+                    store(memory, z + i, v)
+        elif operation == DIV:
+            for n in range(first, last):
+                z, x, y = codes[n, 0] * stride, codes[n, 1] * stride, codes[n, 2] * stride
+                for i in range(0, stride, width):
+                    store(memory, z + i, div(load(w, memory, x + i), load(w, memory, y + i)))
+        elif operation == SQ:
+            for n in range(first, last):
+                z, x = codes[n, 0] * stride, codes[n, 1] * stride
+                for i in range(0, stride, width):
+                    v = load(w, memory, x + i)
+                    store(memory, z + i, exact_mul(v, v))
+        elif operation == TWICE:
+            for n in range(first, last):
+                z, x = codes[n, 0] * stride, codes[n, 1] * stride
+                for i in range(0, stride, width):
+                    v = load(w, memory, x + i)
+                    store(memory, z + i, exact_add(v, v))
+        elif operation == NEG:
+            for n in range(first, last):
+                z, x = codes[n, 0] * stride, codes[n, 1] * stride
+                for i in range(0, stride, width):
+                    store(memory, z + i, neg(load(w, memory, x + i)))
+        elif operation == INV:
+            for n in range(first, last):
+                z, x = codes[n, 0] * stride, codes[n, 1] * stride
+                for i in range(0, stride, width):
+                    store(memory, z + i, div(full(w, 1.0), load(w, memory, x + i)))
+        elif operation == SQRT:
+            for n in range(first, last):
+                z, x = codes[n, 0] * stride, codes[n, 1] * stride
+                for i in range(0, stride, width):
+                    store(memory, z + i, root(load(w, memory, x + i)))
+        elif operation == ASSIGN:
+            for n in range(first, last):
+                z, x = codes[n, 0] * stride, codes[n, 1] * stride
+                for i in range(0, stride, width):
+                    store(memory, z + i, load(w, memory, x + i))
+        else:
+            for n in range(first, last):
+                z, x, y = codes[n, 0] * stride, codes[n, 1] * stride, codes[n, 2] * stride
+                for i in range(stride):
+                    a, b = load_number(memory, x + i), load_number(memory, y + i)
+                    store_number(memory, z + i, elementary(operation, a, b))
+
+
+@kept
+def run_once(version, runs, codes, memory):
+    """Carry out a program with what stands in the registers, (registers, 1)."""
+    carry_out(ONE, runs, codes, memory.ctypes.data, 1)
+
+
+@kept
+def run_together(version, runs, codes, memory):
+    """Carry out a program with what stands in the registers, (registers, states)."""
+    carry_out(SEVERAL, runs, codes, memory.ctypes.data, memory.shape[1])
+
+
+@kept
+def run(version, w, runs, codes, numbers, given, registers, stride, found):
+    """Carry out a program for many states, so many of them together.
+
+    Parameters
+    ----------
     numbers
         What the first registers hold, the same for all states.
+    given
+        (k, inputs) what the next ones hold.
     registers
         How many there are.
-    times, states, values
-        (k,), (k, columns) and (k, columns).
     found
-        (rows, k)
+        (rows, k) receives the last ones.
     """
-    work = np.empty((registers, WIDTH))
-    for r in range(len(numbers)):
-        work[r] = numbers[r]
-    for first in range(0, len(times), WIDTH):
-        count = min(WIDTH, len(times) - first)
-        for m in range(len(loads)):
-            row, source, column = work[loads[m, 0]], loads[m, 1], loads[m, 2]
+    memory = np.empty((registers, stride))
+    shared, inputs, rows = len(numbers), given.shape[1], len(found)
+    for r in range(shared):
+        memory[r] = numbers[r]
+    for first in range(0, len(given), stride):
+        count = min(stride, len(given) - first)
+        for j in range(inputs):
+            for i in range(stride):  # those beyond the last state are computed with it, in vain
+                memory[shared + j, i] = given[first + min(i, count - 1), j]
+        carry_out(w, runs, codes, memory.ctypes.data, stride)
+        for j in range(rows):
             for i in range(count):
-                if source == 0:
-                    row[i] = times[first + i]
-                elif source == 1:
-                    row[i] = states[first + i, column]
-                else:
-                    row[i] = values[first + i, column]
-        for n in range(len(steps)):
-            operation, target, x, y = steps[n, 0], steps[n, 1], steps[n, 2], steps[n, 3]
-            carry_out(operation, work[x], work[y], work[target], count)
-        for j in range(len(stores)):
-            row, place = work[stores[j, 0]], stores[j, 1]
-            for i in range(count):
-                found[place, first + i] = row[i]
+                found[j, first + i] = memory[registers - rows + j, i]

@@ -207,7 +207,8 @@ class Monitor:
             self._watch_grip(steps, grips[:kept], influences[:kept])
         if not self.over:
             self._watch_numbers(block, table[:, : count + 1])
-        seen = PendingSteps(block.times, residuals, outputs, kinetic, self._sizes, self._peaks)
+        before = self._sizes, self._peaks
+        seen = PendingSteps(block.times, residuals, outputs, kinetic, lambda: before)
         self._pending.append(seen)
         self._take(seen, len(seen.times))
         lost = self.breach or self.not_finite or self.lost_grip

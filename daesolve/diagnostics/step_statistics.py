@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -105,10 +106,16 @@ class ResidualSizes:
         bins = np.floor(BINS_PER_DECADE * np.log10(elapsed[later])).astype(int)
         squared = sizes[later] ** 2
         squares, counts = dict(self.squares), dict(self.counts)
-        for number in np.unique(bins).tolist():
-            chosen = bins == number
-            squares[number] = squares.get(number, 0.0) + squared[chosen].sum(axis=0)
-            counts[number] = counts.get(number, 0) + int(chosen.sum())
+        if not bins.size:
+            return squares, counts
+        # Time goes one way, so that the steps of a bin follow each other.
+        starts = np.flatnonzero(np.append(True, bins[1:] != bins[:-1]))
+        sums, ends = np.add.reduceat(squared, starts, axis=0), np.append(starts[1:], len(bins))
+        for number, total, first, end in zip(
+            bins[starts].tolist(), sums, starts, ends, strict=True
+        ):
+            squares[number] = squares.get(number, 0.0) + total
+            counts[number] = counts.get(number, 0) + int(end - first)
         return squares, counts
 
     def drift(self, watched: Sequence[Watched], scales: np.ndarray) -> dict[str, Drift]:
@@ -310,7 +317,7 @@ class PeakWatch:
 # -- steps that may be taken back ------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PendingSteps:
     """Steps that what comes after them may yet take back, and what was known before them.
 
@@ -322,54 +329,55 @@ class PendingSteps:
         The residuals and the outputs whose peaks are reported, at the end of each: (k, n), (k, m).
     kinetic
         (k,) the largest kinetic energy up to each, J.
-    sizes_before, peaks_before
-        What the steps before them amount to.
+    before
+        Returns what the steps before them amount to: it is asked for only where steps are taken
+        back, or stored.
     """
 
     times: np.ndarray
     sizes: np.ndarray
     outputs: np.ndarray
     kinetic: np.ndarray
-    sizes_before: ResidualSizes
-    peaks_before: Peaks
+    before: Callable[[], tuple[ResidualSizes, Peaks]]
 
     def with_first(self, count: int) -> tuple[ResidualSizes, Peaks]:
         """Return what is known after the first of them."""
+        sizes, peaks = self.before()
         if not count:
-            return self.sizes_before, self.peaks_before
+            return sizes, peaks
         times = self.times[:count]
         return (
-            self.sizes_before.then(times, self.sizes[:count], self.kinetic[:count]),
-            self.peaks_before.then(times, self.outputs[:count]),
+            sizes.then(times, self.sizes[:count], self.kinetic[:count]),
+            peaks.then(times, self.outputs[:count]),
         )
 
     def driven_at(self, rates: np.ndarray) -> PendingSteps:
         """Return the same for other rates, 1/s."""
-        return replace(self, sizes_before=self.sizes_before.driven_at(rates))
+        sizes, peaks = self.before()
+        return replace(self, before=lambda: (sizes.driven_at(rates), peaks))
 
     def after(self, count: int) -> PendingSteps:
         """Return those after the first of them."""
         if not count:
             return self
-        sizes, peaks = self.with_first(count)
         return PendingSteps(
             times=self.times[count:],
             sizes=self.sizes[count:],
             outputs=self.outputs[count:],
             kinetic=self.kinetic[count:],
-            sizes_before=sizes,
-            peaks_before=peaks,
+            before=functools.cache(functools.partial(self.with_first, count)),
         )
 
     def saved(self) -> dict[str, Any]:
         """Return all of it, to go on from in another process."""
+        sizes, peaks = self.before()
         return {
             "times": self.times,
             "sizes": self.sizes,
             "outputs": self.outputs,
             "kinetic": self.kinetic,
-            "sizes_before": self.sizes_before.saved(),
-            "peaks_before": self.peaks_before.saved(),
+            "sizes_before": sizes.saved(),
+            "peaks_before": peaks.saved(),
         }
 
 
@@ -378,11 +386,11 @@ def restored_pending_steps(saved: Mapping[str, Any], of_run: ResidualSizes) -> P
     times, sizes, outputs, kinetic = (
         np.array(saved[name], dtype=float) for name in ("times", "sizes", "outputs", "kinetic")
     )
+    before = of_run.restored(saved["sizes_before"]), restored_peaks(saved["peaks_before"])
     return PendingSteps(
         times=times,
         sizes=sizes.reshape(len(times), -1),
         outputs=outputs.reshape(len(times), -1),
         kinetic=kinetic,
-        sizes_before=of_run.restored(saved["sizes_before"]),
-        peaks_before=restored_peaks(saved["peaks_before"]),
+        before=lambda: before,
     )

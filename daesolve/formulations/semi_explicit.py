@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import cast
 
 import casadi as ca
 import numpy as np
@@ -67,17 +68,29 @@ class SemiExplicit:
         )
 
     @cached_property
-    def partials(self) -> ca.Function:
-        """(t, x, z, p) -> d(r - K z)/dx, df/dx and df/dz, as sparse as they are."""
+    def _derivatives(self) -> tuple[ca.SX, ca.SX, ca.SX]:
         rest = self.right_side - self.matrix @ self.z
+        return (
+            sparse_jacobian(rest, self.x),
+            sparse_jacobian(self.rate, self.x),
+            sparse_jacobian(self.rate, self.z),
+        )
+
+    @property
+    def patterns(self) -> tuple[ca.Sparsity, ...]:
+        """Where the non-zeros of d(r - K z)/dx, df/dx and df/dz are."""
+        return tuple(part.sparsity() for part in self._derivatives)
+
+    @cached_property
+    def partials(self) -> ca.Function:
+        """(t, (x, z), p) -> the non-zeros of these, one behind the other."""
+        entries: list[ca.SX] = [ca.SX(0, 1)]
+        for part in self._derivatives:
+            entries += cast("list[ca.SX]", part.nonzeros())
         return ca.Function(
             "partials",
-            [self.t, self.x, self.z, self.p],
-            [
-                sparse_jacobian(rest, self.x),
-                sparse_jacobian(self.rate, self.x),
-                sparse_jacobian(self.rate, self.z),
-            ],
+            [self.t, ca.vertcat(self.x, self.z), self.p],
+            [ca.densify(ca.vertcat(*entries))],
             {"cse": True},
         )
 

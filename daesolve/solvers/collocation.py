@@ -14,13 +14,11 @@ from __future__ import annotations
 import functools
 import math
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
 
-import casadi as ca
 import numpy as np
 from numpy.polynomial import Legendre
 
-from daesolve.algebra.evaluation import BufferedFunction
+from daesolve.algebra.blocks import StateFunction
 from daesolve.formulations import OdeProblem
 from daesolve.solvers.jacobians import Solve, newton_matrix
 
@@ -121,9 +119,9 @@ class Collocated:
         self, problem: OdeProblem, p: np.ndarray, tableau: Collocation, rtol: float, atol: float
     ) -> None:
         self.problem, self.p, self.tableau = problem, p, tableau
-        self.rate = BufferedFunction(problem.rhs, p)
-        self.project = None if problem.project is None else BufferedFunction(problem.project, p)
-        self._stages = BufferedFunction(_at_stages(problem, tableau.stages), p)
+        self.rate = StateFunction(problem.rhs, p)
+        self.project = None if problem.project is None else StateFunction(problem.project, p)
+        self._stages = StateFunction(problem.rhs, p, tableau.stages)
         self.matrix = newton_matrix(problem, p)
         self.converged = max(10 * np.finfo(float).eps / rtol, min(0.03, math.sqrt(rtol)))
         self._rtol, self._atol = rtol, atol
@@ -131,7 +129,7 @@ class Collocated:
     @property
     def evaluations(self) -> int:
         """How often rates were evaluated."""
-        return self.rate.calls + self.tableau.stages * self._stages.calls
+        return self.rate.calls + self._stages.calls
 
     def scale(self, x: np.ndarray, other: np.ndarray | None = None) -> np.ndarray:
         """Return the size of an error that is tolerated, for each state."""
@@ -177,7 +175,7 @@ class Collocated:
         known = max(contraction, 1e-16) ** 0.8
         expected, theta = known, 0.0
         for number in range(1, most + 1):
-            f = self._stages(times, (x + z).ravel()).reshape(z.shape)
+            f = self._stages(times, x + z)
             defect = tableau.into @ f - weights * w
             moves[0] = solves[0](np.ascontiguousarray(defect[0].real))
             for k in range(1, len(solves)):
@@ -214,17 +212,6 @@ class Iteration:
 def _norm(table: np.ndarray) -> float:
     flat = table.ravel()
     return math.sqrt(np.vdot(flat, flat).real / flat.size)
-
-
-_mapped: WeakKeyDictionary[OdeProblem, dict[int, ca.Function]] = WeakKeyDictionary()
-
-
-def _at_stages(problem: OdeProblem, stages: int) -> ca.Function:
-    """Return the right-hand side at several times and states at once."""
-    known = _mapped.setdefault(problem, {})
-    if stages not in known:
-        known[stages] = problem.rhs.map("stages", "serial", stages, [2], [])
-    return known[stages]
 
 
 class March:

@@ -5,13 +5,11 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from scipy.optimize import brentq
 
-from daesolve.algebra.blocks import evaluate_block
-from daesolve.algebra.evaluation import BufferedFunction, Evaluator
+from daesolve.algebra.blocks import StateFunction, evaluate_block
 from daesolve.algebra.term_sizes import ROUNDING
 from daesolve.formulations import OdeProblem
 from daesolve.posing.events import Direction
@@ -23,8 +21,6 @@ from daesolve.solvers.shapes import appears, dips, extrema, unresolved, worth_a_
 LOOKS = 8
 """Parts of a step at whose ends guards are evaluated."""
 MOST_LOOKS = 4096
-ROW_BY_ROW = 64
-"""Up to so many evaluations of guards cost less one by one than an instruction at a time."""
 INNER = 0.381966
 """Part of a step at which guards are judged besides its ends: no ratio of small whole numbers, so
 that no oscillation falls in step with both."""
@@ -102,7 +98,7 @@ def find_events(problem: OdeProblem, p: np.ndarray, steps: Steps) -> list[EventH
     """
     directions = [event.direction for event in problem.guarded]
     judged = _judged(problem, p, steps)
-    guards = BufferedFunction(problem.guards, p)
+    guards = StateFunction(problem.guards, p)
     found: list[EventHit] = []
     sign = 1.0 if steps.times[-1] >= steps.times[0] else -1.0
 
@@ -216,7 +212,7 @@ def _looked_into(
 
     def look(times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         states = steps.dense(times)
-        return states, _guards_at(problem, p, times, states)
+        return states, evaluate_block(problem.guards, times, states, p)[0]
 
     parts, rounding = LOOKS, np.zeros(0)
     while True:
@@ -305,22 +301,6 @@ def _with_hidden(
     columns = zip(*[(look.time, look.state, look.values) for look in found], strict=True)
     times, states, values = map(np.array, columns)
     return _in_order(*table, (times, states, values))
-
-
-def _guards_at(
-    problem: OdeProblem, p: np.ndarray, times: np.ndarray, states: np.ndarray
-) -> np.ndarray:
-    """Return the guards at some times, row by row where these are few."""
-    if len(times) > ROW_BY_ROW:
-        return evaluate_block(problem.guards, times, states, p)[0]
-    if problem not in _evaluators:
-        _evaluators[problem] = Evaluator(problem.guards)
-    evaluate = _evaluators[problem]
-    rows = [evaluate(time, state, p)[0] for time, state in zip(times, states, strict=True)]
-    return np.array(rows).reshape(len(times), -1)
-
-
-_evaluators: WeakKeyDictionary[OdeProblem, Evaluator] = WeakKeyDictionary()
 
 
 def crossings(before: np.ndarray, after: np.ndarray, directions: Sequence[Direction]) -> list[int]:

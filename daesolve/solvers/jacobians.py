@@ -26,13 +26,14 @@ from scipy.linalg import get_lapack_funcs
 from scipy.sparse import csc_array
 from scipy.sparse.linalg import splu
 
+from daesolve.algebra.blocks import StateFunction
 from daesolve.algebra.evaluation import BufferedFunction, Evaluator
+from daesolve.algebra.sparse_factors import ORDER, AlikeMatrices, Solve, powers_of_two
 from daesolve.formulations import OdeProblem
 from daesolve.formulations.semi_explicit import SemiExplicit
 
 Jacobian = Callable[[float, np.ndarray], np.ndarray]
 """(t, x) -> (size, size)"""
-Solve = Callable[[np.ndarray], np.ndarray]
 _Factorise = Callable[..., tuple[np.ndarray, np.ndarray, int]]
 """matrix -> factors, pivots, where it is singular"""
 _Substitute = Callable[..., tuple[np.ndarray, int]]
@@ -114,11 +115,11 @@ class FactorisedJacobian:
         self.equations = equations
         self._p = np.ascontiguousarray(p, dtype=float)
         self._system = Evaluator(equations.system)
-        self._partials = Evaluator(equations.partials)
+        self._partials = BufferedFunction(equations.partials, p)
         self._matrix = _Pattern(equations.system.sparsity_out(0))
         self._shift = _Pattern(equations.system.sparsity_out(2))
-        outputs = range(equations.partials.n_out())
-        self._parts = [_Pattern(equations.partials.sparsity_out(k)) for k in outputs]
+        self._parts = [_Pattern(pattern) for pattern in equations.patterns]
+        self._ends = np.cumsum([len(part.rows) for part in self._parts])[:-1]
 
     def __call__(self, t: float, x: np.ndarray) -> np.ndarray:
         """Return dx'/dx, (size, size)."""
@@ -130,13 +131,16 @@ class FactorisedJacobian:
         if factors is None:
             return np.full((size, size), np.nan)
         z = factors.refined(right_side)
-        rest, own, by_z = self._partials(t, x, z, self._p)
+        rest, own, by_z = self._at(t, x, z)
         dz = factors.solve(self._parts[0].dense(rest))
         for _ in range(self.equations.refinements):
             z = z + factors.refined(right_side - matrix @ z)
-            rest, own, by_z = self._partials(t, x, z, self._p)
+            rest, own, by_z = self._at(t, x, z)
             dz = dz + factors.solve(self._parts[0].dense(rest) - matrix @ dz)
         return self._parts[1].dense(own) + self._parts[2].sparse(by_z) @ dz
+
+    def _at(self, t: float, x: np.ndarray, z: np.ndarray) -> list[np.ndarray]:
+        return np.split(self._partials(t, np.concatenate([x, z])), self._ends)
 
 
 class _Pattern:
@@ -182,8 +186,8 @@ class _Factors:
         sizes = np.abs(matrix.data)
         if not np.all(np.isfinite(sizes)):
             return None
-        rows = _scales(sizes, matrix.indices, size)
-        columns = _scales(sizes * rows[matrix.indices], place, size)
+        rows = powers_of_two(sizes, matrix.indices, size)
+        columns = powers_of_two(sizes * rows[matrix.indices], place, size)
         data = matrix.data * rows[matrix.indices] * columns[place]
         if size < LARGE:
             dense = np.zeros((size, size), data.dtype, order="F")
@@ -191,7 +195,8 @@ class _Factors:
             solve = _solving(dense)
             return None if solve is None else _Factors(matrix, rows, columns, solve)
         try:
-            factors = splu(csc_array((data, matrix.indices, matrix.indptr), shape=matrix.shape))
+            scaled = csc_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
+            factors = splu(scaled, permc_spec=ORDER)
         except RuntimeError:  # exactly singular
             return None
         return _Factors(matrix, rows, columns, factors.solve)
@@ -222,13 +227,6 @@ def _solving(matrix: np.ndarray) -> Solve | None:
     factorise, substitute = _LAPACK[float if matrix.dtype == float else complex]
     lu, pivots, info = factorise(matrix, overwrite_a=True)
     return None if info else lambda b: substitute(lu, pivots, b)[0]
-
-
-def _scales(sizes: np.ndarray, places: np.ndarray, count: int) -> np.ndarray:
-    """Return powers of two that bring the largest entry of each row or column near to one."""
-    largest = np.zeros(count)
-    np.maximum.at(largest, places, sizes)
-    return 2.0 ** -np.round(np.log2(np.where(largest > 0.0, largest, 1.0)))
 
 
 class NewtonMatrix(ABC):
@@ -279,11 +277,12 @@ class _BorderedNewton(NewtonMatrix):
     def __init__(self, equations: SemiExplicit, p: np.ndarray) -> None:
         self._p = np.ascontiguousarray(p, dtype=float)
         self._system = Evaluator(equations.system)
-        self._partials = Evaluator(equations.partials)
+        self._partials = StateFunction(equations.partials, p)
         self._block = _Pattern(equations.system.sparsity_out(0))
         self._size, unknowns = equations.x.numel(), equations.z.numel()
-        patterns = [_Pattern(equations.partials.sparsity_out(k)) for k in (1, 2, 0)]
-        patterns.append(self._block)
+        rest, own, by_z = (_Pattern(pattern) for pattern in equations.patterns)
+        self._ends = np.cumsum([len(part.rows) for part in (rest, own)])
+        patterns = [own, by_z, rest, self._block]
         self._whole = self._size + unknowns
         offsets = [(0, 0), (0, self._size), (self._size, 0), (self._size, self._size)]
         places = [
@@ -297,25 +296,44 @@ class _BorderedNewton(NewtonMatrix):
             np.int32
         )
         self._entries = np.zeros(len(joined))
-        self._sizes = np.zeros(len(joined))
+        self._alike = AlikeMatrices(self._rows, self._starts)
+        self._alike_blocks = AlikeMatrices(self._block.rows, self._block.starts)
 
     def move(self, t: float, x: np.ndarray) -> bool:
         entries, right_side, _ = self._system(t, x, self._p)
-        factors = _Factors.of(self._block.sparse(entries))
-        if factors is None:
+        z = self._unknowns(entries, right_side)
+        if z is None:
             return False
-        rest, own, by_z = self._partials(t, x, factors.refined(right_side), self._p)
+        rest, own, by_z = np.split(self._partials(t, np.concatenate([x, z])), self._ends)
         parts = np.concatenate([np.zeros(self._size), -own, -by_z, -rest, entries])
         self._entries = np.bincount(self._into, parts, len(self._rows))
         return bool(np.all(np.isfinite(self._entries)))
+
+    def _unknowns(self, entries: np.ndarray, right_side: np.ndarray) -> np.ndarray | None:
+        """Solve K z = r, refined once; None where K is singular."""
+        matrix = self._block.sparse(entries)
+        if len(right_side) < LARGE:
+            factors = _Factors.of(matrix)
+            return None if factors is None else factors.refined(right_side)
+        solve = self._alike_blocks.factorise(entries)
+        if solve is None:
+            return None
+        found = solve(right_side)
+        return found + solve(right_side - matrix @ found)
 
     def factorise(self, sigma: complex) -> Solve | None:
         number = complex(sigma) if sigma.imag else float(sigma.real)
         data = self._entries.astype(type(number))
         data[self._into[: self._size]] += number
-        shape = (self._whole, self._whole)
-        factors = _Factors.of(csc_array((data, self._rows, self._starts), shape=shape))
-        if factors is None:
+        solve = self._solving(data)
+        if solve is None:
             return None
         size, border = self._size, np.zeros(self._whole - self._size)
-        return lambda b: factors.solve(np.concatenate([b, border]))[:size]
+        return lambda b: solve(np.concatenate([b, border]))[:size]
+
+    def _solving(self, data: np.ndarray) -> Solve | None:
+        if self._whole >= LARGE:
+            return self._alike.factorise(data)
+        shape = (self._whole, self._whole)
+        factors = _Factors.of(csc_array((data, self._rows, self._starts), shape=shape))
+        return None if factors is None else factors.solve

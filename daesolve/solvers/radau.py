@@ -13,13 +13,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
-from weakref import WeakKeyDictionary
 
-import casadi as ca
 import numpy as np
 from scipy.optimize import brentq
 
-from daesolve.algebra.evaluation import BufferedFunction
+from daesolve.algebra.blocks import StateFunction
 from daesolve.errors import OutOfRangeError, is_one_of
 from daesolve.formulations import OdeProblem
 from daesolve.solvers.base import NEWTON
@@ -175,8 +173,8 @@ class StepWatch:
 
     def __init__(self, problem: OdeProblem, p: np.ndarray) -> None:
         self._problem, self._p = problem, p
-        self._guards = BufferedFunction(problem.guards, p)
-        self._looks = {count: BufferedFunction(_several(problem, count), p) for count in COUNTS}
+        self._guards = StateFunction(problem.guards, p)
+        self._looks = {count: StateFunction(problem.guards, p, count) for count in COUNTS}
         self._directions = [event.direction for event in problem.guarded]
         self._last: tuple[float, np.ndarray, np.ndarray] | None = None
 
@@ -243,7 +241,7 @@ class StepWatch:
         states = march.inside(parts)
         states[-1] = march.x
         times = start[0] + march.step_taken * parts
-        table = self._looks[count](times, states.ravel()).reshape(count, -1)
+        table = self._looks[count](times, states)
         self._last = march.time, first, table[-1]
         return np.vstack([first, table])
 
@@ -339,14 +337,3 @@ def _unresolved(values: np.ndarray) -> bool:
 
 class _CannotBeRepeatedError(Exception):
     """A part of a step cannot be taken."""
-
-
-_mapped: WeakKeyDictionary[OdeProblem, dict[int, ca.Function]] = WeakKeyDictionary()
-
-
-def _several(problem: OdeProblem, count: int) -> ca.Function:
-    """Return the guards at several times and states at once."""
-    known = _mapped.setdefault(problem, {})
-    if count not in known:
-        known[count] = problem.guards.map("looks", "serial", count, [2], [])
-    return known[count]

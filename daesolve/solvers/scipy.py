@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.integrate import DOP853, LSODA, DenseOutput, OdeSolution, OdeSolver
 
-from daesolve.algebra.evaluation import BufferedFunction
+from daesolve.algebra.blocks import StateFunction
 from daesolve.formulations import OdeProblem
 from daesolve.solvers.base import Solver, positive
 from daesolve.solvers.error_control import ErrorControlled
@@ -50,7 +50,7 @@ class _ScipySolver(ErrorControlled):
         return SMALLEST_RTOL
 
     def stepper(
-        self, problem: OdeProblem, rate: BufferedFunction, state: State, until: float, first: float
+        self, problem: OdeProblem, rate: StateFunction, state: State, until: float, first: float
     ) -> OdeSolver:
         """Make SciPy's stepper."""
         options: dict[str, Any] = {"rtol": self.rtol, "atol": self.atol}
@@ -83,7 +83,7 @@ class _Stepper(Stepper):
         self.solver = solver
         self.samples_each_step = solver.dense_is_exact
         self._project = (
-            BufferedFunction(problem.project, p)
+            StateFunction(problem.project, p)
             if problem.project is not None and solver.projects_steps
             else None
         )
@@ -162,6 +162,41 @@ def _steps_that_move(stepper: OdeSolver) -> Iterator[None]:
         time = stepper.t
 
 
+class CompiledDop853(DOP853):
+    """SciPy's method, whose steps are taken in compiled code; their interpolant is SciPy's."""
+
+    rtol: float
+    atol: float
+
+    def __init__(
+        self, rate: StateFunction, t: float, x: np.ndarray, until: float, **options: Any
+    ) -> None:
+        from daesolve.solvers import dop853_step  # numba is imported where something is evaluated
+
+        super().__init__(rate, t, x, until, **options)
+        self._compiled: Any = dop853_step
+        self._rate = rate
+        self._tableau = tuple(
+            np.ascontiguousarray(part, dtype=float)
+            for part in (self.A, self.B, self.C, self.E3, self.E5)
+        )
+
+    def _step_impl(self) -> tuple[bool, str | None]:
+        x = self.y.copy()
+        self.K[0] = self.f
+        ends, taken, self.h_abs, rates = self._compiled.take_step(
+            self._compiled.VERSION, *self._rate.program, self._rate.places, self._tableau,
+            (self.rtol, self.atol), self.t, x, self.h_abs, self.t_bound, self.max_step, self.K,
+        )  # fmt: skip
+        self.nfev += rates
+        self._rate.calls += rates
+        if not taken:
+            return False, self.TOO_SMALL_STEP
+        self.h_previous, self.y_old = taken, self.y
+        self.t, self.y, self.f = ends, x, self.K[-1].copy()
+        return True, None
+
+
 @dataclass(frozen=True)
 class Dop853(_ScipySolver):
     """The explicit Runge-Kutta method of Dormand and Prince, order 8 (Hairer, Norsett, Wanner).
@@ -177,7 +212,7 @@ class Dop853(_ScipySolver):
     fixed_step: float | None = None
     name = "dop853"
     projects_steps = True
-    method = DOP853
+    method = CompiledDop853
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -207,14 +242,14 @@ class Dop853(_ScipySolver):
         return super().refined()
 
     def stepper(
-        self, problem: OdeProblem, rate: BufferedFunction, state: State, until: float, first: float
+        self, problem: OdeProblem, rate: StateFunction, state: State, until: float, first: float
     ) -> OdeSolver:
         """Make SciPy's stepper, with steps of one length if that was asked for."""
         if self.fixed_step is None:
             return super().stepper(problem, rate, state, until, first)
         # An infinite tolerance makes every error zero, so that each step grows to the largest.
         step = min(self.fixed_step, abs(until - state.time))
-        return DOP853(
+        return CompiledDop853(
             rate,
             state.time,
             state.x,

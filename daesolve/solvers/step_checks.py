@@ -19,7 +19,6 @@ import casadi as ca
 import numpy as np
 
 from daesolve.algebra.blocks import evaluate_block
-from daesolve.algebra.evaluation import Evaluator
 from daesolve.algebra.translation import function_of
 from daesolve.formulations import DaeProblem, OdeProblem
 from daesolve.solvers.courses import Course, Cubics, Series
@@ -54,8 +53,6 @@ MOST_RETAKEN = 256
 """Steps of a block that are taken once more before the next of them is where the block ends."""
 BEFORE_EVENT = 0.99
 """Part of a step that an event cuts short, up to which it is held against the equations."""
-ROW_BY_ROW = 64
-"""Up to so many states are evaluated one by one sooner than an instruction at a time."""
 INNER = 16
 """Parts into which a stretch is cut to find where a derivative ceases to be right."""
 ROUNDS = 8
@@ -97,19 +94,8 @@ Retake = Callable[[int, float], np.ndarray | None]
 def evaluated(
     function: ca.Function, times: np.ndarray, states: np.ndarray, values: np.ndarray
 ) -> np.ndarray:
-    """Return a function of (t, x, p) at some states, row by row where these are few."""
-    if len(times) > ROW_BY_ROW:
-        return evaluate_block(function, times, states, values)[0]
-    if function not in _evaluators:
-        _evaluators[function] = Evaluator(function)
-    evaluate = _evaluators[function]
-    table = np.empty((len(times), function.nnz_out(0)))
-    for row, time in enumerate(times):
-        table[row] = evaluate(time, states[row], values if values.ndim == 1 else values[row])[0]
-    return table
-
-
-_evaluators: WeakKeyDictionary[ca.Function, Evaluator] = WeakKeyDictionary()
+    """Return the only output of a function of (t, x, p) at some states."""
+    return evaluate_block(function, times, states, values)[0]
 
 
 def _followed(problem: OdeProblem) -> ca.Function:

@@ -8,8 +8,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 
 import numpy as np
 
-from daesolve.algebra.blocks import evaluate_block
-from daesolve.algebra.evaluation import BufferedFunction
+from daesolve.algebra.blocks import StateFunction, evaluate_block
 from daesolve.formulations import OdeProblem
 from daesolve.solvers.courses import Course, cubics
 from daesolve.solvers.guards import Steps, found_hits, inner_states
@@ -96,7 +95,7 @@ class Stepper(Integrator):
 
     def __init__(self, problem: OdeProblem, p: np.ndarray) -> None:
         self.problem, self.p = problem, p
-        self.rate = BufferedFunction(problem.rhs, p)
+        self.rate = StateFunction(problem.rhs, p)
         self.reported = 0
 
     @property

@@ -16,7 +16,7 @@ from __future__ import annotations
 from numba import types
 from numba.extending import overload
 
-from daesolve.taylor_kernel.vectors import (
+from daesolve.algebra.vectors import (
     BLOCK,
     add,
     first_of,

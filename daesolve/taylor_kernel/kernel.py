@@ -16,10 +16,27 @@ import sys
 import numpy as np
 from numba import njit
 
-from daesolve.algebra import compiling, machine, operations
+from daesolve.algebra import compiling, machine, operations, vectors
 from daesolve.algebra.compiling import OPTIONS, kept, version_of
 from daesolve.algebra.machine import elementary
-from daesolve.taylor_kernel import coefficients, kinds, vectors
+from daesolve.algebra.vectors import (
+    add,
+    chosen,
+    div,
+    exact_add,
+    exact_sub,
+    farther,
+    full,
+    larger,
+    load,
+    load_number,
+    mul,
+    neg,
+    store,
+    store_number,
+    sub,
+)
+from daesolve.taylor_kernel import coefficients, kinds
 from daesolve.taylor_kernel.coefficients import (
     convolution,
     get,
@@ -49,23 +66,6 @@ from daesolve.taylor_kernel.kinds import (
     SUB,
     SUM,
     TIMES_NUMBER,
-)
-from daesolve.taylor_kernel.vectors import (
-    add,
-    chosen,
-    div,
-    exact_add,
-    exact_sub,
-    farther,
-    full,
-    larger,
-    load,
-    load_number,
-    mul,
-    neg,
-    store,
-    store_number,
-    sub,
 )
 
 SAFETY = 2.0, 0.7

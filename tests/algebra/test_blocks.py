@@ -2,7 +2,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from daesolve.algebra.blocks import evaluate_block
+from daesolve.algebra.blocks import StateFunction, evaluate_block
 from daesolve.algebra.translation import function_of
 
 from ..systems import EPSILON
@@ -89,3 +89,22 @@ def test_a_state_gives_the_same_bits_whatever_states_are_beside_it():
         assert np.array_equal(
             evaluate_block(function, times[part], states[part], values)[0], whole[part]
         )
+
+
+def one_column(rounds):
+    whole = long_function(rounds)
+    t, x, p = (whole.sx_in(k) for k in range(3))
+    return function_of("g", [t, x, p], [ca.vertcat(*whole(t, x, p))], (["t", "x", "p"], ["g"]))
+
+
+@pytest.mark.parametrize("count", [1, 3, 8, 11])
+def test_a_function_called_again_and_again_forgets_what_it_was_called_with(count):
+    function, p = one_column(200), np.array([0.3, 0.7])
+    again = StateFunction(function, p, count)
+    drawn = np.random.default_rng(count)
+    for _ in range(3):
+        times, states = drawn.uniform(-1, 1, count), drawn.uniform(-1, 1, (count, 3))
+        found = again(times[0], states[0])[None] if count == 1 else again(times, states)
+        for k in range(count):
+            assert np.array_equal(found[k], np.asarray(function(times[k], states[k], p)).ravel())
+    assert again.calls == 3 * count

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.integrate import DOP853
 
 import daesolve as ds
+from daesolve.algebra.blocks import StateFunction
 from daesolve.solvers import State
+from daesolve.solvers.scipy import CompiledDop853
 
-from ..systems import oscillator, pendulum, prepared_run
+from ..systems import EPSILON, oscillator, pendulum, prepared_run
 
 
 def free(**more):
@@ -85,3 +88,38 @@ def test_stiff_motion_takes_few_steps_with_the_exact_jacobian(solver):
 def test_evaluations_are_counted():
     run = ds.solve(pendulum(), 1.0, {"x": -1.0}, solver=ds.Dop853(), at=[1.0])
     assert run.statistics.rhs_evaluations >= 11 * run.statistics.steps > 0
+
+
+def steps_of(kind, until, rtol, **options):
+    prepared = prepared_run(pendulum(), until, {"x": -1.0})
+    rate = StateFunction(prepared.problem.rhs, prepared.values)
+    method = kind(rate, 0.0, prepared.initial, until, rtol=rtol, atol=rtol / 100, **options)
+    times, between = [], []
+    while method.status == "running":
+        method.step()
+        times.append(method.t)
+        between.append(method.dense_output()(0.7 * method.t_old + 0.3 * method.t))
+    return times, np.array(between), method.y, rate.calls
+
+
+@pytest.mark.parametrize("until", [10.0, -10.0])
+@pytest.mark.parametrize("rtol", [1e-4, 1e-8])
+def test_compiled_steps_of_dop853_are_those_of_scipy(until, rtol):
+    times, _, end, calls = steps_of(DOP853, until, rtol)
+    found, _, own_end, own_calls = steps_of(CompiledDop853, until, rtol)
+    assert (len(found), own_calls) == (len(times), calls)
+    # The estimate of an error of rtol is a difference of numbers of size one: it is known to
+    # epsilon / rtol, and lengths go on from each other over all steps.
+    assert np.max(np.abs(np.subtract(found, times))) <= len(times) * 1e2 * EPSILON / rtol
+    # Other lengths move what steps leave out, a small part of the tolerance.
+    assert np.max(np.abs(own_end - end)) <= 1e-3 * rtol
+
+
+def test_compiled_steps_of_a_given_length_have_the_states_of_scipy_to_rounding():
+    given = {"first_step": 0.01, "max_step": 0.01}
+    times, between, end, calls = steps_of(DOP853, 2.0, 1e-3, **given)
+    found, own_between, own_end, own_calls = steps_of(CompiledDop853, 2.0, 1e-3, **given)
+    assert (found, own_calls) == (times, calls)
+    # Each of 200 steps rounds its 12 stages, and errors of the pendulum grow with time.
+    assert np.max(np.abs(own_end - end)) <= 200 * 12 * EPSILON
+    assert np.max(np.abs(own_between - between)) <= 200 * 12 * EPSILON

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic, models, register_model
 
 BLOCK = 8
@@ -180,8 +181,9 @@ def _operation(name: str, flags: tuple[str, ...] = ()):
 
 add, sub, mul = (_operation(name, ("contract",)) for name in ("fadd", "fsub", "fmul"))
 div = _operation("fdiv")
-exact_add, exact_sub = _operation("fadd"), _operation("fsub")
-"""Whose results are rounded on their own, for what has to know what rounding left."""
+exact_add, exact_sub, exact_mul = (_operation(name) for name in ("fadd", "fsub", "fmul"))
+"""Whose results are rounded on their own: for what has to know what rounding left, or is to give
+the same bits everywhere."""
 
 
 @intrinsic
@@ -190,6 +192,21 @@ def neg(typingctx, v):
 
     def generate(context, builder, signature, arguments):
         return builder.fneg(arguments[0])
+
+    return v(v), generate
+
+
+@intrinsic
+def root(typingctx, v):
+    """Return the square root."""
+
+    def generate(context, builder, signature, arguments):
+        kind = _llvm(v.width)
+        name = f"llvm.sqrt.v{v.width}f64"
+        function = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(kind, [kind]), name
+        )
+        return builder.call(function, arguments)
 
     return v(v), generate
 

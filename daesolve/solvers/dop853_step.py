@@ -1,0 +1,90 @@
+"""A step of DOP853 in compiled code, rates included: what SciPy does, without Python in between."""
+# numba's decorators have no types.
+# pyright: basic, reportCallIssue=false, reportArgumentType=false
+
+from __future__ import annotations
+
+import math
+import sys
+
+import numpy as np
+
+from daesolve.algebra import compiling, machine, operations, vectors
+from daesolve.algebra.compiling import kept, version_of
+from daesolve.algebra.machine import ONE, carry_out
+
+VERSION = version_of(compiling, operations, vectors, machine, sys.modules[__name__])
+SAFETY, LEAST, MOST = 0.9, 0.2, 10.0
+"""Of the change of the step, as SciPy has them."""
+POWER = -1.0 / 8.0
+
+
+@kept
+# Long: one step, with its stages, its error and its repetitions.
+def take_step(
+    version, runs, codes, memory, places, tableau, tolerances, t, y, length, until, most, stages
+):
+    """Take a step; return when it ends, its length, the next one, and how many rates it took.
+
+    Where there is none, the length is zero.
+
+    Parameters
+    ----------
+    runs, codes, memory, places
+        The program of the rate (`machine`), and the registers of t, of the first state and of the
+        first rate.
+    tableau
+        A, B, C, E3 and E5 of the method.
+    tolerances
+        Relative and absolute.
+    t, y, length, until, most
+        Where the step starts, (size,); its length; where time ends; the longest step.
+    stages
+        (13, size) receives the rates; the first one is known. `y` receives the state.
+    """
+    A, B, C, E3, E5 = tableau
+    rtol, atol = tolerances
+    size, count = len(y), len(B)
+    sign = 1.0 if until >= t else -1.0
+    least = 10.0 * abs(np.nextafter(t, sign * np.inf) - t)
+    length = min(max(length, least), most)
+    new = np.empty(size)
+    rejected, taken = False, 0
+    while length >= least:
+        ends = t + sign * length
+        if sign * (ends - until) > 0.0:
+            ends = until
+        h = ends - t
+        length = abs(h)
+        for stage in range(1, count + 1):
+            for n in range(size):
+                change = 0.0
+                for k in range(stage):
+                    change += stages[k, n] * (A[stage, k] if stage < count else B[k])
+                new[n] = y[n] + change * h
+                memory[places[1] + n, 0] = new[n]
+            memory[places[0], 0] = t + (C[stage] * h if stage < count else h)
+            carry_out(ONE, runs, codes, memory.ctypes.data, 1)
+            for n in range(size):
+                stages[stage, n] = memory[places[2] + n, 0]
+        taken += count
+        third, fifth = 0.0, 0.0
+        for n in range(size):
+            scale = atol + max(abs(y[n]), abs(new[n])) * rtol
+            low, high = 0.0, 0.0
+            for k in range(count + 1):
+                low += stages[k, n] * E3[k]
+                high += stages[k, n] * E5[k]
+            third += (low / scale) ** 2
+            fifth += (high / scale) ** 2
+        error = 0.0
+        if third != 0.0 or fifth != 0.0:
+            error = length * fifth / math.sqrt((fifth + 0.01 * third) * size)
+        if error < 1.0:
+            factor = MOST if error == 0.0 else min(MOST, SAFETY * error**POWER)
+            y[:] = new
+            return ends, h, length * (min(1.0, factor) if rejected else factor), taken
+        factor = SAFETY * error**POWER
+        length *= factor if factor > LEAST else LEAST  # which it is where there is no number
+        rejected = True
+    return t, 0.0, length, taken
