@@ -18,10 +18,15 @@ LEAVES = frozenset({ca.OP_INPUT, ca.OP_CONST})
 VALUES = 2
 """Which input the values are."""
 NONE = np.zeros(0)
+ALONE = np.zeros(1, dtype=np.int64)
 
 
 def evaluate_block(
-    function: ca.Function, times: np.ndarray, states: np.ndarray, values: np.ndarray
+    function: ca.Function,
+    times: np.ndarray,
+    states: np.ndarray,
+    values: np.ndarray,
+    owners: np.ndarray | None = None,
 ) -> list[np.ndarray]:
     """Evaluate a CasADi function of (t, x, p) for many states at once.
 
@@ -37,6 +42,8 @@ def evaluate_block(
         (k, nx)
     values
         (np,), or (k, np) where each state has its own.
+    owners
+        (k,) the row of the values of each state; then values are (j, np).
 
     Returns
     -------
@@ -54,8 +61,10 @@ def evaluate_block(
     states = np.ascontiguousarray(states, dtype=float)
     numbers = NONE
     if layout.fixed.rows:
-        numbers = layout.fixed.run(layout.constants, np.zeros(1), states, own)[:, 0]
-    found = layout.moving.run(numbers, times, states, own)
+        numbers = layout.fixed.run(layout.constants, np.zeros(1), states, own, ALONE)[:, 0]
+    if owners is None:
+        owners = np.arange(len(times)) if values.ndim > 1 else ALONE
+    found = layout.moving.run(numbers, times, states, own, owners)
     return [table.T for table in np.split(found, layout.ends)]
 
 
@@ -78,7 +87,12 @@ class Part:
     rows: int
 
     def run(
-        self, numbers: np.ndarray, times: np.ndarray, states: np.ndarray, values: np.ndarray
+        self,
+        numbers: np.ndarray,
+        times: np.ndarray,
+        states: np.ndarray,
+        values: np.ndarray,
+        owners: np.ndarray,
     ) -> np.ndarray:
         """Return what it gives, (rows, k); see `machine.run`."""
         from daesolve.algebra import machine  # numba is imported where something is evaluated
@@ -87,7 +101,7 @@ class Part:
         found = np.zeros((self.rows, len(times)))
         compiled.run(
             compiled.VERSION, self.steps, self.loads, self.stores, numbers, self.registers,
-            times, states, values, found,
+            times, states, values, owners, found,
         )  # fmt: skip
         return found
 

@@ -141,7 +141,7 @@ def carry_out(operation, x, y, z, count):
 
 
 @kept
-def run(version, steps, loads, stores, numbers, registers, times, states, values, found):
+def run(version, steps, loads, stores, numbers, registers, times, states, values, owners, found):
     """Carry out a program for all states.
 
     Parameters
@@ -158,7 +158,9 @@ def run(version, steps, loads, stores, numbers, registers, times, states, values
     registers
         How many there are.
     times, states, values
-        (k,), (k, columns) and (k, columns).
+        (k,), (k, columns) and (j, columns).
+    owners
+        (k,) the row of values of each state.
     found
         (rows, k)
     """
@@ -175,7 +177,7 @@ def run(version, steps, loads, stores, numbers, registers, times, states, values
                 elif source == 1:
                     row[i] = states[first + i, column]
                 else:
-                    row[i] = values[first + i, column]
+                    row[i] = values[owners[first + i], column]
         for n in range(len(steps)):
             operation, target, x, y = steps[n, 0], steps[n, 1], steps[n, 2], steps[n, 3]
             carry_out(operation, work[x], work[y], work[target], count)

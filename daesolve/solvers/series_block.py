@@ -54,6 +54,8 @@ class SeriesBlock(Block):
         What is between the ends.
     order
         Of the series.
+    calm
+        Whether it is known that no event and no doubt is in these steps.
     """
 
     def __init__(
@@ -65,12 +67,17 @@ class SeriesBlock(Block):
         dense: Dense,
         order: int,
         failure: str = "",
+        *,
+        calm: bool = False,
     ) -> None:
         super().__init__(times, states, failure)
         self.problem, self.p, self.dense, self.order = problem, p, dense, order
+        self.calm = calm
 
     def hits(self) -> Sequence[EventHit]:
         """Return the events in these steps."""
+        if self.calm:
+            return ()
 
         def states_at(moments: np.ndarray) -> np.ndarray:
             return np.array(self.dense(moments))
@@ -91,9 +98,9 @@ class SeriesBlock(Block):
         """Count an evaluation for each order."""
         return kept * self.order
 
-    def course(self, times: np.ndarray, states: np.ndarray) -> Series:
-        """Return the series themselves."""
-        return Series(times, states, self.dense.tcs)
+    def course(self, times: np.ndarray, states: np.ndarray) -> Series | None:
+        """Return the series themselves, where they are to be looked at."""
+        return None if self.calm else Series(times, states, self.dense.tcs)
 
 
 class SeriesIntegrator(Integrator):
