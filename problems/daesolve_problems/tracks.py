@@ -156,7 +156,16 @@ class Track(Contacts):
             raise OutOfRangeError(
                 f"the track on the curve {self.curve.label!r} goes from {low:g} m to {high:g} m"
             )
-        return contacts(self.curve, self.values, asked, self._path(asked))
+        sample = np.minimum(np.searchsorted(self.s, asked), self.s.size - 1)
+        other = self.s[sample] != asked
+        if other.all():
+            return contacts(self.curve, self.values, asked, self._path(asked))
+        found = self.part(sample)
+        if other.any():
+            new = self.at(asked[other])
+            found.s[other], found.points[other] = new.s, new.points
+            found.normals[other], found.curvature[other] = new.normals, new.curvature
+        return found
 
 
 def trace(curve: Curve, values: Mapping[str, float], start: ArrayLike, length: float) -> Track:
