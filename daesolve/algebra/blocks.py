@@ -59,9 +59,7 @@ def evaluate_block(
     own = np.ascontiguousarray(np.atleast_2d(values), dtype=float)
     times = np.ascontiguousarray(times, dtype=float)
     states = np.ascontiguousarray(states, dtype=float)
-    numbers = NONE
-    if layout.fixed.rows:
-        numbers = layout.fixed.run(layout.constants, np.zeros(1), states, own, ALONE)[:, 0]
+    numbers = _numbers(layout, own)
     if owners is None:
         owners = np.arange(len(times)) if values.ndim > 1 else ALONE
     found = layout.moving.run(numbers, times, states, own, owners)
@@ -104,6 +102,42 @@ class Part:
             times, states, values, owners, found,
         )  # fmt: skip
         return found
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A program with its values.
+
+    Parameters
+    ----------
+    part
+        For the machine.
+    numbers
+        What its first registers hold.
+    """
+
+    part: Part
+    numbers: np.ndarray
+
+
+def bound(function: ca.Function, values: np.ndarray) -> Bound:
+    """Return the program of a function of (t, x, p) with p as numbers, (np,).
+
+    Raises
+    ------
+    UnsupportedError
+        The function has an operation that the machine lacks.
+    """
+    layout = _layout(function, False)
+    own = np.ascontiguousarray(values, dtype=float)[None, :]
+    return Bound(layout.moving, _numbers(layout, own))
+
+
+def _numbers(layout: Layout, values: np.ndarray) -> np.ndarray:
+    """Return what is the same for all states, given p, (1, np)."""
+    if not layout.fixed.rows:
+        return NONE
+    return layout.fixed.run(layout.constants, np.zeros(1), values, values, ALONE)[:, 0]
 
 
 @dataclass(frozen=True)

@@ -140,6 +140,45 @@ def carry_out(operation, x, y, z, count):
             z[i] = elementary(operation, x[i], y[i])
 
 
+@njit(**OPTIONS)
+def evaluate(steps, loads, stores, work, time, state, found):
+    """Carry out a program for one state; `work` are the registers, of which the first are given.
+
+    The other arguments are those of `run`, with values that are the same for all states.
+    """
+    for m in range(len(loads)):
+        work[loads[m, 0]] = time if loads[m, 1] == 0 else state[loads[m, 2]]
+    for n in range(len(steps)):
+        operation, target = steps[n, 0], steps[n, 1]
+        x, y = work[steps[n, 2]], work[steps[n, 3]]
+        if operation == MUL:
+            work[target] = x * y
+        elif operation == ADD:
+            work[target] = x + y
+        elif operation == SUB:
+            work[target] = x - y
+        elif operation == DIV:
+            work[target] = x / y
+        elif operation == NEG:
+            work[target] = -x
+        elif operation == SQ:
+            work[target] = x * x
+        elif operation == TWICE:
+            work[target] = x + x
+        elif operation == INV:
+            work[target] = 1.0 / x
+        elif operation == SQRT:
+            work[target] = math.sqrt(x)
+        elif operation == FABS:
+            work[target] = abs(x)
+        elif operation == ASSIGN:
+            work[target] = x
+        else:
+            work[target] = elementary(operation, x, y)
+    for j in range(len(stores)):
+        found[stores[j, 1]] = work[stores[j, 0]]
+
+
 @kept
 def run(version, steps, loads, stores, numbers, registers, times, states, values, owners, found):
     """Carry out a program for all states.

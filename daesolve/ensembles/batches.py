@@ -36,7 +36,7 @@ from daesolve.trajectory.trajectory import Trajectory
 
 LANES = 16
 """With more, steps cost no less: see docs/how-to/ensembles.md."""
-TOGETHER_BYTES = 1_000_000
+TOGETHER_BYTES = 8_000_000
 """Of Taylor coefficients of all lanes, which are looked through while they are in the cache."""
 FEWEST = 16
 """Steps that are taken together at least."""

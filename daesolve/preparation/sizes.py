@@ -11,7 +11,7 @@ import casadi as ca
 import numpy as np
 from scipy.integrate import DOP853, Radau
 
-from daesolve.algebra.blocks import evaluate_block
+from daesolve.algebra.blocks import bound, evaluate_block
 from daesolve.algebra.evaluation import BufferedFunction
 from daesolve.algebra.translation import function_of
 from daesolve.diagnostics.passages import WEAK
@@ -140,18 +140,22 @@ def _probed(
 ) -> Probe:
     """Integrate once, with tolerances in units of these powers of two."""
     problem, values, start_time, state = begin.problem, begin.values, begin.time, begin.x
-    times, states, modes = [start_time], [state], [values]
     between = _Between(problem, values, start_time)
     # That a body has become quick changes nothing of its motion; neither does what a mode that is
     # put right takes down, as the direction of slip.
     resets = np.array([_leads_away(event) for event in problem.guarded])
     absolute = PROBE_RTOL * np.ldexp(1.0, exponents) if exponents.any() else PROBE_RTOL
+    stiff = stiff or problem.stiff
+    if not (stiff or resets.any() or sides.places or problem.plan.proximal):
+        moments, table = _uninterrupted(begin, until, absolute)
+        return _measured(begin, moments, table, values, between.shortest())
+    times, states, modes = [start_time], [state], [values]
     with np.errstate(all="ignore"):
         tolerances: dict[str, Any] = {"rtol": PROBE_RTOL, "atol": absolute}
 
         def begun(time: float, x: np.ndarray) -> Stepper:
             rate = BufferedFunction(problem.rhs, values)
-            if stiff or problem.stiff:
+            if stiff:
                 jacobian = exact_jacobian(problem, values)
                 return Radau(rate, time, x, until, jac=jacobian, **tolerances)
             return DOP853(rate, time, x, until, **tolerances)
@@ -171,11 +175,31 @@ def _probed(
             if turned is not values and times[-1] != until:
                 values = turned
                 stepper = begun(times[-1], states[-1])
-            steps = np.abs(np.diff(times))
-            if len(steps) >= 10 and steps[-1] > ENDLESS * np.quantile(steps, LONG):
+            if _is_endless(np.abs(np.diff(times))):
                 break
     own = begin.values if values is begin.values else np.array(modes)
     return _measured(begin, np.array(times), np.array(states), own, between.shortest())
+
+
+def _uninterrupted(
+    begin: Begin, until: float, absolute: np.ndarray | float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the steps of a motion to which nothing happens: (k,) s and (k, size)."""
+    from daesolve.preparation.dormand_prince import steps_of  # numba takes long
+
+    rate, start = bound(begin.problem.rhs, begin.values), (begin.time, begin.x)
+    times, states = steps_of(rate, start, until, PROBE_STEPS, (PROBE_RTOL, absolute))
+    spans = np.abs(np.diff(times))
+    shortest = np.minimum.accumulate(spans)
+    for count in (np.flatnonzero(spans > ENDLESS * shortest) + 1).tolist():
+        if _is_endless(spans[:count]):
+            return times[: count + 1], states[: count + 1]
+    return times, states
+
+
+def _is_endless(spans: np.ndarray) -> bool:
+    """Tell whether the last step shows a motion without a scale."""
+    return len(spans) >= 10 and bool(spans[-1] > ENDLESS * np.quantile(spans, LONG))
 
 
 def _measured(
