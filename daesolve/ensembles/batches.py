@@ -19,16 +19,23 @@ import numpy as np
 
 from daesolve.errors import DaesolveError, OutOfRangeError, UnsupportedError
 from daesolve.formulations import OdeProblem
-from daesolve.integration.run_options import check_options, with_values
+from daesolve.integration.run_options import (
+    RunOptions,
+    check_options,
+    requested_by,
+    with_values,
+)
 from daesolve.plugins.bound_case import BoundCase
-from daesolve.preparation.naming import solver_of
+from daesolve.preparation.lately import prepare_once
+from daesolve.preparation.naming import made_by_name, solver_of
+from daesolve.preparation.preparing import Prepared
 from daesolve.solvers import Compilation, SegmentEnd, Solver, State, Taylor
 from daesolve.solvers.calm_steps import Screen
 from daesolve.solvers.kernel_stepping import KernelIntegrator
 from daesolve.solvers.segment import Observer
 from daesolve.solvers.series_block import PIECE
 from daesolve.solvers.step_checks import UNSEEN
-from daesolve.solving.solving import SolveOptions
+from daesolve.solving.solving import SolveOptions, integrated
 from daesolve.taylor_kernel.instructions import instructions
 from daesolve.taylor_kernel.marching import Lane, LaneStretch, March, joined, passed
 from daesolve.trajectory.results import StepBlock
@@ -72,7 +79,7 @@ def run_batch(
     initial
         Start values that all have.
     lanes
-        How many go at once; None takes four.
+        How many go at once; None takes sixteen.
     **options
         As in `BoundCase.solve`, the same for all, but no `store` and no `atol`; the solver is
         `Taylor`, by its name too, or left out, and then `rtol` is its tolerance.
@@ -110,6 +117,38 @@ def run_batch(
 
     def run(number: int) -> Trajectory:
         return case.with_values(members[number]).solve(until, **options)
+
+    return batch.run([partial(run, number) for number in range(len(members))])
+
+
+def run_in_lanes(
+    case: BoundCase,
+    members: Sequence[Mapping[str, float]],
+    until: float | None = None,
+    **options: Unpack[RunOptions],
+) -> list[Result]:
+    """Run the members of an ensemble, each by the method that is chosen for it.
+
+    Those for which that is Taylor's go several at a time in lanes, where they can; the others as
+    they would by themselves.
+
+    Parameters
+    ----------
+    case, members, until, **options
+        As in `run_batch`, but with any solver and formulation.
+
+    Returns
+    -------
+    list
+        The trajectory of each member, in their order; the error of one that could not be run.
+    """
+    batch, made = Batch(LANES), made_by_name(options)
+
+    def run(number: int) -> Trajectory:
+        member = case.with_values(members[number])
+        request, at = requested_by(member, until, made)
+        prepared = prepare_once(member.system, request)
+        return member.of_problem(integrated(batch.in_lane(prepared), at))
 
     return batch.run([partial(run, number) for number in range(len(members))])
 
@@ -294,7 +333,9 @@ class SharedLane(Lane):
     def take(self, stretch: LaneStretch, *, calm: bool) -> None:
         """Take in steps; the run is to see them where they are many, or not calm, or it asks."""
         last = self._sign * stretch.end
-        looked = bool(np.any((self._looks >= self._sign * stretch.when[0, 0]) & (self._looks <= last)))
+        looked = bool(
+            np.any((self._looks >= self._sign * stretch.when[0, 0]) & (self._looks <= last))
+        )
         if calm and not looked:
             self._passed.append(passed(stretch))
             self._count += len(stretch.when)
@@ -408,6 +449,18 @@ class Batch:
         if (problem, solver) not in self._marches:
             self._marches[problem, solver] = SharedMarch(solver, problem, self.width)
         return self._marches[problem, solver]
+
+    def in_lane(self, prepared: Prepared) -> Prepared:
+        """Return a run with its steps in a lane of the batch, where it can be there."""
+        problem, chosen, asked = prepared.problem, prepared.solver, prepared.request.solver
+        if type(chosen) is not Taylor or (asked is not None and asked != Taylor(chosen.tolerance)):
+            return prepared
+        solver = BatchedTaylor(chosen.tolerance, engine="kernel", batch=self)
+        charted = problem.chart is not None and problem.chart.choose is not None
+        if charted or solver.refusal(problem) is not None:
+            return prepared
+        note = f"its steps taken beside those of others, {self.width} at a time"
+        return replace(prepared, solver=solver, notes=(*prepared.notes, note))
 
     def lane(self, solver: Taylor, problem: OdeProblem) -> SharedLane:
         """Return the lane of the run that asks."""

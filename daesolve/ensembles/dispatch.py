@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -136,7 +135,7 @@ class _Queue:
         return [(number, values_of(self._table, number)) for number in numbers]
 
     def _size(self, workers: int) -> int:
-        share = math.ceil(len(self._new) / (self._shares * workers))
+        share = max(len(self._new) // (self._shares * workers), 1)
         if not self._run:
             return min(self._first, share)
         size = self._aim * self._run / max(self._seconds, 1e-9)

@@ -75,7 +75,18 @@ def error_of(stages, span, scale, e3, e5):
 @kept
 # Long: the stages of a step, and what its error says of the next.
 def take_steps(
-    version, steps, loads, stores, numbers, registers, tables, end, relative, absolute, times, states
+    version,
+    steps,
+    loads,
+    stores,
+    numbers,
+    registers,
+    tables,
+    end,
+    relative,
+    absolute,
+    times,
+    states,
 ):
     """Take steps towards an end, from the first row of times and states; return how many.
 
@@ -141,7 +152,11 @@ def take_steps(
 
 
 def steps_of(
-    rate: Bound, start: tuple[float, np.ndarray], end: float, most: int, tolerances: tuple
+    rate: Bound,
+    start: tuple[float, np.ndarray],
+    end: float,
+    most: int,
+    tolerances: tuple[float, float | np.ndarray],
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the ends of at most so many steps, (k,) and (k, size), from the start on.
 

@@ -24,6 +24,10 @@ from daesolve.taylor_kernel.marching import Stretch
 
 PARTS = np.array([INNER, *FIRST_LOOKS])
 """Parts of a step at which it is looked into: for guards, and for terms that may hide."""
+GUARDED = (0,)
+"""Which of them are for guards."""
+FEWEST = 2
+"""Steps of which something can be said."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +62,7 @@ class Screen:
             (lanes, np) p.
         """
         lanes, count = len(values), len(stretch.when)
-        if 2 * count + 1 <= FEW:
+        if count < FEWEST:
             return np.zeros(lanes, dtype=bool)
         spans = np.ascontiguousarray(stretch.when[:, 2].T)
         inner, slopes = looked(stretch.coefficients, spans, PARTS)
@@ -66,13 +70,15 @@ class Screen:
         starts, end = stretch.coefficients[:, :, :, 0], stretch.state.T[:, None, :]
         steps = _Steps(spans, times, np.concatenate([starts, end], axis=1), inner)
         with np.errstate(all="ignore"):
-            calm: np.ndarray = np.isfinite(stretch.state).all(axis=0)
-            calm &= self._agree(steps, stretch.coefficients[:, :, :, 1], slopes, values)
+            found = [
+                np.all(np.isfinite(stretch.state), axis=0),
+                self._agree(steps, stretch.coefficients[:, :, :, 1], slopes, values),
+            ]
             if self.hidden is not None:
-                calm &= self._asleep(steps, self.hidden, values)
+                found.append(self._asleep(steps, self.hidden, values))
             if self.problem.events:
-                calm &= self._away(steps, values)
-        return calm
+                found.append(self._away(steps, values))
+        return np.all(found, axis=0)
 
     def _agree(
         self, steps: _Steps, starts: np.ndarray, slopes: np.ndarray, values: np.ndarray
@@ -106,15 +112,20 @@ class Screen:
     def _away(self, steps: _Steps, values: np.ndarray) -> np.ndarray:
         """Tell where no guard comes near to zero."""
         lanes, count = steps.spans.shape
-        moments = np.empty((lanes, 2 * count + 1))
-        moments[:, ::2] = steps.times
-        states = np.empty((lanes, 2 * count + 1, steps.states.shape[2]))
-        states[:, ::2], states[:, 1::2] = steps.states, steps.inner[0]
-        moments[:, 1::2] = steps.times[:, :-1] + INNER * steps.spans
+        # What says little by its number, says more by looks within.
+        parts = GUARDED if 2 * count + 1 > FEW else (1, *GUARDED, 2)
+        each = len(parts) + 1
+        moments = np.empty((lanes, each * count + 1))
+        moments[:, ::each] = steps.times
+        states = np.empty((lanes, each * count + 1, steps.states.shape[2]))
+        states[:, ::each] = steps.states
+        for place, part in enumerate(parts, 1):
+            moments[:, place::each] = steps.times[:, :-1] + PARTS[part] * steps.spans
+            states[:, place::each] = steps.inner[part]
         rows = states.reshape(-1, states.shape[2])
         table = evaluate_block(
             self.problem.guards, moments.ravel(), rows, values, steps.owners(len(rows))
-        )[0].reshape(lanes, 2 * count + 1, -1)
+        )[0].reshape(lanes, each * count + 1, -1)
         near = nothing_near(moments.T[:, :, None], np.moveaxis(table, 0, 1))
         return np.all(near, axis=1)
 
