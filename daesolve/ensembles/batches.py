@@ -330,12 +330,13 @@ class SharedLane(Lane):
         self._reached = stretch.end
         return stretch
 
-    def take(self, stretch: LaneStretch, *, calm: bool) -> None:
+    def take(self, stretch: LaneStretch) -> None:
         """Take in steps; the run is to see them where they are many, or not calm, or it asks."""
         last = self._sign * stretch.end
         looked = bool(
             np.any((self._looks >= self._sign * stretch.when[0, 0]) & (self._looks <= last))
         )
+        calm = stretch.seen is not None and stretch.seen.calm
         if calm and not looked:
             self._passed.append(passed(stretch))
             self._count += len(stretch.when)
@@ -345,7 +346,7 @@ class SharedLane(Lane):
             self.found.append(joined(self._passed))
             self._passed, self._count = [], 0
         if looked or not calm:
-            self.found.append(replace(stretch, calm=calm))
+            self.found.append(stretch)
 
 
 class SharedMarch(March):
@@ -372,9 +373,9 @@ class SharedMarch(March):
             self.values[number] = self.values[lanes[0].number]
         while not any(lane.found for lane in lanes):
             stretch = self.steps(min(self.fit, *(lane.room for lane in lanes)))
-            calm = self.screen.calm(stretch, self.values)
+            seen = self.screen.looked_through(stretch, self.values)
             for lane in lanes:
-                lane.take(stretch.of(lane.number), calm=bool(calm[lane.number]))
+                lane.take(replace(stretch.of(lane.number), seen=seen[lane.number]))
 
 
 class Batch:

@@ -111,7 +111,7 @@ class _Queue:
     """The members that have not run yet."""
 
     def __init__(self, numbers: list[int], table: Table, *, batch: bool) -> None:
-        self._table = table
+        self._table, self._total = table, len(numbers)
         self._aim, self._first, self._shares = (
             (BATCH_SECONDS, FIRST_BATCH, 1) if batch else (CHUNK_SECONDS, 1, SHARES)
         )
@@ -135,7 +135,8 @@ class _Queue:
         return [(number, values_of(self._table, number)) for number in numbers]
 
     def _size(self, workers: int) -> int:
-        share = max(len(self._new) // (self._shares * workers), 1)
+        left = self._total if self._shares == 1 else len(self._new)
+        share = max(left // (self._shares * workers), 1)
         if not self._run:
             return min(self._first, share)
         size = self._aim * self._run / max(self._seconds, 1e-9)

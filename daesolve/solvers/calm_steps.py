@@ -1,6 +1,6 @@
 """Steps of several motions looked through together: those in which nothing asks for a closer look.
 
-What is told calm here is what the search for events (`guards`) and the checks of steps
+What is passed over here is what the search for events (`guards`) and the checks of steps
 (`step_checks`) would pass without a word, by the same conditions, taken for all motions at once.
 Whatever is not goes their way.
 """
@@ -16,11 +16,12 @@ from daesolve.algebra.blocks import evaluate_block
 from daesolve.formulations import OdeProblem
 from daesolve.solvers.guards import INNER
 from daesolve.solvers.hidden_terms import HiddenTerms, hidden_terms
-from daesolve.solvers.shapes import FEW, nothing_near
+from daesolve.solvers.shapes import AROUND, FEW, stretches_near
 from daesolve.solvers.step_checks import TURNED, excess, followed
 from daesolve.solvers.waking import FIRST_LOOKS, may_wake, turns
 from daesolve.taylor_kernel.looks import looked
 from daesolve.taylor_kernel.marching import Stretch
+from daesolve.taylor_kernel.seen import Seen
 
 PARTS = np.array([INNER, *FIRST_LOOKS])
 """Parts of a step at which it is looked into: for guards, and for terms that may hide."""
@@ -28,6 +29,8 @@ GUARDED = (0,)
 """Which of them are for guards."""
 FEWEST = 2
 """Steps of which something can be said."""
+MARGIN = AROUND + 2
+"""Steps beside those at which guards come near to zero, by which these are judged."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,8 +54,8 @@ class Screen:
         """What may hide in the rates and the guards."""
         return hidden_terms(followed(self.problem))
 
-    def calm(self, stretch: Stretch, values: np.ndarray) -> np.ndarray:
-        """Return in which lanes nothing asks for a closer look, (lanes,).
+    def looked_through(self, stretch: Stretch, values: np.ndarray) -> list[Seen]:
+        """Return for each lane what asks for a closer look.
 
         Parameters
         ----------
@@ -63,22 +66,26 @@ class Screen:
         """
         lanes, count = len(values), len(stretch.when)
         if count < FEWEST:
-            return np.zeros(lanes, dtype=bool)
+            return [Seen(0, count, sound=False)] * lanes
         spans = np.ascontiguousarray(stretch.when[:, 2].T)
         inner, slopes = looked(stretch.coefficients, spans, PARTS)
         times = np.vstack([stretch.when[:, 0], stretch.end[:1]]).T
         starts, end = stretch.coefficients[:, :, :, 0], stretch.state.T[:, None, :]
         steps = _Steps(spans, times, np.concatenate([starts, end], axis=1), inner)
         with np.errstate(all="ignore"):
-            found = [
-                np.all(np.isfinite(stretch.state), axis=0),
-                self._agree(steps, stretch.coefficients[:, :, :, 1], slopes, values),
-            ]
+            sound = np.isfinite(stretch.state).all(axis=0)
+            sound &= self._agree(steps, stretch.coefficients[:, :, :, 1], slopes, values)
             if self.hidden is not None:
-                found.append(self._asleep(steps, self.hidden, values))
+                sound &= self._asleep(steps, self.hidden, values)
+            near = np.zeros((count, lanes), dtype=bool)
             if self.problem.events:
-                found.append(self._away(steps, values))
-        return np.all(found, axis=0)
+                near = self._near(steps, values)
+        first = np.maximum(np.argmax(near, axis=0) - MARGIN, 0)
+        last = np.minimum(count - np.argmax(near[::-1], axis=0) + MARGIN, count)
+        last[~np.any(near, axis=0)] = 0
+        first[last == 0] = 0
+        found = zip(first.tolist(), last.tolist(), sound.tolist(), strict=True)
+        return [Seen(start, stop, sound=right) for start, stop, right in found]
 
     def _agree(
         self, steps: _Steps, starts: np.ndarray, slopes: np.ndarray, values: np.ndarray
@@ -109,8 +116,8 @@ class Screen:
         restless = may_wake(hidden, table) | np.any(turns(hidden, table) > TURNED, axis=1)
         return ~np.any(restless.reshape(lanes, count), axis=1)
 
-    def _away(self, steps: _Steps, values: np.ndarray) -> np.ndarray:
-        """Tell where no guard comes near to zero."""
+    def _near(self, steps: _Steps, values: np.ndarray) -> np.ndarray:
+        """Tell in which steps a guard comes near to zero, (k, lanes)."""
         lanes, count = steps.spans.shape
         # What says little by its number, says more by looks within.
         parts = GUARDED if 2 * count + 1 > FEW else (1, *GUARDED, 2)
@@ -126,8 +133,8 @@ class Screen:
         table = evaluate_block(
             self.problem.guards, moments.ravel(), rows, values, steps.owners(len(rows))
         )[0].reshape(lanes, each * count + 1, -1)
-        near = nothing_near(moments.T[:, :, None], np.moveaxis(table, 0, 1))
-        return np.all(near, axis=1)
+        near = stretches_near(moments.T[:, :, None], np.moveaxis(table, 0, 1))
+        return np.any(near.reshape(count, each, lanes), axis=1)
 
 
 @dataclass(frozen=True, eq=False)

@@ -89,7 +89,7 @@ class KernelIntegrator(SeriesIntegrator):
                 _Within(stretch),
                 lane.order,
                 failure,
-                calm=stretch.calm,
+                seen=stretch.seen,
             )
             if failure:
                 return

@@ -21,6 +21,7 @@ from daesolve.solvers.segment import (
     State,
 )
 from daesolve.solvers.step_checks import UNSEEN, StepChecks
+from daesolve.taylor_kernel.seen import Seen
 
 PIECE = 10_000
 """Steps whose Taylor coefficients are kept at once."""
@@ -54,8 +55,8 @@ class SeriesBlock(Block):
         What is between the ends.
     order
         Of the series.
-    calm
-        Whether it is known that no event and no doubt is in these steps.
+    seen
+        What is known of these steps already; None where nothing is.
     """
 
     def __init__(
@@ -68,16 +69,20 @@ class SeriesBlock(Block):
         order: int,
         failure: str = "",
         *,
-        calm: bool = False,
+        seen: Seen | None = None,
     ) -> None:
         super().__init__(times, states, failure)
         self.problem, self.p, self.dense, self.order = problem, p, dense, order
-        self.calm = calm
+        self.seen = seen
 
     def hits(self) -> Sequence[EventHit]:
         """Return the events in these steps."""
-        if self.calm:
+        first, last = (0, len(self.times) - 1)
+        if self.seen is not None:
+            first, last = self.seen.first, min(self.seen.last, last)
+        if first >= last:
             return ()
+        times, states = self.times[first : last + 1], self.states[first : last + 1]
 
         def states_at(moments: np.ndarray) -> np.ndarray:
             return np.array(self.dense(moments))
@@ -85,10 +90,8 @@ class SeriesBlock(Block):
         def advance(step: int, time: float) -> np.ndarray:
             return states_at(np.array([time]))[0]
 
-        inner = states_at(inner_times(self.times))
-        return found_hits(
-            self.problem, self.p, Steps(self.times, self.states, inner, states_at, advance)
-        )
+        inner = states_at(inner_times(times))
+        return found_hits(self.problem, self.p, Steps(times, states, inner, states_at, advance))
 
     def samples(self, times: np.ndarray) -> Iterable[np.ndarray]:
         """Return states within these steps, by their series."""
@@ -100,7 +103,10 @@ class SeriesBlock(Block):
 
     def course(self, times: np.ndarray, states: np.ndarray) -> Series | None:
         """Return the series themselves, where they are to be looked at."""
-        return None if self.calm else Series(times, states, self.dense.tcs)
+        whole = len(times) == len(self.times) and times[-1] == self.times[-1]
+        if whole and self.seen is not None and self.seen.sound:
+            return None
+        return Series(times, states, self.dense.tcs)
 
 
 class SeriesIntegrator(Integrator):

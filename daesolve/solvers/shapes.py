@@ -46,8 +46,8 @@ def worth_a_look(times: np.ndarray, table: np.ndarray, still: np.ndarray) -> np.
     return np.any(worth & ~still, axis=1) | (wide > 0.0)
 
 
-def nothing_near(times: np.ndarray, table: np.ndarray) -> np.ndarray:
-    """Return for which motions and guards no stretch between rows is worth a look.
+def stretches_near(times: np.ndarray, table: np.ndarray) -> np.ndarray:
+    """Return which stretches between rows are worth a look, (k, motions); see `worth_a_look`.
 
     Parameters
     ----------
@@ -56,8 +56,9 @@ def nothing_near(times: np.ndarray, table: np.ndarray) -> np.ndarray:
     table
         (k + 1, motions, guards), more than `FEW` rows, of guards that may all be looked into.
     """
-    worth = np.any(_near_zero(times, table), axis=0)
-    return ~(worth | np.any(_rough(table, ROUGH["between"]), axis=0))
+    worth = np.any(_near_zero(times, table), axis=2)
+    worth[1:-1] |= np.any(_rough(table, ROUGH["between"]), axis=2)
+    return worth
 
 
 def _near_zero(times: np.ndarray, table: np.ndarray) -> np.ndarray:

@@ -13,6 +13,7 @@ import numpy as np
 from daesolve.taylor_kernel import kernel
 from daesolve.taylor_kernel.coefficients import stride_of
 from daesolve.taylor_kernel.instructions import Instructions
+from daesolve.taylor_kernel.seen import CALM, Seen
 
 compiled: Any = kernel
 take_steps: Callable[..., int] = compiled.march
@@ -72,15 +73,15 @@ class LaneStretch:
         (k, states, order + 1)
     end, state
         The time at the end, s, and the state then, (states,).
-    calm
-        Whether it is known that nothing in them asks for a closer look.
+    seen
+        What is known of them already; None where nothing is.
     """
 
     when: np.ndarray
     coefficients: np.ndarray
     end: float
     state: np.ndarray
-    calm: bool = False
+    seen: Seen | None = None
 
     @property
     def times(self) -> np.ndarray:
@@ -118,7 +119,7 @@ class Passed(LaneStretch):
 def passed(stretch: LaneStretch) -> Passed:
     """Return the ends of calm steps, in memory of their own."""
     starts = stretch.coefficients[:, :, :1].copy()
-    return Passed(stretch.when.copy(), starts, stretch.end, stretch.state.copy(), calm=True)
+    return Passed(stretch.when.copy(), starts, stretch.end, stretch.state.copy(), CALM)
 
 
 def joined(parts: Sequence[LaneStretch]) -> LaneStretch:
