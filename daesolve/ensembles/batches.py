@@ -268,17 +268,22 @@ class BlockJoiner:
         """Take in a block."""
         self.blocks.append(block)
         self.steps += len(block.times)
-        return self.hand_on() if self.steps >= PIECE else None
+        enough: object = None
+        while self.steps >= PIECE and not enough:
+            enough = self.hand_on(PIECE)
+        return enough
 
-    def hand_on(self) -> object:
-        """Let what has been taken in be observed."""
-        if self.blocks:
-            times = np.concatenate([block.times for block in self.blocks])
-            states = np.concatenate([block.states for block in self.blocks])
-            spent = sum(block.evaluations for block in self.blocks)
-            self.blocks, self.steps = [], 0
-            return self.observe(StepBlock(times, states, spent))
-        return None
+    def hand_on(self, most: int | None = None) -> object:
+        """Let what has been taken in be observed, at most so many steps of it."""
+        if not self.blocks:
+            return None
+        times = np.concatenate([block.times for block in self.blocks])
+        states = np.concatenate([block.states for block in self.blocks])
+        spent = sum(block.evaluations for block in self.blocks)
+        most = len(times) if most is None else most
+        self.steps = len(times) - most
+        self.blocks = [StepBlock(times[most:], states[most:])] if self.steps else []
+        return self.observe(StepBlock(times[:most], states[:most], spent))
 
 
 class SharedLane(Lane):

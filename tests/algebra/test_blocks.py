@@ -2,7 +2,8 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from daesolve.algebra.blocks import evaluate_block
+from daesolve.algebra.blocks import bound, evaluate_block
+from daesolve.algebra.machine import evaluate
 from daesolve.algebra.translation import function_of
 
 from ..systems import EPSILON
@@ -35,6 +36,33 @@ def test_every_operation_of_casadi_means_the_same_in_a_block(operation):
     found = evaluate_block(function, np.zeros(20), states, np.zeros(1))[0][:, 0]
     exact = np.array([float(function(0, s, 0)) for s in states])
     assert np.max(np.abs(found - exact) / np.maximum(np.abs(exact), 1.0)) <= 8 * EPSILON
+
+
+@pytest.mark.parametrize("operation", UNARY + BINARY)
+def test_one_state_by_itself_gives_what_it_gives_in_a_block(operation):
+    t, x, p = ca.SX.sym("t"), ca.SX.sym("x", 2), ca.SX.sym("p")
+    binary = operation in BINARY
+    function = block_function(operation(x[0], x[1]) + p * t if binary else operation(x[0]), t, x, p)
+    state, values = np.array([0.3, 0.7]), np.array([2.0])
+    program = bound(function, values)
+    work, found = np.zeros(program.part.registers), np.zeros(1)
+    work[: len(program.numbers)] = program.numbers
+    for _ in range(2):  # registers are used again
+        part = program.part
+        evaluate(part.steps, part.loads, part.stores, work, 0.5, state, found)
+    block = evaluate_block(function, np.array([0.5]), state[None, :], values)[0][0]
+    np.testing.assert_allclose(found, block, rtol=2 * EPSILON)
+
+
+def test_states_may_share_rows_of_values():
+    t, x, p = ca.SX.sym("t"), ca.SX.sym("x", 2), ca.SX.sym("p", 2)
+    function = block_function(ca.vertcat(p[0] * x[0], x[1] / p[1] + t), t, x, p)
+    rng = np.random.default_rng(0)
+    times, states, values = rng.uniform(1, 2, 150), rng.uniform(1, 2, (150, 2)), rng.random((3, 2))
+    owners = np.arange(150) % 3
+    [found] = evaluate_block(function, times, states, values, owners)
+    [own] = evaluate_block(function, times, states, values[owners])
+    np.testing.assert_array_equal(found, own)
 
 
 def test_a_block_gives_what_the_function_gives_state_by_state():
