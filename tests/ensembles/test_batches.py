@@ -3,6 +3,7 @@
 import signal
 from dataclasses import replace
 
+import casadi as ca
 import numpy as np
 import pytest
 
@@ -313,3 +314,27 @@ def test_blocks_are_joined_to_ones_whose_ends_do_not_depend_on_the_others():
             join(StepBlock(np.zeros(piece), np.zeros((piece, 1))))
         join.hand_on()
     assert ends[700] == ends[3000] == [10_000, 10_000, 1_000]
+
+
+def braked() -> ds.MechanicalSystem:
+    """Return a body whose momentum is driven, which a wall brakes far off, beside an oscillator."""
+    q = ds.coordinates(x="m", y="m")
+    return ds.MechanicalSystem(
+        q,
+        kinetic=(q.dot.x**2 + q.dot.y**2) / 2,
+        potential=q.y**2 / 2,
+        force={"x": -ca.exp(q.x - 30)},
+        goals=[ds.Invariant("momentum", q.dot.x, drive=True)],
+    )
+
+
+def test_a_lane_lets_go_of_what_is_no_longer_conserved():
+    start = {"x": 0.0, "x_dot": 1.0, "y": 1.0}
+    cases = [ds.Case("far", until=40.0, start=start)]
+    case = ds.Problem("braked", title="", models={"plain": braked}, cases=cases).case()
+    [run], alone = run_batch(case, [{}]), case.solve()
+    assert "driven up to t = " in run.drift["momentum"].note
+    assert alone.end_state["x_dot"] < 0.0  # it was thrown back
+    # What is put back before it is let go of is at most 1e-13 m/s^2.
+    for name, value in alone.end_state.items():
+        assert run.end_state[name] == pytest.approx(value, abs=2e-9)
