@@ -361,6 +361,19 @@ class PendingSteps:
             peaks_before=peaks,
         )
 
+    def divided(self, count: int) -> list[PendingSteps]:
+        """Return the first of them, where there are so many, and the others."""
+        if count <= 0:
+            return [self]
+        first = replace(
+            self,
+            times=self.times[:count],
+            sizes=self.sizes[:count],
+            outputs=self.outputs[:count],
+            kinetic=self.kinetic[:count],
+        )
+        return [first, self.after(count)]
+
     def saved(self) -> dict[str, Any]:
         """Return all of it, to go on from in another process."""
         return {
