@@ -25,7 +25,11 @@ MOST = 64
 
 
 def evaluate_block(
-    function: ca.Function, times: np.ndarray, states: np.ndarray, values: np.ndarray
+    function: ca.Function,
+    times: np.ndarray,
+    states: np.ndarray,
+    values: np.ndarray,
+    owners: np.ndarray | None = None,
 ) -> list[np.ndarray]:
     """Evaluate a CasADi function of (t, x, p) for many states at once.
 
@@ -41,6 +45,8 @@ def evaluate_block(
         (k, nx)
     values
         (np,), or (k, np) where each state has its own.
+    owners
+        (k,) the row of the values of each state; then values are (j, np).
 
     Returns
     -------
@@ -58,7 +64,7 @@ def evaluate_block(
     given = np.empty((count, 1 + states.shape[1] + (values.shape[1] if own else 0)))
     given[:, 0], given[:, 1 : 1 + states.shape[1]] = times, states
     if own:
-        given[:, 1 + states.shape[1] :] = values
+        given[:, 1 + states.shape[1] :] = values if owners is None else values[owners]
     # Where each state has its own values, nothing that is the same for all depends on them.
     numbers = made.numbers(np.zeros(function.nnz_in(VALUES)) if own else values)
     found = made.moving.run(numbers, given)

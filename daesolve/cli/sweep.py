@@ -111,7 +111,15 @@ def command(
         str | None,
         typer.Option(metavar="ADDRESS", help="A Dask cluster in place of local processes."),
     ] = None,
-    batch: Annotated[bool, typer.Option("--batch", help="Integrate members side by side.")] = False,
+    batch: Annotated[
+        bool | None,
+        typer.Option(
+            "--batch/--no-batch",
+            help="Integrate all members side by side, or one by one; unless given, those go side "
+            "by side that can.",
+            show_default=False,
+        ),
+    ] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:

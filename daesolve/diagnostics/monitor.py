@@ -258,8 +258,9 @@ class Monitor:
         else:
             since = float(self._tail.times[0]) if self._tail and self.lost_grip is None else None
             most = TAIL
-        later = [] if since is None else [s.after(self._beyond(s, since)) for s in self._pending]
-        self._pending = [steps for steps in later if len(steps.times)][:most]
+        counts = [] if since is None else [self._beyond(s, since) for s in self._pending]
+        later = zip(self._pending, counts, strict=False)
+        self._pending = [s.after(count) for s, count in later if count < len(s.times)][:most]
 
     def _judge_passages(
         self, block: StepBlock, sizes: np.ndarray, grips: np.ndarray, kinetic: np.ndarray

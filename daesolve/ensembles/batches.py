@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Unpack
 
@@ -18,21 +19,34 @@ import numpy as np
 
 from daesolve.errors import DaesolveError, OutOfRangeError, UnsupportedError
 from daesolve.formulations import OdeProblem
-from daesolve.integration.run_options import check_options, with_values
+from daesolve.integration.run_options import (
+    RunOptions,
+    check_options,
+    requested_by,
+    with_values,
+)
 from daesolve.plugins.bound_case import BoundCase
-from daesolve.preparation.naming import solver_of
+from daesolve.preparation.lately import prepare_once
+from daesolve.preparation.naming import made_by_name, solver_of
+from daesolve.preparation.preparing import Prepared
 from daesolve.solvers import Compilation, SegmentEnd, Solver, State, Taylor
-from daesolve.solvers.kernel_stepping import KernelIntegrator, steps_that_fit
+from daesolve.solvers.calm_steps import Screen
+from daesolve.solvers.kernel_stepping import KernelIntegrator
 from daesolve.solvers.segment import Observer
 from daesolve.solvers.series_block import PIECE
-from daesolve.solving.solving import SolveOptions
+from daesolve.solvers.step_checks import UNSEEN
+from daesolve.solving.solving import SolveOptions, integrated
 from daesolve.taylor_kernel.instructions import instructions
-from daesolve.taylor_kernel.marching import Lane, LaneStretch, March
+from daesolve.taylor_kernel.marching import Lane, LaneStretch, March, joined, passed
 from daesolve.trajectory.results import StepBlock
 from daesolve.trajectory.trajectory import Trajectory
 
-LANES = 4
-"""With more, events cost what the steps gain: see docs/how-to/ensembles.md."""
+LANES = 16
+"""With more, steps cost no less: see docs/how-to/ensembles.md."""
+TOGETHER_BYTES = 8_000_000
+"""Of Taylor coefficients of all lanes, which are looked through while they are in the cache."""
+FEWEST = 16
+"""Steps that are taken together at least."""
 MOST_LANES = 64
 """More than the widest registers hold several times over would only wait for each other."""
 
@@ -65,7 +79,7 @@ def run_batch(
     initial
         Start values that all have.
     lanes
-        How many go at once; None takes four.
+        How many go at once; None takes sixteen.
     **options
         As in `BoundCase.solve`, the same for all, but no `store` and no `atol`; the solver is
         `Taylor`, by its name too, or left out, and then `rtol` is its tolerance.
@@ -103,6 +117,38 @@ def run_batch(
 
     def run(number: int) -> Trajectory:
         return case.with_values(members[number]).solve(until, **options)
+
+    return batch.run([partial(run, number) for number in range(len(members))])
+
+
+def run_in_lanes(
+    case: BoundCase,
+    members: Sequence[Mapping[str, float]],
+    until: float | None = None,
+    **options: Unpack[RunOptions],
+) -> list[Result]:
+    """Run the members of an ensemble, each by the method that is chosen for it.
+
+    Those for which that is Taylor's go several at a time in lanes, where they can; the others as
+    they would by themselves.
+
+    Parameters
+    ----------
+    case, members, until, **options
+        As in `run_batch`, but with any solver and formulation.
+
+    Returns
+    -------
+    list
+        The trajectory of each member, in their order; the error of one that could not be run.
+    """
+    batch, made = Batch(LANES), made_by_name(options)
+
+    def run(number: int) -> Trajectory:
+        member = case.with_values(members[number])
+        request, at = requested_by(member, until, made)
+        prepared = prepare_once(member.system, request)
+        return member.of_problem(integrated(batch.in_lane(prepared), at))
 
     return batch.run([partial(run, number) for number in range(len(members))])
 
@@ -207,10 +253,14 @@ class BatchedTaylor(Taylor):
 
 
 class BlockJoiner:
-    """Joins blocks of steps, since one long block is watched faster than several short ones."""
+    """Joins blocks of steps, since one long block is watched faster than several short ones.
+
+    They end after the same numbers of steps, whatever runs are beside this one.
+    """
 
     def __init__(self, observe: Observer) -> None:
         self.observe = observe
+        self.believed = getattr(observe, "believed", None)
         self.blocks: list[StepBlock] = []
         self.steps = 0
 
@@ -218,17 +268,22 @@ class BlockJoiner:
         """Take in a block."""
         self.blocks.append(block)
         self.steps += len(block.times)
-        return self.hand_on() if self.steps >= PIECE else None
+        enough: object = None
+        while self.steps >= PIECE and not enough:
+            enough = self.hand_on(PIECE)
+        return enough
 
-    def hand_on(self) -> object:
-        """Let what has been taken in be observed."""
-        if self.blocks:
-            times = np.concatenate([block.times for block in self.blocks])
-            states = np.concatenate([block.states for block in self.blocks])
-            spent = sum(block.evaluations for block in self.blocks)
-            self.blocks, self.steps = [], 0
-            return self.observe(StepBlock(times, states, spent))
-        return None
+    def hand_on(self, most: int | None = None) -> object:
+        """Let what has been taken in be observed, at most so many steps of it."""
+        if not self.blocks:
+            return None
+        times = np.concatenate([block.times for block in self.blocks])
+        states = np.concatenate([block.states for block in self.blocks])
+        spent = sum(block.evaluations for block in self.blocks)
+        most = len(times) if most is None else most
+        self.steps = len(times) - most
+        self.blocks = [StepBlock(times[most:], states[most:])] if self.steps else []
+        return self.observe(StepBlock(times[:most], states[:most], spent))
 
 
 class SharedLane(Lane):
@@ -240,16 +295,92 @@ class SharedLane(Lane):
         What it waits for, what takes its steps, and where.
     """
 
-    def __init__(self, batch: Batch, march: March, number: int) -> None:
+    def __init__(self, batch: Batch, march: SharedMarch, number: int) -> None:
         super().__init__(march, number)
-        self.batch = batch
+        self.batch, self.shared = batch, march
+        self.found: deque[LaneStretch] = deque()
         self.most = 1
-        self.found: LaneStretch | None = None
+        self._passed: list[LaneStretch] = []
+        self._count = 0
+        self._reached, self._sign = 0.0, 1.0
+        self._looks = np.zeros(0)
+
+    @property
+    def time(self) -> float:
+        """Where the motion is as far as its run knows, s."""
+        return self._reached
+
+    @property
+    def room(self) -> int:
+        """How many steps there may be before its run is to see them."""
+        return self.most - self._count
+
+    def begin(
+        self, x: np.ndarray, p: np.ndarray, time: float, until: float, looks: np.ndarray
+    ) -> None:
+        """Start; see `Lane.begin`."""
+        super().begin(x, p, time, until, looks)
+        self.shared.values[self.number] = p
+        self.found.clear()
+        self._reached, self._sign = time, 1.0 if until >= time else -1.0
+        self._looks = self._sign * looks
+        self._passed, self._count = [], 0
 
     def steps(self, most: int) -> LaneStretch:
         """Take steps, as many at once as all lanes do."""
-        self.most = most
-        return self.batch.integrate(self)
+        if not self.found:
+            self.most = most
+            self.batch.integrate(self)
+        stretch = self.found.popleft()
+        self._reached = stretch.end
+        return stretch
+
+    def take(self, stretch: LaneStretch) -> None:
+        """Take in steps; the run is to see them where they are many, or not calm, or it asks."""
+        last = self._sign * stretch.end
+        looked = bool(
+            np.any((self._looks >= self._sign * stretch.when[0, 0]) & (self._looks <= last))
+        )
+        calm = stretch.seen is not None and stretch.seen.calm
+        if calm and not looked:
+            self._passed.append(passed(stretch))
+            self._count += len(stretch.when)
+            if self.room > 0 and stretch.end != self.until:
+                return
+        if self._passed:
+            self.found.append(joined(self._passed))
+            self._passed, self._count = [], 0
+        if looked or not calm:
+            self.found.append(stretch)
+
+
+class SharedMarch(March):
+    """Motions of one problem that go on together, and what looks through their steps.
+
+    Parameters
+    ----------
+    solver, problem, lanes
+        How, what, and how many.
+    """
+
+    def __init__(self, solver: Taylor, problem: OdeProblem, lanes: int) -> None:
+        super().__init__(instructions(problem.rhs), solver.tolerance, lanes)
+        self.screen = Screen(problem, solver.tolerance, UNSEEN * solver.tolerance)
+        self.values = np.zeros((lanes, len(problem.values)))
+        size = 8 * lanes * problem.size * (self.order + 1)
+        self.fit = max(TOGETHER_BYTES // size, FEWEST)
+
+    def advance(self, lanes: Sequence[SharedLane]) -> None:
+        """Integrate in the lanes that ask until one of their runs has something to see."""
+        asking = {lane.number for lane in lanes}
+        for number in set(range(self.lanes)) - asking:
+            self.idle(number, lanes[0].number)
+            self.values[number] = self.values[lanes[0].number]
+        while not any(lane.found for lane in lanes):
+            stretch = self.steps(min(self.fit, *(lane.room for lane in lanes)))
+            seen = self.screen.looked_through(stretch, self.values)
+            for lane in lanes:
+                lane.take(replace(stretch.of(lane.number), seen=seen[lane.number]))
 
 
 class Batch:
@@ -267,7 +398,7 @@ class Batch:
         self._running = 0
         self._asking: list[SharedLane] = []
         self._broken: BaseException | None = None
-        self._marches: dict[tuple[OdeProblem, Taylor], March] = {}
+        self._marches: dict[tuple[OdeProblem, Taylor], SharedMarch] = {}
         self._thread = threading.local()
 
     def run(self, tasks: Sequence[Task]) -> list[Result]:
@@ -319,35 +450,45 @@ class Batch:
                 self._running -= 1
                 self._go_on()
 
-    def march(self, solver: Taylor, problem: OdeProblem) -> March:
+    def march(self, solver: Taylor, problem: OdeProblem) -> SharedMarch:
         """Return what takes the steps of all runs of a problem."""
         if (problem, solver) not in self._marches:
-            march = March(instructions(problem.rhs), solver.tolerance, self.width)
-            self._marches[problem, solver] = march
+            self._marches[problem, solver] = SharedMarch(solver, problem, self.width)
         return self._marches[problem, solver]
+
+    def in_lane(self, prepared: Prepared) -> Prepared:
+        """Return a run with its steps in a lane of the batch, where it can be there."""
+        problem, chosen, asked = prepared.problem, prepared.solver, prepared.request.solver
+        if type(chosen) is not Taylor or (asked is not None and asked != Taylor(chosen.tolerance)):
+            return prepared
+        solver = BatchedTaylor(chosen.tolerance, engine="kernel", batch=self)
+        charted = problem.chart is not None and problem.chart.choose is not None
+        if charted or solver.refusal(problem) is not None:
+            return prepared
+        note = f"its steps taken beside those of others, {self.width} at a time"
+        return replace(prepared, solver=solver, notes=(*prepared.notes, note))
 
     def lane(self, solver: Taylor, problem: OdeProblem) -> SharedLane:
         """Return the lane of the run that asks."""
         return SharedLane(self, self.march(solver, problem), getattr(self._thread, "lane", 0))
 
-    def integrate(self, lane: SharedLane) -> LaneStretch:
-        """Wait until all runs have asked, and return what was found in a lane."""
+    def integrate(self, lane: SharedLane) -> None:
+        """Wait until there is something to see in a lane; all go on once all have asked."""
         with self._turn:
             self._asking.append(lane)
             self._go_on()
-            self._turn.wait_for(lambda: lane.found is not None or self._broken is not None)
-            if lane.found is None:
+            self._turn.wait_for(lambda: bool(lane.found) or self._broken is not None)
+            if not lane.found:
                 raise _BrokenError
-            found, lane.found = lane.found, None
-            return found
 
     def _go_on(self) -> None:
         """Integrate as soon as all runs have asked; end them where one of them broke down."""
         if self._broken is None and self._asking and len(self._asking) >= self._running:
-            asking, self._asking = self._asking, []
+            asking = self._asking
             try:
-                for march in dict.fromkeys(lane.march for lane in asking):
-                    _advance(march, [lane for lane in asking if lane.march is march])
+                for march in dict.fromkeys(lane.shared for lane in asking):
+                    march.advance([lane for lane in asking if lane.shared is march])
+                self._asking = [lane for lane in asking if not lane.found]
             except BaseException as error:
                 self._broken = error
         self._turn.notify_all()
@@ -355,15 +496,3 @@ class Batch:
 
 class _BrokenError(Exception):
     """Ends a run beside one that broke down."""
-
-
-def _advance(march: March, lanes: Sequence[SharedLane]) -> None:
-    """Integrate a stretch in all lanes that ask; the others rest."""
-    asking = {lane.number for lane in lanes}
-    for number in range(march.lanes):
-        if number not in asking:
-            march.idle(number, lanes[0].number)
-    fit = steps_that_fit(march.instructions.states, march.order)
-    stretch = march.steps(min(fit, *(lane.most for lane in lanes)))
-    for lane in lanes:
-        lane.found = stretch.of(lane.number)

@@ -14,7 +14,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from daesolve.ensembles.batches import run_batch
+from daesolve.ensembles.batches import run_batch, run_in_lanes
 from daesolve.ensembles.members import member_case
 from daesolve.errors import DaesolveError, PluginError, in_words
 from daesolve.integration.run_options import At
@@ -47,7 +47,7 @@ class Task:
     options
         Of `daesolve.solve`.
     batch
-        Whether members are integrated side by side.
+        Whether members are integrated side by side; None where each goes there that can.
     versions
         Of what a worker must have.
     """
@@ -63,7 +63,7 @@ class Task:
     until: float
     at: At
     options: Mapping[str, Any]
-    batch: bool
+    batch: bool | None
     versions: Mapping[str, str]
 
 
@@ -112,7 +112,7 @@ def run_members(case: BoundCase, task: Task, chunk: Chunk) -> tuple[Result, ...]
     KeyboardInterrupt
         A run was interrupted.
     """
-    if task.batch:
+    if task.batch is not False:
         return _side_by_side(case, task, chunk)
     return tuple(_alone(case, task, number, values) for number, values in chunk)
 
@@ -130,7 +130,8 @@ def _side_by_side(case: BoundCase, task: Task, chunk: Chunk) -> tuple[Result, ..
     """Run members as a batch; each on its own where one of them breaks it."""
     try:
         members = [values for _, values in chunk]
-        found = run_batch(case, members, task.until, at=_times(case, task), **task.options)
+        run = run_in_lanes if task.batch is None else run_batch
+        found = run(case, members, task.until, at=_times(case, task), **task.options)
     except Exception as error:
         if len(chunk) == 1:
             return (_refused(*chunk[0], error),)

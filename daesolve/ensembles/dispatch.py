@@ -17,11 +17,12 @@ CHUNK_SECONDS = 0.5
 BATCH_SECONDS = 5.0
 """What the members of a chunk take together, about: much against the way to a worker and back. A
 batch compiles for itself and ends with its slowest member, so that it is worth being longer."""
-FIRST_BATCH = 16
+FIRST_BATCH = 64
 """Members of a batch while it is not known how long one takes: some for each lane."""
 LARGEST_CHUNK = 1_000
 SHARES = 4
-"""Chunks a worker gets at least of what is left, so that all end at about the same time."""
+"""Chunks a worker gets at least of what is left, so that all end at about the same time; one of
+batches, whose lanes are to be filled."""
 POLL = 0.2
 """Seconds after which an interruption is looked for."""
 
@@ -81,8 +82,7 @@ def run_members(
     if not left:
         return Sweep(store.directory, count, len(ended), failed)
     running = workers(len(left))
-    aim, first = (BATCH_SECONDS, FIRST_BATCH) if batch else (CHUNK_SECONDS, 1)
-    queue = _Queue(left, table, aim, first)
+    queue = _Queue(left, table, batch=batch)
     done = len(ended)
     interrupted = False
     with interruptible(by_termination=True) as pressed:
@@ -110,8 +110,11 @@ def run_members(
 class _Queue:
     """The members that have not run yet."""
 
-    def __init__(self, numbers: list[int], table: Table, aim: float, first: int) -> None:
-        self._table, self._aim, self._first = table, aim, first
+    def __init__(self, numbers: list[int], table: Table, *, batch: bool) -> None:
+        self._table, self._total = table, len(numbers)
+        self._aim, self._first, self._shares = (
+            (BATCH_SECONDS, FIRST_BATCH, 1) if batch else (CHUNK_SECONDS, 1, SHARES)
+        )
         self._new = deque(numbers)
         self._again: deque[int] = deque()
         self._lost: set[int] = set()
@@ -132,10 +135,11 @@ class _Queue:
         return [(number, values_of(self._table, number)) for number in numbers]
 
     def _size(self, workers: int) -> int:
+        left = self._total if self._shares == 1 else len(self._new)
+        share = max(left // (self._shares * workers), 1)
         if not self._run:
-            return self._first
+            return min(self._first, share)
         size = self._aim * self._run / max(self._seconds, 1e-9)
-        share = len(self._new) / (SHARES * workers)
         return max(int(min(size, share, LARGEST_CHUNK)), 1)
 
     def results(self, chunk: Chunk, answer: ChunkResults | Lost) -> list[Result]:

@@ -39,7 +39,7 @@ class Manifest(Record):
     seed: int
     until: Finite
     options: dict[str, Any]
-    batch: Flag
+    batch: Flag | None
     count: Count
     columns: Columns
     versions: dict[str, Word]

@@ -10,11 +10,12 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from daesolve.ensembles.batches import batch_solver
+from daesolve.ensembles.batches import LANES, batch_solver
 from daesolve.ensembles.chunks import Task, computing_versions
 from daesolve.ensembles.dispatch import Progress, run_members
 from daesolve.ensembles.members import (
     Over,
+    Table,
     checked,
     count_of,
     described,
@@ -81,7 +82,7 @@ def sweep(
     initial: Mapping[str, float] | None = None,
     workers: int | None = None,
     scheduler: str | None = None,
-    batch: bool = False,
+    batch: bool | None = None,
     progress: Progress | None = None,
     **options: Unpack[RunOptions],
 ) -> Sweep:
@@ -115,7 +116,8 @@ def sweep(
     scheduler
         The address of a Dask cluster in place of local processes.
     batch
-        Integrate members side by side.
+        Integrate members side by side, all of them by Taylor's method; False, one by one. Unless
+        given, those go side by side that can, where they are many and of one structure.
     progress
         Called with the sweep's `State` whenever members have run.
     **options
@@ -134,8 +136,8 @@ def sweep(
         member, a directory that holds something else, a scheduler that does not answer.
     """
     _check_workers(workers, scheduler)
-    if not isinstance(batch, bool):
-        raise OutOfRangeError(f"batch is {batch!r}, but must be True or False")
+    if batch is not None and not isinstance(batch, bool):
+        raise OutOfRangeError(f"batch is {batch!r}, but must be True, False or None")
     place = located(out)
     if not isinstance(case, BoundCase):
         raise PosingError(
@@ -147,6 +149,8 @@ def sweep(
     table = checked(case, members(over, samples, seed))
     if until is None and isinstance(at, Sequence | np.ndarray) and len(at):
         until = float(at[-1])
+    if batch is None and not _pays(case, chosen, table):
+        batch = False
     task = _task(case, until, at, chosen, batch=batch, installed=workers != 0)
     _check(member_case(case, values_of(table, 0)), task, table)
     manifest = contents(task, over, samples, seed) | {"count": count_of(table)}
@@ -154,7 +158,7 @@ def sweep(
     with Store(place) as store:
         table = store.begin(manifest, table)
         running = _workers(case, task, workers, scheduler)
-        return run_members(store, table, running, progress, batch=task.batch)
+        return run_members(store, table, running, progress, batch=task.batch is not False)
 
 
 def resume_sweep(
@@ -202,7 +206,7 @@ def resume_sweep(
     with Store(directory) as store:
         table = store.begin(new_manifest(asked, list(table)), table, any_version=any_version)
         running = _workers(case, task, workers, scheduler)
-        return run_members(store, table, running, progress, batch=task.batch)
+        return run_members(store, table, running, progress, batch=task.batch is not False)
 
 
 def _task(
@@ -211,7 +215,7 @@ def _task(
     at: At,
     options: Mapping[str, Any],
     *,
-    batch: bool,
+    batch: bool | None,
     installed: bool,
 ) -> Task:
     path = case.problem.path
@@ -265,6 +269,13 @@ def _check(case: BoundCase, task: Task, over: Iterable[str]) -> None:
     if task.batch:
         _check_batch(case, task, formulation, over)
         check_pair(formulation, batch_solver(request.solver, request.rtol))
+
+
+def _pays(case: BoundCase, options: Mapping[str, Any], table: Table) -> bool:
+    """Tell whether lanes are worth it: where members fill them, and share what is compiled."""
+    structural = any(name in case.problem.structure for name in table)
+    bounded = options.get("max_evaluations") is not None
+    return count_of(table) >= LANES and not structural and not bounded
 
 
 def _check_batch(

@@ -195,8 +195,14 @@ class BoundCase:
             identity, derived = case.identity(), tuple(case.derived)
             options["store"] = Destination(located(store), identity, case._source(), derived)
         run = solve(case.system, **case.solve_options(until, options))
-        if store is None:
-            run = replace(run, description=split_derived(run.description, tuple(case.derived)))
+        return case.of_problem(run) if store is None else case._with_sources(run)
+
+    def of_problem(self, run: Trajectory) -> Trajectory:
+        """Return a run of the case's system with what the problem says of it."""
+        described = split_derived(run.description, tuple(self.derived))
+        return self._with_sources(replace(run, description=described))
+
+    def _with_sources(self, run: Trajectory) -> Trajectory:
         return remembered(replace(run, sources=tuple(self.problem.sources)))
 
     def _source(self) -> dict[str, Any] | None:

@@ -9,10 +9,9 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from scipy.integrate import DOP853, Radau
+from scipy.integrate import Radau
 
-from daesolve.algebra.blocks import evaluate_block
-from daesolve.algebra.evaluation import BufferedFunction
+from daesolve.algebra.blocks import StateFunction, evaluate_block
 from daesolve.algebra.translation import function_of
 from daesolve.diagnostics.passages import WEAK
 from daesolve.equations.consistency import Start
@@ -26,13 +25,13 @@ from daesolve.posing.guides import QUICK
 from daesolve.posing.value_names import ValueKind
 from daesolve.preparation.scaling import Begin
 from daesolve.solvers.jacobians import exact_jacobian
-from daesolve.solvers.scipy import has_failed
+from daesolve.solvers.scipy import CompiledDop853, has_failed
 
 PROBE_STEPS = 300
 PROBE_RTOL = 1e-8
 PROBES = 3
 """Times that it is repeated at most, until it shows the sizes that it was judged by."""
-Stepper = DOP853 | Radau
+Stepper = CompiledDop853 | Radau
 LOOKS = 8
 """Places in a step of the probe at which the grip of goals is looked at."""
 LONG = 0.9
@@ -118,7 +117,7 @@ def run_probe(
     """
     state = problem.enter(start_time, start.state, values)
     begin = Begin(problem, values, start_time, state)
-    if not np.all(np.isfinite(BufferedFunction(problem.rhs, values)(start_time, state))):
+    if not np.all(np.isfinite(StateFunction(problem.rhs, values)(start_time, state))):
         raise DegenerateStartError(
             "at the start the rate of the state is not finite; start beside this state"
         )
@@ -140,21 +139,22 @@ def _probed(
 ) -> Probe:
     """Integrate once, with tolerances in units of these powers of two."""
     problem, values, start_time, state = begin.problem, begin.values, begin.time, begin.x
-    times, states, modes = [start_time], [state], [values]
     between = _Between(problem, values, start_time)
     # That a body has become quick changes nothing of its motion; neither does what a mode that is
     # put right takes down, as the direction of slip.
     resets = np.array([_leads_away(event) for event in problem.guarded])
     absolute = PROBE_RTOL * np.ldexp(1.0, exponents) if exponents.any() else PROBE_RTOL
+    stiff = stiff or problem.stiff
+    times, states, modes, shortest = [start_time], [state], [values], math.inf
     with np.errstate(all="ignore"):
         tolerances: dict[str, Any] = {"rtol": PROBE_RTOL, "atol": absolute}
 
         def begun(time: float, x: np.ndarray) -> Stepper:
-            rate = BufferedFunction(problem.rhs, values)
-            if stiff or problem.stiff:
+            rate = StateFunction(problem.rhs, values)
+            if stiff:
                 jacobian = exact_jacobian(problem, values)
                 return Radau(rate, time, x, until, jac=jacobian, **tolerances)
-            return DOP853(rate, time, x, until, **tolerances)
+            return CompiledDop853(rate, time, x, until, **tolerances)
 
         stepper = begun(start_time, state)
         while stepper.status == "running" and len(times) <= PROBE_STEPS:
@@ -171,11 +171,18 @@ def _probed(
             if turned is not values and times[-1] != until:
                 values = turned
                 stepper = begun(times[-1], states[-1])
-            steps = np.abs(np.diff(times))
-            if len(steps) >= 10 and steps[-1] > ENDLESS * np.quantile(steps, LONG):
+            span = abs(times[-1] - times[-2])
+            shortest = min(shortest, span)
+            if span > ENDLESS * shortest and _is_endless(times):
                 break
     own = begin.values if values is begin.values else np.array(modes)
     return _measured(begin, np.array(times), np.array(states), own, between.shortest())
+
+
+def _is_endless(times: Sequence[float]) -> bool:
+    """Tell whether the last step shows a motion without a scale."""
+    spans = np.abs(np.diff(times))
+    return len(spans) >= 10 and bool(spans[-1] > ENDLESS * np.quantile(spans, LONG))
 
 
 def _measured(

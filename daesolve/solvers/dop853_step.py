@@ -36,7 +36,7 @@ def take_step(
     tableau
         A, B, C, E3 and E5 of the method.
     tolerances
-        Relative and absolute.
+        Relative, and absolute of each state, (size,).
     t, y, length, until, most
         Where the step starts, (size,); its length; where time ends; the longest step.
     stages
@@ -70,7 +70,7 @@ def take_step(
         taken += count
         third, fifth = 0.0, 0.0
         for n in range(size):
-            scale = atol + max(abs(y[n]), abs(new[n])) * rtol
+            scale = atol[n] + max(abs(y[n]), abs(new[n])) * rtol
             low, high = 0.0, 0.0
             for k in range(count + 1):
                 low += stages[k, n] * E3[k]

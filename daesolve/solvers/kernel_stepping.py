@@ -56,18 +56,20 @@ class KernelIntegrator(SeriesIntegrator):
         lane: Lane | None = None,
     ) -> None:
         self.problem, self.tolerance, self.bounded = problem, tolerance, bounded
+        interrupted = any(event.then.interrupts for event in problem.guarded)
+        # A lane of others ends by itself where there is something to see.
+        self.first = FIRST_PIECE if interrupted and lane is None else PIECE
         if lane is None:
             lane = Lane(March(instructions(problem.rhs, bounded=bounded), tolerance))
         self.lane = lane
-        self.interrupted = any(event.then.interrupts for event in problem.guarded)
 
     def blocks(self, segment: Segment) -> Generator[Block]:
         """Integrate piece by piece: a piece keeps its Taylor coefficients, so it is bounded."""
         lane, start, until = self.lane, segment.start, segment.until
-        lane.begin(start.x, start.p, start.time, until)
+        lane.begin(start.x, start.p, start.time, until, segment.at[len(segment.samples) :])
         adjusted = after_step(self.problem, start.p)
         piece = steps_that_fit(self.problem.size, lane.order)
-        ahead = FIRST_PIECE if self.interrupted else piece
+        ahead = min(self.first, piece)
         stuck = _Stuck(start.time, STUCK * abs(until - start.time))
         while lane.time != until:
             most = min(steps_at_once(segment, lane.order), ahead)
@@ -79,8 +81,16 @@ class KernelIntegrator(SeriesIntegrator):
                 times, states, failure = times[good], states[good], NOT_FINITE
             elif stuck.after(len(stretch.when), stretch.end) and stretch.end != until:
                 failure = STALLED
-            dense = _Within(stretch)
-            yield SeriesBlock(self.problem, start.p, times, states, dense, lane.order, failure)
+            yield SeriesBlock(
+                self.problem,
+                start.p,
+                times,
+                states,
+                _Within(stretch),
+                lane.order,
+                failure,
+                seen=stretch.seen,
+            )
             if failure:
                 return
 

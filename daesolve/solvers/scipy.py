@@ -166,7 +166,7 @@ class CompiledDop853(DOP853):
     """SciPy's method, whose steps are taken in compiled code; their interpolant is SciPy's."""
 
     rtol: float
-    atol: float
+    atol: float | np.ndarray
 
     def __init__(
         self, rate: StateFunction, t: float, x: np.ndarray, until: float, **options: Any
@@ -176,6 +176,7 @@ class CompiledDop853(DOP853):
         super().__init__(rate, t, x, until, **options)
         self._compiled: Any = dop853_step
         self._rate = rate
+        self._tolerances = self.rtol, np.array(np.broadcast_to(self.atol, self.y.shape), float)
         self._tableau = tuple(
             np.ascontiguousarray(part, dtype=float)
             for part in (self.A, self.B, self.C, self.E3, self.E5)
@@ -186,7 +187,7 @@ class CompiledDop853(DOP853):
         self.K[0] = self.f
         ends, taken, self.h_abs, rates = self._compiled.take_step(
             self._compiled.VERSION, *self._rate.program, self._rate.places, self._tableau,
-            (self.rtol, self.atol), self.t, x, self.h_abs, self.t_bound, self.max_step, self.K,
+            self._tolerances, self.t, x, self.h_abs, self.t_bound, self.max_step, self.K,
         )  # fmt: skip
         self.nfev += rates
         self._rate.calls += rates

@@ -195,7 +195,9 @@ class Block(ABC):
         return None
 
     def course(self, times: np.ndarray, states: np.ndarray) -> Course | None:
-        """Return what is believed between the ends of the first steps; None where it is unknown.
+        """Return what is believed between the ends of the first steps.
+
+        None where it is unknown, or no closer look is asked for.
 
         Parameters
         ----------
@@ -344,8 +346,6 @@ class Segment:
         if integrator is None or integrator.checks is None or len(times) < 2:
             return None
         course = block.course(times, states)
-        if course is None:
-            return None
 
         def retake(step: int, time: float) -> np.ndarray | None:
             found, start = states[step], float(times[step])
@@ -361,7 +361,9 @@ class Segment:
 
         stopped = first_stop(self.problem, hits) is not None
         met = [(hit.index, hit.time) for hit in hits]
-        doubt = integrator.checks.doubt(course, stopped=stopped, retake=retake, met=met)
+        doubt = None
+        if course is not None:
+            doubt = integrator.checks.doubt(course, stopped=stopped, retake=retake, met=met)
         if doubt is not None:
             self.ahead = max(2 * doubt.step, FEW_AHEAD)
         elif self.ahead is not None:

@@ -21,6 +21,7 @@ from daesolve.solvers.segment import (
     State,
 )
 from daesolve.solvers.step_checks import UNSEEN, StepChecks
+from daesolve.taylor_kernel.seen import Seen
 
 PIECE = 10_000
 """Steps whose Taylor coefficients are kept at once."""
@@ -54,6 +55,8 @@ class SeriesBlock(Block):
         What is between the ends.
     order
         Of the series.
+    seen
+        What is known of these steps already; None where nothing is.
     """
 
     def __init__(
@@ -65,12 +68,21 @@ class SeriesBlock(Block):
         dense: Dense,
         order: int,
         failure: str = "",
+        *,
+        seen: Seen | None = None,
     ) -> None:
         super().__init__(times, states, failure)
         self.problem, self.p, self.dense, self.order = problem, p, dense, order
+        self.seen = seen
 
     def hits(self) -> Sequence[EventHit]:
         """Return the events in these steps."""
+        first, last = (0, len(self.times) - 1)
+        if self.seen is not None:
+            first, last = self.seen.first, min(self.seen.last, last)
+        if first >= last:
+            return ()
+        times, states = self.times[first : last + 1], self.states[first : last + 1]
 
         def states_at(moments: np.ndarray) -> np.ndarray:
             return np.array(self.dense(moments))
@@ -78,10 +90,8 @@ class SeriesBlock(Block):
         def advance(step: int, time: float) -> np.ndarray:
             return states_at(np.array([time]))[0]
 
-        inner = states_at(inner_times(self.times))
-        return found_hits(
-            self.problem, self.p, Steps(self.times, self.states, inner, states_at, advance)
-        )
+        inner = states_at(inner_times(times))
+        return found_hits(self.problem, self.p, Steps(times, states, inner, states_at, advance))
 
     def samples(self, times: np.ndarray) -> Iterable[np.ndarray]:
         """Return states within these steps, by their series."""
@@ -91,8 +101,11 @@ class SeriesBlock(Block):
         """Count an evaluation for each order."""
         return kept * self.order
 
-    def course(self, times: np.ndarray, states: np.ndarray) -> Series:
-        """Return the series themselves."""
+    def course(self, times: np.ndarray, states: np.ndarray) -> Series | None:
+        """Return the series themselves, where they are to be looked at."""
+        whole = len(times) == len(self.times) and times[-1] == self.times[-1]
+        if whole and self.seen is not None and self.seen.sound:
+            return None
         return Series(times, states, self.dense.tcs)
 
 

@@ -40,14 +40,34 @@ def worth_a_look(times: np.ndarray, table: np.ndarray, still: np.ndarray) -> np.
     """
     if len(table) <= FEW:
         return np.ones(len(table) - 1, dtype=bool)
-    with np.errstate(all="ignore"):
-        spans = np.abs(np.diff(times))[:, None]
-        reach = _around(np.abs(np.diff(table, axis=0)) / spans) * spans
-        sizes = np.minimum(np.abs(table[:-1]), np.abs(table[1:]))
-        worth = (table[:-1] * table[1:] <= 0.0) | (sizes <= 2.0 * reach) | appears(table)
+    worth = _near_zero(times[:, None], table)
     rough = np.any(_rough(table, ROUGH["between"]) & ~still[1:-1], axis=1)
     wide = np.convolve(rough, np.ones(2 * AROUND + 3))[AROUND : AROUND + len(worth)]
     return np.any(worth & ~still, axis=1) | (wide > 0.0)
+
+
+def stretches_near(times: np.ndarray, table: np.ndarray) -> np.ndarray:
+    """Return which stretches between rows are worth a look, (k, motions); see `worth_a_look`.
+
+    Parameters
+    ----------
+    times
+        (k + 1, motions, 1)
+    table
+        (k + 1, motions, guards), more than `FEW` rows, of guards that may all be looked into.
+    """
+    worth = np.any(_near_zero(times, table), axis=2)
+    worth[1:-1] |= np.any(_rough(table, ROUGH["between"]), axis=2)
+    return worth
+
+
+def _near_zero(times: np.ndarray, table: np.ndarray) -> np.ndarray:
+    """Return between which rows a guard changes its sign, or is nearer to zero than it moves."""
+    with np.errstate(all="ignore"):
+        spans = np.abs(np.diff(times, axis=0))
+        reach = _around(np.abs(np.diff(table, axis=0)) / spans) * spans
+        sizes = np.minimum(np.abs(table[:-1]), np.abs(table[1:]))
+        return (table[:-1] * table[1:] <= 0.0) | (sizes <= 2.0 * reach) | appears(table)
 
 
 def appears(table: np.ndarray) -> np.ndarray:

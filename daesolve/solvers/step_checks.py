@@ -98,7 +98,7 @@ def evaluated(
     return evaluate_block(function, times, states, values)[0]
 
 
-def _followed(problem: OdeProblem) -> ca.Function:
+def followed(problem: OdeProblem) -> ca.Function:
     """(t, x, p) -> the rates, and the guards, whose terms are much the same."""
     if not problem.events:
         return problem.rhs
@@ -110,6 +110,38 @@ def _followed(problem: OdeProblem) -> ca.Function:
 
 
 _together: WeakKeyDictionary[OdeProblem, ca.Function] = WeakKeyDictionary()
+
+
+def excess(
+    slopes: np.ndarray,
+    rates: np.ndarray,
+    spans: np.ndarray,
+    sizes: np.ndarray,
+    ends: np.ndarray,
+    relative: float,
+    absolute: float,
+) -> np.ndarray:
+    """Return what derivatives are off over what they may be off, (...).
+
+    Parameters
+    ----------
+    slopes, rates
+        (..., size) the derivatives, and what they should be.
+    spans, sizes, ends
+        (...) the lengths of their steps, s, how large states are at the start, and when they end.
+    relative, absolute
+        The tolerances of a step.
+    """
+    with np.errstate(all="ignore"):
+        off = np.max(np.abs(slopes - rates), axis=-1) * spans
+        pace = np.max(np.maximum(np.abs(slopes), np.abs(rates)), axis=-1)
+        most = np.maximum(sizes, pace * spans)
+        allowed = MARGIN * relative * most + MARGIN * absolute
+        allowed += LATE * np.spacing(np.abs(ends)) * pace
+        found = off / allowed
+    found[off == 0.0] = 0.0
+    found[~np.isfinite(found)] = np.inf
+    return found
 
 
 class StepChecks:
@@ -138,7 +170,7 @@ class StepChecks:
         self.relative, self.absolute, self._own_rates = relative, absolute, own_rates
         multipliers = isinstance(problem, DaeProblem) and max(problem.indices) > 1
         self._differs = RETAKEN["multipliers" if multipliers else "ode"]
-        self.hidden = hidden_terms(_followed(problem))
+        self.hidden = hidden_terms(followed(problem))
 
     @property
     def hiding(self) -> bool:
@@ -253,18 +285,9 @@ class StepChecks:
         self, course: Course, steps: np.ndarray, slopes: np.ndarray, rates: np.ndarray
     ) -> np.ndarray:
         """Return what derivatives are off over what they may be off, (j,)."""
-        spans = np.abs(course.spans[steps])
-        with np.errstate(all="ignore"):
-            off = np.max(np.abs(slopes - rates), axis=1) * spans
-            pace = np.max(np.maximum(np.abs(slopes), np.abs(rates)), axis=1)
-            sizes = np.max(np.abs(course.states[steps]), axis=1)
-            most = np.maximum(sizes, pace * spans)
-            allowed = MARGIN * self.relative * most + MARGIN * self.absolute
-            allowed += LATE * np.spacing(np.abs(course.times[steps + 1])) * pace
-            excess = off / allowed
-        excess[off == 0.0] = 0.0
-        excess[~np.isfinite(excess)] = np.inf
-        return excess
+        spans, ends = np.abs(course.spans[steps]), course.times[steps + 1]
+        sizes = np.max(np.abs(course.states[steps]), axis=1)
+        return excess(slopes, rates, spans, sizes, ends, self.relative, self.absolute)
 
     def _rounding(self, course: Series, steps: np.ndarray) -> np.ndarray:
         """Return what derivatives are off by rounding alone, over what they may be off, (j,)."""

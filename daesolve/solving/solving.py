@@ -14,6 +14,7 @@ from daesolve.integration.run_options import At, RunOptions, check_options, requ
 from daesolve.integration.simulation import Progress, simulate
 from daesolve.preparation.lately import prepare_once
 from daesolve.preparation.naming import solver_of
+from daesolve.preparation.preparing import Prepared
 from daesolve.preparation.request import DEFAULT_RATE, RankLoss, Redundant
 from daesolve.solvers import Solver
 from daesolve.solving.stored_runs import Destination, begin
@@ -131,7 +132,14 @@ redundant, redundant_weights, rank_loss, max_evaluations, variant_policy
     if destination is not None:
         kept = begin(prepared, request, at, by, progress, destination)
         return remembered(_or_raised(kept, request.rank_loss))
-    run = _or_raised(simulate(prepared, at, progress), request.rank_loss)
+    return integrated(prepared, at, progress, by)
+
+
+def integrated(
+    prepared: Prepared, at: At = None, progress: Progress | None = None, by: bool | By = False
+) -> Trajectory:
+    """Integrate what is prepared, and repeat it where that is asked for; see `solve`."""
+    run = _or_raised(simulate(prepared, at, progress), prepared.request.rank_loss)
     if by and run.outcome.good:
         run = replace(run, verification=verify_run(prepared, run, run.times, by))
     return remembered(run)

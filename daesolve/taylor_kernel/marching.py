@@ -13,6 +13,7 @@ import numpy as np
 from daesolve.taylor_kernel import kernel
 from daesolve.taylor_kernel.coefficients import stride_of
 from daesolve.taylor_kernel.instructions import Instructions
+from daesolve.taylor_kernel.seen import CALM, Seen
 
 compiled: Any = kernel
 take_steps: Callable[..., int] = compiled.march
@@ -72,12 +73,15 @@ class LaneStretch:
         (k, states, order + 1)
     end, state
         The time at the end, s, and the state then, (states,).
+    seen
+        What is known of them already; None where nothing is.
     """
 
     when: np.ndarray
     coefficients: np.ndarray
     end: float
     state: np.ndarray
+    seen: Seen | None = None
 
     @property
     def times(self) -> np.ndarray:
@@ -101,6 +105,21 @@ class LaneStretch:
         steps = np.maximum(np.searchsorted(ordered, sign * moments, side="right") - 1, 0)
         distances = (moments - self.when[steps, 0]) - self.when[steps, 1]
         return states_between(compiled.VERSION, self.coefficients, steps, distances)
+
+
+@dataclass(frozen=True)
+class Passed(LaneStretch):
+    """Steps of which only the starts are kept, (k, states, 1), since nobody looks into them."""
+
+    def at(self, moments: np.ndarray) -> np.ndarray:
+        """Refuse: what lies within the steps is gone."""
+        raise AssertionError(f"the series of these steps were dropped, but asked for at {moments}")
+
+
+def passed(stretch: LaneStretch) -> Passed:
+    """Return the ends of calm steps, in memory of their own."""
+    starts = stretch.coefficients[:, :, :1].copy()
+    return Passed(stretch.when.copy(), starts, stretch.end, stretch.state.copy(), CALM)
 
 
 def joined(parts: Sequence[LaneStretch]) -> LaneStretch:
@@ -198,8 +217,13 @@ class Lane:
         """Where it goes, s."""
         return float(self.march.end[self.number])
 
-    def begin(self, x: np.ndarray, p: np.ndarray, time: float, until: float) -> None:
-        """Start from (states,) with (parameters,) at a time, and go to another, s."""
+    def begin(
+        self, x: np.ndarray, p: np.ndarray, time: float, until: float, looks: np.ndarray
+    ) -> None:
+        """Start from (states,) with (parameters,) at a time, and go to another, s.
+
+        Looks are the times, (k,), at which the motion will be asked for, in their order.
+        """
         self.march.begin(self.number, x, p, time)
         self.march.end[self.number] = until
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from typing import Final
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,7 +72,7 @@ class Surroundings:
         """
         sharpest = max(float(np.abs(track.curvature).max()), 1.0 / float(np.ptp(track.s)))
         known = cls((track, *_continuations(track, stretch, sight)), NEAR / sharpest)
-        return cls((*known.pieces, *_other_pieces(known)), known.near)
+        return cls((*known.pieces, *_others_of(known)), known.near)
 
     @property
     def track(self) -> Track:
@@ -115,6 +116,18 @@ def _continuations(track: Track, stretch: Stretch, sight: float) -> list[Track]:
         for end, limit, stops in sides
         if abs(end - limit) < sight and not stops
     ]
+
+
+_others: WeakKeyDictionary[Track, list[Track]] = WeakKeyDictionary()
+
+
+def _others_of(known: Surroundings) -> list[Track]:
+    """Return the other pieces; those about a track alone are looked for once."""
+    if len(known.pieces) > 1:
+        return _other_pieces(known)
+    if known.track not in _others:
+        _others[known.track] = _other_pieces(known)
+    return _others[known.track]
 
 
 def _other_pieces(known: Surroundings) -> list[Track]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any, Final, TypeAlias
 
@@ -156,7 +157,16 @@ class Track(Contacts):
             raise OutOfRangeError(
                 f"the track on the curve {self.curve.label!r} goes from {low:g} m to {high:g} m"
             )
-        return contacts(self.curve, self.values, asked, self._path(asked))
+        sample = np.minimum(np.searchsorted(self.s, asked), self.s.size - 1)
+        other = self.s[sample] != asked
+        if other.all():
+            return contacts(self.curve, self.values, asked, self._path(asked))
+        found = self.part(sample)
+        if other.any():
+            new = self.at(asked[other])
+            found.s[other], found.points[other] = new.s, new.points
+            found.normals[other], found.curvature[other] = new.normals, new.curvature
+        return found
 
 
 def trace(curve: Curve, values: Mapping[str, float], start: ArrayLike, length: float) -> Track:
@@ -342,14 +352,21 @@ def lowest_centre(track: Track, radius: float, stretch: Stretch | None = None) -
 
 def _heights(track: Track, radius: float, s: Array) -> tuple[Array, Array]:
     """Return the height of the centre at arc lengths, with those where it is level among them."""
+    level = _level(track, radius)
+    s = np.union1d(s, level[(level >= s[0]) & (level <= s[-1])])
+    return s, track.at(s).centres(radius)[:, 1]
+
+
+@lru_cache(maxsize=8)
+def _level(track: Track, radius: float) -> Array:
+    """Return the arc lengths at which the centre is level, between the samples of a track."""
 
     def rise(at: Contacts) -> Array:  # dz/ds of the centre
         return at.tangents[:, 1] * (1.0 - radius * at.curvature)
 
-    slope = rise(track.at(s))
-    level: list[Any] = [
-        brentq(lambda at: rise(track.at(at))[0], s[k], s[k + 1], xtol=1e-14)
+    slope = rise(track)
+    found: list[Any] = [
+        brentq(lambda at: rise(track.at(at))[0], track.s[k], track.s[k + 1], xtol=1e-14)
         for k in np.flatnonzero(slope[:-1] * slope[1:] < 0.0)
     ]
-    s = np.union1d(s, np.array(level))
-    return s, track.at(s).centres(radius)[:, 1]
+    return np.array(found, dtype=float)

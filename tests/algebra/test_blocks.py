@@ -37,6 +37,17 @@ def test_every_operation_of_casadi_means_the_same_in_a_block(operation):
     assert np.max(np.abs(found - exact) / np.maximum(np.abs(exact), 1.0)) <= 8 * EPSILON
 
 
+def test_states_may_share_rows_of_values():
+    t, x, p = ca.SX.sym("t"), ca.SX.sym("x", 2), ca.SX.sym("p", 2)
+    function = block_function(ca.vertcat(p[0] * x[0], x[1] / p[1] + t), t, x, p)
+    rng = np.random.default_rng(0)
+    times, states, values = rng.uniform(1, 2, 150), rng.uniform(1, 2, (150, 2)), rng.random((3, 2))
+    owners = np.arange(150) % 3
+    [found] = evaluate_block(function, times, states, values, owners)
+    [own] = evaluate_block(function, times, states, values[owners])
+    np.testing.assert_array_equal(found, own)
+
+
 def test_a_block_gives_what_the_function_gives_state_by_state():
     t, x, p = ca.SX.sym("t"), ca.SX.sym("x", 3), ca.SX.sym("p", 2)
     expressions = [ca.vertcat(ca.sin(x[0] * t), x[1] / (1 + p[0] ** 2), 7.0), ca.SX(0, 1), p[1]]

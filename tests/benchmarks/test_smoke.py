@@ -14,7 +14,7 @@ import pytest
 from .programs import PROGRAMS, ROOT, program
 
 SMALL = {
-    "benchmarks.batches": "--members 2 --until 5 --repeats 1 --lanes 2",
+    "benchmarks.batches": "--members 16 --until 5 --repeats 1 --ensemble hoop-300",
     "benchmarks.long_runs": "--part drift --part store --until 20 --horizon 10 "
     "--formulation driven --repeats 1",
     "benchmarks.omni_friction": "--model reduced --until 0.01 --repeats 1",

@@ -1,13 +1,25 @@
 """Runs in the lanes of a batch are runs like any other."""
 
 import signal
+from dataclasses import replace
 
+import casadi as ca
 import numpy as np
 import pytest
 
 import daesolve as ds
-from daesolve.ensembles.batches import run_batch
+from daesolve.ensembles.batches import (
+    LANES,
+    BlockJoiner,
+    SharedMarch,
+    run_batch,
+    run_in_lanes,
+)
 from daesolve.errors import OutOfRangeError, UnsupportedError
+from daesolve.integration.run_options import requested_by
+from daesolve.plugins.bound_case import BoundCase
+from daesolve.preparation.preparing import Prepared, prepare
+from daesolve.trajectory.results import StepBlock
 
 EPS = np.finfo(float).eps
 UNTIL = 20.0
@@ -203,3 +215,126 @@ def test_what_a_lane_cannot_do_is_refused_in_the_place_of_the_member():
     assert "do not go through resets" in str(resets)
     assert isinstance(projected, UnsupportedError)
     assert "do not project" in str(projected)
+
+
+WHEELS = [
+    {"radius": 0.01 * (1.0 + k / LANES), "speed": 1.5 - 0.3 * k / LANES} for k in range(LANES)
+]
+
+
+@pytest.mark.parametrize("case", ["hoop", "pendulum"])
+def test_a_sweep_goes_in_lanes_by_itself_and_gives_what_its_members_give_alone(case, tmp_path):
+    case = ds.problem("rolling-wheel").case(case)
+    swept = {
+        batch: ds.sweep(case, WHEELS, until=20.0, workers=0, batch=batch, out=tmp_path / str(batch))
+        for batch in (None, False)
+    }
+    together, alone = (swept[batch].to_pandas() for batch in (None, False))
+    assert together.notes.str.contains("taken beside those of others, 16 at a time").all()
+    assert not alone.notes.str.contains("beside").any()
+    assert list(together.outcome) == list(alone.outcome) == ["completed"] * LANES
+    assert abs(together.steps - alone.steps).max() <= 1
+    for name in case.system.dynamics.labels.states:
+        one, other = together[f"end_{name}"], alone[f"end_{name}"]
+        assert abs(one - other).max() <= 1e-12 * max(abs(other).max(), 1.0)
+    energy = together.max_relative_energy - alone.max_relative_energy
+    assert abs(energy).max() < 8.0 * EPS
+
+
+def test_a_sweep_of_few_members_goes_one_by_one_to_the_last_bit(tmp_path):
+    case = ds.problem("pendulum").case()
+    table = ds.sweep(case, MASSES[:3], until=2.0, workers=0, out=tmp_path).to_pandas()
+    for number, member in enumerate(MASSES[:3]):
+        run = case.changed(member).solve(2.0, at=[])
+        assert table.end_x[number] == run.end_state["x"]
+
+
+MASSES = [{"mass": 1.0 + k} for k in range(LANES)]
+
+
+def test_members_by_another_method_go_beside_the_lanes_and_are_the_same_in_every_bit():
+    case = ds.problem("pendulum").case()
+    found = run_in_lanes(case, MASSES[:2], 2.0, solver=ds.Dop853())
+    for run, member in zip(found, MASSES[:2], strict=True):
+        assert run.end_state == case.changed(member).solve(2.0, solver=ds.Dop853()).end_state
+        assert not any("beside" in note for note in run.description["notes"])
+
+
+def test_members_that_reset_go_beside_the_lanes_as_they_go_alone():
+    case = SWINGING.case(reset=True)
+    member = {"at": 0.5}
+    [run] = run_in_lanes(case, [member], 5.0)
+    alone = case.with_values(member).solve(5.0)
+    assert run.event_count == alone.event_count >= 1
+    assert (run.outcome, run.message) == (alone.outcome, alone.message)
+    assert same(run, alone)
+
+
+def test_steps_near_an_event_are_shown_and_others_are_passed_over():
+    problem = prepared(SWINGING.case()).problem
+    march = SharedMarch(ds.Taylor(), problem, 2)
+    for lane, x in enumerate((-0.8, -0.7)):
+        start = prepared(SWINGING.case().with_values({"x": x}))
+        march.begin(lane, start.initial, start.values, 0.0)
+        march.end[lane], march.values[lane] = 20.0, start.values
+    stretch = march.steps(12)
+    first, other = march.screen.looked_through(stretch, march.values)
+    for lane, seen in enumerate((first, other)):
+        states = stretch.of(lane).states
+        passing = np.flatnonzero(np.diff(np.sign(states[:, 0])) != 0)
+        assert seen.sound
+        assert passing.size
+        assert np.all((seen.first <= passing) & (passing < seen.last))
+    spoiled = stretch.coefficients.copy()
+    spoiled[1, 5, :, 1:] *= 1.0 + 1e-6
+    wrong = replace(stretch, coefficients=spoiled)
+    again = march.screen.looked_through(wrong, march.values)
+    assert [seen.sound for seen in again] == [True, False]
+
+
+def prepared(case: BoundCase) -> Prepared:
+    """Return a run of a case that can start."""
+    return prepare(case.system, requested_by(case, None, {})[0])
+
+
+def test_samples_within_calm_steps_are_those_of_the_run_alone():
+    at = [0.25 * k for k in range(1, 40)]
+    for run, member in zip(run_batch(SWINGING.case(), MEMBERS, at=at), MEMBERS, strict=True):
+        alone = SWINGING.case().with_values(member).solve(at=at)
+        limit = 8.0 * EPS * UNTIL * FASTEST
+        np.testing.assert_allclose(run["x"], alone["x"], rtol=0.0, atol=limit)
+
+
+def test_blocks_are_joined_to_ones_whose_ends_do_not_depend_on_the_others():
+    ends: dict[int, list[int]] = {}
+    for piece in (700, 3000):
+        seen: list[int] = ends.setdefault(piece, [])
+        join = BlockJoiner(lambda block, seen=seen: seen.append(len(block.times)))
+        for _ in range(21_000 // piece):
+            join(StepBlock(np.zeros(piece), np.zeros((piece, 1))))
+        join.hand_on()
+    assert ends[700] == ends[3000] == [10_000, 10_000, 1_000]
+
+
+def braked() -> ds.MechanicalSystem:
+    """Return a body whose momentum is driven, which a wall brakes far off, beside an oscillator."""
+    q = ds.coordinates(x="m", y="m")
+    return ds.MechanicalSystem(
+        q,
+        kinetic=(q.dot.x**2 + q.dot.y**2) / 2,
+        potential=q.y**2 / 2,
+        force={"x": -ca.exp(q.x - 30)},
+        goals=[ds.Invariant("momentum", q.dot.x, drive=True)],
+    )
+
+
+def test_a_lane_lets_go_of_what_is_no_longer_conserved():
+    start = {"x": 0.0, "x_dot": 1.0, "y": 1.0}
+    cases = [ds.Case("far", until=40.0, start=start)]
+    case = ds.Problem("braked", title="", models={"plain": braked}, cases=cases).case()
+    [run], alone = run_batch(case, [{}]), case.solve()
+    assert "driven up to t = " in run.drift["momentum"].note
+    assert alone.end_state["x_dot"] < 0.0  # it was thrown back
+    # What is put back before it is let go of is at most 1e-13 m/s^2.
+    for name, value in alone.end_state.items():
+        assert run.end_state[name] == pytest.approx(value, abs=2e-9)

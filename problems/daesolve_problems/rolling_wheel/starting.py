@@ -159,11 +159,20 @@ def _traced(
     curve: Curve, parameters: Values, contact: Contacts, top: float, length: float = SHORTEST
 ) -> tuple[Track, Stretch]:
     """Trace the curve until the wheel, whose centre rises to `top` (m), cannot get farther."""
-    traced = trace(curve, parameters, contact.points[0], length)
+    own = _pairs(parameters, curve.parameters)
+    traced = _curve_from(curve, own, tuple(map(float, contact.points[0])), length)
     stretch = reach(traced, parameters["radius"], top)
     if traced.perimeter is not None or _within(traced, stretch) or length >= LONGEST:
         return traced, stretch
     return _traced(curve, parameters, contact, top, 4.0 * length)
+
+
+@lru_cache(maxsize=32)
+def _curve_from(
+    curve: Curve, parameters: tuple[tuple[str, float], ...], start: tuple[float, ...], length: float
+) -> Track:
+    """Trace a curve, which wheels of any radius, speed and weight share."""
+    return trace(curve, dict(parameters), start, length)
 
 
 def _within(traced: Track, stretch: Stretch) -> bool:

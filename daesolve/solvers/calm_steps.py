@@ -1,0 +1,162 @@
+"""Steps of several motions looked through together: those in which nothing asks for a closer look.
+
+What is passed over here is what the search for events (`guards`) and the checks of steps
+(`step_checks`) would pass without a word, by the same conditions, taken for all motions at once.
+Whatever is not goes their way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from daesolve.algebra.blocks import evaluate_block
+from daesolve.formulations import OdeProblem
+from daesolve.solvers.guards import INNER
+from daesolve.solvers.hidden_terms import HiddenTerms, hidden_terms
+from daesolve.solvers.shapes import AROUND, FEW, stretches_near
+from daesolve.solvers.step_checks import TURNED, excess, followed
+from daesolve.solvers.waking import FIRST_LOOKS, may_wake, turns
+from daesolve.taylor_kernel.looks import looked
+from daesolve.taylor_kernel.marching import Stretch
+from daesolve.taylor_kernel.seen import Seen
+
+PARTS = np.array([INNER, *FIRST_LOOKS])
+"""Parts of a step at which it is looked into: for guards, and for terms that may hide."""
+GUARDED = (0,)
+"""Which of them are for guards."""
+FEWEST = 2
+"""Steps of which something can be said."""
+MARGIN = AROUND + 2
+"""Steps beside those at which guards come near to zero, by which these are judged."""
+
+
+@dataclass(frozen=True, eq=False)
+class Screen:
+    """Looks through the steps of several motions of a problem.
+
+    Parameters
+    ----------
+    problem
+        The functions.
+    relative, absolute
+        The tolerances of a step.
+    """
+
+    problem: OdeProblem
+    relative: float
+    absolute: float
+
+    @cached_property
+    def hidden(self) -> HiddenTerms | None:
+        """What may hide in the rates and the guards."""
+        return hidden_terms(followed(self.problem))
+
+    def looked_through(self, stretch: Stretch, values: np.ndarray) -> list[Seen]:
+        """Return for each lane what asks for a closer look.
+
+        Parameters
+        ----------
+        stretch
+            The steps.
+        values
+            (lanes, np) p.
+        """
+        lanes, count = len(values), len(stretch.when)
+        if count < FEWEST:
+            return [Seen(0, count, sound=False)] * lanes
+        spans = np.ascontiguousarray(stretch.when[:, 2].T)
+        inner, slopes = looked(stretch.coefficients, spans, PARTS)
+        times = np.vstack([stretch.when[:, 0], stretch.end[:1]]).T
+        starts, end = stretch.coefficients[:, :, :, 0], stretch.state.T[:, None, :]
+        steps = _Steps(spans, times, np.concatenate([starts, end], axis=1), inner)
+        with np.errstate(all="ignore"):
+            sound = np.isfinite(stretch.state).all(axis=0)
+            sound &= self._agree(steps, stretch.coefficients[:, :, :, 1], slopes, values)
+            if self.hidden is not None:
+                sound &= self._asleep(steps, self.hidden, values)
+            near = np.zeros((count, lanes), dtype=bool)
+            if self.problem.events:
+                near = self._near(steps, values)
+        first = np.maximum(np.argmax(near, axis=0) - MARGIN, 0)
+        last = np.minimum(count - np.argmax(near[::-1], axis=0) + MARGIN, count)
+        last[~np.any(near, axis=0)] = 0
+        first[last == 0] = 0
+        found = zip(first.tolist(), last.tolist(), sound.tolist(), strict=True)
+        return [Seen(start, stop, sound=right) for start, stop, right in found]
+
+    def _agree(
+        self, steps: _Steps, starts: np.ndarray, slopes: np.ndarray, values: np.ndarray
+    ) -> np.ndarray:
+        """Tell where the derivatives at the ends of steps are the rates there."""
+        last = self.problem.rhs, steps.times[:, -1], steps.states[:, -1], values
+        rates = np.concatenate([starts[:, 1:], evaluate_block(*last)[0][:, None]], axis=1)
+        sizes = np.max(np.abs(steps.states[:, :-1]), axis=2)
+        ends = steps.times[:, 1:]
+        found = excess(
+            slopes, rates, np.abs(steps.spans), sizes, ends, self.relative, self.absolute
+        )
+        return np.all(found <= 1.0, axis=1)
+
+    def _asleep(self, steps: _Steps, hidden: HiddenTerms, values: np.ndarray) -> np.ndarray:
+        """Tell where the arguments of hidden terms say that none may wake up."""
+        lanes, count = steps.spans.shape
+        ends, *inside = (
+            evaluate_block(hidden.arguments, *places, values, steps.owners(len(places[0])))[0]
+            for places in (
+                (steps.times.ravel(), steps.states.reshape(lanes * (count + 1), -1)),
+                *(steps.within(k) for k in (1, 2)),
+            )
+        )
+        ends = ends.reshape(lanes, count + 1, -1)
+        first, last = (part.reshape(lanes * count, -1) for part in (ends[:, :-1], ends[:, 1:]))
+        table = np.stack([first, *inside, last])
+        restless = may_wake(hidden, table) | np.any(turns(hidden, table) > TURNED, axis=1)
+        return ~np.any(restless.reshape(lanes, count), axis=1)
+
+    def _near(self, steps: _Steps, values: np.ndarray) -> np.ndarray:
+        """Tell in which steps a guard comes near to zero, (k, lanes)."""
+        lanes, count = steps.spans.shape
+        # What says little by its number, says more by looks within.
+        parts = GUARDED if 2 * count + 1 > FEW else (1, *GUARDED, 2)
+        each = len(parts) + 1
+        moments = np.empty((lanes, each * count + 1))
+        moments[:, ::each] = steps.times
+        states = np.empty((lanes, each * count + 1, steps.states.shape[2]))
+        states[:, ::each] = steps.states
+        for place, part in enumerate(parts, 1):
+            moments[:, place::each] = steps.times[:, :-1] + PARTS[part] * steps.spans
+            states[:, place::each] = steps.inner[part]
+        rows = states.reshape(-1, states.shape[2])
+        table = evaluate_block(
+            self.problem.guards, moments.ravel(), rows, values, steps.owners(len(rows))
+        )[0].reshape(lanes, each * count + 1, -1)
+        near = stretches_near(moments.T[:, :, None], np.moveaxis(table, 0, 1))
+        return np.any(near.reshape(count, each, lanes), axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class _Steps:
+    """Steps of several motions.
+
+    Parameters
+    ----------
+    spans, times, states, inner
+        (lanes, k), (lanes, k + 1), (lanes, k + 1, n), and (3, lanes, k, n) at the parts `PARTS`.
+    """
+
+    spans: np.ndarray
+    times: np.ndarray
+    states: np.ndarray
+    inner: np.ndarray
+
+    def within(self, part: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return times and states at a part of each step, in rows."""
+        moments = self.times[:, :-1] + PARTS[part] * self.spans
+        return moments.ravel(), self.inner[part].reshape(-1, self.inner.shape[3])
+
+    def owners(self, rows: int) -> np.ndarray:
+        """Return the lane of each row, where each lane has as many."""
+        return np.repeat(np.arange(len(self.spans)), rows // len(self.spans))
