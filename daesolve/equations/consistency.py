@@ -14,11 +14,12 @@ import numpy as np
 from scipy.sparse import csc_array
 
 from daesolve.algebra.linear import SPARSE_FROM, solved_sparsely
-from daesolve.algebra.singular_values import shortest_solution
+from daesolve.algebra.singular_values import shortest_solution, singular_values
 from daesolve.algebra.translation import function_of
 from daesolve.equations.borders import Borders
 from daesolve.equations.dynamics import Dynamics, ResetRow
 from daesolve.equations.projection import TOLERANCE, Projection, levels, metrics, sizes
+from daesolve.equations.scaled_rows import RANK_TOLERANCE, scaled_constraints
 from daesolve.errors import (
     VARIANT_ERRORS,
     ContradictoryGoalsError,
@@ -276,7 +277,8 @@ def sample_states(
     dynamics, values
         The equations and p as numbers.
     around
-        A state to stay near; without it the states are random of order one.
+        A state to stay near; without it the states are random of order one. Where constraints are
+        independent there, they are so at every sample.
     time
         The time of the first, s; the others follow at intervals, since constraints may move.
     count, at_rest
@@ -295,6 +297,9 @@ def sample_states(
         spread[split:] = max(np.max(np.abs(around[split:]), initial=0.0), 1.0)
     held = tuple(row.name for row in dynamics.invariants if row.on == "positions")
     both = levels(dynamics, held)
+    # Newton's method ends from far on what attracts most: where constraints lose their rank, whole
+    # surfaces meet them, such as all half turns of a slider. The motion never comes there.
+    regular = around is not None and _independent(dynamics, time, around, values)
     samples: list[tuple[float, np.ndarray]] = []
     failures = 0
     for attempt in range(4 * count):
@@ -309,7 +314,7 @@ def sample_states(
             if x is not None and level.columns.size:
                 unweighted = np.eye(level.columns.size)
                 x = Projection(level, unweighted, moment, x, values, level.columns).met(x)
-        if x is None:
+        if x is None or (regular and not _independent(dynamics, moment, x, values)):
             failures += 1
         else:
             samples.append((moment, x))
@@ -318,6 +323,12 @@ def sample_states(
     if around is not None:
         samples.insert(0, (time, around))
     return samples
+
+
+def _independent(dynamics: Dynamics, t: float, x: np.ndarray, p: np.ndarray) -> bool:
+    """Tell whether all constraints are independent of each other at a state."""
+    matrix = scaled_constraints(dynamics, t, x, p)[0]
+    return bool(np.min(singular_values(matrix, len(matrix)), initial=np.inf) > RANK_TOLERANCE)
 
 
 def instantaneous(

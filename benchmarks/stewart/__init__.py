@@ -1,0 +1,1 @@
+"""A Gough-Stewart platform by daesolve and by Exudyn, side by side."""
