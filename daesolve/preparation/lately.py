@@ -1,4 +1,8 @@
-"""What was prepared lately, for a request that comes again: nothing of it depends on the run."""
+"""What was prepared lately, for a request that comes again: nothing of it depends on the run.
+
+A system that is posed once more, alike in everything, is the one that was posed before: what was
+built for that serves.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +11,11 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
 from threading import Lock
 from typing import Any, cast
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from daesolve.algebra.digest import NoDigestError, digest_of
 from daesolve.preparation.preparing import Prepared, prepare
 from daesolve.preparation.request import Request
 from daesolve.solvers import Compilation
@@ -19,6 +25,8 @@ MOST = 32
 """Requests whose preparation is kept."""
 
 _lately: OrderedDict[object, Prepared] = OrderedDict()
+_posed: OrderedDict[str, System] = OrderedDict()
+_digests: WeakKeyDictionary[System, str] = WeakKeyDictionary()
 _lock = Lock()
 
 
@@ -30,6 +38,7 @@ def prepare_once(system: System, request: Request) -> Prepared:
     DaesolveError
         See `prepare`.
     """
+    system = first_like(system)
     try:
         key = (id(system), frozen(request))
         hash(key)
@@ -50,10 +59,29 @@ def prepare_once(system: System, request: Request) -> Prepared:
     return found
 
 
+def first_like(system: System) -> System:
+    """Return the system that was posed lately and is alike in everything, else the system itself.
+
+    That is so for systems of plain data; see `digest_of`.
+    """
+    try:
+        digest = _digests.get(system) or digest_of(system)
+    except NoDigestError:
+        return system
+    with _lock:
+        _digests[system] = digest
+        first = _posed.setdefault(digest, system)
+        _posed.move_to_end(digest)
+        while len(_posed) > MOST:
+            _posed.popitem(last=False)
+    return first
+
+
 def forget() -> None:
     """Drop all that is kept."""
     with _lock:
         _lately.clear()
+        _posed.clear()
 
 
 def frozen(value: object) -> object:

@@ -1,0 +1,105 @@
+"""A digest of what is written in expressions and plain data: equal for what is built alike.
+
+Symbols count by the places where they occur and by their names, so that a system that is posed once
+more, in symbols of its own, has the same digest, in another process as well.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from typing import Any, cast
+
+import casadi as ca
+import numpy as np
+
+OWN = "daesolve."
+"""Instances of classes from here are what their attributes are."""
+
+
+class NoDigestError(TypeError):
+    """Something is no plain data: a function, or an object of a foreign class."""
+
+
+def digest_of(value: object) -> str:
+    """Return the digest of expressions, numbers, words, arrays, and of what is made of these.
+
+    Dataclasses count by their fields, which their cached properties follow from; other objects
+    count by all of their attributes, if their class is the library's own.
+
+    Raises
+    ------
+    NoDigestError
+        Some part of it is none of these.
+    """
+    walk = _Walk()
+    words = "\n".join(walk.words(value))
+    column = ca.vertcat(ca.SX(0, 1), *[leaf.nz[:] for leaf in walk.leaves])
+    symbols: list[ca.SX] = ca.symvar(column)
+    names = "\n".join(symbol.name() for symbol in symbols)
+    function = ca.Function("digest", [ca.vertcat(ca.SX(0, 1), *symbols)], [column])
+    found = hashlib.sha256()
+    for part in (words, names, function.serialize()):
+        encoded = part.encode()
+        found.update(f"{len(encoded)} ".encode() + encoded)
+    return found.hexdigest()
+
+
+class _Walk:
+    """One way through all parts of a value; expressions are left for later."""
+
+    def __init__(self) -> None:
+        self.leaves: list[ca.SX] = []
+        self._numbers: dict[int, int] = {}
+        self._kept: list[object] = []
+
+    def words(self, value: object) -> Iterator[str]:
+        """Return what a value is, in words."""
+        if value is None or isinstance(value, (bool, int, float, complex, str, bytes, np.generic)):
+            yield f"{type(value).__name__} {value!r}"
+        elif isinstance(value, Enum):
+            yield f"{type(value).__qualname__}.{value.name}"
+        elif isinstance(value, type):
+            yield f"{value.__module__}.{value.__qualname__}"
+        elif isinstance(value, (ca.SX, ca.DM)):
+            expression = value if isinstance(value, ca.SX) else ca.SX(value)
+            sparsity = expression.sparsity()
+            yield f"SX {sparsity.shape} {sparsity.colind()} {sparsity.row()}"
+            self.leaves.append(expression)
+        elif isinstance(value, np.ndarray):
+            array = cast("np.ndarray", value)
+            if array.dtype.hasobject:
+                raise NoDigestError("an array of objects")
+            yield f"array {array.shape} {array.dtype.str} {array.tobytes().hex()}"
+        else:
+            yield from self._compound(value)
+
+    def _compound(self, value: object) -> Iterator[str]:
+        """Return what something is that may contain itself."""
+        if id(value) in self._numbers:
+            yield f"as {self._numbers[id(value)]}"
+            return
+        self._numbers[id(value)] = len(self._numbers)
+        self._kept.append(value)  # Its identity is nobody else's meanwhile.
+        parts = self._parts(value)
+        yield f"{type(value).__module__}.{type(value).__qualname__} {len(parts)}"
+        for part in parts:
+            yield from self.words(part)
+
+    def _parts(self, value: object) -> list[Any]:
+        if isinstance(value, Mapping):
+            mapping = cast("Mapping[object, object]", value)
+            return [part for item in mapping.items() for part in item]
+        if isinstance(value, (list, tuple)):
+            return list(cast("tuple[object, ...]", value))
+        if isinstance(value, (set, frozenset)):
+            items = cast("frozenset[object]", value)
+            if all(isinstance(item, str) for item in items):
+                return sorted(cast("frozenset[str]", items))
+        elif type(value).__module__.startswith(OWN):
+            if is_dataclass(value):
+                return [part for f in fields(value) for part in (f.name, getattr(value, f.name))]
+            return [part for item in sorted(vars(value).items()) for part in item]
+        raise NoDigestError(f"{type(value).__qualname__} is no plain data")
