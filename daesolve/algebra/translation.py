@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
-from typing import Any
+from typing import Any, cast
 
 import casadi as ca
 import numpy as np
@@ -309,8 +309,22 @@ NUMPY_TABLE: Table = ELEMENTARY | {
 
 
 def function_of(
-    name: str, inputs: Sequence[ca.SX], outputs: Sequence[ca.SX], names: tuple[list[str], list[str]]
+    name: str,
+    inputs: Sequence[ca.SX],
+    outputs: Sequence[ca.SX],
+    names: tuple[list[str], list[str]],
+    *,
+    share: bool = True,
 ) -> ca.Function:
-    """Build an SX function with dense outputs and common subexpressions shared."""
+    """Build an SX function with dense outputs, and common subexpressions shared.
+
+    Finding these takes ten times as long as all the rest: it is left out for what shares them
+    already (see `sharing`), and for what is evaluated a few times only.
+    """
     dense = [ca.densify(output) for output in outputs]
-    return ca.Function(name, list(inputs), dense, names[0], names[1], {"cse": True})
+    return ca.Function(name, list(inputs), dense, names[0], names[1], {"cse": share})
+
+
+def sharing(expressions: Sequence[ca.SX]) -> list[ca.SX]:
+    """Return expressions that share their common subexpressions, all of them at once."""
+    return cast("list[ca.SX]", ca.cse(list(expressions)))

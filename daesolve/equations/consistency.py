@@ -14,12 +14,12 @@ import numpy as np
 from scipy.sparse import csc_array
 
 from daesolve.algebra.linear import SPARSE_FROM, solved_sparsely
-from daesolve.algebra.singular_values import shortest_solution, singular_values
+from daesolve.algebra.singular_values import shortest_solution
 from daesolve.algebra.translation import function_of
 from daesolve.equations.borders import Borders
 from daesolve.equations.dynamics import Dynamics, ResetRow
 from daesolve.equations.projection import TOLERANCE, Projection, levels, metrics, sizes
-from daesolve.equations.scaled_rows import RANK_TOLERANCE, scaled_constraints
+from daesolve.equations.scaled_rows import are_independent
 from daesolve.errors import (
     VARIANT_ERRORS,
     ContradictoryGoalsError,
@@ -37,6 +37,8 @@ MISSED = 1e-9
 """What the least miss of a goal exceeds, relative to the goal's size, where it cannot be met."""
 ROUNDING = 1e-12
 """Of the largest force, what a reaction is rounded by."""
+FACTORISED_FROM = 100
+"""Unknowns from which sparse factors take less time than dense least squares, however sparse."""
 MOST_ROUNDS = 32
 """Rounds of resets after which no values are found that agree."""
 
@@ -299,7 +301,7 @@ def sample_states(
     both = levels(dynamics, held)
     # Newton's method ends from far on what attracts most: where constraints lose their rank, whole
     # surfaces meet them, such as all half turns of a slider. The motion never comes there.
-    regular = around is not None and _independent(dynamics, time, around, values)
+    regular = around is not None and are_independent(dynamics, time, around, values)
     samples: list[tuple[float, np.ndarray]] = []
     failures = 0
     for attempt in range(4 * count):
@@ -314,7 +316,7 @@ def sample_states(
             if x is not None and level.columns.size:
                 unweighted = np.eye(level.columns.size)
                 x = Projection(level, unweighted, moment, x, values, level.columns).met(x)
-        if x is None or (regular and not _independent(dynamics, moment, x, values)):
+        if x is None or (regular and not are_independent(dynamics, moment, x, values)):
             failures += 1
         else:
             samples.append((moment, x))
@@ -323,12 +325,6 @@ def sample_states(
     if around is not None:
         samples.insert(0, (time, around))
     return samples
-
-
-def _independent(dynamics: Dynamics, t: float, x: np.ndarray, p: np.ndarray) -> bool:
-    """Tell whether all constraints are independent of each other at a state."""
-    matrix = scaled_constraints(dynamics, t, x, p)[0]
-    return bool(np.min(singular_values(matrix, len(matrix)), initial=np.inf) > RANK_TOLERANCE)
 
 
 def instantaneous(
@@ -366,7 +362,7 @@ def instantaneous(
 
 def _solved(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Solve by least squares; a large system by sparse factors, if it has one solution."""
-    if len(matrix) >= SPARSE_FROM and matrix.shape[0] == matrix.shape[1]:
+    if len(matrix) >= FACTORISED_FROM and matrix.shape[0] == matrix.shape[1]:
         found = solved_sparsely(csc_array(matrix), right)
         if found is not None:
             return found

@@ -119,7 +119,9 @@ def _followed(problem: OdeProblem) -> ca.Function:
     if problem not in _together:
         t, x, p = (problem.rhs.sx_in(k) for k in range(3))
         both = ca.vertcat(problem.rhs(t, x, p), problem.guards(t, x, p))
-        _together[problem] = function_of("followed", [t, x, p], [both], (["t", "x", "p"], ["both"]))
+        _together[problem] = function_of(
+            "followed", [t, x, p], [both], (["t", "x", "p"], ["both"]), share=False
+        )
     return _together[problem]
 
 
