@@ -1,1 +1,1 @@
-"""A Gough-Stewart platform by daesolve and by Exudyn, side by side."""
+"""A Gough-Stewart platform in daesolve and in Exudyn; `python -m benchmarks.stewart --help`."""

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
 import numpy as np
 from scipy.spatial.transform import Rotation
 
 import daesolve as ds
+from benchmarks.common.attempts import BrokeDownError
 from daesolve.multibody import (
     GROUND,
     Body,
     Mechanism,
+    Part,
     Prismatic,
     Spherical,
     SpringDamper,
@@ -17,8 +23,10 @@ from daesolve.multibody import (
 )
 
 from . import platform as numbers
-from .platform import LEGS, Leg
+from .platform import LEGS, UNTIL, Ended, Leg
 
+TAYLOR = (1e-3, 1e-4, 1e-5, 1e-7, 1e-9, 1e-11)
+DOP853 = (1e-5, 1e-7, 1e-9, 1e-11)
 SEEN = (
     *(f"plate_{axis}" for axis in "xyz"),
     *(f"plate_{axis}_dot" for axis in "xyz"),
@@ -31,15 +39,16 @@ def mechanism() -> Mechanism:
     plate = Body(
         "plate", numbers.PLATE_MASS, numbers.PLATE_INERTIA, position=numbers.PLATE_CENTRE.tolist()
     )
-    bodies, joints = [plate], []
+    bodies: list[Body] = [plate]
+    parts: list[Part] = []
     for number, leg in enumerate(LEGS):
-        (tube, rod), own = _leg(plate, number, leg)
-        bodies += [tube, rod]
-        joints += own
-    return Mechanism(bodies, joints, gravity=(0, 0, -numbers.GRAVITY))
+        own, between = _leg(plate, number, leg)
+        bodies += own
+        parts += between
+    return Mechanism(bodies, parts, gravity=(0, 0, -numbers.GRAVITY))
 
 
-def _leg(plate: Body, number: int, leg: Leg):
+def _leg(plate: Body, number: int, leg: Leg) -> tuple[list[Body], list[Part]]:
     turned = Rotation.from_matrix(leg.axes).as_quat(scalar_first=True).tolist()
     tube = Body(
         f"tube_{number}", numbers.TUBE_MASS, numbers.TUBE_INERTIA, position=leg.tube.tolist(),
@@ -60,4 +69,25 @@ def _leg(plate: Body, number: int, leg: Leg):
             numbers.DAMPING, leg.natural,
         ),
     ]  # fmt: skip
-    return (tube, rod), parts
+    return [tube, rod], parts
+
+
+def solved(system: ds.MechanicalSystem, start: Mapping[str, float], **options: Any) -> Ended:
+    """Solve it as a user does; return the end, in the order of `SEEN`, and the steps."""
+    run = ds.solve(system, UNTIL, guess=start, at=[UNTIL], **options)
+    if run.outcome is not ds.Outcome.COMPLETED:
+        raise BrokeDownError(run.message)
+    return np.array([run.end_state[name] for name in SEEN]), run.statistics.steps
+
+
+def settings() -> dict[tuple[str, str], Callable[[], Ended]]:
+    """Return what solves the platform, by method and setting."""
+    posed = mechanism()
+    system, start = posed.system(), {name: float(value) for name, value in posed.start.items()}
+    solvers: dict[tuple[str, str], dict[str, Any]] = {("taylor", "as it comes"): {}}
+    solvers |= {("taylor", f"rtol {value:g}"): {"rtol": value} for value in TAYLOR}
+    solvers |= {
+        ("dop853", f"rtol {value:g}"): {"solver": ds.Dop853(rtol=value, atol=value)}
+        for value in DOP853
+    }
+    return {name: partial(solved, system, start, **options) for name, options in solvers.items()}

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
 from benchmarks.common.attempts import BrokeDownError, untyped
+from benchmarks.peers.exudyn import IMPLICIT, settings_of
 
 from . import platform as numbers
-from .platform import LEGS, Leg
+from .platform import LEGS, UNTIL, Ended, Leg
 
 exudyn = untyped("exudyn")
 items = untyped("exudyn.itemInterface")
-utilities = untyped("exudyn.rigidBodyUtilities")
 
+STEPS = (0.01, 0.005, 0.0025, 0.00125, 0.0005)
 UNIVERSAL = [1, 1, 1, 0, 0, 1]
 """Constrained: the foot, and the first axis of the ground to the second of the tube."""
 SLIDING = [1, 1, 0, 1, 1, 1]
@@ -75,3 +78,27 @@ def build() -> tuple[Any, Any]:
         _leg(mbs, ground, plate, leg)
     mbs.Assemble()
     return mbs, node
+
+
+def _solved(method: str, step: float) -> Ended:
+    settings = settings_of(method, step, UNTIL)
+    settings.linearSolver.solverType = exudyn.LinearSolverType.EigenSparse
+    mbs, node = build()
+    solver = getattr(exudyn.DynamicSolverType, method)
+    if not mbs.SolveDynamic(settings, solverType=solver):
+        raise BrokeDownError("SolveDynamic did not succeed")
+    kinds = exudyn.OutputVariableType
+    seen = [
+        mbs.GetNodeOutput(node, kind)
+        for kind in (kinds.Position, kinds.Velocity, kinds.AngularVelocityLocal)
+    ]
+    return np.concatenate(seen), round(UNTIL / step)
+
+
+def settings() -> dict[tuple[str, str], Callable[[], Ended]]:
+    """Return what solves the platform, by method and setting: building it takes some ms of it."""
+    return {
+        (method, f"step {step:g}"): partial(_solved, method, step)
+        for method in IMPLICIT
+        for step in STEPS
+    }

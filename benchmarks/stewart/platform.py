@@ -1,9 +1,9 @@
-"""The numbers of a Gough-Stewart platform: a plate on six legs, each a tube and a rod that slides in it.
+"""The numbers of a Gough-Stewart platform: a plate on six legs, each a tube with a rod in it.
 
-A universal joint holds the foot of each tube on the ground, a prismatic joint the rod in the tube, a
-spherical joint the head of the rod on the plate: 13 bodies, 72 constraints, six degrees of freedom.
-A spring and a damper act along each leg, from foot to head. It starts at rest, with springs that are
-not in equilibrium: the plate falls, turns and comes to swing.
+A universal joint holds the foot of each tube on the ground, a prismatic joint the rod in the tube,
+a spherical joint the head of the rod on the plate: 13 bodies, 72 constraints, six degrees of
+freedom. A spring and a damper act along each leg, from foot to head. It starts at rest, with
+springs that are not in equilibrium: the plate falls, turns and comes to swing.
 """
 
 from __future__ import annotations
@@ -11,6 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+
+Ended = tuple[np.ndarray, int]
+"""Position, velocity and angular velocity (in its own axes) of the plate at the end; the steps."""
 
 GRAVITY = 9.81
 UNTIL = 2.0

@@ -10,7 +10,9 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from daesolve.algebra.kept import kept_of
 from daesolve.algebra.operations import OF_CASADI
+from daesolve.algebra.plain_data import named
 from daesolve.algebra.translation import Program, missing_operations, program
 from daesolve.errors import UnsupportedError
 
@@ -114,9 +116,16 @@ class Layout:
     ends: np.ndarray
 
 
+_CLASSES = named([Layout, Part])
+
+
 @lru_cache(maxsize=256)
 def _layout(function: ca.Function, own: bool) -> Layout:
-    """Divide a function's program; `own`: each state has its own values."""
+    """Return a function's program, divided; `own`: each state has its own values."""
+    return kept_of(function, f"layout {own}", _CLASSES, lambda: _divided(function, own))
+
+
+def _divided(function: ca.Function, own: bool) -> Layout:
     missing = missing_operations(function, OF_CASADI)
     if missing:
         raise UnsupportedError(

@@ -94,10 +94,11 @@ def _powers(
     powers = dict(zip(names, relative_powers(dynamics, rows, samples, numbers), strict=True))
     held = dynamics.all_held(numbers)
     for row in rows if not np.array_equal(held, numbers) else ():
-        if row.automatic and powers[row.name] <= POWER_TOLERANCE:
-            if not is_proved(dynamics, row, values):
-                (closed,) = relative_powers(dynamics, [row], samples, held)
-                powers[row.name] = max(powers[row.name], closed)
+        if not row.automatic or powers[row.name] > POWER_TOLERANCE:
+            continue
+        if not is_proved(dynamics, row, values):
+            (closed,) = relative_powers(dynamics, [row], samples, held)
+            powers[row.name] = max(powers[row.name], closed)
     return {name: float(power) for name, power in powers.items()}
 
 

@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from daesolve.algebra.digest import NoDigestError, digest_of
+from daesolve.preparation import kept
 from daesolve.preparation.preparing import Prepared, prepare
 from daesolve.preparation.request import Request
 from daesolve.solvers import Compilation
@@ -26,7 +27,7 @@ MOST = 32
 
 _lately: OrderedDict[object, Prepared] = OrderedDict()
 _posed: OrderedDict[str, System] = OrderedDict()
-_digests: WeakKeyDictionary[System, str] = WeakKeyDictionary()
+_digests: WeakKeyDictionary[System, str | None] = WeakKeyDictionary()
 _lock = Lock()
 
 
@@ -38,6 +39,7 @@ def prepare_once(system: System, request: Request) -> Prepared:
     DaesolveError
         See `prepare`.
     """
+    digest = _digest(system)
     system = first_like(system)
     try:
         key = (id(system), frozen(request))
@@ -50,7 +52,11 @@ def prepare_once(system: System, request: Request) -> Prepared:
             _lately.move_to_end(key)
             compilation = Compilation(0.0, True, known.compilation.notes)
             return replace(known, compilation=compilation)
-    found = prepare(system, request)
+    found = None if digest is None else kept.kept(digest, system, request)
+    if found is None:
+        found = prepare(system, request)
+        if digest is not None:
+            kept.keep(digest, request, found)
     with _lock:
         # What is kept has a hold on its system, whose identity is thus nobody else's.
         _lately[key] = found
@@ -64,17 +70,25 @@ def first_like(system: System) -> System:
 
     That is so for systems of plain data; see `digest_of`.
     """
-    try:
-        digest = _digests.get(system) or digest_of(system)
-    except NoDigestError:
+    digest = _digest(system)
+    if digest is None:
         return system
     with _lock:
-        _digests[system] = digest
         first = _posed.setdefault(digest, system)
         _posed.move_to_end(digest)
         while len(_posed) > MOST:
             _posed.popitem(last=False)
     return first
+
+
+def _digest(system: System) -> str | None:
+    """Return the digest of a system; None where it is not of plain data."""
+    if system not in _digests:
+        try:
+            _digests[system] = digest_of(system)
+        except NoDigestError:
+            _digests[system] = None
+    return _digests[system]
 
 
 def forget() -> None:

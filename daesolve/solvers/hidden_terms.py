@@ -12,13 +12,15 @@ roots and angles have a branch point, which a series continues past.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import casadi as ca
 import numpy as np
 
+from daesolve.algebra.kept import kept_of
+from daesolve.algebra.plain_data import named
 from daesolve.algebra.translation import function_of, program
 
 HIGH = 16.0
@@ -88,20 +90,21 @@ class HiddenTerms:
 
     Parameters
     ----------
+    function, branches
+        In what they were found; see `hidden_terms`.
     arguments
         (t, x, p) -> (m,)
     kinds
         (m,) of each.
     needed
         The states that the arguments depend upon.
-    walk
-        How they were found.
     """
 
+    function: ca.Function
+    branches: bool
     arguments: ca.Function
     kinds: tuple[Kind, ...]
     needed: tuple[int, ...]
-    walk: _Walk = field(repr=False)
     low: np.ndarray = field(init=False)
     high: np.ndarray = field(init=False)
     width: np.ndarray = field(init=False)
@@ -110,17 +113,17 @@ class HiddenTerms:
     def __post_init__(self) -> None:
         for name in ("low", "high", "width"):
             object.__setattr__(self, name, np.array([getattr(kind, name) for kind in self.kinds]))
-        object.__setattr__(self, "turns", np.array([kind is TURNS for kind in self.kinds]))
+        object.__setattr__(self, "turns", np.array([kind == TURNS for kind in self.kinds]))
 
     @cached_property
     def nodes(self) -> ca.Function:
         """(t, x, p) -> (k,) the values of the terms themselves."""
-        return self.walk.nodes()
+        return _walked(self.function, self.branches).nodes()
 
     @cached_property
     def held(self) -> ca.Function:
         """(t, x, (p, values of the terms)) -> the function with the terms held at these values."""
-        return self.walk.held()
+        return _walked(self.function, self.branches).held()
 
 
 def hidden_terms(function: ca.Function, *, branches: bool = True) -> HiddenTerms | None:
@@ -137,14 +140,17 @@ def hidden_terms(function: ca.Function, *, branches: bool = True) -> HiddenTerms
     """
     known = _known.setdefault(function, {})
     if branches not in known:
-        walk = _Walk(function, branches)
-        known[branches] = walk.found() if walk.arguments else None
+        what = f"hidden terms {branches}"
+        found = kept_of(function, what, _CLASSES, lambda: _walked(function, branches).found())
+        known[branches] = HiddenTerms(function, branches, *found) if found else None
     return known[branches]
 
 
 _known: WeakKeyDictionary[ca.Function, dict[bool, HiddenTerms | None]] = WeakKeyDictionary()
 
+_CLASSES = named([Kind])
 _NAMES = ["t", "x", "p"], ["values"]
+Found = tuple[ca.Function, tuple[Kind, ...], tuple[int, ...]] | tuple[()]
 Factors = dict[int, float]
 """A product: the exponent of each of its factors, which are values of the program."""
 
@@ -442,15 +448,16 @@ class _Walk:
     def _raised(self, number: int, power: float) -> Factors:
         return {factor: power * exponent for factor, exponent in self._factors(number).items()}
 
-    def found(self) -> HiddenTerms:
-        """Return what was kept, as functions."""
+    def found(self) -> Found:
+        """Return `arguments`, `kinds` and `needed` of what was kept; nothing where nothing was."""
+        if not self.arguments:
+            return ()
         arguments = ca.vertcat(*self.arguments.values())
         moving = ca.which_depends(arguments, self.inputs[1], 1, False)
-        return HiddenTerms(
+        return (
             function_of("hidden", self.inputs, [arguments], _NAMES),
             tuple(kind for _, kind in self.arguments),
             tuple(index for index, moves in enumerate(moving) if moves),
-            self,
         )
 
     def nodes(self) -> ca.Function:
@@ -479,6 +486,12 @@ class _Walk:
         for element, value in self._program.outputs[0]:
             column[element] = values[value]
         return ca.vertcat(*column)
+
+
+@lru_cache(maxsize=8)
+def _walked(function: ca.Function, branches: bool) -> _Walk:
+    """Return the way through a function, which is gone again for what is asked for later."""
+    return _Walk(function, branches)
 
 
 def _made(operation: int, taken: list[ca.SX]) -> ca.SX:

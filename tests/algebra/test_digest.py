@@ -15,8 +15,8 @@ import daesolve as ds
 from daesolve.algebra.digest import digest_of
 q, p = ds.coordinates(x="m", y="m"), ds.parameters(length=(1.0, "m"), gravity=(9.81, "m/s^2"))
 rod = ds.Holonomic("rod", q.x**2 + q.y**2 - p.length**2)
-kinetic = (q.dot.x**2 + q.dot.y**2) / 2
-found = digest_of(ds.MechanicalSystem(q, p, kinetic=kinetic, potential=p.gravity * q.y, goals=[rod]))
+energies = {"kinetic": (q.dot.x**2 + q.dot.y**2) / 2, "potential": p.gravity * q.y}
+found = digest_of(ds.MechanicalSystem(q, p, goals=[rod], **energies))
 """
 
 
