@@ -60,7 +60,7 @@ def _leg(plate: Body, number: int, leg: Leg) -> tuple[list[Body], list[Part]]:
     )  # fmt: skip
     foot = GROUND.frame(tuple(leg.foot.tolist()))
     head = plate.point(*leg.head_in_plate.tolist())
-    parts = [
+    parts: list[Part] = [
         Universal(f"foot_{number}", foot, tube.frame((0, 0, -numbers.TUBE_CENTRE))),
         Prismatic(f"slide_{number}", tube.frame(), rod.frame(), axis=2),
         Spherical(f"head_{number}", rod.point(0, 0, numbers.ROD_CENTRE), head),

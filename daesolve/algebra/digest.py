@@ -57,22 +57,23 @@ class _Walk:
 
     def words(self, value: object) -> Iterator[str]:
         """Return what a value is, in words."""
-        if value is None or isinstance(value, (bool, int, float, complex, str, bytes, np.generic)):
+        if isinstance(value, Enum):
+            yield f"{_named(type(value))}.{value.name}"
+        elif value is None or isinstance(value, (bool, int, float, complex, str, bytes)):
             yield f"{type(value).__name__} {value!r}"
-        elif isinstance(value, Enum):
-            yield f"{type(value).__qualname__}.{value.name}"
         elif isinstance(value, type):
-            yield f"{value.__module__}.{value.__qualname__}"
+            yield f"class {_named(value)}"
         elif isinstance(value, (ca.SX, ca.DM)):
             expression = value if isinstance(value, ca.SX) else ca.SX(value)
             sparsity = expression.sparsity()
             yield f"SX {sparsity.shape} {sparsity.colind()} {sparsity.row()}"
             self.leaves.append(expression)
-        elif isinstance(value, np.ndarray):
-            array = cast("np.ndarray", value)
+        elif isinstance(value, (np.ndarray, np.generic)):
+            array = np.asarray(cast("np.ndarray", value))
             if array.dtype.hasobject:
                 raise NoDigestError("an array of objects")
-            yield f"array {array.shape} {array.dtype.str} {array.tobytes().hex()}"
+            kind = type(cast("object", value)).__name__
+            yield f"{kind} {array.shape} {array.dtype.str} {array.tobytes().hex()}"
         else:
             yield from self._compound(value)
 
@@ -84,7 +85,7 @@ class _Walk:
         self._numbers[id(value)] = len(self._numbers)
         self._kept.append(value)  # Its identity is nobody else's meanwhile.
         parts = self._parts(value)
-        yield f"{type(value).__module__}.{type(value).__qualname__} {len(parts)}"
+        yield f"{_named(type(value))} {len(parts)}"
         for part in parts:
             yield from self.words(part)
 
@@ -94,12 +95,26 @@ class _Walk:
             return [part for item in mapping.items() for part in item]
         if isinstance(value, (list, tuple)):
             return list(cast("tuple[object, ...]", value))
-        if isinstance(value, (set, frozenset)):
+        kind = type(value)
+        if kind in (set, frozenset):
             items = cast("frozenset[object]", value)
             if all(isinstance(item, str) for item in items):
                 return sorted(cast("frozenset[str]", items))
-        elif type(value).__module__.startswith(OWN):
+        elif kind.__module__.startswith(OWN) and hasattr(value, "__dict__"):
             if is_dataclass(value):
                 return [part for f in fields(value) for part in (f.name, getattr(value, f.name))]
             return [part for item in sorted(vars(value).items()) for part in item]
-        raise NoDigestError(f"{type(value).__qualname__} is no plain data")
+        raise NoDigestError(f"{kind.__qualname__} is no plain data")
+
+
+def _named(kind: type) -> str:
+    """Return where a class is found.
+
+    Raises
+    ------
+    NoDigestError
+        It is found nowhere: another of the same name may be made.
+    """
+    if "<locals>" in kind.__qualname__:
+        raise NoDigestError(f"{kind.__qualname__} is a class within a function")
+    return f"{kind.__module__}.{kind.__qualname__}"

@@ -27,14 +27,12 @@ def directory() -> Path | None:
     given = os.environ.get(PLACE)
     if given is not None:
         return None if given.lower() in ("", "off") else Path(given)
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA")
-    elif sys.platform == "darwin":
-        base = "~/Library/Caches"
-    else:
-        base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    named, usual = {
+        "win32": ("LOCALAPPDATA", "~/AppData/Local"),
+        "darwin": ("", "~/Library/Caches"),
+    }.get(sys.platform, ("XDG_CACHE_HOME", "~/.cache"))
     try:
-        return None if base is None else Path(base).expanduser() / "daesolve"
+        return Path(os.environ.get(named) or usual).expanduser() / "daesolve"
     except RuntimeError:  # there is no home
         return None
 

@@ -11,7 +11,7 @@ import casadi as ca
 import numpy as np
 
 Classes = Mapping[str, type]
-"""The dataclasses that may occur, by name; they are made by their fields."""
+"""The dataclasses, made by their fields, and kinds of words that may occur, by name."""
 
 
 class NotPlainError(TypeError):
@@ -36,11 +36,12 @@ def encoded(value: object, classes: Classes) -> Any:
     if type(value) is float:
         return {"float": value.hex()}
     if isinstance(value, (np.ndarray, np.generic)):
-        array = np.asarray(value)
+        array = np.asarray(cast("np.ndarray", value))
         if array.dtype.kind not in "fiub":
-            raise NotPlainError(array.dtype)
+            raise NotPlainError(str(array.dtype))
         content = base64.b64encode(array.tobytes()).decode()
-        return {"array": [array.dtype.str, array.shape, content]}
+        kind = "array" if isinstance(value, np.ndarray) else "scalar"
+        return {kind: [array.dtype.str, array.shape, content]}
     if isinstance(value, ca.Function):
         return {"function": value.serialize()}
     if type(value) in (tuple, list):
@@ -52,6 +53,8 @@ def encoded(value: object, classes: Classes) -> Any:
             "dict": [[encoded(name, classes), encoded(entry, classes)] for name, entry in items]
         }
     kind = type(value)
+    if isinstance(value, str) and classes.get(kind.__qualname__) is kind:
+        return {"word": [kind.__qualname__, str(value)]}
     if is_dataclass(value) and classes.get(kind.__qualname__) is kind:
         own = {f.name: encoded(getattr(value, f.name), classes) for f in fields(value) if f.init}
         return {"class": [kind.__qualname__, own]}
@@ -67,9 +70,10 @@ def decoded(value: Any, classes: Classes) -> Any:
     ((kind, told),) = cast("dict[str, Any]", value).items()
     if kind == "float":
         return float.fromhex(told)
-    if kind == "array":
+    if kind in ("array", "scalar"):
         dtype, shape, content = told
-        return np.frombuffer(base64.b64decode(content), dtype).reshape(shape).copy()
+        array = np.frombuffer(base64.b64decode(content), dtype).reshape(shape).copy()
+        return array if kind == "array" else array[()]
     if kind == "function":
         return ca.Function.deserialize(told)
     if kind == "tuple":
@@ -77,4 +81,6 @@ def decoded(value: Any, classes: Classes) -> Any:
     if kind == "dict":
         return {decoded(name, classes): decoded(entry, classes) for name, entry in told}
     name, own = told
+    if kind == "word":
+        return classes[name](own)
     return classes[name](**{field: decoded(entry, classes) for field, entry in own.items()})

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
-from typing import Any, cast
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -327,4 +327,4 @@ def function_of(
 
 def sharing(expressions: Sequence[ca.SX]) -> list[ca.SX]:
     """Return expressions that share their common subexpressions, all of them at once."""
-    return cast("list[ca.SX]", ca.cse(list(expressions)))
+    return ca.cse(list(expressions))

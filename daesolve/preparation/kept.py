@@ -21,7 +21,7 @@ from daesolve.equations.consistency import Start
 from daesolve.formulations import OdeProblem
 from daesolve.formulations.problem import Watched
 from daesolve.formulations.semi_explicit import SemiExplicit
-from daesolve.posing.symbols import Labels
+from daesolve.posing.symbols import Angle, Labels
 from daesolve.preparation.extensions import formulations, solvers
 from daesolve.preparation.preparing import Prepared
 from daesolve.preparation.request import Request
@@ -89,7 +89,7 @@ def _key(digest: str, request: Request) -> str | None:
 @cache
 def _classes() -> Classes:
     """Return the dataclasses that may be kept; the library's own alone."""
-    found: list[type] = [Start, EliminationPlan, Watched, Labels, Scaling]
+    found: list[type] = [Start, EliminationPlan, Watched, Labels, Angle, Scaling]
     found += [*formulations()[0].values(), *solvers()[0].values()]
     return named(kind for kind in found if kind.__module__.startswith("daesolve."))
 
@@ -97,18 +97,19 @@ def _classes() -> Classes:
 # -- equations before the elimination --------------------------------------------------------------
 
 
-def _written(equations: SemiExplicit | None) -> tuple[ca.Function, bool, int] | None:
+def _written(equations: SemiExplicit | None) -> tuple[ca.Function, int] | None:
     if equations is None:
         return None
     parts = [equations.rate, equations.matrix, equations.right_side]
-    shifted = equations.shift is not None
-    parts += [ca.SX(equations.shift)] if shifted else []
+    if equations.shift is not None:
+        parts.append(equations.shift)
     arguments = [equations.t, equations.x, equations.z, equations.p]
-    return ca.Function("before", arguments, parts), shifted, equations.refinements
+    return ca.Function("before", arguments, parts), equations.refinements
 
 
-def _read(function: ca.Function, shifted: bool, refinements: int) -> SemiExplicit:
-    arguments = [function.sx_in(k) for k in range(4)]
-    parts = list(function(*arguments))
-    shift = parts[3] if shifted else None
-    return SemiExplicit(*arguments, *parts[:3], shift, refinements)
+def _read(function: ca.Function, refinements: int) -> SemiExplicit:
+    t, x, z, p = (function.sx_in(k) for k in range(4))
+    rate, matrix, right_side, *shift = function(t, x, z, p)
+    return SemiExplicit(
+        t, x, z, p, rate, matrix, right_side, shift[0] if shift else None, refinements
+    )
