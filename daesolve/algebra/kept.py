@@ -53,7 +53,9 @@ def read(key: str, classes: Classes) -> object:
 
 
 def write(key: str, value: object, classes: Classes) -> None:
-    """Keep something by a key, if it is plain data."""
+    """Keep something by a key, if it is plain data and there is a place."""
+    if disk.directory() is None:
+        return
     try:
         content = json.dumps(encoded(value, classes))
     except NotPlainError:

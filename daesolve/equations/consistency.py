@@ -316,8 +316,10 @@ def sample_states(
             if x is not None and level.columns.size:
                 unweighted = np.eye(level.columns.size)
                 x = Projection(level, unweighted, moment, x, values, level.columns).met(x)
-        if x is None or (regular and not are_independent(dynamics, moment, x, values)):
+        if x is None:
             failures += 1
+        elif regular and not are_independent(dynamics, moment, x, values):
+            failures += 4
         else:
             samples.append((moment, x))
         if len(samples) == count or (attempt >= 2 * count and len(samples) >= count // 2):

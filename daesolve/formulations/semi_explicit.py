@@ -57,21 +57,27 @@ class SemiExplicit:
     refinements: int = 0
 
     @cached_property
+    def _shared(self) -> list[ca.SX]:
+        """K, r, the shift, r - K z and f with their common subexpressions shared.
+
+        Before they are differentiated: for all derivatives that takes ten times as long.
+        """
+        shift = ca.SX(*self.matrix.shape) if self.shift is None else self.shift
+        rest = self.right_side - self.matrix @ self.z
+        return sharing([self.matrix, self.right_side, shift, rest, self.rate])
+
+    @cached_property
     def system(self) -> ca.Function:
         """(t, x, p) -> K, r and the shift; K and the shift as sparse as they are."""
-        shift = ca.SX(*self.matrix.shape) if self.shift is None else self.shift
+        matrix, right_side, shift = self._shared[:3]
         return ca.Function(
-            "system",
-            [self.t, self.x, self.p],
-            [self.matrix, ca.densify(self.right_side), shift],
-            {"cse": True},
+            "system", [self.t, self.x, self.p], [matrix, ca.densify(right_side), shift]
         )
 
     @cached_property
     def partials(self) -> ca.Function:
         """(t, x, z, p) -> d(r - K z)/dx, df/dx and df/dz, as sparse as they are."""
-        # Before they are differentiated: of all derivatives it takes ten times as long.
-        rest, rate = sharing([self.right_side - self.matrix @ self.z, self.rate])
+        rest, rate = self._shared[3:]
         return ca.Function(
             "partials",
             [self.t, self.x, self.z, self.p],
