@@ -7,7 +7,7 @@ import json
 import platform
 from collections.abc import Callable
 from functools import cache, lru_cache
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TypeVar, cast
 
@@ -17,6 +17,8 @@ from daesolve.algebra import disk
 from daesolve.algebra.plain_data import Classes, NotPlainError, decoded, encoded
 
 Made = TypeVar("Made")
+PACKAGES = ("casadi", "numpy", "scipy", "numba", "heyoka", "scikit-sundae", "assimulo")
+"""On which it depends what is made, or which solver is chosen."""
 FROM = 1000
 """Instructions from which what is made of a function takes longer to make than to read."""
 
@@ -75,12 +77,20 @@ def _digest(function: ca.Function) -> str:
 
 @cache
 def _program() -> str:
-    """Return the digest of daesolve's files, by size and age, and of what it depends on."""
+    """Return the digest of daesolve's files, by size and age, and of what it computes with."""
     found = hashlib.sha256()
     root = Path(__file__).parents[1]
     for path in sorted(root.rglob("*.py")):
         known = path.stat()
         found.update(f"{path.relative_to(root)} {known.st_size} {known.st_mtime_ns}\n".encode())
-    others = [f"{name} {version(name)}" for name in ("casadi", "numpy", "scipy", "numba")]
-    found.update(" ".join([*others, platform.machine(), platform.python_version()]).encode())
+    found.update(
+        " ".join([*map(_version, PACKAGES), platform.machine(), platform.python_version()]).encode()
+    )
     return found.hexdigest()
+
+
+def _version(package: str) -> str:
+    try:
+        return f"{package} {version(package)}"
+    except PackageNotFoundError:
+        return f"no {package}"

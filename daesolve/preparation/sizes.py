@@ -172,7 +172,9 @@ def _probed(
                 values = turned
                 stepper = begun(times[-1], states[-1])
             steps = np.abs(np.diff(times))
-            if len(steps) >= 10 and steps[-1] > ENDLESS * np.quantile(steps, LONG):
+            # No quantile is below the least.
+            may_be = len(steps) >= 10 and steps[-1] > ENDLESS * np.min(steps)
+            if may_be and steps[-1] > ENDLESS * np.quantile(steps, LONG):
                 break
     own = begin.values if values is begin.values else np.array(modes)
     return _measured(begin, np.array(times), np.array(states), own, between.shortest())
