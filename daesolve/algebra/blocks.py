@@ -122,7 +122,7 @@ _CLASSES = named([Layout, Part])
 @lru_cache(maxsize=256)
 def _layout(function: ca.Function, own: bool) -> Layout:
     """Return a function's program, divided; `own`: each state has its own values."""
-    return kept_of(function, f"layout {own}", _CLASSES, lambda: _divided(function, own))
+    return kept_of(f"layout {own}", [function], _CLASSES, lambda: _divided(function, own))
 
 
 def _divided(function: ca.Function, own: bool) -> Layout:

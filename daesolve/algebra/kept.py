@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -23,23 +23,26 @@ FROM = 1000
 """Instructions from which what is made of a function takes longer to make than to read."""
 
 
-def kept_of(function: ca.Function, what: str, classes: Classes, make: Callable[[], Made]) -> Made:
-    """Return what is made of a function, as it was kept if it is large.
+def kept_of(
+    what: str, functions: Sequence[ca.Function], classes: Classes, make: Callable[[], Made]
+) -> Made:
+    """Return what is made of functions, as it was kept if they are large.
 
     Parameters
     ----------
-    function
-        The function.
     what
-        What is made of it, with all that this depends on besides.
+        What is made of them, with all that this depends on besides.
+    functions
+        The functions.
     classes
         The dataclasses that it consists of.
     make
         Makes it.
     """
-    if function.n_instructions() < FROM or disk.directory() is None:
+    size = sum(function.n_instructions() for function in functions)
+    if size < FROM or disk.directory() is None:
         return make()
-    key = key_of(what, _digest(function))
+    key = key_of(what, *map(_digest, functions))
     known = read(key, classes)
     if known is not None:
         return cast("Made", known)

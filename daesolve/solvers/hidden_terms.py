@@ -11,6 +11,7 @@ roots and angles have a branch point, which a series continues past.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any
@@ -126,10 +127,10 @@ class HiddenTerms:
         return _walked(self.function, self.branches).held()
 
 
-def hidden_terms(function: ca.Function, *, branches: bool = True) -> HiddenTerms | None:
+def hidden_terms(
+    function: ca.Function, *, branches: bool = True, parts: Sequence[ca.Function] = ()
+) -> HiddenTerms | None:
     """Return what a function of (t, x, p) has that a step may not see; None where there is nothing.
-
-    It is found once for each function.
 
     Parameters
     ----------
@@ -137,11 +138,15 @@ def hidden_terms(function: ca.Function, *, branches: bool = True) -> HiddenTerms
         Of one output.
     branches
         Whether kinks and branch points count, past which a step or a series goes on.
+    parts
+        The functions that it is put together of, if it is.
     """
     known = _known.setdefault(function, {})
     if branches not in known:
         what = f"hidden terms {branches}"
-        found = kept_of(function, what, _CLASSES, lambda: _walked(function, branches).found())
+        found = kept_of(
+            what, parts or [function], _CLASSES, lambda: _walked(function, branches).found()
+        )
         known[branches] = HiddenTerms(function, branches, *found) if found else None
     return known[branches]
 
@@ -488,10 +493,7 @@ class _Walk:
         return ca.vertcat(*column)
 
 
-@lru_cache(maxsize=8)
-def _walked(function: ca.Function, branches: bool) -> _Walk:
-    """Return the way through a function, which is gone again for what is asked for later."""
-    return _Walk(function, branches)
+_walked = lru_cache(maxsize=8)(_Walk)
 
 
 def _made(operation: int, taken: list[ca.SX]) -> ca.SX:

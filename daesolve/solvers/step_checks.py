@@ -154,7 +154,7 @@ class StepChecks:
         self.relative, self.absolute, self._own_rates = relative, absolute, own_rates
         multipliers = isinstance(problem, DaeProblem) and max(problem.indices) > 1
         self._differs = RETAKEN["multipliers" if multipliers else "ode"]
-        self.hidden = hidden_terms(_followed(problem))
+        self.hidden = hidden_terms(_followed(problem), parts=[problem.rhs, problem.guards])
 
     @property
     def hiding(self) -> bool:

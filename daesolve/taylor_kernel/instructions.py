@@ -78,7 +78,7 @@ def instructions(function: ca.Function, *, bounded: bool = False) -> Instruction
         See `Expansion`.
     """
     what = f"instructions {bounded}"
-    return kept_of(function, what, _CLASSES, lambda: _read(function, bounded))
+    return kept_of(what, [function], _CLASSES, lambda: _read(function, bounded))
 
 
 def _read(function: ca.Function, bounded: bool) -> Instructions:
