@@ -16,7 +16,9 @@ import casadi as ca
 import numpy as np
 
 OWN = "daesolve."
-"""Instances of classes from here are what their attributes are."""
+"""Dataclasses from here are what their fields are."""
+POSED = "daesolve.posing."
+"""Other objects from here are what their attributes are; elsewhere they may change."""
 
 
 class NoDigestError(TypeError):
@@ -26,8 +28,8 @@ class NoDigestError(TypeError):
 def digest_of(value: object) -> str:
     """Return the digest of expressions, numbers, words, arrays, and of what is made of these.
 
-    Dataclasses count by their fields, which their cached properties follow from; other objects
-    count by all of their attributes, if their class is the library's own.
+    The library's own dataclasses count by their fields, which their cached properties follow from;
+    vectors of symbols by all of their attributes.
 
     Raises
     ------
@@ -100,9 +102,9 @@ class _Walk:
             items = cast("frozenset[object]", value)
             if all(isinstance(item, str) for item in items):
                 return sorted(cast("frozenset[str]", items))
-        elif kind.__module__.startswith(OWN) and hasattr(value, "__dict__"):
-            if is_dataclass(value):
-                return [part for f in fields(value) for part in (f.name, getattr(value, f.name))]
+        elif kind.__module__.startswith(OWN) and is_dataclass(value):
+            return [part for f in fields(value) for part in (f.name, getattr(value, f.name))]
+        elif kind.__module__.startswith(POSED) and hasattr(value, "__dict__"):
             return [part for item in sorted(vars(value).items()) for part in item]
         raise NoDigestError(f"{kind.__qualname__} is no plain data")
 
