@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from typing import Any, TypeVar
 from unittest.mock import patch
 
+Name = TypeVar("Name")
 Result = TypeVar("Result")
 
 
@@ -43,9 +44,9 @@ def least(first: float, again: Callable[[], float], repeats: int, enough: float)
     return found
 
 
-def in_turn(runs: Mapping[str, Callable[[], Result]], repeats: int) -> dict[str, list[Result]]:
+def in_turn(runs: Mapping[Name, Callable[[], Result]], repeats: int) -> dict[Name, list[Result]]:
     """Run all, then all again: what disturbs the machine for a while disturbs all alike."""
-    found: dict[str, list[Result]] = {name: [] for name in runs}
+    found: dict[Name, list[Result]] = {name: [] for name in runs}
     for _ in range(repeats):
         for name, run in runs.items():
             found[name].append(run())

@@ -10,7 +10,9 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from daesolve.algebra.kept import kept_of
 from daesolve.algebra.operations import ASSIGN, OF_CASADI
+from daesolve.algebra.plain_data import named
 from daesolve.algebra.translation import Program, missing_operations, program
 from daesolve.errors import UnsupportedError
 
@@ -148,6 +150,9 @@ class Layout:
         return self.fixed.run(self.constants, values[None, :])[:, 0] if self.fixed.rows else NONE
 
 
+_CLASSES = named([Layout, Part])
+
+
 @lru_cache(maxsize=256)
 def layout(function: ca.Function, own: bool) -> Layout:
     """Divide a function's program; `own`: each state has its own values.
@@ -157,6 +162,10 @@ def layout(function: ca.Function, own: bool) -> Layout:
     UnsupportedError
         The function has an operation that the machine lacks.
     """
+    return kept_of(f"layout {own}", [function], _CLASSES, lambda: _divided(function, own))
+
+
+def _divided(function: ca.Function, own: bool) -> Layout:
     missing = missing_operations(function, OF_CASADI)
     if missing:
         raise UnsupportedError(

@@ -8,8 +8,9 @@ from functools import lru_cache
 import casadi as ca
 
 from daesolve.algebra.translation import (
+    STRUCTURE,
     constants_of,
-    missing_operations,
+    named_operations,
     needed_values,
     program,
 )
@@ -35,9 +36,9 @@ EXPANDABLE = ENTIRE | EXPONENTIAL | frozenset(
 def missing_in_series(function: ca.Function) -> tuple[str, ...]:
     """Name the operations of (t, x, p) that have no series; those on p alone need none."""
     given = constants_of(function, 2)
-    missing = missing_operations(function, EXPANDABLE, given)
     steps = program(function).steps
     computed = [steps[number] for number in needed_values(function, given)]
+    missing = named_operations({code for code, _ in computed} - STRUCTURE - EXPANDABLE)
     branches = {operands[0] for code, operands in computed if code == ca.OP_IF_ELSE_ZERO}
     undecided = any(not _is_given(function, number, given) for number in branches)
     return tuple(sorted({*missing, "if_else_zero"})) if undecided else missing

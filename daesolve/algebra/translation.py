@@ -26,7 +26,8 @@ OPERATION_NAMES: dict[int, str] = {
 }
 
 _COMMUTATIVE = frozenset({ca.OP_ADD, ca.OP_MUL, ca.OP_FMIN, ca.OP_FMAX, ca.OP_HYPOT})
-_STRUCTURE = frozenset({ca.OP_INPUT, ca.OP_OUTPUT, ca.OP_CONST})
+STRUCTURE = frozenset({ca.OP_INPUT, ca.OP_OUTPUT, ca.OP_CONST})
+"""What a program consists of besides operations."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class Program:
     @cached_property
     def operations(self) -> frozenset[int]:
         """Every operation that a step takes."""
-        return frozenset(operation for operation, _ in self.steps) - _STRUCTURE
+        return frozenset(operation for operation, _ in self.steps) - STRUCTURE
 
 
 @lru_cache(maxsize=256)
@@ -57,9 +58,11 @@ def program(function: ca.Function) -> Program:
     registers: dict[int, int] = {}
     known: dict[tuple[Any, ...], int] = {}
     outputs: list[list[tuple[int, int]]] = [[] for _ in range(function.n_out())]
+    operation_of, source_of, target_of = (
+        function.instruction_id, function.instruction_input, function.instruction_output
+    )  # fmt: skip
     for k in range(function.n_instructions()):
-        operation = function.instruction_id(k)
-        source, target = function.instruction_input(k), function.instruction_output(k)
+        operation, source, target = operation_of(k), source_of(k), target_of(k)
         if operation == ca.OP_OUTPUT:
             outputs[target[0]].append((target[1], registers[source[0]]))
             continue
@@ -69,9 +72,9 @@ def program(function: ca.Function) -> Program:
         elif operation == ca.OP_CONST:
             operands = (function.instruction_constant(k),)
         else:
-            operands = tuple(registers[index] for index in source)
-            if operation in _COMMUTATIVE:
-                operands = tuple(sorted(operands))
+            operands = tuple([registers[index] for index in source])
+            if operation in _COMMUTATIVE and operands[0] > operands[1]:
+                operands = operands[::-1]
         registers[target[0]] = known.setdefault((operation, operands), len(known))
     return Program(tuple(known), tuple(tuple(pairs) for pairs in outputs))
 
@@ -86,7 +89,7 @@ def constants_of(function: ca.Function, source: int) -> tuple[int, ...]:
     fixed: list[bool] = []
     used: set[int] = set()
     for operation, operands in steps:
-        if operation in _STRUCTURE:
+        if operation in STRUCTURE:
             fixed.append(operation == ca.OP_CONST or operands[0] == source)
             continue
         values: tuple[int, ...] = operands
@@ -95,7 +98,7 @@ def constants_of(function: ca.Function, source: int) -> tuple[int, ...]:
             used.update(values)
     used.update(value for pairs in program(function).outputs for _, value in pairs)
     return tuple(
-        number for number in sorted(used) if fixed[number] and steps[number][0] not in _STRUCTURE
+        number for number in sorted(used) if fixed[number] and steps[number][0] not in STRUCTURE
     )
 
 
@@ -133,23 +136,25 @@ def missing_operations(
     whole = program(function)
     used = whole.operations
     if given:
-        used = {whole.steps[number][0] for number in needed_values(function, given)} - _STRUCTURE
-    return tuple(sorted(OPERATION_NAMES[op] for op in used - set(table)))
+        used = {whole.steps[number][0] for number in needed_values(function, given)} - STRUCTURE
+    return named_operations(used - set(table))
+
+
+def named_operations(operations: Collection[int]) -> tuple[str, ...]:
+    """Return the names of operations, in the order of the alphabet."""
+    return tuple(sorted(OPERATION_NAMES[operation] for operation in operations))
 
 
 def needed_values(function: ca.Function, given: Collection[int]) -> set[int]:
     """Return the values that are to be computed where some are given."""
     whole = program(function)
-    needed: set[int] = set()
-    pending = [value for pairs in whole.outputs for _, value in pairs]
-    while pending:
-        number = pending.pop()
-        if number in needed or number in given:
-            continue
-        needed.add(number)
+    known = set(given)
+    needed = {value for pairs in whole.outputs for _, value in pairs} - known
+    for number in range(len(whole.steps) - 1, -1, -1):
         operation, operands = whole.steps[number]
-        if operation not in _STRUCTURE:
-            pending.extend(operands)
+        if number in needed and operation not in STRUCTURE:
+            needed.update(operands)
+            needed -= known.intersection(operands)
     return needed
 
 
@@ -309,8 +314,22 @@ NUMPY_TABLE: Table = ELEMENTARY | {
 
 
 def function_of(
-    name: str, inputs: Sequence[ca.SX], outputs: Sequence[ca.SX], names: tuple[list[str], list[str]]
+    name: str,
+    inputs: Sequence[ca.SX],
+    outputs: Sequence[ca.SX],
+    names: tuple[list[str], list[str]],
+    *,
+    share: bool = True,
 ) -> ca.Function:
-    """Build an SX function with dense outputs and common subexpressions shared."""
+    """Build an SX function with dense outputs, and common subexpressions shared.
+
+    Finding these takes ten times as long as all the rest: it is left out for what shares them
+    already (see `sharing`), and for what is evaluated a few times only.
+    """
     dense = [ca.densify(output) for output in outputs]
-    return ca.Function(name, list(inputs), dense, names[0], names[1], {"cse": True})
+    return ca.Function(name, list(inputs), dense, names[0], names[1], {"cse": share})
+
+
+def sharing(expressions: Sequence[ca.SX]) -> list[ca.SX]:
+    """Return expressions that share their common subexpressions, all of them at once."""
+    return ca.cse(list(expressions))

@@ -157,8 +157,9 @@ def _backward_error(
     offsets = [row.offset for row in dynamics.relations]
     solved = saddle.solve(dynamics.force, targets, offsets)
     function = function_of(
-        "eliminated", [dynamics.t, dynamics.x, dynamics.p], solved, (["t", "x", "p"], ["a", "u"])
-    )
+        "eliminated", [dynamics.t, dynamics.x, dynamics.p], solved, (["t", "x", "p"], ["a", "u"]),
+        share=False,
+    )  # fmt: skip
     singular = any(row.typical is not None for row in dynamics.rows)
     worst = 0.0
     for t, x in samples:

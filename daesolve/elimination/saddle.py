@@ -22,16 +22,20 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from weakref import WeakKeyDictionary
 
 import casadi as ca
 
 from daesolve.algebra.linear import (
     Entries,
+    Factorization,
     entries_of,
     factorize,
     is_zero,
+    less,
     merge,
     minimum_degree_order,
+    times,
 )
 from daesolve.equations.dynamics import Dynamics
 from daesolve.posing.value_names import ValueKind
@@ -48,6 +52,11 @@ sqrt(epsilon). With two refinements the sum is least between 1e-10 and 1e-9.
 """
 SHARING_EPSILON = 1e-6
 """Larger: the shares of dependent reactions are right to rounding over this."""
+
+
+_factorized: WeakKeyDictionary[
+    Dynamics, dict[tuple[bool, tuple[tuple[int, float], ...]], Factorization]
+] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -167,15 +176,25 @@ class Saddle:
         self._places = places = _places(dynamics, self._substitutions)
         self.entries = self._assemble(ties)
         self.symmetric = not (places.unpaired_rows or self._substitutions) and self._is_symmetric()
-        self.factors = factorize(
-            self.entries,
-            self._order(),
-            symmetric=self.symmetric,
-            shifts=self._shifts() if plan.proximal else None,
-            block_rows=places.unpaired_rows,
-            block_columns=places.free_columns,
-            block_scales={places.reactions[r]: plan.block_scales.get(r, 1.0) for r in places.free},
-        )
+        self.factors = self._factorized()
+
+    def _factorized(self) -> Factorization:
+        """Return the factors, which plans with more refinements have in common."""
+        plan, places = self.plan, self._places
+        scales = {places.reactions[r]: plan.block_scales.get(r, 1.0) for r in places.free}
+        known = _factorized.setdefault(self.dynamics, {})
+        key = (plan.proximal, tuple(scales.items()))
+        if key not in known:
+            known[key] = factorize(
+                self.entries,
+                self._order(),
+                symmetric=self.symmetric,
+                shifts=self._shifts() if plan.proximal else None,
+                block_rows=places.unpaired_rows,
+                block_columns=places.free_columns,
+                block_scales=scales,
+            )
+        return known[key]
 
     def _assemble(self, ties: Sequence[ca.SX]) -> Entries:
         parts = [entries_of(self.dynamics.mass)]
@@ -290,7 +309,7 @@ class Saddle:
         for row, columns in self.entries.items():
             total = right.get(row, ca.SX(0))
             for column, entry in columns.items():
-                total = total - entry * solution[column]
+                total = less(total, times(entry, solution[column]))
             residual[row] = total
         return residual
 

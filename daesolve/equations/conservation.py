@@ -229,31 +229,24 @@ def _is_real(table: np.ndarray) -> bool:
     return bool(np.all(np.isfinite(table)) and np.all(np.imag(table) == 0.0))
 
 
-def relative_power(
+def relative_powers(
     dynamics: Dynamics,
-    row: InvariantRow,
+    rows: Sequence[InvariantRow],
     samples: Sequence[tuple[float, np.ndarray]],
     values: np.ndarray,
-) -> float:
-    """Return the largest rate of an invariant at the samples, relative to the rate's terms."""
-    gradient = function_of(
-        "gradient",
-        [dynamics.t, dynamics.x, dynamics.p],
-        [ca.jacobian(row.value, dynamics.x), ca.jtimes(row.value, dynamics.t, ca.SX(1))],
-        (["t", "x", "p"], ["by_state", "by_time"]),
-    )
-    rates: list[float] = []
-    sizes: list[float] = []
-    for t, x in samples:
+) -> np.ndarray:
+    """Return the largest rate of each invariant at the samples, relative to the rate's terms."""
+    if not (rows and samples):
+        return np.zeros(len(rows))
+    function = rates_function(dynamics, rows)
+    found = np.zeros((len(samples), 2, len(rows)))
+    for number, (t, x) in enumerate(samples):
         accelerations, _ = instantaneous(dynamics, t, x, values)
-        positions = dynamics.matrices(t, x, values)["position_rates"].ravel()
-        moving = np.concatenate([positions, accelerations])
-        by_state, by_time = (np.asarray(part).ravel() for part in gradient(t, x, values))
-        rates.append(abs(float(by_state @ moving + by_time[0])))
-        size = float(np.abs(by_state) @ np.abs(moving) + abs(by_time[0]))
-        sizes.append(max(size, SLOWEST * float(np.abs(by_state) @ np.abs(x))))
-    largest = max(sizes, default=0.0)
-    return max(rates, default=0.0) / largest if largest > 0 else 0.0
+        parts = function(t, np.concatenate([x, accelerations]), values)
+        rates, terms, sizes = (np.abs(np.asarray(part).ravel()) for part in parts)
+        found[number] = rates, np.maximum(terms, SLOWEST * sizes)
+    most, largest = np.max(found, axis=0)
+    return np.where(largest > 0.0, most / np.where(largest > 0.0, largest, 1.0), 0.0)
 
 
 def rates_function(dynamics: Dynamics, rows: Sequence[InvariantRow]) -> ca.Function:

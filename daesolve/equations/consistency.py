@@ -19,6 +19,7 @@ from daesolve.algebra.translation import function_of
 from daesolve.equations.borders import Borders
 from daesolve.equations.dynamics import Dynamics, ResetRow
 from daesolve.equations.projection import TOLERANCE, Projection, levels, metrics, sizes
+from daesolve.equations.scaled_rows import are_independent
 from daesolve.errors import (
     VARIANT_ERRORS,
     ContradictoryGoalsError,
@@ -36,6 +37,8 @@ MISSED = 1e-9
 """What the least miss of a goal exceeds, relative to the goal's size, where it cannot be met."""
 ROUNDING = 1e-12
 """Of the largest force, what a reaction is rounded by."""
+FACTORISED_FROM = 100
+"""Unknowns from which sparse factors take less time than dense least squares, however sparse."""
 MOST_ROUNDS = 32
 """Rounds of resets after which no values are found that agree."""
 
@@ -276,7 +279,8 @@ def sample_states(
     dynamics, values
         The equations and p as numbers.
     around
-        A state to stay near; without it the states are random of order one.
+        A state to stay near; without it the states are random of order one. Where constraints are
+        independent there, they are so at every sample.
     time
         The time of the first, s; the others follow at intervals, since constraints may move.
     count, at_rest
@@ -295,6 +299,9 @@ def sample_states(
         spread[split:] = max(np.max(np.abs(around[split:]), initial=0.0), 1.0)
     held = tuple(row.name for row in dynamics.invariants if row.on == "positions")
     both = levels(dynamics, held)
+    # Newton's method ends from far on what attracts most: where constraints lose their rank, whole
+    # surfaces meet them, such as all half turns of a slider. The motion never comes there.
+    regular = around is not None and are_independent(dynamics, time, around, values)
     samples: list[tuple[float, np.ndarray]] = []
     failures = 0
     for attempt in range(4 * count):
@@ -311,6 +318,8 @@ def sample_states(
                 x = Projection(level, unweighted, moment, x, values, level.columns).met(x)
         if x is None:
             failures += 1
+        elif regular and not are_independent(dynamics, moment, x, values):
+            failures += 4
         else:
             samples.append((moment, x))
         if len(samples) == count or (attempt >= 2 * count and len(samples) >= count // 2):
@@ -355,7 +364,7 @@ def instantaneous(
 
 def _solved(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Solve by least squares; a large system by sparse factors, if it has one solution."""
-    if len(matrix) >= SPARSE_FROM and matrix.shape[0] == matrix.shape[1]:
+    if len(matrix) >= FACTORISED_FROM and matrix.shape[0] == matrix.shape[1]:
         found = solved_sparsely(csc_array(matrix), right)
         if found is not None:
             return found

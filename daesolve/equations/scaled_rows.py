@@ -51,3 +51,9 @@ def scaled_constraints(
             return by_size, factors
     lengths = np.linalg.norm(rows, axis=1)
     return by_mass, 1.0 / np.where(lengths > 0.0, lengths, 1.0)
+
+
+def are_independent(dynamics: Dynamics, t: float, x: np.ndarray, values: np.ndarray) -> bool:
+    """Tell whether all constraints are independent of each other at a state."""
+    matrix = scaled_constraints(dynamics, t, x, values)[0]
+    return bool(np.min(singular_values(matrix, len(matrix)), initial=np.inf) > RANK_TOLERANCE)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 import casadi as ca
 
 from daesolve.algebra.linear import solve_small
-from daesolve.algebra.translation import function_of
+from daesolve.algebra.translation import function_of, sharing
 from daesolve.elimination.saddle import Saddle
 from daesolve.equations.dynamics import Dynamics, GoalRow, InvariantRow
 from daesolve.equations.row_choice import GRIP
@@ -104,21 +104,31 @@ def controlled(elimination: Elimination, targets: Sequence[ca.SX]) -> OdeProblem
         events = (*events, Event(ROWS, closed.grip(), FALLING, Stop()))
         guards = ca.vertcat(guards, events[-1].guards)
     arguments, names = [dynamics.t, closed.state, dynamics.p], ["t", "x", "p"]
+    named = ca.vertcat(NOTHING, *outputs.values())
+    moving = [closed.rhs(), closed.accelerations, closed.recovered(), named]
+    rate, accelerations, recovered, named, residuals, influences, guards = sharing(
+        [*moving, residuals, influences, guards]
+    )
     return OdeProblem(
         labels=_labels(dynamics, outputs),
         size=closed.state.numel(),
         values=dynamics.values,
-        rhs=function_of("rhs", arguments, [closed.rhs()], (names, ["rate"])),
+        rhs=function_of("rhs", arguments, [rate], (names, ["rate"]), share=False),
         recover=function_of(
             "recover",
             arguments,
-            [closed.accelerations, closed.recovered(), ca.vertcat(NOTHING, *outputs.values())],
+            [accelerations, recovered, named],
             (names, ["accelerations", "reactions", "outputs"]),
+            share=False,
         ),
         residuals=function_of(
-            "residuals", arguments, [residuals, influences], (names, ["residuals", "influences"])
+            "residuals",
+            arguments,
+            [residuals, influences],
+            (names, ["residuals", "influences"]),
+            share=False,
         ),
-        guards=function_of("guards", arguments, [guards], (names, ["g"])),
+        guards=function_of("guards", arguments, [guards], (names, ["g"]), share=False),
         watched=watched,
         pivot_goals=tuple(row.name for row in dynamics.rows),
         singular_goals=tuple(row.name for row in dynamics.rows if row.typical is not None),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from daesolve.equations.conservation import (
     POWER_TOLERANCE,
     is_ideal,
     is_proved,
-    relative_power,
+    relative_powers,
 )
 from daesolve.equations.dynamics import Dynamics, InvariantRow
 from daesolve.equations.rank import Samples
@@ -45,6 +45,8 @@ def conserved_invariants(
     conserved: dict[str, bool] = {}
     numbers = dynamics.value_vector(values)
     few = len(samples) < TELLING and not is_ideal(dynamics, {})
+    powers = _powers(dynamics, [row for row in dynamics.invariants if not row.doubt], samples,
+                     numbers, values)  # fmt: skip
     for row in dynamics.invariants:
         doubt = row.doubt
         if row.automatic and few and not doubt:
@@ -56,7 +58,7 @@ def conserved_invariants(
                 "and it is not driven"
             )
             continue
-        power = _power(dynamics, row, samples, numbers, values)
+        power = powers[row.name]
         conserved[row.name] = power <= POWER_TOLERANCE
         if conserved[row.name]:
             if row.automatic and row.note:
@@ -77,24 +79,27 @@ def conserved_invariants(
     return conserved
 
 
-def _power(
+def _powers(
     dynamics: Dynamics,
-    row: InvariantRow,
+    rows: Sequence[InvariantRow],
     samples: Samples,
     numbers: np.ndarray,
     values: Mapping[str, float],
-) -> float:
-    """Return the relative rate of an invariant; with contacts closed too where it has no proof.
+) -> dict[str, float]:
+    """Return the relative rates of invariants; with contacts closed too where one has no proof.
 
     A reaction of a contact that is open does no work yet.
     """
-    power = relative_power(dynamics, row, samples, numbers)
+    names = [row.name for row in rows]
+    powers = dict(zip(names, relative_powers(dynamics, rows, samples, numbers), strict=True))
     held = dynamics.all_held(numbers)
-    if not row.automatic or power > POWER_TOLERANCE or np.array_equal(held, numbers):
-        return power
-    if is_proved(dynamics, row, values):
-        return power
-    return max(power, relative_power(dynamics, row, samples, held))
+    for row in rows if not np.array_equal(held, numbers) else ():
+        if not row.automatic or powers[row.name] > POWER_TOLERANCE:
+            continue
+        if not is_proved(dynamics, row, values):
+            (closed,) = relative_powers(dynamics, [row], samples, held)
+            powers[row.name] = max(powers[row.name], closed)
+    return {name: float(power) for name, power in powers.items()}
 
 
 def assumed_invariants(
@@ -117,12 +122,14 @@ def assumed_invariants(
     """
     driven = {entry.goal for entry in problem.watched if entry.kind == "invariant" and entry.driven}
     numbers = dynamics.value_vector({n: values[n] for n in dynamics.values})
+    rows = [
+        row
+        for row in dynamics.invariants
+        if row.name in driven and not row.by_relation and not is_proved(dynamics, row, values)
+    ]
     assumed: dict[str, float] = {}
-    for row in dynamics.invariants:
-        if row.name not in driven or row.by_relation or is_proved(dynamics, row, values):
-            continue
-        power = relative_power(dynamics, row, samples, numbers)
-        assumed[row.name] = max(WATCHED_TO, ABOVE_SAMPLES * power)
+    for row, power in zip(rows, relative_powers(dynamics, rows, samples, numbers), strict=True):
+        assumed[row.name] = max(WATCHED_TO, ABOVE_SAMPLES * float(power))
         notes.append(
             f"{row.name} is taken for conserved: its rate is zero at sample states, which is "
             "watched at every step"

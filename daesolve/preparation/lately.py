@@ -1,4 +1,8 @@
-"""What was prepared lately, for a request that comes again: nothing of it depends on the run."""
+"""What was prepared lately, for a request that comes again: nothing of it depends on the run.
+
+A system that is posed once more, alike in everything, is the one that was posed before: what was
+built for that serves.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +11,12 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
 from threading import Lock
 from typing import Any, cast
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from daesolve.algebra.digest import NoDigestError, digest_of
+from daesolve.preparation import kept
 from daesolve.preparation.preparing import Prepared, prepare
 from daesolve.preparation.request import Request
 from daesolve.solvers import Compilation
@@ -19,6 +26,8 @@ MOST = 32
 """Requests whose preparation is kept."""
 
 _lately: OrderedDict[object, Prepared] = OrderedDict()
+_posed: OrderedDict[str, System] = OrderedDict()
+_digests: WeakKeyDictionary[System, str | None] = WeakKeyDictionary()
 _lock = Lock()
 
 
@@ -30,6 +39,8 @@ def prepare_once(system: System, request: Request) -> Prepared:
     DaesolveError
         See `prepare`.
     """
+    digest = _digest(system)
+    system = first_like(system)
     try:
         key = (id(system), frozen(request))
         hash(key)
@@ -41,7 +52,11 @@ def prepare_once(system: System, request: Request) -> Prepared:
             _lately.move_to_end(key)
             compilation = Compilation(0.0, True, known.compilation.notes)
             return replace(known, compilation=compilation)
-    found = prepare(system, request)
+    found = None if digest is None else kept.kept(digest, system, request)
+    if found is None:
+        found = prepare(system, request)
+        if digest is not None:
+            kept.keep(digest, request, found)
     with _lock:
         # What is kept has a hold on its system, whose identity is thus nobody else's.
         _lately[key] = found
@@ -50,10 +65,37 @@ def prepare_once(system: System, request: Request) -> Prepared:
     return found
 
 
+def first_like(system: System) -> System:
+    """Return the system that was posed lately and is alike in everything, else the system itself.
+
+    That is so for systems of plain data; see `digest_of`.
+    """
+    digest = _digest(system)
+    if digest is None:
+        return system
+    with _lock:
+        first = _posed.setdefault(digest, system)
+        _posed.move_to_end(digest)
+        while len(_posed) > MOST:
+            _posed.popitem(last=False)
+    return first
+
+
+def _digest(system: System) -> str | None:
+    """Return the digest of a system; None where it is not of plain data."""
+    if system not in _digests:
+        try:
+            _digests[system] = digest_of(system)
+        except NoDigestError:
+            _digests[system] = None
+    return _digests[system]
+
+
 def forget() -> None:
     """Drop all that is kept."""
     with _lock:
         _lately.clear()
+        _posed.clear()
 
 
 def frozen(value: object) -> object:

@@ -440,6 +440,7 @@ def scales(
         [dynamics.t, dynamics.x, dynamics.p],
         [slopes, ties],
         (["t", "x", "p"], ["slopes", "ties"]),
+        share=False,
     )
     results = function(start_time, start.state, dynamics.all_held(numbers))
     by_state = np.abs(np.asarray(results[0])).reshape(len(expressions), dynamics.x.numel())
@@ -492,7 +493,7 @@ def segment_length(
     wanted = steps * probe.mean_step
     acting = {
         column
-        for function in (problem.rhs, problem.guards)
+        for function in ((problem.rhs, problem.guards) if angles else ())
         for column in function.jac_sparsity(0, 1).get_triplet()[1]
     }
     growth = max((probe.turning[index] for index in angles if index in acting), default=0.0)

@@ -52,7 +52,7 @@ class Screen:
     @cached_property
     def hidden(self) -> HiddenTerms | None:
         """What may hide in the rates and the guards."""
-        return hidden_terms(followed(self.problem))
+        return hidden_terms(followed(self.problem), parts=[self.problem.rhs, self.problem.guards])
 
     def looked_through(self, stretch: Stretch, values: np.ndarray) -> list[Seen]:
         """Return for each lane what asks for a closer look.

@@ -11,13 +11,17 @@ roots and angles have a branch point, which a series continues past.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import casadi as ca
 import numpy as np
 
+from daesolve.algebra.kept import kept_of
+from daesolve.algebra.plain_data import named
 from daesolve.algebra.translation import function_of, program
 
 HIGH = 16.0
@@ -87,22 +91,20 @@ class HiddenTerms:
 
     Parameters
     ----------
+    function, branches
+        In what they were found; see `hidden_terms`.
     arguments
         (t, x, p) -> (m,)
     kinds
         (m,) of each.
-    nodes
-        (t, x, p) -> (k,) the values of the terms themselves.
-    held
-        (t, x, (p, values of the terms)) -> the function with the terms held at these values.
     needed
         The states that the arguments depend upon.
     """
 
+    function: ca.Function
+    branches: bool
     arguments: ca.Function
     kinds: tuple[Kind, ...]
-    nodes: ca.Function
-    held: ca.Function
     needed: tuple[int, ...]
     low: np.ndarray = field(init=False)
     high: np.ndarray = field(init=False)
@@ -112,13 +114,23 @@ class HiddenTerms:
     def __post_init__(self) -> None:
         for name in ("low", "high", "width"):
             object.__setattr__(self, name, np.array([getattr(kind, name) for kind in self.kinds]))
-        object.__setattr__(self, "turns", np.array([kind is TURNS for kind in self.kinds]))
+        object.__setattr__(self, "turns", np.array([kind == TURNS for kind in self.kinds]))
+
+    @cached_property
+    def nodes(self) -> ca.Function:
+        """(t, x, p) -> (k,) the values of the terms themselves."""
+        return _walked(self.function, self.branches).nodes()
+
+    @cached_property
+    def held(self) -> ca.Function:
+        """(t, x, (p, values of the terms)) -> the function with the terms held at these values."""
+        return _walked(self.function, self.branches).held()
 
 
-def hidden_terms(function: ca.Function, *, branches: bool = True) -> HiddenTerms | None:
+def hidden_terms(
+    function: ca.Function, *, branches: bool = True, parts: Sequence[ca.Function] = ()
+) -> HiddenTerms | None:
     """Return what a function of (t, x, p) has that a step may not see; None where there is nothing.
-
-    It is found once for each function.
 
     Parameters
     ----------
@@ -126,16 +138,24 @@ def hidden_terms(function: ca.Function, *, branches: bool = True) -> HiddenTerms
         Of one output.
     branches
         Whether kinks and branch points count, past which a step or a series goes on.
+    parts
+        The functions that it is put together of, if it is.
     """
     known = _known.setdefault(function, {})
     if branches not in known:
-        walk = _Walk(function, branches)
-        known[branches] = walk.found() if walk.arguments else None
+        what = f"hidden terms {branches}"
+        found = kept_of(
+            what, parts or [function], _CLASSES, lambda: _walked(function, branches).found()
+        )
+        known[branches] = HiddenTerms(function, branches, *found) if found else None
     return known[branches]
 
 
 _known: WeakKeyDictionary[ca.Function, dict[bool, HiddenTerms | None]] = WeakKeyDictionary()
 
+_CLASSES = named([Kind])
+_NAMES = ["t", "x", "p"], ["values"]
+Found = tuple[ca.Function, tuple[Kind, ...], tuple[int, ...]] | tuple[()]
 Factors = dict[int, float]
 """A product: the exponent of each of its factors, which are values of the program."""
 
@@ -146,8 +166,6 @@ class _Value:
 
     Parameters
     ----------
-    expression
-        In the inputs.
     moves
         Whether it changes along the motion.
     degree
@@ -158,7 +176,6 @@ class _Value:
         The values whose sines or cosines it contains, a bit for each.
     """
 
-    expression: ca.SX
     moves: bool = False
     degree: float = 0.0
     factors: Factors | None = None
@@ -176,6 +193,7 @@ class _Walk:
         ]
         self._function, self._program = function, program(function)
         self._values: list[_Value] = []
+        self._expressions: dict[int, ca.SX] = {}
         self._exponents: dict[int, ca.SX] = {}
         self._logarithms: dict[frozenset[tuple[int, float]], ca.SX] = {}
         self._terms: dict[int, None] = {}
@@ -192,28 +210,42 @@ class _Walk:
                     self._turning |= value.phases
         for operand, bit in self._phases.items():
             if self._turning & bit:
-                self._keep(self._values[operand].expression, TURNS)
+                self._keep(self._expression(operand), TURNS)
+
+    def _expression(self, number: int) -> ca.SX:
+        """Return a value in the inputs; it is written when it is first asked for."""
+        pending = [number]
+        while pending:
+            last = pending[-1]
+            operation, operands = self._program.steps[last]
+            if last in self._expressions:
+                pending.pop()
+            elif operation == ca.OP_CONST:
+                self._expressions[last] = ca.SX(float(operands[0]))
+            elif operation == ca.OP_INPUT:
+                self._expressions[last] = self._nonzeros[operands[0]][operands[1]]
+            elif missing := [n for n in operands if n not in self._expressions]:
+                pending += missing
+            else:
+                self._expressions[last] = _made(operation, [self._expressions[n] for n in operands])
+        return self._expressions[number]
 
     def _value(self, operation: int, operands: tuple[Any, ...]) -> _Value:
         """Return what an instruction makes of the values before it."""
         if operation == ca.OP_CONST:
-            return _Value(ca.SX(float(operands[0])))
+            return _Value()
         if operation == ca.OP_INPUT:
             moves = operands[0] != 2
-            nonzero = self._nonzeros[int(operands[0])][int(operands[1])]
-            return _Value(nonzero, moves, float(moves))
+            return _Value(moves, float(moves))
         taken = [self._values[int(operand)] for operand in operands]
-        make = ca.SX.unary if len(taken) == 1 else ca.SX.binary
-        expression = make(operation, *[value.expression for value in taken])
         if not any(value.moves for value in taken):
-            return _Value(expression)
+            return _Value()
         phases = 0
         for value in taken:
             phases |= value.phases
         if operation in (ca.OP_SIN, ca.OP_COS):
             phases |= self._phases.setdefault(operands[0], 1 << len(self._phases))
         return _Value(
-            expression,
             True,
             self._degree(operation, operands),
             self._product(operation, operands),
@@ -222,7 +254,6 @@ class _Walk:
 
     def _look(self, number: int, operation: int, operands: tuple[Any, ...]) -> None:
         """Keep the arguments of an operation that may hide, and the operation's value."""
-        taken = [self._values[int(operand)].expression for operand in operands]
         if operation in (ca.OP_ADD, ca.OP_SUB):
             self._look_at_sum(*operands)
         elif operation == ca.OP_LOG1P:
@@ -231,59 +262,59 @@ class _Walk:
                 self._keep(self._logarithm(factors), CHANGES_OVER)
         elif any(  # of a list: each of them looks
             [
-                self._look_at_function(number, operation, operands, taken),
-                self._look_at_switch(operation, taken),
-                self._look_at_branch(operation, operands, taken),
+                self._look_at_function(number, operation, operands),
+                self._look_at_switch(operation, operands),
+                self._look_at_branch(operation, operands),
                 self._look_at_divisor(number, operation, operands) or self._look_at_product(number),
             ]
         ):
             self._terms[number] = None
 
-    def _look_at_function(
-        self, number: int, operation: int, operands: tuple[Any, ...], taken: list[ca.SX]
-    ) -> bool:
+    def _look_at_function(self, number: int, operation: int, operands: tuple[Any, ...]) -> bool:
         """Keep the argument of what grows or saturates."""
         if operation in _EXPONENTIAL:
-            self._exponents[number] = taken[0]
-            self._keep(taken[0], GROWS)
+            self._exponents[number] = self._expression(operands[0])
+            self._keep(self._exponents[number], GROWS)
         elif operation in _HYPERBOLIC:
-            self._exponents[number] = ca.fabs(taken[0])
+            self._exponents[number] = ca.fabs(self._expression(operands[0]))
         elif operation == ca.OP_POW and self._values[operands[1]].moves:
-            self._exponents[number] = taken[1] * ca.log(ca.fabs(taken[0]))
+            base, exponent = (self._expression(operand) for operand in operands)
+            self._exponents[number] = exponent * ca.log(ca.fabs(base))
             self._keep(self._exponents[number], GROWS)
         elif operation not in _SATURATING:
             return False
         if operation in _SATURATING:
-            self._keep(taken[0], _SATURATING[operation])
+            self._keep(self._expression(operands[0]), _SATURATING[operation])
         return True
 
-    def _look_at_switch(self, operation: int, taken: list[ca.SX]) -> bool:
+    def _look_at_switch(self, operation: int, operands: tuple[Any, ...]) -> bool:
         """Keep what a comparison, or what has a kink or a step, changes its mind about."""
         if operation in _OF_DIFFERENCE:
-            self._keep(taken[0] - taken[1], SWITCHES)
+            self._keep(self._expression(operands[0]) - self._expression(operands[1]), SWITCHES)
         elif operation in _OF_SIGN or operation == ca.OP_ATAN2:
-            self._keep(taken[0], SWITCHES)
+            self._keep(self._expression(operands[0]), SWITCHES)
         elif operation in _ROUNDING:
-            self._keep(ca.sin(ca.pi * taken[0]), SWITCHES)
+            self._keep(ca.sin(ca.pi * self._expression(operands[0])), SWITCHES)
         elif operation == ca.OP_FMOD:
-            self._keep(ca.sin(ca.pi * taken[0] / taken[1]), SWITCHES)
+            one, other = (self._expression(operand) for operand in operands)
+            self._keep(ca.sin(ca.pi * one / other), SWITCHES)
         else:
             return False
         return True
 
-    def _look_at_branch(
-        self, operation: int, operands: tuple[Any, ...], taken: list[ca.SX]
-    ) -> bool:
+    def _look_at_branch(self, operation: int, operands: tuple[Any, ...]) -> bool:
         """Keep what comes down to zero at a branch point."""
         power = operation in (ca.OP_CONSTPOW, ca.OP_POW)
         if operation == ca.OP_SQRT or (power and not self._is_whole(operands[1])):
-            self._keep(taken[0], BRANCHES)
+            self._keep(self._expression(operands[0]), BRANCHES)
         elif operation in (ca.OP_ASIN, ca.OP_ACOS):
-            self._keep(1.0 - taken[0] * taken[0], BRANCHES)
+            argument = self._expression(operands[0])
+            self._keep(1.0 - argument * argument, BRANCHES)
         elif operation == ca.OP_ACOSH:
-            self._keep(taken[0] - 1.0, BRANCHES)
+            self._keep(self._expression(operands[0]) - 1.0, BRANCHES)
         elif operation == ca.OP_HYPOT:
-            self._keep(taken[0] * taken[0] + taken[1] * taken[1], BRANCHES)
+            one, other = (self._expression(operand) for operand in operands)
+            self._keep(one * one + other * other, BRANCHES)
         else:
             return False
         return True
@@ -390,7 +421,7 @@ class _Walk:
             for factor, exponent in factors.items():
                 log = self._exponents.get(factor)
                 if log is None:
-                    log = ca.log(ca.fabs(self._values[factor].expression))
+                    log = ca.log(ca.fabs(self._expression(factor)))
                 total = total + exponent * log
             self._logarithms[key] = total
         return self._logarithms[key]
@@ -422,22 +453,29 @@ class _Walk:
     def _raised(self, number: int, power: float) -> Factors:
         return {factor: power * exponent for factor, exponent in self._factors(number).items()}
 
-    def found(self) -> HiddenTerms:
-        """Return what was found."""
-        names = (["t", "x", "p"], ["values"])
+    def found(self) -> Found:
+        """Return `arguments`, `kinds` and `needed` of what was kept; nothing where nothing was."""
+        if not self.arguments:
+            return ()
         arguments = ca.vertcat(*self.arguments.values())
-        held = ca.SX.sym("held", len(self._terms))  # pyright: ignore
-        fixed = dict(zip(self._terms, ca.vertsplit(held), strict=True))
-        nodes = ca.vertcat(*[self._values[number].expression for number in self._terms])
-        together = ca.vertcat(self.inputs[2], held)
         moving = ca.which_depends(arguments, self.inputs[1], 1, False)
-        return HiddenTerms(
-            function_of("hidden", self.inputs, [arguments], names),
+        return (
+            function_of("hidden", self.inputs, [arguments], _NAMES),
             tuple(kind for _, kind in self.arguments),
-            function_of("terms", self.inputs, [nodes], names),
-            function_of("held", [*self.inputs[:2], together], [self._with(fixed)], names),
             tuple(index for index, moves in enumerate(moving) if moves),
         )
+
+    def nodes(self) -> ca.Function:
+        """See `HiddenTerms.nodes`."""
+        nodes = ca.vertcat(*[self._expression(number) for number in self._terms])
+        return function_of("terms", self.inputs, [nodes], _NAMES)
+
+    def held(self) -> ca.Function:
+        """See `HiddenTerms.held`."""
+        held = ca.SX.sym("held", len(self._terms))  # pyright: ignore
+        fixed = dict(zip(self._terms, ca.vertsplit(held), strict=True))
+        together = ca.vertcat(self.inputs[2], held)
+        return function_of("held", [*self.inputs[:2], together], [self._with(fixed)], _NAMES)
 
     def _with(self, fixed: dict[int, ca.SX]) -> ca.SX:
         """Return the function's output where some values are given."""
@@ -446,12 +484,17 @@ class _Walk:
             if number in fixed:
                 values.append(fixed[number])
             elif operation in (ca.OP_CONST, ca.OP_INPUT):
-                values.append(self._values[number].expression)
+                values.append(self._expression(number))
             else:
-                taken: list[ca.SX] = [values[int(operand)] for operand in operands]
-                make = ca.SX.unary if len(taken) == 1 else ca.SX.binary
-                values.append(make(operation, *taken))
+                values.append(_made(operation, [values[int(operand)] for operand in operands]))
         column = [ca.SX(0.0)] * self._function.nnz_out(0)
         for element, value in self._program.outputs[0]:
             column[element] = values[value]
         return ca.vertcat(*column)
+
+
+_walked = lru_cache(maxsize=8)(_Walk)
+
+
+def _made(operation: int, taken: list[ca.SX]) -> ca.SX:
+    return (ca.SX.unary if len(taken) == 1 else ca.SX.binary)(operation, *taken)

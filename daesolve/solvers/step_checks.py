@@ -105,7 +105,9 @@ def followed(problem: OdeProblem) -> ca.Function:
     if problem not in _together:
         t, x, p = (problem.rhs.sx_in(k) for k in range(3))
         both = ca.vertcat(problem.rhs(t, x, p), problem.guards(t, x, p))
-        _together[problem] = function_of("followed", [t, x, p], [both], (["t", "x", "p"], ["both"]))
+        _together[problem] = function_of(
+            "followed", [t, x, p], [both], (["t", "x", "p"], ["both"]), share=False
+        )
     return _together[problem]
 
 
@@ -170,7 +172,7 @@ class StepChecks:
         self.relative, self.absolute, self._own_rates = relative, absolute, own_rates
         multipliers = isinstance(problem, DaeProblem) and max(problem.indices) > 1
         self._differs = RETAKEN["multipliers" if multipliers else "ode"]
-        self.hidden = hidden_terms(followed(problem))
+        self.hidden = hidden_terms(followed(problem), parts=[problem.rhs, problem.guards])
 
     @property
     def hiding(self) -> bool:

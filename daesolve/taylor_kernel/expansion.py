@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
 
@@ -107,6 +108,40 @@ PAIRS = {
 BOUNDED = frozenset({ca.OP_EXP, ca.OP_EXPM1, ca.OP_SINH, ca.OP_COSH})
 
 
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """All numbers that operands refer to, from the parameters, which come first.
+
+    Parameters
+    ----------
+    given
+        p -> what depends on parameters alone; None where nothing does.
+    own
+        Those after it: a number, or the place of the one whose logarithm it is.
+    first
+        The place of the first of these.
+    """
+
+    given: ca.Function | None
+    own: tuple[tuple[float, int | None], ...]
+    first: int
+
+    @cached_property
+    def _given(self) -> Evaluator | None:
+        return None if self.given is None else Evaluator(self.given)
+
+    def __call__(self, p: np.ndarray) -> np.ndarray:
+        """Return the numbers."""
+        known = np.empty(self.first + len(self.own))
+        known[: len(p)] = p
+        if self._given is not None:
+            known[len(p) : self.first] = self._given(p)[0]
+        with np.errstate(all="ignore"):
+            for place, (value, base) in enumerate(self.own, self.first):
+                known[place] = value if base is None else np.log(known[base])
+        return known
+
+
 @dataclass
 class Expansion:
     """The rows and numbers of a function, each value once.
@@ -158,22 +193,10 @@ class Expansion:
         """Return how a row is computed; None for a state and time."""
         return self.rows[place - self.first] if place >= self.first else None
 
-    def numbers(self) -> Callable[[np.ndarray], np.ndarray]:
+    def numbers(self) -> Numbers:
         """Return what gives all numbers from the parameters."""
-        given = Evaluator(constants_function(self.function, 2)) if self._given else None
-        own = list(self._own)
-
-        def numbers(p: np.ndarray) -> np.ndarray:
-            known = np.empty(self._first + len(own))
-            known[: len(p)] = p
-            if given is not None:
-                known[len(p) : self._first] = given(p)[0]
-            with np.errstate(all="ignore"):
-                for place, (value, base) in enumerate(own, self._first):
-                    known[place] = value if base is None else np.log(known[base])
-            return known
-
-        return numbers
+        given = constants_function(self.function, 2) if self._given else None
+        return Numbers(given, tuple(self._own), self._first)
 
     def number(self, value: float) -> Value:
         """Return a constant of the equations."""

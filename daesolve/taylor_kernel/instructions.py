@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
 
 from daesolve.algebra import operations
+from daesolve.algebra.kept import kept_of
+from daesolve.algebra.plain_data import named
 from daesolve.taylor_kernel import kinds
-from daesolve.taylor_kernel.expansion import Expansion, Row, Term, Terms, needed
+from daesolve.taylor_kernel.expansion import Expansion, Numbers, Row, Term, Terms, needed
 
 SUMS = frozenset({kinds.ADD, kinds.SUB, kinds.NEG})
 """Kinds that become terms of a larger sum."""
@@ -53,13 +55,16 @@ class Instructions:
     terms: np.ndarray
     blocks: np.ndarray
     outputs: np.ndarray
-    numbers: Callable[[np.ndarray], np.ndarray]
+    numbers: Numbers
     parameters: int
 
     @property
     def rows(self) -> int:
         """How many rows there are."""
         return self.states + 1 + len(self.codes)
+
+
+_CLASSES = named([Instructions, Numbers])
 
 
 def instructions(function: ca.Function, *, bounded: bool = False) -> Instructions:
@@ -72,6 +77,11 @@ def instructions(function: ca.Function, *, bounded: bool = False) -> Instruction
     bounded
         See `Expansion`.
     """
+    what = f"instructions {bounded}"
+    return kept_of(what, [function], _CLASSES, lambda: _read(function, bounded))
+
+
+def _read(function: ca.Function, bounded: bool) -> Instructions:
     expansion = Expansion(function, bounded)
     roots = [value.place for value in expansion.outputs[0] if value.row]
     _fuse(expansion, roots)

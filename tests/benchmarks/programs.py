@@ -13,6 +13,7 @@ PROGRAMS = {
     "benchmarks.pendulum_chain": "benchmarks.pendulum_chain",
     "benchmarks.rolling_wheel": "benchmarks.rolling_wheel",
     "benchmarks.step_checks": "benchmarks.step_checks",
+    "benchmarks.stewart": "benchmarks.stewart.__main__",
     "benchmarks.taylor_engines": "benchmarks.taylor_engines",
     "benchmarks.variants": "benchmarks.variants.__main__",
 }

@@ -23,6 +23,7 @@ SMALL = {
     "benchmarks.pendulum_chain": "--rods 2 --rods 3 --until 0.1 --patience 0.3 --package daesolve",
     "benchmarks.rolling_wheel": "--case hoop --until 1 --repeats 1",
     "benchmarks.step_checks": "--case hoop --until 1 --repeats 1",
+    "benchmarks.stewart": "--part runs --repeats 1",
     "benchmarks.taylor_engines": "--case pendulum --repeats 1",
     "benchmarks.variants": "--pairs 2 --pairs 4 --members 3",
 }
@@ -145,3 +146,18 @@ def test_the_wheel_ends_where_it_should_in_every_way(tmp_path):
     bounds["SciPy DOP853, plain Python"] = 1e-11
     assert all(one["error"] < bounds.get(one["name"], 1e-14) for one in found)
     assert "/ unrolled" in printed
+
+
+@pytest.mark.slow
+def test_the_platform_ends_in_one_place_in_both_packages(tmp_path):
+    printed, found = ran(tmp_path, "benchmarks.stewart")
+    own = {one["setting"]: one for one in found if one["method"] == "taylor"}
+    assert own["as it comes"]["error"] == 0.0
+    assert own["rtol 1e-11"]["error"] < 1e-11
+    if find_spec("exudyn") is None:
+        return
+    steps = sorted((one["steps"], one["error"]) for one in found if one["package"] == "exudyn")
+    assert len(steps) == 10
+    # Of order 2: a step that is 20 times shorter leaves a 400th part of the error.
+    assert 300 < steps[0][1] / steps[-1][1] < 500
+    assert "fall with the powers" in printed

@@ -1,5 +1,9 @@
 """What was prepared lately serves the same request, and no other."""
 
+import gc
+import weakref
+from dataclasses import fields, replace
+
 import numpy as np
 import pytest
 
@@ -38,9 +42,34 @@ def test_another_request_is_prepared_for_itself(number):
     assert lately.prepare_once(system, OTHERS[number]).values is not first.values
 
 
-def test_a_system_that_is_posed_anew_is_prepared_anew():
+def test_a_system_that_is_posed_anew_is_prepared_once():
     first = lately.prepare_once(pendulum(), REQUEST)
-    assert lately.prepare_once(pendulum(), REQUEST).system is not first.system
+    assert lately.prepare_once(pendulum(), REQUEST).problem is first.problem
+
+
+def test_a_system_that_differs_in_a_number_is_prepared_for_itself():
+    first = lately.prepare_once(pendulum(), REQUEST)
+    system = pendulum()
+    heavier = replace(system, potential=2.0 * system.potential)
+    assert lately.prepare_once(heavier, REQUEST).problem is not first.problem
+
+
+def test_a_system_with_what_is_no_plain_data_is_its_own_alone():
+    class Own(ds.MechanicalSystem):
+        pass
+
+    system = pendulum()
+    own = Own(**{field.name: getattr(system, field.name) for field in fields(system)})
+    assert lately.first_like(own) is own
+
+
+def test_what_is_kept_lets_go_of_systems():
+    lately.forget()
+    gone = weakref.ref(pendulum())
+    lately.first_like(pendulum())
+    lately.forget()
+    gc.collect()
+    assert gone() is None
 
 
 def test_the_second_run_is_the_first_in_every_bit():

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+# Each run is prepared anew.
+os.environ["DAESOLVE_CACHE"] = "off"
 
 from tools.net.comparing import differences, summary
 from tools.net.registry import NET, fingerprint

@@ -1,0 +1,41 @@
+"""What comes before the first step of the platform, in a process of its own: seconds, as JSON."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+
+import daesolve as ds
+from benchmarks.common.timing import processor_seconds
+from daesolve.preparation.lately import prepare_once
+from daesolve.preparation.request import Request
+
+from .daesolve import mechanism, solved
+from .platform import UNTIL
+
+
+def main() -> None:
+    """Measure the stages one after the other."""
+    pendulum = ds.problem("pendulum").case()
+    pendulum.solve(0.1)  # What is compiled once for a machine is no part of this model's.
+    seconds: dict[str, float] = {}
+    seconds["posing"], (system, start) = processor_seconds(_posed)
+    request = partial(Request, UNTIL, guess=start)
+    seconds["preparing it"], _ = processor_seconds(partial(prepare_once, system, request()))
+    seconds["the rest of the first run"], _ = processor_seconds(partial(solved, system, start))
+    seconds["the same request again"], _ = processor_seconds(
+        partial(prepare_once, system, request())
+    )
+    seconds["the whole run again"], _ = processor_seconds(partial(solved, system, start))
+    alike, _ = _posed()
+    seconds["posed anew, prepared"], _ = processor_seconds(partial(prepare_once, alike, request()))
+    print(json.dumps(seconds))
+
+
+def _posed() -> tuple[ds.MechanicalSystem, dict[str, float]]:
+    posed = mechanism()
+    return posed.system(), {name: float(value) for name, value in posed.start.items()}
+
+
+if __name__ == "__main__":
+    main()

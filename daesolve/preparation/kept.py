@@ -1,0 +1,115 @@
+"""Preparations of large systems, kept on disk for other processes.
+
+What is kept is data: numbers, words, and functions as CasADi writes them. It is found by a digest
+of the equations, of the request, and of the program that prepares. A system whose modes switch, or
+whose goals were changed by the preparation, is prepared anew: what it becomes is more than data.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from functools import cache
+from typing import Any, cast
+
+import casadi as ca
+
+from daesolve.algebra.digest import NoDigestError, digest_of
+from daesolve.algebra.kept import FROM, key_of, read, write
+from daesolve.algebra.plain_data import Classes, named
+from daesolve.elimination.saddle import EliminationPlan
+from daesolve.equations.consistency import Start
+from daesolve.formulations import OdeProblem
+from daesolve.formulations.problem import Watched
+from daesolve.formulations.semi_explicit import SemiExplicit
+from daesolve.posing.symbols import Angle, Labels
+from daesolve.preparation.extensions import formulations, solvers
+from daesolve.preparation.preparing import Prepared
+from daesolve.preparation.request import Request
+from daesolve.solvers import Compilation
+from daesolve.solvers.scaling import Scaling
+from daesolve.system.system import System
+
+MADE_ANEW = ("system", "request", "dynamics", "problem", "compilation", "transitions")
+FUNCTIONS = ("rhs", "recover", "residuals", "guards")
+PLAIN = ("labels", "size", "watched", "pivot_goals", "singular_goals", "plan", "stiff")
+"""Of a problem."""
+
+
+def keep(digest: str, request: Request, prepared: Prepared) -> None:
+    """Keep a preparation of the system with this digest, if it is large and can be kept."""
+    problem, system = prepared.problem, prepared.system
+    dynamics = system.dynamics
+    if problem.rhs.n_instructions() < FROM or type(problem) is not OdeProblem:
+        return
+    own = prepared.dynamics is dynamics and problem.events is dynamics.events
+    if not own or prepared.transitions is not None or dynamics.guides is not None:
+        return
+    if problem.chart is not None or problem.project is not None:
+        return
+    key = _key(digest, request)
+    if key is None:
+        return
+    told = {f.name: getattr(prepared, f.name) for f in fields(prepared) if f.name not in MADE_ANEW}
+    parts = {name: getattr(problem, name) for name in (*FUNCTIONS, *PLAIN)}
+    write(key, (told, parts, _written(problem.equations)), _classes())
+
+
+def kept(digest: str, system: System, request: Request) -> Prepared | None:
+    """Return what was kept of the same; None where there is nothing."""
+    key = _key(digest, request)
+    found = None if key is None else read(key, _classes())
+    if found is None:
+        return None
+    told, parts, before = cast("tuple[dict[str, Any], dict[str, Any], Any]", found)
+    dynamics = system.dynamics
+    equations = None if before is None else _read(*before)
+    problem = OdeProblem(
+        values=dynamics.values, events=dynamics.events, equations=equations, **parts
+    )
+    prepared = Prepared(
+        system=system, request=_plain_times(request), dynamics=dynamics, problem=problem,
+        compilation=Compilation(0.0, True), transitions=None, **told,
+    )  # fmt: skip
+    compilation = prepared.scaling.compiled(prepared.solver, problem)
+    return replace(prepared, compilation=compilation)
+
+
+def _plain_times(request: Request) -> Request:
+    return replace(request, until=float(request.until), start_time=float(request.start_time))
+
+
+def _key(digest: str, request: Request) -> str | None:
+    try:
+        asked = digest_of(_plain_times(request))
+    except NoDigestError:
+        return None
+    return key_of("prepared", digest, asked)
+
+
+@cache
+def _classes() -> Classes:
+    """Return the dataclasses that may be kept; the library's own alone."""
+    found: list[type] = [Start, EliminationPlan, Watched, Labels, Angle, Scaling]
+    found += [*formulations()[0].values(), *solvers()[0].values()]
+    return named(kind for kind in found if kind.__module__.startswith("daesolve."))
+
+
+# -- equations before the elimination --------------------------------------------------------------
+
+
+def _written(equations: SemiExplicit | None) -> tuple[ca.Function, int] | None:
+    if equations is None:
+        return None
+    parts = [equations.rate, equations.matrix, equations.right_side]
+    if equations.shift is not None:
+        parts.append(equations.shift)
+    arguments = [equations.t, equations.x, equations.z, equations.p]
+    return ca.Function("before", arguments, parts), equations.refinements
+
+
+def _read(function: ca.Function, refinements: int) -> SemiExplicit:
+    t, x, z, p = (function.sx_in(k) for k in range(4))
+    rate, matrix, right_side, *shift = function(t, x, z, p)
+    return SemiExplicit(
+        t, x, z, p, rate, matrix, right_side, shift[0] if shift else None, refinements
+    )
