@@ -25,6 +25,7 @@ from daesolve.posing.events import Event
 from daesolve.posing.guides import QUICK
 from daesolve.posing.value_names import ValueKind
 from daesolve.preparation.scaling import Begin
+from daesolve.preparation.uninterrupted import is_endless, uninterrupted
 from daesolve.solvers.jacobians import exact_jacobian
 from daesolve.solvers.scipy import has_failed
 
@@ -35,10 +36,6 @@ PROBES = 3
 Stepper = DOP853 | Radau
 LOOKS = 8
 """Places in a step of the probe at which the grip of goals is looked at."""
-LONG = 0.9
-"""A quantile of the steps that a few close to a singular position do not move."""
-ENDLESS = 20.0
-"""A step this many times the long ones shows a motion without a scale, a free flight."""
 FLOOR = 0.05
 """The floor of an invariant's correction over the largest square of its gradient."""
 SMALLEST = 1e-3
@@ -147,18 +144,19 @@ def _probed(
     absolute = PROBE_RTOL * np.ldexp(1.0, exponents) if exponents.any() else PROBE_RTOL
     stiff = stiff or problem.stiff
     if not (stiff or resets.any() or sides.places or problem.plan.proximal):
-        moments, table = _uninterrupted(begin, until, absolute)
+        rate, tolerances = bound(problem.rhs, values), (PROBE_RTOL, absolute)
+        moments, table = uninterrupted(rate, (start_time, state), until, PROBE_STEPS, tolerances)
         return _measured(begin, moments, table, values, between.shortest())
     times, states, modes = [start_time], [state], [values]
     with np.errstate(all="ignore"):
-        tolerances: dict[str, Any] = {"rtol": PROBE_RTOL, "atol": absolute}
+        given: dict[str, Any] = {"rtol": PROBE_RTOL, "atol": absolute}
 
         def begun(time: float, x: np.ndarray) -> Stepper:
             rate = BufferedFunction(problem.rhs, values)
             if stiff:
                 jacobian = exact_jacobian(problem, values)
-                return Radau(rate, time, x, until, jac=jacobian, **tolerances)
-            return DOP853(rate, time, x, until, **tolerances)
+                return Radau(rate, time, x, until, jac=jacobian, **given)
+            return DOP853(rate, time, x, until, **given)
 
         stepper = begun(start_time, state)
         while stepper.status == "running" and len(times) <= PROBE_STEPS:
@@ -175,31 +173,10 @@ def _probed(
             if turned is not values and times[-1] != until:
                 values = turned
                 stepper = begun(times[-1], states[-1])
-            if _is_endless(np.abs(np.diff(times))):
+            if is_endless(np.abs(np.diff(times))):
                 break
     own = begin.values if values is begin.values else np.array(modes)
     return _measured(begin, np.array(times), np.array(states), own, between.shortest())
-
-
-def _uninterrupted(
-    begin: Begin, until: float, absolute: np.ndarray | float
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the steps of a motion to which nothing happens: (k,) s and (k, size)."""
-    from daesolve.preparation.dormand_prince import steps_of  # numba takes long
-
-    rate, start = bound(begin.problem.rhs, begin.values), (begin.time, begin.x)
-    times, states = steps_of(rate, start, until, PROBE_STEPS, (PROBE_RTOL, absolute))
-    spans = np.abs(np.diff(times))
-    shortest = np.minimum.accumulate(spans)
-    for count in (np.flatnonzero(spans > ENDLESS * shortest) + 1).tolist():
-        if _is_endless(spans[:count]):
-            return times[: count + 1], states[: count + 1]
-    return times, states
-
-
-def _is_endless(spans: np.ndarray) -> bool:
-    """Tell whether the last step shows a motion without a scale."""
-    return len(spans) >= 10 and bool(spans[-1] > ENDLESS * np.quantile(spans, LONG))
 
 
 def _measured(
