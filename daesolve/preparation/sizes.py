@@ -173,16 +173,11 @@ def _probed(
                 stepper = begun(times[-1], states[-1])
             span = abs(times[-1] - times[-2])
             shortest = min(shortest, span)
-            if span > ENDLESS * shortest and _is_endless(times):
+            may_be = len(times) > 10 and span > ENDLESS * shortest  # no quantile is below that
+            if may_be and span > ENDLESS * np.quantile(np.abs(np.diff(times)), LONG):
                 break
     own = begin.values if values is begin.values else np.array(modes)
     return _measured(begin, np.array(times), np.array(states), own, between.shortest())
-
-
-def _is_endless(times: Sequence[float]) -> bool:
-    """Tell whether the last step shows a motion without a scale."""
-    spans = np.abs(np.diff(times))
-    return len(spans) >= 10 and bool(spans[-1] > ENDLESS * np.quantile(spans, LONG))
 
 
 def _measured(

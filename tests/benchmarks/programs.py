@@ -5,6 +5,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = {
+    "benchmarks.accuracy": "benchmarks.accuracy",
     "benchmarks.batches": "benchmarks.batches",
     "benchmarks.long_runs": "benchmarks.long_runs.__main__",
     "benchmarks.omni_friction": "benchmarks.omni_friction",
