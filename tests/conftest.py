@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 
 from daesolve.errors import MissingBackendError
+from daesolve.preparation import lately
 
 # It finds out by itself that heyoka is missing, before the stand-in is there.
 from daesolve.solvers.heyoka_code import hy
@@ -120,3 +121,9 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
     while error is not None:
         yield error
         error = error.__cause__
+
+
+@pytest.fixture(autouse=True)
+def _nothing_prepared_before() -> None:
+    """Prepare what a test poses anew: others may have prepared the same with other parts."""
+    lately.forget()

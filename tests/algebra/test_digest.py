@@ -9,6 +9,7 @@ import pytest
 
 import daesolve as ds
 from daesolve.algebra.digest import NoDigestError, digest_of
+from daesolve.ensembles.batches import Batch
 
 POSED = """
 import daesolve as ds
@@ -70,6 +71,11 @@ def test_values_that_compare_equal_or_look_alike_differ(pair: tuple[object, obje
 def test_arrays_count_with_their_shape_and_kind():
     entries = [np.zeros(4), np.zeros((2, 2)), np.zeros(4, dtype=np.float32), np.zeros(4, dtype=int)]
     assert len({digest_of(entry) for entry in entries}) == 4
+
+
+def test_what_changes_as_it_works_has_none():
+    with pytest.raises(NoDigestError):
+        digest_of(Batch(2))
 
 
 @pytest.mark.parametrize("value", [lambda: 0, object(), np.array([object()])])
