@@ -38,6 +38,9 @@ from daesolve.diagnostics.step_statistics import (
 from daesolve.formulations import OdeProblem, Watched
 from daesolve.trajectory.results import Drift, Peak, StepBlock
 
+FAINT = 1e-3
+"""A grip of less is told where a run ends for it."""
+
 
 class Monitor:
     """Accumulates over the steps of a run.
@@ -444,8 +447,10 @@ class Monitor:
 
     def weakest(self) -> tuple[str, ...]:
         """Name the goals whose grip fell furthest, weakest first."""
+        if not np.count_nonzero(self.smallest_pivots < FAINT):
+            return ()
         order: list[int] = np.argsort(self.smallest_pivots).tolist()
-        return tuple(self.problem.pivot_goals[i] for i in order if self.smallest_pivots[i] < 1e-3)
+        return tuple(self.problem.pivot_goals[i] for i in order if self.smallest_pivots[i] < FAINT)
 
     def drift(self) -> Mapping[str, Drift]:
         """Return the drift of everything that is watched."""

@@ -399,7 +399,7 @@ class Dynamics:
         added = {*self.switches, *(() if self.guides is None else self.guides.values.names)}
         return {name: range_ for name, range_ in self.ranges.items() if name not in added}
 
-    @property
+    @cached_property
     def hidden_events(self) -> frozenset[str]:
         """The names of events that only keep account of the motion, and are not written down."""
         own = frozenset[str]() if self.guides is None else OF_THEIR_OWN

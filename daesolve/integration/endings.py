@@ -37,8 +37,10 @@ DEGENERATE = "degenerate"
 def verdict(run: RunState, end: SegmentEnd) -> Verdict | None:
     """Return how the run ends with a segment; None where it goes on."""
     found = _verdict(run, end)
+    if found is None or found[0] is not Outcome.DEGENERATE:
+        return found
     aside = [row.name for row in run.prepared.dynamics.aside]
-    if found is None or found[0] is not Outcome.DEGENERATE or not aside:
+    if not aside:
         return found
     return Outcome.DEGENERATE, (
         f"{found[1]}; {_listed(aside)} {'was' if len(aside) == 1 else 'were'} dropped as redundant "

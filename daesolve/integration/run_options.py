@@ -135,6 +135,7 @@ class Schedule:
             return
         times = sample_times(at, start, until) if after is None else np.array([until])
         self.listed = times[np.argsort(self.sign * times, kind="stable")]
+        self._along = self.sign * self.listed
 
     def all_reached(self, moment: float) -> bool:
         """Tell whether a moment lies beyond all times of a user's own list, which is then whole."""
@@ -143,8 +144,7 @@ class Schedule:
     def up_to(self, taken: int, moment: float) -> np.ndarray:
         """Return the sample times that follow those already taken, up to a moment."""
         if self.grid is None:
-            along = self.sign * self.listed
-            last = int(np.searchsorted(along, self.sign * moment, side="right"))
+            last = int(self._along.searchsorted(self.sign * moment, side="right"))
             return self.listed[taken : max(taken, last)]
         first = self.first + taken
         interval = self.sign * self.grid.interval

@@ -251,12 +251,14 @@ class RunState:
 
     def unwrapped(self, here: Boundary, guards: Sequence[int]) -> Boundary:
         """Put whole turns back into the angles that a reset names: it changes what is shown."""
-        if not here.whole_turns.any():
+        if not np.count_nonzero(here.whole_turns):
             return here
         dynamics, problem = self.prepared.dynamics, self.prepared.problem
         owners = [problem.events.index(problem.guarded[guard]) for guard in guards]
         rows = [dynamics.resets[owner] for owner in owners if owner in dynamics.resets]
         named = {index for row in rows for index in row.states}
+        if named.isdisjoint(self.prepared.wrapped):
+            return here
         angles = np.array(self.prepared.wrapped, dtype=int)
         put = np.array([int(angle) in named for angle in angles], dtype=bool)
         state, whole_turns = here.state.copy(), here.whole_turns.copy()
@@ -268,6 +270,8 @@ class RunState:
 
     def sample(self, times: np.ndarray, samples: Iterable[np.ndarray], here: Boundary) -> None:
         """Keep samples wrapped, so that what is computed from them loses no digits."""
+        if not len(times):
+            return
         rows = list(itertools.islice(samples, len(times)))
         self.record.take(times[: len(rows)].tolist(), rows, here)
         self.record.taken += len(rows)

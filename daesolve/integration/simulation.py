@@ -136,7 +136,7 @@ def _segment(run: RunState, here: Boundary, until: float) -> SegmentEnd:
     times, looking = among(run, at, looks(run, here.time, until))
     start = State(here.time, here.state, run.values(here))
     if transitions is not None and switched:
-        end = _up_to_guards(run, transitions, here, until, times)
+        end = _up_to_guards(run, transitions, (here, start), until, times)
     else:
         end = _solve_within_budget(run, start, until, times, _watching(run))
     end = _looked(run, start.p, (times, looking), end)
@@ -191,15 +191,20 @@ def _solve_within_budget(
 
 
 def _up_to_guards(
-    run: RunState, transitions: Transitions, here: Boundary, until: float, at: np.ndarray
+    run: RunState,
+    transitions: Transitions,
+    place: tuple[Boundary, State],
+    until: float,
+    at: np.ndarray,
 ) -> SegmentEnd:
     """Integrate up to the first reset, and see that none was passed over."""
-    start = State(here.time, here.state, run.values(here))
+    here, start = place
     blocks: list[StepBlock] = []
     end = _solve_within_budget(run, start, until, at, blocks.append)
-    passed = {hit.index for hit in end.hits}
-    late = [k for k in transitions.late(end.time, end.state, start.p) if k not in passed]
-    late = [k for k in late if k not in transitions.late(start.time, start.x, start.p)]
+    late = transitions.late(end.time, end.state, start.p)
+    if late:
+        known = {*transitions.late(start.time, start.x, start.p), *(hit.index for hit in end.hits)}
+        late = [guard for guard in late if guard not in known]
     if late:
         guard, moment = _first_zero(run, transitions, start, end, late)
         blocks.clear()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -36,8 +36,28 @@ ROUNDING = 16.0 * float(np.finfo(float).eps)
 Terms = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
 Place = tuple[float, np.ndarray, np.ndarray]
 """Time in s, state, values."""
-_Measured = tuple[float, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
-"""Time, state, values, guards, rates of guards."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Measured:
+    """Guards at a place of the motion.
+
+    Parameters
+    ----------
+    time, state, p
+        Where: s, the bytes of the state, and the values.
+    values, rates
+        The guards and their rates.
+    near
+        Those that are not well inside, in their order: few, which are looked at one by one.
+    """
+
+    time: float
+    state: bytes
+    p: np.ndarray
+    values: np.ndarray
+    rates: np.ndarray
+    near: list[int]
 
 
 @dataclass(frozen=True)
@@ -221,8 +241,11 @@ class GuardBook:
         self.tolerances = np.zeros(count)
         self.armed = np.ones(count, dtype=bool)
         self.passed = np.full(count, -np.inf)
+        self._reach = np.zeros(count)
+        kinds = traits.either, traits.recorded, traits.constant
+        self._any_either, self._any_recorded, self._any_constant = (bool(k.any()) for k in kinds)
         nothing = np.empty(0)
-        self._measured: _Measured = (math.nan, nothing, nothing, nothing, nothing)
+        self._measured = Measured(math.nan, b"", nothing, nothing, nothing, [])
 
     @cached_property
     def _evaluate(self) -> Evaluator:
@@ -245,7 +268,7 @@ class GuardBook:
         self._rounding = np.array(saved["rounding"], dtype=float)
         self._reached = np.array(saved["reached"], dtype=float)
         self._entered = float(saved["entered"])
-        self.tolerances = self._zero()
+        self._judge_zero()
         self.armed = np.array(saved["armed"], dtype=bool)
         self.passed = np.array(saved["passed"], dtype=float)
 
@@ -258,27 +281,43 @@ class GuardBook:
 
     def measure(self, time: float, x: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the guards and their rates on the motion; their sizes are remembered."""
-        known = time == self._measured[0] and p is self._measured[2]
-        if known and np.array_equal(x, self._measured[1]):
-            return self._measured[3], self._measured[4]
+        seen = self._seen(time, x, p)
+        return seen.values, seen.rates
+
+    def _seen(self, time: float, x: np.ndarray, p: np.ndarray) -> Measured:
+        """Measure the guards on the motion, once at each place."""
+        known = self._measured
+        # Several times an event: bytes compare a state faster than arrays do.
+        state = x.tobytes()
+        if time == known.time and p is known.p and state == known.state:
+            return known
         values, rates = self._evaluate(time, x, p)
         if math.isnan(self._entered):
             self._entered = time
-        self._measured = (time, x.copy(), p, values, rates)
-        sizes = np.maximum.reduceat(np.abs(values), self.table.firsts)
-        if (sizes > self._largest).any():
-            self._largest = np.maximum(self._largest, sizes)
-            if self._terms is not None:
-                # A guard that is never but at zero is met with the rounding of its terms.
-                found = ROUNDING * self._terms(time, x, p)
-                self._rounding = np.fmax(self._rounding, np.where(np.isfinite(found), found, 0.0))
-            self.tolerances = self._zero()
-        self.armed |= self.traits.ways * values < -self.tolerances
-        return values, rates
+        if np.count_nonzero(np.abs(values) > self._reach):
+            self._grow(time, x, p, values)
+        inside = self.traits.ways * values < -self.tolerances
+        self.armed |= inside
+        near: list[int] = np.logical_not(inside).nonzero()[0].tolist()
+        self._measured = Measured(time, state, p, values, rates, near)
+        return self._measured
 
-    def _zero(self) -> np.ndarray:
-        """Return what counts as zero, of each guard."""
-        return np.maximum(TOGETHER * self._largest[self.table.owners], self._rounding)
+    def _grow(self, time: float, x: np.ndarray, p: np.ndarray, values: np.ndarray) -> None:
+        """Remember larger values of guards than those before."""
+        sizes = np.maximum.reduceat(np.abs(values), self.table.firsts)
+        if not np.count_nonzero(sizes > self._largest):
+            return
+        self._largest = np.maximum(self._largest, sizes)
+        if self._terms is not None:
+            # A guard that is never but at zero is met with the rounding of its terms.
+            found = ROUNDING * self._terms(time, x, p)
+            self._rounding = np.fmax(self._rounding, np.where(np.isfinite(found), found, 0.0))
+        self._judge_zero()
+
+    def _judge_zero(self) -> None:
+        """Set what counts as zero, of each guard."""
+        self._reach = self._largest[self.table.owners]
+        self.tolerances = np.maximum(TOGETHER * self._reach, self._rounding)
 
     def outside(self, time: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
         """Return how far each guard is past zero, in the direction in which it counts."""
@@ -292,20 +331,31 @@ class GuardBook:
         Where values do not agree with the state these are put right first: until then no rate is
         that of the motion which follows.
         """
-        traits = self.traits
-        values, rates = self.measure(time, x, p)
-        along = traits.ways * values
-        outside = (along >= -self.tolerances) & (traits.ways * rates > 0.0)
-        # A reaction that pulls at the start or after a reset does so on its way back as well.
-        outside |= traits.returns & (along > self.tolerances)
-        sizes = np.maximum(self._largest[self.table.owners], self._reached)
-        disagrees = traits.whenever & (along > np.maximum(PAST * sizes, self.tolerances))
-        if (disagrees & self.armed).any():
-            outside = disagrees
-        return np.flatnonzero((outside | self._at_border(values, rates, p)) & self.armed).tolist()
+        seen = self._seen(time, x, p)
+        near = [guard for guard in seen.near if self.armed[guard]]
+        found = [guard for guard in near if self._disagrees(guard, seen)]
+        found = found or [guard for guard in near if self._leaves(guard, seen)]
+        staying = self._at_border(near, seen)
+        return sorted({*found, *staying}) if staying else found
 
-    def nearly(self, place: Place, accuracy: float) -> np.ndarray:
-        """Tell which guards are on their way out and as near to zero as they are known.
+    def _disagrees(self, guard: int, seen: Measured) -> bool:
+        """Tell whether a mode does not agree with the state, so far is its guard past zero."""
+        if not self.traits.whenever[guard]:
+            return False
+        past = max(PAST * max(self._reach[guard], self._reached[guard]), self.tolerances[guard])
+        return bool(self.traits.ways[guard] * seen.values[guard] > past)
+
+    def _leaves(self, guard: int, seen: Measured) -> bool:
+        """Tell whether a guard is at zero or past it and on its way out."""
+        way, zero = self.traits.ways[guard], self.tolerances[guard]
+        along = way * seen.values[guard]
+        if way * seen.rates[guard] > 0.0:
+            return bool(along >= -zero)
+        # A reaction that pulls at the start or after a reset does so on its way back as well.
+        return bool(self.traits.returns[guard] and along > zero)
+
+    def nearly(self, place: Place, accuracy: float) -> list[int]:
+        """Return the guards on their way out that are as near to zero as they are known.
 
         Parameters
         ----------
@@ -314,21 +364,32 @@ class GuardBook:
         accuracy
             To what part of the largest value met guards are known.
         """
-        values, rates = self.measure(*place)
-        ways, reach = self.traits.ways, accuracy * self._largest[self.table.owners]
-        return self.armed & (ways * values >= -reach) & (ways * rates > 0.0)
+        seen, ways = self._seen(*place), self.traits.ways
+        near: list[int] = seen.near
+        if accuracy > TOGETHER:
+            near = (ways * seen.values >= -accuracy * self._reach).nonzero()[0].tolist()
+        out = [k for k in near if self.armed[k] and ways[k] * seen.rates[k] > 0.0]
+        return [k for k in out if ways[k] * seen.values[k] >= -accuracy * self._reach[k]]
 
-    def _at_border(self, values: np.ndarray, rates: np.ndarray, p: np.ndarray) -> np.ndarray:
-        """Return the guards that stay at zero where that is past it."""
-        stay = (values == 0.0) & (rates == 0.0)
-        if self._borders is None or not stay.any():
-            return np.zeros(len(values), dtype=bool)
-        return stay & self._borders.past(p)
+    def _at_border(self, guards: Sequence[int], seen: Measured) -> list[int]:
+        """Return those of some guards that stay at zero where that is past it."""
+        if self._borders is None:
+            return []
+        stay = [k for k in guards if seen.values[k] == 0.0 and seen.rates[k] == 0.0]
+        if not stay:
+            return []
+        past = self._borders.past(seen.p)
+        return [guard for guard in stay if past[guard]]
 
     def late(self, time: float, x: np.ndarray, p: np.ndarray) -> list[int]:
         """Return the guards that are well past zero: no solver found where they passed."""
-        late = self.outside(time, x, p) > self.tolerances
-        return np.flatnonzero(late & (self.armed | self.traits.stays)).tolist()
+        seen, traits = self._seen(time, x, p), self.traits
+        return [
+            guard
+            for guard in seen.near
+            if traits.ways[guard] * seen.values[guard] > self.tolerances[guard]
+            and (self.armed[guard] or traits.stays[guard])
+        ]
 
     def counts(self, time: float, guard: int) -> bool:
         """Tell whether a zero that a solver found is not that at which a switch has just fired."""
@@ -339,7 +400,7 @@ class GuardBook:
 
         The motion starts anew from there, so that no solver would find them.
         """
-        if not self.traits.either.any():
+        if not self._any_either:
             return []
         values, rates = self.measure(time, x, p)
         there = self.traits.either & (np.abs(values) <= self.tolerances) & (time > self.passed)
@@ -350,7 +411,7 @@ class GuardBook:
 
         A solver may end before it finds them.
         """
-        if not self.traits.recorded.any():
+        if not self._any_recorded:
             return []
         directions = self.traits.directions
         values, rates = self.measure(time, x, p)
@@ -360,7 +421,7 @@ class GuardBook:
 
     def switched(self, time: float, x: np.ndarray, p: np.ndarray, before: np.ndarray) -> list[int]:
         """Return the guards of values alone that a reset has taken through zero."""
-        if not self.traits.constant.any():
+        if not self._any_constant:
             return []
         directions = self.traits.directions
         values, _ = self.measure(time, x, p)
@@ -376,19 +437,21 @@ class GuardBook:
         What fires before it is at zero, with another, is no nearer to zero after its jump: as near
         counts as zero from now on.
         """
-        values, rates = self.measure(time, x, p)
+        seen = self._seen(time, x, p)
+        values, rates = seen.values, seen.rates
         early = [k for k in guards if self.traits.ways[k] * values[k] < -self.tolerances[k]]
         if early:
             self._rounding[early] = EARLY * np.abs(values[early])
-            self.tolerances = self._zero()
+            self._judge_zero()
+            self._measured = replace(seen, near=list(range(len(values))))
         # Guards that are looked at where they are zero alone have a size all the same.
         between = np.abs(rates) * abs(time - self._entered)
         self._reached = np.fmax(self._reached, between)
         self._entered = time
         # What fires where it stays at its border was never past it.
-        kept = self.traits.barriers | self._at_border(values, rates, p)
-        self.armed[guards] = kept[guards]
+        staying = self._at_border(guards, seen)
         for guard in guards:
+            self.armed[guard] = self.traits.barriers[guard] or guard in staying
             reach, speed = abs(values[guard]) + 2.0 * self.tolerances[guard], abs(rates[guard])
             self.passed[guard] = time + (reach / speed if speed > 0.0 else np.inf)
         return rates

@@ -43,8 +43,7 @@ def at_once(
     """
     if not found:
         return []
-    nearly: list[int] = np.flatnonzero(book.nearly(place, accuracy)).tolist()
-    near = [guard for guard in nearly if guard not in found]
+    near = [guard for guard in book.nearly(place, accuracy) if guard not in found]
     if not near:
         return []
     values, _ = book.measure(*place)

@@ -86,6 +86,7 @@ class JumpFunction:
             dynamics, plan, rows, list(momentary.values()), works, goes_on=goes_on
         )
         self._evaluate = Evaluator(self.function)
+        self._sizes: tuple[Mapping[str, float], np.ndarray] = ({}, np.empty(0))
 
     def __call__(
         self,
@@ -131,6 +132,8 @@ class JumpFunction:
 
     def _check_pushing(self, time: float, impulses: Mapping[str, float]) -> None:
         """Refuse an impact in which a contact would have to pull: no law opens it meanwhile."""
+        if not self._pushing:
+            return
         least = -PULLED * max(map(abs, impulses.values()), default=0.0)
         for reaction, contact in self._pushing.items():
             if impulses[reaction] < least:
@@ -144,10 +147,12 @@ class JumpFunction:
         self, time: float, before: np.ndarray, left: np.ndarray, scales: Mapping[str, float]
     ) -> None:
         """Refuse to go on where a constraint is unmet that was met before."""
-        sizes = np.array([scales.get(name, 1.0) for name in self.goals])
+        if self._sizes[0] is not scales:
+            self._sizes = scales, np.array([scales.get(name, 1.0) for name in self.goals])
+        sizes = self._sizes[1]
         unmet = np.abs(left) > LEFT_OVER * sizes + 10.0 * np.abs(before)
         unmet &= ~self._left_open
-        if unmet.any():
+        if np.count_nonzero(unmet):
             worst = int(np.argmax(np.where(unmet, np.abs(left) / sizes, 0.0)))
             raise ResetError(
                 f"{self._where(time)} leaves the goal {self.goals[worst]!r} off by "

@@ -102,6 +102,7 @@ class EventIntegrator:
         self._values = Evaluator(problem.guards)
         self.met: list[tuple[int, float]] = []
         self._halted = np.nan
+        self._in_force = b""
         self._terminal: list[int] = []
         ending: list[Any] = []
         passing: list[Any] = []
@@ -156,13 +157,14 @@ class EventIntegrator:
         status, message = self._verdict(way)
         if status is Status.STOPPED:
             self._polish(way, self._terminal[-way.code - 1])
-        count = believed(observe, np.array(way.times), np.array(way.states))
+        times, states = np.array(way.times), stacked(way.states, len(state.x))
+        count = believed(observe, times, states)
         if count < len(way.times):
             status, message = Status.HALTED, ""
             way.end_after(count)
             ends.drop_beyond(way.now)
         if count:
-            observe(StepBlock(np.array(way.times), np.array(way.states), count * self._order))
+            observe(StepBlock(times[:count], states[:count], count * self._order))
         if status is Status.STOPPED:
             ends.hits.append(EventHit(self._terminal[-way.code - 1], way.now, way.state))
             self._halted = way.now
@@ -254,10 +256,12 @@ class EventIntegrator:
         integrator = self.integrator
         integrator.time = state.time
         integrator.state[:] = state.x
-        numbers = np.concatenate(
-            [state.p, self.rates.parameters(state.p), self.guards.parameters(state.p)]
-        )
-        integrator.pars[:] = numbers[: len(integrator.pars)]
+        if self._in_force != (in_force := state.p.tobytes()):
+            self._in_force = in_force
+            numbers = np.concatenate(
+                [state.p, self.rates.parameters(state.p), self.guards.parameters(state.p)]
+            )
+            integrator.pars[:] = numbers[: len(integrator.pars)]
         # Where it goes on from an event, heyoka is blind to that for an instant.
         if self._terminal and state.time != self._halted:
             integrator.reset_cooldowns()
@@ -278,7 +282,7 @@ class EventIntegrator:
 
         From there heyoka would not find the next zero.
         """
-        if 0.0 not in guards:
+        if np.count_nonzero(guards) == len(guards):
             return 0.0
         usual = abs(self.integrator.last_h) or abs(span)
         if math.isnan(usual):  # after a series that was no number
