@@ -54,6 +54,14 @@ def scaled_constraints(
 
 
 def are_independent(dynamics: Dynamics, t: float, x: np.ndarray, values: np.ndarray) -> bool:
-    """Tell whether all constraints are independent of each other at a state."""
-    matrix = scaled_constraints(dynamics, t, x, values)[0]
-    return bool(np.min(singular_values(matrix, len(matrix)), initial=np.inf) > RANK_TOLERANCE)
+    """Tell whether all constraints are independent of each other at a state.
+
+    They count as that where masses are not positive or something is no number: `check_mass` and
+    others refuse it by name.
+    """
+    try:
+        matrix = scaled_constraints(dynamics, t, x, values)[0]
+        found = singular_values(matrix, len(matrix))
+    except np.linalg.LinAlgError:
+        return True
+    return bool(np.min(found, initial=np.inf) > RANK_TOLERANCE)
