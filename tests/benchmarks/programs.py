@@ -6,6 +6,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 PROGRAMS = {
     "benchmarks.batches": "benchmarks.batches",
+    "benchmarks.long_horizon": "benchmarks.long_horizon.__main__",
     "benchmarks.long_runs": "benchmarks.long_runs.__main__",
     "benchmarks.omni_friction": "benchmarks.omni_friction",
     "benchmarks.omni_rolling.run": "benchmarks.omni_rolling.run",

@@ -15,6 +15,7 @@ from .programs import PROGRAMS, ROOT, program
 
 SMALL = {
     "benchmarks.batches": "--members 2 --until 5 --repeats 1 --lanes 2",
+    "benchmarks.long_horizon": "--quick --motion skate --motion pendulum",
     "benchmarks.long_runs": "--part drift --part store --until 20 --horizon 10 "
     "--formulation driven --repeats 1",
     "benchmarks.omni_friction": "--model reduced --until 0.01 --repeats 1",
@@ -96,6 +97,14 @@ def test_long_runs_are_right_and_alike_in_memory_and_on_disk(tmp_path):
 
 
 @pytest.mark.slow
+def test_long_horizons_end_where_exact_solutions_say(tmp_path):
+    _, found = ran(tmp_path, "benchmarks.long_horizon")
+    assert len(found) == 2 * (2 + 3 + 3)
+    # 100 s are 1500 steps: rounding, and truncation of order 8 at its coarsest step, 1/16 s
+    bounds = {"Gauss 16": 1e-8, "RATTLE 8": 1e-6}
+    assert all(one["error"] < bounds.get(one["method"], 1e-12) for one in found)
+
+
 def test_the_vehicle_with_friction_is_measured(tmp_path):
     _, (found,) = ran(tmp_path, "benchmarks.omni_friction")
     assert found["model"] == "reduced"
