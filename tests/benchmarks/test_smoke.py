@@ -105,6 +105,7 @@ def test_long_horizons_end_where_exact_solutions_say(tmp_path):
     assert all(one["error"] < bounds.get(one["method"], 1e-12) for one in found)
 
 
+@pytest.mark.slow
 def test_the_vehicle_with_friction_is_measured(tmp_path):
     _, (found,) = ran(tmp_path, "benchmarks.omni_friction")
     assert found["model"] == "reduced"
