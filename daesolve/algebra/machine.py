@@ -19,17 +19,17 @@ from daesolve.algebra import compiling, operations, vectors
 from daesolve.algebra.compiling import OPTIONS, kept, version_of
 from daesolve.algebra.operations import ADD, ASSIGN, DIV, INV, MUL, NEG, SQ, SQRT, SUB, TWICE
 from daesolve.algebra.vectors import (
+    add,
     div,
-    exact_add,
-    exact_mul,
-    exact_sub,
     full,
     load,
     load_number,
+    mul,
     neg,
     root,
     store,
     store_number,
+    sub,
 )
 
 VERSION = version_of(compiling, operations, vectors, sys.modules[__name__])
@@ -138,19 +138,19 @@ def carry_out(w, runs, codes, memory, stride):
             for n in range(first, last):
                 z, x, y = codes[n, 0] * stride, codes[n, 1] * stride, codes[n, 2] * stride
                 for i in range(0, stride, width):
-                    v = exact_add(load(w, memory, x + i), load(w, memory, y + i))
+                    v = add(load(w, memory, x + i), load(w, memory, y + i))
                     store(memory, z + i, v)
         elif operation == SUB:
             for n in range(first, last):
                 z, x, y = codes[n, 0] * stride, codes[n, 1] * stride, codes[n, 2] * stride
                 for i in range(0, stride, width):
-                    v = exact_sub(load(w, memory, x + i), load(w, memory, y + i))
+                    v = sub(load(w, memory, x + i), load(w, memory, y + i))
                     store(memory, z + i, v)
         elif operation == MUL:
             for n in range(first, last):
                 z, x, y = codes[n, 0] * stride, codes[n, 1] * stride, codes[n, 2] * stride
                 for i in range(0, stride, width):
-                    v = exact_mul(load(w, memory, x + i), load(w, memory, y + i))
+                    v = mul(load(w, memory, x + i), load(w, memory, y + i))
                     store(memory, z + i, v)
         elif operation == DIV:
             for n in range(first, last):
@@ -162,13 +162,13 @@ def carry_out(w, runs, codes, memory, stride):
                 z, x = codes[n, 0] * stride, codes[n, 1] * stride
                 for i in range(0, stride, width):
                     v = load(w, memory, x + i)
-                    store(memory, z + i, exact_mul(v, v))
+                    store(memory, z + i, mul(v, v))
         elif operation == TWICE:
             for n in range(first, last):
                 z, x = codes[n, 0] * stride, codes[n, 1] * stride
                 for i in range(0, stride, width):
                     v = load(w, memory, x + i)
-                    store(memory, z + i, exact_add(v, v))
+                    store(memory, z + i, add(v, v))
         elif operation == NEG:
             for n in range(first, last):
                 z, x = codes[n, 0] * stride, codes[n, 1] * stride

@@ -168,22 +168,34 @@ def total(typingctx, v):
     return Vector(1)(v), generate
 
 
-def _operation(name: str, flags: tuple[str, ...] = ()):
+def _operation(name: str):
     @intrinsic
     def operation(typingctx, u, v):
         def generate(context, builder, signature, arguments):
-            return getattr(builder, name)(*arguments, flags=flags)
+            return getattr(builder, name)(*arguments)
 
         return u(u, v), generate
 
     return operation
 
 
-add, sub, mul = (_operation(name, ("contract",)) for name in ("fadd", "fsub", "fmul"))
-div = _operation("fdiv")
-exact_add, exact_sub, exact_mul = (_operation(name) for name in ("fadd", "fsub", "fmul"))
-"""Whose results are rounded on their own: for what has to know what rounding left, or is to give
-the same bits everywhere."""
+add, sub, mul, div = (_operation(name) for name in ("fadd", "fsub", "fmul", "fdiv"))
+
+
+@intrinsic
+def add_product(typingctx, found, u, v):
+    """Return found + u v, rounded once where the processor can do so.
+
+    Only within convolutions: where a fused product stands beside a rounded one, as in a sum of a
+    few terms, errors have a mean, which over a long run is the error of the energy.
+    """
+
+    def generate(context, builder, signature, arguments):
+        found, u, v = arguments
+        fuses = ("contract",)
+        return builder.fadd(found, builder.fmul(u, v, flags=fuses), flags=fuses)
+
+    return found(found, u, v), generate
 
 
 @intrinsic

@@ -19,6 +19,7 @@ from numba.extending import overload
 from daesolve.algebra.vectors import (
     BLOCK,
     add,
+    add_product,
     first_of,
     full,
     load,
@@ -91,7 +92,7 @@ def _parts(w, rows, stride, x, y, k, low, count):
                 return add(found, first_of(second, count - 8))
             m = 8
             while m + 8 <= count:
-                found = add(found, mul(load_block(rows, i + m), load_block(rows, j + m)))
+                found = add_product(found, load_block(rows, i + m), load_block(rows, j + m))
                 m += 8
             rest = mul(load_block(rows, i + m), load_block(rows, j + m))
             return add(found, first_of(rest, count - m))
@@ -103,7 +104,7 @@ def _parts(w, rows, stride, x, y, k, low, count):
         i, j = x * stride + low * width, y * stride + (k - low) * width
         found = full(w, 0.0)
         for _ in range(count):
-            found = add(found, mul(load(w, rows, i), load(w, rows, j)))
+            found = add_product(found, load(w, rows, i), load(w, rows, j))
             i += width
             j -= width
         return found

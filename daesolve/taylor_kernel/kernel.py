@@ -23,8 +23,6 @@ from daesolve.algebra.vectors import (
     add,
     chosen,
     div,
-    exact_add,
-    exact_sub,
     farther,
     full,
     larger,
@@ -308,9 +306,9 @@ def add_steps(w, rows, stride, states, order, lengths, x, low):
             v = add(get(w, rows, stride, s, k), mul(length, v))
         old, left = load(w, x, s * width), load(w, low, s * width)
         v = add(mul(length, v), left)
-        new = exact_add(old, v)
-        back = exact_sub(new, old)
-        rest = exact_add(exact_sub(old, exact_sub(new, back)), exact_sub(v, back))
+        new = add(old, v)
+        back = sub(new, old)
+        rest = add(sub(old, sub(new, back)), sub(v, back))
         store(x, s * width, chosen(length, new, old))
         store(low, s * width, chosen(length, rest, left))
 

@@ -15,6 +15,7 @@ from .programs import PROGRAMS, ROOT, program
 
 SMALL = {
     "benchmarks.batches": "--members 16 --until 5 --repeats 1 --ensemble hoop-300",
+    "benchmarks.long_horizon": "--quick --motion skate --motion pendulum",
     "benchmarks.long_runs": "--part drift --part store --until 20 --horizon 10 "
     "--formulation driven --repeats 1",
     "benchmarks.omni_friction": "--model reduced --until 0.01 --repeats 1",
@@ -97,6 +98,15 @@ def test_long_runs_are_right_and_alike_in_memory_and_on_disk(tmp_path):
     assert drift["steps"] > memory["steps"] == disk["steps"]
     assert memory["state_error"] == disk["state_error"]
     assert "of the work in memory" in printed
+
+
+@pytest.mark.slow
+def test_long_horizons_end_where_exact_solutions_say(tmp_path):
+    _, found = ran(tmp_path, "benchmarks.long_horizon")
+    assert len(found) == 2 * (2 + 3 + 3)
+    # 100 s are 1500 steps: rounding, and truncation of order 8 at its coarsest step, 1/16 s
+    bounds = {"Gauss 16": 1e-8, "RATTLE 8": 1e-6}
+    assert all(one["error"] < bounds.get(one["method"], 1e-12) for one in found)
 
 
 @pytest.mark.slow

@@ -1,0 +1,210 @@
+"""The motions, each by daesolve, by Gauss's method and by RATTLE, against what is exact."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+import daesolve as ds
+from benchmarks.common.timing import processor_seconds
+from tests.reference.pendulum import pendulum_states
+from tests.reference.rolling_wheel import hoop_states
+
+from . import gauss, rattle, skate
+
+in_minimal: Any = gauss  # numba's functions have no types
+in_cartesian: Any = rattle
+GRAVITY, RADIUS, A, B = 9.81, 0.01, 0.13, 0.5
+LAST = 4
+"""The places of the last second, so many, are compared: a motion at rest tells little of time."""
+METHODS = ("daesolve", "daesolve, energy measured", "Gauss 16", "RATTLE 8")
+STEPS: Mapping[str, tuple[float, ...]] = {
+    "Gauss 16": (1 / 8, 1 / 16, 1 / 32),
+    "RATTLE 8": (1 / 16, 1 / 32, 1 / 64),
+}
+"""Of the methods with fixed steps, s: powers of two, so that time has no rounding."""
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One run.
+
+    Parameters
+    ----------
+    motion, method, step, until
+        What was integrated, by what, with which step (0: its own), s, and how far, s.
+    seconds
+        Of the processor, without compiling.
+    error
+        The largest distance from the exact place over the last second, m.
+    """
+
+    motion: str
+    method: str
+    step: float
+    until: float
+    seconds: float
+    error: float
+
+
+def pendulum() -> ds.MechanicalSystem:
+    """Pose a point on a rod."""
+    q = ds.coordinates(x="m", y="m")
+    rod = ds.Holonomic("rod", q.x**2 + q.y**2 - 1)
+    kinetic = (q.dot.x**2 + q.dot.y**2) / 2
+    return ds.MechanicalSystem(q, kinetic=kinetic, potential=GRAVITY * q.y, goals=[rod])
+
+
+def rotor_and_skate() -> ds.MechanicalSystem:
+    """Pose a skate on springs, whose heading an uneven rotor turns."""
+    q = ds.coordinates(x=ds.ANGLE, y="m", z="m")
+    blade = ds.Nonholonomic("blade", ca.cos(q.x) * q.dot.z - ca.sin(q.x) * q.dot.y)
+    uneven = ca.cos(q.x) + skate.ASYMMETRY * ca.sin(2 * q.x)
+    return ds.MechanicalSystem(
+        q,
+        kinetic=(q.dot.x**2 + q.dot.y**2 + q.dot.z**2) / 2,
+        potential=uneven + (q.y**2 + q.z**2) / 2,
+        goals=[blade],
+    )
+
+
+def moments(until: float) -> np.ndarray:
+    """Return the times that are compared."""
+    return until - np.arange(LAST)[::-1] / LAST
+
+
+@cache
+def exact(motion: str, until: float) -> np.ndarray:
+    """Return the exact places, (LAST, 2), or the abscissa of the contact, (LAST, 1)."""
+    times = moments(until)
+    if motion == "pendulum":
+        known = pendulum_states(times, 1.0, 0.0)
+        return np.column_stack([known["x"], known["y"]])
+    if motion == "hoop":
+        start = ds.problem("rolling-wheel").case("hoop").full_start
+        known = hoop_states(times, start["contact_x"], start["speed"])
+        return known["contact_x"][:, None]
+    return np.array([place[1:] for place in skate.states(list(times))])
+
+
+def by_daesolve(motion: str, until: float, measured: bool) -> tuple[float, np.ndarray]:
+    """Return seconds and places of a run as a user calls it."""
+    options: dict[str, Any] = {"at": moments(until)}
+    if measured:
+        options["formulation"] = ds.Feedback(rates={"energy": None})
+
+    def run() -> ds.Trajectory:
+        if motion == "pendulum":
+            start = {"x": 1.0, "y": 0.0, "x_dot": 0.0, "y_dot": 0.0}
+            return ds.solve(pendulum(), until, start, **options)
+        if motion == "hoop":
+            return ds.problem("rolling-wheel").case("hoop").solve(until, **options)
+        names = ("x", "x_dot", "y", "z", "y_dot")
+        start = dict(zip(names, skate.START, strict=True)) | {"z_dot": 0.0}
+        return ds.solve(rotor_and_skate(), until, start, **options)
+
+    seconds, found = processor_seconds(run)
+    names = {"pendulum": ("x", "y"), "hoop": ("contact_x",), "skate": ("y", "z")}[motion]
+    places = np.column_stack([found[name][-LAST:] for name in names])
+    return seconds - found.statistics.compile_seconds, places
+
+
+Walk = Callable[[int], np.ndarray]
+"""Takes steps and returns the place."""
+
+
+def by_gauss(motion: str, step: float) -> Walk:
+    """Return what walks in minimal coordinates."""
+    m, b = gauss.coefficients()
+    if motion == "pendulum":
+        rates, numbers = in_minimal.pendulum, np.array([GRAVITY])
+        x = np.array([math.pi / 2, 0.0])
+        low = np.array([6.123233995736766e-17, 0.0])  # what pi / 2 has beyond a double
+    elif motion == "hoop":
+        rates, numbers = in_minimal.hoop, np.array([GRAVITY, RADIUS, A, B])
+        start = ds.problem("rolling-wheel").case("hoop").full_start
+        x = np.array([start["contact_x"], start["speed"]])
+        low = np.zeros(2)
+    else:
+        rates, numbers = in_minimal.skate, np.array([skate.ASYMMETRY])
+        x = np.array(skate.START)
+        low = np.zeros(5)
+
+    def walk(steps: int) -> np.ndarray:
+        in_minimal.advance(rates, numbers, m, b, step, steps, x, low)
+        if motion == "pendulum":
+            return np.array([math.sin(x[0]), -math.cos(x[0])])
+        return x[:1].copy() if motion == "hoop" else x[2:4].copy()
+
+    return walk
+
+
+def by_rattle(motion: str, step: float) -> Walk:
+    """Return what walks in Cartesian coordinates."""
+    if motion == "pendulum":
+        method, numbers = in_cartesian.pendulum, np.array([GRAVITY])
+        q, v = np.array([1.0, 0.0]), np.zeros(2)
+    elif motion == "hoop":
+        case = ds.problem("rolling-wheel").case("hoop")
+        start = case.full_start
+        known = hoop_states([0.0], start["contact_x"], start["speed"])
+        q, v = (
+            np.array([known[n][0] for n in names]) for names in (("x", "z"), ("x_dot", "z_dot"))
+        )
+        method, numbers = in_cartesian.hoop, np.array([GRAVITY, RADIUS, A, B, start["contact_x"]])
+    else:
+        method, numbers = in_cartesian.skate, np.array([skate.ASYMMETRY])
+        x, turning, y, z, speed = skate.START
+        q, v = np.array([x, y, z]), np.array([turning, speed, 0.0])
+    q, v = np.vstack([q, 0 * q]), np.vstack([v, 0 * v])
+    parts = rattle.composition()
+
+    def walk(steps: int) -> np.ndarray:
+        in_cartesian.advance(method, numbers, parts, step, steps, q, v)
+        if motion == "hoop":
+            return numbers[4:].copy()
+        return q[0].copy() if motion == "pendulum" else q[0, 1:].copy()
+
+    return walk
+
+
+MOTIONS = ("pendulum", "hoop", "skate")
+
+
+def by_steps(method: str, motion: str, step: float, until: float) -> tuple[float, np.ndarray]:
+    """Return seconds and places of a method with fixed steps."""
+    make = by_gauss if method == "Gauss 16" else by_rattle
+    make(motion, step)(1)  # compiled
+
+    def run() -> np.ndarray:
+        walk = make(motion, step)
+        first = moments(until)[0]
+        places = [walk(round(first / step))]
+        places += [walk(round(1 / LAST / step)) for _ in range(LAST - 1)]
+        return np.array(places)
+
+    return processor_seconds(run)
+
+
+def measured(
+    motion: str, method: str, horizons: list[float], patience: float
+) -> Iterator[Measurement]:
+    """Measure a method with all its steps; longer horizons only where they fit into patience, s."""
+    for step in STEPS.get(method, (0.0,)):
+        rate = 0.0
+        for until in sorted(horizons):
+            if rate * until > patience:
+                break
+            if step:
+                seconds, places = by_steps(method, motion, step, until)
+            else:
+                seconds, places = by_daesolve(motion, until, method != METHODS[0])
+            rate = seconds / until
+            off = np.linalg.norm(places - exact(motion, until), axis=1)
+            yield Measurement(motion, method, step, until, seconds, float(np.max(off)))
