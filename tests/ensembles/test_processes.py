@@ -72,7 +72,16 @@ def test_a_sweep_that_is_ended_from_outside_leaves_nothing_running_and_goes_on(
     psutil = pytest.importorskip("psutil")
     out = tmp_path / "out"
     # Long enough that the first results are on disk before the last member begins.
-    words = [file, "--over", "mass=linspace(1,3,40)", "--until", 20_000, "--workers", 2]
+    words = [
+        file,
+        "--over",
+        "mass=linspace(1,3,40)",
+        "--until",
+        20_000,
+        "--workers",
+        2,
+        "--no-batch",
+    ]
     process = begin([*words, "--out", out, "--quiet"])
     with process:
         until_some_are_done(process, out, 1)
@@ -136,12 +145,14 @@ def test_a_cluster_that_loses_a_worker_completes_a_sweep(cluster, case, tmp_path
             killed.append(state.done)
 
     out = tmp_path / "cluster"
-    found = sweep(case, over, samples=500, seed=5, scheduler=address, out=out, progress=progress)
+    found = sweep(
+        case, over, samples=500, seed=5, scheduler=address, batch=False, out=out, progress=progress
+    )
     assert killed
     assert killed[0] < 450
     assert workers[0].wait(10) == -signal.SIGKILL
     assert (found.done, found.failed) == (500, 0)
-    here = sweep(case, over, samples=500, seed=5, workers=2, out=tmp_path / "here")
+    here = sweep(case, over, samples=500, seed=5, workers=2, batch=False, out=tmp_path / "here")
     assert alike(found.to_pandas(), here.to_pandas())
     for row in here.to_pandas().iloc[::50].itertuples():
         run = case.changed({"mass": row.mass}).solve(1.0, initial={"amplitude": row.amplitude})
@@ -189,7 +200,7 @@ def test_a_sweep_whose_scheduler_dies_ends_by_name_and_goes_on_without_it(cluste
     out = tmp_path / "cluster"
     over = {"mass": log_uniform(0.5, 5.0)}
     with pytest.raises(DaesolveError, match=f"the Dask scheduler at {address} is gone"):
-        sweep(case, over, samples=300, scheduler=address, out=out, progress=progress)
+        sweep(case, over, samples=300, scheduler=address, batch=False, out=out, progress=progress)
     assert 20 <= killed[0] <= Sweep.from_directory(out).done < 300
     rest = resume_sweep(out, source=case, workers=0)
     assert (rest.done, rest.failed) == (300, 0)
