@@ -25,8 +25,8 @@ LAST = 4
 """The places of the last second, so many, are compared: a motion at rest tells little of time."""
 METHODS = ("daesolve", "daesolve, energy measured", "Gauss 16", "RATTLE 8")
 STEPS: Mapping[str, tuple[float, ...]] = {
-    "Gauss 16": (1 / 8, 1 / 16, 1 / 32),
-    "RATTLE 8": (1 / 16, 1 / 32, 1 / 64),
+    "Gauss 16": (1 / 8, 1 / 16, 1 / 32, 1 / 64, 1 / 128),
+    "RATTLE 8": (1 / 16, 1 / 32, 1 / 64, 1 / 128),
 }
 """Of the methods with fixed steps, s: powers of two, so that time has no rounding."""
 

@@ -44,9 +44,9 @@ def evaluate_block(
     times
         (k,)
     states
-        (k, nx)
+        (k, nx), or more columns, of which the function takes the first ones.
     values
-        (np,), or (k, np) where each state has its own.
+        (np,), or (k, np) where each state has its own; more as well.
     owners
         (k,) the row of the values of each state; then values are (j, np).
 
@@ -62,13 +62,14 @@ def evaluate_block(
     """
     own = values.ndim > 1
     made = layout(function, own)
-    count = len(times)
-    given = np.empty((count, 1 + states.shape[1] + (values.shape[1] if own else 0)))
-    given[:, 0], given[:, 1 : 1 + states.shape[1]] = times, states
+    size, count = function.nnz_in(1), function.nnz_in(VALUES)
+    values = values[..., :count]
+    given = np.empty((len(times), 1 + size + (count if own else 0)))
+    given[:, 0], given[:, 1 : 1 + size] = times, states[:, :size]
     if own:
-        given[:, 1 + states.shape[1] :] = values if owners is None else values[owners]
+        given[:, 1 + size :] = values if owners is None else values[owners]
     # Where each state has its own values, nothing that is the same for all depends on them.
-    numbers = made.numbers(np.zeros(function.nnz_in(VALUES)) if own else values)
+    numbers = made.numbers(np.zeros(count) if own else values)
     found = made.moving.run(numbers, given)
     return [table.T for table in np.split(found, made.ends)]
 
@@ -338,7 +339,8 @@ class StateFunction:
 
         compiled: Any = machine
         made = layout(function, False)
-        numbers, part = made.numbers(np.ascontiguousarray(p, dtype=float)), made.moving
+        own = np.ascontiguousarray(p[: function.nnz_in(VALUES)], dtype=float)
+        numbers, part = made.numbers(own), made.moving
         stride = part.stride(count)
         memory = np.zeros((part.registers, stride))
         memory[: len(numbers)] = numbers[:, None]

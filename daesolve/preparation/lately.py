@@ -18,8 +18,9 @@ import numpy as np
 from daesolve.algebra.digest import NoDigestError, digest_of
 from daesolve.preparation import kept
 from daesolve.preparation.preparing import Prepared, prepare
-from daesolve.preparation.request import Request
+from daesolve.preparation.request import Request, check_request
 from daesolve.solvers import Compilation
+from daesolve.system.consistent_state import check_system
 from daesolve.system.system import System
 
 MOST = 32
@@ -39,6 +40,8 @@ def prepare_once(system: System, request: Request) -> Prepared:
     DaesolveError
         See `prepare`.
     """
+    check_system(system)
+    check_request(system.dynamics, request)
     digest = _digest(system)
     system = first_like(system)
     try:

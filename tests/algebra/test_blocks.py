@@ -48,6 +48,17 @@ def test_states_may_share_rows_of_values():
     np.testing.assert_array_equal(found, own)
 
 
+def test_of_longer_rows_a_function_takes_the_first_columns():
+    t, x, p = ca.SX.sym("t"), ca.SX.sym("x", 2), ca.SX.sym("p", 2)
+    function = block_function(ca.vertcat(p[0] * x[0] + t, x[1] / p[1]), t, x, p)
+    rng = np.random.default_rng(1)
+    times, states, values = rng.uniform(1, 2, 9), rng.uniform(1, 2, (9, 3)), rng.uniform(1, 2, 4)
+    for given in (values, np.tile(values, (9, 1))):
+        [found] = evaluate_block(function, times, states, given)
+        [short] = evaluate_block(function, times, states[:, :2], given[..., :2])
+        np.testing.assert_array_equal(found, short)
+
+
 def test_a_block_gives_what_the_function_gives_state_by_state():
     t, x, p = ca.SX.sym("t"), ca.SX.sym("x", 3), ca.SX.sym("p", 2)
     expressions = [ca.vertcat(ca.sin(x[0] * t), x[1] / (1 + p[0] ** 2), 7.0), ca.SX(0, 1), p[1]]
