@@ -59,19 +59,34 @@ def evaluate_block(
     ------
     UnsupportedError
         The function has an operation that the machine lacks.
+    ValueError
+        There are fewer columns than the function takes.
     """
     own = values.ndim > 1
     made = layout(function, own)
-    size, count = function.nnz_in(1), function.nnz_in(VALUES)
-    values = values[..., :count]
+    states = _taken(function, 1, states)
+    values = _taken(function, VALUES, values)
+    size, count = states.shape[1], values.shape[-1]
     given = np.empty((len(times), 1 + size + (count if own else 0)))
-    given[:, 0], given[:, 1 : 1 + size] = times, states[:, :size]
+    given[:, 0], given[:, 1 : 1 + size] = times, states
     if own:
         given[:, 1 + size :] = values if owners is None else values[owners]
     # Where each state has its own values, nothing that is the same for all depends on them.
     numbers = made.numbers(np.zeros(count) if own else values)
     found = made.moving.run(numbers, given)
     return [table.T for table in np.split(found, made.ends)]
+
+
+def _taken(function: ca.Function, source: int, given: np.ndarray) -> np.ndarray:
+    """Return the columns of what is given that an input takes."""
+    count = function.nnz_in(source)
+    if given.shape[-1] < count:
+        raise ValueError(
+            f"{function.name()!r} takes {count} numbers of {function.name_in(source)!r}, but is "
+            f"given {given.shape[-1]}"
+        )
+    taken: np.ndarray = given[..., :count]
+    return taken
 
 
 @dataclass(frozen=True)
@@ -339,7 +354,7 @@ class StateFunction:
 
         compiled: Any = machine
         made = layout(function, False)
-        own = np.ascontiguousarray(p[: function.nnz_in(VALUES)], dtype=float)
+        own = np.ascontiguousarray(_taken(function, VALUES, p), dtype=float)
         numbers, part = made.numbers(own), made.moving
         stride = part.stride(count)
         memory = np.zeros((part.registers, stride))

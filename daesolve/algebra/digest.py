@@ -38,7 +38,7 @@ def digest_of(value: object) -> str:
     """
     walk = _Walk()
     words = "\n".join(walk.words(value))
-    column = ca.vertcat(ca.SX(0, 1), *[leaf.nz[:] for leaf in walk.leaves])
+    column = ca.vertcat(ca.SX(0, 1), *[ca.vec(leaf.nz[:]) for leaf in walk.leaves])
     symbols: list[ca.SX] = ca.symvar(column)
     names = "\n".join(symbol.name() for symbol in symbols)
     function = ca.Function("digest", [ca.vertcat(ca.SX(0, 1), *symbols)], [column])

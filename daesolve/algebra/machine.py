@@ -83,7 +83,7 @@ def elementary(operation, x, y):
     if operation == operations.FMOD:
         return np.fmod(x, y)
     if operation == operations.REMAINDER:
-        return x - y * np.rint(x / y)
+        return x if math.isinf(y) and math.isfinite(x) else x - y * np.rint(x / y)
     if operation == operations.HYPOT:
         return math.hypot(x, y)
     if operation == operations.ATAN2:

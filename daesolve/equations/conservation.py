@@ -245,8 +245,11 @@ def relative_powers(
         parts = function(t, np.concatenate([x, accelerations]), values)
         rates, terms, sizes = (np.abs(np.asarray(part).ravel()) for part in parts)
         found[number] = rates, np.maximum(terms, SLOWEST * sizes)
-    most, largest = np.max(found, axis=0)
-    return np.where(largest > 0.0, most / np.where(largest > 0.0, largest, 1.0), 0.0)
+    known = np.all(np.isfinite(found), axis=1)
+    most, largest = np.max(np.where(known[:, None], found, 0.0), axis=0)
+    powers = np.where(largest > 0.0, most / np.where(largest > 0.0, largest, 1.0), 0.0)
+    # What no sample has a rate of is not known to be conserved.
+    return np.where(np.any(known, axis=0), powers, np.inf)
 
 
 def rates_function(dynamics: Dynamics, rows: Sequence[InvariantRow]) -> ca.Function:

@@ -78,6 +78,9 @@ def first_like(system: System) -> System:
         return system
     with _lock:
         first = _posed.setdefault(digest, system)
+        # Who posed the first may have changed what it was posed of.
+        if first is not system and _digest_now(first) != digest:
+            first = _posed[digest] = system
         _posed.move_to_end(digest)
         while len(_posed) > MOST:
             _posed.popitem(last=False)
@@ -87,11 +90,16 @@ def first_like(system: System) -> System:
 def _digest(system: System) -> str | None:
     """Return the digest of a system; None where it is not of plain data."""
     if system not in _digests:
-        try:
-            _digests[system] = digest_of(system)
-        except NoDigestError:
-            _digests[system] = None
+        _digests[system] = _digest_now(system)
     return _digests[system]
+
+
+def _digest_now(system: System) -> str | None:
+    # Its equations too: lists and mappings that it was posed of may have changed since.
+    try:
+        return digest_of((system, system.dynamics))
+    except NoDigestError:
+        return None
 
 
 def forget() -> None:

@@ -59,6 +59,16 @@ def test_of_longer_rows_a_function_takes_the_first_columns():
         np.testing.assert_array_equal(found, short)
 
 
+def test_shorter_rows_than_a_function_takes_are_refused():
+    t, x, p = ca.SX.sym("t"), ca.SX.sym("x", 2), ca.SX.sym("p", 2)
+    function = block_function(p[0] * x[0] + p[1] * x[1] + t, t, x, p)
+    for states, values in ((1, 2), (2, 1), (2, 0)):
+        with pytest.raises(ValueError, match="takes 2 numbers"):
+            evaluate_block(function, np.zeros(3), np.zeros((3, states)), np.zeros(values))
+    with pytest.raises(ValueError, match="takes 2 numbers"):
+        StateFunction(function, np.zeros(1))
+
+
 def test_a_block_gives_what_the_function_gives_state_by_state():
     t, x, p = ca.SX.sym("t"), ca.SX.sym("x", 3), ca.SX.sym("p", 2)
     expressions = [ca.vertcat(ca.sin(x[0] * t), x[1] / (1 + p[0] ** 2), 7.0), ca.SX(0, 1), p[1]]

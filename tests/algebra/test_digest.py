@@ -68,6 +68,12 @@ def test_values_that_compare_equal_or_look_alike_differ(pair: tuple[object, obje
     assert digest_of(pair[0]) != digest_of(pair[1])
 
 
+def test_rows_and_matrices_of_expressions_have_digests_of_their_own():
+    x = ca.SX.sym("x", 4)
+    shapes = [x, x.T, ca.reshape(x, 2, 2), ca.SX(4, 1), ca.SX(1, 4)]
+    assert len({digest_of([shape]) for shape in shapes}) == len(shapes)
+
+
 def test_arrays_count_with_their_shape_and_kind():
     entries = [np.zeros(4), np.zeros((2, 2)), np.zeros(4, dtype=np.float32), np.zeros(4, dtype=int)]
     assert len({digest_of(entry) for entry in entries}) == 4

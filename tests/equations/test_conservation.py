@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import casadi as ca
+import numpy as np
 import pytest
 
 import daesolve as ds
-from daesolve.equations.conservation import enter_forces, is_proved
+from daesolve.equations.conservation import enter_forces, is_proved, relative_powers
 
 System = ds.MechanicalSystem
 Function = Callable[[ca.SX], ca.SX]
@@ -246,3 +247,27 @@ def test_undetermined_reactions_that_may_move_a_body_are_named(
     )
     dynamics = system.dynamics
     assert enter_forces(dynamics, ["floor", "again"], dynamics.values) == names
+
+
+def _damped_where_x_is_positive() -> System:
+    q = ds.coordinates(x="m")
+    energy = (q.dot.x**2 + q.x**2) / 2
+    return ds.MechanicalSystem(
+        q,
+        kinetic=q.dot.x**2 / 2,
+        force={"x": -q.x - q.dot.x * ca.sqrt(q.x)},
+        goals=[ds.Invariant("own", energy, drive=True)],
+    )
+
+
+def test_samples_without_a_rate_do_not_hide_that_an_invariant_changes():
+    with pytest.raises(ds.errors.PosingError, match=r"'own'.*not conserved"):
+        ds.solve(_damped_where_x_is_positive(), until=0.1, initial={"x": 0.3})
+
+
+def test_what_no_sample_has_a_rate_of_is_not_known_to_be_conserved():
+    dynamics = _damped_where_x_is_positive().dynamics
+    row = next(row for row in dynamics.invariants if row.name == "own")
+    nowhere = [(0.0, np.array([-1.0, 0.5]))]
+    values = dynamics.value_vector({})
+    assert relative_powers(dynamics, [row], nowhere, values) == [np.inf]

@@ -12,6 +12,7 @@ import pytest
 
 import daesolve as ds
 from daesolve.algebra import disk
+from daesolve.algebra.digest import digest_of
 from daesolve.preparation import kept, lately
 from daesolve.preparation.request import Request
 from daesolve.system.system import System
@@ -88,7 +89,7 @@ def told() -> None:
 def test_everything_that_is_read_is_what_was_prepared(place):
     system = chain()
     first = lately.prepare_once(system, REQUEST)
-    second = kept.kept(lately.digest_of(system), system, REQUEST)
+    second = kept.kept(digest_of((system, system.dynamics)), system, REQUEST)
     assert second is not None
     for field in fields(first):
         one, other = getattr(first, field.name), getattr(second, field.name)
@@ -112,9 +113,9 @@ def test_everything_that_is_read_is_what_was_prepared(place):
 def test_another_system_and_another_request_are_prepared_for_themselves(place):
     lately.prepare_once(chain(), REQUEST)
     lighter, system = chain(gravity=9.80), chain()
-    assert kept.kept(lately.digest_of(lighter), lighter, REQUEST) is None
+    assert kept.kept(digest_of((lighter, lighter.dynamics)), lighter, REQUEST) is None
     other = Request(0.5, initial={"angle_0": 0.1})
-    assert kept.kept(lately.digest_of(system), system, other) is None
+    assert kept.kept(digest_of((system, system.dynamics)), system, other) is None
 
 
 def test_stiff_solvers_find_the_equations_that_their_jacobians_are_of(place):

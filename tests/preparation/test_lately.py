@@ -1,9 +1,11 @@
 """What was prepared lately serves the same request, and no other."""
 
 import gc
+import math
 import weakref
 from dataclasses import fields, replace
 
+import casadi as ca
 import numpy as np
 import pytest
 
@@ -52,6 +54,46 @@ def test_a_system_that_differs_in_a_number_is_prepared_for_itself():
     system = pendulum()
     heavier = replace(system, potential=2.0 * system.potential)
     assert lately.prepare_once(heavier, REQUEST).problem is not first.problem
+
+
+def springs_of_one_force(stiffnesses):
+    """Pose systems one after the other of the same mapping, which changes in between."""
+    q, force = ds.coordinates(x="m"), {}
+    for stiffness in stiffnesses:
+        force["x"] = -stiffness * q.x
+        yield ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, force=force)
+
+
+def springs_of_one_matrix(stiffnesses):
+    """The same of a matrix of masses."""
+    q, mass = ds.coordinates(x="m"), ca.SX(1, 1)
+    for stiffness in stiffnesses:
+        mass[0, 0] = 1.0 / stiffness
+        yield ds.MechanicalSystem(q, mass_matrix=mass, force={"x": -q.x})
+
+
+def ends(systems):
+    return [ds.solve(one, 1.0, {"x": 1.0}).end_state["x"] for one in systems]
+
+
+@pytest.mark.parametrize("posed", [springs_of_one_force, springs_of_one_matrix])
+def test_systems_of_what_changed_between_them_keep_their_own_equations(posed):
+    exact = [math.cos(1.0), math.cos(2.0)]
+    assert ends([*posed([1.0, 4.0])]) == pytest.approx(exact, abs=1e-13)
+    lately.forget()
+    assert ends(posed([1.0, 4.0])) == pytest.approx(exact, abs=1e-13)
+
+
+def test_a_system_whose_mapping_changed_later_does_not_serve_another():
+    q, force = ds.coordinates(x="m"), {}
+    force["x"] = -q.x
+    first = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, force=force)
+    lately.prepare_once(first, Request(1.0, initial={"x": 1.0}))
+    force["x"] = -4.0 * q.x
+    [second] = springs_of_one_force([1.0])
+    assert lately.first_like(second) is second
+    [third] = springs_of_one_force([1.0])
+    assert lately.first_like(third) is second
 
 
 def test_a_system_with_what_is_no_plain_data_is_its_own_alone():
