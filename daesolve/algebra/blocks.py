@@ -66,7 +66,7 @@ def evaluate_block(
     made = layout(function, own)
     states = _taken(function, 1, states)
     values = _taken(function, VALUES, values)
-    size, count = states.shape[1], values.shape[-1]
+    size, count = int(states.shape[1]), int(values.shape[-1])
     given = np.empty((len(times), 1 + size + (count if own else 0)))
     given[:, 0], given[:, 1 : 1 + size] = times, states
     if own:
