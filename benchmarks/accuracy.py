@@ -22,9 +22,10 @@ from daesolve.integration.simulation import simulate
 from daesolve.preparation.preparing import Prepared, prepare
 from daesolve.preparation.request import Request
 
-from .common.conditions import Conditions, as_json, conditions, from_json
+from .common.conditions import Conditions, conditions, from_json
+from .common.ending import end
 from .common.options import add_json, add_read, add_repeats, add_update, options
-from .common.tables import markdown, update
+from .common.tables import markdown
 from .common.timing import processor_seconds
 
 MARK = "accuracy"
@@ -161,12 +162,7 @@ def main() -> None:
         known, found = from_json(given.read.read_text(), Measurement)
     else:
         known, found = _measured(given)
-    told = f"{known}\n\n{table(found)}"
-    print(told)
-    if given.json:
-        given.json.write_text(as_json(known, found))
-    if given.update:
-        update(given.update, MARK, told)
+    end(given, known, found, table(found), MARK)
 
 
 if __name__ == "__main__":

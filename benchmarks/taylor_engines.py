@@ -28,9 +28,10 @@ from daesolve.solvers.heyoka_code import translated
 from daesolve.taylor_kernel.instructions import instructions
 from daesolve.taylor_kernel.marching import March
 
-from .common.conditions import Conditions, as_json, conditions, from_json
+from .common.conditions import Conditions, conditions, from_json
+from .common.ending import end
 from .common.options import add_json, add_read, add_repeats, add_update, options
-from .common.tables import markdown, update
+from .common.tables import markdown
 from .common.timing import in_turn, processor_seconds
 
 MARK = "taylor-engines"
@@ -207,12 +208,7 @@ def main() -> None:
         known, found = from_json(given.read.read_text(), Measurement)
     else:
         known, found = _measured(given)
-    told = f"{known}\n\n{table(found)}"
-    print(told)
-    if given.json:
-        given.json.write_text(as_json(known, found))
-    if given.update:
-        update(given.update, MARK, told)
+    end(given, known, found, table(found), MARK)
 
 
 if __name__ == "__main__":

@@ -26,9 +26,10 @@ from itertools import pairwise
 import numpy as np
 
 from benchmarks.common.attempts import BrokeDownError, installed
-from benchmarks.common.conditions import Conditions, as_json, conditions, from_json
+from benchmarks.common.conditions import Conditions, conditions, from_json
+from benchmarks.common.ending import end
 from benchmarks.common.options import add_json, add_read, add_repeats, add_update, options
-from benchmarks.common.tables import markdown, update
+from benchmarks.common.tables import markdown
 from benchmarks.common.timing import in_turn, processor_seconds
 
 from .platform import Ended
@@ -176,12 +177,7 @@ def main() -> None:
         known, found = from_json(given.read.read_text(), Measurement)
     else:
         known, found = _measured(given)
-    told = f"{known}\n\n{tables(found)}"
-    print(told)
-    if given.json:
-        given.json.write_text(as_json(known, found))
-    if given.update:
-        update(given.update, MARK, told)
+    end(given, known, found, tables(found), MARK)
 
 
 if __name__ == "__main__":

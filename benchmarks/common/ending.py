@@ -1,0 +1,22 @@
+"""How a program ends: what it found is printed, and written where that was asked for."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import Any
+
+from .conditions import Conditions, as_json
+from .tables import update
+
+
+def end(
+    given: argparse.Namespace, known: Conditions, found: Sequence[Any], tables: str, mark: str
+) -> None:
+    """Print the tables under their conditions; write what `--json` and `--update` name."""
+    told = f"{known}\n\n{tables}"
+    print(told)
+    if given.json:
+        given.json.write_text(as_json(known, found))
+    if given.update:
+        update(given.update, mark, told)
