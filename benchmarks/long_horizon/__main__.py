@@ -36,9 +36,9 @@ def best(found: Sequence[Measurement]) -> list[Measurement]:
 
 
 def table(found: Sequence[Measurement]) -> str:
-    """Return error and seconds of each method, with its best step."""
+    """Return errors and seconds of each method, with its best step."""
     return markdown(
-        ["motion", "method", "step, s", "until, s", "error, m", "cpu s"],
+        ["motion", "method", "step, s", "until, s", "error, m", "energy", "growth", "cpu s"],
         [
             [
                 one.motion,
@@ -46,6 +46,8 @@ def table(found: Sequence[Measurement]) -> str:
                 f"1/{1 / one.step:g}" if one.step else "its own",
                 f"{one.until:g}",
                 f"{one.error:.1e}",
+                f"{one.energy:.1e}",
+                "–" if one.exponent is None else f"t^{one.exponent:.2f}",
                 f"{one.seconds:.1f}",
             ]
             for one in best(found)

@@ -13,6 +13,7 @@ import numpy as np
 
 import daesolve as ds
 from benchmarks.common.timing import processor_seconds
+from daesolve.diagnostics.step_statistics import BINS_PER_DECADE, growth
 from tests.reference.pendulum import pendulum_states
 from tests.reference.rolling_wheel import hoop_states
 
@@ -23,6 +24,8 @@ in_cartesian: Any = rattle
 GRAVITY, RADIUS, A, B = 9.81, 0.01, 0.13, 0.5
 LAST = 4
 """The places of the last second, so many, are compared: a motion at rest tells little of time."""
+LOOKS = 10
+"""Of a method with fixed steps, energies in each bin of time, over which their growth is fitted."""
 METHODS = ("daesolve", "daesolve, energy measured", "Gauss 16", "RATTLE 8")
 STEPS: Mapping[str, tuple[float, ...]] = {
     "Gauss 16": (1 / 8, 1 / 16, 1 / 32, 1 / 64, 1 / 128),
@@ -43,6 +46,10 @@ class Measurement:
         Of the processor, without compiling.
     error
         The largest distance from the exact place over the last second, m.
+    energy, exponent
+        The largest error of the energy over the scale of the energy, and its growth exponent over
+        the last two decades of time; None at the level of rounding. Where the steps are fixed, it
+        is looked at over these decades alone, and its scale is the largest kinetic energy seen.
     """
 
     motion: str
@@ -51,6 +58,27 @@ class Measurement:
     until: float
     seconds: float
     error: float
+    energy: float
+    exponent: float | None
+
+
+@dataclass(frozen=True)
+class Seen:
+    """Where a motion is, m, and its energies, J."""
+
+    place: np.ndarray
+    kinetic: float
+    potential: float
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a run gave: as in `Measurement`, with places of the last second, (LAST, n)."""
+
+    seconds: float
+    places: np.ndarray
+    energy: float
+    exponent: float | None
 
 
 def pendulum() -> ds.MechanicalSystem:
@@ -93,8 +121,8 @@ def exact(motion: str, until: float) -> np.ndarray:
     return np.array([place[1:] for place in skate.states(list(times))])
 
 
-def by_daesolve(motion: str, until: float, measured: bool) -> tuple[float, np.ndarray]:
-    """Return seconds and places of a run as a user calls it."""
+def by_daesolve(motion: str, until: float, measured: bool) -> Run:
+    """Run as a user calls it."""
     options: dict[str, Any] = {"at": moments(until)}
     if measured:
         options["formulation"] = ds.Feedback(rates={"energy": None})
@@ -112,11 +140,13 @@ def by_daesolve(motion: str, until: float, measured: bool) -> tuple[float, np.nd
     seconds, found = processor_seconds(run)
     names = {"pendulum": ("x", "y"), "hoop": ("contact_x",), "skate": ("y", "z")}[motion]
     places = np.column_stack([found[name][-LAST:] for name in names])
-    return seconds - found.statistics.compile_seconds, places
+    energy = found.drift["energy"]
+    worked = seconds - found.statistics.compile_seconds
+    return Run(worked, places, energy.max_relative, energy.growth_exponent)
 
 
-Walk = Callable[[int], np.ndarray]
-"""Takes steps and returns the place."""
+Walk = Callable[[int], Seen]
+"""Takes steps and returns where that leads."""
 
 
 def by_gauss(motion: str, step: float) -> Walk:
@@ -136,11 +166,14 @@ def by_gauss(motion: str, step: float) -> Walk:
         x = np.array(skate.START)
         low = np.zeros(5)
 
-    def walk(steps: int) -> np.ndarray:
+    def walk(steps: int) -> Seen:
         in_minimal.advance(rates, numbers, m, b, step, steps, x, low)
         if motion == "pendulum":
-            return np.array([math.sin(x[0]), -math.cos(x[0])])
-        return x[:1].copy() if motion == "hoop" else x[2:4].copy()
+            place = np.array([math.sin(x[0]), -math.cos(x[0])])
+            return Seen(place, x[1] ** 2 / 2, GRAVITY * place[1])
+        if motion == "hoop":
+            return Seen(x[:1].copy(), x[1] ** 2, GRAVITY * height(x[0]))
+        return Seen(x[2:4].copy(), (x[1] ** 2 + x[4] ** 2) / 2, tension(*x[[0, 2, 3]]))
 
     return walk
 
@@ -165,31 +198,57 @@ def by_rattle(motion: str, step: float) -> Walk:
     q, v = np.vstack([q, 0 * q]), np.vstack([v, 0 * v])
     parts = rattle.composition()
 
-    def walk(steps: int) -> np.ndarray:
+    def walk(steps: int) -> Seen:
         in_cartesian.advance(method, numbers, parts, step, steps, q, v)
-        if motion == "hoop":
-            return numbers[4:].copy()
-        return q[0].copy() if motion == "pendulum" else q[0, 1:].copy()
+        kinetic = float(v[0] @ v[0]) / 2
+        if motion == "pendulum":
+            return Seen(q[0].copy(), kinetic, GRAVITY * q[0, 1])
+        if motion == "hoop":  # it rolls: its turning has as much again
+            return Seen(numbers[4:].copy(), 2 * kinetic, GRAVITY * q[0, 1])
+        return Seen(q[0, 1:].copy(), kinetic, tension(*q[0]))
 
     return walk
+
+
+def height(contact: float) -> float:
+    """Return that of the hoop's centre over the abscissa of the contact, m."""
+    ground = (((contact + A) * contact - B) * contact - A) * contact - (1.0 - B)
+    slope = ((4.0 * contact + 3.0 * A) * contact - 2.0 * B) * contact - A
+    return ground + RADIUS / math.sqrt(1.0 + slope**2)
+
+
+def tension(x: float, y: float, z: float) -> float:
+    """Return the potential of rotor and skate, J."""
+    return math.cos(x) + skate.ASYMMETRY * math.sin(2 * x) + (y**2 + z**2) / 2
 
 
 MOTIONS = ("pendulum", "hoop", "skate")
 
 
-def by_steps(method: str, motion: str, step: float, until: float) -> tuple[float, np.ndarray]:
-    """Return seconds and places of a method with fixed steps."""
+def by_steps(method: str, motion: str, step: float, until: float) -> Run:
+    """Run a method with fixed steps."""
     make = by_gauss if method == "Gauss 16" else by_rattle
     make(motion, step)(1)  # compiled
+    places = np.arange(2 * BINS_PER_DECADE * LOOKS)
+    looks = until * 10.0 ** ((places + 0.5) / (BINS_PER_DECADE * LOOKS) - 2)
+    ends = sorted({round(time / step) for time in (*looks, *moments(until))})
 
-    def run() -> np.ndarray:
+    def run() -> list[Seen]:
         walk = make(motion, step)
-        first = moments(until)[0]
-        places = [walk(round(first / step))]
-        places += [walk(round(1 / LAST / step)) for _ in range(LAST - 1)]
-        return np.array(places)
+        return [walk(steps) for steps in np.diff([0, 0, *ends])]
 
-    return processor_seconds(run)
+    seconds, (first, *found) = processor_seconds(run)
+    last = {end: seen.place for end, seen in zip(ends, found, strict=True)}
+    at = np.array([last[round(time / step)] for time in moments(until)])
+    scale = max(seen.kinetic for seen in found)
+    begin = first.kinetic + first.potential
+    off = np.array([seen.kinetic + seen.potential - begin for seen in found]) / scale
+    times = step * np.array(ends)
+    bins = np.floor(np.log10(times) * BINS_PER_DECADE)
+    parts = [(times[bins == one], off[bins == one]) for one in np.unique(bins)]
+    middles = np.array([float(np.mean(when)) for when, _ in parts])
+    sizes = np.array([math.sqrt(np.mean(some**2)) for _, some in parts])
+    return Run(seconds, at, float(np.max(abs(off))), growth(middles, sizes))
 
 
 def measured(
@@ -202,9 +261,10 @@ def measured(
             if rate * until > patience:
                 break
             if step:
-                seconds, places = by_steps(method, motion, step, until)
+                run = by_steps(method, motion, step, until)
             else:
-                seconds, places = by_daesolve(motion, until, method != METHODS[0])
-            rate = seconds / until
-            off = np.linalg.norm(places - exact(motion, until), axis=1)
-            yield Measurement(motion, method, step, until, seconds, float(np.max(off)))
+                run = by_daesolve(motion, until, method != METHODS[0])
+            rate = run.seconds / until
+            off = float(np.max(np.linalg.norm(run.places - exact(motion, until), axis=1)))
+            told = (run.seconds, off, run.energy, run.exponent)
+            yield Measurement(motion, method, step, until, *told)

@@ -135,7 +135,7 @@ class ResidualSizes:
                 final_relative=abs(float(self.last[index])) / scale,
                 scale=scale,
                 correction=float(self.correction[index]) / scale,
-                growth_exponent=_growth(times, sizes[:, index]),
+                growth_exponent=growth(times, sizes[:, index]),
                 note=each.note,
                 history=tuple(zip(times.tolist(), sizes[:, index].tolist(), strict=True)),
             )
@@ -227,7 +227,7 @@ def nothing_seen(start_time: float, rates: np.ndarray) -> ResidualSizes:
     )
 
 
-def _growth(times: np.ndarray, size: np.ndarray) -> float | None:
+def growth(times: np.ndarray, size: np.ndarray) -> float | None:
     """Return the slope of a history, in log-log, over the last two decades of time."""
     recent = times > times[-1] / 100.0 if times.size else np.zeros(0, dtype=bool)
     times, size = times[recent], size[recent]
