@@ -2,10 +2,11 @@
 
 Three parts, each run in a process of its own, whose peak memory is its own:
 
-    drift    26 million steps with the energy as a goal and with it only measured, the latter in
-             optimised code and in code as it was written: errors against the exact quadrature,
-             residuals, how fast the energy's error grows, and what it is made of: a bias of each
-             step, and the random walk of rounding
+    drift    26 million steps with the energy as a goal and with it only measured, the latter by
+             both engines, in optimised code and in code as it was written, with the constraints
+             driven at 10/s and 30/s: errors against the exact quadrature, residuals, how fast the
+             energy's error grows, and what it is made of: a bias of each step, and the random walk
+             of rounding
     memory   runs in memory of 1e4 s and 1e5 s with 1001 samples
     store    runs of 1e4 s and 1e5 s with samples every 0.1 s, in memory and on disk in turn, of
              which the median counts

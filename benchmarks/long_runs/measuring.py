@@ -24,15 +24,20 @@ STRETCHES = 100
 """Parts of a run whose changes of energy are compared."""
 SAMPLES = 1001
 MEASURED = ds.Feedback(rates={"energy": None})
+FASTER = ds.Feedback(rate=30.0, rates={"energy": None})
 FORMULATIONS: dict[str, dict[str, Any]] = {
     "driven": {},
     "measured": {"formulation": MEASURED},
+    "measured-30": {"formulation": FASTER},
+    "kernel": {"formulation": MEASURED, "solver": ds.Taylor(engine="kernel")},
+    "kernel-30": {"formulation": FASTER, "solver": ds.Taylor(engine="kernel")},
     "unfused": {
         "formulation": MEASURED,
         "solver": ds.Taylor(code="unrolled", optimisation=0),
     },
 }
-"""By name: "unfused" measures the energy in code that LLVM has not optimised."""
+"""By name: all but "driven" only measure the energy; "30" drives the constraints at 30/s, not 10/s;
+"kernel" takes that engine, and "unfused" code that LLVM has not optimised."""
 
 
 @dataclass(frozen=True)

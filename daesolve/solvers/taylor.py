@@ -51,13 +51,11 @@ class Taylor(Solver):
         Of heyoka: "unrolled" is fastest to run and slowest to compile, "compact" the reverse;
         "auto" weighs the horizon against the size of the equations.
     optimisation
-        LLVM's level for heyoka, 0 to 3; None chooses with `code`, and 0 where an invariant is
-        measured but not driven: optimised code adds 2e-19 of its scale to it in every step.
+        LLVM's level for heyoka, 0 to 3; None chooses with `code`.
     engine
         "kernel" compiles nothing and runs wherever numba does; "heyoka" compiles the equations;
-        "auto" takes heyoka where it is installed and worth it: in very long runs of small systems
-        all of whose invariants are driven, for motions with resets, and where its `code` or
-        `optimisation` is asked for.
+        "auto" takes heyoka where it is installed and worth it: in very long runs of small systems,
+        for motions with resets, and where its `code` or `optimisation` is asked for.
     """
 
     tolerance: float = float(np.finfo(float).eps)
@@ -117,7 +115,6 @@ class Taylor(Solver):
             return "kernel"
         asked = self.code != "auto" or self.optimisation is not None
         pays = steps >= PAYS_FROM and problem.rhs.n_instructions() <= PAYS_TO
-        pays = pays and not _leaves_invariants(problem)
         return "heyoka" if asked or pays or finds_events(problem) else "kernel"
 
     @property
@@ -144,8 +141,7 @@ class Taylor(Solver):
             code = "unrolled" if steps >= QUICK_BELOW and size <= UNROLLED_TO else "compact"
         if level is None:
             pays = steps >= OPTIMISED_FROM[code] and size <= OPTIMISED_TO[code]
-            pays = pays or self.code == "unrolled"
-            level = 3 if pays and not _leaves_invariants(problem) else 0
+            level = 3 if pays or self.code == "unrolled" else 0
         return replace(self, code=code, optimisation=level, engine=engine)
 
     def compile(self, problem: OdeProblem) -> Compilation:
@@ -212,15 +208,6 @@ class Taylor(Solver):
         if (self, bounded) not in known:
             known[self, bounded] = self._made(problem, bounded=bounded)
         return known[self, bounded]
-
-
-def _leaves_invariants(problem: OdeProblem) -> bool:
-    """Return whether an invariant is measured but not driven.
-
-    LLVM fuses multiplications with additions in heyoka's code from level 1 on, and nothing takes
-    back the bias of that.
-    """
-    return any(row.kind == "invariant" and not row.driven for row in problem.watched)
 
 
 def _stored() -> int:

@@ -1,0 +1,123 @@
+"""Where feedback holds a pendulum, and what that does to its period.
+
+Rounding of the rates pushes the constraint and the energy off by a little in every step; feedback
+lets that grow to where it balances the push. A rod that is longer by dl and an energy higher by dE
+change the frequency of a swing by a right angle by -dl / 2l - (d ln K / dm) dE / 2gl, K being the
+quarter period of the elliptic functions and m = 1/2 their parameter. Measured on the Cartesian
+pendulum of `benchmarks.long_horizon` by the kernel, for some rates: the mean of both offsets over
+samples, the error of the phase that follows, and that of the end against elliptic functions.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import mpmath
+import numpy as np
+
+import daesolve as ds
+from benchmarks.common.conditions import conditions
+from benchmarks.common.ending import end
+from benchmarks.common.options import above_zero, add_json, add_until, add_update, options
+from benchmarks.common.tables import markdown
+
+from .measuring import GRAVITY, LAST, moments, pendulum
+
+MARK = "offsets"
+RATES = (1.0, 3.0, 10.0, 30.0)
+SAMPLES = 10
+"""A second."""
+
+
+@dataclass(frozen=True)
+class Offset:
+    """A run.
+
+    Parameters
+    ----------
+    rate
+        Of feedback, 1/s.
+    length, energy
+        The mean of l - 1, m, and of E, J.
+    expected, found
+        The error of the phase over the phase: from the offsets, and from the places at the end.
+    """
+
+    rate: float
+    length: float
+    energy: float
+    expected: float
+    found: float
+
+
+def offset(rate: float, until: float) -> Offset:
+    """Swing for a time, s, with a rate, 1/s."""
+    start = {"x": 1.0, "y": 0.0, "x_dot": 0.0, "y_dot": 0.0}
+    run = ds.solve(
+        pendulum(),
+        until,
+        start,
+        formulation=ds.Feedback(rate=rate),
+        solver=ds.Taylor(engine="kernel"),
+        at=np.append(np.arange(0.0, until - 1.0, 1 / SAMPLES), moments(until)),
+    )
+    x, y, u, v = (np.asarray(run[name], np.longdouble) for name in ("x", "y", "x_dot", "y_dot"))
+    length = float(np.mean(x * x + y * y - 1)) / 2
+    energy = float(np.mean((u * u + v * v) / 2 + np.longdouble(GRAVITY) * y))
+    quarter, other = float(mpmath.ellipk(0.5)), float(mpmath.ellipe(0.5))
+    slope = 2 * (other - quarter / 2) / quarter  # d ln K / dm at m = 1/2
+    expected = -length / 2 - slope * energy / (2 * GRAVITY)
+    last = zip(run.times[-LAST:], x[-LAST:], y[-LAST:], strict=True)
+    ahead = [_ahead(*map(float, place)) for place in last]
+    return Offset(rate, length, energy, expected, float(np.median(ahead)) / until)
+
+
+def _ahead(time: float, x: float, y: float) -> float:
+    """Return how far ahead of the exact motion a place is, s."""
+    with mpmath.workdps(50):
+        frequency, half = mpmath.sqrt(mpmath.mpf(GRAVITY)), mpmath.mpf(1) / 2
+        quarter = mpmath.ellipk(half)
+        phase = mpmath.fmod(frequency * mpmath.mpf(time) + quarter, 4 * quarter)
+        root = mpmath.sqrt(half)
+        sn, cn = (mpmath.ellipfun(name, phase, m=half) for name in ("sn", "cn"))
+        off = mpmath.atan2(mpmath.mpf(x), -mpmath.mpf(y)) - 2 * mpmath.asin(root * sn)
+        return float(off / (2 * root * frequency * cn))
+
+
+def table(found: Sequence[Offset]) -> str:
+    """Return a row for each rate."""
+    return markdown(
+        ["rate, 1/s", "length, m", "energy, J", "phase expected", "phase found"],
+        [
+            [
+                f"{one.rate:g}",
+                *(f"{v:+.1e}" for v in (one.length, one.energy, one.expected, one.found)),
+            ]
+            for one in found
+        ],
+    )
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the options."""
+    parser = options("benchmarks.long_horizon.offsets", __doc__)
+    told = f"1/s; repeatable ({', '.join(f'{rate:g}' for rate in RATES)})"
+    parser.add_argument("--rate", type=above_zero, action="append", metavar="RATE", help=told)
+    add_until(parser, 2e4)
+    add_json(parser)
+    add_update(parser, MARK, "docs/benchmarks/long-horizon.md")
+    return parser
+
+
+def main() -> None:
+    """Measure, print, and write what was asked for."""
+    given = parser().parse_args()
+    known = conditions("numba")
+    found = [offset(rate, given.until) for rate in given.rate or RATES]
+    end(given, known, found, table(found), MARK)
+
+
+if __name__ == "__main__":
+    main()
