@@ -235,7 +235,8 @@ def growth(times: np.ndarray, size: np.ndarray) -> float | None:
         return None
     if size[-1] < ROUNDING or np.any(size == 0.0):
         return None
-    return float(np.polyfit(np.log10(times), np.log10(size), 1)[0])
+    along = np.log10(times) - np.mean(np.log10(times))
+    return float(along @ np.log10(size) / (along @ along))
 
 
 # -- peaks -----------------------------------------------------------------------------------------
