@@ -235,7 +235,7 @@ def by_steps(method: str, motion: str, step: float, until: float) -> Run:
 
     def run() -> list[Seen]:
         walk = make(motion, step)
-        return [walk(steps) for steps in np.diff([0, 0, *ends])]
+        return [walk(steps) for steps in np.diff([0, 0, *ends]).tolist()]
 
     seconds, (first, *found) = processor_seconds(run)
     last = {end: seen.place for end, seen in zip(ends, found, strict=True)}

@@ -14,14 +14,15 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import mpmath
 import numpy as np
+from scipy import special
 
 import daesolve as ds
 from benchmarks.common.conditions import conditions
 from benchmarks.common.ending import end
 from benchmarks.common.options import above_zero, add_json, add_until, add_update, options
 from benchmarks.common.tables import markdown
+from tests.reference.pendulum import pendulum_states
 
 from .measuring import GRAVITY, LAST, moments, pendulum
 
@@ -66,24 +67,14 @@ def offset(rate: float, until: float) -> Offset:
     x, y, u, v = (np.asarray(run[name], np.longdouble) for name in ("x", "y", "x_dot", "y_dot"))
     length = float(np.mean(x * x + y * y - 1)) / 2
     energy = float(np.mean((u * u + v * v) / 2 + np.longdouble(GRAVITY) * y))
-    quarter, other = float(mpmath.ellipk(0.5)), float(mpmath.ellipe(0.5))
+    quarter, other = float(special.ellipk(0.5)), float(special.ellipe(0.5))
     slope = 2 * (other - quarter / 2) / quarter  # d ln K / dm at m = 1/2
     expected = -length / 2 - slope * energy / (2 * GRAVITY)
-    last = zip(run.times[-LAST:], x[-LAST:], y[-LAST:], strict=True)
-    ahead = [_ahead(*map(float, place)) for place in last]
+    last = np.array([run[name][-LAST:] for name in ("x", "y")])
+    known = pendulum_states(moments(until), 1.0, 0.0)
+    place, velocity = (np.array([known[f"{axis}{dot}"] for axis in "xy"]) for dot in ("", "_dot"))
+    ahead = np.sum((last - place) * velocity, axis=0) / np.sum(velocity**2, axis=0)
     return Offset(rate, length, energy, expected, float(np.median(ahead)) / until)
-
-
-def _ahead(time: float, x: float, y: float) -> float:
-    """Return how far ahead of the exact motion a place is, s."""
-    with mpmath.workdps(50):
-        frequency, half = mpmath.sqrt(mpmath.mpf(GRAVITY)), mpmath.mpf(1) / 2
-        quarter = mpmath.ellipk(half)
-        phase = mpmath.fmod(frequency * mpmath.mpf(time) + quarter, 4 * quarter)
-        root = mpmath.sqrt(half)
-        sn, cn = (mpmath.ellipfun(name, phase, m=half) for name in ("sn", "cn"))
-        off = mpmath.atan2(mpmath.mpf(x), -mpmath.mpf(y)) - 2 * mpmath.asin(root * sn)
-        return float(off / (2 * root * frequency * cn))
 
 
 def table(found: Sequence[Offset]) -> str:
