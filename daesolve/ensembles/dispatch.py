@@ -17,7 +17,7 @@ CHUNK_SECONDS = 0.5
 BATCH_SECONDS = 5.0
 """What the members of a chunk take together, about: much against the way to a worker and back. A
 batch compiles for itself and ends with its slowest member, so that it is worth being longer."""
-FIRST_BATCH = 16
+FIRST_BATCH = 64
 """Members of a batch while it is not known how long one takes: one for each lane."""
 LARGEST_CHUNK = 1_000
 SHARES = 4
