@@ -240,9 +240,7 @@ def run(version, w, runs, codes, numbers, given, registers, stride, found):
 
 
 @kept
-def run_in_lanes(
-    version, w, runs, codes, numbers, times, states, inputs, registers, stride, found
-):
+def run_in_lanes(version, w, runs, codes, numbers, times, states, inputs, registers, stride, found):
     """Carry out a program for many states of several motions.
 
     Parameters
