@@ -101,8 +101,8 @@ def missed(
     """
     found = np.empty(slopes.shape[:-1])
     size = slopes.shape[-1]
-    tables = (np.ascontiguousarray(table).reshape(-1, size) for table in (slopes, rates))
+    one, other = (np.ascontiguousarray(table).reshape(-1, size) for table in (slopes, rates))
     spans, sizes, late = (np.ascontiguousarray(part).reshape(-1) for part in steps)
     flat = found.reshape(-1)
-    misses(VERSION, *tables, spans, sizes, relative, absolute, late, flat)
+    misses(VERSION, one, other, spans, sizes, relative, absolute, late, flat)
     return found

@@ -195,7 +195,7 @@ class March:
         count = len(places)
         width = NARROW if count <= NARROW < self.lanes else self.lanes
         # The lanes that nobody asks for go beside the first one, as the same motion.
-        filled = [*places, *places[:1] * (width - count)]
+        filled = [*places, *([places[0]] * (width - count))]
         numbers, x, low = self.numbers[:, filled], self.x[:, filled], self.low[:, filled]
         time, end = self.time[:, filled], self.end[filled]
         numbers, x, low, time = map(np.ascontiguousarray, (numbers, x, low, time))
