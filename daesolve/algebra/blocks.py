@@ -31,7 +31,6 @@ def evaluate_block(
     times: np.ndarray,
     states: np.ndarray,
     values: np.ndarray,
-    owners: np.ndarray | None = None,
 ) -> list[np.ndarray]:
     """Evaluate a CasADi function of (t, x, p) for many states at once.
 
@@ -47,8 +46,6 @@ def evaluate_block(
         (k, nx), or more columns, of which the function takes the first ones.
     values
         (np,), or (k, np) where each state has its own; more as well.
-    owners
-        (k,) the row of the values of each state; then values are (j, np).
 
     Returns
     -------
@@ -70,11 +67,54 @@ def evaluate_block(
     given = np.empty((len(times), 1 + size + (count if own else 0)))
     given[:, 0], given[:, 1 : 1 + size] = times, states
     if own:
-        given[:, 1 + size :] = values if owners is None else values[owners]
+        given[:, 1 + size :] = values
     # Where each state has its own values, nothing that is the same for all depends on them.
     numbers = made.numbers(np.zeros(count) if own else values)
     found = made.moving.run(numbers, given)
     return [table.T for table in np.split(found, made.ends)]
+
+
+def evaluate_lanes(
+    function: ca.Function, times: np.ndarray, states: np.ndarray, values: np.ndarray
+) -> np.ndarray:
+    """Evaluate a CasADi function of (t, x, p) for many states of several motions at once.
+
+    What depends on values alone is computed once for each motion.
+
+    Parameters
+    ----------
+    function
+        (t, x, p) -> one dense column.
+    times, states
+        (lanes, k) and (lanes, k, nx), or more columns, of which the function takes the first ones.
+    values
+        (lanes, np), or more columns.
+
+    Returns
+    -------
+    numpy.ndarray
+        (lanes, k, size).
+
+    Raises
+    ------
+    UnsupportedError, ValueError
+        As for `evaluate_block`.
+    """
+    from daesolve.algebra import machine  # numba is imported where something is evaluated
+
+    compiled: Any = machine
+    made = layout(function, False)
+    inputs, part = _taken(function, 1, states).shape[2], made.moving
+    own = np.ascontiguousarray(_taken(function, VALUES, values))
+    numbers = made.fixed.run(made.constants, own)
+    stride = part.stride(times.shape[1])
+    token = compiled.ONE if stride == 1 else compiled.SEVERAL
+    found = np.empty((*times.shape, part.rows))
+    compiled.run_in_lanes(
+        compiled.VERSION, token, part.runs, part.codes, numbers, times, states, inputs,
+        part.registers, stride, found,
+    )  # fmt: skip
+    return found
 
 
 def _taken(function: ca.Function, source: int, given: np.ndarray) -> np.ndarray:

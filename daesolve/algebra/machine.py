@@ -237,3 +237,37 @@ def run(version, w, runs, codes, numbers, given, registers, stride, found):
         for j in range(rows):
             for i in range(count):
                 found[j, first + i] = memory[registers - rows + j, i]
+
+
+@kept
+def run_in_lanes(version, w, runs, codes, numbers, times, states, inputs, registers, stride, found):
+    """Carry out a program for many states of several motions.
+
+    Parameters
+    ----------
+    numbers
+        (k, lanes) what the first registers hold, for each motion.
+    times, states, inputs
+        (lanes, j) and (lanes, j, columns), of which the next ones hold the first, of each motion.
+    registers
+        How many there are.
+    found
+        (lanes, j, rows) receives the last ones.
+    """
+    memory = np.zeros((registers, stride))
+    shared, rows = len(numbers), found.shape[2]
+    time, result = memory[shared], registers - rows
+    for lane in range(len(times)):
+        for r in range(shared):
+            memory[r] = numbers[r, lane]
+        for first in range(0, times.shape[1], stride):
+            count = min(stride, times.shape[1] - first)
+            for i in range(stride):  # those beyond the last state are computed with it, in vain
+                place = first + min(i, count - 1)
+                time[i] = times[lane, place]
+                for j in range(inputs):
+                    memory[shared + 1 + j, i] = states[lane, place, j]
+            carry_out(w, runs, codes, memory.ctypes.data, stride)
+            for i in range(count):
+                for j in range(rows):
+                    found[lane, first + i, j] = memory[result + j, i]

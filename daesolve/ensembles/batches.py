@@ -351,7 +351,8 @@ class SharedLane(Lane):
             self.found.append(joined(self._passed))
             self._passed, self._count = [], 0
         if looked or not calm:
-            self.found.append(stretch)
+            # The memory of the series is that of the next steps too.
+            self.found.append(replace(stretch, coefficients=stretch.coefficients.copy()))
 
 
 class SharedMarch(March):
@@ -369,18 +370,18 @@ class SharedMarch(March):
         self.values = np.zeros((lanes, len(problem.values)))
         size = 8 * lanes * problem.size * (self.order + 1)
         self.fit = max(TOGETHER_BYTES // size, FEWEST)
+        self._memory = np.empty((lanes, self.fit, problem.size, self.order + 1))
 
     def advance(self, lanes: Sequence[SharedLane]) -> None:
         """Integrate in the lanes that ask until one of their runs has something to see."""
-        asking = {lane.number for lane in lanes}
-        for number in set(range(self.lanes)) - asking:
-            self.idle(number, lanes[0].number)
-            self.values[number] = self.values[lanes[0].number]
+        places = [lane.number for lane in lanes]
+        values = self.values[places]
         while not any(lane.found for lane in lanes):
-            stretch = self.steps(min(self.fit, *(lane.room for lane in lanes)))
-            seen = self.screen.looked_through(stretch, self.values)
-            for lane in lanes:
-                lane.take(replace(stretch.of(lane.number), seen=seen[lane.number]))
+            most = min(self.fit, *(lane.room for lane in lanes))
+            stretch = self.steps_of(places, most, self._memory)
+            seen = self.screen.looked_through(stretch, values)
+            for number, lane in enumerate(lanes):
+                lane.take(replace(stretch.of(number), seen=seen[number]))
 
 
 class Batch:

@@ -6,6 +6,7 @@ That is proved from the structure of the expressions, whatever the states of the
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from weakref import WeakKeyDictionary
 
 import casadi as ca
 import numpy as np
@@ -36,20 +37,44 @@ def periodic_angles(
     angles = problem.labels.angles
     if not angles:
         return ()
-    lasting = dynamics.lasting(values)
-    numbers = np.array([lasting.get(name, np.nan) for name in problem.values])
-    broken: dict[int, str] = {}
-    for what, found, own in _turned(dynamics, problem, angles, numbers):
-        same = _same(found, angles, own=own)
-        for place, angle in enumerate(angles):
-            if not same[place]:
-                broken.setdefault(angle, what)
+    broken = _broken_for_some(dynamics, problem)
+    if broken:
+        lasting = dynamics.lasting(values)
+        numbers = np.array([lasting.get(name, np.nan) for name in problem.values])
+        broken = _broken(dynamics, problem, numbers)
     notes += [
         f"the angle {problem.labels.states[angle]!r} is not wrapped: {what} may differ after a "
         "whole turn"
         for angle, what in broken.items()
     ]
     return tuple(angle for angle in angles if angle not in broken)
+
+
+_broken_by: WeakKeyDictionary[Dynamics, WeakKeyDictionary[OdeProblem, dict[int, str]]]
+_broken_by = WeakKeyDictionary()
+
+
+def _broken_for_some(dynamics: Dynamics, problem: OdeProblem) -> dict[int, str]:
+    """Return the angles without a proof for all parameters at once: angle -> what may differ."""
+    known = _broken_by.setdefault(dynamics, WeakKeyDictionary())
+    if problem not in known:
+        known[problem] = _broken(dynamics, problem, np.full(len(problem.values), np.nan))
+    return known[problem]
+
+
+def _broken(dynamics: Dynamics, problem: OdeProblem, numbers: np.ndarray) -> dict[int, str]:
+    """Return the angles without a proof: angle -> what may differ after a turn of it.
+
+    numbers: (np,) the entries of p that keep their value, not a number for others.
+    """
+    broken: dict[int, str] = {}
+    angles = problem.labels.angles
+    for what, found, own in _turned(dynamics, problem, angles, numbers):
+        same = _same(found, angles, own=own)
+        for place, angle in enumerate(angles):
+            if not same[place]:
+                broken.setdefault(angle, what)
+    return broken
 
 
 def _turned(

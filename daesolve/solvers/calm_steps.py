@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from daesolve.algebra.blocks import evaluate_block
+from daesolve.algebra.blocks import evaluate_lanes
 from daesolve.formulations import OdeProblem
 from daesolve.solvers.guards import INNER
 from daesolve.solvers.hidden_terms import HiddenTerms, hidden_terms
@@ -69,7 +69,7 @@ class Screen:
             return [Seen(0, count, sound=False)] * lanes
         spans = np.ascontiguousarray(stretch.when[:, 2].T)
         inner, slopes = looked(stretch.coefficients, spans, PARTS)
-        times = np.vstack([stretch.when[:, 0], stretch.end[:1]]).T
+        times = np.vstack([stretch.when[:, 0], stretch.end[:1]]).T.copy()
         starts, end = stretch.coefficients[:, :, :, 0], stretch.state.T[:, None, :]
         steps = _Steps(spans, times, np.concatenate([starts, end], axis=1), inner)
         with np.errstate(all="ignore"):
@@ -91,8 +91,9 @@ class Screen:
         self, steps: _Steps, starts: np.ndarray, slopes: np.ndarray, values: np.ndarray
     ) -> np.ndarray:
         """Tell where the derivatives at the ends of steps are the rates there."""
-        last = self.problem.rhs, steps.times[:, -1], steps.states[:, -1], values
-        rates = np.concatenate([starts[:, 1:], evaluate_block(*last)[0][:, None]], axis=1)
+        times, states = steps.times[:, -1:].copy(), steps.states[:, -1:].copy()
+        last = evaluate_lanes(self.problem.rhs, times, states, values)
+        rates = np.concatenate([starts[:, 1:], last], axis=1)
         sizes = np.max(np.abs(steps.states[:, :-1]), axis=2)
         ends = steps.times[:, 1:]
         found = excess(
@@ -103,16 +104,10 @@ class Screen:
     def _asleep(self, steps: _Steps, hidden: HiddenTerms, values: np.ndarray) -> np.ndarray:
         """Tell where the arguments of hidden terms say that none may wake up."""
         lanes, count = steps.spans.shape
-        ends, *inside = (
-            evaluate_block(hidden.arguments, *places, values, steps.owners(len(places[0])))[0]
-            for places in (
-                (steps.times.ravel(), steps.states.reshape(lanes * (count + 1), -1)),
-                *(steps.within(k) for k in (1, 2)),
-            )
-        )
-        ends = ends.reshape(lanes, count + 1, -1)
-        first, last = (part.reshape(lanes * count, -1) for part in (ends[:, :-1], ends[:, 1:]))
-        table = np.stack([first, *inside, last])
+        places = [(steps.times, steps.states), *(steps.within(k) for k in (1, 2))]
+        ends, *inside = (evaluate_lanes(hidden.arguments, *place, values) for place in places)
+        looks = [ends[:, :-1], *inside, ends[:, 1:]]
+        table = np.stack([look.reshape(lanes * count, -1) for look in looks])
         restless = may_wake(hidden, table) | np.any(turns(hidden, table) > TURNED, axis=1)
         return ~np.any(restless.reshape(lanes, count), axis=1)
 
@@ -122,18 +117,14 @@ class Screen:
         # What says little by its number, says more by looks within.
         parts = GUARDED if 2 * count + 1 > FEW else (1, *GUARDED, 2)
         each = len(parts) + 1
-        moments = np.empty((lanes, each * count + 1))
-        moments[:, ::each] = steps.times
-        states = np.empty((lanes, each * count + 1, steps.states.shape[2]))
-        states[:, ::each] = steps.states
-        for place, part in enumerate(parts, 1):
-            moments[:, place::each] = steps.times[:, :-1] + PARTS[part] * steps.spans
-            states[:, place::each] = steps.inner[part]
-        rows = states.reshape(-1, states.shape[2])
-        table = evaluate_block(
-            self.problem.guards, moments.ravel(), rows, values, steps.owners(len(rows))
-        )[0].reshape(lanes, each * count + 1, -1)
-        near = stretches_near(moments.T[:, :, None], np.moveaxis(table, 0, 1))
+        moments = np.empty((each * count + 1, lanes, 1))
+        table = np.empty((each * count + 1, lanes, self.problem.guards.nnz_out(0)))
+        places = [(steps.times, steps.states), *(steps.within(part) for part in parts)]
+        for place, (times, states) in enumerate(places):
+            moments[place::each, :, 0] = times.T
+            found = evaluate_lanes(self.problem.guards, times, states, values)
+            table[place::each] = np.moveaxis(found, 0, 1)
+        near = stretches_near(moments, table)
         return np.any(near.reshape(count, each, lanes), axis=1)
 
 
@@ -153,10 +144,5 @@ class _Steps:
     inner: np.ndarray
 
     def within(self, part: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return times and states at a part of each step, in rows."""
-        moments = self.times[:, :-1] + PARTS[part] * self.spans
-        return moments.ravel(), self.inner[part].reshape(-1, self.inner.shape[3])
-
-    def owners(self, rows: int) -> np.ndarray:
-        """Return the lane of each row, where each lane has as many."""
-        return np.repeat(np.arange(len(self.spans)), rows // len(self.spans))
+        """Return times, (lanes, k), and states, (lanes, k, n), at a part of each step."""
+        return self.times[:, :-1] + PARTS[part] * self.spans, self.inner[part]

@@ -134,16 +134,11 @@ def excess(
     relative, absolute
         The tolerances of a step.
     """
-    with np.errstate(all="ignore"):
-        off = np.max(np.abs(slopes - rates), axis=-1) * spans
-        pace = np.max(np.maximum(np.abs(slopes), np.abs(rates)), axis=-1)
-        most = np.maximum(sizes, pace * spans)
-        allowed = MARGIN * relative * most + MARGIN * absolute
-        allowed += LATE * np.spacing(np.abs(ends)) * pace
-        found = off / allowed
-    found[off == 0.0] = 0.0
-    found[~np.isfinite(found)] = np.inf
-    return found
+    # numba is imported where something is checked.
+    from daesolve.solvers.compiled_checks import missed
+
+    late = LATE * np.spacing(np.abs(ends))
+    return missed(slopes, rates, (spans, sizes, late), MARGIN * relative, MARGIN * absolute)
 
 
 class StepChecks:

@@ -51,12 +51,10 @@ def _restless(hidden: HiddenTerms, looks: np.ndarray) -> np.ndarray:
 
     Between looks an argument goes no farther beyond them than it moves from one to the next.
     """
-    looks = np.nan_to_num(looks, nan=LARGEST, posinf=LARGEST, neginf=-LARGEST)
-    low, high = np.min(looks, axis=0), np.max(looks, axis=0)
-    with np.errstate(over="ignore"):
-        beyond = np.max(np.abs(np.diff(looks, axis=0)), axis=0)
-        near = (low - beyond <= hidden.high) & (high + beyond >= hidden.low)
-        return near & (high - low > hidden.width)
+    # numba is imported where something is looked at.
+    from daesolve.solvers.compiled_checks import are_restless
+
+    return are_restless(looks, hidden.low, hidden.high, hidden.width, LARGEST)
 
 
 def check_points(

@@ -13,9 +13,10 @@ lanes, or of one float.
 
 from __future__ import annotations
 
-from numba import types
+from numba import njit, types
 from numba.extending import overload
 
+from daesolve.algebra.compiling import OPTIONS
 from daesolve.algebra.vectors import (
     BLOCK,
     add,
@@ -26,6 +27,7 @@ from daesolve.algebra.vectors import (
     load_block,
     mul,
     store,
+    sub,
     total,
     zero_block,
 )
@@ -51,6 +53,7 @@ def parts(w, rows, stride, x, y, k, low, count): ...
 def no_parts(w): ...
 def whole(w, v): ...
 def square(w, rows, stride, x, k, low, count): ...
+def products(w, rows, stride, terms, first, middle, last, k, spare, row): ...
 
 
 @overload(put, jit_options=INLINE)
@@ -149,3 +152,70 @@ def _square(w, rows, stride, x, k, low, count):
         return v
 
     return either
+
+
+@njit(forceinline=True, **OPTIONS)
+def both_orders(w, rows, x, y, k):
+    """Return coefficient k of a product, and what is known by then of coefficient k + 1.
+
+    That lacks the terms in which a factor is of order zero. What is read serves both: rows of many
+    lanes are more than the nearest cache has.
+
+    x, y: where coefficient 0 of one factor stands, and coefficient k of the other one.
+    """
+    width = len(w)
+    before = load(w, rows, y)
+    found, next_one = mul(load(w, rows, x), before), full(w, 0.0)
+    for _ in range(k):
+        x += width
+        y -= width
+        one, other = load(w, rows, x), load(w, rows, y)
+        found = add_product(found, one, other)
+        next_one = add_product(next_one, one, before)
+        before = other
+    return found, next_one
+
+
+@overload(products, jit_options=INLINE)
+def _products(w, rows, stride, terms, first, middle, last, k, spare, row):
+    """Return coefficient k of a sum of products: terms up to `middle` count, those behind negative.
+
+    In lanes, what is known of coefficient k + 1 is kept for it where k is even.
+
+    spare
+        The address of memory, [row, lane].
+    """
+    if _both_ways(w):
+
+        def both_ways(w, rows, stride, terms, first, middle, last, k, spare, row):
+            found = no_parts(w)
+            for m in range(first, middle):
+                found = add(found, parts(w, rows, stride, terms[m, 0], terms[m, 1], k, 0, k + 1))
+            for m in range(middle, last):
+                found = sub(found, parts(w, rows, stride, terms[m, 0], terms[m, 1], k, 0, k + 1))
+            return whole(w, found)
+
+        return both_ways
+
+    def lanes(w, rows, stride, terms, first, middle, last, k, spare, row):
+        width = len(w)
+        if k % 2 == 1:
+            found = load(w, spare, row * width)
+            for m in range(first, last):
+                x, y = terms[m, 0] * stride, terms[m, 1] * stride
+                edge = mul(load(w, rows, x), load(w, rows, y + k * width))
+                edge = add_product(edge, load(w, rows, x + k * width), load(w, rows, y))
+                found = add(found, edge) if m < middle else sub(found, edge)
+            return found
+        found, next_one = full(w, 0.0), full(w, 0.0)
+        for m in range(first, last):
+            x, y = terms[m, 0] * stride, terms[m, 1] * stride + k * width
+            own, next_own = both_orders(w, rows, x, y, k)
+            if m < middle:
+                found, next_one = add(found, own), add(next_one, next_own)
+            else:
+                found, next_one = sub(found, own), sub(next_one, next_own)
+        store(spare, row * width, next_one)
+        return found
+
+    return lanes

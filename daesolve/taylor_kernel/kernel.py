@@ -38,11 +38,9 @@ from daesolve.taylor_kernel import coefficients, kinds
 from daesolve.taylor_kernel.coefficients import (
     convolution,
     get,
-    no_parts,
-    parts,
+    products,
     put,
     square,
-    whole,
 )
 from daesolve.taylor_kernel.kinds import (
     ADD,
@@ -76,19 +74,13 @@ VERSION = version_of(
 
 
 @njit(forceinline=True, **OPTIONS)
-def sum_of_terms(w, rows, stride, numbers, ends, terms, i, k):
+def sum_of_terms(w, rows, stride, numbers, ends, terms, i, k, spare):
     """Return coefficient k of a sum of products, rows and rows times numbers."""
     width = len(w)
     found = full(w, 0.0)
     if ends[i, 2] > ends[i, 0]:
-        products = no_parts(w)
-        for m in range(ends[i, 0], ends[i, 1]):
-            x, y = terms[m, 0], terms[m, 1]
-            products = add(products, parts(w, rows, stride, x, y, k, 0, k + 1))
-        for m in range(ends[i, 1], ends[i, 2]):
-            x, y = terms[m, 0], terms[m, 1]
-            products = sub(products, parts(w, rows, stride, x, y, k, 0, k + 1))
-        found = whole(w, products)
+        places = ends[i, 0], ends[i, 1], ends[i, 2]
+        found = products(w, rows, stride, terms, *places, k, spare, i)
     for m in range(ends[i, 2], ends[i, 3]):
         found = add(found, get(w, rows, stride, terms[m, 0], k))
     for m in range(ends[i, 3], ends[i, 4]):
@@ -104,18 +96,18 @@ def sum_of_terms(w, rows, stride, numbers, ends, terms, i, k):
 
 @njit(forceinline=True, **OPTIONS)
 # Long: one branch for each kind of row.
-def sweep(w, rows, stride, numbers, codes, ends, terms, blocks, base, k):
+def sweep(w, rows, stride, numbers, codes, ends, terms, blocks, base, k, spare):
     """Fill coefficient k of all rows from `base` on."""
     width = len(w)
     for block in range(len(blocks)):
         kind, first, last = blocks[block, 0], blocks[block, 1], blocks[block, 2]
         if kind == PRODUCT:
             for i in range(first, last):
-                v = convolution(w, rows, stride, codes[i, 1], codes[i, 2], k, 0, k + 1)
+                v = products(w, rows, stride, codes[i : i + 1, 1:3], 0, 1, 1, k, spare, i)
                 put(w, rows, stride, base + i, k, v)
         elif kind == SUM:
             for i in range(first, last):
-                v = sum_of_terms(w, rows, stride, numbers, ends, terms, i, k)
+                v = sum_of_terms(w, rows, stride, numbers, ends, terms, i, k, spare)
                 put(w, rows, stride, base + i, k, v)
         elif kind == ADD:
             for i in range(first, last):
@@ -229,8 +221,10 @@ def expand(w, rows, stride, numbers, table, states, order):
     """Fill all coefficients, from those of order zero of the states and time."""
     codes, ends, terms, blocks, outputs = table
     width = len(w)
+    memory = np.empty(len(codes) * width)
+    spare = memory.ctypes.data
     for k in range(order):
-        sweep(w, rows, stride, numbers, codes, ends, terms, blocks, states + 1, k)
+        sweep(w, rows, stride, numbers, codes, ends, terms, blocks, states + 1, k, spare)
         for s in range(states):
             if outputs[s, 0]:
                 v = get(w, rows, stride, outputs[s, 1], k)

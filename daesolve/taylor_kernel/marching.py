@@ -21,6 +21,8 @@ states_between: Callable[..., np.ndarray] = compiled.between
 LINE = 8
 """Numbers of a line of the processor's cache, at which rows begin; and of a block, which may reach
 beyond the last row."""
+NARROW = 8
+"""Lanes that are taken where no more are wanted: a step of them costs half as much as one of 16."""
 
 
 def order_of(tolerance: float) -> int:
@@ -147,8 +149,7 @@ class March:
     def __init__(self, instructions: Instructions, tolerance: float, lanes: int = 1) -> None:
         self.instructions, self.order, self.lanes = instructions, order_of(tolerance), lanes
         self._token: tuple[float, ...] = (0.0,) if lanes == 1 else (0,) * lanes
-        self._stride = stride_of(self._token, self.order)
-        raw = np.zeros(instructions.rows * self._stride + 4 * LINE)
+        raw = np.zeros(instructions.rows * stride_of(self._token, self.order) + 4 * LINE)
         self._work = raw[(-raw.ctypes.data // raw.itemsize) % LINE :]
         self._table: tuple[Any, ...] = (
             instructions.codes,
@@ -170,22 +171,45 @@ class March:
         self.time[:, lane] = self.end[lane] = time
         self.time[1, lane] = 0.0
 
-    def idle(self, lane: int, other: int) -> None:
-        """Let a lane rest where another one is."""
-        self.numbers[:, lane], self.x[:, lane] = self.numbers[:, other], self.x[:, other]
-        self.end[lane] = self.time[0, lane] = self.time[0, other]
-        self.time[1, lane] = 0.0
-
     def steps(self, most: int) -> Stretch:
         """Take at most so many steps towards the ends of all motions, until the first is there."""
-        states = self.instructions.states
-        kept = np.empty((self.lanes, most, states, self.order + 1))
+        kept = np.empty((self.lanes, most, self.instructions.states, self.order + 1))
         when = np.empty((most, 3, self.lanes))
-        taken = take_steps(
-            compiled.VERSION, self._token, self._work, self._stride, self.numbers, self._table,
-            self.order, self.x, self.low, self.time, self.end, kept, when,
-        )  # fmt: skip
+        taken = self._taken(
+            self._token, self.numbers, self.x, self.low, self.time, self.end, kept, when
+        )
         return Stretch(when[:taken], kept[:, :taken], self.time.copy(), self.x.copy())
+
+    def steps_of(self, places: Sequence[int], most: int, memory: np.ndarray) -> Stretch:
+        """Take steps in some lanes alone; see `steps`.
+
+        Parameters
+        ----------
+        places
+            These lanes.
+        most
+            How many steps at most.
+        memory
+            (lanes, most or more, states, order + 1) takes the coefficients.
+        """
+        count = len(places)
+        width = NARROW if count <= NARROW < self.lanes else self.lanes
+        # The lanes that nobody asks for go beside the first one, as the same motion.
+        filled = [*places, *([places[0]] * (width - count))]
+        numbers, x, low = self.numbers[:, filled], self.x[:, filled], self.low[:, filled]
+        time, end = self.time[:, filled], self.end[filled]
+        numbers, x, low, time = map(np.ascontiguousarray, (numbers, x, low, time))
+        when = np.empty((most, 3, width))
+        taken = self._taken((0,) * width, numbers, x, low, time, end, memory, when)
+        x, low, time = x[:, :count], low[:, :count], time[:, :count]
+        self.x[:, places], self.low[:, places], self.time[:, places] = x, low, time
+        return Stretch(when[:taken, :, :count], memory[:count, :taken], time, x)
+
+    def _taken(self, token: tuple[float, ...], numbers: np.ndarray, *given: np.ndarray) -> int:
+        stride = stride_of(token, self.order)
+        return take_steps(
+            compiled.VERSION, token, self._work, stride, numbers, self._table, self.order, *given
+        )
 
 
 class Lane:

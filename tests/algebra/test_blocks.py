@@ -2,7 +2,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from daesolve.algebra.blocks import StateFunction, evaluate_block
+from daesolve.algebra.blocks import StateFunction, evaluate_block, evaluate_lanes
 from daesolve.algebra.translation import function_of
 
 from ..systems import EPSILON
@@ -37,15 +37,17 @@ def test_every_operation_of_casadi_means_the_same_in_a_block(operation):
     assert np.max(np.abs(found - exact) / np.maximum(np.abs(exact), 1.0)) <= 8 * EPSILON
 
 
-def test_states_may_share_rows_of_values():
+@pytest.mark.parametrize("count", [1, 50, 150])
+def test_motions_with_values_of_their_own_are_evaluated_as_each_alone(count):
     t, x, p = ca.SX.sym("t"), ca.SX.sym("x", 2), ca.SX.sym("p", 2)
-    function = block_function(ca.vertcat(p[0] * x[0], x[1] / p[1] + t), t, x, p)
+    function = block_function(ca.vertcat(p[0] * x[0], x[1] / ca.sin(p[1]) + t), t, x, p)
     rng = np.random.default_rng(0)
-    times, states, values = rng.uniform(1, 2, 150), rng.uniform(1, 2, (150, 2)), rng.random((3, 2))
-    owners = np.arange(150) % 3
-    [found] = evaluate_block(function, times, states, values, owners)
-    [own] = evaluate_block(function, times, states, values[owners])
-    np.testing.assert_array_equal(found, own)
+    times, states = rng.uniform(1, 2, (3, count)), rng.uniform(1, 2, (3, count, 3))
+    values = rng.uniform(1, 2, (3, 4))
+    found = evaluate_lanes(function, times, states, values)
+    for lane in range(3):
+        [own] = evaluate_block(function, times[lane], states[lane], values[lane])
+        np.testing.assert_array_equal(found[lane], own)
 
 
 def test_of_longer_rows_a_function_takes_the_first_columns():

@@ -292,6 +292,26 @@ def test_steps_near_an_event_are_shown_and_others_are_passed_over():
     assert [seen.sound for seen in again] == [True, False]
 
 
+def test_steps_of_a_few_lanes_alone_are_the_same_in_every_bit_as_among_all():
+    problem = prepared(SWINGING.case()).problem
+    found = []
+    for places in (list(range(16)), [3, 12]):
+        march = SharedMarch(ds.Taylor(), problem, 16)
+        for lane in range(16):
+            start = prepared(SWINGING.case().with_values({"x": -0.8 + 0.01 * lane}))
+            march.begin(lane, start.initial, start.values, 0.0)
+            march.end[lane] = 20.0
+        memory = np.empty((16, 9, problem.size, march.order + 1))
+        stretch = march.steps_of(places, 9, memory)
+        own = [stretch.of(places.index(lane)) for lane in (3, 12)]
+        assert all(len(one.when) == 9 for one in own)
+        found.append([(one.when, one.coefficients, one.state, one.end) for one in own])
+        np.testing.assert_array_equal(march.x[:, [3, 12]].T, [one.state for one in own])
+    for one, other in zip(*found, strict=True):
+        for part, same_part in zip(one, other, strict=True):
+            np.testing.assert_array_equal(part, same_part)
+
+
 def prepared(case: BoundCase) -> Prepared:
     """Return a run of a case that can start."""
     return prepare(case.system, requested_by(case, None, {})[0])

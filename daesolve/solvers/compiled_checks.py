@@ -1,0 +1,108 @@
+"""Compiled loops over many steps, for the conditions of `waking` and `step_checks`."""
+# numba's decorators have no types.
+# pyright: basic
+
+from __future__ import annotations
+
+import math
+import sys
+
+import numpy as np
+
+from daesolve.algebra import compiling
+from daesolve.algebra.compiling import kept, version_of
+
+VERSION = version_of(compiling, sys.modules[__name__])
+
+
+@kept
+def restless(version, looks, lowest, highest, width, largest, found):
+    """Tell which arguments move so much, and come so near, that terms may hide.
+
+    Parameters
+    ----------
+    looks
+        (looks, k, m) arguments, of which none counts for more than `largest`.
+    lowest, highest, width
+        (m,) of the places at which terms hide, and how far an argument moves at least.
+    found
+        (k, m) receives the answer.
+    """
+    for i in range(looks.shape[1]):
+        for j in range(looks.shape[2]):
+            low, high, beyond, before = math.inf, -math.inf, 0.0, 0.0
+            for look in range(looks.shape[0]):
+                x = looks[look, i, j]
+                if math.isnan(x):
+                    x = largest
+                elif math.isinf(x):
+                    x = math.copysign(largest, x)
+                if look > 0:
+                    beyond = max(beyond, abs(x - before))
+                low, high, before = min(low, x), max(high, x), x
+            near = low - beyond <= highest[j] and high + beyond >= lowest[j]
+            found[i, j] = near and high - low > width[j]
+
+
+@kept
+def misses(version, slopes, rates, spans, sizes, relative, absolute, late, found):
+    """Write what derivatives are off over what they may be off; infinite where that is no number.
+
+    Parameters
+    ----------
+    slopes, rates
+        (k, n) the derivatives, and what they should be.
+    spans, sizes
+        (k,) the lengths of steps, and how large states are at the start.
+    relative, absolute
+        What they may be off, by the size of states, and at all.
+    late
+        (k,) by how much, s, a derivative may be that of another time.
+    found
+        (k,)
+    """
+    for i in range(len(slopes)):
+        off, pace = 0.0, 0.0
+        for j in range(slopes.shape[1]):
+            d = abs(slopes[i, j] - rates[i, j])
+            if d > off or math.isnan(d):
+                off = d
+            pace = max(pace, abs(slopes[i, j]), abs(rates[i, j]))
+        off *= spans[i]
+        most = pace * spans[i]
+        if not sizes[i] <= most:
+            most = sizes[i]
+        found[i] = 0.0
+        if off != 0.0:
+            found[i] = off / (relative * most + absolute + late[i] * pace)
+            if not math.isfinite(found[i]):
+                found[i] = math.inf
+
+
+def are_restless(
+    looks: np.ndarray, low: np.ndarray, high: np.ndarray, width: np.ndarray, largest: float
+) -> np.ndarray:
+    """Return which arguments may hide something, (k, m); see `restless`."""
+    found = np.empty(looks.shape[1:], dtype=bool)
+    restless(VERSION, np.ascontiguousarray(looks), low, high, width, largest, found)
+    return found
+
+
+def missed(
+    slopes: np.ndarray,
+    rates: np.ndarray,
+    steps: tuple[np.ndarray, np.ndarray, np.ndarray],
+    relative: float,
+    absolute: float,
+) -> np.ndarray:
+    """Return what derivatives, (..., n), are off over what they may be off, (...).
+
+    See `misses`; the steps are their lengths, how large states are at the start, and how late.
+    """
+    found = np.empty(slopes.shape[:-1])
+    size = slopes.shape[-1]
+    one, other = (np.ascontiguousarray(table).reshape(-1, size) for table in (slopes, rates))
+    spans, sizes, late = (np.ascontiguousarray(part).reshape(-1) for part in steps)
+    flat = found.reshape(-1)
+    misses(VERSION, one, other, spans, sizes, relative, absolute, late, flat)
+    return found
