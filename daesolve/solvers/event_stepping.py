@@ -42,7 +42,7 @@ from daesolve.solvers.segment import (
     stacked,
 )
 from daesolve.solvers.segment import NOT_FINITE as STATE_NOT_FINITE
-from daesolve.solvers.step_checks import UNSEEN, Doubt, StepChecks
+from daesolve.solvers.step_checks import UNSEEN, Doubt, StepChecks, followed
 from daesolve.trajectory.results import StepBlock
 
 NEAR = 1e-6
@@ -72,6 +72,19 @@ def finds_events(problem: OdeProblem) -> bool:
         and not missing_in_series(problem.guards)
         and is_entire(problem.guards)
         and hidden_terms(problem.guards, branches=False) is None
+    )
+
+
+def halts_in_kernel(problem: OdeProblem) -> bool:
+    """Return whether the kernel itself can find a problem's events, some of which reset.
+
+    Nothing is done to the state after a step, and no term may hide within one.
+    """
+    return (
+        finds_events(problem)
+        and problem.project is None
+        and problem.chart is None
+        and hidden_terms(followed(problem), parts=[problem.rhs, problem.guards]) is None
     )
 
 

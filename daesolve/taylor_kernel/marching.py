@@ -142,15 +142,26 @@ class March:
         Relative, of a step.
     lanes
         How many motions.
+
+    Attributes
+    ----------
+    work, stride
+        Memory for the rows, and how many numbers a row takes there.
+    table
+        The instructions as the kernel takes them.
+    x, low, time, end
+        Where the motions are; see `kernel.march`.
+    numbers
+        (numbers, lanes) to which the instructions refer.
     """
 
     def __init__(self, instructions: Instructions, tolerance: float, lanes: int = 1) -> None:
         self.instructions, self.order, self.lanes = instructions, order_of(tolerance), lanes
         self._token: tuple[float, ...] = (0.0,) if lanes == 1 else (0,) * lanes
-        self._stride = stride_of(self._token, self.order)
-        raw = np.zeros(instructions.rows * self._stride + 4 * LINE)
-        self._work = raw[(-raw.ctypes.data // raw.itemsize) % LINE :]
-        self._table: tuple[Any, ...] = (
+        self.stride = stride_of(self._token, self.order)
+        raw = np.zeros(instructions.rows * self.stride + 4 * LINE)
+        self.work = raw[(-raw.ctypes.data // raw.itemsize) % LINE :]
+        self.table: tuple[Any, ...] = (
             instructions.codes,
             instructions.ends,
             instructions.terms,
@@ -182,7 +193,7 @@ class March:
         kept = np.empty((self.lanes, most, states, self.order + 1))
         when = np.empty((most, 3, self.lanes))
         taken = take_steps(
-            compiled.VERSION, self._token, self._work, self._stride, self.numbers, self._table,
+            compiled.VERSION, self._token, self.work, self.stride, self.numbers, self.table,
             self.order, self.x, self.low, self.time, self.end, kept, when,
         )  # fmt: skip
         return Stretch(when[:taken], kept[:, :taken], self.time.copy(), self.x.copy())
