@@ -8,14 +8,15 @@ at zero or grazes it, a step that does not agree with the equations), the segmen
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from daesolve.formulations import OdeProblem
-from daesolve.solvers.kernel_stepping import KernelIntegrator
+from daesolve.solvers.kernel_stepping import KernelIntegrator, steps_that_fit
 from daesolve.solvers.segment import (
     EventHit,
     Observer,
@@ -26,9 +27,9 @@ from daesolve.solvers.segment import (
     stacked,
 )
 from daesolve.solvers.step_checks import UNSEEN, followed
-from daesolve.taylor_kernel import halting
+from daesolve.taylor_kernel import halting, marching
 from daesolve.taylor_kernel.instructions import instructions
-from daesolve.taylor_kernel.marching import LaneStretch, March
+from daesolve.taylor_kernel.marching import March, states_between
 from daesolve.trajectory.results import StepBlock
 
 compiled: Any = halting
@@ -54,13 +55,17 @@ class KernelEventIntegrator:
         self.problem, self.closer = problem, KernelIntegrator(tolerance, problem)
         self.march = March(instructions(followed(problem)), tolerance)
         self._tolerances = tolerance, UNSEEN * tolerance
+        self._most = min(MOST_STEPS, steps_that_fit(problem.size, self.march.order))
         self._guards = np.zeros((3, len(problem.guarded)))
         for index, event in enumerate(problem.guarded):
             self._guards[:2, index] = event.direction.value, event.then.interrupts
         self._in_force = b""
+        self._room = _Room.of(STEPS, problem.size, self.march.order)
 
     def segment(self, start: State, until: float, at: np.ndarray, observe: Observer) -> SegmentEnd:
         """Integrate up to the first event that interrupts; see `Solver.segment`."""
+        if start.time == until:
+            return self.closer.segment(start, until, at, observe)
         march = self.march
         if self._in_force != (in_force := start.p.tobytes()):
             march.numbers[:, 0] = march.instructions.numbers(start.p)
@@ -74,37 +79,61 @@ class KernelEventIntegrator:
             allowed = getattr(observe, "remaining", None)
             if allowed is not None:
                 most = min(most, max(-(-allowed // march.order), 1))
-            outcome, index, stretch, met = self._taken(most, begins=way.steps == 0)
+            room = self._room = self._room.grown_to(most)
+            taken, outcome, index = self._taken(room, most, begins=not way.steps)
             if outcome == halting.UNDECIDED:
                 # From here on somebody looks more closely.
                 here = State(way.time, way.state, start.p)
                 rest = self.closer.segment(here, until, at[len(way.samples) :], observe)
                 return way.joined(rest)
-            if way.take(stretch, met, observe, march.order):
+            if taken and way.take(room, taken, observe, march.order):
                 return way.end(Status.HALTED)
             if outcome == halting.HALTED:
                 way.hits.append(EventHit(index, way.time, way.state))
                 return way.end(Status.STOPPED)
-            most = min(2 * most, MOST_STEPS)
+            most = min(2 * most, self._most)
         return way.end(Status.REACHED)
 
-    def _taken(self, most: int, *, begins: bool) -> tuple[int, int, LaneStretch, np.ndarray]:
-        """Take at most so many steps; return how they ended, the guard that interrupts, and them.
-
-        The last are the passages of other guards: (m, 3) the guard, the step, the part of it.
-        """
+    def _taken(self, room: _Room, most: int, *, begins: bool) -> tuple[int, int, int]:
+        """Take at most so many steps; see `march_to_guards`."""
         march = self.march
-        kept = np.empty((most, march.instructions.states, march.order + 1))
-        when = np.empty((most, 3, 1))
-        met, count = np.empty((MOST_MET * most, 3)), np.zeros(1, dtype=np.int64)
-        taken, outcome, index = march_to_guards(
+        room.met_count[0] = 0
+        return march_to_guards(
             compiled.VERSION, march.work, march.stride, march.numbers, march.table, march.order,
-            march.x, march.low, march.time, march.end, self._tolerances, self._guards, kept, when,
-            (met, count), begins,
+            march.x, march.low, march.time, march.end, self._tolerances, self._guards,
+            room.series, room.when[:most], room.times, room.ends, (room.met, room.met_count),
+            begins,
         )  # fmt: skip
-        end = float(march.time[0, 0])
-        stretch = LaneStretch(when[:taken, :, 0], kept[:taken], end, march.x[:, 0].copy())
-        return outcome, index, stretch, met[: count[0]]
+
+
+@dataclass(frozen=True, eq=False)
+class _Room:
+    """Memory for what a march finds, used anew each time; see `march_to_guards`."""
+
+    series: np.ndarray
+    when: np.ndarray
+    times: np.ndarray
+    ends: np.ndarray
+    met: np.ndarray
+    met_count: np.ndarray
+
+    @staticmethod
+    def of(steps: int, size: int, order: int) -> _Room:
+        """Return room for so many steps."""
+        return _Room(
+            np.empty((steps, size, order + 1)),
+            np.empty((steps, 3, 1)),
+            np.empty(steps),
+            np.empty((steps, size)),
+            np.empty((MOST_MET * steps, 3)),
+            np.zeros(1, dtype=np.int64),
+        )
+
+    def grown_to(self, steps: int) -> _Room:
+        """Return room for so many steps at least."""
+        if steps <= len(self.times):
+            return self
+        return _Room.of(steps, self.ends.shape[1], self.series.shape[2] - 1)
 
 
 class _Way:
@@ -119,33 +148,39 @@ class _Way:
     def __init__(self, start: State, until: float, at: np.ndarray) -> None:
         self.time, self.state, self.at = start.time, start.x.copy(), at
         self.sign = 1.0 if until >= start.time else -1.0
-        self.samples = [start.x.copy() for time in at if time == start.time]
+        self.samples: list[np.ndarray] = []
+        for _ in itertools.takewhile(lambda time: time == start.time, at):
+            self.samples.append(start.x.copy())
         self.hits: list[EventHit] = []
         self.steps = self.evaluations = 0
 
-    def take(self, stretch: LaneStretch, met: np.ndarray, observe: Observer, order: int) -> bool:
+    def take(self, room: _Room, taken: int, observe: Observer, order: int) -> bool:
         """Take in steps; return whether they are the last that the observer wants."""
-        if not len(stretch.when):
-            return False
-        times, states = stretch.times[1:], stretch.states[1:]
-        count = believed(observe, times, states)
-        whole = count == len(times)
-        times, states = times[:count], states[:count]
+        count = believed(observe, room.times[:taken], room.ends[:taken])
+        times, states = room.times[:count].copy(), room.ends[:count].copy()
         if count:
             self.time, self.state = float(times[-1]), states[-1].copy()
-        rest = self.at[len(self.samples) :]
-        if len(rest):
-            pending = rest[self.sign * (rest - self.time) <= 0.0]
-            self.samples.extend(stretch.at(pending) if len(pending) else ())
-        for guard, step, part in met.tolist():
-            high, low, length = stretch.when[int(step)]
-            moment = float(high + (low + part * length))
+        known = len(self.samples)
+        pending = self.at[known : max(self._reached(), known)]
+        if len(pending):
+            self.samples.extend(_between(room, taken, self.sign, pending))
+        for guard, step, part in room.met[: room.met_count[0]].tolist():
+            high, low, length = room.when[int(step), :, 0].tolist()
+            moment = high + (low + part * length)
             if self.sign * (moment - self.time) <= 0.0:
-                self.hits.append(EventHit(int(guard), moment, stretch.at(np.array([moment]))[0]))
-        self.hits.sort(key=lambda hit: self.sign * hit.time)
+                state = _between(room, taken, self.sign, np.array([moment]))[0]
+                self.hits.append(EventHit(int(guard), moment, state))
+        if room.met_count[0]:
+            self.hits.sort(key=lambda hit: self.sign * hit.time)
         self.steps, self.evaluations = self.steps + count, self.evaluations + count * order
         halts = bool(count) and bool(observe(StepBlock(times, states, count * order)))
-        return halts or not whole
+        return halts or count != taken
+
+    def _reached(self) -> int:
+        """Return how many sample times have been reached."""
+        if self.sign > 0.0:
+            return int(self.at.searchsorted(self.time, side="right"))
+        return len(self.at) - int(self.at[::-1].searchsorted(self.time, side="left"))
 
     def joined(self, rest: SegmentEnd) -> SegmentEnd:
         """Return what the segment gives back, with a rest that another has integrated."""
@@ -170,3 +205,11 @@ class _Way:
             self.steps,
             self.evaluations,
         )
+
+
+def _between(room: _Room, taken: int, sign: float, moments: np.ndarray) -> np.ndarray:
+    """Return the states, (j, states), at times, (j,), within the first steps."""
+    starts, lows = room.when[:taken, 0, 0], room.when[:taken, 1, 0]
+    steps = np.maximum((sign * starts).searchsorted(sign * moments, side="right") - 1, 0)
+    distances = (moments - starts[steps]) - lows[steps]
+    return states_between(marching.compiled.VERSION, room.series, steps, distances)

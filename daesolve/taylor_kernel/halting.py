@@ -94,7 +94,10 @@ def refined(c, low, high, before):
         if following in (low, high) or abs(following - s) <= 1e-17:
             break
         s = following
-    return high if value(c, s)[0] * before > 0.0 else s
+    move = np.spacing(s)
+    while s < high and value(c, s)[0] * before > 0.0:
+        s, move = min(s + move, high), 2.0 * move
+    return s
 
 
 @njit(**OPTIONS)
@@ -243,7 +246,7 @@ def agrees(rows, stride, numbers, table, states, slopes, size, span, end, tolera
 
 @njit(**OPTIONS)
 def slopes_within(series, elapsed, slopes):
-    """Write the derivatives of the states within a step; return how large these are at its start."""
+    """Write the derivatives of states within a step; return how large these are at its start."""
     size = 0.0
     for s in range(len(series)):
         d = 0.0
@@ -305,7 +308,7 @@ def first_passage(rows, stride, numbers, outputs, states, length, guards, step, 
 # Long: one step after the other, with what is looked at in each.
 def march_to_guards(
     version, work, stride, given, table, order, x, low, time, end, tolerances, guards, found, when,
-    met, begins,
+    times, ends, met, begins,
 ):  # fmt: skip
     """Take steps up to the end, or to the first guard that interrupts.
 
@@ -320,6 +323,8 @@ def march_to_guards(
         the motion so far, 0 where it is not known. The last changes.
     found, when
         (steps, states, order + 1) and (steps, 3, 1) as for `march`.
+    times, ends
+        (steps,) and (steps, states) receive where each step ends.
     met
         (m, 3) and (1,), a guard that does not interrupt, the step and the part of it; how many.
     begins
@@ -421,7 +426,9 @@ def march_to_guards(
             x.ctypes.data,
             low.ctypes.data,
         )
+        times[step] = time[0, 0]
         for s in range(states):
+            ends[step, s] = x[s, 0]
             if not math.isfinite(x[s, 0]):
                 return step, UNDECIDED, -1
         if guard >= 0 or ended or step == len(when) - 1:

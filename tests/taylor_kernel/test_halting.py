@@ -1,0 +1,101 @@
+"""Zeros of polynomials on [0, 1], and motions that halt where a guard passes zero."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import daesolve as ds
+from daesolve.solvers import State, Status
+from daesolve.solvers.event_stepping import halts_in_kernel
+from daesolve.solvers.kernel_events import KernelEventIntegrator
+from daesolve.taylor_kernel import halting
+from tests.systems import prepared_run
+
+compiled: Any = halting
+EPS = float(np.finfo(float).eps)
+ROOM = np.empty((halting.DEEPEST + 3, 21)), np.empty((halting.DEEPEST + 3, 2))
+
+
+def passages(c: np.ndarray, way: float, after: float = 0.0) -> list[float]:
+    padded, found = np.zeros(21), np.empty(21)
+    padded[: len(c)] = c
+    count = compiled.passages(padded, way, after, ROOM, found)
+    assert count >= 0
+    return found[:count].tolist()
+
+
+def polynomial(zeros: list[float]) -> np.ndarray:
+    """Return the coefficients, lowest first, of a polynomial that is negative at minus infinity."""
+    found = np.array([1.0])
+    for zero in zeros:
+        found = np.convolve(found, [-zero, 1.0])
+    return -found if len(zeros) % 2 == 0 else found
+
+
+def test_a_polynomial_passes_at_its_zeros_in_its_direction_and_nowhere_else() -> None:
+    random = np.random.default_rng(3)
+    for count in (1, 2, 3, 4, 5):
+        for _ in range(200):
+            zeros = np.sort(random.uniform(-0.5, 1.5, count))
+            if np.min(np.diff(zeros), initial=1.0) < 0.05:
+                continue
+            c = polynomial(zeros.tolist())
+            inside = (zeros > 0.0) & (zeros <= 1.0)
+            for way, own in (
+                (0.0, slice(None)),
+                (1.0, slice(0, None, 2)),
+                (-1.0, slice(1, None, 2)),
+            ):
+                expected = zeros[own][inside[own]]
+                found = passages(c, way)
+                assert len(found) == len(expected)
+                # A coefficient is off by rounding of sums of products of zeros, all below 2.
+                slopes = np.polynomial.polynomial.polyval(
+                    expected, np.polynomial.polynomial.polyder(c)
+                )
+                off = 64.0 * EPS * np.sum(np.abs(c)) / np.abs(slopes)
+                assert np.all(np.abs(np.array(found) - expected) <= off)
+
+
+def test_a_zero_is_found_at_zero_or_past_it() -> None:
+    random = np.random.default_rng(4)
+    for zero in random.uniform(0.0, 1.0, 500).tolist():
+        for c in (np.array([-zero, 1.0]), np.array([zero * 3.0, -3.0])):
+            (found,) = passages(c, 0.0)
+            assert abs(found - zero) <= 4.0 * EPS
+            assert compiled.value(c, found)[0] * c[0] <= 0.0
+
+
+def test_a_guard_that_is_zero_where_it_starts_is_found_where_it_comes_back() -> None:
+    """A ball leaves the floor and comes back to it."""
+    assert passages(np.array([0.0, 0.5, -1.0]), -1.0) == [0.5]
+    assert passages(np.array([0.0, 0.5, -1.0]), 1.0) == []
+
+
+def test_a_guard_that_touches_zero_passes_nowhere() -> None:
+    assert passages(np.array([0.25, -1.0, 1.0]), 0.0) == []
+
+
+def test_a_zero_in_the_middle_of_halves_counts_once() -> None:
+    zeros = [0.25, 0.5, 0.75]
+    assert passages(polynomial(zeros), 0.0) == pytest.approx(zeros, abs=64.0 * EPS)
+
+
+def test_what_passed_where_a_motion_begins_does_not_pass_again() -> None:
+    assert passages(np.array([-1e-17, 1.0]), 0.0, after=1e-15) == []
+    assert passages(np.array([-1e-14, 1.0]), 0.0, after=1e-15) == pytest.approx([1e-14], rel=1e-12)
+
+
+def test_a_guard_that_is_no_number_is_left_open() -> None:
+    c, found = np.full(21, math.nan), np.empty(21)
+    assert compiled.passages(c, 0.0, 0.0, ROOM, found) == halting.UNRESOLVED
+
+
+def test_rounding_instead_of_a_guard_is_left_open() -> None:
+    c, found = np.array([1e-17, -1e-17] * 10 + [1e-17]), np.empty(21)
+    c *= np.array([math.comb(20, k) * (-1.0) ** k * (-1.0) ** k for k in range(21)])
+    assert compiled.passages(c, 0.0, 0.0, ROOM, found) in (0, halting.UNRESOLVED)
