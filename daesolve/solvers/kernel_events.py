@@ -27,9 +27,9 @@ from daesolve.solvers.segment import (
     stacked,
 )
 from daesolve.solvers.step_checks import UNSEEN, followed
-from daesolve.taylor_kernel import halting, marching
+from daesolve.taylor_kernel import halting
 from daesolve.taylor_kernel.instructions import instructions
-from daesolve.taylor_kernel.marching import March, states_between
+from daesolve.taylor_kernel.marching import March
 from daesolve.trajectory.results import StepBlock
 
 compiled: Any = halting
@@ -135,6 +135,10 @@ class _Room:
             return self
         return _Room.of(steps, self.ends.shape[1], self.series.shape[2] - 1)
 
+    def states_at(self, taken: int, moments: np.ndarray) -> np.ndarray:
+        """Return the states, (j, size), at times, (j,), in their order, within the first steps."""
+        return compiled.states_at(compiled.VERSION, self.series, self.when, taken, moments)
+
 
 class _Way:
     """A segment under way.
@@ -163,12 +167,12 @@ class _Way:
         known = len(self.samples)
         pending = self.at[known : max(self._reached(), known)]
         if len(pending):
-            self.samples.extend(_between(room, taken, self.sign, pending))
+            self.samples.extend(room.states_at(taken, pending))
         for guard, step, part in room.met[: room.met_count[0]].tolist():
             high, low, length = room.when[int(step), :, 0].tolist()
             moment = high + (low + part * length)
             if self.sign * (moment - self.time) <= 0.0:
-                state = _between(room, taken, self.sign, np.array([moment]))[0]
+                state = room.states_at(taken, np.array([moment]))[0]
                 self.hits.append(EventHit(int(guard), moment, state))
         if room.met_count[0]:
             self.hits.sort(key=lambda hit: self.sign * hit.time)
@@ -205,11 +209,3 @@ class _Way:
             self.steps,
             self.evaluations,
         )
-
-
-def _between(room: _Room, taken: int, sign: float, moments: np.ndarray) -> np.ndarray:
-    """Return the states, (j, states), at times, (j,), within the first steps."""
-    starts, lows = room.when[:taken, 0, 0], room.when[:taken, 1, 0]
-    steps = np.maximum((sign * starts).searchsorted(sign * moments, side="right") - 1, 0)
-    distances = (moments - starts[steps]) - lows[steps]
-    return states_between(marching.compiled.VERSION, room.series, steps, distances)

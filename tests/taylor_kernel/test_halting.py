@@ -8,12 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import daesolve as ds
-from daesolve.solvers import State, Status
-from daesolve.solvers.event_stepping import halts_in_kernel
-from daesolve.solvers.kernel_events import KernelEventIntegrator
 from daesolve.taylor_kernel import halting
-from tests.systems import prepared_run
 
 compiled: Any = halting
 EPS = float(np.finfo(float).eps)
