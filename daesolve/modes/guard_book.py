@@ -238,12 +238,10 @@ class GuardBook:
         self._rounding = np.zeros(count)
         self._largest = np.zeros(len(table.events))
         self._reached, self._entered = np.zeros(count), math.nan
-        self.tolerances = np.zeros(count)
+        self.tolerances, self._zeros = np.zeros(count), [0.0] * count
         self.armed = np.ones(count, dtype=bool)
         self.passed = np.full(count, -np.inf)
         self._reach = np.zeros(count)
-        self._bounds: tuple[list[float], list[float]] = ([0.0] * count, [0.0] * count)
-        self._ways: list[float] = traits.ways.tolist()
         kinds = traits.either, traits.recorded, traits.constant
         self._any_either, self._any_recorded, self._any_constant = (bool(k.any()) for k in kinds)
         nothing = np.empty(0)
@@ -296,24 +294,16 @@ class GuardBook:
         values, rates = self._evaluate(time, x, p)
         if math.isnan(self._entered):
             self._entered = time
-        near = self._taken_in(time, x, p, values)
-        self._measured = Measured(time, state, p, values, rates, near)
-        return self._measured
-
-    def _taken_in(self, time: float, x: np.ndarray, p: np.ndarray, values: np.ndarray) -> list[int]:
-        """Remember sizes, arm what is well inside; return the guards that are not, in order."""
-        own = values.tolist()
-        if any(abs(value) > reach for value, reach in zip(own, self._bounds[0], strict=True)):
+        if np.count_nonzero(np.abs(values) > self._reach):
             self._grow(time, x, p, values)
         near: list[int] = []
-        for guard, (value, way, zero) in enumerate(
-            zip(own, self._ways, self._bounds[1], strict=True)
-        ):
-            if way * value < -zero:
+        for guard, along in enumerate((self.traits.ways * values).tolist()):
+            if along < -self._zeros[guard]:
                 self.armed[guard] = True
             else:
                 near.append(guard)
-        return near
+        self._measured = Measured(time, state, p, values, rates, near)
+        return self._measured
 
     def _grow(self, time: float, x: np.ndarray, p: np.ndarray, values: np.ndarray) -> None:
         """Remember larger values of guards than those before."""
@@ -331,8 +321,7 @@ class GuardBook:
         """Set what counts as zero, of each guard."""
         self._reach = self._largest[self.table.owners]
         self.tolerances = np.maximum(TOGETHER * self._reach, self._rounding)
-        # Numbers are faster than arrays where guards are few.
-        self._bounds = self._reach.tolist(), self.tolerances.tolist()
+        self._zeros: list[float] = self.tolerances.tolist()
 
     def outside(self, time: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
         """Return how far each guard is past zero, in the direction in which it counts."""
