@@ -168,9 +168,9 @@ class _Way:
         pending = self.at[known : max(self._reached(), known)]
         if len(pending):
             self.samples.extend(room.states_at(taken, pending))
-        for guard, step, part in room.met[: room.met_count[0]].tolist():
-            high, low, length = room.when[int(step), :, 0].tolist()
-            moment = high + (low + part * length)
+        for guard, step, elapsed in room.met[: room.met_count[0]].tolist():
+            high, low, _ = room.when[int(step), :, 0].tolist()
+            moment = high + (low + elapsed)
             if self.sign * (moment - self.time) <= 0.0:
                 state = room.states_at(taken, np.array([moment]))[0]
                 self.hits.append(EventHit(int(guard), moment, state))

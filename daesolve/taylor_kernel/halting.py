@@ -1,9 +1,8 @@
 """Steps of one motion up to the first guard that passes zero, found in the guards' own series.
 
 The guards stand behind the rates among the outputs of the instructions, so that one recurrence
-yields both series. Bernstein's coefficients of a guard bound it within a step: where they have one
-sign it passes nowhere, and where that changes once it passes once. What cannot be decided so is
-left to whoever looks closer: the march ends before the step.
+yields both series. What cannot be decided by these is left to whoever looks closer: a guard that
+touches zero or rests there but for rounding, a step that does not agree with the equations.
 """
 # numba's decorators have no types.
 # pyright: basic, reportCallIssue=false, reportArgumentType=false
@@ -17,22 +16,18 @@ import sys
 import numpy as np
 from numba import njit
 
-from daesolve.algebra.compiling import OPTIONS, kept
+from daesolve.algebra.compiling import OPTIONS, kept, version_of
 from daesolve.algebra.vectors import full, load_number
 from daesolve.taylor_kernel import kernel
+from daesolve.taylor_kernel import passages as passing
 from daesolve.taylor_kernel.coefficients import put
 from daesolve.taylor_kernel.kernel import add_steps, advance_time, expand, step_lengths, sweep
+from daesolve.taylor_kernel.passages import DEEPEST, UNRESOLVED, passages, value
 
 GOES_ON, ENDED, HALTED, UNDECIDED = 0, 1, 2, 3
 """How a march ends: all steps are taken, the end is there, a guard passes, somebody is to look."""
 ONE = (0.0,)
 """The token of one lane."""
-UNRESOLVED = -1
-MOST_PIECES = 200
-"""Parts of a step that are looked into, beyond which it is undecided whether a guard passes."""
-DEEPEST = 48
-"""How often a step is halved: where a guard has one sign at both ends of what is left it only
-touches zero there."""
 LEFT = 4.0
 """Units in the last place of the time, within which of the start a guard passes no more: whether it
 does there has been judged by the state."""
@@ -42,12 +37,14 @@ NEAR = 1e-3
 """Of a step, how far the zero of a series is moved at most to that of the guard itself."""
 MOST_MOVES = 8
 """How often the time is moved until the guard is at zero or past it."""
+RESTS = 1e-11
+"""Of the largest state, what a guard is at most over a step where it may be rounding."""
 BEYOND = 1.0 + 1e-6
 """Times the length of a step, how far its series is taken to where the guard itself passes."""
 BEFORE_EVENT = 0.99
 """Part of a step that a guard cuts short, up to which it is held against the equations."""
 
-VERSION = kernel.version_of(kernel, sys.modules[__name__])
+VERSION = version_of(kernel, passing, sys.modules[__name__])
 
 
 @njit(**OPTIONS)
@@ -63,117 +60,6 @@ def output(rows, stride, numbers, outputs, i, k):
     if outputs[i, 0]:
         return load_number(rows, outputs[i, 1] * stride + k)
     return load_number(numbers, outputs[i, 1]) if k == 0 else 0.0
-
-
-@njit(**OPTIONS)
-def value(c, s):
-    """Return a polynomial and its derivative."""
-    v, d = 0.0, 0.0
-    for k in range(len(c) - 1, -1, -1):
-        d = d * s + v
-        v = v * s + c[k]
-    return v, d
-
-
-@njit(**OPTIONS)
-def refined(c, low, high, before):
-    """Return where a polynomial passes zero, once, between two places; `before`: its sign there.
-
-    At zero or past it.
-    """
-    s = 0.5 * (low + high)
-    for _ in range(200):
-        v, d = value(c, s)
-        if v * before > 0.0:
-            low = s
-        else:
-            high = s
-        following = s - v / d if d != 0.0 else 0.5 * (low + high)
-        if not low < following < high:
-            following = 0.5 * (low + high)
-        if following in (low, high) or abs(following - s) <= 1e-17:
-            break
-        s = following
-    move = np.spacing(s)
-    while s < high and value(c, s)[0] * before > 0.0:
-        s, move = min(s + move, high), 2.0 * move
-    return s
-
-
-@njit(**OPTIONS)
-def passages(c, way, after, room, found):
-    """Write where a polynomial passes zero in (after, 1], in its direction; return how many.
-
-    c: (order + 1,); way: -1, 0 or 1; room: ((DEEPEST + 2, order + 1), (DEEPEST + 2, 2)).
-    """
-    pieces, spans = room
-    order = len(c) - 1
-    rest = 0.0
-    for k in range(1, order + 1):
-        rest += abs(c[k])
-    if not math.isfinite(rest + c[0]):
-        return UNRESOLVED
-    if abs(c[0]) > rest or rest == 0.0:
-        return 0
-    choose = 1.0
-    for k in range(order + 1):
-        pieces[0, k] = c[k] / choose
-        choose = choose * (order - k) / (k + 1)
-    for r in range(1, order + 1):
-        for i in range(order, r - 1, -1):
-            pieces[0, i] += pieces[0, i - 1]
-    spans[0, 0], spans[0, 1] = 0.0, 1.0
-    depth, looked, count = 0, 0, 0
-    while depth >= 0:
-        looked += 1
-        if looked > MOST_PIECES:
-            return UNRESOLVED
-        own, low, high = pieces[depth], spans[depth, 0], spans[depth, 1]
-        changes, first, last = 0, 0.0, 0.0
-        for i in range(order + 1):
-            if own[i] != 0.0:
-                if first == 0.0:
-                    first = own[i]
-                elif last * own[i] < 0.0:
-                    changes += 1
-                last = own[i]
-        if high <= after or changes == 0 or (depth >= DEEPEST and first * last > 0.0):
-            depth -= 1
-            continue
-        if changes == 1 or depth >= DEEPEST:
-            before = -1.0 if first < 0.0 else 1.0
-            place = refined(c, low, high, before)
-            if place > after and before * way <= 0.0:
-                if count == len(found):
-                    return UNRESOLVED
-                found[count] = place
-                count += 1
-            depth -= 1
-            continue
-        if depth + 1 >= len(pieces):
-            return UNRESOLVED
-        # de Casteljau; the left part is looked at first. Not at a zero, which would have no side.
-        part = 0.5
-        while True:
-            left, right = pieces[depth + 1], pieces[depth]
-            for i in range(order + 1):
-                pieces[depth + 2, i] = own[i]
-            work = pieces[depth + 2]
-            left[0] = work[0]
-            for r in range(1, order + 1):
-                for i in range(order - r + 1):
-                    work[i] = (1.0 - part) * work[i] + part * work[i + 1]
-                left[r] = work[0]
-            if work[0] != 0.0 or part < 0.45:
-                break
-            part -= 0.03
-        for i in range(order + 1):
-            right[i] = work[i]
-        middle = low + part * (high - low)
-        spans[depth, 0], spans[depth, 1] = middle, high
-        spans[depth + 1, 0], spans[depth + 1, 1] = low, middle
-        depth += 1
-    return count
 
 
 @njit(**OPTIONS)
@@ -265,7 +151,7 @@ def first_passage(rows, stride, numbers, outputs, states, length, guards, step, 
     how many there are: passages of those that do not interrupt. Returns the first guard that
     interrupts, or -1; the part of the step up to it; whether all was decided.
     """
-    places, c, after, pieces = room
+    places, c, after, pieces, size = room
     order = len(c) - 1
     first, part, known, decided = -1, 2.0, met[1][0], True
     for j in range(guards.shape[1]):
@@ -274,11 +160,10 @@ def first_passage(rows, stride, numbers, outputs, states, length, guards, step, 
             c[k] = output(rows, stride, numbers, outputs, states + j, k) * power
             power *= length
         way, interrupts, side = guards[0, j], guards[1, j] != 0.0, guards[2, j]
-        if side * c[0] < 0.0 and side * way <= 0.0:
-            count, places[0] = 1, 0.0
-        else:
-            count = passages(c, way, after, pieces, places)
-        if count < 0:
+        # Between two steps it may have passed by rounding.
+        between = side * c[0] < 0.0
+        count = UNRESOLVED if between else passages(c, way, after, pieces, places)
+        if count < 0 or (count and np.sum(np.abs(c)) <= RESTS * size):
             return -1, 0.0, False
         if interrupts:
             if count and places[0] < part:
@@ -288,7 +173,7 @@ def first_passage(rows, stride, numbers, outputs, states, length, guards, step, 
                 if met[1][0] == len(met[0]):
                     return -1, 0.0, False
                 own = met[0][met[1][0]]
-                own[0], own[1], own[2] = j, step, places[k]
+                own[0], own[1], own[2] = j, step, places[k] * length
                 met[1][0] += 1
         last = value(c, 1.0)[0]
         if last == 0.0:
@@ -297,7 +182,7 @@ def first_passage(rows, stride, numbers, outputs, states, length, guards, step, 
     if first >= 0:  # what only is recorded later is not reached
         kept = known
         for m in range(known, met[1][0]):
-            if met[0][m, 2] <= part:
+            if met[0][m, 2] / length <= part:
                 met[0][kept] = met[0][m]
                 kept += 1
         met[1][0] = kept
@@ -326,7 +211,7 @@ def march_to_guards(
     times, ends
         (steps,) and (steps, states) receive where each step ends.
     met
-        (m, 3) and (1,), a guard that does not interrupt, the step and the part of it; how many.
+        (m, 3) and (1,), a guard that does not interrupt, the step and how far in it; how many.
     begins
         Whether the motion begins here: where a guard is at zero, that has been judged.
 
@@ -380,16 +265,16 @@ def march_to_guards(
             for k in range(order + 1):
                 found[step, s, k] = load_number(rows, s * stride + k)
         after = LEFT * np.spacing(abs(before[0, 0])) / abs(length) if begins and step == 0 else 0.0
-        room = places, c, after, pieces
+        size = 0.0
+        for s in range(states):
+            size = max(size, abs(x[s, 0]))
+        room = places, c, after, pieces, size
         guard, part, decided = first_passage(
             rows, stride, numbers, outputs, states, length, guards, step, met, room
         )
         if not decided:
             return step, UNDECIDED, -1
         if guard >= 0:
-            if part == 0.0:
-                time[:] = before
-                return step, HALTED, guard
             power = 1.0
             for k in range(order + 1):
                 c[k] = output(rows, stride, numbers, outputs, states + guard, k) * power
