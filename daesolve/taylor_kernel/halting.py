@@ -31,7 +31,7 @@ ONE = (0.0,)
 LEFT = 4.0
 """Units in the last place of the time, within which of the start a guard passes no more: whether it
 does there has been judged by the state."""
-POLISHED = 256.0
+POLISHED = 1.0
 """The same, to which the zero of a guard's series is left as it is."""
 NEAR = 1e-3
 """Of a step, how far the zero of a series is moved at most to that of the guard itself."""
