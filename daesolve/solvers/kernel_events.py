@@ -34,7 +34,7 @@ from daesolve.trajectory.results import StepBlock
 
 compiled: Any = halting
 march_to_guards: Callable[..., tuple[int, int, int]] = compiled.march_to_guards
-STEPS, MOST_STEPS = 32, 512
+STEPS, MOST_STEPS = 32, 2048
 """Steps that are taken at first before anybody sees them; then twice as many each time."""
 MOST_MET = 4
 """Times as many passages of guards that do not interrupt may be in them."""
@@ -80,7 +80,7 @@ class KernelEventIntegrator:
             if allowed is not None:
                 most = min(most, max(-(-allowed // march.order), 1))
             room = self._room = self._room.grown_to(most)
-            taken, outcome, index = self._taken(room, most, begins=not way.steps)
+            taken, outcome, index = self._taken(room, most)
             if outcome == halting.UNDECIDED:
                 # From here on somebody looks more closely.
                 here = State(way.time, way.state, start.p)
@@ -88,13 +88,13 @@ class KernelEventIntegrator:
                 return way.joined(rest)
             if taken and way.take(room, taken, observe, march.order):
                 return way.end(Status.HALTED)
-            if outcome == halting.HALTED:
+            if index >= 0:
                 way.hits.append(EventHit(index, way.time, way.state))
                 return way.end(Status.STOPPED)
             most = min(2 * most, self._most)
         return way.end(Status.REACHED)
 
-    def _taken(self, room: _Room, most: int, *, begins: bool) -> tuple[int, int, int]:
+    def _taken(self, room: _Room, most: int) -> tuple[int, int, int]:
         """Take at most so many steps; see `march_to_guards`."""
         march = self.march
         room.met_count[0] = 0
@@ -102,7 +102,6 @@ class KernelEventIntegrator:
             compiled.VERSION, march.work, march.stride, march.numbers, march.table, march.order,
             march.x, march.low, march.time, march.end, self._tolerances, self._guards,
             room.series, room.when[:most], room.times, room.ends, (room.met, room.met_count),
-            begins,
         )  # fmt: skip
 
 

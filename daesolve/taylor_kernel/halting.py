@@ -28,17 +28,17 @@ GOES_ON, ENDED, HALTED, UNDECIDED = 0, 1, 2, 3
 """How a march ends: all steps are taken, the end is there, a guard passes, somebody is to look."""
 ONE = (0.0,)
 """The token of one lane."""
-LEFT = 4.0
-"""Units in the last place of the time, within which of the start a guard passes no more: whether it
-does there has been judged by the state."""
 POLISHED = 1.0
-"""The same, to which the zero of a guard's series is left as it is."""
+"""Units in the last place of the time, to which the zero of a guard's series is left as it is."""
 NEAR = 1e-3
 """Of a step, how far the zero of a series is moved at most to that of the guard itself."""
 MOST_MOVES = 8
 """How often the time is moved until the guard is at zero or past it."""
 RESTS = 1e-11
 """Of the largest state, what a guard is at most over a step where it may be rounding."""
+ENDS = 1e3
+"""Times the tolerance of a step, what the last two terms of a guard are at most of all of them: the
+step is as long as the series of the states hold, and a guard may swing faster."""
 BEYOND = 1.0 + 1e-6
 """Times the length of a step, how far its series is taken to where the guard itself passes."""
 BEFORE_EVENT = 0.99
@@ -86,6 +86,8 @@ def polished(rows, stride, numbers, table, states, series, left, when, tau, c, g
     unit = np.spacing(max(abs(high), abs(now)))
     rate = value(c, tau / length)[1] / length
     move, span = unit if length > 0.0 else -unit, abs(length)
+    if now == high:
+        now += move
     best, least = now, math.inf
     for attempt in range(MOST_MOVES):
         elapsed = (now - high) - low
@@ -151,7 +153,7 @@ def first_passage(rows, stride, numbers, outputs, states, length, guards, step, 
     how many there are: passages of those that do not interrupt. Returns the first guard that
     interrupts, or -1; the part of the step up to it; whether all was decided.
     """
-    places, c, after, pieces, size = room
+    places, c, pieces, size, ends = room
     order = len(c) - 1
     first, part, known, decided = -1, 2.0, met[1][0], True
     for j in range(guards.shape[1]):
@@ -161,9 +163,10 @@ def first_passage(rows, stride, numbers, outputs, states, length, guards, step, 
             power *= length
         way, interrupts, side = guards[0, j], guards[1, j] != 0.0, guards[2, j]
         # Between two steps it may have passed by rounding.
-        between = side * c[0] < 0.0
-        count = UNRESOLVED if between else passages(c, way, after, pieces, places)
-        if count < 0 or (count and np.sum(np.abs(c)) <= RESTS * size):
+        between = side != 0.0 and side * c[0] <= 0.0
+        count = UNRESOLVED if between else passages(c, way, pieces, places)
+        whole, end = np.sum(np.abs(c)), abs(c[order]) + abs(c[order - 1])
+        if count < 0 or (count and whole <= RESTS * size) or end > ends * whole:
             return -1, 0.0, False
         if interrupts:
             if count and places[0] < part:
@@ -189,11 +192,32 @@ def first_passage(rows, stride, numbers, outputs, states, length, guards, step, 
     return first, part, decided
 
 
+@njit(**OPTIONS)
+def at_end(rows, stride, numbers, outputs, states, span, guards, step, met):
+    """Look which guards are at zero or past it at the very end, where rows hold them.
+
+    Where the next march begins they do not pass any more. Returns one that interrupts, or -1.
+    """
+    first = -1
+    for j in range(guards.shape[1]):
+        way, interrupts, side = guards[0, j], guards[1, j] != 0.0, guards[2, j]
+        v = output(rows, stride, numbers, outputs, states + j, 0)
+        if side == 0.0 or side * v > 0.0 or side * way > 0.0:
+            continue
+        if interrupts:
+            first = j
+        elif met[1][0] < len(met[0]):
+            own = met[0][met[1][0]]
+            own[0], own[1], own[2] = j, step, span
+            met[1][0] += 1
+    return first
+
+
 @kept
 # Long: one step after the other, with what is looked at in each.
 def march_to_guards(
     version, work, stride, given, table, order, x, low, time, end, tolerances, guards, found, when,
-    times, ends, met, begins,
+    times, ends, met,
 ):  # fmt: skip
     """Take steps up to the end, or to the first guard that interrupts.
 
@@ -212,8 +236,6 @@ def march_to_guards(
         (steps,) and (steps, states) receive where each step ends.
     met
         (m, 3) and (1,), a guard that does not interrupt, the step and how far in it; how many.
-    begins
-        Whether the motion begins here: where a guard is at zero, that has been judged.
 
     Returns
     -------
@@ -264,11 +286,10 @@ def march_to_guards(
         for s in range(states):
             for k in range(order + 1):
                 found[step, s, k] = load_number(rows, s * stride + k)
-        after = LEFT * np.spacing(abs(before[0, 0])) / abs(length) if begins and step == 0 else 0.0
         size = 0.0
         for s in range(states):
             size = max(size, abs(x[s, 0]))
-        room = places, c, after, pieces, size
+        room = places, c, pieces, size, ENDS * tolerances[0]
         guard, part, decided = first_passage(
             rows, stride, numbers, outputs, states, length, guards, step, met, room
         )
@@ -294,10 +315,11 @@ def march_to_guards(
                 guards[0, guard],
             )
             elapsed = (now - before[0, 0]) - before[1, 0]
-            if elapsed == 0.0:
-                time[:] = before
-                return step, HALTED, guard
-            if not abs(elapsed) <= BEYOND * abs(length) or (end[0] - now) * length < 0.0:
+            if (
+                elapsed * length <= 0.0
+                or not abs(elapsed) <= BEYOND * abs(length)
+                or (end[0] - now) * length < 0.0
+            ):
                 return step, UNDECIDED, -1
             when[step, 2, 0] = elapsed
             time[0, 0], time[1, 0] = now, 0.0
@@ -340,7 +362,11 @@ def march_to_guards(
             if guard >= 0:
                 return step + 1, HALTED, guard
             if ended:
-                return step + 1, ENDED, -1
+                return (
+                    step + 1,
+                    ENDED,
+                    at_end(rows, stride, numbers, outputs, states, span, guards, step, met),
+                )
     return len(when), GOES_ON, -1
 
 

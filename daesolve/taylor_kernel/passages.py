@@ -107,8 +107,8 @@ def halved(own, left, work):
 
 
 @njit(**OPTIONS)
-def passages(c, way, after, room, found):
-    """Write where a polynomial passes zero in (after, 1], in its direction; return how many.
+def passages(c, way, room, found):
+    """Write where a polynomial passes zero in (0, 1], in its direction; return how many.
 
     c: (order + 1,); way: -1, 0 or 1; room: ((DEEPEST + 3, order + 1), (DEEPEST + 3, 2)).
     """
@@ -128,13 +128,13 @@ def passages(c, way, after, room, found):
         low, high = spans[depth, 0], spans[depth, 1]
         changes, first, last = signs(pieces[depth])
         touches = depth >= DEEPEST and first * last > 0.0
-        if high <= after or changes == 0 or touches:
+        if changes == 0 or touches:
             depth -= 1
             continue
         if changes == 1 or depth >= DEEPEST:
             before = -1.0 if first < 0.0 else 1.0
             place = refined(c, low, high, before)
-            if place > after and before * way <= 0.0:
+            if before * way <= 0.0:
                 if count == len(found):
                     return UNRESOLVED
                 found[count] = place

@@ -15,10 +15,10 @@ EPS = float(np.finfo(float).eps)
 ROOM = np.empty((passing.DEEPEST + 3, 21)), np.empty((passing.DEEPEST + 3, 2))
 
 
-def passages(c: np.ndarray, way: float, after: float = 0.0) -> list[float]:
+def passages(c: np.ndarray, way: float) -> list[float]:
     padded, found = np.zeros(21), np.empty(21)
     padded[: len(c)] = c
-    count = compiled.passages(padded, way, after, ROOM, found)
+    count = compiled.passages(padded, way, ROOM, found)
     assert count >= 0
     return found[:count].tolist()
 
@@ -80,11 +80,6 @@ def test_a_zero_in_the_middle_of_halves_counts_once() -> None:
     assert passages(polynomial(zeros), 0.0) == pytest.approx(zeros, abs=64.0 * EPS)
 
 
-def test_what_passed_where_a_motion_begins_does_not_pass_again() -> None:
-    assert passages(np.array([-1e-17, 1.0]), 0.0, after=1e-15) == []
-    assert passages(np.array([-1e-14, 1.0]), 0.0, after=1e-15) == pytest.approx([1e-14], rel=1e-12)
-
-
 def test_a_guard_that_is_no_number_is_left_open() -> None:
     c, found = np.full(21, math.nan), np.empty(21)
-    assert compiled.passages(c, 0.0, 0.0, ROOM, found) == passing.UNRESOLVED
+    assert compiled.passages(c, 0.0, ROOM, found) == passing.UNRESOLVED
