@@ -35,9 +35,12 @@ def looks(run: RunState, since: float, until: float) -> np.ndarray:
 
 
 def among(run: RunState, at: np.ndarray, others: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return sample times and looks together, in the direction of the run, and which are looks."""
+    """Return sample times and looks together, in the direction of the run, and which are looks.
+
+    Where there are no looks the second is empty.
+    """
     if not len(others):
-        return at, np.zeros(len(at), dtype=bool)
+        return at, np.zeros(0, dtype=bool)
     times = np.concatenate([at, others])
     order = np.argsort(run.sign * times, kind="stable")
     return times[order], order >= len(at)

@@ -159,7 +159,7 @@ def _looked(
 ) -> SegmentEnd:
     """Show the monitor what was looked at between steps; leave the samples that were asked for."""
     times, looking = at
-    if not looking.any():
+    if not len(looking):
         return end
     found = looking[: len(end.samples)]
     seen = StepBlock(times[: len(found)][found], end.samples[found])

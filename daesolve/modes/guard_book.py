@@ -238,7 +238,7 @@ class GuardBook:
         self._rounding = np.zeros(count)
         self._largest = np.zeros(len(table.events))
         self._reached, self._entered = np.zeros(count), math.nan
-        self.tolerances = np.zeros(count)
+        self.tolerances, self._zeros = np.zeros(count), [0.0] * count
         self.armed = np.ones(count, dtype=bool)
         self.passed = np.full(count, -np.inf)
         self._reach = np.zeros(count)
@@ -296,9 +296,12 @@ class GuardBook:
             self._entered = time
         if np.count_nonzero(np.abs(values) > self._reach):
             self._grow(time, x, p, values)
-        inside = self.traits.ways * values < -self.tolerances
-        self.armed |= inside
-        near: list[int] = np.logical_not(inside).nonzero()[0].tolist()
+        near: list[int] = []
+        for guard, along in enumerate((self.traits.ways * values).tolist()):
+            if along < -self._zeros[guard]:
+                self.armed[guard] = True
+            else:
+                near.append(guard)
         self._measured = Measured(time, state, p, values, rates, near)
         return self._measured
 
@@ -318,6 +321,7 @@ class GuardBook:
         """Set what counts as zero, of each guard."""
         self._reach = self._largest[self.table.owners]
         self.tolerances = np.maximum(TOGETHER * self._reach, self._rounding)
+        self._zeros: list[float] = self.tolerances.tolist()
 
     def outside(self, time: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
         """Return how far each guard is past zero, in the direction in which it counts."""

@@ -108,7 +108,7 @@ class JumpFunction:
         )
         found = self._evaluate(time, states, p, fired)
         after, values, impulses, energies, before, left = found
-        if not (math.isfinite(after.sum()) and math.isfinite(values.sum())):
+        if not (math.isfinite(sum(after.tolist())) and math.isfinite(sum(values.tolist()))):
             raise ResetError(
                 f"{self._where(time)} leads to no finite state: the constraints that it imposes "
                 "contradict or repeat others, or a change is not finite"

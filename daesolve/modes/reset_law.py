@@ -108,8 +108,9 @@ class ResetLaw(SwitchingLaw):
         names = {problem.events[index].name for index in groups}
         settled, values, rests = self.settled(time, names, after[:count], p[:own], values)
         after[:count] = settled
-        after, values = enter(problem, time, after, np.concatenate([values, p[own:]]))
-        if not math.isfinite(self._rate(time, after, values)[0].sum()):
+        values = np.concatenate([values, p[own:]]) if len(p) > own else values
+        after, values = enter(problem, time, after, values)
+        if not math.isfinite(sum(self._rate(time, after, values)[0].tolist())):
             listed = ", ".join(repr(problem.events[index].name) for index in groups)
             raise ResetError(
                 f"the reset of {listed} at t = {time:.10g} s leaves a state from which no motion "

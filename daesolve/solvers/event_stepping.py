@@ -42,7 +42,7 @@ from daesolve.solvers.segment import (
     stacked,
 )
 from daesolve.solvers.segment import NOT_FINITE as STATE_NOT_FINITE
-from daesolve.solvers.step_checks import UNSEEN, Doubt, StepChecks
+from daesolve.solvers.step_checks import UNSEEN, Doubt, StepChecks, followed
 from daesolve.trajectory.results import StepBlock
 
 NEAR = 1e-6
@@ -60,15 +60,34 @@ TOGETHER = 64
 
 
 def finds_events(problem: OdeProblem) -> bool:
-    """Return whether heyoka can find a problem's events, some of which reset.
+    """Return whether heyoka can find a problem's events, some of which reset."""
+    resets = any(event.then.reset is not None for event in problem.guarded)
+    return resets and _guards_have_series(problem)
 
-    Where a guard counts in either direction, the zero at which a motion has just been reset would
-    be found again.
+
+def halts_in_kernel(problem: OdeProblem) -> bool:
+    """Return whether the kernel itself can find a problem's events.
+
+    Nothing is done to the state after a step, and no term may hide within one.
+    """
+    return (
+        bool(problem.events)
+        and problem.project is None
+        and problem.chart is None
+        and _guards_have_series(problem)
+        and hidden_terms(followed(problem), parts=[problem.rhs, problem.guards]) is None
+    )
+
+
+def _guards_have_series(problem: OdeProblem) -> bool:
+    """Return whether guards pass zero where their series say so.
+
+    Where a guard that interrupts counts in either direction, the zero at which a motion has just
+    been reset would be found again.
     """
     interrupting = [event for event in problem.guarded if event.then.interrupts]
     return (
-        any(event.then.reset is not None for event in interrupting)
-        and all(event.direction is not Direction.EITHER for event in interrupting)
+        all(event.direction is not Direction.EITHER for event in interrupting)
         and not missing_in_series(problem.guards)
         and is_entire(problem.guards)
         and hidden_terms(problem.guards, branches=False) is None

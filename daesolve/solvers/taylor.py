@@ -18,12 +18,13 @@ from daesolve.algebra.series import may_overflow, missing_in_series
 from daesolve.errors import MissingBackendError, OutOfRangeError, is_one_of
 from daesolve.formulations import OdeProblem
 from daesolve.solvers.base import Compilation, Solver, positive
-from daesolve.solvers.event_stepping import EventIntegrator, finds_events
+from daesolve.solvers.event_stepping import EventIntegrator, finds_events, halts_in_kernel
 from daesolve.solvers.heyoka_code import hy
 from daesolve.solvers.heyoka_stepping import PiecewiseIntegrator
 from daesolve.solvers.segment import NOT_FINITE, Observer, SegmentEnd, State, Status
 
 if TYPE_CHECKING:
+    from daesolve.solvers.kernel_events import KernelEventIntegrator
     from daesolve.solvers.kernel_stepping import KernelIntegrator
 
 PAYS_FROM, PAYS_TO = 400_000, 600
@@ -104,8 +105,10 @@ class Taylor(Solver):
         )
 
     def halts_at_events(self, problem: OdeProblem) -> bool:
-        """Return whether heyoka itself locates the events: where some reset, and series hold."""
-        return self._engine(problem, 0.0) == "heyoka" and finds_events(problem)
+        """Return whether the engine locates the events: where some reset, and series hold."""
+        if self._engine(problem, 0.0) == "heyoka":
+            return finds_events(problem)
+        return halts_in_kernel(problem)
 
     def _engine(self, problem: OdeProblem, steps: float) -> str:
         """Return which engine takes so many steps of a problem."""
@@ -161,7 +164,12 @@ class Taylor(Solver):
     def _made(self, problem: OdeProblem, *, bounded: bool = False) -> TaylorIntegrator:
         """Return the method at work on a problem; bounded exponentials do not overflow."""
         if self._engine(problem, 0.0) == "kernel":
-            from daesolve.solvers.kernel_stepping import KernelIntegrator  # numba takes long
+            # numba takes long to import
+            if not bounded and halts_in_kernel(problem):
+                from daesolve.solvers.kernel_events import KernelEventIntegrator
+
+                return KernelEventIntegrator(self.tolerance, problem)
+            from daesolve.solvers.kernel_stepping import KernelIntegrator
 
             return KernelIntegrator(self.tolerance, problem, bounded=bounded)
         kind = EventIntegrator if self.halts_at_events(problem) else PiecewiseIntegrator
@@ -220,6 +228,8 @@ def _has_rate(problem: OdeProblem, state: State) -> bool:
     return bool(np.all(np.isfinite(rate)))
 
 
-TaylorIntegrator = Union["KernelIntegrator", PiecewiseIntegrator, EventIntegrator]
+TaylorIntegrator = Union[
+    "KernelIntegrator", "KernelEventIntegrator", PiecewiseIntegrator, EventIntegrator
+]
 _made: WeakKeyDictionary[OdeProblem, dict[tuple[Taylor, bool], TaylorIntegrator]]
 _made = WeakKeyDictionary()

@@ -144,14 +144,26 @@ class March:
         Relative, of a step.
     lanes
         How many motions.
+
+    Attributes
+    ----------
+    work, stride
+        Memory for the rows, and how many numbers a row takes there.
+    table
+        The instructions as the kernel takes them.
+    x, low, time, end
+        Where the motions are; see `kernel.march`.
+    numbers
+        (numbers, lanes) to which the instructions refer.
     """
 
     def __init__(self, instructions: Instructions, tolerance: float, lanes: int = 1) -> None:
         self.instructions, self.order, self.lanes = instructions, order_of(tolerance), lanes
         self._token: tuple[float, ...] = (0.0,) if lanes == 1 else (0,) * lanes
-        raw = np.zeros(instructions.rows * stride_of(self._token, self.order) + 4 * LINE)
-        self._work = raw[(-raw.ctypes.data // raw.itemsize) % LINE :]
-        self._table: tuple[Any, ...] = (
+        self.stride = stride_of(self._token, self.order)
+        raw = np.zeros(instructions.rows * self.stride + 4 * LINE)
+        self.work = raw[(-raw.ctypes.data // raw.itemsize) % LINE :]
+        self.table: tuple[Any, ...] = (
             instructions.codes,
             instructions.ends,
             instructions.terms,
@@ -208,7 +220,7 @@ class March:
     def _taken(self, token: tuple[float, ...], numbers: np.ndarray, *given: np.ndarray) -> int:
         stride = stride_of(token, self.order)
         return take_steps(
-            compiled.VERSION, token, self._work, stride, numbers, self._table, self.order, *given
+            compiled.VERSION, token, self.work, stride, numbers, self.table, self.order, *given
         )
 
 

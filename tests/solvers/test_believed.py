@@ -9,7 +9,6 @@ import pytest
 
 import daesolve as ds
 from daesolve.solvers import State, Status
-from daesolve.solvers.event_stepping import EventIntegrator, finds_events
 from daesolve.trajectory.results import StepBlock
 
 from ..conftest import WITHOUT_HEYOKA
@@ -62,18 +61,19 @@ def test_a_segment_ends_with_the_last_step_that_is_believed(
     assert abs(end.state[0] - np.sin(end.time)) < 1e-6
 
 
-@needs_heyoka
-def test_heyokas_own_events_are_dropped_too() -> None:
+@pytest.mark.parametrize("engine", ["kernel", pytest.param("heyoka", marks=needs_heyoka)])
+def test_events_that_an_engine_finds_itself_are_dropped_too(engine: str) -> None:
     """The body meets the wall at pi / 6, and the doubt begins before that."""
     run = prepared_run(oscillator(events=_reset), 40.0, {"x": -0.5, "x_dot": 1.0})
-    assert finds_events(run.problem)
-    integrator = EventIntegrator(1e-16, True, 0, run.problem)
+    solver = ds.Taylor(tolerance=1e-16, engine=engine).configured(run.problem, 1.0)
+    assert solver.halts_at_events(run.problem)
     start = State(0.0, run.initial, run.values)
-    whole = integrator.segment(start, 40.0, np.array([0.1, 0.9]), Doubting(40.0))
+    at = np.array([0.1, 0.9])
+    whole = solver.segment(run.problem, start, 40.0, at, Doubting(40.0))
     assert whole.status is Status.STOPPED
     assert len(whole.hits) == 2
     observer = Doubting(0.0)
-    end = integrator.segment(start, 40.0, np.array([0.1, 0.9]), observer)
+    end = solver.segment(run.problem, start, 40.0, at, observer)
     assert (end.status, end.time) == (Status.HALTED, 0.0)
     assert (observer.seen, len(end.samples), end.hits) == ([], 0, ())
     assert np.array_equal(end.state, run.initial)

@@ -1,0 +1,392 @@
+"""Steps of one motion up to the first guard that passes zero, found in the guards' own series.
+
+The guards stand behind the rates among the outputs of the instructions, so that one recurrence
+yields both series. What cannot be decided by these is left to whoever looks closer: a guard that
+touches zero or rests there but for rounding, a step that does not agree with the equations.
+"""
+# numba's decorators have no types.
+# pyright: basic, reportCallIssue=false, reportArgumentType=false
+# pyright: reportAttributeAccessIssue=false, reportReturnType=false
+
+from __future__ import annotations
+
+import math
+import sys
+
+import numpy as np
+from numba import njit
+
+from daesolve.algebra.compiling import OPTIONS, kept, version_of
+from daesolve.algebra.vectors import full, load_number
+from daesolve.taylor_kernel import kernel
+from daesolve.taylor_kernel import passages as passing
+from daesolve.taylor_kernel.coefficients import put
+from daesolve.taylor_kernel.kernel import add_steps, advance_time, expand, step_lengths, sweep
+from daesolve.taylor_kernel.passages import DEEPEST, UNRESOLVED, passages, value
+
+GOES_ON, ENDED, HALTED, UNDECIDED = 0, 1, 2, 3
+"""How a march ends: all steps are taken, the end is there, a guard passes, somebody is to look."""
+ONE = (0.0,)
+"""The token of one lane."""
+POLISHED = 1.0
+"""Units in the last place of the time, to which the zero of a guard's series is left as it is."""
+NEAR = 1e-3
+"""Of a step, how far the zero of a series is moved at most to that of the guard itself."""
+MOST_MOVES = 8
+"""How often the time is moved until the guard is at zero or past it."""
+RESTS = 1e-11
+"""Of the largest state, what a guard is at most over a step where it may be rounding."""
+ENDS = 1e3
+"""Times the tolerance of a step, what the last two terms of a guard are at most of all of them: the
+step is as long as the series of the states hold, and a guard may swing faster."""
+BEYOND = 1.0 + 1e-6
+"""Times the length of a step, how far its series is taken to where the guard itself passes."""
+BEFORE_EVENT = 0.99
+"""Part of a step that a guard cuts short, up to which it is held against the equations."""
+
+VERSION = version_of(kernel, passing, sys.modules[__name__])
+
+
+@njit(**OPTIONS)
+def fill(rows, stride, numbers, table, states, k):
+    """Fill coefficient k of all rows but those of the states and time."""
+    codes, ends, terms, blocks, _ = table
+    sweep(ONE, rows, stride, numbers, codes, ends, terms, blocks, states + 1, k)
+
+
+@njit(**OPTIONS)
+def output(rows, stride, numbers, outputs, i, k):
+    """Return coefficient k of an output."""
+    if outputs[i, 0]:
+        return load_number(rows, outputs[i, 1] * stride + k)
+    return load_number(numbers, outputs[i, 1]) if k == 0 else 0.0
+
+
+@njit(**OPTIONS)
+def put_state(rows, stride, states, series, left, elapsed, time):
+    """Put the state within a step, and its time, in the place of those at its start."""
+    order = series.shape[1] - 1
+    for s in range(states):
+        v = 0.0
+        for k in range(order, 0, -1):
+            v = series[s, k] + elapsed * v
+        put(ONE, rows, stride, s, 0, full(ONE, series[s, 0] + (elapsed * v + left[s, 0])))
+    put(ONE, rows, stride, states, 0, full(ONE, time))
+
+
+@njit(**OPTIONS)
+def polished(rows, stride, numbers, table, states, series, left, when, tau, c, guard, way):
+    """Return when a guard itself is at zero or past it, near where its series is, and elapsed.
+
+    c: its coefficients times powers of the step, when: start of the step in two numbers, length.
+    """
+    outputs = table[4]
+    high, low, length = when[0, 0], when[1, 0], when[2, 0]
+    now = high + (low + tau)
+    unit = np.spacing(max(abs(high), abs(now)))
+    rate = value(c, tau / length)[1] / length
+    move, span = unit if length > 0.0 else -unit, abs(length)
+    if now == high:
+        now += move
+    best, least = now, math.inf
+    for attempt in range(MOST_MOVES):
+        elapsed = (now - high) - low
+        put_state(rows, stride, states, series, left, elapsed, now)
+        fill(rows, stride, numbers, table, states, 0)
+        v = output(rows, stride, numbers, outputs, states + guard, 0)
+        if abs(v) < least:
+            best, least = now, abs(v)
+        shift = -v / rate if rate != 0.0 else 0.0
+        if attempt < 3 and POLISHED * unit < abs(shift) < NEAR * span:
+            now += shift
+        elif v * way < 0.0:
+            now += move
+            move *= 2.0
+        else:
+            return now
+    return best
+
+
+@njit(**OPTIONS)
+def excess(slopes, rates, size, span, end, relative, absolute):
+    """Return what derivatives are off over what they may be off; see `StepChecks`."""
+    margin, late = 1e4, 30.0
+    off, pace = 0.0, 0.0
+    for s in range(len(slopes)):
+        difference = abs(slopes[s] - rates[s])
+        if not math.isfinite(difference):
+            return math.inf
+        off = max(off, difference)
+        pace = max(pace, abs(slopes[s]), abs(rates[s]))
+    if off == 0.0:
+        return 0.0
+    allowed = margin * relative * max(size, pace * span) + margin * absolute
+    return off * span / (allowed + late * np.spacing(abs(end)) * pace)
+
+
+@njit(**OPTIONS)
+def agrees(rows, stride, numbers, table, states, slopes, size, span, end, tolerances, rates):
+    """Tell whether the derivative at the end of a step is the rate there, which rows hold."""
+    for s in range(states):
+        rates[s] = output(rows, stride, numbers, table[4], s, 0)
+    return excess(slopes, rates, size, span, end, tolerances[0], tolerances[1]) <= 1.0
+
+
+@njit(**OPTIONS)
+def slopes_within(series, elapsed, slopes):
+    """Write the derivatives of states within a step; return how large these are at its start."""
+    size = 0.0
+    for s in range(len(series)):
+        d = 0.0
+        for k in range(series.shape[1] - 1, 0, -1):
+            d = k * series[s, k] + elapsed * d
+        slopes[s] = d
+        size = max(size, abs(series[s, 0]))
+    return size
+
+
+@njit(**OPTIONS)
+def first_passage(rows, stride, numbers, outputs, states, length, guards, step, met, room):
+    """Look where guards pass zero in a step.
+
+    guards: [how each counts, whether it interrupts, its side so far], (3, guards); met: (m, 3) and
+    how many there are: passages of those that do not interrupt. Returns the first guard that
+    interrupts, or -1; the part of the step up to it; whether all was decided.
+    """
+    places, c, pieces, size, ends = room
+    order = len(c) - 1
+    first, part, known, decided = -1, 2.0, met[1][0], True
+    for j in range(guards.shape[1]):
+        power = 1.0
+        for k in range(order + 1):
+            c[k] = output(rows, stride, numbers, outputs, states + j, k) * power
+            power *= length
+        way, interrupts, side = guards[0, j], guards[1, j] != 0.0, guards[2, j]
+        # Between two steps it may have passed by rounding.
+        between = side != 0.0 and side * c[0] <= 0.0
+        count = UNRESOLVED if between else passages(c, way, pieces, places)
+        whole, end = np.sum(np.abs(c)), abs(c[order]) + abs(c[order - 1])
+        if count < 0 or (count and whole <= RESTS * size) or end > ends * whole:
+            return -1, 0.0, False
+        if interrupts:
+            if count and places[0] < part:
+                first, part = j, places[0]
+        else:
+            for k in range(count):
+                if met[1][0] == len(met[0]):
+                    return -1, 0.0, False
+                own = met[0][met[1][0]]
+                own[0], own[1], own[2] = j, step, places[k] * length
+                met[1][0] += 1
+        last = value(c, 1.0)[0]
+        if last == 0.0:
+            last = value(c, 1.0 - 2.0**-20)[0]
+        guards[2, j] = 1.0 if last > 0.0 else (-1.0 if last < 0.0 else 0.0)
+    if first >= 0:  # what only is recorded later is not reached
+        kept = known
+        for m in range(known, met[1][0]):
+            if met[0][m, 2] / length <= part:
+                met[0][kept] = met[0][m]
+                kept += 1
+        met[1][0] = kept
+    return first, part, decided
+
+
+@njit(**OPTIONS)
+def at_end(rows, stride, numbers, outputs, states, span, guards, step, met):
+    """Look which guards are at zero or past it at the very end, where rows hold them.
+
+    Where the next march begins they do not pass any more. Returns one that interrupts, or -1.
+    """
+    first = -1
+    for j in range(guards.shape[1]):
+        way, interrupts, side = guards[0, j], guards[1, j] != 0.0, guards[2, j]
+        v = output(rows, stride, numbers, outputs, states + j, 0)
+        if side == 0.0 or side * v > 0.0 or side * way > 0.0:
+            continue
+        if interrupts:
+            first = j
+        elif met[1][0] < len(met[0]):
+            own = met[0][met[1][0]]
+            own[0], own[1], own[2] = j, step, span
+            met[1][0] += 1
+    return first
+
+
+@kept
+# Long: one step after the other, with what is looked at in each.
+def march_to_guards(
+    version, work, stride, given, table, order, x, low, time, end, tolerances, guards, found, when,
+    times, ends, met,
+):  # fmt: skip
+    """Take steps up to the end, or to the first guard that interrupts.
+
+    Parameters
+    ----------
+    work, given, x, low, time, end
+        As for `march`, of one lane.
+    tolerances
+        Of a step, relative and absolute, against which it is held.
+    guards
+        (3, guards) -1, 0 or 1 as each falls, either or rises; whether it interrupts; its sign on
+        the motion so far, 0 where it is not known. The last changes.
+    found, when
+        (steps, states, order + 1) and (steps, 3, 1) as for `march`.
+    times, ends
+        (steps,) and (steps, states) receive where each step ends.
+    met
+        (m, 3) and (1,), a guard that does not interrupt, the step and how far in it; how many.
+
+    Returns
+    -------
+    tuple
+        How many steps; how it ended; the guard that interrupts, or -1.
+    """
+    states, count = len(x), guards.shape[1]
+    rows, numbers, outputs = work.ctypes.data, given.ctypes.data, table[4]
+    lengths, slopes, rates = np.empty(1), np.empty(states), np.empty(states)
+    left, places, c = low.copy(), np.empty(order + 1), np.empty(order + 1)
+    pieces = np.empty((DEEPEST + 3, order + 1)), np.empty((DEEPEST + 3, 2))
+    before = np.empty((2, 1))
+    for k in range(order + 1):
+        put(ONE, rows, stride, states, k, full(ONE, 1.0 if k == 1 else 0.0))
+    for step in range(len(when)):
+        for s in range(states):
+            put(ONE, rows, stride, s, 0, full(ONE, x[s, 0]))
+        put(ONE, rows, stride, states, 0, full(ONE, time[0, 0]))
+        expand(ONE, rows, stride, numbers, table, states, order)
+        if step > 0:
+            span, size = (
+                when[step - 1, 2, 0],
+                slopes_within(found[step - 1], when[step - 1, 2, 0], slopes),
+            )
+            if not agrees(
+                rows,
+                stride,
+                numbers,
+                table,
+                states,
+                slopes,
+                size,
+                abs(span),
+                time[0, 0],
+                tolerances,
+                rates,
+            ):
+                return step, UNDECIDED, -1
+        if count:
+            fill(rows, stride, numbers, table, states, order)
+        step_lengths(ONE, rows, stride, states, order, lengths)
+        if not lengths[0] > 0.0:
+            return step, UNDECIDED, -1
+        before[:] = time
+        left[:] = low
+        ended = advance_time(time, end, lengths, when[step])
+        length = when[step, 2, 0]
+        for s in range(states):
+            for k in range(order + 1):
+                found[step, s, k] = load_number(rows, s * stride + k)
+        size = 0.0
+        for s in range(states):
+            size = max(size, abs(x[s, 0]))
+        room = places, c, pieces, size, ENDS * tolerances[0]
+        guard, part, decided = first_passage(
+            rows, stride, numbers, outputs, states, length, guards, step, met, room
+        )
+        if not decided:
+            return step, UNDECIDED, -1
+        if guard >= 0:
+            power = 1.0
+            for k in range(order + 1):
+                c[k] = output(rows, stride, numbers, outputs, states + guard, k) * power
+                power *= length
+            now = polished(
+                rows,
+                stride,
+                numbers,
+                table,
+                states,
+                found[step],
+                left,
+                when[step],
+                part * length,
+                c,
+                guard,
+                guards[0, guard],
+            )
+            elapsed = (now - before[0, 0]) - before[1, 0]
+            if (
+                elapsed * length <= 0.0
+                or not abs(elapsed) <= BEYOND * abs(length)
+                or (end[0] - now) * length < 0.0
+            ):
+                return step, UNDECIDED, -1
+            when[step, 2, 0] = elapsed
+            time[0, 0], time[1, 0] = now, 0.0
+        add_steps(
+            ONE,
+            rows,
+            stride,
+            states,
+            order,
+            when[step, 2].ctypes.data,
+            x.ctypes.data,
+            low.ctypes.data,
+        )
+        times[step] = time[0, 0]
+        for s in range(states):
+            ends[step, s] = x[s, 0]
+            if not math.isfinite(x[s, 0]):
+                return step, UNDECIDED, -1
+        if guard >= 0 or ended or step == len(when) - 1:
+            span = when[step, 2, 0]
+            checked = BEFORE_EVENT * span if guard >= 0 else span
+            size = slopes_within(found[step], checked, slopes)
+            place = (before[0, 0] + before[1, 0]) + checked
+            put_state(rows, stride, states, found[step], left, checked, place)
+            fill(rows, stride, numbers, table, states, 0)
+            if not agrees(
+                rows,
+                stride,
+                numbers,
+                table,
+                states,
+                slopes,
+                size,
+                abs(span),
+                time[0, 0],
+                tolerances,
+                rates,
+            ):
+                return step, UNDECIDED, -1
+            if guard >= 0:
+                return step + 1, HALTED, guard
+            if ended:
+                return (
+                    step + 1,
+                    ENDED,
+                    at_end(rows, stride, numbers, outputs, states, span, guards, step, met),
+                )
+    return len(when), GOES_ON, -1
+
+
+@kept
+def states_at(version, series, when, taken, moments):
+    """Return the states, (j, states), at times, (j,), in their order, within the first steps."""
+    states, order = series.shape[1], series.shape[2] - 1
+    found = np.empty((len(moments), states))
+    step = 0
+    forwards = when[0, 2, 0] > 0.0
+    for i in range(len(moments)):
+        moment = moments[i]
+        while step + 1 < taken and (
+            when[step + 1, 0, 0] <= moment if forwards else when[step + 1, 0, 0] >= moment
+        ):
+            step += 1
+        h = (moment - when[step, 0, 0]) - when[step, 1, 0]
+        for s in range(states):
+            v = 0.0
+            for k in range(order, -1, -1):
+                v = series[step, s, k] + h * v
+            found[i, s] = v
+    return found

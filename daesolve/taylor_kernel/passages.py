@@ -1,0 +1,149 @@
+"""Where a polynomial passes zero on [0, 1].
+
+Bernstein's coefficients of a polynomial bound it: where they have one sign it passes nowhere, and
+where that changes once it passes once. Otherwise it is cut in two.
+"""
+# numba's decorators have no types.
+# pyright: basic, reportCallIssue=false, reportArgumentType=false
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from daesolve.algebra.compiling import OPTIONS
+
+UNRESOLVED = -1
+MOST_PIECES = 200
+"""Parts of a step that are looked into, beyond which it is undecided whether a guard passes."""
+DEEPEST = 48
+"""How often a step is halved: where a guard has one sign at both ends of what is left it only
+touches zero there."""
+LEAST_PART = 0.45
+"""Where a step is cut at least, of its length, if it is not cut in half."""
+
+
+@njit(**OPTIONS)
+def value(c, s):
+    """Return a polynomial and its derivative."""
+    v, d = 0.0, 0.0
+    for k in range(len(c) - 1, -1, -1):
+        d = d * s + v
+        v = v * s + c[k]
+    return v, d
+
+
+@njit(**OPTIONS)
+def refined(c, low, high, before):
+    """Return where a polynomial passes zero, once, between two places; `before`: its sign there.
+
+    At zero or past it.
+    """
+    s = 0.5 * (low + high)
+    for _ in range(200):
+        v, d = value(c, s)
+        if v * before > 0.0:
+            low = s
+        else:
+            high = s
+        following = s - v / d if d != 0.0 else 0.5 * (low + high)
+        if not low < following < high:
+            following = 0.5 * (low + high)
+        if following in (low, high) or abs(following - s) <= 1e-17:
+            break
+        s = following
+    move = np.spacing(s)
+    while s < high and value(c, s)[0] * before > 0.0:
+        s, move = min(s + move, high), 2.0 * move
+    return s
+
+
+@njit(**OPTIONS)
+def bernstein(c, own):
+    """Write Bernstein's coefficients on [0, 1] of a polynomial: sums with weights below one."""
+    order, choose = len(c) - 1, 1.0
+    for k in range(order + 1):
+        own[k] = c[k] / choose
+        choose = choose * (order - k) / (k + 1)
+    for r in range(1, order + 1):
+        for i in range(order, r - 1, -1):
+            own[i] += own[i - 1]
+
+
+@njit(**OPTIONS)
+def signs(own):
+    """Return how often coefficients change their sign, and the first and the last but zeros."""
+    changes, first, last = 0, 0.0, 0.0
+    for v in own:
+        if v != 0.0:
+            if first == 0.0:
+                first = v
+            elif last * v < 0.0:
+                changes += 1
+            last = v
+    return changes, first, last
+
+
+@njit(**OPTIONS)
+def halved(own, left, work):
+    """Cut a piece in two by de Casteljau's scheme: `own` becomes the right one; return where.
+
+    Not at a zero, which would be of no side.
+    """
+    order, part = len(own) - 1, 0.5
+    while True:
+        work[:] = own
+        left[0] = work[0]
+        for r in range(1, order + 1):
+            for i in range(order - r + 1):
+                work[i] = (1.0 - part) * work[i] + part * work[i + 1]
+            left[r] = work[0]
+        if work[0] != 0.0 or part < LEAST_PART:
+            own[:] = work
+            return part
+        part -= 0.03
+
+
+@njit(**OPTIONS)
+def passages(c, way, room, found):
+    """Write where a polynomial passes zero in (0, 1], in its direction; return how many.
+
+    c: (order + 1,); way: -1, 0 or 1; room: ((DEEPEST + 3, order + 1), (DEEPEST + 3, 2)).
+    """
+    pieces, spans = room
+    rest = np.sum(np.abs(c[1:]))
+    if not math.isfinite(rest + c[0]):
+        return UNRESOLVED
+    if abs(c[0]) > rest or rest == 0.0:
+        return 0
+    bernstein(c, pieces[0])
+    spans[0, 0], spans[0, 1] = 0.0, 1.0
+    depth, looked, count = 0, 0, 0
+    while depth >= 0:
+        looked += 1
+        if looked > MOST_PIECES:
+            return UNRESOLVED
+        low, high = spans[depth, 0], spans[depth, 1]
+        changes, first, last = signs(pieces[depth])
+        touches = depth >= DEEPEST and first * last > 0.0
+        if changes == 0 or touches:
+            depth -= 1
+            continue
+        if changes == 1 or depth >= DEEPEST:
+            before = -1.0 if first < 0.0 else 1.0
+            place = refined(c, low, high, before)
+            if before * way <= 0.0:
+                if count == len(found):
+                    return UNRESOLVED
+                found[count] = place
+                count += 1
+            depth -= 1
+            continue
+        # The left part is looked at first.
+        middle = low + halved(pieces[depth], pieces[depth + 1], pieces[depth + 2]) * (high - low)
+        spans[depth, 0], spans[depth, 1] = middle, high
+        spans[depth + 1, 0], spans[depth + 1, 1] = low, middle
+        depth += 1
+    return count

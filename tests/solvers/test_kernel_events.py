@@ -1,0 +1,128 @@
+"""Motions with resets by the kernel, whose events are found in the guards' own series."""
+
+from __future__ import annotations
+
+import math
+
+import casadi as ca
+import numpy as np
+import pytest
+
+import daesolve as ds
+from daesolve.solvers import State, Status, kernel_events
+from daesolve.solvers.event_stepping import halts_in_kernel
+from daesolve.solvers.kernel_events import KernelEventIntegrator
+from daesolve.taylor_kernel import halting
+from daesolve.trajectory.results import StepBlock
+
+from ..systems import oscillator, prepared_run
+
+KERNEL = ds.Taylor(engine="kernel")
+EPS = float(np.finfo(float).eps)
+AMPLITUDE = math.sqrt(1.25)
+"""Of the oscillator that starts at x = -1/2 with the speed 1: x = A sin(t - PHASE)."""
+PHASE = math.asin(0.5 / AMPLITUDE)
+
+
+def _walled(q: ds.Coordinates) -> list[ds.Event]:
+    return [
+        ds.Event("wall", q.x - 0.5, ds.RISING, ds.Reset({"x_dot": -q.dot.x})),
+        ds.Event("middle", q.x, ds.EITHER, ds.Record()),
+    ]
+
+
+def _segment(
+    until: float = 10.0,
+    at: tuple[float, ...] = (),
+    start: tuple[float, float] = (-0.5, 1.0),
+    events: object = _walled,
+) -> tuple[ds.solvers.SegmentEnd, list[StepBlock], KernelEventIntegrator]:
+    run = prepared_run(oscillator(events=events), 10.0, {"x": -0.5, "x_dot": 1.0}, solver=KERNEL)
+    assert halts_in_kernel(run.problem)
+    integrator = KernelEventIntegrator(EPS, run.problem)
+    blocks: list[StepBlock] = []
+    begin = State(0.0, np.array(start), run.values)
+    return integrator.segment(begin, until, np.array(at), blocks.append), blocks, integrator
+
+
+def test_a_segment_ends_where_its_guard_is_zero_with_all_that_lies_before() -> None:
+    end, blocks, _ = _segment(at=(0.0, 0.25, 0.8, 2.0))
+    hit = PHASE + math.asin(0.5 / AMPLITUDE)
+    assert end.status is Status.STOPPED
+    # Rounding of the time, of the state over a few steps, and of this formula.
+    assert end.time == pytest.approx(hit, abs=16 * EPS)
+    assert end.state[0] >= 0.5
+    assert [h.index for h in end.hits] == [1, 0]
+    assert end.hits[0].time == pytest.approx(PHASE, abs=16 * EPS)
+    assert blocks[-1].times[-1] == end.time
+    assert end.steps == sum(len(block.times) for block in blocks)
+    samples = [AMPLITUDE * math.sin(t - PHASE) for t in (0.0, 0.25, 0.8)]
+    assert end.samples[:, 0] == pytest.approx(samples, abs=16 * EPS)
+
+
+def test_backwards_in_time_guards_are_found_in_their_order() -> None:
+    end, _, _ = _segment(until=-10.0, start=(-0.5, -1.0))
+    assert end.status is Status.STOPPED
+    assert end.time == pytest.approx(-(PHASE + math.asin(0.5 / AMPLITUDE)), abs=16 * EPS)
+    assert [h.index for h in end.hits] == [1, 0]
+    assert end.hits[0].time == pytest.approx(-PHASE, abs=16 * EPS)
+
+
+def test_what_has_just_been_reset_is_met_again_only_when_it_comes_back() -> None:
+    end, _, _ = _segment(start=(0.5, -1.0))
+    assert end.time == pytest.approx(math.pi + 2.0 * PHASE, abs=32 * EPS)
+
+
+def test_a_guard_that_rests_at_zero_but_for_rounding_passes_nowhere() -> None:
+    """Its terms are large and cancel; what is left changes its sign from step to step."""
+
+    def resting(q: ds.Coordinates) -> list[ds.Event]:
+        zero = (ca.sin(q.x) ** 2 + ca.cos(q.x) ** 2 - 1.0) * q.x
+        return [ds.Event("rests", zero, ds.RISING, ds.Reset({"x_dot": 0.0 * q.dot.x}))]
+
+    end, _, _ = _segment(events=resting)
+    assert (end.status, end.hits) == (Status.REACHED, ())
+
+
+def test_what_is_left_open_is_looked_at_more_closely(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole, _, _ = _segment(at=(0.25, 0.8))
+
+    def undecided(*arguments: object) -> tuple[int, int, int]:
+        return 0, halting.UNDECIDED, -1
+
+    monkeypatch.setattr(kernel_events, "march_to_guards", undecided)
+    found, _, _ = _segment(at=(0.25, 0.8))
+    assert found.status is whole.status
+    assert found.time == pytest.approx(whole.time, abs=16 * EPS)
+    assert found.samples == pytest.approx(whole.samples, abs=16 * EPS)
+    assert [h.index for h in found.hits] == [h.index for h in whole.hits]
+
+
+def test_a_tick_is_due_at_its_very_instant() -> None:
+    """Its guard is linear, so that Newton's first step lands on the zero or beside it."""
+
+    d = ds.discrete(due=1.0, count=0.0)
+    q = ds.coordinates(x="m")
+    tick = ds.Event(
+        "tick", ds.time - d.due, ds.RISING, ds.Reset({"due": d.due + 1.0, "count": d.count + 1.0})
+    )
+    system = ds.MechanicalSystem(
+        q, kinetic=q.dot.x**2 / 2, potential=q.x**2 / 2, discrete=d, events=[tick]
+    )
+    run = ds.solve(system, until=200.5, initial={"x": 1.0}, solver=KERNEL)
+    assert [event.time for event in run.events] == [float(k) for k in range(1, 201)]
+
+
+def test_a_ball_bounces_at_the_times_of_its_formula() -> None:
+    q = ds.coordinates(y="m")
+    floor = ds.Holonomic("floor", q.y)
+    bounce = ds.Event("bounce", q.y, ds.FALLING, ds.Reset(impose=[floor], restitution=1.0))
+    system = ds.MechanicalSystem(q, kinetic=q.dot.y**2 / 2, potential=9.81 * q.y, events=[bounce])
+    run = ds.solve(system, until=100.0, initial={"y": 1.0}, solver=KERNEL)
+    fall = math.sqrt(2.0 / 9.81)
+    times = np.array([event.time for event in run.events])
+    expected = fall * (2.0 * np.arange(len(times)) + 1.0)
+    assert len(times) == math.floor((100.0 / fall + 1.0) / 2.0)
+    # Each bounce rounds the time and the speed, whose error adds to all later times.
+    bounces = np.arange(1, len(times) + 1)
+    assert np.all(np.abs(times - expected) <= 4.0 * EPS * expected * bounces)
