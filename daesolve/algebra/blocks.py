@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -11,14 +11,15 @@ import casadi as ca
 import numpy as np
 
 from daesolve.algebra.kept import kept_of
-from daesolve.algebra.operations import ASSIGN, OF_CASADI
+from daesolve.algebra.operations import ASSIGN, NOTHING, OF_CASADI
 from daesolve.algebra.plain_data import named
-from daesolve.algebra.translation import Program, missing_operations, program
+from daesolve.algebra.translation import missing_operations, program
 from daesolve.errors import UnsupportedError
 
-LEAVES = frozenset({ca.OP_INPUT, ca.OP_CONST})
 VALUES = 2
 """Which input the values are."""
+COMPUTED, CONSTANT = -1, -2
+"""Of what comes from no input."""
 NONE = np.zeros(0)
 LANES = 8
 """States that the machine takes at once."""
@@ -222,66 +223,92 @@ def layout(function: ca.Function, own: bool) -> Layout:
 
 
 def _divided(function: ca.Function, own: bool) -> Layout:
+    from daesolve.algebra import ordering  # numba is imported where something is evaluated
+
+    compiled: Any = ordering
     missing = missing_operations(function, OF_CASADI)
     if missing:
         raise UnsupportedError(
             f"the evaluation of blocks has no operation {', '.join(missing)}, which "
             f"{function.name()!r} needs"
         )
-    whole = program(function)
-    sizes = [function.nnz_out(k) for k in range(function.n_out())]
-    ends = np.cumsum([0, *sizes])
+    whole, values = program(function), _values(function)
+    ends = np.cumsum([0, *(function.nnz_out(k) for k in range(function.n_out()))])
     wanted = [
         (int(first) + element, value)
         for first, pairs in zip(ends, whole.outputs, strict=False)
         for element, value in pairs
     ]
-    constants = [k for k, (operation, _) in enumerate(whole.steps) if operation == ca.OP_CONST]
-    fixed = _fixed(whole, own)
-    used = {value for _, value in wanted}
-    for number, (operation, operands) in enumerate(whole.steps):
-        if number not in fixed and operation not in LEAVES:
-            used.update(operands)
-    shared = sorted(used & fixed)
-    before = [number for number in sorted(fixed) if whole.steps[number][0] != ca.OP_CONST]
-    after = [number for number in range(len(whole.steps)) if number not in fixed]
+    constant = values.sources == CONSTANT
+    told = constant if own else constant | (values.sources == VALUES)
+    fixed, used = compiled.following(compiled.VERSION, told, values.operands)
+    used[[value for _, value in wanted]] = True
+    shared = np.flatnonzero(used & fixed)
+    constants = np.flatnonzero(constant)
     counts = [function.nnz_in(source) for source in range(VALUES + 1)]
     moving = counts if own else [*counts[:VALUES], 0]
     return Layout(
-        np.array([whole.steps[number][1][0] for number in constants], dtype=float),
-        _part(whole, before, constants, [0] * VALUES + counts[VALUES:], list(enumerate(shared))),
-        _part(whole, after, shared, moving, wanted, rows=int(ends[-1])),
+        values.numbers[constants],
+        _part(
+            values, fixed & ~constant, constants, [0] * VALUES + counts[VALUES:],
+            list(enumerate(shared.tolist())),
+        ),
+        _part(values, ~fixed, shared, moving, wanted, rows=int(ends[-1])),
         ends[1:-1],
-    )
+    )  # fmt: skip
 
 
-def _fixed(whole: Program, own: bool) -> set[int]:
-    """Return the values that are the same for all states."""
-    fixed: set[int] = set()
-    for number, (operation, operands) in enumerate(whole.steps):
-        if operation == ca.OP_INPUT:
-            same = operands[0] == VALUES and not own
-        else:
-            same = operation == ca.OP_CONST or all(operand in fixed for operand in operands)
-        if same:
-            fixed.add(number)
-    return fixed
+@dataclass(frozen=True)
+class _Values:
+    """The values of a program as arrays.
+
+    Parameters
+    ----------
+    kinds, operands
+        See `ordering`.
+    sources
+        (k,) of a leaf the input, or `CONSTANT`; `COMPUTED` of others.
+    elements, numbers
+        (k,) of an input which entry, and of a constant its number.
+    """
+
+    kinds: np.ndarray
+    operands: np.ndarray
+    sources: np.ndarray
+    elements: np.ndarray
+    numbers: np.ndarray
+
+
+def _values(function: ca.Function) -> _Values:
+    steps = program(function).steps
+    count = len(steps)
+    kinds = np.array([OF_CASADI.get(operation, NOTHING) for operation, _ in steps], dtype=np.int64)
+    pairs = [operands if len(operands) == 2 else (operands[0], -1) for _, operands in steps]
+    operands = np.array(pairs, dtype=float).reshape(-1, 2)
+    read = np.array([operation for operation, _ in steps], dtype=np.int64)
+    inputs, constants = read == ca.OP_INPUT, read == ca.OP_CONST
+    sources = np.full(count, COMPUTED)
+    sources[inputs], sources[constants] = operands[inputs, 0], CONSTANT
+    elements, numbers = np.zeros(count, dtype=np.int64), np.zeros(count)
+    elements[inputs], numbers[constants] = operands[inputs, 1], operands[constants, 0]
+    operands[inputs | constants] = -1
+    return _Values(kinds, operands.astype(np.int64), sources, elements, numbers)
 
 
 def _part(
-    whole: Program,
-    numbers: Sequence[int],
-    shared: Sequence[int],
+    values: _Values,
+    own: np.ndarray,
+    shared: np.ndarray,
     inputs: Sequence[int],
     wanted: Sequence[tuple[int, int]],
     rows: int | None = None,
 ) -> Part:
-    """Give registers to values, and each again after its last use.
+    """Order what is computed, and give registers to it.
 
     Parameters
     ----------
-    whole, numbers
-        The program, and which values of it are computed or given.
+    values, own
+        The values of a program, and which of them are computed or given.
     shared
         The values that the first registers hold.
     inputs
@@ -289,80 +316,37 @@ def _part(
     wanted
         Pairs (row, value).
     """
+    from daesolve.algebra import ordering  # numba is imported where something is evaluated
+
+    compiled: Any = ordering
     rows = len(wanted) if rows is None else rows
     starts = len(shared) + np.cumsum([0, *inputs])
-    places = {value: register for register, value in enumerate(shared)}
-    steps = {number: whole.steps[number] for number in numbers}
-    for number in numbers:
-        operation, operands = steps[number]
-        if operation == ca.OP_INPUT:
-            places[number] = int(starts[operands[0]]) + operands[1]
-            del steps[number]
-    order = _grouped(steps)
+    places = np.full(len(own), -1)
+    places[shared] = np.arange(len(shared))
+    given = np.flatnonzero(own & (values.sources >= 0))
+    places[given] = starts[values.sources[given]] + values.elements[given]
+    computed = own & (values.sources == COMPUTED)
     # What is wanted is computed where it is to stand; below, these places are counted from -1 down.
-    own = {value: row - rows for row, value in reversed(wanted) if value in steps}
-    last = {
-        value: number
-        for number in order
-        for value in steps[number][1]
-        if value in steps and value not in own
-    }
-    free: list[int] = []
-    count = int(starts[-1])
-    codes: list[tuple[int, int, int]] = []
-    for number in order:
-        operands = steps[number][1]
-        if number in own:
-            register = own[number]
-        elif free:
-            register = free.pop()
-        else:
-            register, count = count, count + 1
-        places[number] = register
-        codes.append((register, places[operands[0]], places[operands[-1]]))
-        # Not before: a value is never written over one that it is computed from.
-        free += [places[value] for value in set(operands) if last.get(value) == number]
-    operations = [OF_CASADI[steps[number][0]] for number in order]
-    for row, value in wanted:
-        if own.get(value) != row - rows:
-            operations.append(ASSIGN)
-            codes.append((row - rows, places[value], places[value]))
-    table = np.array(codes, dtype=np.int32).reshape(-1, 3)
+    ends = np.zeros(len(own), dtype=np.int64)
+    for row, value in reversed(wanted):
+        if computed[value]:
+            ends[value] = row - rows
+    order, codes, count = compiled.laid_out(
+        compiled.VERSION, values.kinds, values.operands, computed, places, ends, int(starts[-1])
+    )
+    copied = [
+        (row - rows, places[value], places[value])
+        for row, value in wanted
+        if ends[value] != row - rows
+    ]
+    table = np.concatenate([codes, np.array(copied, dtype=np.int32).reshape(-1, 3)])
     table[table < 0] += count + rows
-    return Part(_runs(operations), table, count + rows, rows)
+    kinds = np.append(values.kinds[order], np.full(len(copied), ASSIGN))
+    return Part(_runs(kinds), table, count + rows, rows)
 
 
-def _grouped(steps: Mapping[int, tuple[int, tuple[int, ...]]]) -> list[int]:
-    """Return the steps in an order in which many of the same operation follow each other."""
-    users: dict[int, list[int]] = {}
-    waits: dict[int, int] = {}
-    ready: dict[int, list[int]] = {}
-    for number, (operation, operands) in steps.items():
-        needed = [value for value in set(operands) if value in steps]
-        waits[number] = len(needed)
-        for value in needed:
-            users.setdefault(value, []).append(number)
-        if not needed:
-            ready.setdefault(operation, []).append(number)
-    order: list[int] = []
-    while ready:
-        operation = max(ready, key=lambda one: len(ready[one]))
-        batch = ready.pop(operation)
-        for number in batch:  # which grows meanwhile
-            for user in users.get(number, ()):
-                waits[user] -= 1
-                if not waits[user]:
-                    next_one = steps[user][0]
-                    (batch if next_one == operation else ready.setdefault(next_one, [])).append(
-                        user
-                    )
-        order += batch
-    return order
-
-
-def _runs(operations: Sequence[int]) -> np.ndarray:
+def _runs(kinds: np.ndarray) -> np.ndarray:
     """Return (n, 3): an operation, where those in a row begin, and where they end."""
-    kinds = np.array(operations, dtype=np.int64)
     starts = np.flatnonzero(np.append(-1, kinds[:-1]) != kinds) if len(kinds) else kinds
     return np.column_stack([kinds[starts], starts, np.append(starts, len(kinds))[1:]])
 

@@ -38,12 +38,11 @@ def digest_of(value: object) -> str:
     """
     walk = _Walk()
     words = "\n".join(walk.words(value))
-    column = ca.vertcat(ca.SX(0, 1), *[ca.vec(leaf.nz[:]) for leaf in walk.leaves])
-    symbols: list[ca.SX] = ca.symvar(column)
-    names = "\n".join(symbol.name() for symbol in symbols)
-    function = ca.Function("digest", [ca.vertcat(ca.SX(0, 1), *symbols)], [column])
+    # All at once: a node that several expressions share is written once, and then by its place.
+    pack = ca.StringSerializer()
+    pack.pack(walk.leaves)
     found = hashlib.sha256()
-    for part in (words, names, function.serialize()):
+    for part in (words, pack.encode()):
         encoded = part.encode()
         found.update(f"{len(encoded)} ".encode() + encoded)
     return found.hexdigest()
@@ -66,10 +65,8 @@ class _Walk:
         elif isinstance(value, type):
             yield f"class {_named(value)}"
         elif isinstance(value, (ca.SX, ca.DM)):
-            expression = value if isinstance(value, ca.SX) else ca.SX(value)
-            sparsity = expression.sparsity()
-            yield f"SX {sparsity.shape} {sparsity.colind()} {sparsity.row()}"
-            self.leaves.append(expression)
+            yield "SX"
+            self.leaves.append(value if isinstance(value, ca.SX) else ca.SX(value))
         elif isinstance(value, (np.ndarray, np.generic)):
             array = np.asarray(cast("np.ndarray", value))
             if array.dtype.hasobject:

@@ -58,11 +58,15 @@ def program(function: ca.Function) -> Program:
     registers: dict[int, int] = {}
     known: dict[tuple[Any, ...], int] = {}
     outputs: list[list[tuple[int, int]]] = [[] for _ in range(function.n_out())]
-    operation_of, source_of, target_of = (
-        function.instruction_id, function.instruction_input, function.instruction_output
-    )  # fmt: skip
-    for k in range(function.n_instructions()):
-        operation, source, target = operation_of(k), source_of(k), target_of(k)
+    places = range(function.n_instructions())
+    instructions = zip(
+        places,
+        map(function.instruction_id, places),
+        map(function.instruction_input, places),
+        map(function.instruction_output, places),
+        strict=True,
+    )
+    for k, operation, source, target in instructions:
         if operation == ca.OP_OUTPUT:
             outputs[target[0]].append((target[1], registers[source[0]]))
             continue

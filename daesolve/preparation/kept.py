@@ -35,8 +35,8 @@ PLAIN = ("labels", "size", "watched", "pivot_goals", "singular_goals", "plan", "
 """Of a problem."""
 
 
-def keep(digest: str, request: Request, prepared: Prepared) -> None:
-    """Keep a preparation of the system with this digest, if it is large and can be kept."""
+def keep(request: Request, prepared: Prepared) -> None:
+    """Keep a preparation, if its system is large and can be kept."""
     problem, system = prepared.problem, prepared.system
     dynamics = system.dynamics
     if problem.rhs.n_instructions() < FROM or type(problem) is not OdeProblem:
@@ -46,17 +46,18 @@ def keep(digest: str, request: Request, prepared: Prepared) -> None:
         return
     if problem.chart is not None or problem.project is not None:
         return
-    key = _key(digest, request)
-    if key is None:
+    key = _key(system, request)
+    # What the preparation read may have changed since the system was posed.
+    if key is None or system.digest_now() != system.digest:
         return
     told = {f.name: getattr(prepared, f.name) for f in fields(prepared) if f.name not in MADE_ANEW}
     parts = {name: getattr(problem, name) for name in (*FUNCTIONS, *PLAIN)}
     write(key, (told, parts, _written(problem.equations)), _classes())
 
 
-def kept(digest: str, system: System, request: Request) -> Prepared | None:
+def kept(system: System, request: Request) -> Prepared | None:
     """Return what was kept of the same; None where there is nothing."""
-    key = _key(digest, request)
+    key = _key(system, request)
     found = None if key is None else read(key, _classes())
     if found is None:
         return None
@@ -78,12 +79,14 @@ def _plain_times(request: Request) -> Request:
     return replace(request, until=float(request.until), start_time=float(request.start_time))
 
 
-def _key(digest: str, request: Request) -> str | None:
+def _key(system: System, request: Request) -> str | None:
+    if system.digest is None:
+        return None
     try:
         asked = digest_of(_plain_times(request))
     except NoDigestError:
         return None
-    return key_of("prepared", digest, asked)
+    return key_of("prepared", system.digest, asked)
 
 
 @cache

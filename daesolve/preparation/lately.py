@@ -11,11 +11,9 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
 from threading import Lock
 from typing import Any, cast
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from daesolve.algebra.digest import NoDigestError, digest_of
 from daesolve.preparation import kept
 from daesolve.preparation.preparing import Prepared, prepare
 from daesolve.preparation.request import Request, check_request
@@ -28,7 +26,6 @@ MOST = 32
 
 _lately: OrderedDict[object, Prepared] = OrderedDict()
 _posed: OrderedDict[str, System] = OrderedDict()
-_digests: WeakKeyDictionary[System, str | None] = WeakKeyDictionary()
 _lock = Lock()
 
 
@@ -42,7 +39,6 @@ def prepare_once(system: System, request: Request) -> Prepared:
     """
     check_system(system)
     check_request(system.dynamics, request)
-    digest = _digest(system)
     system = first_like(system)
     try:
         key = (id(system), frozen(request))
@@ -55,11 +51,10 @@ def prepare_once(system: System, request: Request) -> Prepared:
             _lately.move_to_end(key)
             compilation = Compilation(0.0, True, known.compilation.notes)
             return replace(known, compilation=compilation)
-    found = None if digest is None else kept.kept(digest, system, request)
+    found = kept.kept(system, request)
     if found is None:
         found = prepare(system, request)
-        if digest is not None:
-            kept.keep(digest, request, found)
+        kept.keep(request, found)
     with _lock:
         # What is kept has a hold on its system, whose identity is thus nobody else's.
         _lately[key] = found
@@ -73,33 +68,18 @@ def first_like(system: System) -> System:
 
     That is so for systems of plain data; see `digest_of`.
     """
-    digest = _digest(system)
+    digest = system.digest
     if digest is None:
         return system
     with _lock:
         first = _posed.setdefault(digest, system)
         # Who posed the first may have changed what it was posed of.
-        if first is not system and _digest_now(first) != digest:
+        if first is not system and first.digest_now() != digest:
             first = _posed[digest] = system
         _posed.move_to_end(digest)
         while len(_posed) > MOST:
             _posed.popitem(last=False)
     return first
-
-
-def _digest(system: System) -> str | None:
-    """Return the digest of a system; None where it is not of plain data."""
-    if system not in _digests:
-        _digests[system] = _digest_now(system)
-    return _digests[system]
-
-
-def _digest_now(system: System) -> str | None:
-    # Its equations too: lists and mappings that it was posed of may have changed since.
-    try:
-        return digest_of((system, system.dynamics))
-    except NoDigestError:
-        return None
 
 
 def forget() -> None:

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import casadi as ca
 
+from daesolve.algebra.digest import NoDigestError, digest_of
 from daesolve.errors import PosingError, unknown_name
 from daesolve.posing.events import Event
 from daesolve.posing.goals import (
@@ -27,6 +29,7 @@ from daesolve.posing.symbols import (
     DifferentiableVector,
     Parameters,
     SymbolVector,
+    time,
 )
 from daesolve.system.piecewise import Switching, found, jumps
 
@@ -57,6 +60,21 @@ class Piecewise:
 
     switches: bool = True
     switching: Switching | None = None
+
+    @cached_property
+    def digest(self) -> str | None:
+        """Of what it is posed of, taken when it is posed: lists and the like may change later.
+
+        None where that is no plain data (see `digest_of`).
+        """
+        return self.digest_now()
+
+    def digest_now(self) -> str | None:
+        """Return the digest of what it is posed of, as that stands now."""
+        try:
+            return digest_of((time, self))  # Time is the only symbol that is nobody's own.
+        except NoDigestError:
+            return None
 
     @property
     def switch_names(self) -> tuple[str, ...]:

@@ -196,6 +196,7 @@ class MechanicalSystem(PosedMechanics):
         check_reactions(dynamics)
         check_degrees(dynamics)
         check_resets(dynamics)
+        _ = self.digest
 
     def __repr__(self) -> str:
         return _in_short(self, self.coordinates.names)
@@ -332,6 +333,7 @@ class ControlSystem(PosedControl):
         check_reactions(self.dynamics)
         check_degrees(self.dynamics)
         check_resets(self.dynamics)
+        _ = self.digest
 
     def __repr__(self) -> str:
         return _in_short(self, self.states.names)

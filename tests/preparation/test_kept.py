@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +12,6 @@ import pytest
 
 import daesolve as ds
 from daesolve.algebra import disk
-from daesolve.algebra.digest import digest_of
 from daesolve.preparation import kept, lately
 from daesolve.preparation.request import Request
 from daesolve.system.system import System
@@ -89,7 +88,7 @@ def told() -> None:
 def test_everything_that_is_read_is_what_was_prepared(place):
     system = chain()
     first = lately.prepare_once(system, REQUEST)
-    second = kept.kept(digest_of((system, system.dynamics)), system, REQUEST)
+    second = kept.kept(system, REQUEST)
     assert second is not None
     for field in fields(first):
         one, other = getattr(first, field.name), getattr(second, field.name)
@@ -113,9 +112,17 @@ def test_everything_that_is_read_is_what_was_prepared(place):
 def test_another_system_and_another_request_are_prepared_for_themselves(place):
     lately.prepare_once(chain(), REQUEST)
     lighter, system = chain(gravity=9.80), chain()
-    assert kept.kept(digest_of((lighter, lighter.dynamics)), lighter, REQUEST) is None
+    assert kept.kept(lighter, REQUEST) is None
     other = Request(0.5, initial={"angle_0": 0.1})
-    assert kept.kept(digest_of((system, system.dynamics)), system, other) is None
+    assert kept.kept(system, other) is None
+
+
+def test_what_changed_between_posing_and_preparing_is_not_kept(place):
+    outputs = {}
+    system = replace(chain(), outputs=outputs)
+    outputs["doubled"] = 2.0 * system.coordinates.x_0
+    lately.prepare_once(system, REQUEST)
+    assert kept.kept(system, REQUEST) is None
 
 
 def test_stiff_solvers_find_the_equations_that_their_jacobians_are_of(place):

@@ -1,0 +1,188 @@
+"""The values of a program put in order, with a register each, by compiled loops over all of them.
+
+Arrays hold, for each value, the number of its operation, (k,), and its operands, (k, 2), of which
+the second is `NONE` where there is one alone, and both are where there is none.
+"""
+# numba's decorators have no types.
+# pyright: basic, reportCallIssue=false, reportArgumentType=false
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+from numba import njit
+
+from daesolve.algebra import compiling
+from daesolve.algebra.compiling import OPTIONS, kept, version_of
+
+VERSION = version_of(compiling, sys.modules[__name__])
+NONE = -1
+"""No value."""
+
+
+@kept
+def following(version, told, operands):
+    """Tell which values follow from leaves that are told, and which of these others need.
+
+    Parameters
+    ----------
+    told
+        (k,) which leaves are told.
+    operands
+        Of all values.
+
+    Returns
+    -------
+    tuple
+        (k,) whether a value follows; (k,) whether it is an operand of one that does not.
+    """
+    follows, used = told.copy(), np.zeros(len(told), np.bool_)
+    for n in range(len(told)):
+        a, b = operands[n, 0], operands[n, 1]
+        if a != NONE:
+            follows[n] = follows[a] and (b == NONE or follows[b])
+            if not follows[n]:
+                used[a] = True
+                if b != NONE:
+                    used[b] = True
+    return follows, used
+
+
+@kept
+def laid_out(version, kinds, operands, computed, places, own, count):
+    """Order the values that are computed, and give registers to them.
+
+    Parameters
+    ----------
+    kinds, operands
+        Of all values.
+    computed
+        (k,) which of them are computed; the others are there.
+    places
+        (k,) the registers of those that are there; receives those of the others.
+    own
+        (k,) the registers, counted from -1 down, of what is wanted; 0 of the others.
+    count
+        How many registers are taken before.
+
+    Returns
+    -------
+    tuple
+        (j,) the values in their order; (j, 3) the registers of the result and of the operands of
+        each; how many registers there are then.
+    """
+    order = grouped(kinds, operands, computed)
+    codes, count = placed(order, operands, computed, places, own, count)
+    return order, codes, count
+
+
+@njit(**OPTIONS)
+# Long: what waits for what, then what is ready.
+def grouped(kinds, operands, computed):
+    """Return the values in an order in which many of the same operation follow each other."""
+    count = len(kinds)
+    waits, firsts = np.zeros(count, np.int64), np.zeros(count + 1, np.int64)
+    for n in range(count):
+        if computed[n]:
+            a, b = operands[n, 0], operands[n, 1]
+            if computed[a]:
+                waits[n] += 1
+                firsts[a + 1] += 1
+            if b != NONE and b != a and computed[b]:
+                waits[n] += 1
+                firsts[b + 1] += 1
+    for n in range(count):
+        firsts[n + 1] += firsts[n]
+    users, ends = np.empty(firsts[count], np.int64), firsts[:count].copy()
+    most = 0
+    for n in range(count):
+        most = max(most, kinds[n])
+        if computed[n]:
+            a, b = operands[n, 0], operands[n, 1]
+            if computed[a]:
+                users[ends[a]] = n
+                ends[a] += 1
+            if b != NONE and b != a and computed[b]:
+                users[ends[b]] = n
+                ends[b] += 1
+    # Of each operation those that are ready are a chain, the first of which is taken first.
+    heads, tails = np.full(most + 1, NONE), np.full(most + 1, NONE)
+    sizes, since = np.zeros(most + 1, np.int64), np.zeros(most + 1, np.int64)
+    after = np.full(count, NONE)
+    order = np.empty(count, np.int64)
+    clock, done = 0, 0
+    for n in range(count):
+        if computed[n] and waits[n] == 0:
+            clock = _added(n, kinds[n], heads, tails, sizes, since, after, clock)
+    while True:
+        chosen = NONE
+        for kind in range(most + 1):
+            if sizes[kind] and (
+                chosen == NONE
+                or sizes[kind] > sizes[chosen]
+                or (sizes[kind] == sizes[chosen] and since[kind] < since[chosen])
+            ):
+                chosen = kind
+        if chosen == NONE:
+            return order[:done].copy()
+        number = heads[chosen]
+        while number != NONE:
+            order[done] = number
+            done += 1
+            for k in range(firsts[number], firsts[number + 1]):
+                user = users[k]
+                waits[user] -= 1
+                if waits[user] == 0:
+                    clock = _added(user, kinds[user], heads, tails, sizes, since, after, clock)
+            number = after[number]
+        heads[chosen] = tails[chosen] = NONE
+        sizes[chosen] = 0
+
+
+@njit(**OPTIONS)
+def _added(number, kind, heads, tails, sizes, since, after, clock):
+    """Put a value at the end of the chain of its operation."""
+    if tails[kind] == NONE:
+        heads[kind] = number
+        since[kind] = clock
+        clock += 1
+    else:
+        after[tails[kind]] = number
+    tails[kind] = number
+    sizes[kind] += 1
+    return clock
+
+
+@njit(**OPTIONS)
+def placed(order, operands, computed, places, own, count):
+    """Give registers to values in their order, and each again after the last use of its value."""
+    last = np.full(len(own), NONE)
+    for n in order:
+        for k in range(2):
+            value = operands[n, k]
+            if value != NONE and computed[value] and own[value] == 0:
+                last[value] = n
+    codes = np.empty((len(order), 3), np.int32)
+    free, spare = np.empty(len(order) + 1, np.int64), 0
+    for row in range(len(order)):
+        n = order[row]
+        a, b = operands[n, 0], operands[n, 1]
+        if own[n] != 0:
+            register = own[n]
+        elif spare:
+            spare -= 1
+            register = free[spare]
+        else:
+            register, count = count, count + 1
+        places[n] = register
+        codes[row, 0], codes[row, 1] = register, places[a]
+        codes[row, 2] = places[a] if b == NONE else places[b]
+        # Not before: a value is never written over one that it is computed from.
+        if last[a] == n:
+            free[spare] = places[a]
+            spare += 1
+        if b != NONE and b != a and last[b] == n:
+            free[spare] = places[b]
+            spare += 1
+    return codes, count
