@@ -14,12 +14,11 @@ from daesolve.ensembles.workers import Lost, Workers
 from daesolve.integration.effort import interruptible
 
 CHUNK_SECONDS = 0.5
-BATCH_SECONDS = 20.0
+BATCH_SECONDS = 5.0
 """What the members of a chunk take together, about: much against the way to a worker and back. A
 batch compiles for itself and ends with its slowest member, so that it is worth being longer."""
-FIRST_BATCH = 64
-"""Members of a batch while it is not known how long one takes: several for each lane, since the
-lanes of those that end first are empty until the last one ends."""
+FIRST_BATCH = 16
+"""Members of a batch while it is not known how long one takes: one for each lane."""
 LARGEST_CHUNK = 1_000
 SHARES = 4
 """Chunks a worker gets at least of what is left, so that all end at about the same time; one of

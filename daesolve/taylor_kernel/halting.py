@@ -51,7 +51,8 @@ VERSION = version_of(kernel, passing, sys.modules[__name__])
 def fill(rows, stride, numbers, table, states, k):
     """Fill coefficient k of all rows but those of the states and time."""
     codes, ends, terms, blocks, _ = table
-    sweep(ONE, rows, stride, numbers, codes, ends, terms, blocks, states + 1, k)
+    spare = 0  # One lane keeps nothing for the next coefficient.
+    sweep(ONE, rows, stride, numbers, codes, ends, terms, blocks, states + 1, k, spare)
 
 
 @njit(**OPTIONS)

@@ -221,7 +221,7 @@ def expand(w, rows, stride, numbers, table, states, order):
     """Fill all coefficients, from those of order zero of the states and time."""
     codes, ends, terms, blocks, outputs = table
     width = len(w)
-    memory = np.empty(len(codes) * width)
+    memory = np.empty((len(codes) + 1) * width)
     spare = memory.ctypes.data
     for k in range(order):
         sweep(w, rows, stride, numbers, codes, ends, terms, blocks, states + 1, k, spare)
@@ -233,6 +233,8 @@ def expand(w, rows, stride, numbers, table, states, order):
             else:
                 v = full(w, 0.0)
             put(w, rows, stride, s, k + 1, div(v, full(w, float(k + 1))))
+    # Used once more: numba frees an array behind its last use, and knows nothing of its address.
+    memory[0] = 0.0
 
 
 @njit(**OPTIONS)
