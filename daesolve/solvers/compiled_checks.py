@@ -9,10 +9,11 @@ import sys
 
 import numpy as np
 
-from daesolve.algebra import compiling
+from daesolve.algebra import agreement, compiling
+from daesolve.algebra.agreement import miss
 from daesolve.algebra.compiling import kept, version_of
 
-VERSION = version_of(compiling, sys.modules[__name__])
+VERSION = version_of(compiling, agreement, sys.modules[__name__])
 
 
 @kept
@@ -46,37 +47,9 @@ def restless(version, looks, lowest, highest, width, largest, found):
 
 @kept
 def misses(version, slopes, rates, spans, sizes, relative, absolute, late, found):
-    """Write what derivatives are off over what they may be off; infinite where that is no number.
-
-    Parameters
-    ----------
-    slopes, rates
-        (k, n) the derivatives, and what they should be.
-    spans, sizes
-        (k,) the lengths of steps, and how large states are at the start.
-    relative, absolute
-        What they may be off, by the size of states, and at all.
-    late
-        (k,) by how much, s, a derivative may be that of another time.
-    found
-        (k,)
-    """
+    """Write for each step, (k,), what its derivative, (k, n), is off; see `agreement.miss`."""
     for i in range(len(slopes)):
-        off, pace = 0.0, 0.0
-        for j in range(slopes.shape[1]):
-            d = abs(slopes[i, j] - rates[i, j])
-            if d > off or math.isnan(d):
-                off = d
-            pace = max(pace, abs(slopes[i, j]), abs(rates[i, j]))
-        off *= spans[i]
-        most = pace * spans[i]
-        if not sizes[i] <= most:
-            most = sizes[i]
-        found[i] = 0.0
-        if off != 0.0:
-            found[i] = off / (relative * most + absolute + late[i] * pace)
-            if not math.isfinite(found[i]):
-                found[i] = math.inf
+        found[i] = miss(slopes[i], rates[i], spans[i], sizes[i], relative, absolute, late[i])
 
 
 def are_restless(
@@ -97,7 +70,7 @@ def missed(
 ) -> np.ndarray:
     """Return what derivatives, (..., n), are off over what they may be off, (...).
 
-    See `misses`; the steps are their lengths, how large states are at the start, and how late.
+    See `agreement.miss`; the steps are their lengths, how large states are, and how late.
     """
     found = np.empty(slopes.shape[:-1])
     size = slopes.shape[-1]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ from daesolve.solvers.segment import (
     believed,
     stacked,
 )
-from daesolve.solvers.step_checks import UNSEEN, followed
+from daesolve.solvers.step_checks import LATE, MARGIN, UNSEEN, followed
 from daesolve.taylor_kernel import halting
 from daesolve.taylor_kernel.instructions import instructions
 from daesolve.taylor_kernel.marching import March
@@ -54,7 +54,8 @@ class KernelEventIntegrator:
     def __init__(self, tolerance: float, problem: OdeProblem) -> None:
         self.problem, self.closer = problem, KernelIntegrator(tolerance, problem)
         self.march = March(instructions(followed(problem)), tolerance)
-        self._tolerances = tolerance, UNSEEN * tolerance
+        relative = MARGIN * tolerance
+        self._tolerances = tolerance, relative, UNSEEN * relative, LATE
         self._most = min(MOST_STEPS, steps_that_fit(problem.size, self.march.order))
         self._guards = np.zeros((3, len(problem.guarded)))
         for index, event in enumerate(problem.guarded):
@@ -187,14 +188,7 @@ class _Way:
 
     def joined(self, rest: SegmentEnd) -> SegmentEnd:
         """Return what the segment gives back, with a rest that another has integrated."""
-        own = self.end(rest.status)
-        return replace(
-            rest,
-            samples=np.vstack([own.samples, rest.samples]),
-            hits=(*own.hits, *rest.hits),
-            steps=own.steps + rest.steps,
-            rhs_evaluations=own.rhs_evaluations + rest.rhs_evaluations,
-        )
+        return self.end(rest.status).followed_by(rest)
 
     def end(self, status: Status) -> SegmentEnd:
         """Return what the segment gives back."""

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 import numpy as np
@@ -113,6 +113,16 @@ class SegmentEnd:
     hits: tuple[EventHit, ...]
     steps: int
     rhs_evaluations: int
+
+    def followed_by(self, rest: SegmentEnd) -> SegmentEnd:
+        """Return this and a rest that begins at its end as one segment."""
+        return replace(
+            rest,
+            samples=np.vstack([self.samples, rest.samples]),
+            hits=(*self.hits, *rest.hits),
+            steps=self.steps + rest.steps,
+            rhs_evaluations=self.rhs_evaluations + rest.rhs_evaluations,
+        )
 
 
 class StepError(Exception):

@@ -202,13 +202,7 @@ class Taylor(Solver):
         rest = bounded.segment(here, until, at[len(end.samples) :], observe)
         if rest.status is Status.FAILED and rest.time == end.time:
             return end
-        return replace(
-            rest,
-            samples=np.vstack([end.samples, rest.samples]),
-            hits=(*end.hits, *rest.hits),
-            steps=end.steps + rest.steps,
-            rhs_evaluations=end.rhs_evaluations + rest.rhs_evaluations,
-        )
+        return end.followed_by(rest)
 
     def _at_work(self, problem: OdeProblem, *, bounded: bool = False) -> TaylorIntegrator:
         """Return the method at work on a problem, which is made once."""

@@ -16,6 +16,8 @@ import sys
 import numpy as np
 from numba import njit
 
+from daesolve.algebra import agreement
+from daesolve.algebra.agreement import miss
 from daesolve.algebra.compiling import OPTIONS, kept, version_of
 from daesolve.algebra.vectors import full, load_number
 from daesolve.taylor_kernel import kernel
@@ -44,7 +46,7 @@ BEYOND = 1.0 + 1e-6
 BEFORE_EVENT = 0.99
 """Part of a step that a guard cuts short, up to which it is held against the equations."""
 
-VERSION = version_of(kernel, passing, sys.modules[__name__])
+VERSION = version_of(kernel, agreement, passing, sys.modules[__name__])
 
 
 @njit(**OPTIONS)
@@ -109,31 +111,6 @@ def polished(rows, stride, numbers, table, states, series, left, when, tau, c, g
 
 
 @njit(**OPTIONS)
-def excess(slopes, rates, size, span, end, relative, absolute):
-    """Return what derivatives are off over what they may be off; see `StepChecks`."""
-    margin, late = 1e4, 30.0
-    off, pace = 0.0, 0.0
-    for s in range(len(slopes)):
-        difference = abs(slopes[s] - rates[s])
-        if not math.isfinite(difference):
-            return math.inf
-        off = max(off, difference)
-        pace = max(pace, abs(slopes[s]), abs(rates[s]))
-    if off == 0.0:
-        return 0.0
-    allowed = margin * relative * max(size, pace * span) + margin * absolute
-    return off * span / (allowed + late * np.spacing(abs(end)) * pace)
-
-
-@njit(**OPTIONS)
-def agrees(rows, stride, numbers, table, states, slopes, size, span, end, tolerances, rates):
-    """Tell whether the derivative at the end of a step is the rate there, which rows hold."""
-    for s in range(states):
-        rates[s] = output(rows, stride, numbers, table[4], s, 0)
-    return excess(slopes, rates, size, span, end, tolerances[0], tolerances[1]) <= 1.0
-
-
-@njit(**OPTIONS)
 def slopes_within(series, elapsed, slopes):
     """Write the derivatives of states within a step; return how large these are at its start."""
     size = 0.0
@@ -147,6 +124,17 @@ def slopes_within(series, elapsed, slopes):
 
 
 @njit(**OPTIONS)
+def agrees(rows, stride, numbers, outputs, series, elapsed, span, time, tolerances, slopes, rates):
+    """Tell whether the derivative of a step's series, so far in it, is the rate that rows hold."""
+    size = slopes_within(series, elapsed, slopes)
+    for s in range(len(rates)):
+        rates[s] = output(rows, stride, numbers, outputs, s, 0)
+    _, relative, absolute, roundings = tolerances
+    late = roundings * np.spacing(abs(time))
+    return miss(slopes, rates, abs(span), size, relative, absolute, late) <= 1.0
+
+
+@njit(**OPTIONS)
 def first_passage(rows, stride, numbers, outputs, states, length, guards, step, met, room):
     """Look where guards pass zero in a step.
 
@@ -156,7 +144,7 @@ def first_passage(rows, stride, numbers, outputs, states, length, guards, step, 
     """
     places, c, pieces, size, ends = room
     order = len(c) - 1
-    first, part, known, decided = -1, 2.0, met[1][0], True
+    first, part, known = -1, 2.0, met[1][0]
     for j in range(guards.shape[1]):
         power = 1.0
         for k in range(order + 1):
@@ -190,7 +178,7 @@ def first_passage(rows, stride, numbers, outputs, states, length, guards, step, 
                 met[0][kept] = met[0][m]
                 kept += 1
         met[1][0] = kept
-    return first, part, decided
+    return first, part, True
 
 
 @njit(**OPTIONS)
@@ -227,7 +215,8 @@ def march_to_guards(
     work, given, x, low, time, end
         As for `march`, of one lane.
     tolerances
-        Of a step, relative and absolute, against which it is held.
+        That of a step; what its derivative may be off, relative and absolute, and by how many
+        roundings of the time.
     guards
         (3, guards) -1, 0 or 1 as each falls, either or rises; whether it interrupts; its sign on
         the motion so far, 0 where it is not known. The last changes.
@@ -257,23 +246,11 @@ def march_to_guards(
         put(ONE, rows, stride, states, 0, full(ONE, time[0, 0]))
         expand(ONE, rows, stride, numbers, table, states, order)
         if step > 0:
-            span, size = (
-                when[step - 1, 2, 0],
-                slopes_within(found[step - 1], when[step - 1, 2, 0], slopes),
-            )
+            span = when[step - 1, 2, 0]
             if not agrees(
-                rows,
-                stride,
-                numbers,
-                table,
-                states,
-                slopes,
-                size,
-                abs(span),
-                time[0, 0],
-                tolerances,
-                rates,
-            ):
+                rows, stride, numbers, outputs, found[step - 1], span, span, time[0, 0],
+                tolerances, slopes, rates,
+            ):  # fmt: skip
                 return step, UNDECIDED, -1
         if count:
             fill(rows, stride, numbers, table, states, order)
@@ -302,19 +279,9 @@ def march_to_guards(
                 c[k] = output(rows, stride, numbers, outputs, states + guard, k) * power
                 power *= length
             now = polished(
-                rows,
-                stride,
-                numbers,
-                table,
-                states,
-                found[step],
-                left,
-                when[step],
-                part * length,
-                c,
-                guard,
-                guards[0, guard],
-            )
+                rows, stride, numbers, table, states, found[step], left, when[step],
+                part * length, c, guard, guards[0, guard],
+            )  # fmt: skip
             elapsed = (now - before[0, 0]) - before[1, 0]
             if (
                 elapsed * length <= 0.0
@@ -324,16 +291,8 @@ def march_to_guards(
                 return step, UNDECIDED, -1
             when[step, 2, 0] = elapsed
             time[0, 0], time[1, 0] = now, 0.0
-        add_steps(
-            ONE,
-            rows,
-            stride,
-            states,
-            order,
-            when[step, 2].ctypes.data,
-            x.ctypes.data,
-            low.ctypes.data,
-        )
+        taken = when[step, 2].ctypes.data
+        add_steps(ONE, rows, stride, states, order, taken, x.ctypes.data, low.ctypes.data)
         times[step] = time[0, 0]
         for s in range(states):
             ends[step, s] = x[s, 0]
@@ -342,23 +301,13 @@ def march_to_guards(
         if guard >= 0 or ended or step == len(when) - 1:
             span = when[step, 2, 0]
             checked = BEFORE_EVENT * span if guard >= 0 else span
-            size = slopes_within(found[step], checked, slopes)
             place = (before[0, 0] + before[1, 0]) + checked
             put_state(rows, stride, states, found[step], left, checked, place)
             fill(rows, stride, numbers, table, states, 0)
             if not agrees(
-                rows,
-                stride,
-                numbers,
-                table,
-                states,
-                slopes,
-                size,
-                abs(span),
-                time[0, 0],
-                tolerances,
-                rates,
-            ):
+                rows, stride, numbers, outputs, found[step], checked, span, time[0, 0],
+                tolerances, slopes, rates,
+            ):  # fmt: skip
                 return step, UNDECIDED, -1
             if guard >= 0:
                 return step + 1, HALTED, guard
