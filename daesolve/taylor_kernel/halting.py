@@ -38,6 +38,8 @@ MOST_MOVES = 8
 """How often the time is moved until the guard is at zero or past it."""
 RESTS = 1e-11
 """Of the largest state, what a guard is at most over a step where it may be rounding."""
+ROUNDING = 64 * 2.0**-52, 4 * 2.0**-52
+"""Of a guard's terms over a step, and of the largest state, what of the guard may be rounding."""
 ENDS = 1e3
 """Times the tolerance of a step, what the last two terms of a guard are at most of all of them: the
 step is as long as the series of the states hold, and a guard may swing faster."""
@@ -135,12 +137,15 @@ def agrees(rows, stride, numbers, outputs, series, elapsed, span, time, toleranc
 
 
 @njit(**OPTIONS)
-def first_passage(rows, stride, numbers, outputs, states, length, guards, step, met, room):
+def first_passage(
+    rows, stride, numbers, outputs, states, length, ended, guards, step, met, room
+):  # fmt: skip
     """Look where guards pass zero in a step.
 
     guards: [how each counts, whether it interrupts, its side so far], (3, guards); met: (m, 3) and
-    how many there are: passages of those that do not interrupt. Returns the first guard that
-    interrupts, or -1; the part of the step up to it; whether all was decided.
+    how many there are: passages of those that do not interrupt; ended: whether the march ends with
+    this step. Returns the first guard that interrupts, or -1; the part of the step up to it;
+    whether all was decided.
     """
     places, c, pieces, size, ends = room
     order = len(c) - 1
@@ -153,8 +158,12 @@ def first_passage(rows, stride, numbers, outputs, states, length, guards, step, 
         way, interrupts, side = guards[0, j], guards[1, j] != 0.0, guards[2, j]
         # Between two steps it may have passed by rounding.
         between = side != 0.0 and side * c[0] <= 0.0
-        count = UNRESOLVED if between else passages(c, way, pieces, places)
         whole, end = np.sum(np.abs(c)), abs(c[order]) + abs(c[order - 1])
+        least = ROUNDING[0] * whole + ROUNDING[1] * size
+        count = UNRESOLVED if between else passages(c, way, least, pieces, places)
+        last = value(c, 1.0)[0]
+        if whole > abs(c[0]) and abs(last) <= least and not ended:
+            count = UNRESOLVED  # It may turn there, between two steps.
         if count < 0 or (count and whole <= RESTS * size) or end > ends * whole:
             return -1, 0.0, False
         if interrupts:
@@ -167,7 +176,6 @@ def first_passage(rows, stride, numbers, outputs, states, length, guards, step, 
                 own = met[0][met[1][0]]
                 own[0], own[1], own[2] = j, step, places[k] * length
                 met[1][0] += 1
-        last = value(c, 1.0)[0]
         if last == 0.0:
             last = value(c, 1.0 - 2.0**-20)[0]
         guards[2, j] = 1.0 if last > 0.0 else (-1.0 if last < 0.0 else 0.0)
@@ -269,7 +277,7 @@ def march_to_guards(
             size = max(size, abs(x[s, 0]))
         room = places, c, pieces, size, ENDS * tolerances[0]
         guard, part, decided = first_passage(
-            rows, stride, numbers, outputs, states, length, guards, step, met, room
+            rows, stride, numbers, outputs, states, length, ended, guards, step, met, room
         )
         if not decided:
             return step, UNDECIDED, -1

@@ -1,7 +1,8 @@
 """Where a polynomial passes zero on [0, 1].
 
-Bernstein's coefficients of a polynomial bound it: where they have one sign it passes nowhere, and
-where that changes once it passes once. Otherwise it is cut in two.
+Bernstein's coefficients of a polynomial bound it: where they have one sign, and are not as small as
+rounding, it passes nowhere; where it turns nowhere it passes once at most. Otherwise it is cut in
+two.
 """
 # numba's decorators have no types.
 # pyright: basic, reportCallIssue=false, reportArgumentType=false
@@ -19,8 +20,7 @@ UNRESOLVED = -1
 MOST_PIECES = 200
 """Parts of a step that are looked into, beyond which it is undecided whether a guard passes."""
 DEEPEST = 48
-"""How often a step is halved: where a guard has one sign at both ends of what is left it only
-touches zero there."""
+"""How often a step is halved, beyond which it is undecided as well."""
 LEAST_PART = 0.45
 """Where a step is cut at least, of its length, if it is not cut in half."""
 
@@ -74,7 +74,7 @@ def bernstein(c, own):
 
 @njit(**OPTIONS)
 def signs(own):
-    """Return how often coefficients change their sign, and the first and the last but zeros."""
+    """Return how often coefficients change their sign, and the first one but zeros."""
     changes, first, last = 0, 0.0, 0.0
     for v in own:
         if v != 0.0:
@@ -83,14 +83,24 @@ def signs(own):
             elif last * v < 0.0:
                 changes += 1
             last = v
-    return changes, first, last
+    return changes, first
 
 
 @njit(**OPTIONS)
-def halved(own, left, work):
+def turns(own):
+    """Tell whether a polynomial may turn: else its coefficients only rise, or only fall."""
+    rises, falls = False, False
+    for k in range(1, len(own)):
+        rises |= own[k] > own[k - 1]
+        falls |= own[k] < own[k - 1]
+    return rises and falls
+
+
+@njit(**OPTIONS)
+def halved(own, left, work, least):
     """Cut a piece in two by de Casteljau's scheme: `own` becomes the right one; return where.
 
-    Not at a zero, which would be of no side.
+    If possible where it is larger than rounding, and so of a side.
     """
     order, part = len(own) - 1, 0.5
     while True:
@@ -100,49 +110,48 @@ def halved(own, left, work):
             for i in range(order - r + 1):
                 work[i] = (1.0 - part) * work[i] + part * work[i + 1]
             left[r] = work[0]
-        if work[0] != 0.0 or part < LEAST_PART:
+        if abs(work[0]) > least or part < LEAST_PART:
             own[:] = work
             return part
         part -= 0.03
 
 
 @njit(**OPTIONS)
-def passages(c, way, room, found):
+def passages(c, way, least, room, found):
     """Write where a polynomial passes zero in (0, 1], in its direction; return how many.
 
-    c: (order + 1,); way: -1, 0 or 1; room: ((DEEPEST + 3, order + 1), (DEEPEST + 3, 2)).
+    c: (order + 1,); way: -1, 0 or 1; least: what of it may be rounding; room: ((DEEPEST + 3,
+    order + 1), (DEEPEST + 3, 2)). Undecided where it turns so near zero that it may pass or not.
     """
     pieces, spans = room
     rest = np.sum(np.abs(c[1:]))
     if not math.isfinite(rest + c[0]):
         return UNRESOLVED
-    if abs(c[0]) > rest or rest == 0.0:
+    if abs(c[0]) > rest + least or rest == 0.0:
         return 0
     bernstein(c, pieces[0])
     spans[0, 0], spans[0, 1] = 0.0, 1.0
     depth, looked, count = 0, 0, 0
     while depth >= 0:
         looked += 1
-        if looked > MOST_PIECES:
+        if looked > MOST_PIECES or depth >= DEEPEST:
             return UNRESOLVED
-        low, high = spans[depth, 0], spans[depth, 1]
-        changes, first, last = signs(pieces[depth])
-        touches = depth >= DEEPEST and first * last > 0.0
-        if changes == 0 or touches:
-            depth -= 1
-            continue
-        if changes == 1 or depth >= DEEPEST:
+        low, high, own = spans[depth, 0], spans[depth, 1], pieces[depth]
+        changes, first = signs(own)
+        clear = changes == 0 and np.min(np.abs(own)) > least
+        if clear or (changes <= 1 and not turns(own)):
             before = -1.0 if first < 0.0 else 1.0
-            place = refined(c, low, high, before)
-            if before * way <= 0.0:
+            if changes == 1 and before * way <= 0.0:
                 if count == len(found):
                     return UNRESOLVED
-                found[count] = place
+                found[count] = refined(c, low, high, before)
                 count += 1
             depth -= 1
             continue
         # The left part is looked at first.
-        middle = low + halved(pieces[depth], pieces[depth + 1], pieces[depth + 2]) * (high - low)
+        middle = low + halved(own, pieces[depth + 1], pieces[depth + 2], least) * (high - low)
+        if abs(own[0]) <= least:
+            return UNRESOLVED
         spans[depth, 0], spans[depth, 1] = middle, high
         spans[depth + 1, 0], spans[depth + 1, 1] = low, middle
         depth += 1

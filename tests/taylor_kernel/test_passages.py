@@ -15,10 +15,15 @@ EPS = float(np.finfo(float).eps)
 ROOM = np.empty((passing.DEEPEST + 3, 21)), np.empty((passing.DEEPEST + 3, 2))
 
 
-def passages(c: np.ndarray, way: float) -> list[float]:
+def looked_for(c: np.ndarray, way: float) -> tuple[int, np.ndarray]:
     padded, found = np.zeros(21), np.empty(21)
     padded[: len(c)] = c
-    count = compiled.passages(padded, way, ROOM, found)
+    least = 64.0 * EPS * float(np.sum(np.abs(c)))
+    return compiled.passages(padded, way, least, ROOM, found), found
+
+
+def passages(c: np.ndarray, way: float) -> list[float]:
+    count, found = looked_for(c, way)
     assert count >= 0
     return found[:count].tolist()
 
@@ -71,8 +76,21 @@ def test_a_guard_that_is_zero_where_it_starts_is_found_where_it_comes_back() -> 
     assert passages(np.array([0.0, 0.5, -1.0]), 1.0) == []
 
 
-def test_a_guard_that_touches_zero_passes_nowhere() -> None:
-    assert passages(np.array([0.25, -1.0, 1.0]), 0.0) == []
+@pytest.mark.parametrize("place", [0.5, 0.37, 0.94])
+@pytest.mark.parametrize("depth", [0.0, 1e-17, -1e-17, 1e-15, -1e-15])
+def test_whether_a_guard_passes_is_left_open_where_rounding_decides(
+    place: float, depth: float
+) -> None:
+    c = np.array([place**2 - depth, -2.0 * place, 1.0])
+    assert looked_for(c, 0.0)[0] == passing.UNRESOLVED
+
+
+@pytest.mark.parametrize("depth", [1e-12, 1e-8, 1e-3])
+def test_a_dip_that_is_deeper_than_rounding_is_found(depth: float) -> None:
+    found = passages(np.array([0.37**2 - depth, -0.74, 1.0]), 0.0)
+    off = 64.0 * EPS / math.sqrt(depth)
+    assert found == pytest.approx([0.37 - math.sqrt(depth), 0.37 + math.sqrt(depth)], abs=off)
+    assert passages(np.array([0.37**2 + depth, -0.74, 1.0]), 0.0) == []
 
 
 def test_a_zero_in_the_middle_of_halves_counts_once() -> None:
@@ -81,5 +99,4 @@ def test_a_zero_in_the_middle_of_halves_counts_once() -> None:
 
 
 def test_a_guard_that_is_no_number_is_left_open() -> None:
-    c, found = np.full(21, math.nan), np.empty(21)
-    assert compiled.passages(c, 0.0, ROOM, found) == passing.UNRESOLVED
+    assert looked_for(np.full(21, math.nan), 0.0)[0] == passing.UNRESOLVED
