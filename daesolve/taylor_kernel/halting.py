@@ -161,7 +161,7 @@ def first_passage(
         whole, end = np.sum(np.abs(c)), abs(c[order]) + abs(c[order - 1])
         least = ROUNDING[0] * whole + ROUNDING[1] * size
         count = UNRESOLVED if between else passages(c, way, least, pieces, places)
-        last = value(c, 1.0)[0]
+        last, slope = value(c, 1.0)
         if whole > abs(c[0]) and abs(last) <= least and not ended:
             count = UNRESOLVED  # It may turn there, between two steps.
         if count < 0 or (count and whole <= RESTS * size) or end > ends * whole:
@@ -176,9 +176,11 @@ def first_passage(
                 own = met[0][met[1][0]]
                 own[0], own[1], own[2] = j, step, places[k] * length
                 met[1][0] += 1
-        if last == 0.0:
-            last = value(c, 1.0 - 2.0**-20)[0]
-        guards[2, j] = 1.0 if last > 0.0 else (-1.0 if last < 0.0 else 0.0)
+        if abs(last) <= least:
+            # Its sign here is rounding; it comes from where it falls or rises from.
+            met_here = count > 0 and abs((1.0 - places[count - 1]) * slope) <= 4.0 * least
+            last = slope if met_here else -slope
+        guards[2, j] = np.sign(last)
     if first >= 0:  # what only is recorded later is not reached
         kept = known
         for m in range(known, met[1][0]):
