@@ -438,8 +438,7 @@ class GuardBook:
     def fire(self, time: float, x: np.ndarray, p: np.ndarray, guards: Sequence[int]) -> np.ndarray:
         """Take note of guards that fire now; return the rates of all guards.
 
-        What fires before it is at zero, with another, is no nearer to zero after its jump: as near
-        counts as zero from now on.
+        What fires before it is at zero is no nearer after its jump: as near counts as zero now.
         """
         seen = self._seen(time, x, p)
         values, rates = seen.values, seen.rates
@@ -456,7 +455,8 @@ class GuardBook:
         staying = self._at_border(guards, seen)
         for guard in guards:
             self.armed[guard] = self.traits.barriers[guard] or guard in staying
-            reach, speed = abs(values[guard]) + 2.0 * self.tolerances[guard], abs(rates[guard])
+            ahead = max(-self.traits.ways[guard] * values[guard], 0.0)  # past zero there is none
+            reach, speed = ahead + 2.0 * self.tolerances[guard], abs(rates[guard])
             self.passed[guard] = time + (reach / speed if speed > 0.0 else np.inf)
         return rates
 

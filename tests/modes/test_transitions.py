@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import casadi as ca
@@ -240,3 +241,22 @@ def test_resets_at_one_instant_are_counted_until_they_are_too_many():
             instant.take(time, "hit")
     with pytest.raises(ChatteringError, match="'hit'"):
         instant.take(2.0, "hit")
+
+
+@pytest.mark.parametrize("solver", ["taylor", ds.Taylor(engine="kernel"), "dop853"])
+def test_what_fires_past_zero_at_the_start_fires_at_its_first_zero_too(
+    solver: ds.solvers.Solver | str,
+) -> None:
+    """Past zero by 1.9 it fires, and by its rate there it would take 3.5 s over that."""
+    q, d = ds.coordinates(x="m"), ds.discrete(seen=0.0)
+    count = ds.Reset({"seen": d.seen + 1})
+    guard = ca.sin(3 * ds.time - 1.75) * q.dot.x - 0.9
+    system = ds.MechanicalSystem(
+        q,
+        kinetic=q.dot.x**2 / 2,
+        discrete=d,
+        events=[ds.Event("seen", guard, ds.FALLING, count)],
+    )
+    run = ds.solve(system, until=2.0, initial={"x_dot": 1.0}, solver=solver)
+    fall = (math.pi - math.asin(0.9) + 1.75) / 3
+    assert [event.time for event in run.events] == pytest.approx([0.0, fall], abs=1e-9)
