@@ -65,10 +65,9 @@ class Role:
     """How the guards of an event are watched.
 
     A *barrier* is a guard that its law answers: the law changes what the guard depends on, or
-    imposes a constraint for the instant alone (a bouncing ball, a wheel that goes on to its next
-    roller). It is due whenever it is at zero on its way out. A *switch* only changes the mode, and
-    the motion passes through (a relay, a string that meets a peg). Once it has fired it is not due
-    again before it was inside.
+    imposes a constraint for the instant alone (a bouncing ball). It is due whenever it is at zero
+    on its way out. A *switch* only changes the mode, and the motion passes through (a relay). Once
+    it has fired it is not due before it was inside.
 
     Parameters
     ----------
@@ -297,10 +296,12 @@ class GuardBook:
         if np.count_nonzero(np.abs(values) > self._reach):
             self._grow(time, x, p, values)
         near: list[int] = []
+        inward = (self.traits.ways * rates < 0.0).tolist()
         for guard, along in enumerate((self.traits.ways * values).tolist()):
-            if along < -self._zeros[guard]:
+            # One that comes in at zero has been inside when it is here next.
+            if along < -self._zeros[guard] or (inward[guard] and along <= self._zeros[guard]):
                 self.armed[guard] = True
-            else:
+            if along >= -self._zeros[guard]:
                 near.append(guard)
         self._measured = Measured(time, state, p, values, rates, near)
         return self._measured

@@ -260,3 +260,44 @@ def test_what_fires_past_zero_at_the_start_fires_at_its_first_zero_too(
     run = ds.solve(system, until=2.0, initial={"x_dot": 1.0}, solver=solver)
     fall = (math.pi - math.asin(0.9) + 1.75) / 3
     assert [event.time for event in run.events] == pytest.approx([0.0, fall], abs=1e-9)
+
+
+@pytest.mark.parametrize("depth", [1e-2, 1e-3, 1e-6, 1e-9])
+@pytest.mark.parametrize("way", [ds.RISING, ds.FALLING])
+@pytest.mark.parametrize("solver", ["taylor", ds.Taylor(engine="kernel"), "dop853"])
+def test_a_guard_of_time_alone_is_met_each_time_and_in_its_direction_alone(
+    solver: ds.solvers.Solver | str, way: ds.Direction, depth: float
+) -> None:
+    """Segments end where it passes the other way too, which is known beforehand."""
+    q, d = ds.coordinates(x="m"), ds.discrete(seen=0.0)
+    count = ds.Reset({"seen": d.seen + 1})
+    system = ds.MechanicalSystem(
+        q,
+        kinetic=q.dot.x**2 / 2,
+        discrete=d,
+        events=[ds.Event("top", ca.sin(ds.time) - (1 - depth), way, count)],
+    )
+    run = ds.solve(system, until=50.0, initial={"x_dot": 1.0}, solver=solver)
+    apart = way.value * math.acos(1 - depth)
+    expected = [math.pi / 2 + 2 * math.pi * turn - apart for turn in range(8)]
+    # A rounding of the time, and one of the sine by its slope.
+    off = 64 * float(np.finfo(float).eps) + 2 * float(np.finfo(float).eps) / math.sin(
+        math.acos(1 - depth)
+    )
+    assert [event.time for event in run.events] == pytest.approx(expected, abs=off)
+
+
+@pytest.mark.parametrize("solver", ["taylor", ds.Taylor(engine="kernel"), "dop853"])
+def test_a_small_guard_of_time_alone_is_met_each_time(solver: ds.solvers.Solver | str) -> None:
+    q, d = ds.coordinates(x="m"), ds.discrete(seen=0.0)
+    count = ds.Reset({"seen": d.seen + 1})
+    system = ds.MechanicalSystem(
+        q,
+        kinetic=q.dot.x**2 / 2,
+        potential=q.x**2 / 2,
+        discrete=d,
+        events=[ds.Event("seen", -2.6e-4 * ca.sin(3 * ds.time + 4.8), ds.RISING, count)],
+    )
+    run = ds.solve(system, until=14.0, initial={"x_dot": 1.0}, solver=solver)
+    expected = [(3 * math.pi + 2 * math.pi * turn - 4.8) / 3 for turn in range(6)]
+    assert [event.time for event in run.events] == pytest.approx(expected, abs=1e-12)

@@ -128,28 +128,6 @@ def test_a_ball_bounces_at_the_times_of_its_formula() -> None:
     assert np.all(np.abs(times - expected) <= 4.0 * EPS * expected * bounces)
 
 
-@pytest.mark.parametrize("depth", [1e-2, 1e-3, 1e-6, 1e-9])
-@pytest.mark.parametrize("way", [ds.RISING, ds.FALLING])
-def test_a_guard_of_time_alone_is_met_in_its_direction_alone(
-    way: ds.Direction, depth: float
-) -> None:
-    """Segments end where it passes the other way too, which is known beforehand."""
-    q, d = ds.coordinates(x="m"), ds.discrete(seen=0.0)
-    count = ds.Reset({"seen": d.seen + 1})
-    system = ds.MechanicalSystem(
-        q,
-        kinetic=q.dot.x**2 / 2,
-        discrete=d,
-        events=[ds.Event("top", ca.sin(ds.time) - (1 - depth), way, count)],
-    )
-    run = ds.solve(system, until=50.0, initial={"x_dot": 1.0}, solver=KERNEL)
-    apart = way.value * math.acos(1 - depth)
-    expected = [math.pi / 2 + 2 * math.pi * turn - apart for turn in range(8)]
-    # A rounding of the time, and one of the sine by its slope.
-    off = 64 * EPS + 2 * EPS / math.sin(math.acos(1 - depth))
-    assert [event.time for event in run.events] == pytest.approx(expected, abs=off)
-
-
 def test_a_dip_that_no_series_shows_is_found_all_the_same() -> None:
     """Between two steps it is as deep as a quarter of a rounding of the guard elsewhere."""
     q = ds.coordinates(x="m")
