@@ -64,10 +64,9 @@ class Measured:
 class Role:
     """How the guards of an event are watched.
 
-    A *barrier* is a guard that its law answers: the law changes what the guard depends on, or
-    imposes a constraint for the instant alone (a bouncing ball). It is due whenever it is at zero
-    on its way out. A *switch* only changes the mode, and the motion passes through (a relay). Once
-    it has fired it is not due before it was inside.
+    A *barrier* is a guard that its law answers: the law changes what it depends on, or imposes a
+    constraint for the instant (a bouncing ball). It is due whenever it is at zero on its way out. A
+    *switch* only changes the mode (a relay): once it has fired it is not due before it was inside.
 
     Parameters
     ----------
