@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 import casadi as ca
 import numpy as np
-from scipy.optimize import brentq
+import scipy
 
 from daesolve.algebra.translation import OPERATION_NAMES, function_of, translate
 
@@ -405,4 +405,4 @@ def _past_zero(value: Callable[[float], float], first: float, last: float) -> fl
 def _zero(function: Callable[[float], float], first: float, last: float) -> float:
     # Where a zero has no slope, Brent's method takes more than its usual hundred iterations.
     least = 4e-16 * max(abs(first), abs(last), 1e-300)
-    return float(brentq(function, first, last, xtol=least, maxiter=MOST))
+    return float(scipy.optimize.brentq(function, first, last, xtol=least, maxiter=MOST))

@@ -15,9 +15,7 @@ from typing import cast
 
 import casadi as ca
 import numpy as np
-from scipy.sparse import coo_array, csc_array
-from scipy.sparse.csgraph import connected_components
-from scipy.sparse.linalg import splu
+import scipy
 
 from daesolve.errors import PosingError
 
@@ -438,8 +436,10 @@ def _uncoupled(matrix: ca.SX) -> list[tuple[list[int], list[int]]]:
     size = matrix.shape[0]
     rows, columns = ca.SX(ca.sparsify(matrix)).sparsity().get_triplet()
     ones = np.ones(len(rows))
-    couplings = coo_array((ones, (rows, size + np.array(columns, dtype=int))), (2 * size, 2 * size))
-    count, labels = connected_components(couplings, directed=False)
+    couplings = scipy.sparse.coo_array(
+        (ones, (rows, size + np.array(columns, dtype=int))), (2 * size, 2 * size)
+    )
+    count, labels = scipy.sparse.csgraph.connected_components(couplings, directed=False)
     blocks = [
         ([*map(int, np.flatnonzero(labels[:size] == k))],
          [*map(int, np.flatnonzero(labels[size:] == k))])
@@ -462,7 +462,7 @@ def _solve_coupled(matrix: ca.SX, right_side: ca.SX) -> ca.SX:
     return solution
 
 
-def solved_sparsely(matrix: csc_array, right: np.ndarray) -> np.ndarray | None:
+def solved_sparsely(matrix: scipy.sparse.csc_array, right: np.ndarray) -> np.ndarray | None:
     """Solve a square system by sparse factors; None where its rows nearly depend on each other.
 
     Parameters
@@ -473,7 +473,7 @@ def solved_sparsely(matrix: csc_array, right: np.ndarray) -> np.ndarray | None:
         (n,)
     """
     try:
-        factors = splu(matrix)
+        factors = scipy.sparse.linalg.splu(matrix)
     except RuntimeError:  # It is singular.
         return None
     pivots = np.abs(factors.U.diagonal())

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csc_array
-from scipy.sparse.linalg import splu
+import scipy
 
 Solve = Callable[[np.ndarray], np.ndarray]
 LEAST = 1e-3
@@ -60,9 +59,11 @@ class AlikeMatrices:
         rows = powers_of_two(sizes, self._rows, size)
         columns = powers_of_two(sizes * rows[self._rows], self._columns, size)
         scales = rows[self._rows] * columns[self._columns]
-        matrix = csc_array((entries * scales, self._rows, self._starts), shape=(size, size))
+        matrix = scipy.sparse.csc_array(
+            (entries * scales, self._rows, self._starts), shape=(size, size)
+        )
         try:
-            factors = splu(matrix, permc_spec=ORDER)
+            factors = scipy.sparse.linalg.splu(matrix, permc_spec=ORDER)
         except RuntimeError:  # exactly singular
             return None
         into, out_of = factors.perm_r.astype(np.int64), factors.perm_c.astype(np.int64)

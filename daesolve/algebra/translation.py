@@ -13,7 +13,7 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from scipy.special import erf
+import scipy
 
 from daesolve.errors import UnsupportedError
 
@@ -249,6 +249,11 @@ def _remainder(a: Any, b: Any) -> Any:
     return a - b * np.rint(a / b)
 
 
+def _erf(a: Any) -> Any:
+    special: Any = scipy.special  # which takes long to import
+    return special.erf(a)
+
+
 def _if_else_zero(a: Any, b: Any) -> Any:
     return np.where(np.not_equal(a, 0.0), b, 0.0)
 
@@ -309,7 +314,7 @@ NUMPY_TABLE: Table = ELEMENTARY | {
     ca.OP_FABS: np.abs,
     ca.OP_COPYSIGN: np.copysign,
     ca.OP_IF_ELSE_ZERO: _if_else_zero,
-    ca.OP_ERF: erf,
+    ca.OP_ERF: _erf,
     ca.OP_FMIN: np.fmin,
     ca.OP_FMAX: np.fmax,
     ca.OP_INV: partial(np.divide, 1.0),

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from scipy.optimize import brentq, linear_sum_assignment
+import scipy
 
 from daesolve.analysis.linearization import linearize
 from daesolve.equations.consistency import check_named
@@ -228,7 +228,7 @@ def _followed(spectra: Sequence[np.ndarray]) -> np.ndarray:
     for found in spectra[1:]:
         expected = rows[-1] if len(rows) < 2 else 2 * rows[-1] - rows[-2]
         distances = np.abs(expected[:, None] - found[None, :])
-        rows.append(found[linear_sum_assignment(distances)[1]])
+        rows.append(found[scipy.optimize.linear_sum_assignment(distances)[1]])
     return np.array(rows)
 
 
@@ -275,7 +275,7 @@ def _critical(
 
 def _root(function: Callable[[float], float], low: float, high: float) -> float:
     """Return where a function passes through zero, to rounding."""
-    found = brentq(function, low, high, xtol=1e-15 * max(abs(low), abs(high)))
+    found = scipy.optimize.brentq(function, low, high, xtol=1e-15 * max(abs(low), abs(high)))
     return float(found)  # pyright: ignore[reportArgumentType]
 
 

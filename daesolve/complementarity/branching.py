@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import scipy.optimize
+import scipy
 
 from daesolve.complementarity.answers import answer_in
 from daesolve.complementarity.horizontal import SINGULAR

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.optimize import nnls
+import scipy
 
 from daesolve.complementarity.answers import VariantAnswer, answer_at
 from daesolve.complementarity.horizontal import (
@@ -265,4 +265,4 @@ def _balances(scaled: HorizontalComplementarity, signs: NDArray[np.int_]) -> boo
     if not load.any():
         # Of the reactions that balance each other only those that are not all zero count.
         columns, load = np.vstack([columns, np.ones(scaled.count)]), np.append(load, 1.0)
-    return bool(nnls(columns, load)[1] <= _IN_RANGE * np.linalg.norm(load))
+    return bool(scipy.optimize.nnls(columns, load)[1] <= _IN_RANGE * np.linalg.norm(load))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy.linalg
+import scipy
 
 from daesolve.algebra.singular_values import singular_directions
 from daesolve.complementarity.answers import answer_in, is_regular

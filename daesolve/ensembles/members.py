@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import ndtri
+import scipy
 
 from daesolve.equations.consistency import start_value
 from daesolve.errors import OutOfRangeError, is_number, unknown_name
@@ -91,7 +91,7 @@ class Normal(Distribution):
 
     def values(self, parts: np.ndarray) -> np.ndarray:
         """Return the quantiles."""
-        return self.first + self.second * ndtri(parts)
+        return self.first + self.second * scipy.special.ndtri(parts)
 
 
 def uniform(low: float, high: float) -> Uniform:

@@ -11,7 +11,7 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from scipy.sparse import csc_array
+import scipy
 
 from daesolve.algebra.linear import SPARSE_FROM, solved_sparsely
 from daesolve.algebra.singular_values import shortest_solution
@@ -365,7 +365,7 @@ def instantaneous(
 def _solved(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Solve by least squares; a large system by sparse factors, if it has one solution."""
     if len(matrix) >= FACTORISED_FROM and matrix.shape[0] == matrix.shape[1]:
-        found = solved_sparsely(csc_array(matrix), right)
+        found = solved_sparsely(scipy.sparse.csc_array(matrix), right)
         if found is not None:
             return found
     return shortest_solution(matrix, right, 1e-13)

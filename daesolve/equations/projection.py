@@ -13,8 +13,7 @@ from functools import cached_property
 
 import casadi as ca
 import numpy as np
-from scipy.optimize import least_squares
-from scipy.sparse import block_array, csc_array, eye_array
+import scipy
 
 from daesolve.algebra.evaluation import ArrayFunction
 from daesolve.algebra.linear import SPARSE_FROM, solved_sparsely
@@ -271,7 +270,7 @@ class Projection:
 
         if not start.size or not all(np.all(np.isfinite(part)) for part in at(start)):
             return self.guess
-        found = least_squares(
+        found = scipy.optimize.least_squares(
             lambda y: at(y)[0],
             start,
             jac=lambda y: at(y)[1],  # pyright: ignore[reportArgumentType]
@@ -419,7 +418,9 @@ def _bordered(slopes: np.ndarray, free: np.ndarray, wanted: np.ndarray) -> np.nd
     columns = slopes.shape[1]
     if columns < SPARSE_FROM:
         return None
-    border = csc_array(slopes)
-    matrix = csc_array(block_array([[eye_array(columns), border.T], [border, None]]))
+    border = scipy.sparse.csc_array(slopes)
+    matrix = scipy.sparse.csc_array(
+        scipy.sparse.block_array([[scipy.sparse.eye_array(columns), border.T], [border, None]])
+    )
     found = solved_sparsely(matrix, np.concatenate([free, wanted]))
     return None if found is None else found[:columns]

@@ -21,7 +21,7 @@ from typing import cast
 
 import casadi as ca
 import numpy as np
-from scipy.linalg import qr
+import scipy
 
 from daesolve.algebra.blocks import evaluate_block
 from daesolve.algebra.identities import is_combination
@@ -196,7 +196,7 @@ def _candidates(null: np.ndarray, surplus: int) -> np.ndarray:
     """Return sets of rows, (k, surplus): all if they are few, else the best here."""
     if math.comb(len(null), surplus) <= ALL_TO:
         return np.array(list(itertools.combinations(range(len(null)), surplus)), dtype=int)
-    _, order = cast(tuple[np.ndarray, np.ndarray], qr(null.T, mode="r", pivoting=True))
+    _, order = cast(tuple[np.ndarray, np.ndarray], scipy.linalg.qr(null.T, mode="r", pivoting=True))
     return np.sort(order[:surplus])[None, :]
 
 

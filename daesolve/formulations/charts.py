@@ -25,7 +25,7 @@ from typing import cast
 
 import casadi as ca
 import numpy as np
-from scipy.linalg import qr
+import scipy
 
 from daesolve.algebra.blocks import evaluate_block
 from daesolve.algebra.linear import entries_of, factorize, minimum_degree_order, solve_definite
@@ -205,7 +205,9 @@ def _candidates(basis: np.ndarray, count: int) -> np.ndarray:
     total = len(basis)
     if math.comb(total, count) <= ALL_TO:
         return np.array(list(itertools.combinations(range(total), count)), dtype=int)
-    _, order = cast(tuple[np.ndarray, np.ndarray], qr(basis.T, mode="r", pivoting=True))
+    _, order = cast(
+        tuple[np.ndarray, np.ndarray], scipy.linalg.qr(basis.T, mode="r", pivoting=True)
+    )
     return np.sort(order[:count])[None, :]
 
 

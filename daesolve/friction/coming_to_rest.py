@@ -8,8 +8,7 @@ from enum import Enum
 from typing import Any
 
 import numpy as np
-from scipy.integrate import DOP853
-from scipy.optimize import brentq
+import scipy
 
 from daesolve.errors import BranchLost, OutOfRangeError, VariantError, is_number
 from daesolve.friction.scaled_time import LEAST, ScaledTime, SlidingMotion
@@ -202,10 +201,12 @@ class _Phase:
         self.evaluations += 1
         return self.scaled.rate(scaled, self.values)
 
-    def _stepper(self, start: np.ndarray, end: float, first: float | None = None) -> DOP853:
+    def _stepper(
+        self, start: np.ndarray, end: float, first: float | None = None
+    ) -> scipy.integrate.DOP853:
         rtol = max(STRICTER * self.tolerance, 100 * EPSILON)
         options: dict[str, Any] = {"rtol": rtol, "atol": self.atol, "first_step": first}
-        return DOP853(self._rate, 0.0, start, end, **options)
+        return scipy.integrate.DOP853(self._rate, 0.0, start, end, **options)
 
     def _advance(self, start: np.ndarray, span: float) -> np.ndarray:
         """Return the scaled state a part of a step later, to the method's own order."""
@@ -385,7 +386,7 @@ class _Phase:
         )
 
 
-def _within(stepper: DOP853, origin: float) -> Within:
+def _within(stepper: scipy.integrate.DOP853, origin: float) -> Within:
     interpolant = stepper.dense_output()
     return lambda span: np.asarray(interpolant(origin + span))
 
@@ -414,4 +415,4 @@ def root(
     """
     epsilon = np.finfo(float).eps
     least = float(epsilon * max(abs(left), abs(right)))
-    return brentq(function, left, right, xtol=max(error, least), rtol=4 * epsilon)
+    return scipy.optimize.brentq(function, left, right, xtol=max(error, least), rtol=4 * epsilon)

@@ -19,8 +19,7 @@ from functools import cached_property
 from typing import Protocol
 
 import numpy as np
-from scipy.integrate import RK45
-from scipy.linalg import cholesky, null_space, solve_triangular
+import scipy
 
 from daesolve.algebra.singular_values import shortest_solution
 from daesolve.complementarity.answers import VariantAnswer, answer_at
@@ -103,13 +102,13 @@ class RestingBody:
         self, at: At, mass: np.ndarray, guides: np.ndarray, ideal: np.ndarray | None = None
     ) -> None:
         self.at, self.mass = at, mass
-        allowed = np.eye(len(mass)) if ideal is None else null_space(ideal)
-        free = allowed @ null_space(guides @ allowed)
+        allowed = np.eye(len(mass)) if ideal is None else scipy.linalg.null_space(ideal)
+        free = allowed @ scipy.linalg.null_space(guides @ allowed)
         if not free.shape[1]:
             raise NoFreedomError("the constraints leave the body no direction to slide in")
         self.basis = _orthogonal(free, mass)
         # What only the guides prevent: orthogonal to the basis, which the slip may take up as well.
-        lifting = allowed @ null_space(free.T @ mass @ allowed)
+        lifting = allowed @ scipy.linalg.null_space(free.T @ mass @ allowed)
         self.lifting = _orthogonal(lifting, mass)
 
     @property
@@ -143,7 +142,9 @@ class RestingBody:
 
 def _orthogonal(columns: np.ndarray, mass: np.ndarray) -> np.ndarray:
     """Return columns of the same span, orthogonal and of unit length in the metric of masses."""
-    return solve_triangular(cholesky(columns.T @ mass @ columns).T, columns.T, lower=True).T
+    return scipy.linalg.solve_triangular(
+        scipy.linalg.cholesky(columns.T @ mass @ columns).T, columns.T, lower=True
+    ).T
 
 
 @dataclass(frozen=True, eq=False)
@@ -281,14 +282,14 @@ def _followed(field: _Field, start: np.ndarray) -> tuple[np.ndarray, bool]:
     return here, False
 
 
-def _stepper(field: _Field, start: np.ndarray) -> RK45:
+def _stepper(field: _Field, start: np.ndarray) -> scipy.integrate.RK45:
     def flow(_tau: float, reduced: np.ndarray) -> np.ndarray:
         # Where the acceleration jumps, one step is refused very many times.
         if field.count > MOST_ACCELERATIONS:
             raise _GivenUpError
         return _turning(field(reduced), reduced)
 
-    return RK45(flow, 0.0, start, np.inf, rtol=FLOW_ERROR, atol=FLOW_ERROR)
+    return scipy.integrate.RK45(flow, 0.0, start, np.inf, rtol=FLOW_ERROR, atol=FLOW_ERROR)
 
 
 def _turning(acceleration: np.ndarray, direction: np.ndarray) -> np.ndarray:

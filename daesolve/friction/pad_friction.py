@@ -17,8 +17,8 @@ from numbers import Real
 
 import casadi as ca
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.special import ellipkm1, elliprd
 
 from daesolve.errors import OutOfRangeError, PosingError
 
@@ -85,8 +85,8 @@ def _double_exponential() -> tuple[np.ndarray, np.ndarray]:
 def _ring_integrals(modulus: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the complete elliptic integrals B and E of a modulus."""
     complement = np.maximum((1.0 - modulus) * (1.0 + modulus), _LEAST)
-    sine = elliprd(0.0, complement, 1.0) / 3.0
-    cosine = ellipkm1(complement) - sine
+    sine = scipy.special.elliprd(0.0, complement, 1.0) / 3.0
+    cosine = scipy.special.ellipkm1(complement) - sine
     return cosine, cosine + complement * sine
 
 

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cholesky, solve_triangular
+import scipy
 
 LEAST = 1e-40
 """Part of the first speed below which friction is evaluated with this speed: squares of slower
@@ -79,8 +79,8 @@ class ScaledTime:
 
     def __init__(self, motion: SlidingMotion, time: float, state: np.ndarray) -> None:
         self.motion, self.start_time = motion, time
-        self.factor = cholesky(motion.metric)
-        self.inverse = solve_triangular(self.factor, np.eye(len(self.factor)))
+        self.factor = scipy.linalg.cholesky(motion.metric)
+        self.inverse = scipy.linalg.solve_triangular(self.factor, np.eye(len(self.factor)))
         self.start_speed = float(np.linalg.norm(self.factor @ state[motion.velocities]))
         self.start = self.scaled(time, state)
 

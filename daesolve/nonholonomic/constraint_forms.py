@@ -8,7 +8,7 @@ from functools import cached_property
 
 import casadi as ca
 import numpy as np
-from scipy.linalg import qr
+import scipy
 
 from daesolve.algebra.identity import vanishes
 from daesolve.algebra.singular_values import singular_directions, singular_values, unit_length
@@ -407,7 +407,7 @@ def regular_block(rows: np.ndarray, units: np.ndarray, rank: int) -> tuple[list[
 def _pivots(matrix: np.ndarray, count: int) -> list[int]:
     if count == 0:
         return []
-    order = np.asarray(qr(matrix, mode="r", pivoting=True)[-1])
+    order = np.asarray(scipy.linalg.qr(matrix, mode="r", pivoting=True)[-1])
     return sorted(int(column) for column in order[:count])
 
 

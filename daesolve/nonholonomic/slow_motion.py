@@ -8,7 +8,7 @@ from functools import cached_property
 
 import casadi as ca
 import numpy as np
-from scipy.integrate import solve_ivp
+import scipy
 
 from daesolve.algebra.translation import function_of
 from daesolve.errors import (
@@ -233,7 +233,7 @@ class SlowMotion:
         near.terminal = True  # pyright: ignore[reportFunctionMemberAccess]
         start = np.concatenate([np.zeros(count), first])
         sizes = np.abs(motion(0.0, start)[:count]) / self.scale + np.finfo(float).tiny
-        found = solve_ivp(
+        found = scipy.integrate.solve_ivp(
             motion,
             (0.0, until),
             start,

@@ -39,7 +39,7 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
-from scipy.optimize import brentq
+import scipy
 
 from daesolve.elimination.saddle import PROXIMAL_EPSILON
 from daesolve.equations.dynamics import Dynamics
@@ -330,7 +330,7 @@ def passing_rate(probe: Probe) -> float:
     def digits(decay: float) -> float:
         return float(np.log1p(decay)) - decay - float(np.log(PROXIMAL_EPSILON))
 
-    return brentq(digits, 1.0, 100.0) / probe.between
+    return scipy.optimize.brentq(digits, 1.0, 100.0) / probe.between
 
 
 def stiffness_warning(solver: Solver, rate: float, probe: Probe) -> str | None:

@@ -9,11 +9,10 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from scipy.integrate import Radau
+import scipy
 
 from daesolve.algebra.blocks import StateFunction, evaluate_block
 from daesolve.algebra.translation import function_of
-from daesolve.diagnostics.passages import WEAK
 from daesolve.equations.consistency import Start
 from daesolve.equations.dynamics import Dynamics
 from daesolve.equations.rank import Samples
@@ -24,16 +23,15 @@ from daesolve.posing.events import Event
 from daesolve.posing.guides import QUICK
 from daesolve.posing.value_names import ValueKind
 from daesolve.preparation.scaling import Begin
+from daesolve.preparation.weak_grips import Between, Stepper
+from daesolve.solvers.dop853 import Steps
 from daesolve.solvers.jacobians import exact_jacobian
-from daesolve.solvers.scipy import CompiledDop853, has_failed
+from daesolve.solvers.scipy import has_failed
 
 PROBE_STEPS = 300
 PROBE_RTOL = 1e-8
 PROBES = 3
 """Times that it is repeated at most, until it shows the sizes that it was judged by."""
-Stepper = CompiledDop853 | Radau
-LOOKS = 8
-"""Places in a step of the probe at which the grip of goals is looked at."""
 LONG = 0.9
 """A quantile of the steps that a few close to a singular position do not move."""
 ENDLESS = 20.0
@@ -139,7 +137,7 @@ def _probed(
 ) -> Probe:
     """Integrate once, with tolerances in units of these powers of two."""
     problem, values, start_time, state = begin.problem, begin.values, begin.time, begin.x
-    between = _Between(problem, values, start_time)
+    between = Between(problem, values, start_time)
     # That a body has become quick changes nothing of its motion; neither does what a mode that is
     # put right takes down, as the direction of slip.
     resets = np.array([_leads_away(event) for event in problem.guarded])
@@ -153,8 +151,12 @@ def _probed(
             rate = StateFunction(problem.rhs, values)
             if stiff:
                 jacobian = exact_jacobian(problem, values)
-                return Radau(rate, time, x, until, jac=jacobian, **tolerances)
-            return CompiledDop853(rate, time, x, until, **tolerances)
+                return scipy.integrate.Radau(rate, time, x, until, jac=jacobian, **tolerances)
+            if between.looks:
+                from daesolve.solvers.scipy_dop853 import CompiledDop853  # imports long
+
+                return CompiledDop853(rate, time, x, until, **tolerances)
+            return Steps(rate, time, x, until, **tolerances)
 
         stepper = begun(start_time, state)
         while stepper.status == "running" and len(times) <= PROBE_STEPS:
@@ -280,55 +282,6 @@ def _typical_step(steps: np.ndarray) -> float:
     ordered = np.sort(steps)
     spent = np.cumsum(ordered)
     return float(ordered[np.searchsorted(spent, 0.5 * spent[-1])])
-
-
-class _Between:
-    """Finds how far apart positions of weak grip lie, also within the probe's steps."""
-
-    def __init__(self, problem: OdeProblem, values: np.ndarray, start_time: float) -> None:
-        self.problem, self.values = problem, values
-        self.times: list[np.ndarray] = [np.array([start_time])]
-        self.states: list[np.ndarray] = []
-
-    def look_into(self, stepper: Stepper) -> None:
-        """Take in a step of a system that may pass such positions."""
-        if self.problem.plan.proximal:
-            assert stepper.t_old is not None
-            inside = np.linspace(stepper.t_old, stepper.t, LOOKS + 1)[1:]
-            self.times.append(inside)
-            self.states.append(stepper.dense_output()(inside).T)
-
-    def shortest(self) -> float:
-        """Return the shortest time from one to the next, or from the start to the first, in s."""
-        times = np.concatenate(self.times)
-        elapsed = np.abs(times - times[0])
-        if not self.states:
-            return math.inf
-        table, _ = evaluate_block(
-            self.problem.residuals, times[1:], np.vstack(self.states), self.values
-        )
-        grips = np.nan_to_num(table[:, len(self.problem.watched) + 1 :])
-        if not grips.size:
-            return math.inf
-        largest = grips.max(axis=0)
-        least = (grips / np.where(largest > 0.0, largest, 1.0)).min(axis=1)
-        apart = np.diff(elapsed[1:][_valleys(least)], prepend=0.0)
-        return float(np.min(apart, initial=elapsed[-1]))
-
-
-def _valleys(height: np.ndarray) -> list[int]:
-    """Return where values are least between two that are larger by 1 / WEAK."""
-    found: list[int] = []
-    top, bottom, place = float(height[0]), math.inf, 0
-    for index, value in enumerate(height):
-        if value < bottom:
-            bottom, place = float(value), index
-        if bottom < WEAK * top and value > bottom / WEAK:
-            found.append(place)
-            top = bottom = float(value)
-        elif value > top:
-            top, bottom, place = float(value), float(value), index
-    return found
 
 
 def typical_influences(probe: Probe) -> dict[str, float]:

@@ -14,19 +14,18 @@ from weakref import WeakKeyDictionary
 
 import casadi as ca
 import numpy as np
-from scipy.integrate import DOP853
-from scipy.interpolate import CubicHermiteSpline
+import scipy
 
 from daesolve.algebra.evaluation import BufferedFunction, Evaluator
 from daesolve.formulations import OdeProblem
 from daesolve.solvers.base import positive
+from daesolve.solvers.dormand_prince import FIFTH, INCREMENTS, ORDER, PARTS, THIRD, WEIGHTS
 from daesolve.solvers.error_control import ErrorControlled
 from daesolve.solvers.segment import NO_RATE, NOT_FINITE, STALLED, Integrator, State, StepError
 from daesolve.solvers.stepping import Interpolant, Step, Stepper
 
 SAFETY, SHRINK, GROW = 0.9, 0.2, 10.0
 """Of the step that would just keep the tolerance; the bounds of one step over the one before."""
-ORDER = 8
 FIRST = 1e-3
 """The first step over the longest, before its error is known."""
 LEAST = 1e-300
@@ -94,7 +93,9 @@ class _CappedStepper(Stepper):
         times, states = np.array([t for t, _ in passed]), np.array([x for _, x in passed])
         rates = np.array([self.rate(t, x) for t, x in passed])
         sign = 1.0 if end >= start.time else -1.0
-        spline: Interpolant = CubicHermiteSpline(sign * times, states, sign * rates)
+        spline: Interpolant = scipy.interpolate.CubicHermiteSpline(
+            sign * times, states, sign * rates
+        )
         return lambda moments: spline(sign * moments)
 
     def _steps(self, start: State, until: float, first: float) -> Iterator[Step]:
@@ -159,15 +160,15 @@ def step_function(rhs: ca.Function) -> ca.Function:
     x, rate, p = _matrix("x", size), _matrix("rate", size), _matrix("p", count)
     tolerances = _matrix("tolerances", 2)
     stages: list[ca.MX] = [rate]
-    for weights, part in zip(DOP853.A[1:], DOP853.C[1:], strict=True):
+    for weights, part in zip(INCREMENTS[1:], PARTS[1:], strict=True):
         moved = x + h * _combined(weights, stages)
         stages.append(_called(rhs, t + part * h, moved, p))
-    after = x + h * _combined(DOP853.B, stages)
+    after = x + h * _combined(WEIGHTS, stages)
     slope = _called(rhs, t + h, after, p)
     stages.append(slope)
     scale = tolerances[1] + tolerances[0] * ca.fmax(ca.fabs(x), ca.fabs(after))
-    fifth = ca.sumsqr(_combined(DOP853.E5, stages) / scale)
-    third = ca.sumsqr(_combined(DOP853.E3, stages) / scale)
+    fifth = ca.sumsqr(_combined(FIFTH, stages) / scale)
+    third = ca.sumsqr(_combined(THIRD, stages) / scale)
     error = ca.fabs(h) * fifth / ca.sqrt((fifth + 0.01 * third) * size + LEAST)
     return ca.Function("step", [t, h, x, rate, p, tolerances], [after, slope, error])
 

@@ -12,18 +12,18 @@ import numpy as np
 from daesolve.algebra import compiling, machine, operations, vectors
 from daesolve.algebra.compiling import kept, version_of
 from daesolve.algebra.machine import ONE, carry_out
+from daesolve.solvers import dormand_prince
+from daesolve.solvers.dormand_prince import FIFTH, INCREMENTS, ORDER, PARTS, THIRD, WEIGHTS
 
-VERSION = version_of(compiling, operations, vectors, machine, sys.modules[__name__])
+VERSION = version_of(compiling, operations, vectors, machine, dormand_prince, sys.modules[__name__])
 SAFETY, LEAST, MOST = 0.9, 0.2, 10.0
 """Of the change of the step, as SciPy has them."""
-POWER = -1.0 / 8.0
+POWER = -1.0 / ORDER
 
 
 @kept
 # Long: one step, with its stages, its error and its repetitions.
-def take_step(
-    version, runs, codes, memory, places, tableau, tolerances, t, y, length, until, most, stages
-):
+def take_step(version, runs, codes, memory, places, tolerances, t, y, length, until, most, stages):
     """Take a step; return when it ends, its length, the next one, and how many rates it took.
 
     Where there is none, the length is zero.
@@ -33,8 +33,6 @@ def take_step(
     runs, codes, memory, places
         The program of the rate (`machine`), and the registers of t, of the first state and of the
         first rate.
-    tableau
-        A, B, C, E3 and E5 of the method.
     tolerances
         Relative, and absolute of each state, (size,).
     t, y, length, until, most
@@ -42,9 +40,8 @@ def take_step(
     stages
         (13, size) receives the rates; the first one is known. `y` receives the state.
     """
-    A, B, C, E3, E5 = tableau
     rtol, atol = tolerances
-    size, count = len(y), len(B)
+    size, count = len(y), len(WEIGHTS)
     sign = 1.0 if until >= t else -1.0
     least = 10.0 * abs(np.nextafter(t, sign * np.inf) - t)
     length = min(max(length, least), most)
@@ -60,10 +57,10 @@ def take_step(
             for n in range(size):
                 change = 0.0
                 for k in range(stage):
-                    change += stages[k, n] * (A[stage, k] if stage < count else B[k])
+                    change += stages[k, n] * (INCREMENTS[stage, k] if stage < count else WEIGHTS[k])
                 new[n] = y[n] + change * h
                 memory[places[1] + n, 0] = new[n]
-            memory[places[0], 0] = t + (C[stage] * h if stage < count else h)
+            memory[places[0], 0] = t + (PARTS[stage] * h if stage < count else h)
             carry_out(ONE, runs, codes, memory.ctypes.data, 1)
             for n in range(size):
                 stages[stage, n] = memory[places[2] + n, 0]
@@ -73,8 +70,8 @@ def take_step(
             scale = atol[n] + max(abs(y[n]), abs(new[n])) * rtol
             low, high = 0.0, 0.0
             for k in range(count + 1):
-                low += stages[k, n] * E3[k]
-                high += stages[k, n] * E5[k]
+                low += stages[k, n] * THIRD[k]
+                high += stages[k, n] * FIFTH[k]
             third += (low / scale) ** 2
             fifth += (high / scale) ** 2
         error = 0.0

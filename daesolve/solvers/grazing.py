@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 
 import casadi as ca
 import numpy as np
-from scipy.optimize import brentq
+import scipy
 
 from daesolve.algebra.evaluation import Evaluator
 from daesolve.algebra.translation import function_of
@@ -184,7 +184,9 @@ def _extremum(left: Look, right: Look, guard: int, see: See, settle: See) -> Loo
 
     first, last = sorted(ends)
     least = PART * (last - first) + 1e-300
-    time = float(brentq(rate, first, last, xtol=least, rtol=8.9e-16, maxiter=MOST_ITERATIONS))
+    time = float(
+        scipy.optimize.brentq(rate, first, last, xtol=least, rtol=8.9e-16, maxiter=MOST_ITERATIONS)
+    )
     found = settle(time)
     bend = (ends[right.time] - ends[left.time]) / (right.time - left.time)
     for _ in range(CORRECTIONS):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import brentq
+import scipy
 
 from daesolve.algebra.blocks import StateFunction, evaluate_block
 from daesolve.algebra.term_sizes import ROUNDING
@@ -364,7 +364,7 @@ def locate(
         return end[0] if elapsed == span else start[0] + elapsed
 
     # Counted from the start of the step, so that late in time the root is as near as times are.
-    root, result = brentq(
+    root, result = scipy.optimize.brentq(
         lambda elapsed: guard(moment(elapsed), state_at(moment(elapsed))),
         0.0,
         span,

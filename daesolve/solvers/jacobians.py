@@ -17,14 +17,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import cache
 from typing import cast
 from weakref import WeakKeyDictionary
 
 import casadi as ca
 import numpy as np
-from scipy.linalg import get_lapack_funcs
-from scipy.sparse import csc_array
-from scipy.sparse.linalg import splu
+import scipy
 
 from daesolve.algebra.blocks import StateFunction
 from daesolve.algebra.evaluation import BufferedFunction, Evaluator
@@ -153,8 +152,8 @@ class _Pattern:
         self.columns = np.repeat(np.arange(self.shape[1]), np.diff(self.starts))
         self._places = self.rows + self.shape[0] * self.columns
 
-    def sparse(self, entries: np.ndarray) -> csc_array:
-        return csc_array((entries, self.rows, self.starts), shape=self.shape)
+    def sparse(self, entries: np.ndarray) -> scipy.sparse.csc_array:
+        return scipy.sparse.csc_array((entries, self.rows, self.starts), shape=self.shape)
 
     def dense(self, entries: np.ndarray) -> np.ndarray:
         matrix = np.zeros(self.shape[0] * self.shape[1])
@@ -171,7 +170,7 @@ class _Factors:
 
     def __init__(
         self,
-        matrix: csc_array,
+        matrix: scipy.sparse.csc_array,
         rows: np.ndarray,
         columns: np.ndarray,
         solve: Solve,
@@ -179,7 +178,7 @@ class _Factors:
         self._matrix, self._rows, self._columns, self._solve = matrix, rows, columns, solve
 
     @staticmethod
-    def of(matrix: csc_array) -> _Factors | None:
+    def of(matrix: scipy.sparse.csc_array) -> _Factors | None:
         """Factorise; None where the matrix is singular or not finite."""
         size = len(matrix.indptr) - 1
         place = np.repeat(np.arange(size), np.diff(matrix.indptr))
@@ -195,8 +194,10 @@ class _Factors:
             solve = _solving(dense)
             return None if solve is None else _Factors(matrix, rows, columns, solve)
         try:
-            scaled = csc_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
-            factors = splu(scaled, permc_spec=ORDER)
+            scaled = scipy.sparse.csc_array(
+                (data, matrix.indices, matrix.indptr), shape=matrix.shape
+            )
+            factors = scipy.sparse.linalg.splu(scaled, permc_spec=ORDER)
         except RuntimeError:  # exactly singular
             return None
         return _Factors(matrix, rows, columns, factors.solve)
@@ -212,19 +213,17 @@ class _Factors:
         return found + self.solve(right_side - self._matrix @ found)
 
 
+@cache
 def _lapack(kind: type) -> tuple[_Factorise, _Substitute]:
     """Return LAPACK's LU factorisation and what solves with it."""
-    factorise = cast("_Factorise", get_lapack_funcs("getrf", dtype=kind))
-    substitute = cast("_Substitute", get_lapack_funcs("getrs", dtype=kind))
+    factorise = cast("_Factorise", scipy.linalg.get_lapack_funcs("getrf", dtype=kind))
+    substitute = cast("_Substitute", scipy.linalg.get_lapack_funcs("getrs", dtype=kind))
     return factorise, substitute
-
-
-_LAPACK = {kind: _lapack(kind) for kind in (float, complex)}
 
 
 def _solving(matrix: np.ndarray) -> Solve | None:
     """Return what solves with a matrix, which is overwritten; None where it is singular."""
-    factorise, substitute = _LAPACK[float if matrix.dtype == float else complex]
+    factorise, substitute = _lapack(float if matrix.dtype == float else complex)
     lu, pivots, info = factorise(matrix, overwrite_a=True)
     return None if info else lambda b: substitute(lu, pivots, b)[0]
 
@@ -335,5 +334,5 @@ class _BorderedNewton(NewtonMatrix):
         if self._whole >= LARGE:
             return self._alike.factorise(data)
         shape = (self._whole, self._whole)
-        factors = _Factors.of(csc_array((data, self._rows, self._starts), shape=shape))
+        factors = _Factors.of(scipy.sparse.csc_array((data, self._rows, self._starts), shape=shape))
         return None if factors is None else factors.solve

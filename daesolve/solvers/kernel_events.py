@@ -48,7 +48,7 @@ class KernelEventIntegrator:
     tolerance
         As in `Taylor`.
     problem
-        Of which `event_stepping.halts_in_kernel` is true.
+        Of which `series_events.halts_in_kernel` is true.
     """
 
     def __init__(self, tolerance: float, problem: OdeProblem) -> None:

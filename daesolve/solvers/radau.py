@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.optimize import brentq
+import scipy
 
 from daesolve.algebra.blocks import StateFunction
 from daesolve.errors import OutOfRangeError, is_one_of
@@ -270,7 +270,7 @@ class StepWatch:
             low, high = bracket
             ends = [on_polynomial(low), on_polynomial(high)]
             if ends[0] * ends[1] < 0.0:
-                near = float(brentq(on_polynomial, low, high, rtol=1e-12))
+                near = float(scipy.optimize.brentq(on_polynomial, low, high, rtol=1e-12))
                 low, high = self._around(near, march, bracket, guard, state_at)
             time, state = locate(guard, state_at, (low, state_at(low)), (high, state_at(high)))
         except _CannotBeRepeatedError:

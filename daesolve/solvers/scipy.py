@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import warnings
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.integrate import DOP853, LSODA, DenseOutput, OdeSolution, OdeSolver
+import scipy
 
 from daesolve.algebra.blocks import StateFunction
 from daesolve.formulations import OdeProblem
 from daesolve.solvers.base import Solver, positive
+from daesolve.solvers.dop853 import Steps
 from daesolve.solvers.error_control import ErrorControlled
 from daesolve.solvers.jacobians import exact_jacobian
 from daesolve.solvers.segment import NO_RATE, NOT_FINITE, Observer, SegmentEnd, State, StepError
@@ -27,14 +29,13 @@ LATE = 1e-11
 """Of a segment, the rounding of time beyond which time is counted from its start."""
 
 
-def has_failed(stepper: OdeSolver) -> bool:
+def has_failed(stepper: scipy.integrate.OdeSolver | Steps) -> bool:
     """Return whether a method could not take its last step."""
     return stepper.status == "failed"
 
 
 @dataclass(frozen=True)
 class _ScipySolver(ErrorControlled):
-    method: ClassVar[type[OdeSolver]]
     dense_is_exact: ClassVar[bool] = False
     needs_jacobian: ClassVar[bool] = False
     rounds_steps: ClassVar[bool] = False
@@ -45,13 +46,18 @@ class _ScipySolver(ErrorControlled):
         self.refuse_below_smallest()
 
     @property
+    @abstractmethod
+    def method(self) -> type[scipy.integrate.OdeSolver]:
+        """SciPy's class of it, imported where it is used."""
+
+    @property
     def smallest_rtol(self) -> float:
         """What SciPy's methods can do with."""
         return SMALLEST_RTOL
 
     def stepper(
         self, problem: OdeProblem, rate: StateFunction, state: State, until: float, first: float
-    ) -> OdeSolver:
+    ) -> scipy.integrate.OdeSolver:
         """Make SciPy's stepper."""
         options: dict[str, Any] = {"rtol": self.rtol, "atol": self.atol}
         if first:
@@ -87,8 +93,8 @@ class _Stepper(Stepper):
             if problem.project is not None and solver.projects_steps
             else None
         )
-        self._main: OdeSolver | None = None
-        self._dense: DenseOutput | None = None
+        self._main: scipy.integrate.OdeSolver | None = None
+        self._dense: scipy.integrate.DenseOutput | None = None
         self._origin = 0.0
 
     def segment(self, start: State, until: float, at: np.ndarray, observe: Observer) -> SegmentEnd:
@@ -115,7 +121,7 @@ class _Stepper(Stepper):
                 setattr(stepper, "f", self.rate(time, x))  # noqa: B010 - of these methods only
             yield time, x
 
-    def _made(self, start: State, until: float, first: float = 0.0) -> OdeSolver:
+    def _made(self, start: State, until: float, first: float = 0.0) -> scipy.integrate.OdeSolver:
         return self.solver.stepper(self.problem, self.rate, start, until, first)
 
     def within(self, time: float) -> np.ndarray:
@@ -140,18 +146,18 @@ class _Stepper(Stepper):
             return lambda moments: np.repeat(start.x[None, :], len(moments), axis=0)
         origin = self.solver.origin(start.time, end)
         times = [start.time - origin, *(time for time, _ in pieces)]
-        dense = OdeSolution(times, [p for _, p in pieces])
+        dense = scipy.integrate.OdeSolution(times, [p for _, p in pieces])
         return lambda moments: dense(moments - origin).T
 
 
-def _time(stepper: OdeSolver, origin: float, until: float) -> float:
+def _time(stepper: scipy.integrate.OdeSolver, origin: float, until: float) -> float:
     """Return when the last step ended."""
     if origin and stepper.status == "finished":
         return until
     return origin + float(stepper.t)
 
 
-def _steps_that_move(stepper: OdeSolver) -> Iterator[None]:
+def _steps_that_move(stepper: scipy.integrate.OdeSolver) -> Iterator[None]:
     """Step on to the end; give up where many steps in a row have no length."""
     still, time = 0, stepper.t
     while stepper.status == "running" and still < STUCK_AFTER:
@@ -160,42 +166,6 @@ def _steps_that_move(stepper: OdeSolver) -> Iterator[None]:
         if not still:
             yield
         time = stepper.t
-
-
-class CompiledDop853(DOP853):
-    """SciPy's method, whose steps are taken in compiled code; their interpolant is SciPy's."""
-
-    rtol: float
-    atol: float | np.ndarray
-
-    def __init__(
-        self, rate: StateFunction, t: float, x: np.ndarray, until: float, **options: Any
-    ) -> None:
-        from daesolve.solvers import dop853_step  # numba is imported where something is evaluated
-
-        super().__init__(rate, t, x, until, **options)
-        self._compiled: Any = dop853_step
-        self._rate = rate
-        self._tolerances = self.rtol, np.array(np.broadcast_to(self.atol, self.y.shape), float)
-        self._tableau = tuple(
-            np.ascontiguousarray(part, dtype=float)
-            for part in (self.A, self.B, self.C, self.E3, self.E5)
-        )
-
-    def _step_impl(self) -> tuple[bool, str | None]:
-        x = self.y.copy()
-        self.K[0] = self.f
-        ends, taken, self.h_abs, rates = self._compiled.take_step(
-            self._compiled.VERSION, *self._rate.program, self._rate.places, self._tableau,
-            self._tolerances, self.t, x, self.h_abs, self.t_bound, self.max_step, self.K,
-        )  # fmt: skip
-        self.nfev += rates
-        self._rate.calls += rates
-        if not taken:
-            return False, self.TOO_SMALL_STEP
-        self.h_previous, self.y_old = taken, self.y
-        self.t, self.y, self.f = ends, x, self.K[-1].copy()
-        return True, None
 
 
 @dataclass(frozen=True)
@@ -213,12 +183,18 @@ class Dop853(_ScipySolver):
     fixed_step: float | None = None
     name = "dop853"
     projects_steps = True
-    method = CompiledDop853
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.fixed_step is not None:
             positive(self.name, fixed_step=self.fixed_step)
+
+    @property
+    def method(self) -> type[scipy.integrate.OdeSolver]:
+        """SciPy's, with steps in compiled code."""
+        from daesolve.solvers.scipy_dop853 import CompiledDop853
+
+        return CompiledDop853
 
     @property
     def any_time(self) -> bool:
@@ -244,22 +220,15 @@ class Dop853(_ScipySolver):
 
     def stepper(
         self, problem: OdeProblem, rate: StateFunction, state: State, until: float, first: float
-    ) -> OdeSolver:
+    ) -> scipy.integrate.OdeSolver:
         """Make SciPy's stepper, with steps of one length if that was asked for."""
         if self.fixed_step is None:
             return super().stepper(problem, rate, state, until, first)
         # An infinite tolerance makes every error zero, so that each step grows to the largest.
         step = min(self.fixed_step, abs(until - state.time))
-        return CompiledDop853(
-            rate,
-            state.time,
-            state.x,
-            until,
-            first_step=step,
-            max_step=self.fixed_step,
-            rtol=1e-3,
-            atol=np.inf,
-        )
+        options: dict[str, Any] = {"first_step": step, "max_step": self.fixed_step}
+        options |= {"rtol": 1e-3, "atol": np.inf}
+        return self.method(rate, state.time, state.x, until, **options)
 
 
 @dataclass(frozen=True)
@@ -273,7 +242,11 @@ class Lsoda(_ScipySolver):
     """
 
     name = "lsoda"
-    method = LSODA
     needs_jacobian = True
     rounds_steps = True
     dense_is_exact = True
+
+    @property
+    def method(self) -> type[scipy.integrate.OdeSolver]:
+        """SciPy's."""
+        return scipy.integrate.LSODA

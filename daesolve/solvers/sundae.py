@@ -7,6 +7,8 @@ import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 import casadi as ca
@@ -19,13 +21,6 @@ from daesolve.solvers.guards import INNER, Steps
 from daesolve.solvers.jacobians import exact_jacobian
 from daesolve.solvers.segment import NO_RATE, STALLED, State, StepError
 from daesolve.solvers.stepping import Step, Stepper
-
-try:
-    import sksundae
-except ImportError:
-    sksundae = None
-
-sun: Any = sksundae
 
 STEP_LIMIT = 20_000
 """Steps that must have covered `LEAST` of the segment."""
@@ -46,7 +41,12 @@ _PRINTING = threading.Lock()
 
 def available() -> bool:
     """Return whether scikit-sundae is installed."""
-    return sun is not None
+    return find_spec("sksundae") is not None
+
+
+def _sundae() -> Any:
+    """Return scikit-sundae, which takes long to import."""
+    return import_module("sksundae")
 
 
 def _require(name: str) -> None:
@@ -86,7 +86,7 @@ class SundaeCvode(Multistep):
         def jacfn(s: float, y: np.ndarray, ys: np.ndarray, matrix: np.ndarray) -> None:
             matrix[:] = sign * jacobian(sign * s, y)
 
-        integrator = sun.cvode.CVODE(
+        integrator = _sundae().cvode.CVODE(
             rhsfn,
             jacfn=jacfn,
             method=self.method,
@@ -135,7 +135,7 @@ class SundaeIda(IdaControlled):
         ) -> None:
             matrix[:] = jacobian(sign * s, y, sign * ys, sign * c)
 
-        integrator = sun.ida.IDA(
+        integrator = _sundae().ida.IDA(
             resfn,
             jacfn=jacfn,
             rtol=judged.rtol,

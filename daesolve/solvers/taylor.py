@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Union
+from typing import TYPE_CHECKING, Any, Union
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -18,12 +18,12 @@ from daesolve.algebra.series import may_overflow, missing_in_series
 from daesolve.errors import MissingBackendError, OutOfRangeError, is_one_of
 from daesolve.formulations import OdeProblem
 from daesolve.solvers.base import Compilation, Solver, positive
-from daesolve.solvers.event_stepping import EventIntegrator, finds_events, halts_in_kernel
-from daesolve.solvers.heyoka_code import hy
-from daesolve.solvers.heyoka_stepping import PiecewiseIntegrator
 from daesolve.solvers.segment import NOT_FINITE, Observer, SegmentEnd, State, Status
+from daesolve.solvers.series_events import finds_events, halts_in_kernel
 
 if TYPE_CHECKING:
+    from daesolve.solvers.event_stepping import EventIntegrator
+    from daesolve.solvers.heyoka_stepping import PiecewiseIntegrator
     from daesolve.solvers.kernel_events import KernelEventIntegrator
     from daesolve.solvers.kernel_stepping import KernelIntegrator
 
@@ -88,7 +88,7 @@ class Taylor(Solver):
                 "taylor: code and optimisation are for the engine 'heyoka'; leave them out, or "
                 "leave out engine='kernel', which compiles nothing"
             )
-        if hy is None and (compiles or self.engine == "heyoka"):
+        if (compiles or self.engine == "heyoka") and _heyoka() is None:
             raise MissingBackendError(
                 "taylor: the engine 'heyoka' has no wheel for this machine; install it from "
                 "conda-forge (conda install heyoka.py), or leave out engine, code and optimisation"
@@ -114,11 +114,10 @@ class Taylor(Solver):
         """Return which engine takes so many steps of a problem."""
         if self.engine != "auto":
             return self.engine
-        if hy is None:
-            return "kernel"
         asked = self.code != "auto" or self.optimisation is not None
         pays = steps >= PAYS_FROM and problem.rhs.n_instructions() <= PAYS_TO
-        return "heyoka" if asked or pays or finds_events(problem) else "kernel"
+        wanted = asked or pays or finds_events(problem)
+        return "heyoka" if wanted and _heyoka() is not None else "kernel"
 
     @property
     def any_time(self) -> bool:
@@ -156,15 +155,17 @@ class Taylor(Solver):
         told = (self._told(problem),)
         if (self, False) in known:
             return Compilation(0.0, True, told)
-        stored = _stored()
+        compiles = self._engine(problem, 0.0) == "heyoka"
+        stored = _stored() if compiles else 0
         begin = time.perf_counter()
         known[self, False] = self._made(problem)
-        return Compilation(time.perf_counter() - begin, _stored() == stored, told)
+        taken = time.perf_counter() - begin
+        return Compilation(taken, not compiles or _stored() == stored, told)
 
     def _made(self, problem: OdeProblem, *, bounded: bool = False) -> TaylorIntegrator:
         """Return the method at work on a problem; bounded exponentials do not overflow."""
+        # numba and heyoka take long to import.
         if self._engine(problem, 0.0) == "kernel":
-            # numba takes long to import
             if not bounded and halts_in_kernel(problem):
                 from daesolve.solvers.kernel_events import KernelEventIntegrator
 
@@ -172,6 +173,9 @@ class Taylor(Solver):
             from daesolve.solvers.kernel_stepping import KernelIntegrator
 
             return KernelIntegrator(self.tolerance, problem, bounded=bounded)
+        from daesolve.solvers.event_stepping import EventIntegrator
+        from daesolve.solvers.heyoka_stepping import PiecewiseIntegrator
+
         kind = EventIntegrator if self.halts_at_events(problem) else PiecewiseIntegrator
         compact = self.code == "compact"
         return kind(self.tolerance, compact, self.optimisation, problem, bounded=bounded)
@@ -212,9 +216,16 @@ class Taylor(Solver):
         return known[self, bounded]
 
 
+def _heyoka() -> Any:
+    """Return heyoka, which is imported where it is wanted; None where it is not installed."""
+    from daesolve.solvers.heyoka_code import hy
+
+    return hy
+
+
 def _stored() -> int:
     """Return how much compiled code heyoka keeps on disk."""
-    return 0 if hy is None else int(hy.llvm_state.get_diskcache_size())
+    return int(_heyoka().llvm_state.get_diskcache_size())
 
 
 def _has_rate(problem: OdeProblem, state: State) -> bool:
@@ -223,7 +234,7 @@ def _has_rate(problem: OdeProblem, state: State) -> bool:
 
 
 TaylorIntegrator = Union[
-    "KernelIntegrator", "KernelEventIntegrator", PiecewiseIntegrator, EventIntegrator
+    "KernelIntegrator", "KernelEventIntegrator", "PiecewiseIntegrator", "EventIntegrator"
 ]
 _made: WeakKeyDictionary[OdeProblem, dict[tuple[Taylor, bool], TaylorIntegrator]]
 _made = WeakKeyDictionary()

@@ -19,8 +19,8 @@ from typing import Any, Final, TypeAlias
 
 import casadi as ca
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import brentq
 
 import daesolve as ds
 from daesolve.errors import OutOfRangeError, PosingError, UnknownNameError
@@ -250,7 +250,7 @@ def _outward_crossings(
     f = residual(distances)
     found: list[Array] = []
     for k in np.flatnonzero((f[:-1] < 0.0) & (f[1:] >= 0.0)):
-        root: Any = brentq(
+        root: Any = scipy.optimize.brentq(
             lambda d: float(residual(np.array([d]))[0]), distances[k], distances[k + 1], xtol=1e-15
         )
         # at a pole f changes its sign too, but is not small

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from scipy.special import cosdg, sindg
+import scipy
 
 import daesolve as ds
 from daesolve.errors import OutOfRangeError
@@ -52,7 +52,9 @@ def equal_directions(count: int) -> list[tuple[float, float]]:
     Taken in degrees, so that what is symmetric is so to the last digit.
     """
     degrees = [360.0 * index / count for index in range(count)]
-    return [(float(cosdg(angle)), float(sindg(angle))) for angle in degrees]
+    return [
+        (float(scipy.special.cosdg(angle)), float(scipy.special.sindg(angle))) for angle in degrees
+    ]
 
 
 def wheel_parameters(wheels: int) -> dict[str, tuple[float, str, ds.Interval]]:

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import minimize, minimize_scalar
 
 from daesolve.errors import OutOfRangeError
 from daesolve_problems.curves import Array
@@ -289,7 +289,7 @@ def _bends(track: Track, rolled: Contacts) -> list[tuple[float, float]]:
         bends.append((float(rolled.curvature[k]), float(rolled.s[k])))
         bounds = _between(rolled.s, k)
         if bounds[0] < bounds[1]:
-            found: Any = minimize_scalar(
+            found: Any = scipy.optimize.minimize_scalar(
                 lambda s: -float(track.at(s).curvature[0]),
                 bounds=bounds,
                 method="bounded",
@@ -324,7 +324,7 @@ def _passage(room: Surroundings, rolled: Contacts, k: int) -> tuple[float, float
         return -g / unit, -slope / squared * widths / unit
 
     unit = max(abs(float(row[j])), 1e-12)
-    found: Any = minimize(
+    found: Any = scipy.optimize.minimize(
         lower,
         np.zeros(2),
         jac=True,

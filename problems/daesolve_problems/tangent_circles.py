@@ -17,8 +17,8 @@ from typing import Final
 from weakref import WeakKeyDictionary
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.spatial import KDTree
 
 from daesolve.errors import OutOfRangeError
 from daesolve_problems.curves import Array
@@ -170,6 +170,6 @@ def _other_pieces(known: Surroundings) -> list[Track]:
             seeds = seeds[1:]
             continue
         others.append(piece)
-        distance, _ = KDTree(piece.points).query(seeds)
+        distance, _ = scipy.spatial.KDTree(piece.points).query(seeds)
         seeds = seeds[distance > np.diff(piece.s).max()]
     return others

@@ -17,9 +17,8 @@ from itertools import pairwise
 from typing import Any, Final, TypeAlias
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.integrate import DOP853, OdeSolution
-from scipy.optimize import brentq
 
 from daesolve.errors import OutOfRangeError
 from daesolve_problems.curves import Array, Curve
@@ -261,14 +260,16 @@ class _UnitTangent:
 
 def _integrate(
     slope: _UnitTangent, begin: Array, length: float, target: Array
-) -> tuple[OdeSolution[Any], Array, bool]:
+) -> tuple[scipy.integrate.OdeSolution[Any], Array, bool]:
     """Integrate P' = t up to a signed length, a point on the curve or the end of its smooth piece.
 
     Returns the path, the arc lengths between steps, and whether the point was met.
     """
     size = abs(length)
     tangent = slope(0.0, target)
-    solver = DOP853(slope, 0.0, begin, length, max_step=size / STEPS, rtol=1e-13, atol=1e-15 * size)
+    solver = scipy.integrate.DOP853(
+        slope, 0.0, begin, length, max_step=size / STEPS, rtol=1e-13, atol=1e-15 * size
+    )
 
     def offset(position: Array) -> float:
         return float(solver.direction * (position - target) @ tangent)
@@ -291,7 +292,7 @@ def _integrate(
         piece = solver.dense_output()
         end = solver.t
         if before < -early <= offset(solver.y):
-            sight: Any = brentq(passed, solver.t_old, solver.t, args=(piece,))
+            sight: Any = scipy.optimize.brentq(passed, solver.t_old, solver.t, args=(piece,))
             met = float(np.linalg.norm(piece(sight) - target)) < 2.0 * early
             end = sight + solver.direction * early if met else end
         parts.append(piece)
@@ -300,7 +301,7 @@ def _integrate(
         raise OutOfRangeError(
             f"the curve is not smooth about its start ({begin[0]:g}, {begin[1]:g})"
         )
-    return OdeSolution(knots, parts), np.array(knots), met
+    return scipy.integrate.OdeSolution(knots, parts), np.array(knots), met
 
 
 def reach(track: Track, radius: float, height: float = math.inf) -> Stretch:
@@ -331,7 +332,7 @@ def reach(track: Track, radius: float, height: float = math.inf) -> Stretch:
         last = int(above[0])
         if z[last] >= height:
             return float(s[last])
-        found: Any = brentq(
+        found: Any = scipy.optimize.brentq(
             lambda at: track.at(at).centres(radius)[0, 1] - height, s[last], s[last + 1]
         )
         return float(found)
@@ -366,7 +367,9 @@ def _level(track: Track, radius: float) -> Array:
 
     slope = rise(track)
     found: list[Any] = [
-        brentq(lambda at: rise(track.at(at))[0], track.s[k], track.s[k + 1], xtol=1e-14)
+        scipy.optimize.brentq(
+            lambda at: rise(track.at(at))[0], track.s[k], track.s[k + 1], xtol=1e-14
+        )
         for k in np.flatnonzero(slope[:-1] * slope[1:] < 0.0)
     ]
     return np.array(found, dtype=float)

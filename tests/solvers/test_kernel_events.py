@@ -10,8 +10,8 @@ import pytest
 
 import daesolve as ds
 from daesolve.solvers import State, Status, kernel_events
-from daesolve.solvers.event_stepping import halts_in_kernel
 from daesolve.solvers.kernel_events import KernelEventIntegrator
+from daesolve.solvers.series_events import halts_in_kernel
 from daesolve.taylor_kernel import halting
 from daesolve.trajectory.results import StepBlock
 

@@ -9,7 +9,9 @@ from scipy.integrate import DOP853
 import daesolve as ds
 from daesolve.algebra.blocks import StateFunction
 from daesolve.solvers import State
-from daesolve.solvers.scipy import CompiledDop853
+from daesolve.solvers.dop853 import Steps
+from daesolve.solvers.dormand_prince import FIFTH, INCREMENTS, PARTS, THIRD, WEIGHTS
+from daesolve.solvers.scipy_dop853 import CompiledDop853
 
 from ..systems import EPSILON, oscillator, pendulum, prepared_run
 
@@ -123,3 +125,31 @@ def test_compiled_steps_of_a_given_length_have_the_states_of_scipy_to_rounding()
     # Each of 200 steps rounds its 12 stages, and errors of the pendulum grow with time.
     assert np.max(np.abs(own_end - end)) <= 200 * 12 * EPSILON
     assert np.max(np.abs(own_between - between)) <= 200 * 12 * EPSILON
+
+
+@pytest.mark.parametrize("until", [10.0, -10.0])
+@pytest.mark.parametrize("rtol", [1e-4, 1e-8])
+def test_steps_without_an_interpolant_are_the_same(until, rtol):
+    prepared = prepared_run(pendulum(), until, {"x": -1.0})
+    methods = []
+    for kind in (CompiledDop853, Steps):
+        rate = StateFunction(prepared.problem.rhs, prepared.values)
+        methods.append(kind(rate, 0.0, prepared.initial, until, rtol=rtol, atol=rtol / 100))
+    scipy, own = methods
+    while scipy.status == "running":
+        scipy.step()
+        own.step()
+        assert (own.t_old, own.t, own.status) == (scipy.t_old, scipy.t, scipy.status)
+        assert np.array_equal(own.y, scipy.y)
+    assert own.status == "finished"
+
+
+def test_coefficients_are_those_of_scipy():
+    for own, known in (
+        (INCREMENTS, "A"),
+        (WEIGHTS, "B"),
+        (PARTS, "C"),
+        (THIRD, "E3"),
+        (FIFTH, "E5"),
+    ):
+        assert np.array_equal(own, getattr(DOP853, known))

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import scipy
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from scipy.spatial import KDTree
 
 from daesolve.drawing import (
     Circle,
@@ -367,8 +367,12 @@ def free_spot(
     spots = points[:, None] + radii[:, None, None] * towards + text * COMPASS
     spots = spots.reshape(-1, 2)
     inside = ((spots - text >= limits[0]) & (spots + text <= limits[1])).all(axis=1)
-    room = np.minimum(KDTree(taken / text).query(spots / text)[0], ENOUGH)
-    apart = KDTree(others / text).query(points / text)[0] if len(others) else np.zeros(len(points))
+    room = np.minimum(scipy.spatial.KDTree(taken / text).query(spots / text)[0], ENOUGH)
+    apart = (
+        scipy.spatial.KDTree(others / text).query(points / text)[0]
+        if len(others)
+        else np.zeros(len(points))
+    )
     return spots[np.lexsort((np.repeat(apart, len(COMPASS)), room, inside))[-1]]
 
 

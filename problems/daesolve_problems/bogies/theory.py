@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from scipy.optimize import brentq
+import scipy
 
 from daesolve.errors import OutOfRangeError
 from daesolve_problems.bogies.reduction import central_square
@@ -138,7 +138,7 @@ class LocalTheory:
         found: list[Root] = []
         for low, high in pairwise(ends):
             if self.value(low, side) * self.value(high, side) < 0.0:
-                root: Any = brentq(self.value, low, high, args=(side,), xtol=1e-15)
+                root: Any = scipy.optimize.brentq(self.value, low, high, args=(side,), xtol=1e-15)
                 x = float(root)
                 found.append(Root(x, self.slope(x, side), (self.drift - x) / self.wheelbase))
         return found
@@ -158,7 +158,7 @@ class LocalTheory:
         if self.slope(towards * steepest, side) <= 0.0:
             return None
         sizes: list[Any] = [
-            brentq(lambda x: self.slope(towards * x, side), *ends)
+            scipy.optimize.brentq(lambda x: self.slope(towards * x, side), *ends)
             for ends in ((0.0, steepest), (steepest, reach))
         ]
         return towards * float(sizes[0]), towards * float(sizes[1])

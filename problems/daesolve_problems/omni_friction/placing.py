@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from scipy.spatial.transform import Rotation
+import scipy
 
 from daesolve_problems.omni_friction.geometry import vehicle
 from daesolve_problems.omni_wheels import equal_directions
@@ -31,7 +31,7 @@ def places(
 ) -> dict[str, float]:
     """Return where all bodies are, and how they move, in a state of the reduced model."""
     car = vehicle(parameters, structure["wheels"], structure["rollers"])
-    platform = Rotation.from_rotvec([0.0, 0.0, state["theta"]]).as_matrix()
+    platform = scipy.spatial.transform.Rotation.from_rotvec([0.0, 0.0, state["theta"]]).as_matrix()
     turning = state["omega"] * np.array(UPWARDS)
     middle = np.array([state["x"], state["y"], 0.0])
     velocity = np.array([state["x_dot"], state["y_dot"], 0.0])
@@ -43,7 +43,7 @@ def places(
     found = _placed("platform", *moved(platform @ centre), platform, turning, "w3")
     for i, axle in enumerate(equal_directions(structure["wheels"]), start=1):
         chi, rate = state[f"chi_{i}"], state[f"chi_dot_{i}"]
-        turn = Rotation.from_rotvec([0.0, 0.0, chi]).as_matrix()
+        turn = scipy.spatial.transform.Rotation.from_rotvec([0.0, 0.0, chi]).as_matrix()
         axes = platform @ axle_axes(axle) @ turn
         omega = turning + rate * axes[:, 2]
         hub, hub_velocity = moved(platform @ (car.reach * axle_axes(axle)[:, 2]))
@@ -66,7 +66,7 @@ def _placed(
     omega: np.ndarray,
     last: str,
 ) -> dict[str, float]:
-    x, y, z, w = Rotation.from_matrix(axes).as_quat()
+    x, y, z, w = scipy.spatial.transform.Rotation.from_matrix(axes).as_quat()
     turn = dict(zip(("w1", "w2", last), axes.T @ omega, strict=True))
     return {
         f"{name}_{part}": float(value)

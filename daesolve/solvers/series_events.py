@@ -1,0 +1,44 @@
+"""Which of a problem's events Taylor's method finds itself, from the series of their guards."""
+
+from __future__ import annotations
+
+from daesolve.algebra.series import is_entire, missing_in_series
+from daesolve.formulations import OdeProblem
+from daesolve.posing.events import Direction
+from daesolve.solvers.hidden_terms import hidden_terms
+from daesolve.solvers.step_checks import followed
+
+
+def finds_events(problem: OdeProblem) -> bool:
+    """Return whether heyoka can find a problem's events, some of which reset."""
+    resets = any(event.then.reset is not None for event in problem.guarded)
+    return resets and _guards_have_series(problem)
+
+
+def halts_in_kernel(problem: OdeProblem) -> bool:
+    """Return whether the kernel itself can find a problem's events.
+
+    Nothing is done to the state after a step, and no term may hide within one.
+    """
+    return (
+        bool(problem.events)
+        and problem.project is None
+        and problem.chart is None
+        and _guards_have_series(problem)
+        and hidden_terms(followed(problem), parts=[problem.rhs, problem.guards]) is None
+    )
+
+
+def _guards_have_series(problem: OdeProblem) -> bool:
+    """Return whether guards pass zero where their series say so.
+
+    Where a guard that interrupts counts in either direction, the zero at which a motion has just
+    been reset would be found again.
+    """
+    interrupting = [event for event in problem.guarded if event.then.interrupts]
+    return (
+        all(event.direction is not Direction.EITHER for event in interrupting)
+        and not missing_in_series(problem.guards)
+        and is_entire(problem.guards)
+        and hidden_terms(problem.guards, branches=False) is None
+    )
