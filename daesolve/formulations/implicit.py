@@ -22,7 +22,7 @@ class ImplicitForm:
     residual
         (t, y, yd, p) -> F = (x' - f, g, surplus), dense.
     jacobian
-        (t, y, yd, c, p) -> dF/dy + c dF/dyd, dense.
+        (t, y, yd, c, p) -> dF/dy + c dF/dyd, as sparse as it is.
     differential
         (n,) which of y are differential.
     """
@@ -57,11 +57,13 @@ def _implicit(problem: DaeProblem) -> ImplicitForm:
     jacobian = ca.jacobian(residual, y) + c * ca.jacobian(residual, yd)
     return ImplicitForm(
         function_of("implicit", [t, y, yd, p], [residual], (["t", "y", "yd", "p"], ["residual"])),
-        function_of(
+        ca.Function(
             "implicit_jacobian",
             [t, y, yd, c, p],
             [jacobian],
-            (["t", "y", "yd", "c", "p"], ["jacobian"]),
+            ["t", "y", "yd", "c", "p"],
+            ["jacobian"],
+            {"cse": True},
         ),
         np.arange(size + unknowns) < size,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import sys
 import threading
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import import_module
@@ -13,6 +14,7 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
+import scipy
 
 from daesolve.errors import MissingBackendError
 from daesolve.formulations import DaeProblem, OdeProblem, implicit
@@ -25,6 +27,8 @@ from daesolve.solvers.stepping import Step, Stepper
 STEP_LIMIT = 20_000
 """Steps that must have covered `LEAST` of the segment."""
 LEAST = 1.0 / 512.0
+SPARSE_FROM, SPARSE_UP_TO = 100, 0.1
+"""Unknowns from which IDA's matrices are sparse, and part of them that is not zero at most."""
 
 
 class _Unread(io.TextIOBase):
@@ -121,7 +125,7 @@ class SundaeIda(IdaControlled):
         """Return the integrator at work."""
         assert isinstance(problem, DaeProblem)
         form = implicit(problem)
-        residual, jacobian = _Called(form.residual, start.p), _Called(form.jacobian, start.p)
+        residual, entries = _Called(form.residual, start.p), _Called(form.jacobian, start.p)
         judged = control(problem, self.rtol, self.atol, start.x)
         begin = consistent_start(problem, start, until - start.time, judged)
 
@@ -133,22 +137,40 @@ class SundaeIda(IdaControlled):
         def jacfn(
             s: float, y: np.ndarray, ys: np.ndarray, res: np.ndarray, c: float, matrix: np.ndarray
         ) -> None:
-            matrix[:] = jacobian(sign * s, y, sign * ys, sign * c)
+            matrix[where] = entries(sign * s, y, sign * ys, sign * c)
 
-        integrator = _sundae().ida.IDA(
-            resfn,
-            jacfn=jacfn,
-            rtol=judged.rtol,
-            atol=judged.atol,
-            max_order=judged.highest_order,
-            first_step=begin.first_step,
-            **_step_limits(start, until),
-            algebraic_idx=np.flatnonzero(~form.differential),
-        )
+        where, way = _filled(form.jacobian)
+        with warnings.catch_warnings():
+            # A pattern has another use too, where no Jacobian is given.
+            warnings.filterwarnings("ignore", "Custom sparse Jacobian", UserWarning)
+            integrator = _sundae().ida.IDA(
+                resfn,
+                jacfn=jacfn,
+                rtol=judged.rtol,
+                atol=judged.atol,
+                max_order=judged.highest_order,
+                first_step=begin.first_step,
+                **_step_limits(start, until),
+                algebraic_idx=np.flatnonzero(~form.differential),
+                **way,
+            )
         y = np.concatenate([start.x, begin.unknowns])
         rate = np.concatenate([sign * begin.rate, np.zeros(len(begin.unknowns))])
         origin = [y, rate] if begin.finite else None
         return _Stepper(problem, start.p, integrator, origin, judged.highest_order)
+
+
+def _filled(jacobian: ca.Function) -> tuple[Any, dict[str, Any]]:
+    """Return where the entries of a Jacobian go, and IDA's options for the cheaper matrix."""
+    pattern = jacobian.sparsity_out(0)
+    # SuperLU takes these integers alone.
+    rows, columns = (np.array(part, dtype=np.int32) for part in pattern.get_triplet())
+    size = pattern.size1()
+    if size < SPARSE_FROM or len(rows) > SPARSE_UP_TO * size**2:
+        return (rows, columns), {}
+    ones = np.ones(len(rows))
+    sparsity = scipy.sparse.csc_array((ones, (rows, columns)), shape=(size, size))
+    return slice(None), {"linsolver": "sparse", "sparsity": sparsity}
 
 
 def direction(state: State, until: float) -> float:
@@ -172,9 +194,11 @@ class _Called:
         self._arguments = [np.zeros(function.nnz_in(index)) for index in range(count)]
         self._p = np.ascontiguousarray(p, dtype=float)
         rows, columns = function.size_out(0)
-        # CasADi stores columns first.
-        self._result = np.zeros((rows, columns), order="F")
-        self._shown = self._result[:, 0] if columns == 1 else self._result
+        # CasADi stores columns first, and of what is sparse the entries only.
+        sparse = function.nnz_out(0) < rows * columns
+        shape = (function.nnz_out(0), 1) if sparse else (rows, columns)
+        self._result = np.zeros(shape, order="F")
+        self._shown = self._result[:, 0] if shape[1] == 1 else self._result
         for index, array in enumerate([*self._arguments, self._p]):
             self._buffer.set_arg(index, memoryview(array))  # pyright: ignore[reportArgumentType, reportCallIssue]
         self._buffer.set_res(0, memoryview(self._result.ravel(order="K")))  # pyright: ignore[reportArgumentType, reportCallIssue]

@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 
 import daesolve as ds
+from daesolve.formulations import implicit
 from daesolve.solvers import State, sundae
 
 from ..interruption import interrupted_after
 from ..reference.chaplygin_sleigh import sleigh_states
 from ..reference.pendulum import pendulum_period, pendulum_states
-from ..systems import oscillator, pendulum, prepared_run, sleigh
+from ..systems import chain, chain_state, oscillator, pendulum, prepared_run, sleigh
 
 FREE = {"formulation": ds.Feedback(rates={"energy": None})}
 SINE = {"x": 0.0, "x_dot": 1.0}
@@ -264,3 +265,22 @@ def test_a_refined_solver_is_more_accurate(name):
         )
         errors.append(pendulum_error(run))
     assert errors[1] < errors[0]
+
+
+def ended(run):
+    return np.array([values[-1] for values in run.states.values()])
+
+
+@pytest.mark.parametrize("name", ["index-1", "index-3"])
+def test_a_sparse_matrix_moves_a_chain_as_a_full_one_does(name, monkeypatch):
+    system, initial = chain(30), chain_state(np.linspace(1.0, 1.5, 30).tolist())
+    options = {"formulation": FORMULATIONS[name], "solver": ds.solvers.SundaeIda(1e-8, 1e-8)}
+    problem = prepared_run(system, 0.2, initial, **options).problem
+    ends = []
+    for least in (sundae.SPARSE_FROM, 10**6):
+        monkeypatch.setattr(sundae, "SPARSE_FROM", least)
+        assert ("sparsity" in sundae._filled(implicit(problem).jacobian)[1]) == (least < 10**6)
+        ends.append(ended(ds.solve(system, 0.2, initial, **options)))
+    exact = ended(ds.solve(system, 0.2, initial))
+    # Each of some hundred steps may add its tolerance.
+    assert max(np.max(np.abs(end - exact)) for end in ends) <= 1e3 * 1e-8 * np.max(np.abs(exact))
