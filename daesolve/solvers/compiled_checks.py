@@ -52,6 +52,42 @@ def misses(version, slopes, rates, spans, sizes, relative, absolute, late, found
         found[i] = miss(slopes[i], rates[i], spans[i], sizes[i], relative, absolute, late[i])
 
 
+@kept
+def at_parts(version, coefficients, steps, elapsed, derived, found):
+    """Write what series, (k, size, order + 1), are at times in some steps, (j,), or their slopes.
+
+    Parameters
+    ----------
+    steps, elapsed
+        (j,) which steps, and how far in each.
+    derived
+        Whether slopes are asked for.
+    found
+        (j, size) receives the values.
+    """
+    size, order = coefficients.shape[1], coefficients.shape[2] - 1
+    for j in range(len(steps)):
+        h = elapsed[j]
+        for s in range(size):
+            v = 0.0
+            if derived:
+                for k in range(order, 0, -1):
+                    v = k * coefficients[steps[j], s, k] + h * v
+            else:
+                for k in range(order, -1, -1):
+                    v = coefficients[steps[j], s, k] + h * v
+            found[j, s] = v
+
+
+def series_at(
+    coefficients: np.ndarray, steps: np.ndarray, elapsed: np.ndarray, *, derived: bool = False
+) -> np.ndarray:
+    """Return what series are at times in some steps, (j, size), or their slopes: `at_parts`."""
+    found = np.empty((len(steps), coefficients.shape[1]))
+    at_parts(VERSION, np.ascontiguousarray(coefficients), steps, elapsed, derived, found)
+    return found
+
+
 def are_restless(
     looks: np.ndarray, low: np.ndarray, high: np.ndarray, width: np.ndarray, largest: float
 ) -> np.ndarray:

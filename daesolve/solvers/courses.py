@@ -64,28 +64,17 @@ class Series(Course):
 
     def inner(self, steps: np.ndarray, parts: np.ndarray) -> np.ndarray:
         """Return the states at parts of steps."""
-        powers = self._powers(parts * self.spans[steps])
-        return np.matmul(self._of(steps), powers[:, :, None])[:, :, 0]
+        return self._at(steps, parts, derived=False)
 
     def slopes(self, steps: np.ndarray, parts: np.ndarray) -> np.ndarray:
         """Return the derivatives at parts of steps."""
-        powers = self._powers(parts * self.spans[steps])
-        raised = np.zeros_like(powers)
-        raised[:, 1:] = powers[:, :-1] * np.arange(1, powers.shape[1])
-        return np.matmul(self._of(steps), raised[:, :, None])[:, :, 0]
+        return self._at(steps, parts, derived=True)
 
-    def _of(self, steps: np.ndarray) -> np.ndarray:
-        """Return the coefficients of steps; of all of them without a copy."""
-        every = len(steps) == len(self.spans) and bool(np.all(np.diff(steps) == 1))
-        return self.coefficients if every else self.coefficients[steps]
+    def _at(self, steps: np.ndarray, parts: np.ndarray, *, derived: bool) -> np.ndarray:
+        from daesolve.solvers import compiled_checks  # numba is imported where something is seen
 
-    def _powers(self, lengths: np.ndarray) -> np.ndarray:
-        """Return the powers of lengths, (j, order + 1)."""
-        powers = np.empty((len(lengths), self.coefficients.shape[2]))
-        powers[:, 0] = 1.0
-        for order in range(1, powers.shape[1]):
-            np.multiply(powers[:, order - 1], lengths, out=powers[:, order])
-        return powers
+        elapsed = parts * self.spans[steps]
+        return compiled_checks.series_at(self.coefficients, steps, elapsed, derived=derived)
 
 
 class Cubics(Course):
