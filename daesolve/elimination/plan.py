@@ -14,6 +14,7 @@ import numpy as np
 from daesolve.algebra.linear import SPARSE_FROM
 from daesolve.algebra.translation import function_of
 from daesolve.elimination.saddle import PROXIMAL_EPSILON, EliminationPlan, Saddle
+from daesolve.equations.built_once import built_once
 from daesolve.equations.consistency import sample_states
 from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import OutOfRangeError, unknown_name
@@ -152,14 +153,7 @@ def _backward_error(
     samples: Sequence[tuple[float, np.ndarray]],
     values: np.ndarray,
 ) -> float:
-    saddle = Saddle(dynamics, plan)
-    targets = [-row.bias for row in dynamics.rows]
-    offsets = [row.offset for row in dynamics.relations]
-    solved = saddle.solve(dynamics.force, targets, offsets)
-    function = function_of(
-        "eliminated", [dynamics.t, dynamics.x, dynamics.p], solved, (["t", "x", "p"], ["a", "u"]),
-        share=False,
-    )  # fmt: skip
+    function = _eliminated(dynamics, plan.refinements, tuple(plan.block_scales.items()))
     singular = any(row.typical is not None for row in dynamics.rows)
     worst = 0.0
     for t, x in samples:
@@ -194,6 +188,21 @@ def _backward_error(
                 ratio = np.where(size > 0, np.abs(residual) / size, 0.0)
             worst = max(worst, float(np.max(ratio, initial=0.0)))
     return worst
+
+
+@built_once
+def _eliminated(
+    dynamics: Dynamics, refinements: int, scales: tuple[tuple[int, float], ...]
+) -> ca.Function:
+    """Return (t, x, p) -> the accelerations and the reactions, without a shift of pivots."""
+    saddle = Saddle(dynamics, EliminationPlan(refinements, False, dict(scales)))
+    targets = [-row.bias for row in dynamics.rows]
+    offsets = [row.offset for row in dynamics.relations]
+    solved = saddle.solve(dynamics.force, targets, offsets)
+    return function_of(
+        "eliminated", [dynamics.t, dynamics.x, dynamics.p], solved, (["t", "x", "p"], ["a", "u"]),
+        share=False,
+    )  # fmt: skip
 
 
 def equations(

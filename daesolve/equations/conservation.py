@@ -18,6 +18,7 @@ from daesolve.algebra.identity import at_random_points, vanishes
 from daesolve.algebra.linear import solve_definite
 from daesolve.algebra.singular_values import null_space, unit_length
 from daesolve.algebra.translation import function_of
+from daesolve.equations.built_once import built_once
 from daesolve.equations.consistency import instantaneous
 from daesolve.equations.dynamics import Dynamics, GoalRow, InvariantRow
 from daesolve.posing.symbols import symbol
@@ -238,7 +239,7 @@ def relative_powers(
     """Return the largest rate of each invariant at the samples, relative to the rate's terms."""
     if not (rows and samples):
         return np.zeros(len(rows))
-    function = rates_function(dynamics, rows)
+    function = rates_function(dynamics, tuple(rows))
     found = np.zeros((len(samples), 2, len(rows)))
     for number, (t, x) in enumerate(samples):
         accelerations, _ = instantaneous(dynamics, t, x, values)
@@ -252,7 +253,8 @@ def relative_powers(
     return np.where(np.any(known, axis=0), powers, np.inf)
 
 
-def rates_function(dynamics: Dynamics, rows: Sequence[InvariantRow]) -> ca.Function:
+@built_once
+def rates_function(dynamics: Dynamics, rows: tuple[InvariantRow, ...]) -> ca.Function:
     """Return (t, (x, v'), p) -> the rates of invariants, the sums of the sizes of their terms, W.
 
     The third are the sizes of the terms of the invariants themselves.

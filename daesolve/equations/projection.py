@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 import casadi as ca
 import numpy as np
@@ -21,6 +21,7 @@ from daesolve.algebra.linear import SPARSE_FROM, solved_sparsely
 from daesolve.algebra.singular_values import shortest_solution
 from daesolve.algebra.term_sizes import ROUNDING, term_sizes
 from daesolve.algebra.translation import function_of
+from daesolve.equations.built_once import built_once
 from daesolve.equations.dynamics import Dynamics, GoalRow
 
 TOLERANCE = 1e-12
@@ -65,6 +66,7 @@ class Level:
         return np.abs(residual) <= ROUNDING * self.terms(t, x, p)
 
 
+@built_once
 def levels(dynamics: Dynamics, held: tuple[str, ...] = ()) -> tuple[Level, Level]:
     """Return the position and the velocity level.
 
@@ -118,12 +120,14 @@ def terms_of(
     dynamics: Dynamics, residuals: ca.SX
 ) -> Callable[[float, np.ndarray, np.ndarray], np.ndarray]:
     """Return (t, x, p) -> the sizes of the terms of residuals, a column, (n,)."""
+    inputs = [dynamics.t, dynamics.x, dynamics.p]
+
+    @cache
+    def posed() -> ca.Function:
+        return function_of("terms", inputs, [residuals], (["t", "x", "p"], ["terms"]))
 
     def terms(t: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
-        posed = function_of(
-            "terms", [dynamics.t, dynamics.x, dynamics.p], [residuals], (["t", "x", "p"], ["terms"])
-        )
-        return term_sizes(posed, t, x, p)[0]
+        return term_sizes(posed(), t, x, p)[0]
 
     return terms
 
@@ -163,12 +167,7 @@ def metrics(
     mass = np.nan_to_num(dynamics.matrices(t, x, p)["mass"], posinf=0.0, neginf=0.0)
     velocities = _positive(0.5 * (mass + mass.T))
     coordinates = dynamics.coordinate_count
-    function = ArrayFunction(
-        "kinematics",
-        [dynamics.t, dynamics.x, dynamics.p],
-        [ca.jacobian(dynamics.position_rates, dynamics.velocities)],
-    )
-    rates = function(t, x, p)[0].reshape(split, moving)[:coordinates]
+    rates = _kinematics(dynamics)(t, x, p)[0].reshape(split, moving)[:coordinates]
     directions = np.nan_to_num(rates, posinf=0.0, neginf=0.0)
     plain = np.array_equal(directions, np.eye(coordinates))
     inverse = directions if plain else np.linalg.pinv(directions)
@@ -177,6 +176,16 @@ def metrics(
     positions = np.zeros((split, split))
     positions[:coordinates, :coordinates] = inverse.T @ velocities @ inverse + heaviest * unreached
     return _positive(positions), velocities
+
+
+@built_once
+def _kinematics(dynamics: Dynamics) -> ArrayFunction:
+    """Return (t, x, p) -> S, of q' = S v."""
+    return ArrayFunction(
+        "kinematics",
+        [dynamics.t, dynamics.x, dynamics.p],
+        [ca.jacobian(dynamics.position_rates, dynamics.velocities)],
+    )
 
 
 def _positive(metric: np.ndarray) -> np.ndarray:

@@ -197,6 +197,33 @@ class CompiledDop853(DOP853):
         self.t, self.y, self.f = ends, x, self.K[-1].copy()
         return True, None
 
+    def several(self, most: int, few: tuple[int, float, float]) -> tuple[np.ndarray, np.ndarray]:
+        """Take steps at once; return their ends, (k,), and the states there, (k, size).
+
+        They end with one that is many times as long as the shortest. There is no interpolant.
+
+        Parameters
+        ----------
+        most
+            How many at most.
+        few
+            The first step for which that holds, how many times, and the shortest before, s.
+        """
+        times, states, x = np.empty(most), np.empty((most, self.n)), self.y.copy()
+        self.K[0] = self.f
+        taken, self.h_abs = self._compiled.take_steps(
+            self._compiled.VERSION, *self._rate.program, self._rate.places, self._tableau,
+            self._tolerances, self.t, x, self.h_abs, self.t_bound, self.max_step, self.K,
+            few, times, states,
+        )  # fmt: skip
+        if taken:
+            self.t, self.y, self.f = float(times[taken - 1]), states[taken - 1], self.K[0].copy()
+        if not self.h_abs:
+            self.status = "failed"
+        elif self.t == self.t_bound:
+            self.status = "finished"
+        return times[:taken], states[:taken]
+
 
 @dataclass(frozen=True)
 class Dop853(_ScipySolver):
