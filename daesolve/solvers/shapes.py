@@ -112,15 +112,24 @@ def extrema(times: np.ndarray, values: np.ndarray) -> list[float]:
     values
         (k, guards)
     """
-    left, middle, right = values[:-2], values[1:-1], values[2:]
+    return sorted(set(vertices(times[None, :], values[None])[1].tolist()))
+
+
+def vertices(times: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return where such parabolas in several steps have vertices: which steps, and the times.
+
+    Parameters
+    ----------
+    times
+        (steps, k), evenly spaced
+    values
+        (steps, k, guards)
+    """
+    left, middle, right = values[:, :-2], values[:, 1:-1], values[:, 2:]
     bend = left - 2.0 * middle + right
     with np.errstate(all="ignore"):
         shift = 0.5 * (left - right) / bend
     near = (middle * bend > 0.0) & (np.abs(shift) < 1.0) & (shift != 0.0)
-    rows, columns = np.nonzero(near)
-    if not rows.size:
-        return []
-    step = times[1] - times[0]
-    return sorted(
-        {float(times[r + 1] + shift[r, c] * step) for r, c in zip(rows, columns, strict=True)}
-    )
+    step, look, guard = np.nonzero(near)
+    length = times[step, 1] - times[step, 0]
+    return step, times[step, look + 1] + shift[step, look, guard] * length
