@@ -11,6 +11,7 @@ from typing import Literal
 import casadi as ca
 import numpy as np
 
+from daesolve.algebra.evaluation import Evaluator
 from daesolve.algebra.linear import SPARSE_FROM
 from daesolve.algebra.translation import function_of
 from daesolve.elimination.saddle import PROXIMAL_EPSILON, EliminationPlan, Saddle
@@ -157,7 +158,7 @@ def _backward_error(
     singular = any(row.typical is not None for row in dynamics.rows)
     worst = 0.0
     for t, x in samples:
-        a, u = (np.asarray(part).ravel() for part in function(t, x, values))
+        a, u = function(t, x, values)
         if not (np.all(np.isfinite(a)) and np.all(np.isfinite(u))):
             if singular:
                 continue
@@ -193,16 +194,17 @@ def _backward_error(
 @built_once
 def _eliminated(
     dynamics: Dynamics, refinements: int, scales: tuple[tuple[int, float], ...]
-) -> ca.Function:
+) -> Evaluator:
     """Return (t, x, p) -> the accelerations and the reactions, without a shift of pivots."""
     saddle = Saddle(dynamics, EliminationPlan(refinements, False, dict(scales)))
     targets = [-row.bias for row in dynamics.rows]
     offsets = [row.offset for row in dynamics.relations]
     solved = saddle.solve(dynamics.force, targets, offsets)
-    return function_of(
+    function = function_of(
         "eliminated", [dynamics.t, dynamics.x, dynamics.p], solved, (["t", "x", "p"], ["a", "u"]),
         share=False,
     )  # fmt: skip
+    return Evaluator(function)
 
 
 def equations(

@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary
 import casadi as ca
 import numpy as np
 
+from daesolve.algebra.evaluation import Evaluator
 from daesolve.algebra.identity import at_random_points, vanishes
 from daesolve.algebra.linear import solve_definite
 from daesolve.algebra.singular_values import null_space, unit_length
@@ -239,18 +240,23 @@ def relative_powers(
     """Return the largest rate of each invariant at the samples, relative to the rate's terms."""
     if not (rows and samples):
         return np.zeros(len(rows))
-    function = rates_function(dynamics, tuple(rows))
+    function = _rates(dynamics, tuple(rows))
     found = np.zeros((len(samples), 2, len(rows)))
     for number, (t, x) in enumerate(samples):
         accelerations, _ = instantaneous(dynamics, t, x, values)
         parts = function(t, np.concatenate([x, accelerations]), values)
-        rates, terms, sizes = (np.abs(np.asarray(part).ravel()) for part in parts)
+        rates, terms, sizes = (np.abs(part) for part in parts)
         found[number] = rates, np.maximum(terms, SLOWEST * sizes)
     known = np.all(np.isfinite(found), axis=1)
     most, largest = np.max(np.where(known[:, None], found, 0.0), axis=0)
     powers = np.where(largest > 0.0, most / np.where(largest > 0.0, largest, 1.0), 0.0)
     # What no sample has a rate of is not known to be conserved.
     return np.where(np.any(known, axis=0), powers, np.inf)
+
+
+@built_once
+def _rates(dynamics: Dynamics, rows: tuple[InvariantRow, ...]) -> Evaluator:
+    return Evaluator(rates_function(dynamics, rows))
 
 
 @built_once

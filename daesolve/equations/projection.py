@@ -231,7 +231,9 @@ class Projection:
         free: np.ndarray,
     ) -> None:
         self.level, self.t, self.guess, self.p = level, t, guess, p
-        self.chosen = np.flatnonzero(np.isin(level.columns, free))
+        everything = free is level.columns
+        own = len(level.columns)
+        self.chosen = np.arange(own) if everything else np.flatnonzero(np.isin(level.columns, free))
         self.moving = level.columns[self.chosen]
         self.root = np.linalg.cholesky(metric[np.ix_(self.chosen, self.chosen)]).T
         diagonal = np.diag(self.root)

@@ -131,5 +131,7 @@ def vertices(times: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndar
         shift = 0.5 * (left - right) / bend
     near = (middle * bend > 0.0) & (np.abs(shift) < 1.0) & (shift != 0.0)
     step, look, guard = np.nonzero(near)
+    if not step.size:
+        return step, np.zeros(0)
     length = times[step, 1] - times[step, 0]
     return step, times[step, look + 1] + shift[step, look, guard] * length
