@@ -47,18 +47,19 @@ def worth_a_look(times: np.ndarray, table: np.ndarray, still: np.ndarray) -> np.
 
 
 def stretches_near(times: np.ndarray, table: np.ndarray) -> np.ndarray:
-    """Return which stretches between rows are worth a look, (k, motions); see `worth_a_look`.
+    """Return which stretches between rows are worth a look, (motions, k); see `worth_a_look`.
 
     Parameters
     ----------
     times
-        (k + 1, motions, 1)
+        (motions, k + 1)
     table
-        (k + 1, motions, guards), more than `FEW` rows, of guards that may all be looked into.
+        (motions, k + 1, guards), more than `FEW` rows, of guards that may all be looked into.
     """
-    worth = np.any(_near_zero(times, table), axis=2)
-    worth[1:-1] |= np.any(_rough(table, ROUGH["between"]), axis=2)
-    return worth
+    # numba is imported where something is looked at.
+    from daesolve.solvers.compiled_checks import are_near
+
+    return are_near(times, table, ROUGH["between"])
 
 
 def _near_zero(times: np.ndarray, table: np.ndarray) -> np.ndarray:
