@@ -139,10 +139,9 @@ class _Queue:
         share = max(left // (self._shares * workers), 1)
         if not self._run:
             return min(self._first, share)
-        wanted = self._aim * self._run / max(self._seconds, 1e-9)
-        size = max(int(min(wanted, share, LARGEST_CHUNK)), 1)
-        # A few lanes cost as much as all: no member is to be alone in the last round.
-        return size - size % self._first if size > self._first else size
+        wanted = int(min(self._aim * self._run / max(self._seconds, 1e-9), LARGEST_CHUNK))
+        # A few lanes take as long as all: no member is to be alone in the last round.
+        return min(max(wanted - wanted % self._first, self._first), share)
 
     def results(self, chunk: Chunk, answer: ChunkResults | Lost) -> list[Result]:
         """Return what is known of the members of a chunk that has ended."""
