@@ -123,3 +123,36 @@ def test_compiled_steps_of_a_given_length_have_the_states_of_scipy_to_rounding()
     # Each of 200 steps rounds its 12 stages, and errors of the pendulum grow with time.
     assert np.max(np.abs(own_end - end)) <= 200 * 12 * EPSILON
     assert np.max(np.abs(own_between - between)) <= 200 * 12 * EPSILON
+
+
+@pytest.mark.parametrize("until", [10.0, -10.0])
+def test_steps_taken_at_once_are_those_taken_one_by_one_to_the_last_bit(until):
+    prepared = prepared_run(pendulum(), until, {"x": -1.0})
+    one, other = (
+        CompiledDop853(
+            StateFunction(prepared.problem.rhs, prepared.values), 0.0, prepared.initial, until
+        )
+        for _ in range(2)
+    )
+    times, states = [], []
+    while one.status == "running":
+        one.step()
+        times.append(one.t)
+        states.append(one.y)
+    found = [other.several(7, (0, np.inf, np.inf)) for _ in range(-(-len(times) // 7))]
+    assert other.status == "finished"
+    assert np.array_equal(np.concatenate([ends for ends, _ in found]), times)
+    assert np.array_equal(np.concatenate([reached for _, reached in found]), states)
+
+
+def test_steps_taken_at_once_end_with_one_that_is_far_longer_than_the_shortest():
+    s = ds.states(x="")
+    system = ds.ControlSystem(s, {"x": -s.x})
+    prepared = prepared_run(system, 1e3, {"x": 1.0})
+    rate = StateFunction(prepared.problem.rhs, prepared.values)
+    method = CompiledDop853(rate, 0.0, prepared.initial, 1e3, first_step=1e-3)
+    ends, _ = method.several(100, (3, 20.0, np.inf))
+    lengths = np.diff(ends, prepend=0.0)
+    assert lengths[-1] > 20.0 * np.min(lengths)
+    assert len(ends) == 4
+    assert method.status == "running"
