@@ -97,8 +97,11 @@ def find_events(problem: OdeProblem, p: np.ndarray, steps: Steps) -> list[EventH
     GuardError
         A guard is not finite where the motion comes to.
     """
-    directions = [event.direction for event in problem.guarded]
     judged = _judged(problem, p, steps)
+    worth = _worth(problem, p, steps, judged)
+    if not worth:
+        return []
+    directions = [event.direction for event in problem.guarded]
     guards = StateFunction(problem.guards, p)
     found: list[EventHit] = []
     sign = 1.0 if steps.times[-1] >= steps.times[0] else -1.0
@@ -107,7 +110,7 @@ def find_events(problem: OdeProblem, p: np.ndarray, steps: Steps) -> list[EventH
         guarded = problem.guarded
         return sorted(found, key=lambda hit: (sign * hit.time, guarded[hit.index].then.interrupts))
 
-    for step in _worth(problem, p, steps, judged):
+    for step in worth:
         looks, states, values = _looked_into(problem, p, steps, judged, step)
         with np.errstate(invalid="ignore"):
             changes = np.any(values[:-1] * values[1:] <= 0.0, axis=1)
