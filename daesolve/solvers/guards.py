@@ -22,6 +22,8 @@ from daesolve.solvers.shapes import appears, dips, extrema, unresolved, worth_a_
 LOOKS = 8
 """Parts of a step at whose ends guards are evaluated."""
 MOST_LOOKS = 4096
+AT_ONCE = 256
+"""Steps that are looked into together, whose looks are to fit into the cache."""
 INNER = 0.381966
 """Part of a step at which guards are judged besides its ends: no ratio of small whole numbers, so
 that no oscillation falls in step with both."""
@@ -182,10 +184,12 @@ def _worth(problem: OdeProblem, p: np.ndarray, steps: Steps, judged: _Judged) ->
     sure, possible = _may_hold_a_zero(problem, p, steps, judged, near)
     unsure = near[possible & ~sure & ~judged.still[near].any(axis=1)]
     if unsure.size:
-        both = np.column_stack([unsure, unsure + 1])
-        ends = steps.times[both], steps.states[both], judged.ends[both]
-        clear = unsure[are_clear(problem, p, ends, steps.dense, LOOKS)]
-        possible &= ~np.isin(near, clear)
+        clear: list[np.ndarray] = []
+        for part in np.array_split(unsure, range(AT_ONCE, len(unsure), AT_ONCE)):
+            both = np.column_stack([part, part + 1])
+            ends = steps.times[both], steps.states[both], judged.ends[both]
+            clear.append(part[are_clear(problem, p, ends, steps.dense, LOOKS)])
+        possible &= ~np.isin(near, np.concatenate(clear))
     return [*near[sure | possible].tolist(), *gone[:1].tolist()]
 
 
