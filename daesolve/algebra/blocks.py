@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 import casadi as ca
@@ -71,8 +72,8 @@ def evaluate_block(
         given[:, 1 + size :] = values
     # Where each state has its own values, nothing that is the same for all depends on them.
     numbers = made.numbers(np.zeros(count) if own else values)
-    found = made.moving.run(numbers, given)
-    return [table.T for table in np.split(found, made.ends)]
+    found = made.moving.run(numbers, given).T
+    return [found[:, first:end] for first, end in made.columns]
 
 
 def evaluate_lanes(
@@ -193,14 +194,14 @@ class Layout:
     moving
         Gives the outputs, from t and x, and from values where each state has its own; its first
         registers hold what the fixed part gives.
-    ends
-        Where the rows of each output end, but for the last.
+    columns
+        From which to before which row each output goes.
     """
 
     constants: np.ndarray
     fixed: Part
     moving: Part
-    ends: np.ndarray
+    columns: tuple[tuple[int, int], ...]
 
     def numbers(self, values: np.ndarray) -> np.ndarray:
         """Return what the first registers of the moving part hold, from (np,)."""
@@ -254,7 +255,7 @@ def _divided(function: ca.Function, own: bool) -> Layout:
             list(enumerate(shared.tolist())),
         ),
         _part(values, ~fixed, shared, moving, wanted, rows=int(ends[-1])),
-        ends[1:-1],
+        tuple(pairwise(ends.tolist())),
     )  # fmt: skip
 
 

@@ -14,10 +14,12 @@ from weakref import WeakKeyDictionary
 import casadi as ca
 import numpy as np
 
+from daesolve.algebra.evaluation import Evaluator
 from daesolve.algebra.identity import at_random_points, vanishes
 from daesolve.algebra.linear import solve_definite
 from daesolve.algebra.singular_values import null_space, unit_length
 from daesolve.algebra.translation import function_of
+from daesolve.equations.built_once import built_once
 from daesolve.equations.consistency import instantaneous
 from daesolve.equations.dynamics import Dynamics, GoalRow, InvariantRow
 from daesolve.posing.symbols import symbol
@@ -238,12 +240,12 @@ def relative_powers(
     """Return the largest rate of each invariant at the samples, relative to the rate's terms."""
     if not (rows and samples):
         return np.zeros(len(rows))
-    function = rates_function(dynamics, rows)
+    function = _rates(dynamics, tuple(rows))
     found = np.zeros((len(samples), 2, len(rows)))
     for number, (t, x) in enumerate(samples):
         accelerations, _ = instantaneous(dynamics, t, x, values)
         parts = function(t, np.concatenate([x, accelerations]), values)
-        rates, terms, sizes = (np.abs(np.asarray(part).ravel()) for part in parts)
+        rates, terms, sizes = (np.abs(part) for part in parts)
         found[number] = rates, np.maximum(terms, SLOWEST * sizes)
     known = np.all(np.isfinite(found), axis=1)
     most, largest = np.max(np.where(known[:, None], found, 0.0), axis=0)
@@ -252,7 +254,13 @@ def relative_powers(
     return np.where(np.any(known, axis=0), powers, np.inf)
 
 
-def rates_function(dynamics: Dynamics, rows: Sequence[InvariantRow]) -> ca.Function:
+@built_once
+def _rates(dynamics: Dynamics, rows: tuple[InvariantRow, ...]) -> Evaluator:
+    return Evaluator(rates_function(dynamics, rows))
+
+
+@built_once
+def rates_function(dynamics: Dynamics, rows: tuple[InvariantRow, ...]) -> ca.Function:
     """Return (t, (x, v'), p) -> the rates of invariants, the sums of the sizes of their terms, W.
 
     The third are the sizes of the terms of the invariants themselves.

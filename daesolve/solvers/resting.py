@@ -5,6 +5,7 @@ To rounding they have no sign. What their values seem to pass is no zero.
 
 from __future__ import annotations
 
+from functools import cache
 from weakref import WeakKeyDictionary
 
 import casadi as ca
@@ -85,12 +86,18 @@ def _with_sizes(
     function: ca.Function, times: np.ndarray, states: np.ndarray, p: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return values, and the largest of what they are with their terms weighted."""
-    drawn = np.random.default_rng(0).uniform(-2.0, 2.0, (TRIALS, states.shape[1] + 1))
     tables = [
         evaluate_block(function, times, states, np.concatenate([p, weights]))
-        for weights in drawn + np.sign(drawn)
+        for weights in _weights(states.shape[1] + 1)
     ]
     return tables[0][0], np.max([np.abs(table[1]) for table in tables], axis=0)
+
+
+@cache
+def _weights(count: int) -> np.ndarray:
+    """Return weights for so many terms, (trials, count)."""
+    drawn = np.random.default_rng(0).uniform(-2.0, 2.0, (TRIALS, count))
+    return drawn + np.sign(drawn)
 
 
 def _functions_of(problem: OdeProblem) -> tuple[ca.Function, ca.Function]:
