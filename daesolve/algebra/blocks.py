@@ -13,7 +13,8 @@ import numpy as np
 from daesolve.algebra.kept import kept_of
 from daesolve.algebra.operations import ASSIGN, NOTHING, OF_CASADI
 from daesolve.algebra.plain_data import named
-from daesolve.algebra.translation import missing_operations, program
+from daesolve.algebra.program import program
+from daesolve.algebra.translation import missing_operations
 from daesolve.errors import UnsupportedError
 
 VALUES = 2
@@ -279,20 +280,18 @@ class _Values:
     numbers: np.ndarray
 
 
+_CODES = np.full(max(OF_CASADI) + 1, NOTHING)
+_CODES[list(OF_CASADI)] = list(OF_CASADI.values())
+
+
 def _values(function: ca.Function) -> _Values:
-    steps = program(function).steps
-    count = len(steps)
-    kinds = np.array([OF_CASADI.get(operation, NOTHING) for operation, _ in steps], dtype=np.int64)
-    pairs = [operands if len(operands) == 2 else (operands[0], -1) for _, operands in steps]
-    operands = np.array(pairs, dtype=float).reshape(-1, 2)
-    read = np.array([operation for operation, _ in steps], dtype=np.int64)
-    inputs, constants = read == ca.OP_INPUT, read == ca.OP_CONST
-    sources = np.full(count, COMPUTED)
-    sources[inputs], sources[constants] = operands[inputs, 0], CONSTANT
-    elements, numbers = np.zeros(count, dtype=np.int64), np.zeros(count)
-    elements[inputs], numbers[constants] = operands[inputs, 1], operands[constants, 0]
-    operands[inputs | constants] = -1
-    return _Values(kinds, operands.astype(np.int64), sources, elements, numbers)
+    known = program(function).values
+    inputs, constants = known.kinds == ca.OP_INPUT, known.kinds == ca.OP_CONST
+    sources = np.full(len(inputs), COMPUTED)
+    sources[inputs], sources[constants] = known.operands[inputs, 0], CONSTANT
+    elements = np.where(inputs, known.operands[:, 1], 0)
+    kinds = np.where(inputs | constants, NOTHING, _CODES[np.minimum(known.kinds, len(_CODES) - 1)])
+    return _Values(kinds, known.taken, sources, elements, known.numbers)
 
 
 def _part(

@@ -15,6 +15,7 @@ import casadi as ca
 
 from daesolve.algebra import disk
 from daesolve.algebra.plain_data import Classes, NotPlainError, decoded, encoded
+from daesolve.algebra.program import serialized
 
 Made = TypeVar("Made")
 PACKAGES = ("casadi", "numpy", "scipy", "numba", "heyoka", "scikit-sundae", "assimulo")
@@ -75,7 +76,7 @@ def key_of(*words: str) -> str:
 
 @lru_cache(maxsize=64)
 def _digest(function: ca.Function) -> str:
-    return hashlib.sha256(function.serialize().encode()).hexdigest()
+    return hashlib.sha256(serialized(function).encode()).hexdigest()
 
 
 @cache

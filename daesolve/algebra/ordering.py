@@ -50,6 +50,32 @@ def following(version, told, operands):
 
 
 @kept
+def needed(version, operands, wanted, known):
+    """Tell which values are to be computed for those that are wanted, where some are known.
+
+    Parameters
+    ----------
+    operands
+        Of all values.
+    wanted, known
+        (k,) which of them are.
+
+    Returns
+    -------
+    numpy.ndarray
+        (k,)
+    """
+    found = wanted & ~known
+    for n in range(len(found) - 1, -1, -1):
+        if found[n]:
+            for m in range(2):
+                value = operands[n, m]
+                if value != NONE and not known[value]:
+                    found[value] = True
+    return found
+
+
+@kept
 def laid_out(version, kinds, operands, computed, places, own, count):
     """Order the values that are computed, and give registers to them.
 

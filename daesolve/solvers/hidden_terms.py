@@ -22,7 +22,8 @@ import numpy as np
 
 from daesolve.algebra.kept import kept_of
 from daesolve.algebra.plain_data import named
-from daesolve.algebra.translation import function_of, program
+from daesolve.algebra.program import program
+from daesolve.algebra.translation import function_of
 
 HIGH = 16.0
 """Powers from which a term is nothing over most of a range of its base."""

@@ -14,8 +14,9 @@ import numpy as np
 
 from daesolve.algebra import operations
 from daesolve.algebra.evaluation import Evaluator
+from daesolve.algebra.program import program
 from daesolve.algebra.series import HIGHEST_PRODUCT
-from daesolve.algebra.translation import OPERATION_NAMES, constants_function, constants_of, program
+from daesolve.algebra.translation import OPERATION_NAMES, constants_function, constants_of
 from daesolve.errors import UnsupportedError
 from daesolve.taylor_kernel import kinds
 
