@@ -38,13 +38,13 @@ def constants_of(function: ca.Function, source: int) -> tuple[int, ...]:
         from daesolve.algebra import ordering  # numba takes long to import
 
         compiled: Any = ordering
-        values = whole.values
-        told = (values.kinds == ca.OP_CONST) | (
-            (values.kinds == ca.OP_INPUT) & (values.operands[:, 0] == source)
+        known = whole.values
+        told = (known.kinds == ca.OP_CONST) | (
+            (known.kinds == ca.OP_INPUT) & (known.operands[:, 0] == source)
         )
-        follows, taken = compiled.following(compiled.VERSION, told, values.taken)
+        follows, taken = compiled.following(compiled.VERSION, told, known.taken)
         taken[list(wanted)] = True
-        computed = values.taken[:, 0] >= 0
+        computed = known.taken[:, 0] >= 0
         return tuple(np.flatnonzero(follows & taken & computed).tolist())
     fixed: list[bool] = []
     used = wanted
