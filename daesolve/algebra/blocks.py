@@ -11,7 +11,7 @@ import casadi as ca
 import numpy as np
 
 from daesolve.algebra.kept import kept_of
-from daesolve.algebra.operations import ASSIGN, NOTHING, OF_CASADI
+from daesolve.algebra.operations import ASSIGN, OF_CASADI, codes_of
 from daesolve.algebra.plain_data import named
 from daesolve.algebra.program import program
 from daesolve.algebra.translation import missing_operations
@@ -280,18 +280,13 @@ class _Values:
     numbers: np.ndarray
 
 
-_CODES = np.full(max(OF_CASADI) + 1, NOTHING)
-_CODES[list(OF_CASADI)] = list(OF_CASADI.values())
-
-
 def _values(function: ca.Function) -> _Values:
     known = program(function).values
     inputs, constants = known.kinds == ca.OP_INPUT, known.kinds == ca.OP_CONST
     sources = np.full(len(inputs), COMPUTED)
     sources[inputs], sources[constants] = known.operands[inputs, 0], CONSTANT
     elements = np.where(inputs, known.operands[:, 1], 0)
-    kinds = np.where(inputs | constants, NOTHING, _CODES[np.minimum(known.kinds, len(_CODES) - 1)])
-    return _Values(kinds, known.taken, sources, elements, known.numbers)
+    return _Values(codes_of(known.kinds), known.taken, sources, elements, known.numbers)
 
 
 def _part(
