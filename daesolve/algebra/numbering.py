@@ -40,6 +40,7 @@ def numbered(version, records, ways, registers):
     -------
     tuple
         (k,) the operation of each value; (k, 2) its operands, which are values but for leaves;
+        (k,) the first instruction that computes it;
         (m, 3) of each output which it is, which of its elements, and the value.
     """
     count = len(records)
@@ -48,7 +49,7 @@ def numbered(version, records, ways, registers):
         size *= 2
     table = np.full(size, NONE)
     kinds, operands = np.empty(count, np.int64), np.empty((count, 2), np.int64)
-    outputs = np.empty((count, 3), np.int64)
+    origins, outputs = np.empty(count, np.int64), np.empty((count, 3), np.int64)
     holds = np.zeros(registers, np.int64)
     known, told = 0, 0
     for n in range(count):
@@ -70,13 +71,16 @@ def numbered(version, records, ways, registers):
             if value == NONE:
                 table[place] = value = known
                 kinds[value], operands[value, 0], operands[value, 1] = kind, a, b
+                origins[value] = n
                 known += 1
                 break
             if kinds[value] == kind and operands[value, 0] == a and operands[value, 1] == b:
                 break
             place = (place + 1) & (size - 1)
         holds[target] = value
-    return kinds[:known].copy(), operands[:known].copy(), outputs[:told].copy()
+    return (
+        kinds[:known].copy(), operands[:known].copy(), origins[:known].copy(), outputs[:told].copy()
+    )  # fmt: skip
 
 
 @njit(**OPTIONS)

@@ -59,14 +59,20 @@ class Program:
     ----------
     outputs
         For each output, pairs (element, value).
+    origins
+        The first instruction that computes each value.
     steps, values
         Either of the two: all values one by one, or as arrays.
     """
 
     def __init__(
-        self, outputs: Outputs, steps: tuple[Step, ...] = (), values: Values | None = None
+        self,
+        outputs: Outputs,
+        origins: Sequence[int] | np.ndarray,
+        steps: tuple[Step, ...] = (),
+        values: Values | None = None,
     ) -> None:
-        self.outputs = outputs
+        self.outputs, self.origins = outputs, origins
         self._steps, self._values = steps, values
 
     @property
@@ -128,6 +134,7 @@ def program(function: ca.Function) -> Program:
 def _read_one_by_one(function: ca.Function) -> Program:
     registers: dict[int, int] = {}
     known: dict[tuple[Any, ...], int] = {}
+    origins: list[int] = []
     outputs: list[list[tuple[int, int]]] = [[] for _ in range(function.n_out())]
     places = range(function.n_instructions())
     instructions = zip(
@@ -150,8 +157,10 @@ def _read_one_by_one(function: ca.Function) -> Program:
             operands = tuple([registers[index] for index in source])
             if operation in COMMUTATIVE and operands[0] > operands[1]:
                 operands = operands[::-1]
-        registers[target[0]] = known.setdefault((operation, operands), len(known))
-    return Program(tuple(tuple(pairs) for pairs in outputs), tuple(known))
+        value = registers[target[0]] = known.setdefault((operation, operands), len(known))
+        if value == len(origins):
+            origins.append(k)
+    return Program(tuple(tuple(pairs) for pairs in outputs), origins, tuple(known))
 
 
 # -- all at once -----------------------------------------------------------------------------------
@@ -184,7 +193,7 @@ def _read_at_once(function: ca.Function) -> Program | None:
     inside = records[ways[records[:, 0]] != compiled.OUTPUT, 1]
     if inside.min(initial=0) < 0 or inside.max(initial=-1) >= registers:
         return None
-    kinds, operands, ends = compiled.numbered(compiled.VERSION, records, ways, registers)
+    kinds, operands, origins, ends = compiled.numbered(compiled.VERSION, records, ways, registers)
     constant = kinds == ca.OP_CONST
     numbers = np.zeros(len(kinds))
     numbers[constant] = operands[constant].astype(np.int32).view(np.float64)[:, 0]
@@ -193,7 +202,9 @@ def _read_at_once(function: ca.Function) -> Program | None:
     for number, element, value in ends.tolist():
         outputs[number].append((element, value))
     return Program(
-        tuple(tuple(pairs) for pairs in outputs), values=Values(kinds, operands, numbers)
+        tuple(tuple(pairs) for pairs in outputs),
+        origins,
+        values=Values(kinds, operands, numbers),
     )
 
 

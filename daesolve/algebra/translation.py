@@ -70,7 +70,7 @@ def constants_function(function: ca.Function, source: int) -> ca.Function:
     numbers = constants_of(function, source)
     values = program(function).values
     found: dict[int, ca.SX] = {}
-    for number in sorted(_needed(values.taken, numbers)):
+    for number in sorted(taken_by(values.taken, numbers)):
         operation, operands = int(values.kinds[number]), values.operands[number].tolist()
         if operation == ca.OP_CONST:
             found[number] = ca.SX(float(values.numbers[number]))
@@ -84,7 +84,7 @@ def constants_function(function: ca.Function, source: int) -> ca.Function:
     return function_of("constants", [given], [column], (["p"], ["constants"]))
 
 
-def _needed(taken: np.ndarray, wanted: Iterable[int]) -> set[int]:
+def taken_by(taken: np.ndarray, wanted: Iterable[int]) -> set[int]:
     """Return all values that some are computed from, with these."""
     found: set[int] = set()
     stack = list(wanted)

@@ -124,11 +124,9 @@ def _sums(ends: np.ndarray, terms: np.ndarray, places: np.ndarray) -> tuple[np.n
     """Return `ends` and `terms` of `Instructions`, in the order of the rows."""
     sizes = ends[:, -1] - ends[:, 0]
     starts = np.cumsum(sizes) - sizes
-    taken: np.ndarray = np.repeat(ends[:, 0] - starts, sizes) + np.arange(sizes.sum())
-    products = np.arange(len(taken)) < np.repeat(
-        starts + ends[:, kinds.PLUS_ROW] - ends[:, 0], sizes
-    )
-    found = terms[taken]
+    entries = np.arange(int(sizes.sum()))
+    products = entries < np.repeat(starts + ends[:, kinds.PLUS_ROW] - ends[:, 0], sizes)
+    found = terms[entries + np.repeat(ends[:, 0] - starts, sizes)]
     found[:, 0] = places[found[:, 0]]
     found[products, 1] = places[found[products, 1]]
     moved = ends + (starts - ends[:, 0])[:, None]

@@ -41,6 +41,7 @@ def test_both_ways_of_reading_find_the_same(repeats: int):
     assert at_once is not None
     assert (at_once.steps, at_once.outputs) == (each.steps, each.outputs)
     assert at_once.operations == each.operations
+    assert np.array_equal(at_once.origins, each.origins)
     for name in ("kinds", "operands", "numbers", "taken"):
         assert np.array_equal(getattr(at_once.values, name), getattr(each.values, name)), name
 
