@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import platform
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
@@ -14,7 +13,7 @@ from typing import TypeVar, cast
 import casadi as ca
 
 from daesolve.algebra import disk
-from daesolve.algebra.plain_data import Classes, NotPlainError, decoded, encoded
+from daesolve.algebra.plain_data import Classes, NotPlainError, packed, unpacked
 from daesolve.algebra.program import serialized
 
 Made = TypeVar("Made")
@@ -55,7 +54,7 @@ def kept_of(
 def read(key: str, classes: Classes) -> object:
     """Return what was kept by a key; None where nothing is."""
     content = disk.kept(key)
-    return None if content is None else decoded(json.loads(content), classes)
+    return None if content is None else unpacked(content, classes)
 
 
 def write(key: str, value: object, classes: Classes) -> None:
@@ -63,10 +62,10 @@ def write(key: str, value: object, classes: Classes) -> None:
     if disk.directory() is None:
         return
     try:
-        content = json.dumps(encoded(value, classes))
+        content = packed(value, classes)
     except NotPlainError:
         return
-    disk.keep(key, content.encode())
+    disk.keep(key, content)
 
 
 def key_of(*words: str) -> str:

@@ -168,8 +168,28 @@ def _read_one_by_one(function: ca.Function) -> Program:
 
 @lru_cache(maxsize=8)
 def serialized(function: ca.Function) -> str:
-    """Return a function as CasADi writes it."""
+    """Return a function as CasADi writes it: each byte as two letters."""
     return function.serialize()
+
+
+def halved(text: str) -> bytes:
+    """Return the bytes that CasADi writes as letters, the four bits that count less first.
+
+    Raises
+    ------
+    ValueError
+        They are no such letters.
+    """
+    letters = np.frombuffer(text.encode(), np.uint8) - np.uint8(ord("a"))
+    if len(letters) % 2 or letters.max(initial=0) > 15:
+        raise ValueError("no text of CasADi")
+    return (letters[0::2] | letters[1::2] << 4).tobytes()
+
+
+def doubled(content: bytes) -> str:
+    """Return the letters as which CasADi writes bytes."""
+    known = np.frombuffer(content, np.uint8)
+    return (np.column_stack([known & 15, known >> 4]) + np.uint8(ord("a"))).tobytes().decode()
 
 
 def _read_at_once(function: ca.Function) -> Program | None:
@@ -221,22 +241,18 @@ def _way(operation: int, operands: int, compiled: Any) -> int:
 def _records(function: ca.Function, count: int) -> np.ndarray | None:
     """Return (n, 4) operation, target and operands; None where they are not found.
 
-    CasADi writes each byte as two letters, the four bits that count less first, and the
-    instructions one after the other, as four numbers of 32 bits each.
+    CasADi writes the instructions one after the other, as four numbers of 32 bits each.
     """
     text = serialized(function)
     firsts = [_record(function, k) for k in range(min(count, FIRST))]
-    begin = text.rfind(_letters(np.array(firsts, dtype="<i4").tobytes()))
-    if begin < 0:
+    begin = text.rfind(doubled(np.array(firsts, dtype="<i4").tobytes()))
+    if begin < 0 or len(text) < begin + 32 * count:
         return None
-    letters = np.frombuffer(text[begin : begin + 32 * count].encode(), np.uint8) - ord("a")
-    if len(letters) != 32 * count or letters.max() > 15:
+    try:
+        content = halved(text[begin : begin + 32 * count])
+    except ValueError:
         return None
-    return (letters[0::2] | letters[1::2] << 4).view("<i4").reshape(count, 4).astype(np.int32)
-
-
-def _letters(content: bytes) -> str:
-    return "".join(chr(97 + part) for byte in content for part in (byte & 15, byte >> 4))
+    return np.frombuffer(content, dtype="<i4").reshape(count, 4).astype(np.int32)
 
 
 def _record(function: ca.Function, k: int) -> list[int]:

@@ -61,7 +61,7 @@ def test_a_number_that_stands_elsewhere_is_noticed(monkeypatch: pytest.MonkeyPat
     text = program.serialized(function)
     count = function.n_instructions()
     last = np.array(program._record(function, count - 1), dtype="<i4").tobytes()
-    place = text.rfind(program._letters(last))
+    place = text.rfind(program.doubled(last))
     changed = text[:place] + "b" + text[place + 1 :]
     monkeypatch.setattr(program, "serialized", lambda _: changed)
     assert program._read_at_once(function) is None
