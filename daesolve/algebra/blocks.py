@@ -408,3 +408,21 @@ class StateFunction:
         self._run(*self._arguments)
         self.calls += self._count
         return self._results.copy()
+
+    def jacobian(self, t: float, x: np.ndarray) -> np.ndarray | None:
+        """Return the derivatives of the column by one state, (rows, size).
+
+        None where one of its operations has none that is finite, or none that is known here.
+        """
+        from daesolve.algebra import tangents  # numba is imported where something is evaluated
+
+        compiled: Any = tangents
+        runs, codes, memory = self.program
+        _, first, last = self.places
+        self._times[:] = t
+        self._states[:] = x
+        derivatives = np.zeros((len(memory), len(x)))
+        derivatives[first : first + len(x)] = np.eye(len(x))
+        values = memory[:, 0].copy()
+        known = compiled.carried_along(compiled.VERSION, runs, codes, values, derivatives)
+        return derivatives[last:].copy() if known else None
