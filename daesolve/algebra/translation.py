@@ -18,6 +18,8 @@ from daesolve.algebra.program import LARGE, NONE, STRUCTURE, program
 from daesolve.errors import UnsupportedError
 
 Table = Mapping[int, Callable[..., Any]]
+REPEATED = 1.25
+"""Instructions over values where these are repeated so little that they may stay."""
 
 OPERATION_NAMES: dict[int, str] = {
     getattr(ca, name): name.removeprefix("OP_").lower()
@@ -313,3 +315,12 @@ def function_of(
 def sharing(expressions: Sequence[ca.SX]) -> list[ca.SX]:
     """Return expressions that share their common subexpressions, all of them at once."""
     return ca.cse(list(expressions))
+
+
+def shares_already(function: ca.Function) -> bool:
+    """Return whether a large function repeats so little that finding it takes longer than it costs.
+
+    What walks its program shares the rest: the machine, the kernel and heyoka.
+    """
+    count = function.n_instructions()
+    return count >= LARGE and count <= REPEATED * program(function).size

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import casadi as ca
 import numpy as np
+from scipy.linalg.lapack import dgelsy, dgelsy_lwork
 from scipy.optimize import least_squares
 from scipy.sparse import block_array, csc_array, eye_array
 
@@ -31,6 +32,10 @@ CLOSE = 1e-7
 """A displacement below this, relative to the state, needs no sliding: it errs by its square."""
 NOTHING = 1e-150
 """Terms below this are taken for zero."""
+DENSE_FROM = 20
+"""Unknowns from which factors are faster than singular values."""
+CLEAR = 1e-8
+"""Condition beyond which the rank is left to singular values."""
 MASSLESS = 1e-6
 """The weight of a direction without inertia, relative to the others: it moves first."""
 
@@ -65,6 +70,7 @@ class Level:
         return np.abs(residual) <= ROUNDING * self.terms(t, x, p)
 
 
+@lru_cache(maxsize=8)
 def levels(dynamics: Dynamics, held: tuple[str, ...] = ()) -> tuple[Level, Level]:
     """Return the position and the velocity level.
 
@@ -100,7 +106,10 @@ def _level(
     stack = ca.vertcat(ca.SX(0, 1), *[residual for _, residual in residuals])
     unknowns = ca.vertcat(ca.SX(0, 1), *[dynamics.x[int(c)] for c in columns])
     function = ArrayFunction(
-        "level", [dynamics.t, dynamics.x, dynamics.p], [stack, ca.jacobian(stack, unknowns)]
+        "level",
+        [dynamics.t, dynamics.x, dynamics.p],
+        [stack, ca.jacobian(stack, unknowns)],
+        share=False,
     )
 
     def evaluate(t: float, x: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -399,7 +408,24 @@ class Projection:
 def _cheapest(slopes: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     """Return the shortest d with slopes @ d = wanted, or the one that misses least."""
     found = _bordered(slopes, np.zeros(int(slopes.shape[1])), wanted)
+    found = _of_clear_rank(slopes, wanted) if found is None else found
     return shortest_solution(slopes, wanted, 1e-12) if found is None else found
+
+
+def _of_clear_rank(slopes: np.ndarray, wanted: np.ndarray) -> np.ndarray | None:
+    """Solve by a pivoted QR factorisation, which takes a third of the time of singular values.
+
+    None for few unknowns, where it takes no less, and where the rank is not beyond doubt.
+    """
+    rows, columns = slopes.shape
+    if columns < DENSE_FROM:
+        return None
+    right = np.zeros((max(rows, columns), 1))
+    right[:rows, 0] = wanted
+    pivots = np.zeros((columns, 1), dtype=np.int32)
+    workspace = int(dgelsy_lwork(rows, columns, 1, CLEAR)[0])
+    _, found, _, rank, failed = dgelsy(slopes, right, pivots, CLEAR, workspace)
+    return None if failed or rank < min(rows, columns) else found[:columns, 0]
 
 
 def _along(slopes: np.ndarray, displacement: np.ndarray) -> np.ndarray:

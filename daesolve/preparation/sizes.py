@@ -20,6 +20,7 @@ from daesolve.equations.rank import Samples
 from daesolve.errors import DegenerateStartError
 from daesolve.formulations import OdeProblem
 from daesolve.formulations.feedback import ROWS
+from daesolve.formulations.semi_explicit import sparse_jacobian
 from daesolve.posing.events import Event
 from daesolve.posing.guides import QUICK
 from daesolve.posing.value_names import ValueKind
@@ -426,7 +427,7 @@ def scales(
     expressions += [row.residual for row in dynamics.implicit_rows]
     slots = len(expressions)
     expressions += [row.value for row in dynamics.invariants]
-    slopes = ca.jacobian(ca.vertcat(ca.SX(0, 1), *expressions), dynamics.x)
+    slopes = sparse_jacobian(ca.vertcat(ca.SX(0, 1), *expressions), dynamics.x)
     ties = ca.vertcat(
         ca.SX(0, dynamics.reactions.numel()), *[row.jacobian for row in dynamics.relations]
     )
