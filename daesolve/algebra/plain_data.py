@@ -14,7 +14,7 @@ from typing import Any, cast
 import casadi as ca
 import numpy as np
 
-from daesolve.algebra.program import doubled, halved, serialized
+from daesolve.algebra.program import serialized
 
 Classes = Mapping[str, type]
 """The dataclasses, made by their fields, and kinds of words that may occur, by name."""
@@ -68,7 +68,7 @@ def _encoded(value: object, classes: Classes, contents: list[bytes]) -> Any:
         kind = "array" if isinstance(value, np.ndarray) else "scalar"
         return {kind: [array.dtype.str, array.shape, len(contents) - 1]}
     if isinstance(value, ca.Function):
-        contents.append(halved(serialized(value)))
+        contents.append(serialized(value).encode())
         return {"function": len(contents) - 1}
     if type(value) in (tuple, list):
         entries = [_encoded(entry, classes, contents) for entry in cast("list[object]", value)]
@@ -107,7 +107,7 @@ def _decoded(value: Any, classes: Classes, contents: Sequence[bytes]) -> Any:
         array = np.frombuffer(contents[int(place)], dtype).reshape(shape).copy()
         return array if kind == "array" else array[()]
     if kind == "function":
-        return ca.Function.deserialize(doubled(contents[int(told)]))
+        return ca.Function.deserialize(contents[int(told)].decode())
     if kind == "tuple":
         return tuple(_decoded(entry, classes, contents) for entry in told)
     if kind == "dict":

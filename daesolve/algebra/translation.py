@@ -18,6 +18,8 @@ from daesolve.algebra.program import LARGE, NONE, STRUCTURE, program
 from daesolve.errors import UnsupportedError
 
 Table = Mapping[int, Callable[..., Any]]
+MANY = 10_000
+"""Instructions from which it takes long to find those that are repeated."""
 REPEATED = 1.25
 """Instructions over values where these are repeated so little that they may stay."""
 
@@ -318,9 +320,9 @@ def sharing(expressions: Sequence[ca.SX]) -> list[ca.SX]:
 
 
 def shares_already(function: ca.Function) -> bool:
-    """Return whether a large function repeats so little that finding it takes longer than it costs.
+    """Return whether a function of many instructions repeats so little that finding it costs more.
 
     What walks its program shares the rest: the machine, the kernel and heyoka.
     """
     count = function.n_instructions()
-    return count >= LARGE and count <= REPEATED * program(function).size
+    return MANY <= count <= REPEATED * program(function).size

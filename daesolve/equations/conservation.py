@@ -93,22 +93,27 @@ def _numbers(dynamics: Dynamics, values: Mapping[str, float]) -> dict[int, float
 
 def _without_feedback(dynamics: Dynamics, expression: ca.SX) -> ca.SX:
     """Write an expression without feedback, but with what says which dependent goals are kept."""
-    symbols = dict(zip(dynamics.values, ca.vertsplit(dynamics.p), strict=True))
-    added = [
-        value
-        for name, value in symbols.items()
-        if name not in dynamics.ranges and not ValueKind.KEPT.is_a(name)
-    ]
-    zeros = ca.SX.zeros(len(added), 1)
-    return ca.substitute(expression, ca.vertcat(ca.SX(0, 1), *added), zeros)
+    if dynamics not in _fed_back:
+        symbols = dict(zip(dynamics.values, ca.vertsplit(dynamics.p), strict=True))
+        added = [
+            value
+            for name, value in symbols.items()
+            if name not in dynamics.ranges and not ValueKind.KEPT.is_a(name)
+        ]
+        _fed_back[dynamics] = ca.vertcat(ca.SX(0, 1), *added)
+    added = _fed_back[dynamics]
+    return ca.substitute(expression, added, ca.SX.zeros(added.numel(), 1))
+
+
+_fed_back: WeakKeyDictionary[Dynamics, ca.SX] = WeakKeyDictionary()
 
 
 def _is_proved(dynamics: Dynamics, row: InvariantRow, known: Mapping[int, float]) -> bool:
     bias = _without_feedback(dynamics, row.bias)
     slope = _without_feedback(dynamics, row.jacobian)
-    force = _without_feedback(dynamics, dynamics.force)
     if not ca.sparsify(slope).nnz():
         return vanishes(bias, known)
+    force = _without_feedback(dynamics, dynamics.force)
     if row.twice_kinetic is not None:
         y, momentum = dynamics.velocities, dynamics.mass @ dynamics.velocities
         along = vanishes(slope.T - momentum, known) and vanishes(bias + ca.dot(y, force), known)

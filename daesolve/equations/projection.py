@@ -235,7 +235,8 @@ class Projection:
         self.moving = level.columns[self.chosen]
         self.root = np.linalg.cholesky(metric[np.ix_(self.chosen, self.chosen)]).T
         diagonal = np.diag(self.root)
-        self._plain = len(diagonal) >= SPARSE_FROM and np.array_equal(self.root, np.diag(diagonal))
+        usual = len(diagonal) >= SPARSE_FROM or bool(np.all(diagonal == 1.0))
+        self._plain = usual and np.array_equal(self.root, np.diag(diagonal))
 
     @cached_property
     def inverse_root(self) -> np.ndarray:
