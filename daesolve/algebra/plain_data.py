@@ -14,7 +14,7 @@ from typing import Any, cast
 import casadi as ca
 import numpy as np
 
-from daesolve.algebra.program import serialized
+from daesolve.algebra.program import deserialized, serialized
 
 Classes = Mapping[str, type]
 """The dataclasses, made by their fields, and kinds of words that may occur, by name."""
@@ -107,7 +107,7 @@ def _decoded(value: Any, classes: Classes, contents: Sequence[bytes]) -> Any:
         array = np.frombuffer(contents[int(place)], dtype).reshape(shape).copy()
         return array if kind == "array" else array[()]
     if kind == "function":
-        return ca.Function.deserialize(contents[int(told)].decode())
+        return deserialized(contents[int(told)])
     if kind == "tuple":
         return tuple(_decoded(entry, classes, contents) for entry in told)
     if kind == "dict":

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import casadi as ca
 import numpy as np
@@ -170,6 +172,23 @@ def _read_one_by_one(function: ca.Function) -> Program:
 def serialized(function: ca.Function) -> str:
     """Return a function as CasADi writes it: each byte as two letters."""
     return function.serialize()
+
+
+def deserialized(text: bytes) -> ca.Function:
+    """Return the function that was written so; its digest is that of the text."""
+    function = ca.Function.deserialize(text.decode())
+    _digests[function] = hashlib.sha256(text).hexdigest()
+    return function
+
+
+def digest(function: ca.Function) -> str:
+    """Return the digest of a function as CasADi writes it."""
+    if function not in _digests:
+        _digests[function] = hashlib.sha256(serialized(function).encode()).hexdigest()
+    return _digests[function]
+
+
+_digests: WeakKeyDictionary[ca.Function, str] = WeakKeyDictionary()
 
 
 def halved(text: str) -> bytes:

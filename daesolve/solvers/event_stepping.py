@@ -42,7 +42,7 @@ from daesolve.solvers.segment import (
     stacked,
 )
 from daesolve.solvers.segment import NOT_FINITE as STATE_NOT_FINITE
-from daesolve.solvers.step_checks import UNSEEN, Doubt, StepChecks, followed
+from daesolve.solvers.step_checks import UNSEEN, Doubt, StepChecks, hidden_terms_of
 from daesolve.trajectory.results import StepBlock
 
 NEAR = 1e-6
@@ -75,7 +75,7 @@ def halts_in_kernel(problem: OdeProblem) -> bool:
         and problem.project is None
         and problem.chart is None
         and _guards_have_series(problem)
-        and hidden_terms(followed(problem), parts=[problem.rhs, problem.guards]) is None
+        and hidden_terms_of(problem) is None
     )
 
 

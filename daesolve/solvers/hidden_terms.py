@@ -11,7 +11,6 @@ roots and angles have a branch point, which a series continues past.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any
@@ -99,7 +98,7 @@ class HiddenTerms:
 
     Parameters
     ----------
-    function, branches
+    functions, branches
         In what they were found; see `hidden_terms`.
     arguments
         (t, x, p) -> (m,)
@@ -109,7 +108,7 @@ class HiddenTerms:
         The states that the arguments depend upon.
     """
 
-    function: ca.Function
+    functions: tuple[ca.Function, ...]
     branches: bool
     arguments: ca.Function
     kinds: tuple[Kind, ...]
@@ -127,39 +126,47 @@ class HiddenTerms:
     @cached_property
     def nodes(self) -> ca.Function:
         """(t, x, p) -> (k,) the values of the terms themselves."""
-        return _walked(self.function, self.branches).nodes()
+        return _walked(self.functions, self.branches).nodes()
 
     @cached_property
     def held(self) -> ca.Function:
         """(t, x, (p, values of the terms)) -> the function with the terms held at these values."""
-        return _walked(self.function, self.branches).held()
+        return _walked(self.functions, self.branches).held()
 
 
-def hidden_terms(
-    function: ca.Function, *, branches: bool = True, parts: Sequence[ca.Function] = ()
-) -> HiddenTerms | None:
-    """Return what a function of (t, x, p) has that a step may not see; None where there is nothing.
+def hidden_terms(*functions: ca.Function, branches: bool = True) -> HiddenTerms | None:
+    """Return what functions of (t, x, p) have that a step may not see; None where there is nothing.
 
     Parameters
     ----------
-    function
-        Of one output.
+    functions
+        Of one output each.
     branches
         Whether kinks and branch points count, past which a step or a series goes on.
-    parts
-        The functions that it is put together of, if it is.
     """
-    known = _known.setdefault(function, {})
-    if branches not in known:
+    known = _known.setdefault(functions[0], {})
+    key = (branches, functions[1:])
+    if key not in known:
         what = f"hidden terms {branches}"
-        found = kept_of(
-            what, parts or [function], _CLASSES, lambda: _walked(function, branches).found()
-        )
-        known[branches] = HiddenTerms(function, branches, *found) if found else None
-    return known[branches]
+        found = kept_of(what, functions, _CLASSES, lambda: _walked(functions, branches).found())
+        known[key] = HiddenTerms(functions, branches, *found) if found else None
+    return known[key]
 
 
-_known: WeakKeyDictionary[ca.Function, dict[bool, HiddenTerms | None]] = WeakKeyDictionary()
+_known: WeakKeyDictionary[
+    ca.Function, dict[tuple[bool, tuple[ca.Function, ...]], HiddenTerms | None]
+] = WeakKeyDictionary()
+
+
+@lru_cache(maxsize=32)
+def together(functions: tuple[ca.Function, ...]) -> ca.Function:
+    """Return the outputs of functions of (t, x, p) one below the other."""
+    if len(functions) == 1:
+        return functions[0]
+    inputs = [functions[0].sx_in(k) for k in range(3)]
+    outputs = ca.vertcat(*[function(*inputs) for function in functions])
+    return function_of("together", inputs, [outputs], _NAMES, share=False)
+
 
 _CLASSES = named([Kind])
 _NAMES = ["t", "x", "p"], ["values"]
@@ -169,12 +176,13 @@ Factors = dict[int, float]
 
 
 class _Walk:
-    """One way through the instructions of a function, from its inputs to its outputs."""
+    """One way through the instructions of functions, from their inputs to their outputs."""
 
-    def __init__(self, function: ca.Function, branches: bool) -> None:
+    def __init__(self, functions: tuple[ca.Function, ...], branches: bool) -> None:
         from daesolve.algebra import products  # numba takes long to import
 
         compiled: Any = products
+        function = together(functions)
         self._branches = branches
         self.inputs = [function.sx_in(k) for k in range(3)]
         self._function, self._program = function, program(function)
