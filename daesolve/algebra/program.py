@@ -229,15 +229,73 @@ def _read_at_once(function: ca.Function) -> Program | None:
         operation = int(records[k, 0])
         ways[operation] = _way(operation, len(function.instruction_input(k)), compiled)
     registers = function.sz_w()
-    inside = records[ways[records[:, 0]] != compiled.OUTPUT, 1]
+    own = ways[records[:, 0]]
+    places = [records[own != compiled.OUTPUT, 1], records[own == compiled.OUTPUT, 2]]
+    places.append(records[(own != compiled.OUTPUT) & (own != compiled.LEAF), 2:].ravel())
+    inside = np.concatenate(places)
     if inside.min(initial=0) < 0 or inside.max(initial=-1) >= registers:
         return None
+    return _numbered(records, ways, registers, function.n_out())
+
+
+def joined(functions: Sequence[ca.Function]) -> Program:
+    """Return the program of functions of the same inputs, with what they have in common shared.
+
+    Its origins count the values of all their programs.
+    """
+    from daesolve.algebra import numbering  # numba takes long to import
+
+    compiled: Any = numbering
+    parts: list[np.ndarray] = []
+    registers = outputs = 0
+    for whole in map(program, functions):
+        known = whole.values
+        records = np.column_stack([known.kinds, np.arange(whole.size), known.operands])
+        computed = known.taken[:, 0] != NONE
+        records[computed, 2:] = np.where(
+            known.operands[computed] == NONE, 0, known.operands[computed] + registers
+        )
+        records[known.kinds == ca.OP_CONST, 2:] = (
+            known.numbers[known.kinds == ca.OP_CONST, None].view(np.int32).reshape(-1, 2)
+        )
+        records[:, 1] += registers
+        parts.append(records)
+        registers += whole.size
+    for whole, first in zip(map(program, functions), _starts(parts), strict=True):
+        wanted = [
+            (ca.OP_OUTPUT, outputs + number, first + value, element)
+            for number, pairs in enumerate(whole.outputs)
+            for element, value in pairs
+        ]
+        parts.append(np.array(wanted, dtype=np.int64).reshape(-1, 4))
+        outputs += len(whole.outputs)
+    records = np.concatenate(parts)
+    ways = np.full(int(records[:, 0].max()) + 1, compiled.LEAF)
+    for whole in map(program, functions):
+        for taken, way in ((1, compiled.ONE), (2, compiled.TWO)):
+            own = np.count_nonzero(whole.values.taken != NONE, axis=1) == taken
+            ways[whole.values.kinds[own]] = way
+    present = [operation for operation in COMMUTATIVE if operation < len(ways)]
+    ways[present] = compiled.TWO_ALIKE
+    ways[ca.OP_OUTPUT] = compiled.OUTPUT
+    return _numbered(records.astype(np.int32), ways, registers, outputs)
+
+
+def _starts(parts: Sequence[np.ndarray]) -> list[int]:
+    return np.cumsum([0, *map(len, parts)])[:-1].tolist()
+
+
+def _numbered(records: np.ndarray, ways: np.ndarray, registers: int, count: int) -> Program:
+    """Return the program of instructions with so many outputs."""
+    from daesolve.algebra import numbering  # numba takes long to import
+
+    compiled: Any = numbering
     kinds, operands, origins, ends = compiled.numbered(compiled.VERSION, records, ways, registers)
     constant = kinds == ca.OP_CONST
     numbers = np.zeros(len(kinds))
     numbers[constant] = operands[constant].astype(np.int32).view(np.float64)[:, 0]
     operands[constant] = NONE
-    outputs: list[list[tuple[int, int]]] = [[] for _ in range(function.n_out())]
+    outputs: list[list[tuple[int, int]]] = [[] for _ in range(count)]
     for number, element, value in ends.tolist():
         outputs[number].append((element, value))
     return Program(

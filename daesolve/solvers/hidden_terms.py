@@ -22,7 +22,7 @@ import numpy as np
 from daesolve.algebra.kept import kept_of
 from daesolve.algebra.operations import codes_of
 from daesolve.algebra.plain_data import named
-from daesolve.algebra.program import NONE, program
+from daesolve.algebra.program import NONE, joined, program
 from daesolve.algebra.translation import function_of, taken_by
 
 HIGH = 16.0
@@ -158,16 +158,6 @@ _known: WeakKeyDictionary[
 ] = WeakKeyDictionary()
 
 
-@lru_cache(maxsize=32)
-def together(functions: tuple[ca.Function, ...]) -> ca.Function:
-    """Return the outputs of functions of (t, x, p) one below the other."""
-    if len(functions) == 1:
-        return functions[0]
-    inputs = [functions[0].sx_in(k) for k in range(3)]
-    outputs = ca.vertcat(*[function(*inputs) for function in functions])
-    return function_of("together", inputs, [outputs], _NAMES, share=False)
-
-
 _CLASSES = named([Kind])
 _NAMES = ["t", "x", "p"], ["values"]
 Found = tuple[ca.Function, tuple[Kind, ...], tuple[int, ...]] | tuple[()]
@@ -182,10 +172,10 @@ class _Walk:
         from daesolve.algebra import products  # numba takes long to import
 
         compiled: Any = products
-        function = together(functions)
         self._branches = branches
-        self.inputs = [function.sx_in(k) for k in range(3)]
-        self._function, self._program = function, program(function)
+        self.inputs = [functions[0].sx_in(k) for k in range(3)]
+        self._functions = functions
+        self._program = program(functions[0]) if len(functions) == 1 else joined(functions)
         self._values = values = self._program.values
         self._expressions: dict[int, ca.SX] = {}
         self._exponents: dict[int, ca.SX] = {}
@@ -237,14 +227,32 @@ class _Walk:
             self._expressions[number] = (
                 self.inputs[operands[0]].nz[operands[1]]
                 if operation == ca.OP_INPUT
-                else self._written[int(self._program.origins[number])]
+                else self._origin(number)
             )
         return self._expressions[number]
 
     @cached_property
-    def _written(self) -> ca.SX:
+    def _written(self) -> list[ca.SX]:
         """What each instruction computes, in the inputs; those that read an input are left out."""
-        return self._function.instructions_sx()
+        first, *others = self._functions
+        parts = [first.instructions_sx()]
+        given = ca.vertcat(*self.inputs)
+        for function in others:
+            own = ca.vertcat(*[function.sx_in(k) for k in range(3)])
+            parts.append(ca.substitute(function.instructions_sx(), own, given))
+        return parts
+
+    def _origin(self, number: int) -> ca.SX:
+        """Return a value as the first instruction that computes it writes it."""
+        place = int(self._program.origins[number])
+        if len(self._functions) == 1:
+            return self._written[0][place]
+        for function, part in zip(self._functions, self._written, strict=True):
+            known = program(function)
+            if place < known.size:
+                return part[int(known.origins[place])]
+            place -= known.size
+        raise AssertionError("each value has an origin")
 
     def _look(self, number: int, operation: int, operands: list[int]) -> None:
         """Keep the arguments of an operation that may hide, and the operation's value."""
@@ -451,10 +459,13 @@ class _Walk:
                 values.append(self._expression(number))
             else:
                 values.append(_made(operation, [values[int(operand)] for operand in operands]))
-        column = [ca.SX(0.0)] * self._function.nnz_out(0)
-        for element, value in self._program.outputs[0]:
-            column[element] = values[value]
-        return ca.vertcat(*column)
+        columns: list[ca.SX] = []
+        for function, pairs in zip(self._functions, self._program.outputs, strict=True):
+            column = [ca.SX(0.0)] * function.nnz_out(0)
+            for element, value in pairs:
+                column[element] = values[value]
+            columns += column
+        return ca.vertcat(*columns)
 
 
 _walked = lru_cache(maxsize=8)(_Walk)

@@ -18,9 +18,10 @@ import casadi as ca
 import numpy as np
 
 from daesolve.algebra.blocks import evaluate_block
+from daesolve.algebra.translation import function_of
 from daesolve.formulations import DaeProblem, OdeProblem
 from daesolve.solvers.courses import Course, Cubics, Series
-from daesolve.solvers.hidden_terms import HiddenTerms, hidden_terms, together
+from daesolve.solvers.hidden_terms import HiddenTerms, hidden_terms
 from daesolve.solvers.resting import AT_ZERO, sized_guards
 from daesolve.solvers.waking import FIRST_LOOKS, check_points, may_wake, turns
 
@@ -100,7 +101,9 @@ def followed(problem: OdeProblem) -> ca.Function:
     """(t, x, p) -> the rates, and the guards, whose terms are much the same."""
     if not problem.events:
         return problem.rhs
-    return together((problem.rhs, problem.guards))
+    t, x, p = (problem.rhs.sx_in(k) for k in range(3))
+    both = ca.vertcat(problem.rhs(t, x, p), problem.guards(t, x, p))
+    return function_of("followed", [t, x, p], [both], (["t", "x", "p"], ["both"]), share=False)
 
 
 def hidden_terms_of(problem: OdeProblem) -> HiddenTerms | None:
