@@ -33,7 +33,7 @@ CLOSE = 1e-7
 NOTHING = 1e-150
 """Terms below this are taken for zero."""
 DENSE_FROM = 20
-"""Unknowns from which factors are faster than singular values."""
+"""Unknowns from which dense matrices take time: then factors come before singular values."""
 CLEAR = 1e-8
 """Condition beyond which the rank is left to singular values."""
 MASSLESS = 1e-6
@@ -235,7 +235,8 @@ class Projection:
         self.moving = level.columns[self.chosen]
         self.root = np.linalg.cholesky(metric[np.ix_(self.chosen, self.chosen)]).T
         diagonal = np.diag(self.root)
-        usual = len(diagonal) >= SPARSE_FROM or bool(np.all(diagonal == 1.0))
+        least = DENSE_FROM if bool(np.all(diagonal == 1.0)) else SPARSE_FROM
+        usual = len(diagonal) >= least
         self._plain = usual and np.array_equal(self.root, np.diag(diagonal))
 
     @cached_property
