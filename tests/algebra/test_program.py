@@ -81,3 +81,40 @@ def test_large_and_small_functions_have_the_same_constants(monkeypatch: pytest.M
     p = np.array([0.3, 0.7])
     values = np.asarray(translation.constants_function(function, 2)(p)).ravel()
     assert {0.3 * 0.7 + 0.1, np.sin(0.3)} <= set(values.tolist())
+
+
+def evaluated(known: program.Program, inputs: list[np.ndarray]) -> list[dict[int, float]]:
+    """Return the entries of the outputs of a program, computed step by step."""
+    values = []
+    for operation, operands in known.steps:
+        if operation == ca.OP_INPUT:
+            values.append(inputs[operands[0]][operands[1]])
+        elif operation == ca.OP_CONST:
+            values.append(operands[0])
+        else:
+            table = translation.NUMPY_TABLE
+            values.append(table[operation](*[values[index] for index in operands]))
+    return [{entry: float(values[number]) for entry, number in pairs} for pairs in known.outputs]
+
+
+@pytest.mark.parametrize("repeats", [(1, 2), (30, 3), (3, 30)])
+def test_joined_programs_are_that_of_one_function_with_all_outputs(repeats: tuple[int, int]):
+    first, second = (every_operation(count) for count in repeats)
+    t, x, p = (first.sx_in(k) for k in range(3))
+    both = ca.Function("both", [t, x, p], [*first(t, x, p), *second(t, x, p)])
+    joined, whole = program.joined((first, second)), program.program(both)
+    assert joined.size == whole.size
+    inputs = [np.array([0.4]), np.array([0.7, 0.5, 0.9]), np.array([0.3, 0.8])]
+    with np.errstate(all="ignore"):
+        found, wanted = evaluated(joined, inputs), evaluated(whole, inputs)
+    np.testing.assert_equal(found, wanted)
+
+
+def test_few_repetitions_are_left_and_many_are_not(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(translation, "MANY", 20)
+    x = ca.SX.sym("x", 30)
+    own = [ca.exp(ca.cos(ca.sin(x[k] * x[k + 1]) + x[k])) for k in range(29)]
+    again = [ca.exp(ca.cos(ca.sin(x[k] * x[k + 1]) + x[k])) for k in range(29)]
+    assert translation.shares_already(ca.Function("few", [x], [ca.vertcat(*own)]))
+    assert not translation.shares_already(ca.Function("many", [x], [ca.vertcat(*own, *again)]))
+    assert not translation.shares_already(ca.Function("small", [x], [own[0] + own[1]]))
