@@ -62,18 +62,21 @@ def products(version, codes, operands, moving, numbers, high, dividing):
         degrees[n] = _degree(code, degrees[a], 0.0 if b == NONE else degrees[b], power)
         grows[n] = code in EXPONENTIAL or (code == operations.POWER and moving[b])
         known = degrees, sizes, factors, powers
-        size = _product(code, a, b, power, known, own)
+        of_a, of_b = _exponents(code, power)
+        size = NONE
+        if not np.isnan(of_a):
+            size = _raised(a, of_a, known, own, 0)
+        if not np.isnan(of_b):
+            size = _raised(b, of_b, known, own, size)
         if NONE < size <= MOST:
             sizes[n] = size
-            factors[n, :size], powers[n, :size] = own[0][:size], own[1][:size]
-        if code == operations.ADD or code == operations.SUB:
-            hides[n] = _hides(a, known, moving, grows, high) or _hides(
-                b, known, moving, grows, high
-            )
-        elif sizes[n] != NONE or code == operations.DIV:
-            hides[n] = _hides(n, known, moving, grows, high) or _divides(
-                n, code, a, b, known, grows, dividing
-            )
+            for k in range(size):
+                factors[n, k], powers[n, k] = own[0][k], own[1][k]
+        sums = code == operations.ADD or code == operations.SUB
+        if sums or sizes[n] != NONE or code == operations.DIV:
+            for looked in (a, b) if sums else (n, n):
+                hides[n] |= _hides(looked, known, moving, grows, high)
+            hides[n] |= not sums and _divides(n, code, a, b, known, grows, dividing)
     return degrees, sizes, factors, powers, hides
 
 
@@ -98,22 +101,21 @@ def _degree(code, first, second, power):
 
 
 @njit(**OPTIONS)
-def _product(code, a, b, power, known, own):
-    """Find the factors of a value; return how many there are, `NONE` where it is no product."""
-    if code == operations.MUL or code == operations.DIV:
-        size = _raised(a, 1.0, known, own, 0)
-        return _raised(b, 1.0 if code == operations.MUL else -1.0, known, own, size)
+def _exponents(code, power):
+    """Return the exponents of a product's operands; not a number where one is no factor."""
+    if code == operations.MUL:
+        return 1.0, 1.0
+    if code == operations.DIV:
+        return 1.0, -1.0
     if code == operations.SQ:
-        return _raised(a, 2.0, known, own, 0)
+        return 2.0, np.nan
     if code == operations.INV:
-        return _raised(a, -1.0, known, own, 0)
+        return -1.0, np.nan
     if code == operations.NEG or code == operations.ASSIGN:
-        return _raised(a, 1.0, known, own, 0)
+        return 1.0, np.nan
     if code == operations.SQRT:
-        return _raised(a, 0.5, known, own, 0)
-    if not np.isnan(power):
-        return _raised(a, power, known, own, 0)
-    return NONE
+        return 0.5, np.nan
+    return power, np.nan
 
 
 @njit(**OPTIONS)
