@@ -53,18 +53,21 @@ def kept(key: str) -> bytes | None:
         return None
 
 
-def keep(key: str, content: bytes) -> None:
-    """Keep something by a key, a word, if there is a place to write."""
+def keep(key: str, *parts: bytes) -> None:
+    """Keep something by a key, a word, if there is a place to write: its parts one by one."""
     place = directory()
     if place is None:
         return
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part)
     try:
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=place, suffix=".part")
         try:
             with os.fdopen(handle, "wb") as file:
-                file.write(hashlib.sha256(content).digest())
-                file.write(content)
+                file.write(digest.digest())
+                file.writelines(parts)
             os.replace(name, place / (key + SUFFIX))
         except BaseException:
             with suppress(OSError):

@@ -62,10 +62,10 @@ def write(key: str, value: object, classes: Classes) -> None:
     if disk.directory() is None:
         return
     try:
-        content = packed(value, classes)
+        parts = packed(value, classes)
     except NotPlainError:
         return
-    disk.keep(key, content)
+    disk.keep(key, *parts)
 
 
 def key_of(*words: str) -> str:

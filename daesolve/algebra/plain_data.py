@@ -31,8 +31,8 @@ def named(kinds: Iterable[type]) -> Classes:
     return {kind.__qualname__: kind for kind in kinds}
 
 
-def packed(value: object, classes: Classes) -> bytes:
-    """Return a value as bytes.
+def packed(value: object, classes: Classes) -> list[bytes]:
+    """Return a value as bytes, in parts.
 
     Raises
     ------
@@ -42,7 +42,7 @@ def packed(value: object, classes: Classes) -> bytes:
     contents: list[bytes] = []
     told = _encoded(value, classes, contents)
     text = json.dumps([told, [len(content) for content in contents]]).encode()
-    return b"".join([len(text).to_bytes(HEAD, "little"), text, *contents])
+    return [len(text).to_bytes(HEAD, "little"), text, *contents]
 
 
 def unpacked(content: bytes, classes: Classes) -> Any:

@@ -243,7 +243,7 @@ def relative_powers(
     """Return the largest rate of each invariant at the samples, relative to the rate's terms."""
     if not (rows and samples):
         return np.zeros(len(rows))
-    function = rates_function(dynamics, rows)
+    function = rates_function(dynamics, rows, share=False)
     found = np.zeros((len(samples), 2, len(rows)))
     for number, (t, x) in enumerate(samples):
         accelerations, _ = instantaneous(dynamics, t, x, values)
@@ -257,7 +257,9 @@ def relative_powers(
     return np.where(np.any(known, axis=0), powers, np.inf)
 
 
-def rates_function(dynamics: Dynamics, rows: Sequence[InvariantRow]) -> ca.Function:
+def rates_function(
+    dynamics: Dynamics, rows: Sequence[InvariantRow], *, share: bool = True
+) -> ca.Function:
     """Return (t, (x, v'), p) -> the rates of invariants, the sums of the sizes of their terms, W.
 
     The third are the sizes of the terms of the invariants themselves.
@@ -266,6 +268,8 @@ def rates_function(dynamics: Dynamics, rows: Sequence[InvariantRow]) -> ca.Funct
     ----------
     dynamics, rows
         The equations, and the invariants.
+    share
+        See `function_of`.
     """
     values = ca.vertcat(ca.SX(0, 1), *[row.value for row in rows])
     slopes, by_time = ca.jacobian(values, dynamics.x), ca.jtimes(values, dynamics.t, ca.SX(1))
@@ -280,4 +284,5 @@ def rates_function(dynamics: Dynamics, rows: Sequence[InvariantRow]) -> ca.Funct
             ca.fabs(slopes) @ ca.fabs(dynamics.x),
         ],
         (["t", "x", "p"], ["rates", "terms", "sizes"]),
+        share=share,
     )

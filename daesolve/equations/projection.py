@@ -176,6 +176,7 @@ def metrics(
         "kinematics",
         [dynamics.t, dynamics.x, dynamics.p],
         [ca.jacobian(dynamics.position_rates, dynamics.velocities)],
+        share=False,
     )
     rates = function(t, x, p)[0].reshape(split, moving)[:coordinates]
     directions = np.nan_to_num(rates, posinf=0.0, neginf=0.0)

@@ -23,7 +23,7 @@ CLASSES = named([Pair, Word])
 
 
 def back(value: object) -> object:
-    return unpacked(packed(value, CLASSES), CLASSES)
+    return unpacked(b"".join(packed(value, CLASSES)), CLASSES)
 
 
 @pytest.mark.parametrize(
@@ -77,4 +77,4 @@ def test_other_things_are_not_written(value: object):
 
 def test_other_classes_are_not_made():
     with pytest.raises(KeyError):
-        unpacked(packed(Foreign(), named([Foreign])), CLASSES)
+        unpacked(b"".join(packed(Foreign(), named([Foreign]))), CLASSES)
