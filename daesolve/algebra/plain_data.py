@@ -14,7 +14,8 @@ from typing import Any, cast
 import casadi as ca
 import numpy as np
 
-from daesolve.algebra.program import deserialized, serialized
+from daesolve.algebra.program import LARGE, digest, remember, serialized
+from daesolve.algebra.stored_function import StoredFunction
 
 Classes = Mapping[str, type]
 """The dataclasses, made by their fields, and kinds of words that may occur, by name."""
@@ -50,7 +51,8 @@ def unpacked(content: bytes, classes: Classes) -> Any:
     begin = HEAD + int.from_bytes(content[:HEAD], "little")
     told, sizes = json.loads(content[HEAD:begin])
     ends = [begin, *itertools.accumulate(sizes, initial=begin)][1:]
-    contents = [content[start:end] for start, end in itertools.pairwise(ends)]
+    whole = memoryview(content)
+    contents = [whole[start:end] for start, end in itertools.pairwise(ends)]
     return _decoded(told, classes, contents)
 
 
@@ -67,9 +69,10 @@ def _encoded(value: object, classes: Classes, contents: list[bytes]) -> Any:
         contents.append(array.tobytes())
         kind = "array" if isinstance(value, np.ndarray) else "scalar"
         return {kind: [array.dtype.str, array.shape, len(contents) - 1]}
-    if isinstance(value, ca.Function):
-        contents.append(serialized(value).encode())
-        return {"function": len(contents) - 1}
+    if isinstance(value, (ca.Function, StoredFunction)):
+        function = cast("ca.Function", value)
+        contents.append(serialized(function).encode())
+        return {"function": [len(contents) - 1, digest(function), *_told(function)]}
     if type(value) in (tuple, list):
         entries = [_encoded(entry, classes, contents) for entry in cast("list[object]", value)]
         return {"tuple": entries} if type(value) is tuple else entries
@@ -94,7 +97,7 @@ def _encoded(value: object, classes: Classes, contents: list[bytes]) -> Any:
     raise NotPlainError(kind)
 
 
-def _decoded(value: Any, classes: Classes, contents: Sequence[bytes]) -> Any:
+def _decoded(value: Any, classes: Classes, contents: Sequence[memoryview]) -> Any:
     if isinstance(value, list):
         return [_decoded(entry, classes, contents) for entry in cast("list[Any]", value)]
     if not isinstance(value, dict):
@@ -107,7 +110,7 @@ def _decoded(value: Any, classes: Classes, contents: Sequence[bytes]) -> Any:
         array = np.frombuffer(contents[int(place)], dtype).reshape(shape).copy()
         return array if kind == "array" else array[()]
     if kind == "function":
-        return deserialized(contents[int(told)])
+        return _function(contents[int(told[0])], *told[1:])
     if kind == "tuple":
         return tuple(_decoded(entry, classes, contents) for entry in told)
     if kind == "dict":
@@ -121,3 +124,26 @@ def _decoded(value: Any, classes: Classes, contents: Sequence[bytes]) -> Any:
     return classes[name](
         **{field: _decoded(entry, classes, contents) for field, entry in own.items()}
     )
+
+
+def _told(function: ca.Function) -> tuple[tuple[int, list[int], list[int]], tuple[str, list[str]]]:
+    """Return the sizes and the names of a `StoredFunction`."""
+    inputs, outputs = range(function.n_in()), range(function.n_out())
+    return (
+        (
+            function.n_instructions(),
+            [function.nnz_in(k) for k in inputs],
+            [function.nnz_out(k) for k in outputs],
+        ),
+        (function.name(), [function.name_in(k) for k in inputs]),
+    )
+
+
+def _function(text: memoryview, known: str, sizes: Any, names: Any) -> ca.Function:
+    """Return a function; a large one is read when it is asked for."""
+    if sizes[0] < LARGE:
+        function = ca.Function.deserialize(bytes(text).decode())
+    else:
+        function = cast("ca.Function", StoredFunction(text, sizes, names))
+    remember(function, known)
+    return function
