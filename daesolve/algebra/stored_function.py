@@ -32,7 +32,11 @@ class StoredFunction:
     @cached_property
     def function(self) -> ca.Function:
         """The function itself."""
-        return ca.Function.deserialize(bytes(self._text).decode())
+        return ca.Function.deserialize(self.serialize())
+
+    def serialize(self) -> str:
+        """Return its text."""
+        return bytes(self._text).decode()
 
     def n_instructions(self) -> int:
         """Return how many instructions it has."""
@@ -67,4 +71,4 @@ class StoredFunction:
 
     def __reduce__(self) -> tuple[Any, tuple[str]]:
         """Give the function itself to another process."""
-        return ca.Function.deserialize, (bytes(self._text).decode(),)
+        return ca.Function.deserialize, (self.serialize(),)
