@@ -315,7 +315,9 @@ def sample_states(
         for level in both:
             if x is not None and level.columns.size:
                 unweighted = np.eye(level.columns.size)
-                x = Projection(level, unweighted, moment, x, values, level.columns).met(x)
+                x = Projection(
+                    level, unweighted, moment, x, values, level.columns, any_will_do=True
+                ).met(x)
         if x is None:
             failures += 1
         elif regular and not are_independent(dynamics, moment, x, values):

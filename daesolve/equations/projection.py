@@ -220,6 +220,9 @@ class Projection:
         (nx,)
     free
         The indices in the state of what may move.
+    any_will_do
+        Whether any state that meets the equations will do: from far off, rounding alone decides
+        which of them is met, and quicker steps round otherwise.
     """
 
     def __init__(
@@ -230,7 +233,10 @@ class Projection:
         guess: np.ndarray,
         p: np.ndarray,
         free: np.ndarray,
+        *,
+        any_will_do: bool = False,
     ) -> None:
+        self._quick = any_will_do
         self.level, self.t, self.guess, self.p = level, t, guess, p
         self.chosen = np.flatnonzero(np.isin(level.columns, free))
         self.moving = level.columns[self.chosen]
@@ -334,7 +340,7 @@ class Projection:
             if not self.moving.size:
                 break
             slopes = self._slopes(jacobian) / size[:, None]
-            cheapest = _cheapest(slopes, -residual / size)
+            cheapest = _cheapest(slopes, -residual / size, quick=self._quick)
             x = self._moved(x, self._limited(self.inverse_root @ cheapest, x))
         assert best is not None
         error, found = best
@@ -408,10 +414,10 @@ class Projection:
         return None
 
 
-def _cheapest(slopes: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+def _cheapest(slopes: np.ndarray, wanted: np.ndarray, *, quick: bool) -> np.ndarray:
     """Return the shortest d with slopes @ d = wanted, or the one that misses least."""
     found = _bordered(slopes, np.zeros(int(slopes.shape[1])), wanted)
-    found = _of_clear_rank(slopes, wanted) if found is None else found
+    found = _of_clear_rank(slopes, wanted) if found is None and quick else found
     return shortest_solution(slopes, wanted, 1e-12) if found is None else found
 
 
