@@ -95,22 +95,27 @@ def _numbers(dynamics: Dynamics, values: Mapping[str, float]) -> dict[int, float
 
 def _without_feedback(dynamics: Dynamics, expression: ca.SX) -> ca.SX:
     """Write an expression without feedback, but with what says which dependent goals are kept."""
-    symbols = dict(zip(dynamics.values, ca.vertsplit(dynamics.p), strict=True))
-    added = [
-        value
-        for name, value in symbols.items()
-        if name not in dynamics.ranges and not ValueKind.KEPT.is_a(name)
-    ]
-    zeros = ca.SX.zeros(len(added), 1)
-    return ca.substitute(expression, ca.vertcat(ca.SX(0, 1), *added), zeros)
+    if dynamics not in _fed_back:
+        symbols = dict(zip(dynamics.values, ca.vertsplit(dynamics.p), strict=True))
+        added = [
+            value
+            for name, value in symbols.items()
+            if name not in dynamics.ranges and not ValueKind.KEPT.is_a(name)
+        ]
+        _fed_back[dynamics] = ca.vertcat(ca.SX(0, 1), *added)
+    added = _fed_back[dynamics]
+    return ca.substitute(expression, added, ca.SX.zeros(added.numel(), 1))
+
+
+_fed_back: WeakKeyDictionary[Dynamics, ca.SX] = WeakKeyDictionary()
 
 
 def _is_proved(dynamics: Dynamics, row: InvariantRow, known: Mapping[int, float]) -> bool:
     bias = _without_feedback(dynamics, row.bias)
     slope = _without_feedback(dynamics, row.jacobian)
-    force = _without_feedback(dynamics, dynamics.force)
     if not ca.sparsify(slope).nnz():
         return vanishes(bias, known)
+    force = _without_feedback(dynamics, dynamics.force)
     if row.twice_kinetic is not None:
         y, momentum = dynamics.velocities, dynamics.mass @ dynamics.velocities
         along = vanishes(slope.T - momentum, known) and vanishes(bias + ca.dot(y, force), known)
@@ -256,11 +261,13 @@ def relative_powers(
 
 @built_once
 def _rates(dynamics: Dynamics, rows: tuple[InvariantRow, ...]) -> Evaluator:
-    return Evaluator(rates_function(dynamics, rows))
+    return Evaluator(rates_function(dynamics, rows, share=False))
 
 
 @built_once
-def rates_function(dynamics: Dynamics, rows: tuple[InvariantRow, ...]) -> ca.Function:
+def rates_function(
+    dynamics: Dynamics, rows: tuple[InvariantRow, ...], *, share: bool = True
+) -> ca.Function:
     """Return (t, (x, v'), p) -> the rates of invariants, the sums of the sizes of their terms, W.
 
     The third are the sizes of the terms of the invariants themselves.
@@ -269,6 +276,8 @@ def rates_function(dynamics: Dynamics, rows: tuple[InvariantRow, ...]) -> ca.Fun
     ----------
     dynamics, rows
         The equations, and the invariants.
+    share
+        See `function_of`.
     """
     values = ca.vertcat(ca.SX(0, 1), *[row.value for row in rows])
     slopes, by_time = ca.jacobian(values, dynamics.x), ca.jtimes(values, dynamics.t, ca.SX(1))
@@ -283,4 +292,5 @@ def rates_function(dynamics: Dynamics, rows: tuple[InvariantRow, ...]) -> ca.Fun
             ca.fabs(slopes) @ ca.fabs(dynamics.x),
         ],
         (["t", "x", "p"], ["rates", "terms", "sizes"]),
+        share=share,
     )

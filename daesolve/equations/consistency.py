@@ -315,7 +315,9 @@ def sample_states(
         for level in both:
             if x is not None and level.columns.size:
                 unweighted = np.eye(level.columns.size)
-                projection = Projection(level, unweighted, moment, x, values, level.columns)
+                projection = Projection(
+                    level, unweighted, moment, x, values, level.columns, any_will_do=True
+                )
                 x = projection.met_somewhere(x)
         if x is None:
             failures += 1

@@ -20,6 +20,7 @@ from daesolve.equations.rank import Samples
 from daesolve.errors import DegenerateStartError
 from daesolve.formulations import OdeProblem
 from daesolve.formulations.feedback import ROWS
+from daesolve.formulations.semi_explicit import sparse_jacobian
 from daesolve.posing.events import Event
 from daesolve.posing.guides import QUICK
 from daesolve.posing.value_names import ValueKind
@@ -162,20 +163,9 @@ def _probed(
             return Steps(rate, time, x, until, **tolerances)
 
         stepper = begun(start_time, state)
-        eventful = resets.any() or problem.plan.proximal or sides.places
-        at_once = None if eventful or not isinstance(stepper, Steps) else stepper.several
+        if isinstance(stepper, Steps) and not (resets.any() or sides.places):
+            return _measured(begin, *_at_once(stepper), begin.values, between.shortest())
         while stepper.status == "running" and len(times) <= PROBE_STEPS:
-            if at_once is not None:
-                known, few = len(times), (FEW - len(times), ENDLESS, shortest)
-                ends, passed = at_once(PROBE_STEPS + 1 - known, few)
-                times, states = [*times, *ends.tolist()], [*states, *passed]
-                modes = [values] * len(times)
-                shortest = min(
-                    shortest, np.min(np.abs(np.diff(times[known - 1 :])), initial=shortest)
-                )
-                if len(times) == known or _endless(times, shortest):
-                    break
-                continue
             stepper.step()
             if has_failed(stepper) or not np.all(np.isfinite(stepper.y)):
                 break
@@ -194,6 +184,20 @@ def _probed(
                 break
     own = begin.values if values is begin.values else np.array(modes)
     return _measured(begin, np.array(times), np.array(states), own, between.shortest())
+
+
+def _at_once(stepper: Steps) -> tuple[np.ndarray, np.ndarray]:
+    """Take the steps of a run without events in compiled code; return all times and states."""
+    times, states, shortest = [stepper.t], [stepper.y], math.inf
+    while stepper.status == "running" and len(times) <= PROBE_STEPS:
+        known = len(times)
+        few = FEW - known, ENDLESS, shortest
+        ends, passed = stepper.several(PROBE_STEPS + 1 - known, few)
+        times, states = [*times, *ends.tolist()], [*states, *passed]
+        shortest = min(shortest, np.min(np.abs(np.diff(times[known - 1 :])), initial=shortest))
+        if len(times) == known or _endless(times, shortest):
+            break
+    return np.array(times), np.array(states)
 
 
 def _endless(times: Sequence[float], shortest: float) -> bool:
@@ -432,7 +436,7 @@ def _residual_slopes(dynamics: Dynamics) -> ca.Function:
         expressions += list(row.chain if row.posed is None else row.posed)
     expressions += [row.residual for row in dynamics.implicit_rows]
     expressions += [row.value for row in dynamics.invariants]
-    slopes = ca.jacobian(ca.vertcat(ca.SX(0, 1), *expressions), dynamics.x)
+    slopes = sparse_jacobian(ca.vertcat(ca.SX(0, 1), *expressions), dynamics.x)
     ties = ca.vertcat(
         ca.SX(0, dynamics.reactions.numel()), *[row.jacobian for row in dynamics.relations]
     )

@@ -15,9 +15,9 @@ import numpy as np
 from daesolve.algebra.blocks import evaluate_lanes
 from daesolve.formulations import OdeProblem
 from daesolve.solvers.guards import INNER
-from daesolve.solvers.hidden_terms import HiddenTerms, hidden_terms
+from daesolve.solvers.hidden_terms import HiddenTerms
 from daesolve.solvers.shapes import AROUND, FEW, stretches_near
-from daesolve.solvers.step_checks import TURNED, excess, followed
+from daesolve.solvers.step_checks import TURNED, excess, hidden_terms_of
 from daesolve.solvers.waking import FIRST_LOOKS, may_wake_in
 from daesolve.taylor_kernel.looks import looked
 from daesolve.taylor_kernel.marching import Stretch
@@ -52,7 +52,7 @@ class Screen:
     @cached_property
     def hidden(self) -> HiddenTerms | None:
         """What may hide in the rates and the guards."""
-        return hidden_terms(followed(self.problem), parts=[self.problem.rhs, self.problem.guards])
+        return hidden_terms_of(self.problem)
 
     def looked_through(self, stretch: Stretch, values: np.ndarray) -> list[Seen]:
         """Return for each lane what asks for a closer look.
