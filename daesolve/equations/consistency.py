@@ -315,9 +315,7 @@ def sample_states(
         for level in both:
             if x is not None and level.columns.size:
                 unweighted = np.eye(level.columns.size)
-                projection = Projection(
-                    level, unweighted, moment, x, values, level.columns, any_will_do=True
-                )
+                projection = Projection(level, unweighted, moment, x, values, level.columns)
                 x = projection.met_somewhere(x)
         if x is None:
             failures += 1

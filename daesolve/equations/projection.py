@@ -18,12 +18,12 @@ import scipy
 
 from daesolve.algebra.blocks import StateFunction
 from daesolve.algebra.evaluation import ArrayFunction
-from daesolve.algebra.linear import SPARSE_FROM, solved_sparsely
-from daesolve.algebra.singular_values import shortest_solution
+from daesolve.algebra.linear import SPARSE_FROM
 from daesolve.algebra.term_sizes import ROUNDING, term_sizes
 from daesolve.algebra.translation import function_of
 from daesolve.equations.built_once import built_once
 from daesolve.equations.dynamics import Dynamics, GoalRow
+from daesolve.equations.least_steps import DENSE_FROM, DEPENDENT, along, cheapest
 
 TOLERANCE = 1e-12
 """Relative to the size of the terms of a residual."""
@@ -33,17 +33,11 @@ CLOSE = 1e-7
 """A displacement below this, relative to the state, needs no sliding: it errs by its square."""
 NOTHING = 1e-150
 """Terms below this are taken for zero."""
-DEPENDENT = 1e-12
-"""A singular value below this part of the largest counts as none."""
 ITERATIONS, PATIENCE = 60, 20
 """Of Newton's method, and how many without a gain."""
 FEW = 30
 """States of a level whose equations compiled code meets; a program for more takes longer to make
 than it saves."""
-DENSE_FROM = 20
-"""Unknowns from which dense matrices take time: then factors come before singular values."""
-CLEAR = 1e-8
-"""Condition beyond which the rank is left to singular values."""
 MASSLESS = 1e-6
 """The weight of a direction without inertia, relative to the others: it moves first."""
 
@@ -239,9 +233,6 @@ class Projection:
         (nx,)
     free
         The indices in the state of what may move.
-    any_will_do
-        Whether any state that meets the equations will do: from far off, rounding alone decides
-        which of them is met, and quicker steps round otherwise.
     """
 
     def __init__(
@@ -252,10 +243,7 @@ class Projection:
         guess: np.ndarray,
         p: np.ndarray,
         free: np.ndarray,
-        *,
-        any_will_do: bool = False,
     ) -> None:
-        self._quick = any_will_do
         self.level, self.t, self.guess, self.p = level, t, guess, p
         everything = free is level.columns
         own = len(level.columns)
@@ -347,14 +335,16 @@ class Projection:
         return self._met_with(self._least(x))
 
     def met_somewhere(self, x: np.ndarray) -> np.ndarray | None:
-        """Meet the equations as `met` does, for a few of them by compiled code.
+        """Meet the equations as `met` does, in quicker ways: a few of them by compiled code.
 
         Rounding is another then, which counts where constraints lose their rank: so this is for
         states near which any other would do.
         """
+        if not self.level.goals:
+            return x
         column = self.level.column if len(self.level.columns) <= FEW else None
-        if column is None or not self.level.goals:
-            return self.met(x)
+        if column is None:
+            return self._met_with(self._least(x, quick=True))
         return self._met_with(self._compiled_least(column(), x))
 
     def _met_with(self, found: tuple[float, np.ndarray] | None) -> np.ndarray | None:
@@ -380,7 +370,7 @@ class Projection:
         )  # fmt: skip
         return None if error == np.inf else (error, best)
 
-    def _least(self, x: np.ndarray) -> tuple[float, np.ndarray] | None:
+    def _least(self, x: np.ndarray, *, quick: bool = False) -> tuple[float, np.ndarray] | None:
         """Return how little the equations are missed, and where; None where they are no numbers."""
         best: tuple[float, np.ndarray] | None = None
         stalled = 0
@@ -399,8 +389,8 @@ class Projection:
             if not self.moving.size:
                 break
             slopes = self._slopes(jacobian) / size[:, None]
-            cheapest = _cheapest(slopes, -residual / size, quick=self._quick)
-            x = self._moved(x, self._limited(self.inverse_root @ cheapest, x))
+            step = cheapest(slopes, -residual / size, quick=quick)
+            x = self._moved(x, self._limited(self.inverse_root @ step, x))
         return best
 
     def _met_to_rounding(self, x: np.ndarray) -> np.ndarray:
@@ -439,23 +429,23 @@ class Projection:
     def _along(self, x: np.ndarray, weighted: np.ndarray) -> np.ndarray:
         """Return the part of a displacement that leaves the residuals as they are."""
         slopes = self._slopes(self.level.evaluate(self.t, x, self.p)[1])
-        return _along(slopes, weighted)
+        return along(slopes, weighted)
 
     def _slid(self, x: np.ndarray) -> np.ndarray:
         """Slide along the manifold while that brings the state nearer to the guess."""
         for _ in range(100):
             weighted = self.root @ (x - self.guess)[self.moving]
-            along = self._along(x, weighted)
-            if np.linalg.norm(along) <= NEAREST * np.linalg.norm(weighted):
+            left = self._along(x, weighted)
+            if np.linalg.norm(left) <= NEAREST * np.linalg.norm(weighted):
                 return x
-            nearer = self._nearer(x, along)
+            nearer = self._nearer(x, left)
             if nearer is None:
                 return x
             x = nearer
         return x
 
-    def _nearer(self, x: np.ndarray, along: np.ndarray) -> np.ndarray | None:
-        here, step = self._distance(x), self.inverse_root @ along
+    def _nearer(self, x: np.ndarray, before: np.ndarray) -> np.ndarray | None:
+        here, step = self._distance(x), self.inverse_root @ before
         for halvings in range(20):
             there = self.met(self._moved(x, -(0.5**halvings) * step))
             if there is None:
@@ -465,54 +455,6 @@ class Projection:
                 return there
             # Below rounding of the distance, its slope still shows which state is nearer.
             left = self._along(there, self.root @ (there - self.guess)[self.moving])
-            if change < 1e-12 and np.linalg.norm(left) < 0.9 * np.linalg.norm(along):
+            if change < 1e-12 and np.linalg.norm(left) < 0.9 * np.linalg.norm(before):
                 return there
         return None
-
-
-def _cheapest(slopes: np.ndarray, wanted: np.ndarray, *, quick: bool) -> np.ndarray:
-    """Return the shortest d with slopes @ d = wanted, or the one that misses least."""
-    found = _bordered(slopes, np.zeros(int(slopes.shape[1])), wanted)
-    found = _of_clear_rank(slopes, wanted) if found is None and quick else found
-    return shortest_solution(slopes, wanted, DEPENDENT) if found is None else found
-
-
-def _of_clear_rank(slopes: np.ndarray, wanted: np.ndarray) -> np.ndarray | None:
-    """Solve by a pivoted QR factorisation, which takes a third of the time of singular values.
-
-    None for few unknowns, where it takes no less, and where the rank is not beyond doubt.
-    """
-    rows, columns = slopes.shape
-    if columns < DENSE_FROM:
-        return None
-    right = np.zeros((max(rows, columns), 1))
-    right[:rows, 0] = wanted
-    pivots = np.zeros((columns, 1), dtype=np.int32)
-    workspace = int(scipy.linalg.lapack.dgelsy_lwork(rows, columns, 1, CLEAR)[0])
-    _, found, _, rank, failed = scipy.linalg.lapack.dgelsy(slopes, right, pivots, CLEAR, workspace)
-    return None if failed or rank < min(rows, columns) else found[:columns, 0]
-
-
-def _along(slopes: np.ndarray, displacement: np.ndarray) -> np.ndarray:
-    """Return the part of a displacement that the slopes do not see."""
-    found = _bordered(slopes, displacement, np.zeros(len(slopes)))
-    if found is None:
-        return displacement - slopes.T @ shortest_solution(slopes.T, displacement, DEPENDENT)
-    return found
-
-
-def _bordered(slopes: np.ndarray, free: np.ndarray, wanted: np.ndarray) -> np.ndarray | None:
-    """Solve d + slopes^T l = free, slopes d = wanted by sparse factors.
-
-    None for small systems, and where the slopes nearly depend on each other: dense least squares
-    are for those.
-    """
-    columns = slopes.shape[1]
-    if columns < SPARSE_FROM:
-        return None
-    border = scipy.sparse.csc_array(slopes)
-    matrix = scipy.sparse.csc_array(
-        scipy.sparse.block_array([[scipy.sparse.eye_array(columns), border.T], [border, None]])
-    )
-    found = solved_sparsely(matrix, np.concatenate([free, wanted]))
-    return None if found is None else found[:columns]

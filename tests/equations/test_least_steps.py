@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from daesolve.algebra.singular_values import shortest_solution
-from daesolve.equations import projection
+from daesolve.equations import least_steps
 
 EPSILON = np.finfo(float).eps
 
@@ -13,7 +13,7 @@ EPSILON = np.finfo(float).eps
 def test_factors_give_the_shortest_solution_where_the_rank_is_clear(rows: int, columns: int):
     generator = np.random.default_rng(1)
     slopes, wanted = generator.normal(size=(rows, columns)), generator.normal(size=rows)
-    found = projection._of_clear_rank(slopes, wanted)
+    found = least_steps._of_clear_rank(slopes, wanted)
     assert found is not None
     # Both err by rounding times the condition, squared where something is missed.
     condition = np.linalg.cond(slopes) ** (2 if rows > columns else 1)
@@ -25,5 +25,5 @@ def test_singular_values_decide_where_slopes_nearly_depend_on_each_other():
     generator = np.random.default_rng(2)
     slopes = generator.normal(size=(25, 40))
     slopes[3] = slopes[4] + 1e-10 * slopes[5]
-    assert projection._of_clear_rank(slopes, np.ones(25)) is None
-    assert projection._of_clear_rank(slopes[:5, :10], np.ones(5)) is None
+    assert least_steps._of_clear_rank(slopes, np.ones(25)) is None
+    assert least_steps._of_clear_rank(slopes[:5, :10], np.ones(5)) is None
