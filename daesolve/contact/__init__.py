@@ -1,0 +1,1 @@
+"""Which contacts open, stick and slide, what impacts do, where they accumulate: as numbers."""
