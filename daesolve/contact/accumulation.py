@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 LEAST_LIMITS = 3
 """So many successive limits have to agree."""
+SAFETY = 2.0
+"""On what corrections add up to: their ratio still grows as it comes to its own limit."""
 ROUNDINGS = 4.0
 """Of the time, what rounding makes of an interval, in units of the last place."""
 
@@ -87,7 +89,9 @@ def accumulation(
     apart = np.abs(np.diff(limits))
     # What is left of a geometric series of corrections, whose ratio the last two show.
     slowness = apart[-1] / apart[-2] if apart[-2] > 0.0 else 0.0
-    ahead = apart[-1] * max(1.0, slowness / (1.0 - slowness)) if slowness < 1.0 else np.inf
+    ahead = np.inf
+    if slowness < 1.0:
+        ahead = SAFETY * apart[-1] * max(1.0, slowness / (1.0 - slowness))
     rounding = ROUNDINGS * np.spacing(abs(instants[-1])) / (1.0 - ratios[-1]) ** 2
     if slowness >= 1.0 and np.max(apart) <= rounding:
         ahead = 0.0

@@ -20,7 +20,7 @@ MOST_MODES = 8192
 """So many modes are all solved: those of six contacts at rest."""
 TOLERANCE = 1e-10
 """Of the terms that enter it, what an inequality may be missed by."""
-SAME = 1e-7
+SAME = 1e-8
 """Of the terms that enter them, rates that differ by less are the same motion."""
 
 _WELL_POSED = 1e-8
@@ -253,9 +253,13 @@ def _answer(problem: ScaledProblem, group: list[Found], sliding: NDArray[np.floa
         springs=best.springs,
         family=best.ends,
     )
-    if best.inside > TOLERANCE:
-        return answer
-    others = dict.fromkeys(one.mode.states_of(0) for one in group)
+    # Of what lies inside its mode, other modes on their borders are other splits of reactions.
+    inside = best.inside > TOLERANCE
+    others = dict.fromkeys(
+        one.mode.states_of(0)
+        for one in group
+        if not inside or (one.determined and one.inside > TOLERANCE)
+    )
     others.pop(answer.states, None)
     return replace(answer, also=tuple(others))
 

@@ -99,13 +99,14 @@ def impact_of(
     phases: tuple[States, ...],
     impulses: NDArray[np.float64],
     before: NDArray[np.float64],
+    after: NDArray[np.float64] | None = None,
     *,
     determined: bool = True,
     residual: float = 0.0,
 ) -> Impact:
-    """Return the impact that impulses (k,) are."""
+    """Return the impact that impulses (k,) are; `after` where it is known better than from them."""
     count = contacts.count
-    after = before + contacts.matrix @ impulses
+    after = before + contacts.matrix @ impulses if after is None else after
     return Impact(
         law=law,
         phases=phases,

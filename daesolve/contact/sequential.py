@@ -116,7 +116,7 @@ def _followed(
     while True:
         contact = next((place for place in places if rates[place] < -rounding), None)
         if contact is None:
-            return impact_of(contacts, "sequential", tuple(phases), impulses, before)
+            return impact_of(contacts, "sequential", tuple(phases), impulses, before, rates)
         if len(phases) == MOST_IMPACTS:
             raise ChatteringError(
                 f"after {MOST_IMPACTS} impacts one after the other gaps still close, the contact "
