@@ -70,7 +70,7 @@ def all_answers(
         Of the terms that enter it, what an inequality may be missed by.
     """
     found = found_in(problem, all_modes(choices_of(problem, sliding)), tolerance)
-    return answers_of(problem, found, sliding)
+    return answers_of(problem, found, sliding, tolerance)
 
 
 def found_in(problem: ScaledProblem, modes: Modes, tolerance: float = TOLERANCE) -> list[Found]:
@@ -84,7 +84,10 @@ def found_in(problem: ScaledProblem, modes: Modes, tolerance: float = TOLERANCE)
 
 
 def answers_of(
-    problem: ScaledProblem, found: list[Found], sliding: NDArray[np.float64]
+    problem: ScaledProblem,
+    found: list[Found],
+    sliding: NDArray[np.float64],
+    tolerance: float = TOLERANCE,
 ) -> tuple[Answer, ...]:
     """Return what was found in modes as answers, each motion once."""
     groups: list[list[Found]] = []
@@ -96,15 +99,17 @@ def answers_of(
         else:
             groups.append([one])
     groups = _not_preceded(problem, _without_members(problem, groups))
-    return tuple(_answer(problem, group, sliding) for group in groups)
+    return tuple(_answer(problem, group, sliding, tolerance) for group in groups)
 
 
 def _solved(problem: ScaledProblem, modes: Modes, tolerance: float) -> list[Found]:
     """Return what agrees in a batch of modes."""
     matrices, right = equations(problem, modes)
     _, logarithms = np.linalg.slogdet(matrices)
-    lengths = np.log(np.linalg.norm(matrices, axis=2)).sum(axis=1)
-    regular = logarithms - lengths > np.log(_WELL_POSED)
+    lengths = np.linalg.norm(matrices, axis=2)
+    bound = np.log(np.where(lengths > 0.0, lengths, 1.0)).sum(axis=1)
+    # Of Hadamard's bound; where it is far below, singular values tell.
+    regular = logarithms - bound > np.log(_WELL_POSED)
     doubtful = np.flatnonzero(~regular)
     if doubtful.size:
         sizes = np.linalg.svd(matrices[doubtful], compute_uv=False)
@@ -239,9 +244,11 @@ def _not_preceded(problem: ScaledProblem, groups: list[list[Found]]) -> list[lis
     ]
 
 
-def _answer(problem: ScaledProblem, group: list[Found], sliding: NDArray[np.float64]) -> Answer:
+def _answer(
+    problem: ScaledProblem, group: list[Found], sliding: NDArray[np.float64], tolerance: float
+) -> Answer:
     """Return a motion, in the mode that lies farthest from its borders."""
-    best = max(group, key=lambda one: (one.inside > TOLERANCE, *_rank(one), one.inside))
+    best = max(group, key=lambda one: (one.inside > tolerance, *_rank(one), one.inside))
     answer = answer_of(
         problem,
         best.reactions,
@@ -254,11 +261,11 @@ def _answer(problem: ScaledProblem, group: list[Found], sliding: NDArray[np.floa
         family=best.ends,
     )
     # Of what lies inside its mode, other modes on their borders are other splits of reactions.
-    inside = best.inside > TOLERANCE
+    inside = best.inside > tolerance
     others = dict.fromkeys(
         one.mode.states_of(0)
         for one in group
-        if not inside or (one.determined and one.inside > TOLERANCE)
+        if not inside or (one.determined and one.inside > tolerance)
     )
     others.pop(answer.states, None)
     return replace(answer, also=tuple(others))

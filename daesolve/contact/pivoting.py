@@ -56,7 +56,7 @@ def one_answer(
         ]
         found = found_in(problem, all_modes(named), tolerance)
         if found:
-            return answers_of(problem, found, sliding)[0]
+            return answers_of(problem, found, sliding, tolerance)[0]
     return None
 
 
@@ -83,7 +83,7 @@ def branched_answers(
             continue
         contact = next(place for place, options in enumerate(choices) if len(options) > 1)
         nodes += [[*choices[:contact], [one], *choices[contact + 1 :]] for one in choices[contact]]
-    return answers_of(problem, found, sliding)
+    return answers_of(problem, found, sliding, tolerance)
 
 
 def _named(problem: ScaledProblem, sliding: NDArray[np.float64]) -> Iterator[States]:
