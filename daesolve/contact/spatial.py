@@ -1,0 +1,246 @@
+"""Contacts at rest in space, where the direction of sliding is unknown: Coulomb's cone.
+
+    |T| <= mu N,  and with a slip rate c /= 0:  T = -mu N c / |c|
+
+Of one contact all answers are found: the direction d = (cos b, sin b) of its sliding obeys
+
+    (c x d) = 0,  a trigonometric polynomial of second degree in b.
+
+Of several, relaxation finds the states, Newton's method makes the reactions exact, and the
+conditions are checked; that there is no other answer is not proved.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from daesolve.contact.answers import Answer, State, States, answer_of
+from daesolve.contact.relaxation import relaxed, states_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from daesolve.contact.touching import ScaledProblem
+
+ROUNDS = 30
+"""Of Newton's method: it converges in a few, or not."""
+CONVERGED = 1e-15
+"""Of the largest reaction, a step after which Newton's method ends."""
+ROUNDING = 1e-13
+"""Of the largest coefficient of a polynomial, one that is none."""
+ON_CIRCLE = 1e-6
+"""How far a root may lie from the unit circle to be tried as a direction."""
+DEPENDENT = 1e-11
+"""Of the largest singular value, one below which equations of states depend on each other."""
+SAME = 1e-7
+"""Of the terms that enter them, rates that differ by less are the same motion."""
+
+
+def spatial_answers(
+    problem: ScaledProblem, sliding: NDArray[np.float64], tolerance: float, *, every: bool = True
+) -> tuple[tuple[Answer, ...], bool]:
+    """Return answers that meet all conditions, and whether they are proved to be all.
+
+    Parameters
+    ----------
+    problem
+        In units of its own.
+    sliding
+        Unit vectors in which contacts slide, zero where they are at rest: (n, 2).
+    tolerance
+        Of the terms that enter it, what a condition may be missed by.
+    every
+        Whether relaxation begins from several reactions, to find several answers; else the first
+        answer ends the search.
+    """
+    answers: list[Answer] = []
+    alone = problem.contacts.count == 1
+    for states, guess in _single(problem) if alone else _guesses(problem, sliding):
+        exact = _refined(problem, sliding, states, guess)
+        if exact is None:
+            continue
+        answer = answer_of(
+            problem,
+            exact.reactions,
+            states,
+            sliding,
+            reactions_determined=exact.determined,
+            normal_determined=exact.normal_determined,
+            motion_determined=exact.motion_determined,
+        )
+        if answer.residual <= tolerance and not _known(problem, answers, answer):
+            answers.append(answer)
+            if not every:
+                break
+    return tuple(_not_preceded(problem, answers)), alone
+
+
+def _not_preceded(problem: ScaledProblem, answers: list[Answer]) -> list[Answer]:
+    """Leave out what slides where static friction still holds it, as `enumeration` does."""
+    greater = problem.contacts.static > problem.contacts.friction
+
+    def precedes(one: Answer, other: Answer) -> bool:
+        pairs = list(zip(one.states, other.states, greater, strict=True))
+        return one.states != other.states and all(
+            state is rival or (state is State.STICKS and rival.slides and more)
+            for state, rival, more in pairs
+        )
+
+    return [one for one in answers if not any(precedes(rival, one) for rival in answers)]
+
+
+def _guesses(
+    problem: ScaledProblem, sliding: NDArray[np.float64]
+) -> Iterator[tuple[States, NDArray[np.float64]]]:
+    """Yield states with reactions that come near to meeting their conditions."""
+    size, count = len(problem.free), problem.contacts.count
+    held = np.linalg.pinv(problem.contacts.matrix) @ -problem.free
+    pressed = np.zeros(size)
+    pressed[:count] = 1.0
+    for start in (np.zeros(size), held, pressed):
+        tried: set[States] = set()
+        for reactions in relaxed(problem, sliding, start):
+            states = states_of(problem, sliding, reactions)
+            if states not in tried:
+                tried.add(states)
+                yield states, reactions
+
+
+def _single(problem: ScaledProblem) -> Iterator[tuple[States, NDArray[np.float64]]]:
+    """Yield everything that one contact at rest could do."""
+    matrix, free, least = problem.contacts.matrix, problem.free, float(problem.least[0])
+    if least == 0.0:
+        yield (State.OPEN,), np.zeros(3)
+    for normal in (None, least) if least > 0.0 else (None,):
+        yield (State.STICKS,), _stuck(matrix, free, normal)
+        for direction in _directions(problem, normal):
+            friction = problem.contacts.friction[0]
+            pressed = matrix[0, 0] - friction * (matrix[0, 1:] @ direction)
+            size = normal if normal is not None else -free[0] / (pressed or 1.0)
+            yield (State.SLIDES,), np.concatenate([[size], -friction * size * direction])
+
+
+def _stuck(
+    matrix: NDArray[np.float64], free: NDArray[np.float64], normal: float | None
+) -> NDArray[np.float64]:
+    """Return the reactions of one contact that sticks, and is closed unless N is given."""
+    if normal is None:
+        return np.linalg.pinv(matrix) @ -free
+    load = free[1:] + matrix[1:, 0] * normal
+    return np.concatenate([[normal], np.linalg.pinv(matrix[1:, 1:]) @ -load])
+
+
+def _directions(problem: ScaledProblem, normal: float | None) -> list[NDArray[np.float64]]:
+    """Return the directions d in which one contact could slide: c x d = 0.
+
+    With N = -free_N / p, p = A_NN - mu A_NT d, where the gap stays as it is, c p is a polynomial of
+    second degree in d as well.
+    """
+    matrix, free, friction = problem.contacts.matrix, problem.free, problem.contacts.friction[0]
+    angles = 2.0 * np.pi * np.arange(5) / 5.0
+    directions = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    if normal is None:
+        pressed = matrix[0, 0] - friction * directions @ matrix[0, 1:]
+        load = np.full(5, -free[0])
+    else:
+        pressed, load = np.ones(5), np.full(5, normal)
+    slip = pressed[:, None] * free[1:] + load[:, None] * (
+        matrix[1:, 0] - friction * directions @ matrix[1:, 1:]
+    )
+    across = slip[:, 0] * directions[:, 1] - slip[:, 1] * directions[:, 0]
+    # Five values determine the coefficients of exp(-2 i b), ..., exp(2 i b).
+    coefficients = np.fft.fft(across)[[2, 1, 0, 4, 3]]
+    # Where A is the same in all directions the second degree is missing.
+    if abs(coefficients[0]) <= ROUNDING * np.max(np.abs(coefficients)):
+        coefficients = coefficients[1:4]
+    roots = np.roots(coefficients)
+    near = roots[np.abs(np.abs(roots) - 1.0) < ON_CIRCLE]
+    return [np.array([np.cos(angle), np.sin(angle)]) for angle in np.angle(near)]
+
+
+class _Exact(NamedTuple):
+    """Reactions (k,) that meet the equations of states, and what these determine."""
+
+    reactions: NDArray[np.float64]
+    determined: bool
+    normal_determined: bool
+    motion_determined: bool
+
+
+def _refined(
+    problem: ScaledProblem,
+    sliding: NDArray[np.float64],
+    states: States,
+    guess: NDArray[np.float64],
+) -> _Exact | None:
+    """Make reactions exact by Newton's method; None where it does not converge."""
+    reactions, count = np.array(guess), problem.contacts.count
+    rank, vectors = 0, np.eye(len(reactions))
+    for _ in range(ROUNDS):
+        missed, slopes = _equations(problem, sliding, states, reactions)
+        left, sizes, vectors = np.linalg.svd(slopes)
+        rank = int(np.count_nonzero(sizes > DEPENDENT * sizes[0]))
+        step = vectors[:rank].T @ ((left[:, :rank].T @ missed) / sizes[:rank])
+        reactions = reactions - step
+        largest = float(np.max(np.abs(reactions)))
+        if not largest < 1.0 / DEPENDENT:
+            return None
+        if float(np.max(np.abs(step))) <= CONVERGED * (1.0 + largest):
+            break
+    free = vectors[rank:].T
+    pressing, moved = free[:count], problem.contacts.matrix @ free
+    return _Exact(
+        reactions,
+        rank == len(reactions),
+        float(np.max(np.abs(pressing), initial=0.0)) <= SAME,
+        float(np.max(np.abs(moved), initial=0.0)) <= SAME,
+    )
+
+
+def _equations(
+    problem: ScaledProblem,
+    sliding: NDArray[np.float64],
+    states: States,
+    reactions: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return by how much reactions miss the equations of states, and the slopes of that."""
+    contacts = problem.contacts
+    rates = contacts.matrix @ reactions + problem.free
+    missed, slopes = np.array(reactions), np.eye(len(reactions))
+    missed[: contacts.count] -= problem.least
+    for contact, state in enumerate(states):
+        rows = contacts.tangents(contact)
+        released = (
+            problem.least[contact] > 0.0
+            and rates[contact] > reactions[contact] - (problem.least[contact])
+        )
+        if state is not State.OPEN and not released:
+            missed[contact], slopes[contact] = rates[contact], contacts.matrix[contact]
+        if state is State.STICKS:
+            missed[rows], slopes[rows] = rates[rows], contacts.matrix[rows]
+        elif state.slides:
+            limit = contacts.friction[contact] * reactions[contact]
+            direction, turning = sliding[contact], 0.0
+            if not direction.any():
+                slip = rates[rows]
+                speed = float(np.linalg.norm(slip)) or 1.0
+                direction = slip / speed
+                across = (np.eye(len(slip)) - np.outer(direction, direction)) / speed
+                turning = limit * across @ contacts.matrix[rows]
+            missed[rows] = reactions[rows] + limit * direction
+            slopes[rows] += turning
+            slopes[rows, contact] += contacts.friction[contact] * direction
+    return missed, slopes
+
+
+def _known(problem: ScaledProblem, answers: list[Answer], answer: Answer) -> bool:
+    """Return whether a motion is among answers."""
+    rates = answer.rates / problem.rates
+    return any(
+        np.max(np.abs(rates - other.rates / problem.rates)) <= SAME * (1.0 + np.max(np.abs(rates)))
+        for other in answers
+    )
