@@ -193,6 +193,38 @@ class ResetRow:
 
 
 @dataclass(frozen=True, eq=False)
+class Rubbing:
+    """The friction of a contact, in the symbols of the equations.
+
+    Parameters
+    ----------
+    row
+        The index of the constraint on its slip among the rows.
+    slides, sticks
+        The places of its discrete values among p.
+    begins_to_stick, begins_to_slip, reverses
+        The indices of its events.
+    friction, static_friction, restitution
+        mu while it slides, mu up to which it sticks, and what part of the slip an impact returns.
+    """
+
+    row: int
+    slides: int
+    sticks: int
+    begins_to_stick: int
+    begins_to_slip: int
+    reverses: int
+    friction: ca.SX
+    static_friction: ca.SX
+    restitution: ca.SX
+
+    @property
+    def events(self) -> tuple[int, int, int]:
+        """The indices of its events."""
+        return self.begins_to_stick, self.begins_to_slip, self.reverses
+
+
+@dataclass(frozen=True, eq=False)
 class ContactRow:
     """A support that can only push, in the symbols of the equations.
 
@@ -206,6 +238,8 @@ class ContactRow:
         The indices of its events.
     restitution
         With what part of the speed it is left.
+    rubbing
+        Its friction; None for a smooth one.
     """
 
     name: str
@@ -214,6 +248,7 @@ class ContactRow:
     lost: int
     closed: int
     restitution: ca.SX
+    rubbing: Rubbing | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -440,6 +475,15 @@ class Dynamics:
             return p
         p = p.copy()
         p[places] = 1.0
+        return p
+
+    def all_rubbing(self, p: np.ndarray) -> np.ndarray:
+        """Return p with every contact closed, and sliding where it rubs."""
+        p = p.copy()
+        for row in self.contacts:
+            p[row.hold] = 1.0
+            if row.rubbing is not None:
+                p[row.rubbing.slides], p[row.rubbing.sticks] = 1.0, 0.0
         return p
 
     def in_mode(self, p: np.ndarray) -> Dynamics:

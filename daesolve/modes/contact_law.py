@@ -336,7 +336,9 @@ class ContactLaw(SwitchingLaw):
     @classmethod
     def of(cls, setting: Setting, free: Sequence[int]) -> ContactLaw | None:
         """Return the law of all contacts of a system."""
-        return cls(setting) if setting.dynamics.contacts else None
+        rows = setting.dynamics.contacts
+        smooth = not any(row.rubbing for row in rows)
+        return cls(setting) if rows and smooth else None
 
     def role(self, event: int) -> Role:
         """Return that of a reaction that ends, or of a gap that closes; both are always watched."""

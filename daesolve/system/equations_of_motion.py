@@ -41,7 +41,7 @@ from daesolve.system.rows import (
     reset_rows,
     split_linear,
 )
-from daesolve.system.unilateral import contact_rows, contacts_of
+from daesolve.system.unilateral import contact_rows, contacts_of, friction_of
 
 
 class _Symbols:
@@ -202,6 +202,9 @@ def equations_of_motion(system: PosedMechanics) -> Dynamics:
     flow, u = symbols.flow, symbols.u
     rows, motion = _rows(symbols), _motion(symbols)
     force, influence = split_linear("the force", symbols.posed(system.applied_force), u)
+    contacts = contacts_of(system.goals)
+    rubs = friction_of(contacts, rows, u)
+    influence = influence + rubs if rubs.numel() else influence
     relations = relation_rows(system.goals, u)
     check_counts(u.numel(), len(rows), len(relations))
     kinetic, potential = _energies(symbols, motion)
@@ -256,7 +259,7 @@ def equations_of_motion(system: PosedMechanics) -> Dynamics:
         after=_after(system),
         switches=system.switch_names,
     )
-    return replace(dynamics, contacts=contact_rows(contacts_of(system.goals), dynamics, plain))
+    return replace(dynamics, contacts=contact_rows(contacts, dynamics, plain))
 
 
 def _rows(symbols: _Symbols) -> tuple[GoalRow, ...]:
@@ -437,6 +440,9 @@ def control_equations(system: PosedControl) -> Dynamics:
         invariant_row(goal, smoothed(goal.value), Feedbacks.of(goal.name, values), flow)
         for goal in own
     ]
+    contacts = contacts_of(system.goals)
+    rubs = friction_of(contacts, rows, u)
+    influence = influence + rubs if rubs.numel() else influence
     relations = relation_rows(system.goals, u)
     check_counts(u.numel(), len(rows), len(relations))
     invariants, relations = drive_by_relations(own, invariants, relations)

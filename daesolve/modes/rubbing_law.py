@@ -1,0 +1,438 @@
+"""Which contacts open, stick and slide: decided at an instant for all of them together.
+
+At every event the contacts whose gaps are zero are looked at. Where one closes there is an impact of
+all of them; then, of those whose gaps do not open, `contact.decide` says what they do next. At an
+event the mode before and the mode after it both agree with the state to rounding: of such modes,
+the motion is taken a small step on in each, and the one that still agrees is the one that follows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from weakref import WeakKeyDictionary
+
+import casadi as ca
+import numpy as np
+
+from daesolve.algebra.evaluation import Evaluator
+from daesolve.contact import Decision, State, collide, decide
+from daesolve.equations.dynamics import Dynamics
+from daesolve.errors import DaesolveError, NoDerivativeError, ResetError
+from daesolve.formulations import OdeProblem
+from daesolve.modes.guard_book import GuardBook, Role
+from daesolve.modes.jumps import JumpFunction, joined, with_references
+from daesolve.modes.law import Beginning, Jump, Setting, SwitchingLaw
+from daesolve.modes.rubbing_instant import ContactNumbers, Instant, Rates
+from daesolve.posing.symbols import symbol
+from daesolve.trajectory.results import Impact
+
+STILL = 1e-10
+"""Of its terms, the rate of a gap or a slip below which it is zero."""
+PARALLEL = 1e-9
+"""Of its own square, what is left of a row that others give: then it repeats them."""
+SMALL_STEPS = 1e-4, 1e-3, 1e-5, 1e-2
+"""Parts of the time in which bodies move by their own size, after which a mode is looked at."""
+MOST_IMPACTS = 20
+"""Impacts of the same contacts at one instant, one after the other."""
+SIGNS = {State.OPEN: 0.0, State.STICKS: 0.0, State.FORWARD: 1.0, State.BACKWARD: -1.0}
+
+States = tuple[State, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class _Place:
+    """Where a decision is taken: time, states of the equations, works behind them, values."""
+
+    time: float
+    x: np.ndarray
+    works: np.ndarray
+    p: np.ndarray
+
+
+class RubbingLaw(SwitchingLaw):
+    """Lets contacts open, close, stick and slide, where one of them rubs.
+
+    Parameters
+    ----------
+    setting
+        The problem.
+    """
+
+    def __init__(self, setting: Setting) -> None:
+        rows, first = setting.dynamics.contacts, setting.table.firsts
+        own = [(row.lost, row.closed, *(row.rubbing.events if row.rubbing else ())) for row in rows]
+        super().__init__([event for events in own for event in events])
+        self.problem, self.dynamics = setting.problem, setting.dynamics
+        self._lost = first[[row.lost for row in rows]]
+        self._closing = first[[row.closed for row in rows]]
+        self._stopping = np.array(
+            [first[row.rubbing.begins_to_stick] if row.rubbing else -1 for row in rows]
+        )
+        self._met = {row.closed for row in rows}
+        self._all = setting.table.guards_of(self.events)
+        if setting.problem not in _numbers:
+            _numbers[setting.problem] = _Functions(setting)
+        self._functions = _numbers[setting.problem]
+        self._numbers = self._functions.numbers
+
+    @classmethod
+    def begin(cls, dynamics: Dynamics, beginning: Beginning) -> Beginning:
+        """Choose which closed contacts slide and stick at the start.
+
+        Raises
+        ------
+        DaesolveError
+            They have no motion from there, or several.
+        """
+        if not any(row.rubbing for row in dynamics.contacts):
+            return beginning
+        numbers = ContactNumbers(dynamics)
+        p = dynamics.value_vector(dict(beginning.values))
+        place = _Place(beginning.time, beginning.state, np.empty(0), p)
+        touching = p[numbers.holds] == 1.0
+        rates = numbers.rates(place.time, place.x, p)
+        rates = _rested(rates, rates, touching, np.zeros_like(touching))
+        touching &= rates.gaps == 0.0
+        if not touching.any():
+            return beginning
+        instant = numbers.instant(place.time, place.x, p, touching, rates)
+        answer = decide(instant.contacts, instant.free, rates.slips[instant.which]).only()
+        states = _of_all(numbers, instant, answer.states)
+        chosen = _in_states(numbers, instant, p, states)
+        # One that opens does so at the start, with an event; until then it slides as it does.
+        chosen[numbers.holds] = p[numbers.holds]
+        sides = np.sign(rates.slips)[numbers.rubs]
+        chosen[numbers.slides] = np.where(
+            chosen[numbers.slides] == 0.0, sides, chosen[numbers.slides]
+        )
+        values = dict(zip(dynamics.values, map(float, chosen), strict=True))
+        return replace(beginning, values=values)
+
+    @classmethod
+    def of(cls, setting: Setting, free: Sequence[int]) -> RubbingLaw | None:
+        """Return the law of all contacts of a system in which one rubs."""
+        rubs = any(row.rubbing for row in setting.dynamics.contacts)
+        return cls(setting) if rubs else None
+
+    def role(self, event: int) -> Role:
+        """Return that of a reaction that ends, a gap that closes, or a slip that ends or begins."""
+        met = event in self._met
+        return Role(returns=not met, stays=True, bars_start=met)
+
+    def decide(
+        self, time: float, x: np.ndarray, p: np.ndarray, fired: Sequence[int], book: GuardBook
+    ) -> Iterator[Jump]:
+        """Open and close contacts, let them stick and slide, with the impacts that this takes."""
+        if not len(fired):
+            return
+        book.passed[self._all] = time
+        gaps = book.measure(time, x, p)[0][self._closing]
+        zero = book.tolerances[self._closing]
+        met = np.isin(self._closing, list(fired)) | (np.abs(gaps) <= zero)
+        stopped = np.isin(self._stopping, list(fired))
+        count = self.dynamics.x.numel()
+        place = _Place(time, x[:count], x[count:], p)
+        before = p[self._numbers.holds] == 1.0
+        rates = self._numbers.rates(time, place.x, p)
+        # What a constraint holds at zero is zero but for rounding, however slow all is.
+        stuck = before & self._numbers.rubs & (self._sides(p) == 0.0)
+        rates = _rested(rates, rates, before, stopped | stuck)
+        place, rates, impacts, hit = self._collided(place, before | met, zero, rates)
+        closed = (before | met) & (rates.gaps == 0.0)
+        p_after = self._next(place, closed, rates, book, zero)
+        events = self._happened(p, p_after, hit)
+        if not events and not impacts:
+            return
+        after = np.concatenate([place.x, place.works])
+        closed = p_after[self._numbers.holds] == 1.0
+        book.armed[self._closing[~closed]] = False
+        yield Jump(dict.fromkeys(events, (0,)), after, p_after, joined(impacts))
+
+    # -- impacts ------------------------------------------------------------------------------
+
+    def _collided(
+        self, place: _Place, touching: np.ndarray, zero: np.ndarray, rates: Rates
+    ) -> tuple[_Place, Rates, list[Impact | None], np.ndarray]:
+        """Let contacts collide until none closes; return the rates after, and which did."""
+        impacts: list[Impact | None] = []
+        hit, none = np.zeros_like(touching), np.zeros_like(touching)
+        largest = rates
+        for _ in range(MOST_IMPACTS):
+            if not np.any(rates.gaps[touching]):
+                return place, rates, impacts, hit
+            instant = self._numbers.instant(place.time, place.x, place.p, touching, rates)
+            which = instant.which
+            # A bounce lower than what counts as a gap of zero is none.
+            lowest = np.sqrt(2.0 * instant.size[: len(which)] * zero[which])
+            if not np.any(rates.gaps[which] < -lowest):
+                place, rates = self._settled(place, instant, rates, lowest)
+                return place, rates, impacts, hit
+            hit |= touching & (rates.gaps < 0.0)
+            thrown = np.where(rates.gaps[which] < -lowest, rates.restitution[which], 0.0)
+            velocities = np.concatenate([rates.gaps[which], rates.slips[which]])
+            try:
+                found = collide(
+                    instant.contacts,
+                    velocities,
+                    "newton",
+                    thrown,
+                    rates.tangential_restitution[which],
+                )
+            except DaesolveError as error:
+                raise ResetError(f"at t = {place.time:.10g} s: {error}") from error
+            x = place.x.copy()
+            x[self.dynamics.position_count :] += instant.thrown @ found.impulses
+            impacts.append(self._recorded(place, x, instant, found.impulses, found.energy))
+            place = replace(place, x=x)
+            rates = self._numbers.rates(place.time, x, place.p)
+            largest = replace(
+                rates,
+                gap_sizes=np.maximum(largest.gap_sizes, rates.gap_sizes),
+                slip_sizes=np.maximum(largest.slip_sizes, rates.slip_sizes),
+            )
+            rates = _rested(rates, largest, none, none)
+        names = ", ".join(repr(self._numbers.names[k]) for k in np.flatnonzero(hit))
+        raise ResetError(
+            f"at t = {place.time:.10g} s the impacts of the contacts {names} do not end"
+        )
+
+    def _settled(
+        self, place: _Place, instant: Instant, rates: Rates, lowest: np.ndarray
+    ) -> tuple[_Place, Rates]:
+        """Let contacts stay that hardly part, or hardly meet."""
+        which = instant.which
+        speeds = rates.gaps[which]
+        stay = np.abs(speeds) <= lowest
+        if not np.any(speeds[stay]):
+            return place, rates
+        own = np.flatnonzero(stay)
+        answer = instant.contacts.matrix[np.ix_(own, own)]
+        x = place.x.copy()
+        impulses = np.linalg.lstsq(answer, -speeds[own], rcond=None)[0]
+        x[self.dynamics.position_count :] += instant.thrown[:, own] @ impulses
+        gaps = rates.gaps.copy()
+        gaps[which[own]] = 0.0
+        after = self._numbers.rates(place.time, x, place.p)
+        slips = np.where(rates.slips == 0.0, 0.0, after.slips)
+        return replace(place, x=x), replace(rates, gaps=gaps, slips=slips)
+
+    def _recorded(
+        self,
+        place: _Place,
+        x: np.ndarray,
+        instant: Instant,
+        impulses: np.ndarray,
+        energy: float,
+    ) -> Impact:
+        labels = self.dynamics.labels.reactions
+        named = dict.fromkeys(labels, 0.0)
+        count = len(instant.which)
+        for k, contact in enumerate(instant.which):
+            row = self.dynamics.rows[self.dynamics.contacts[contact].row]
+            assert row.reaction is not None
+            named[labels[row.reaction]] = float(impulses[k])
+            rubbing = self._numbers.rubbing[contact]
+            if rubbing is not None:
+                own = self.dynamics.rows[rubbing.row].reaction
+                assert own is not None
+                named[labels[own]] = float(impulses[count + k])
+        mass = self.dynamics.matrices(place.time, place.x, place.p)["mass"]
+        first = self.dynamics.position_count
+        kinetic, remaining = (float(v @ mass @ v) / 2.0 for v in (place.x[first:], x[first:]))
+        miss = abs(remaining - kinetic - energy) / kinetic if kinetic > 0.0 else 0.0
+        return Impact(named, kinetic, remaining, miss)
+
+    # -- the mode that follows ----------------------------------------------------------------
+
+    def _next(
+        self,
+        place: _Place,
+        closed: np.ndarray,
+        rates: Rates,
+        book: GuardBook,
+        zero: np.ndarray,
+    ) -> np.ndarray:
+        """Return p of the mode in which the motion goes on."""
+        numbers = self._numbers
+        if not closed.any():
+            none = np.zeros_like(closed)
+            return self._functions.referred(place, numbers.mode(place.p, none))
+        instant = numbers.instant(place.time, place.x, place.p, closed, rates)
+        found = decide(instant.contacts, instant.free, rates.slips[instant.which])
+        answer = _only(found, place.time)
+        modes = [
+            self._functions.referred(
+                place, _in_states(numbers, instant, place.p, _of_all(numbers, instant, states))
+            )
+            for states in answer.candidates
+        ]
+        if len(modes) == 1:
+            return modes[0]
+        return self._agreeing(place, modes, book, instant, zero)
+
+    def _agreeing(
+        self,
+        place: _Place,
+        modes: Sequence[np.ndarray],
+        book: GuardBook,
+        instant: Instant,
+        zero: np.ndarray,
+    ) -> np.ndarray:
+        """Return the first mode that agrees with the motion a small step on."""
+        length = float(np.max(zero)) * 1e12
+        pull = float(np.max(instant.size))
+        scale = np.sqrt(length / pull) if pull > 0.0 else 1.0
+        begin = np.concatenate([place.x, place.works])
+        for part in SMALL_STEPS:
+            step = part * scale
+            for p in modes:
+                x = _stepped(self._functions.rate, place.time, begin, p, step)
+                if not np.all(np.isfinite(x)):
+                    continue
+                values, _ = book.at(place.time + step, x, p)
+                if np.all(values[self._all] > 0.0):
+                    return p
+        return modes[0]
+
+    def _sides(self, p: np.ndarray) -> np.ndarray:
+        """Return the sides to which contacts slide."""
+        sides = np.zeros(len(self._numbers.names))
+        sides[self._numbers.rubs] = p[self._numbers.slides]
+        return sides
+
+    def _happened(self, before: np.ndarray, after: np.ndarray, hit: np.ndarray) -> list[int]:
+        """Return the events that lead from one mode to another."""
+        events: list[int] = []
+        for k, row in enumerate(self.dynamics.contacts):
+            was, now = before[row.hold] == 1.0, after[row.hold] == 1.0
+            if hit[k] or (now and not was):
+                events.append(row.closed)
+            elif was and not now:
+                events.append(row.lost)
+            if row.rubbing is not None and now and was:
+                old, new = before[row.rubbing.slides], after[row.rubbing.slides]
+                if old and not new:
+                    events.append(row.rubbing.begins_to_stick)
+                elif new and not old:
+                    events.append(row.rubbing.begins_to_slip)
+                elif new != old:
+                    events.append(row.rubbing.reverses)
+        return events
+
+    def function(self, events: Sequence[int]) -> JumpFunction:
+        """Refuse: what contacts do is no function of the state.
+
+        Raises
+        ------
+        NoDerivativeError
+            Always; the events are named.
+        """
+        names = ", ".join(repr(self.problem.events[event].name) for event in events)
+        raise NoDerivativeError(
+            f"the events {names} have no derivative: what contacts do there is decided at the "
+            "instant"
+        )
+
+
+class _Functions:
+    """What decisions on the contacts of a problem evaluate."""
+
+    def __init__(self, setting: Setting) -> None:
+        dynamics, problem = setting.dynamics, setting.problem
+        self.numbers = ContactNumbers(dynamics)
+        self.rate: Callable[..., np.ndarray] = Evaluator(problem.rhs)
+        t, x, p = dynamics.t, dynamics.x, dynamics.p
+        works = symbol("works", problem.size - x.numel())
+        values = with_references(dynamics, t, x, p, works)
+        self._references = Evaluator(ca.Function("references", [t, x, works, p], [values]))
+
+    def referred(self, place: _Place, p: np.ndarray) -> np.ndarray:
+        """Return values with the references of the motion that begins here."""
+        return np.array(self._references(place.time, place.x, place.works, p)[0])
+
+
+_numbers: WeakKeyDictionary[OdeProblem, _Functions] = WeakKeyDictionary()
+
+
+def _only(found: Decision, time: float):
+    try:
+        return found.only()
+    except DaesolveError as error:
+        raise ResetError(f"at t = {time:.10g} s: {error}") from error
+
+
+def _rested(rates: Rates, sizes: Rates, held: np.ndarray, stopped: np.ndarray) -> Rates:
+    """Return rates of which those that are rounding, or known to be zero, are zero."""
+    still = held | (np.abs(rates.gaps) <= STILL * sizes.gap_sizes)
+    at_rest = stopped | (np.abs(rates.slips) <= STILL * sizes.slip_sizes)
+    return replace(
+        rates,
+        gaps=np.where(still, 0.0, rates.gaps),
+        slips=np.where(at_rest, 0.0, rates.slips),
+    )
+
+
+def _of_all(numbers: ContactNumbers, instant: Instant, states: States) -> Mapping[int, State]:
+    """Return the states of the contacts that touch, by their index."""
+    return dict(zip(instant.which.tolist(), states, strict=True))
+
+
+def _in_states(
+    numbers: ContactNumbers, instant: Instant, p: np.ndarray, states: Mapping[int, State]
+) -> np.ndarray:
+    """Return p with contacts in these states; of those that stick, as many as are independent."""
+    p, dynamics = p.copy(), numbers.dynamics
+    p[numbers.holds], p[numbers.slides], p[numbers.sticks] = 0.0, 0.0, 0.0
+    names = list(dynamics.values)
+    for one in numbers.names:
+        for other in numbers.names:
+            if (value := f"stuck_{one}_{other}") in dynamics.values:
+                p[names.index(value)] = 0.0
+    stuck: list[int] = []
+    for contact, state in states.items():
+        p[dynamics.contacts[contact].hold] = float(state is not State.OPEN)
+        rubbing = numbers.rubbing[contact]
+        if rubbing is None:
+            continue
+        p[rubbing.slides] = SIGNS[state]
+        if state is State.STICKS:
+            stuck.append(contact)
+    count, places = len(instant.which), {k: n for n, k in enumerate(instant.which.tolist())}
+    kept = [places[k] for k, state in states.items() if state is not State.OPEN]
+    matrix, owners = instant.contacts.matrix, {}
+    for contact in stuck:
+        row = count + places[contact]
+        shares = np.linalg.solve(matrix[np.ix_(kept, kept)], matrix[kept, row])
+        left = matrix[row, row] - matrix[row, kept] @ shares
+        if left > PARALLEL * matrix[row, row]:
+            owners[len(kept)] = contact
+            kept.append(row)
+            rubbing = numbers.rubbing[contact]
+            assert rubbing is not None
+            p[rubbing.sticks] = 1.0
+            continue
+        bearing = [owners.get(n, -1) for n, share in enumerate(shares) if abs(share) > 1e-7]
+        if len(bearing) != 1 or bearing[0] < 0:
+            raise ResetError(
+                f"the friction of the contact {numbers.names[contact]!r}, which sticks, is not "
+                "determined: it depends on the reactions of others"
+            )
+        name = f"stuck_{numbers.names[bearing[0]]}_{numbers.names[contact]}"
+        p[names.index(name)] = 1.0
+    return p
+
+
+def _stepped(
+    rate: Callable[..., np.ndarray], time: float, x: np.ndarray, p: np.ndarray, step: float
+) -> np.ndarray:
+    """Return the state a step later, by the classical method of order 4."""
+
+    def slope(part: float, state: np.ndarray) -> np.ndarray:
+        return np.array(rate(time + part * step, state, p)[0])
+
+    first = slope(0.0, x)
+    second = slope(0.5, x + 0.5 * step * first)
+    third = slope(0.5, x + 0.5 * step * second)
+    fourth = slope(1.0, x + step * third)
+    return x + step / 6.0 * (first + 2.0 * second + 2.0 * third + fourth)
