@@ -4,7 +4,7 @@ from daesolve.contact.accumulation import Accumulation, accumulation, early_by
 from daesolve.contact.answers import Answer, Decision, State
 from daesolve.contact.decisions import decide
 from daesolve.contact.impacts import Impact, newton, poisson
-from daesolve.contact.laws import collide
+from daesolve.contact.laws import ImpactLaw, collide
 from daesolve.contact.painleve import (
     Paradox,
     friction_margin,
@@ -23,6 +23,7 @@ __all__ = [
     "Contacts",
     "Decision",
     "Impact",
+    "ImpactLaw",
     "Paradox",
     "State",
     "accumulation",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
@@ -16,19 +17,30 @@ from daesolve.errors import EnergyGain, UnsupportedError, unknown_name
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-LAWS = ("newton", "poisson", "routh", "sequential")
-ON_GAIN = ("refuse", "report", "poisson")
+Law = Literal["newton", "poisson", "routh", "sequential"]
+OnGain = Literal["refuse", "report", "poisson"]
+LAWS: tuple[Law, ...] = get_args(Law)
+ON_GAIN: tuple[OnGain, ...] = get_args(OnGain)
+
+
+@dataclass(frozen=True)
+class ImpactLaw:
+    """What impacts of contacts are to obey; see `collide`."""
+
+    law: Law = "newton"
+    order: tuple[str, ...] | None = None
+    on_gain: OnGain = "refuse"
 
 
 def collide(
     contacts: Contacts,
     velocities: ArrayLike,
-    law: str = "newton",
+    law: Law = "newton",
     restitution: ArrayLike = 0.0,
     tangential_restitution: ArrayLike = 0.0,
     *,
     order: Sequence[str] | None = None,
-    on_gain: str = "refuse",
+    on_gain: OnGain = "refuse",
 ) -> Impact:
     """Return the impact of contacts that touch.
 

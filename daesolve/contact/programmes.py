@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import scipy.optimize
+import scipy
 
 if TYPE_CHECKING:
     import numpy as np

@@ -335,10 +335,9 @@ class ContactLaw(SwitchingLaw):
 
     @classmethod
     def of(cls, setting: Setting, free: Sequence[int]) -> ContactLaw | None:
-        """Return the law of all contacts of a system."""
+        """Return the law of all contacts of a system, unless another has them."""
         rows = setting.dynamics.contacts
-        smooth = not any(row.rubbing for row in rows)
-        return cls(setting) if rows and smooth else None
+        return cls(setting) if rows and rows[0].closed in free else None
 
     def role(self, event: int) -> Role:
         """Return that of a reaction that ends, or of a gap that closes; both are always watched."""

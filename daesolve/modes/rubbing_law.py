@@ -16,7 +16,7 @@ import casadi as ca
 import numpy as np
 
 from daesolve.algebra.evaluation import Evaluator
-from daesolve.contact import Decision, State, collide, decide
+from daesolve.contact import Decision, ImpactLaw, State, collide, decide
 from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import DaesolveError, NoDerivativeError, ResetError
 from daesolve.formulations import OdeProblem
@@ -71,6 +71,7 @@ class RubbingLaw(SwitchingLaw):
         )
         self._met = {row.closed for row in rows}
         self._all = setting.table.guards_of(self.events)
+        self._impacts = setting.impacts
         if setting.problem not in _numbers:
             _numbers[setting.problem] = _Functions(setting)
         self._functions = _numbers[setting.problem]
@@ -111,9 +112,10 @@ class RubbingLaw(SwitchingLaw):
 
     @classmethod
     def of(cls, setting: Setting, free: Sequence[int]) -> RubbingLaw | None:
-        """Return the law of all contacts of a system in which one rubs."""
-        rubs = any(row.rubbing for row in setting.dynamics.contacts)
-        return cls(setting) if rubs else None
+        """Return the law of all contacts of a system in which one rubs, or impacts are others."""
+        rows = setting.dynamics.contacts
+        rubs = any(row.rubbing for row in rows)
+        return cls(setting) if rows and (rubs or setting.impacts != ImpactLaw()) else None
 
     def role(self, event: int) -> Role:
         """Return that of a reaction that ends, a gap that closes, or a slip that ends or begins."""
@@ -124,8 +126,6 @@ class RubbingLaw(SwitchingLaw):
         self, time: float, x: np.ndarray, p: np.ndarray, fired: Sequence[int], book: GuardBook
     ) -> Iterator[Jump]:
         """Open and close contacts, let them stick and slide, with the impacts that this takes."""
-        if not len(fired):
-            return
         book.passed[self._all] = time
         gaps = book.measure(time, x, p)[0][self._closing]
         zero = book.tolerances[self._closing]
@@ -175,9 +175,11 @@ class RubbingLaw(SwitchingLaw):
                 found = collide(
                     instant.contacts,
                     velocities,
-                    "newton",
+                    self._impacts.law,
                     thrown,
                     rates.tangential_restitution[which],
+                    order=self._order(instant),
+                    on_gain=self._impacts.on_gain,
                 )
             except DaesolveError as error:
                 raise ResetError(f"at t = {place.time:.10g} s: {error}") from error
@@ -196,6 +198,11 @@ class RubbingLaw(SwitchingLaw):
         raise ResetError(
             f"at t = {place.time:.10g} s the impacts of the contacts {names} do not end"
         )
+
+    def _order(self, instant: Instant) -> list[str] | None:
+        """Return the order of impacts among the contacts that touch."""
+        order = self._impacts.order
+        return None if order is None else [k for k in order if k in instant.contacts.names]
 
     def _settled(
         self, place: _Place, instant: Instant, rates: Rates, lowest: np.ndarray

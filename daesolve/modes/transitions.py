@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from daesolve.contact import ImpactLaw
 from daesolve.elimination.saddle import EliminationPlan
 from daesolve.equations.borders import Borders
 from daesolve.equations.dynamics import Dynamics
@@ -318,6 +319,7 @@ def transitions_of(
     problem: OdeProblem,
     scales: Mapping[str, float],
     policy: VariantPolicy = "continuity",
+    impacts: ImpactLaw | None = None,
 ) -> Transitions | None:
     """Return what switches the modes of a problem; None where nothing does.
 
@@ -329,6 +331,8 @@ def transitions_of(
         Of residuals by name; one for others.
     policy
         What to do where several choices of loaded supports are possible.
+    impacts
+        What impacts of contacts obey; Newton's law where nothing is given.
     """
     setting = Setting(
         dynamics=dynamics,
@@ -338,6 +342,7 @@ def transitions_of(
         scales=scales,
         policy=policy,
         path=np.empty((0, len(problem.labels.states))),
+        impacts=ImpactLaw() if impacts is None else impacts,
     )
     ownership = Ownership.of(setting)
     return Transitions(setting, ownership) if ownership.laws else None

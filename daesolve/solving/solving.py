@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Never
 
+from daesolve.contact.laws import Law, OnGain
 from daesolve.errors import VARIANT_ERRORS, DegenerateConstraintError, OutOfRangeError
 from daesolve.formulations import Formulation
 from daesolve.friction.sliding import VariantPolicy
@@ -54,6 +55,9 @@ def solve(
     rank_loss: RankLoss | None = "stop",
     max_evaluations: int | None = None,
     variant_policy: VariantPolicy | None = "continuity",
+    impact: Law | None = "newton",
+    impact_order: Sequence[str] | None = None,
+    on_gain: OnGain | None = "refuse",
     verify: bool | Solver | str = False,
     progress: Progress | None = None,
     store: Path | str | Destination | None = None,
@@ -71,7 +75,7 @@ def solve(
         Start values to keep, by the names of states. The others are made consistent; what was
         changed is in `Trajectory.start`.
     start_time, guess, parameters, formulation, solver, rtol, atol, at, default_rate, scales, \
-redundant, redundant_weights, rank_loss, max_evaluations, variant_policy
+redundant, redundant_weights, rank_loss, max_evaluations, variant_policy, impact, impact_order, on_gain
         See `RunOptions`.
     verify
         Repeat the run and report the difference of the trajectories: True by another method and
@@ -119,6 +123,9 @@ redundant, redundant_weights, rank_loss, max_evaluations, variant_policy
         "rank_loss": rank_loss,
         "max_evaluations": max_evaluations,
         "variant_policy": variant_policy,
+        "impact": impact,
+        "impact_order": impact_order,
+        "on_gain": on_gain,
     }
     request, _ = requested(until, initial, options)
     destination: Destination | None = None
