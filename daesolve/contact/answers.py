@@ -256,7 +256,9 @@ def residual_of(
             if state.slides and limit > 0.0:
                 against = -friction / (rubs or 1.0)
                 along = max(0.0, float(slip @ against))
-                worst = max(worst, float(np.linalg.norm(slip - along * against)) / slip_size)
+                aside = float(np.linalg.norm(slip - along * against)) / slip_size
+                # Where hardly any traction is possible its direction is nothing to go by.
+                worst = max(worst, min(aside, limit / size))
     return worst
 
 
