@@ -5,6 +5,7 @@ from daesolve.contact.answers import Answer, Decision, State
 from daesolve.contact.decisions import decide
 from daesolve.contact.impacts import Impact, newton, poisson
 from daesolve.contact.laws import collide
+from daesolve.contact.margins import Margins, margins
 from daesolve.contact.painleve import (
     Paradox,
     friction_margin,
@@ -23,6 +24,7 @@ __all__ = [
     "Contacts",
     "Decision",
     "Impact",
+    "Margins",
     "Paradox",
     "State",
     "accumulation",
@@ -33,6 +35,7 @@ __all__ = [
     "impact_without_collision",
     "inverse_mass",
     "jam_guard",
+    "margins",
     "newton",
     "paradox",
     "poisson",

@@ -33,6 +33,8 @@ MOVES = 1e-9
 """Of its reactions, rates above which a combination of reactions moves something."""
 ROUNDING = 1e-13
 """Of the largest reaction, an excess over a cone that is none."""
+FINE = 1e-10
+"""The same in space, where linear programmes do not end at vertices that are exact."""
 FARTHEST = 10.0
 """Of the largest reaction, how much of what moves nothing may be added."""
 _ROUNDS = 100
@@ -110,7 +112,8 @@ def least_used(
         for direction in ([[1.0], [-1.0]] if contacts.directions == 1 else around)
     ]
     # Contacts may press against each other without end: no further than that.
-    farthest = FARTHEST * (1.0 + float(np.max(np.abs(family.base))))
+    size = 1.0 + float(np.max(np.abs(family.base)))
+    farthest, enough = FARTHEST * size, (ROUNDING if contacts.directions == 1 else FINE) * size
     shares, best, least = start, start, np.inf
     for _ in range(_ROUNDS):
         reactions = family.base + family.free @ shares
@@ -131,7 +134,7 @@ def least_used(
             np.concatenate([bound, (family.base[:count] - problem.least)[loaded]]),
             [*[(-farthest, farthest)] * number, (-farthest, None)],
         )
-        if found is None or found[-1] > -ROUNDING * farthest:
+        if found is None or found[-1] > -enough:
             return best
         shares = np.asarray(found[:-1], dtype=np.float64)
     return best
