@@ -5,6 +5,7 @@ from daesolve.contact.answers import Answer, Decision, State
 from daesolve.contact.decisions import decide
 from daesolve.contact.impacts import Impact, newton, poisson
 from daesolve.contact.laws import ImpactLaw, collide
+from daesolve.contact.margins import Margins, margins
 from daesolve.contact.painleve import (
     Paradox,
     friction_margin,
@@ -24,6 +25,7 @@ __all__ = [
     "Decision",
     "Impact",
     "ImpactLaw",
+    "Margins",
     "Paradox",
     "State",
     "accumulation",
@@ -34,6 +36,7 @@ __all__ = [
     "impact_without_collision",
     "inverse_mass",
     "jam_guard",
+    "margins",
     "newton",
     "paradox",
     "poisson",

@@ -142,15 +142,14 @@ class Decision:
     def verdict(self) -> str:
         """One of "one", "none", "several", "undetermined" and "unknown".
 
-        "undetermined": one answer in whose states several motions are possible. "unknown": nothing
+        "undetermined": several motions are possible in the states of an answer. "unknown": nothing
         was found, which proves nothing.
         """
         if not self.answers:
             return "none" if self.complete else "unknown"
-        if len(self.answers) > 1:
-            return "several"
-        known = all(answer.motion_determined for answer in self.answers)
-        return "one" if known else "undetermined"
+        if not all(answer.motion_determined for answer in self.answers):
+            return "undetermined"
+        return "one" if len(self.answers) == 1 else "several"
 
     def only(self) -> Answer:
         """Return the answer, where one alone was found.
@@ -186,7 +185,7 @@ class Decision:
             case "undetermined":
                 raise UndeterminedContact(
                     "reactions that are not determined decide how bodies slide on: "
-                    f"{self.answers[0]} is one of a family{said}",
+                    f"{listed(self.answers[:1])} is one of a family{said}",
                     self,
                 )
             case _:
@@ -256,7 +255,9 @@ def residual_of(
             if state.slides and limit > 0.0:
                 against = -friction / (rubs or 1.0)
                 along = max(0.0, float(slip @ against))
-                worst = max(worst, float(np.linalg.norm(slip - along * against)) / slip_size)
+                aside = float(np.linalg.norm(slip - along * against)) / slip_size
+                # Where hardly any traction is possible its direction is nothing to go by.
+                worst = max(worst, min(aside, limit / size))
     return worst
 
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from daesolve.contact.answers import Answer, State, answer_of
+from daesolve.contact.cones import DEPENDENT, family_of
 from daesolve.contact.modes import Modes, all_modes, choices_of, equations, slacks
-from daesolve.contact.redundancy import DEPENDENT, family_of, possible
+from daesolve.contact.redundancy import possible
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -117,7 +118,9 @@ def _solved(problem: ScaledProblem, modes: Modes, tolerance: float) -> list[Foun
     found = _solved_regular(
         problem, modes.some(regular), matrices[regular], right[regular], tolerance
     )
-    for place in np.flatnonzero(~regular):
+    # Of modes with the same motion the one that sticks most lies likeliest inside its borders.
+    held = np.sum(modes.sticks, axis=1) + np.sum(modes.closed, axis=1)
+    for place in sorted(np.flatnonzero(~regular), key=lambda place: -held[place]):
         one = _solved_singular(
             problem,
             modes.some(np.array([place])),
@@ -173,6 +176,9 @@ def _solved_singular(
         of_rates = np.concatenate([slack[count : 2 * count], slack[4 * count :]])
         size = 1.0 + float(np.max(np.abs(family.base)))
         if np.min(of_rates) < -tolerance * size:
+            return None
+        like = Found(mode, family.base, rates, 0.0)
+        if any(one.inside > tolerance and _same_motion(problem, like, one) for one in found):
             return None
     known = possible(problem, mode, family, tolerance)
     if known is None:
@@ -260,12 +266,16 @@ def _answer(
         springs=best.springs,
         family=best.ends,
     )
-    # Of what lies inside its mode, other modes on their borders are other splits of reactions.
-    inside = best.inside > tolerance
+    # A contact that lies inside its state keeps it: what else it does in modes of this motion is
+    # another split of reactions that are not determined.
+    size = 1.0 + float(np.max(np.abs(best.reactions)))
+    slack = slacks(problem, best.mode, best.reactions[None]).reshape(-1, problem.contacts.count)
+    kept = np.min(slack, axis=0) > tolerance * size
     others = dict.fromkeys(
         one.mode.states_of(0)
         for one in group
-        if not inside or (one.determined and one.inside > tolerance)
+        if np.array_equal(one.mode.states[0, kept], best.mode.states[0, kept])
+        or (one.determined and one.inside > tolerance)
     )
     others.pop(answer.states, None)
     return replace(answer, also=tuple(others))

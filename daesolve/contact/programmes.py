@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+FINEST = 1e-10
+"""The smallest tolerance that HiGHS takes."""
 INFEASIBLE = 2
 """What HiGHS calls a programme that nothing meets."""
 
@@ -25,7 +27,14 @@ def minimised(
 
     The simplex method ends at a vertex, which is right to rounding.
     """
-    found = scipy.optimize.linprog(costs, A_ub=rows, b_ub=bound, bounds=ranges, method="highs-ds")
+    found = scipy.optimize.linprog(
+        costs,
+        A_ub=rows,
+        b_ub=bound,
+        bounds=ranges,
+        method="highs-ds",
+        options={"primal_feasibility_tolerance": FINEST, "dual_feasibility_tolerance": FINEST},
+    )
     return found.x if found.status == 0 else None
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from daesolve.contact.cones import FARTHEST, MOVES, Family, least_used
 from daesolve.contact.modes import Modes, slacks
 from daesolve.contact.programmes import minimised
 
@@ -21,36 +22,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from daesolve.contact.touching import ScaledProblem
-
-DEPENDENT = 1e-11
-"""Of the largest singular value, one below which equations depend on each other."""
-MOVES = 1e-9
-"""Of its reactions, rates above which a combination of reactions moves something."""
-ROUNDING = 1e-13
-"""Of what bears a traction, a decrease that is none."""
-_ROUNDS = 50
-
-
-@dataclass(frozen=True, eq=False)
-class Family:
-    """Reactions that meet the equations of a mode: base + free y for all y.
-
-    Attributes
-    ----------
-    base
-        Of the least norm: (k,).
-    free
-        What may be added, orthonormal columns: (k, number).
-    moves
-        Whether it moves something.
-    presses
-        Whether normal reactions have a part in it.
-    """
-
-    base: NDArray[np.float64]
-    free: NDArray[np.float64]
-    moves: bool
-    presses: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,27 +49,6 @@ class Possible:
     ends: tuple[NDArray[np.float64], ...] = ()
 
 
-def family_of(
-    problem: ScaledProblem, matrix: NDArray[np.float64], right: NDArray[np.float64]
-) -> Family | None:
-    """Return what meets the equations of a mode; None where nothing does."""
-    left, sizes, vectors = np.linalg.svd(matrix)
-    rank = int(np.count_nonzero(sizes > DEPENDENT * sizes[0]))
-    base = vectors[:rank].T @ ((left[:, :rank].T @ right) / sizes[:rank])
-    terms = np.abs(matrix) @ np.abs(base) + np.abs(right)
-    if np.any(np.abs(matrix @ base - right) > MOVES * (1.0 + terms)):
-        return None
-    free = vectors[rank:].T
-    moved = np.abs(problem.contacts.matrix @ free)
-    pressing = np.abs(free[: problem.contacts.count])
-    return Family(
-        base,
-        free,
-        bool(np.max(moved, initial=0.0) > MOVES),
-        bool(np.max(pressing, initial=0.0) > MOVES),
-    )
-
-
 def possible(
     problem: ScaledProblem, mode: Modes, family: Family, tolerance: float
 ) -> Possible | None:
@@ -116,7 +66,7 @@ def possible(
         np.append(np.zeros(count), -1.0),
         np.column_stack([-slopes, np.ones(len(constant))]),
         constant,
-        [*[(None, None)] * count, (None, size)],
+        [*[(-FARTHEST * size, FARTHEST * size)] * count, (None, size)],
     )
     if best is None or best[-1] < -tolerance * size:
         return None
@@ -138,7 +88,7 @@ def possible(
         known = spread <= MOVES * size
         return Possible(family.base + family.free @ shares, False, known, springs, tuple(ends))
     if np.any(mode.sticks):
-        shares, springs = _least_used(problem, mode, family, inside), False
+        shares, springs = least_used(problem, mode, family, inside), False
     return Possible(family.base + family.free @ shares, False, True, springs)
 
 
@@ -182,54 +132,3 @@ def _equal_springs(
     if rank < family.free.shape[1] or np.any(missed > MOVES * np.max(np.abs(weights))):
         return None
     return np.asarray(shares, dtype=np.float64)
-
-
-def _least_used(
-    problem: ScaledProblem, mode: Modes, family: Family, inside: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return the shares for which no contact that sticks uses more of its cone than need be.
-
-    It minimises the largest |T| / (mu N), by Dinkelbach's iteration of linear programmes.
-    """
-    contacts = problem.contacts
-    count = contacts.count
-    stuck = np.flatnonzero(mode.sticks[0])
-    loaded = np.flatnonzero(mode.closed[0])
-
-    def parts(reactions: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        return reactions[count + stuck], (contacts.static * reactions[:count])[stuck]
-
-    def used(shares: NDArray[np.float64]) -> float:
-        traction, limit = parts(family.base + family.free @ shares)
-        return float(np.max(np.abs(traction) / np.maximum(limit, 1e-300)))
-
-    traction, limit = parts(family.base)
-    traction_slopes, limit_slopes = (
-        family.free[count + stuck],
-        contacts.static[stuck, None] * (family.free[stuck]),
-    )
-    shares, share = inside, min(used(inside), 1.0)
-    for _ in range(_ROUNDS):
-        rows = np.vstack(
-            [
-                traction_slopes - share * limit_slopes,
-                -traction_slopes - share * limit_slopes,
-            ]
-        )
-        bound = np.concatenate([share * limit - traction, share * limit + traction])
-        found = minimised(
-            np.append(np.zeros(len(shares)), 1.0),
-            np.block(
-                [
-                    [rows, -np.ones((len(rows), 1))],
-                    [-family.free[loaded], np.zeros((len(loaded), 1))],
-                ]
-            ),
-            np.concatenate([bound, (family.base[:count] - problem.least)[loaded]]),
-            [*[(None, None)] * len(shares), (None, None)],
-        )
-        if found is None or found[-1] > -ROUNDING:
-            return shares if found is None else found[:-1]
-        shares = found[:-1]
-        share = used(shares)
-    return shares

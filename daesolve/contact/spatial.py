@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from daesolve.contact.answers import Answer, State, States, answer_of
+from daesolve.contact.cones import DEPENDENT, family_of, least_used, use
+from daesolve.contact.modes import Choice, all_modes, equations
 from daesolve.contact.relaxation import relaxed, states_of
 
 if TYPE_CHECKING:
@@ -34,8 +36,8 @@ ROUNDING = 1e-13
 """Of the largest coefficient of a polynomial, one that is none."""
 ON_CIRCLE = 1e-6
 """How far a root may lie from the unit circle to be tried as a direction."""
-DEPENDENT = 1e-11
-"""Of the largest singular value, one below which equations of states depend on each other."""
+STILL = 1e-9
+"""Of the largest reaction, a slip rate that is none."""
 SAME = 1e-7
 """Of the terms that enter them, rates that differ by less are the same motion."""
 
@@ -63,6 +65,7 @@ def spatial_answers(
         exact = _refined(problem, sliding, states, guess)
         if exact is None:
             continue
+        states, exact = _held(problem, sliding, states, exact)
         answer = answer_of(
             problem,
             exact.reactions,
@@ -160,6 +163,44 @@ def _directions(problem: ScaledProblem, normal: float | None) -> list[NDArray[np
     roots = np.roots(coefficients)
     near = roots[np.abs(np.abs(roots) - 1.0) < ON_CIRCLE]
     return [np.array([np.cos(angle), np.sin(angle)]) for angle in np.angle(near)]
+
+
+def _held(
+    problem: ScaledProblem, sliding: NDArray[np.float64], states: States, exact: _Exact
+) -> tuple[States, _Exact]:
+    """Let stick what has no slip rate, where other reactions of the same motion are in their cones.
+
+    Tractions that are not determined may lie at a limit though they need not.
+    """
+    contacts, count = problem.contacts, problem.contacts.count
+    rates = contacts.matrix @ exact.reactions + problem.free
+    speeds = np.linalg.norm(rates[count:].reshape(count, -1), axis=1)
+    still = speeds <= STILL * (1.0 + float(np.max(np.abs(exact.reactions))))
+    closed = exact.reactions[:count] > 0.0
+    wanted = tuple(
+        State.STICKS
+        if state.slides and still[place] and closed[place] and not sliding[place].any()
+        else state
+        for place, state in enumerate(states)
+    )
+    if wanted == states or any(
+        state.slides and not sliding[place].any() for place, state in enumerate(wanted)
+    ):
+        return states, exact
+    choices = [
+        [Choice(state, state is not State.OPEN, state is State.STICKS, tuple(map(float, along)))]
+        for state, along in zip(wanted, sliding, strict=True)
+    ]
+    mode = all_modes(choices)
+    matrices, right = equations(problem, mode)
+    family = family_of(problem, matrices[0], right[0])
+    if family is None or not family.free.size:
+        return states, exact
+    shares = least_used(problem, mode, family, family.free.T @ (exact.reactions - family.base))
+    reactions = family.base + family.free @ shares
+    if use(problem, mode, reactions) > 1.0:
+        return states, exact
+    return wanted, _Exact(reactions, False, not family.presses, not family.moves)
 
 
 class _Exact(NamedTuple):

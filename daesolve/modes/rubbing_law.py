@@ -169,7 +169,8 @@ class RubbingLaw(SwitchingLaw):
                 place, rates = self._settled(place, instant, rates, lowest)
                 return place, rates, impacts, hit
             hit |= touching & (rates.gaps < 0.0)
-            thrown = np.where(rates.gaps[which] < -lowest, rates.restitution[which], 0.0)
+            slow = (rates.gaps[which] < 0.0) & (rates.gaps[which] >= -lowest)
+            thrown = np.where(slow, 0.0, rates.restitution[which])
             velocities = np.concatenate([rates.gaps[which], rates.slips[which]])
             try:
                 found = collide(

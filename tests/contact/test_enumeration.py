@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from daesolve.contact import Contacts, State, decide, newton, poisson
-from daesolve.errors import ContactError
+from daesolve.errors import AmbiguousMotion, ContactError, NoMotion, UndeterminedContact
 
 SIDES = {State.FORWARD: 1.0, State.BACKWARD: -1.0}
 CONFIGURATIONS = 1000
@@ -163,7 +163,12 @@ def test_no_impact_breaks_its_law_whatever_depends_on_what(posed):
     contacts, before, restitution = posed
     try:
         impact = newton(contacts, before, restitution)
-    except ContactError:
+    except (AmbiguousMotion, UndeterminedContact):
+        return
+    except NoMotion:
+        # Rates that gaps shall have and slips shall not may contradict each other where rows
+        # depend on each other; without restitution something always agrees.
+        assert restitution > 0.0
         return
     assert impact.residual <= 1e-9
     count = contacts.count
