@@ -89,7 +89,8 @@ def accumulation(
     apart = np.abs(np.diff(limits))
     # What is left of a geometric series of corrections, whose ratio the last two show.
     slowness = apart[-1] / apart[-2] if apart[-2] > 0.0 else 0.0
-    ahead = np.inf
+    # Corrections that do not become smaller are what intervals are not known to.
+    ahead = SAFETY * np.max(apart)
     if slowness < 1.0:
         ahead = SAFETY * apart[-1] * max(1.0, slowness / (1.0 - slowness))
     rounding = ROUNDINGS * np.spacing(abs(instants[-1])) / (1.0 - ratios[-1]) ** 2

@@ -36,7 +36,8 @@ from daesolve.errors import (
     VariantError,
 )
 from daesolve.formulations import Formulation, OdeProblem
-from daesolve.modes.guard_book import GuardBook, Role
+from daesolve.modes.guard_book import GuardBook
+from daesolve.modes.guard_table import Role
 from daesolve.modes.jumps import JumpFunction, joined, settle_function, with_references
 from daesolve.modes.law import Jump, Setting, SwitchingLaw
 from daesolve.posing.symbols import symbol

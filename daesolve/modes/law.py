@@ -19,7 +19,8 @@ from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import NoDerivativeError, VariantError
 from daesolve.formulations import OdeProblem
 from daesolve.friction.sliding import VariantPolicy
-from daesolve.modes.guard_book import GuardBook, GuardTable, Role
+from daesolve.modes.guard_book import GuardBook
+from daesolve.modes.guard_table import GuardTable, Role
 from daesolve.modes.jumps import JumpFunction, JumpFunctions
 from daesolve.trajectory.results import Impact, StepBlock
 

@@ -70,6 +70,14 @@ class ContactNumbers:
         self.rubs = np.array([row.rubbing is not None for row in rows])
         self.slides = np.array([r.slides for r in self.rubbing if r is not None], dtype=int)
         self.sticks = np.array([r.sticks for r in self.rubbing if r is not None], dtype=int)
+        places = {name: place for place, name in enumerate(dynamics.values)}
+        self.shares = {
+            (k, j): places[name]
+            for k, one in enumerate(self.names)
+            for j, other in enumerate(self.names)
+            if (name := f"stuck_{one}_{other}") in places
+        }
+        """The places of the values that say by which contact another is held that sticks."""
         self._gaps = [row.row for row in rows]
         self._slips = [None if r is None else r.row for r in self.rubbing]
         self._evaluate = Evaluator(self._function(rows))
@@ -99,6 +107,14 @@ class ContactNumbers:
         p[self.slides] = 0.0
         p[self.sticks] = closed[self.rubs]
         return p
+
+    def stuck(self, p: np.ndarray) -> np.ndarray:
+        """Return which contacts stick, (n,)."""
+        found = np.zeros(len(self.names), dtype=bool)
+        found[self.rubs] = p[self.sticks] == 1.0
+        for (_, other), place in self.shares.items():
+            found[other] |= p[place] == 1.0
+        return found
 
     def rates(self, time: float, x: np.ndarray, p: np.ndarray) -> Rates:
         """Return the rates of all gaps and slips, whichever are closed."""

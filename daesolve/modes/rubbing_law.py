@@ -1,9 +1,12 @@
 """Which contacts open, stick and slide: decided at an instant for all of them together.
 
-At every event the contacts whose gaps are zero are looked at. Where one closes there is an impact of
-all of them; then, of those whose gaps do not open, `contact.decide` says what they do next. At an
-event the mode before and the mode after it both agree with the state to rounding: of such modes,
+At every event the contacts whose gaps are zero are looked at. Where one closes there is an impact
+of all of them; then, of those whose gaps do not open, `contact.decide` says what they do next. At
+an event the mode before and the mode after it both agree with the state to rounding: of such modes,
 the motion is taken a small step on in each, and the one that still agrees is the one that follows.
+
+Bounces become ever lower. One that is lower than what counts as a gap of zero is none: from there
+on the contact stays, and an event marks the instant at which all bounces would have ended.
 """
 
 from __future__ import annotations
@@ -16,14 +19,16 @@ import casadi as ca
 import numpy as np
 
 from daesolve.algebra.evaluation import Evaluator
-from daesolve.contact import Decision, ImpactLaw, State, collide, decide
+from daesolve.contact import Answer, Decision, ImpactLaw, State, accumulation, collide, decide
 from daesolve.equations.dynamics import Dynamics
-from daesolve.errors import DaesolveError, NoDerivativeError, ResetError
+from daesolve.errors import ContactError, NoDerivativeError, ResetError
 from daesolve.formulations import OdeProblem
-from daesolve.modes.guard_book import GuardBook, Role
+from daesolve.modes.guard_book import GuardBook
+from daesolve.modes.guard_table import Role
 from daesolve.modes.jumps import JumpFunction, joined, with_references
 from daesolve.modes.law import Beginning, Jump, Setting, SwitchingLaw
 from daesolve.modes.rubbing_instant import ContactNumbers, Instant, Rates
+from daesolve.posing.contacts import ACCUMULATED, ENDS, PENDING
 from daesolve.posing.symbols import symbol
 from daesolve.trajectory.results import Impact
 
@@ -33,9 +38,11 @@ PARALLEL = 1e-9
 """Of its own square, what is left of a row that others give: then it repeats them."""
 SMALL_STEPS = 1e-4, 1e-3, 1e-5, 1e-2
 """Parts of the time in which bodies move by their own size, after which a mode is looked at."""
+WITHIN = 1e-3
+"""Of the last few intervals between impacts, what is known at least of when they end."""
 MOST_IMPACTS = 20
 """Impacts of the same contacts at one instant, one after the other."""
-SIGNS = {State.OPEN: 0.0, State.STICKS: 0.0, State.FORWARD: 1.0, State.BACKWARD: -1.0}
+SIGNS = {State.FORWARD: 1.0, State.BACKWARD: -1.0}
 
 States = tuple[State, ...]
 
@@ -72,6 +79,11 @@ class RubbingLaw(SwitchingLaw):
         self._met = {row.closed for row in rows}
         self._all = setting.table.guards_of(self.events)
         self._impacts = setting.impacts
+        names, events = list(setting.dynamics.values), setting.table.events
+        self._pending, self._ends = names.index(PENDING), names.index(ENDS)
+        self._ending = [event.name for event in events].index(ACCUMULATED)
+        self._first_ending = int(first[self._ending])
+        self.events = (*self.events, self._ending)
         if setting.problem not in _numbers:
             _numbers[setting.problem] = _Functions(setting)
         self._functions = _numbers[setting.problem]
@@ -119,6 +131,8 @@ class RubbingLaw(SwitchingLaw):
 
     def role(self, event: int) -> Role:
         """Return that of a reaction that ends, a gap that closes, or a slip that ends or begins."""
+        if event == self._ending:
+            return Role()
         met = event in self._met
         return Role(returns=not met, stays=True, bars_start=met)
 
@@ -136,12 +150,18 @@ class RubbingLaw(SwitchingLaw):
         before = p[self._numbers.holds] == 1.0
         rates = self._numbers.rates(time, place.x, p)
         # What a constraint holds at zero is zero but for rounding, however slow all is.
-        stuck = before & self._numbers.rubs & (self._sides(p) == 0.0)
+        stuck = before & self._numbers.stuck(p)
         rates = _rested(rates, rates, before, stopped | stuck)
-        place, rates, impacts, hit = self._collided(place, before | met, zero, rates)
+        place, rates, impacts, hit, settled = self._collided(place, before | met, zero, rates)
         closed = (before | met) & (rates.gaps == 0.0)
         p_after = self._next(place, closed, rates, book, zero)
         events = self._happened(p, p_after, hit)
+        book.meet(self._closing[hit], time)
+        if settled.any():
+            p_after = self._accumulating(time, p_after, book.met[self._closing[settled]])
+        if self._first_ending in fired:
+            p_after[self._pending] = 0.0
+            events.append(self._ending)
         if not events and not impacts:
             return
         after = np.concatenate([place.x, place.works])
@@ -153,21 +173,29 @@ class RubbingLaw(SwitchingLaw):
 
     def _collided(
         self, place: _Place, touching: np.ndarray, zero: np.ndarray, rates: Rates
-    ) -> tuple[_Place, Rates, list[Impact | None], np.ndarray]:
-        """Let contacts collide until none closes; return the rates after, and which did."""
+    ) -> tuple[_Place, Rates, list[Impact | None], np.ndarray, np.ndarray]:
+        """Let contacts collide until none closes.
+
+        Returns
+        -------
+        tuple
+            The place and the rates after, the impacts, which contacts closed, and which of these
+            stay though they would bounce.
+        """
         impacts: list[Impact | None] = []
         hit, none = np.zeros_like(touching), np.zeros_like(touching)
         largest = rates
         for _ in range(MOST_IMPACTS):
             if not np.any(rates.gaps[touching]):
-                return place, rates, impacts, hit
+                return place, rates, impacts, hit, none
             instant = self._numbers.instant(place.time, place.x, place.p, touching, rates)
             which = instant.which
             # A bounce lower than what counts as a gap of zero is none.
             lowest = np.sqrt(2.0 * instant.size[: len(which)] * zero[which])
             if not np.any(rates.gaps[which] < -lowest):
+                moving = touching & (rates.gaps != 0.0)
                 place, rates = self._settled(place, instant, rates, lowest)
-                return place, rates, impacts, hit
+                return place, rates, impacts, hit, moving & (rates.gaps == 0.0)
             hit |= touching & (rates.gaps < 0.0)
             slow = (rates.gaps[which] < 0.0) & (rates.gaps[which] >= -lowest)
             thrown = np.where(slow, 0.0, rates.restitution[which])
@@ -182,8 +210,8 @@ class RubbingLaw(SwitchingLaw):
                     order=self._order(instant),
                     on_gain=self._impacts.on_gain,
                 )
-            except DaesolveError as error:
-                raise ResetError(f"at t = {place.time:.10g} s: {error}") from error
+            except ContactError as error:
+                raise _at(place.time, error) from error
             x = place.x.copy()
             x[self.dynamics.position_count :] += instant.thrown @ found.impulses
             impacts.append(self._recorded(place, x, instant, found.impulses, found.energy))
@@ -208,19 +236,21 @@ class RubbingLaw(SwitchingLaw):
     def _settled(
         self, place: _Place, instant: Instant, rates: Rates, lowest: np.ndarray
     ) -> tuple[_Place, Rates]:
-        """Let contacts stay that hardly part, or hardly meet."""
+        """Let contacts stay that hardly part, or hardly meet; those that stick go on to do so."""
         which = instant.which
         speeds = rates.gaps[which]
         stay = np.abs(speeds) <= lowest
         if not np.any(speeds[stay]):
             return place, rates
-        own = np.flatnonzero(stay)
+        sticks = stay & (rates.slips[which] == 0.0) & self._numbers.rubs[which]
+        own = np.flatnonzero(np.concatenate([stay, sticks]))
         answer = instant.contacts.matrix[np.ix_(own, own)]
         x = place.x.copy()
-        impulses = np.linalg.lstsq(answer, -speeds[own], rcond=None)[0]
+        wanted = np.concatenate([-speeds, np.zeros(len(which))])[own]
+        impulses = np.linalg.lstsq(answer, wanted, rcond=None)[0]
         x[self.dynamics.position_count :] += instant.thrown[:, own] @ impulses
         gaps = rates.gaps.copy()
-        gaps[which[own]] = 0.0
+        gaps[which[stay]] = 0.0
         after = self._numbers.rates(place.time, x, place.p)
         slips = np.where(rates.slips == 0.0, 0.0, after.slips)
         return replace(place, x=x), replace(rates, gaps=gaps, slips=slips)
@@ -250,6 +280,25 @@ class RubbingLaw(SwitchingLaw):
         kinetic, remaining = (float(v @ mass @ v) / 2.0 for v in (place.x[first:], x[first:]))
         miss = abs(remaining - kinetic - energy) / kinetic if kinetic > 0.0 else 0.0
         return Impact(named, kinetic, remaining, miss)
+
+    def _accumulating(self, time: float, p: np.ndarray, met: np.ndarray) -> np.ndarray:
+        """Return values that say when impacts that are left out would have ended.
+
+        met: (k, 5) when the contacts that stay closed before, s; the last of them is here.
+        """
+        limits: list[float] = []
+        for times in met:
+            known = times[np.isfinite(times)]
+            if len(known) < 2 or not np.all(np.diff(known) > 0.0):
+                continue
+            found = accumulation(known, WITHIN * (known[-1] - known[0]))
+            if found is not None and found.time > time:
+                limits.append(found.time)
+        if not limits:
+            return p
+        p = p.copy()
+        p[self._pending], p[self._ends] = 1.0, max(limits)
+        return p
 
     # -- the mode that follows ----------------------------------------------------------------
 
@@ -302,12 +351,6 @@ class RubbingLaw(SwitchingLaw):
                 if np.all(values[self._all] > 0.0):
                     return p
         return modes[0]
-
-    def _sides(self, p: np.ndarray) -> np.ndarray:
-        """Return the sides to which contacts slide."""
-        sides = np.zeros(len(self._numbers.names))
-        sides[self._numbers.rubs] = p[self._numbers.slides]
-        return sides
 
     def _happened(self, before: np.ndarray, after: np.ndarray, hit: np.ndarray) -> list[int]:
         """Return the events that lead from one mode to another."""
@@ -363,11 +406,16 @@ class _Functions:
 _numbers: WeakKeyDictionary[OdeProblem, _Functions] = WeakKeyDictionary()
 
 
-def _only(found: Decision, time: float):
+def _only(found: Decision, time: float) -> Answer:
     try:
         return found.only()
-    except DaesolveError as error:
-        raise ResetError(f"at t = {time:.10g} s: {error}") from error
+    except ContactError as error:
+        raise _at(time, error) from error
+
+
+def _at(time: float, error: ContactError) -> ContactError:
+    """Return an error that tells when it happened."""
+    return type(error)(f"at t = {time:.10g} s {error}", error.solution)
 
 
 def _rested(rates: Rates, sizes: Rates, held: np.ndarray, stopped: np.ndarray) -> Rates:
@@ -392,18 +440,14 @@ def _in_states(
     """Return p with contacts in these states; of those that stick, as many as are independent."""
     p, dynamics = p.copy(), numbers.dynamics
     p[numbers.holds], p[numbers.slides], p[numbers.sticks] = 0.0, 0.0, 0.0
-    names = list(dynamics.values)
-    for one in numbers.names:
-        for other in numbers.names:
-            if (value := f"stuck_{one}_{other}") in dynamics.values:
-                p[names.index(value)] = 0.0
+    p[list(numbers.shares.values())] = 0.0
     stuck: list[int] = []
     for contact, state in states.items():
         p[dynamics.contacts[contact].hold] = float(state is not State.OPEN)
         rubbing = numbers.rubbing[contact]
         if rubbing is None:
             continue
-        p[rubbing.slides] = SIGNS[state]
+        p[rubbing.slides] = SIGNS.get(state, 0.0)
         if state is State.STICKS:
             stuck.append(contact)
     count, places = len(instant.which), {k: n for n, k in enumerate(instant.which.tolist())}
@@ -426,8 +470,7 @@ def _in_states(
                 f"the friction of the contact {numbers.names[contact]!r}, which sticks, is not "
                 "determined: it depends on the reactions of others"
             )
-        name = f"stuck_{numbers.names[bearing[0]]}_{numbers.names[contact]}"
-        p[names.index(name)] = 1.0
+        p[numbers.shares[bearing[0], contact]] = 1.0
     return p
 
 

@@ -23,13 +23,9 @@ from daesolve.formulations import OdeProblem
 from daesolve.friction.sliding import VariantPolicy
 from daesolve.modes.chart_law import ChartLaw
 from daesolve.modes.contact_law import ContactLaw
-from daesolve.modes.guard_book import (
-    GuardBook,
-    GuardTable,
-    GuardTraits,
-    Role,
-)
+from daesolve.modes.guard_book import GuardBook
 from daesolve.modes.guard_slopes import at_once, refuse_start
+from daesolve.modes.guard_table import GuardTable, GuardTraits, Role
 from daesolve.modes.guide_law import GuideLaw
 from daesolve.modes.jumps import JumpFunction, JumpFunctions
 from daesolve.modes.law import Beginning, Jump, Setting, SwitchingLaw

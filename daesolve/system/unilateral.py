@@ -25,7 +25,8 @@ import numpy as np
 from daesolve.algebra.linear import solve_definite
 from daesolve.equations.dynamics import ContactRow, Dynamics, GoalRow, Rubbing
 from daesolve.errors import OutOfRangeError, PosingError, UnsupportedError
-from daesolve.posing.events import FALLING, Event, Reset, Stop
+from daesolve.posing.contacts import ACCUMULATED, ENDS, PENDING
+from daesolve.posing.events import FALLING, RISING, Event, Reset, Stop
 from daesolve.posing.goals import (
     AnyGoal,
     Expression,
@@ -35,7 +36,7 @@ from daesolve.posing.goals import (
     as_scalar,
 )
 from daesolve.posing.guides import JAM, Guides
-from daesolve.posing.symbols import Interval, Parameters
+from daesolve.posing.symbols import Interval, Parameters, time
 
 CLOSED = Interval(0.0, 1.0)
 """What `contact_<name>` and `sticks_<name>` may be."""
@@ -184,6 +185,11 @@ def with_contacts(
 ) -> tuple[Parameters, tuple[Event, ...]]:
     """Return discrete values and events of a system, those of its contacts behind its own."""
     rubbing = [contact for contact in contacts if contact.sticking is not None]
+    if PENDING not in discrete:
+        none = {PENDING: 0.0, ENDS: 0.0}
+        ranges = {PENDING: CLOSED, ENDS: Interval(-math.inf, math.inf)}
+        units = {PENDING: "", ENDS: "s"}
+        discrete = discrete.joined(Parameters(none, units, ranges, "discrete value"))
     for contact in contacts:
         own = contact.values[contact.held_by]
         if not (contact.held_by in discrete and discrete[contact.held_by] is own):
@@ -201,6 +207,10 @@ def with_contacts(
             Parameters(none, dict.fromkeys(shared, ""), shared, "discrete value")
         )
     known = {event.name for event in events}
+    if ACCUMULATED not in known:
+        pending, ends = discrete[PENDING], discrete[ENDS]
+        guard = pending * (time - ends) + pending - 1.0
+        further.append(Event(ACCUMULATED, guard, RISING, Reset({PENDING: 0.0})))
     further += [
         event
         for contact in rubbing
