@@ -20,6 +20,7 @@ import numpy as np
 
 from daesolve.algebra.evaluation import ArrayFunction
 from daesolve.algebra.linear import entries_of, is_zero
+from daesolve.equations.contact_rows import ContactRow
 from daesolve.errors import unknown_name
 from daesolve.posing.events import Event
 from daesolve.posing.guides import OF_THEIR_OWN, Guides
@@ -190,65 +191,6 @@ class ResetRow:
     momentary: tuple[GoalRow, ...]
     restitution: ca.SX
     sequential: bool
-
-
-@dataclass(frozen=True, eq=False)
-class Rubbing:
-    """The friction of a contact, in the symbols of the equations.
-
-    Parameters
-    ----------
-    row
-        The index of the constraint on its slip among the rows.
-    slides, sticks
-        The places of its discrete values among p.
-    begins_to_stick, begins_to_slip, reverses
-        The indices of its events.
-    friction, static_friction, restitution
-        mu while it slides, mu up to which it sticks, and what part of the slip an impact returns.
-    """
-
-    row: int
-    slides: int
-    sticks: int
-    begins_to_stick: int
-    begins_to_slip: int
-    reverses: int
-    friction: ca.SX
-    static_friction: ca.SX
-    restitution: ca.SX
-
-    @property
-    def events(self) -> tuple[int, int, int]:
-        """The indices of its events."""
-        return self.begins_to_stick, self.begins_to_slip, self.reverses
-
-
-@dataclass(frozen=True, eq=False)
-class ContactRow:
-    """A support that can only push, in the symbols of the equations.
-
-    Parameters
-    ----------
-    name
-        Of its goal.
-    row, hold
-        The index of its goal among the rows, and of its discrete value among p.
-    lost, closed
-        The indices of its events.
-    restitution
-        With what part of the speed it is left.
-    rubbing
-        Its friction; None for a smooth one.
-    """
-
-    name: str
-    row: int
-    hold: int
-    lost: int
-    closed: int
-    restitution: ca.SX
-    rubbing: Rubbing | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,8 @@ import numpy as np
 
 from daesolve.algebra.evaluation import Evaluator
 from daesolve.contact import Contacts
-from daesolve.equations.dynamics import ContactRow, Dynamics, Rubbing
+from daesolve.equations.contact_rows import ContactRow, Rubbing
+from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import ResetError
 
 
@@ -80,7 +81,15 @@ class ContactNumbers:
         """The places of the values that say by which contact another is held that sticks."""
         self._gaps = [row.row for row in rows]
         self._slips = [None if r is None else r.row for r in self.rubbing]
+        self.reactions = [self._reactions(row) for row in rows]
+        """Of each contact, the reactions along its gap, and along its slip if it rubs."""
         self._evaluate = Evaluator(self._function(rows))
+
+    def _reactions(self, row: ContactRow) -> tuple[int, int | None]:
+        normal = self.dynamics.rows[row.row].reaction
+        assert normal is not None
+        rubbing = row.rubbing
+        return normal, None if rubbing is None else self.dynamics.rows[rubbing.row].reaction
 
     def _function(self, rows: tuple[ContactRow, ...]) -> ca.Function:
         dynamics, none = self.dynamics, ca.SX(0)
@@ -153,7 +162,7 @@ class ContactNumbers:
 
     def _rows(self, table: np.ndarray, which: np.ndarray) -> np.ndarray:
         """Return the rows of gaps and slips of some contacts; a smooth one has none of slip."""
-        slips = [self._slips[k] for k in which]
+        slips = [self._slips[int(k)] for k in which]
         tangents = [np.zeros(table.shape[1]) if row is None else table[row] for row in slips]
         return np.vstack([table[[self._gaps[k] for k in which]], *tangents])
 

@@ -11,7 +11,7 @@ on the contact stays, and an event marks the instant at which all bounces would 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from weakref import WeakKeyDictionary
 
@@ -19,7 +19,7 @@ import casadi as ca
 import numpy as np
 
 from daesolve.algebra.evaluation import Evaluator
-from daesolve.contact import Answer, Decision, ImpactLaw, State, accumulation, collide, decide
+from daesolve.contact import Answer, Decision, ImpactLaw, accumulation, collide, decide
 from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import ContactError, NoDerivativeError, ResetError
 from daesolve.formulations import OdeProblem
@@ -28,23 +28,19 @@ from daesolve.modes.guard_table import Role
 from daesolve.modes.jumps import JumpFunction, joined, with_references
 from daesolve.modes.law import Beginning, Jump, Setting, SwitchingLaw
 from daesolve.modes.rubbing_instant import ContactNumbers, Instant, Rates
+from daesolve.modes.rubbing_modes import in_states, of_all
 from daesolve.posing.contacts import ACCUMULATED, ENDS, PENDING
 from daesolve.posing.symbols import symbol
 from daesolve.trajectory.results import Impact
 
 STILL = 1e-10
 """Of its terms, the rate of a gap or a slip below which it is zero."""
-PARALLEL = 1e-9
-"""Of its own square, what is left of a row that others give: then it repeats them."""
 SMALL_STEPS = 1e-4, 1e-3, 1e-5, 1e-2
 """Parts of the time in which bodies move by their own size, after which a mode is looked at."""
 WITHIN = 1e-3
 """Of the last few intervals between impacts, what is known at least of when they end."""
 MOST_IMPACTS = 20
 """Impacts of the same contacts at one instant, one after the other."""
-SIGNS = {State.FORWARD: 1.0, State.BACKWARD: -1.0}
-
-States = tuple[State, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,8 +107,8 @@ class RubbingLaw(SwitchingLaw):
             return beginning
         instant = numbers.instant(place.time, place.x, p, touching, rates)
         answer = decide(instant.contacts, instant.free, rates.slips[instant.which]).only()
-        states = _of_all(numbers, instant, answer.states)
-        chosen = _in_states(numbers, instant, p, states)
+        states = of_all(instant, answer.states)
+        chosen = in_states(numbers, instant, p, states)
         # One that opens does so at the start, with an event; until then it slides as it does.
         chosen[numbers.holds] = p[numbers.holds]
         sides = np.sign(rates.slips)[numbers.rubs]
@@ -156,7 +152,7 @@ class RubbingLaw(SwitchingLaw):
         closed = (before | met) & (rates.gaps == 0.0)
         p_after = self._next(place, closed, rates, book, zero)
         events = self._happened(p, p_after, hit)
-        book.meet(self._closing[hit], time)
+        book.meet(self._closing[hit].tolist(), time)
         if settled.any():
             p_after = self._accumulating(time, p_after, book.met[self._closing[settled]])
         if self._first_ending in fired:
@@ -266,15 +262,11 @@ class RubbingLaw(SwitchingLaw):
         labels = self.dynamics.labels.reactions
         named = dict.fromkeys(labels, 0.0)
         count = len(instant.which)
-        for k, contact in enumerate(instant.which):
-            row = self.dynamics.rows[self.dynamics.contacts[contact].row]
-            assert row.reaction is not None
-            named[labels[row.reaction]] = float(impulses[k])
-            rubbing = self._numbers.rubbing[contact]
-            if rubbing is not None:
-                own = self.dynamics.rows[rubbing.row].reaction
-                assert own is not None
-                named[labels[own]] = float(impulses[count + k])
+        for k, contact in enumerate(map(int, instant.which)):
+            normal, tangent = self._numbers.reactions[contact]
+            named[labels[normal]] = float(impulses[k])
+            if tangent is not None:
+                named[labels[tangent]] = float(impulses[count + k])
         mass = self.dynamics.matrices(place.time, place.x, place.p)["mass"]
         first = self.dynamics.position_count
         kinetic, remaining = (float(v @ mass @ v) / 2.0 for v in (place.x[first:], x[first:]))
@@ -320,7 +312,7 @@ class RubbingLaw(SwitchingLaw):
         answer = _only(found, place.time)
         modes = [
             self._functions.referred(
-                place, _in_states(numbers, instant, place.p, _of_all(numbers, instant, states))
+                place, in_states(numbers, instant, place.p, of_all(instant, states))
             )
             for states in answer.candidates
         ]
@@ -392,7 +384,7 @@ class _Functions:
     def __init__(self, setting: Setting) -> None:
         dynamics, problem = setting.dynamics, setting.problem
         self.numbers = ContactNumbers(dynamics)
-        self.rate: Callable[..., np.ndarray] = Evaluator(problem.rhs)
+        self.rate = Evaluator(problem.rhs)
         t, x, p = dynamics.t, dynamics.x, dynamics.p
         works = symbol("works", problem.size - x.numel())
         values = with_references(dynamics, t, x, p, works)
@@ -429,54 +421,7 @@ def _rested(rates: Rates, sizes: Rates, held: np.ndarray, stopped: np.ndarray) -
     )
 
 
-def _of_all(numbers: ContactNumbers, instant: Instant, states: States) -> Mapping[int, State]:
-    """Return the states of the contacts that touch, by their index."""
-    return dict(zip(instant.which.tolist(), states, strict=True))
-
-
-def _in_states(
-    numbers: ContactNumbers, instant: Instant, p: np.ndarray, states: Mapping[int, State]
-) -> np.ndarray:
-    """Return p with contacts in these states; of those that stick, as many as are independent."""
-    p, dynamics = p.copy(), numbers.dynamics
-    p[numbers.holds], p[numbers.slides], p[numbers.sticks] = 0.0, 0.0, 0.0
-    p[list(numbers.shares.values())] = 0.0
-    stuck: list[int] = []
-    for contact, state in states.items():
-        p[dynamics.contacts[contact].hold] = float(state is not State.OPEN)
-        rubbing = numbers.rubbing[contact]
-        if rubbing is None:
-            continue
-        p[rubbing.slides] = SIGNS.get(state, 0.0)
-        if state is State.STICKS:
-            stuck.append(contact)
-    count, places = len(instant.which), {k: n for n, k in enumerate(instant.which.tolist())}
-    kept = [places[k] for k, state in states.items() if state is not State.OPEN]
-    matrix, owners = instant.contacts.matrix, {}
-    for contact in stuck:
-        row = count + places[contact]
-        shares = np.linalg.solve(matrix[np.ix_(kept, kept)], matrix[kept, row])
-        left = matrix[row, row] - matrix[row, kept] @ shares
-        if left > PARALLEL * matrix[row, row]:
-            owners[len(kept)] = contact
-            kept.append(row)
-            rubbing = numbers.rubbing[contact]
-            assert rubbing is not None
-            p[rubbing.sticks] = 1.0
-            continue
-        bearing = [owners.get(n, -1) for n, share in enumerate(shares) if abs(share) > 1e-7]
-        if len(bearing) != 1 or bearing[0] < 0:
-            raise ResetError(
-                f"the friction of the contact {numbers.names[contact]!r}, which sticks, is not "
-                "determined: it depends on the reactions of others"
-            )
-        p[numbers.shares[bearing[0], contact]] = 1.0
-    return p
-
-
-def _stepped(
-    rate: Callable[..., np.ndarray], time: float, x: np.ndarray, p: np.ndarray, step: float
-) -> np.ndarray:
+def _stepped(rate: Evaluator, time: float, x: np.ndarray, p: np.ndarray, step: float) -> np.ndarray:
     """Return the state a step later, by the classical method of order 4."""
 
     def slope(part: float, state: np.ndarray) -> np.ndarray:

@@ -23,7 +23,8 @@ import casadi as ca
 import numpy as np
 
 from daesolve.algebra.linear import solve_definite
-from daesolve.equations.dynamics import ContactRow, Dynamics, GoalRow, Rubbing
+from daesolve.equations.contact_rows import ContactRow, Rubbing
+from daesolve.equations.dynamics import Dynamics, GoalRow
 from daesolve.errors import OutOfRangeError, PosingError, UnsupportedError
 from daesolve.posing.contacts import ACCUMULATED, ENDS, PENDING
 from daesolve.posing.events import FALLING, RISING, Event, Reset, Stop
@@ -75,8 +76,8 @@ class Contact(Holonomic):
     Notes
     -----
     A contact that rubs has the discrete values `slides_<name>`, the sign of its slip or zero, and
-    `sticks_<name>`, whether its slip is held at zero; the events `<name>_sticks`, `<name>_slips` and
-    `<name>_reverses`; and the output `<name>_friction`, N, along the slip.
+    `sticks_<name>`, whether its slip is held at zero; the events `<name>_sticks`, `<name>_slips`
+    and `<name>_reverses`; and the output `<name>_friction`, N, along the slip.
 
     Raises
     ------
