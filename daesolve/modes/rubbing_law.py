@@ -72,6 +72,12 @@ class RubbingLaw(SwitchingLaw):
         self._stopping = np.array(
             [first[row.rubbing.begins_to_stick] if row.rubbing else -1 for row in rows]
         )
+        self._slipping = np.array(
+            [
+                first[row.rubbing.begins_to_slip] + np.arange(2) if row.rubbing else (-1, -1)
+                for row in rows
+            ]
+        )
         self._met = {row.closed for row in rows}
         self._all = setting.table.guards_of(self.events)
         self._impacts = setting.impacts
@@ -150,6 +156,10 @@ class RubbingLaw(SwitchingLaw):
         rates = _rested(rates, rates, before, stopped | stuck)
         place, rates, impacts, hit, settled = self._collided(place, before | met, zero, rates)
         closed = (before | met) & (rates.gaps == 0.0)
+        # What has come to the end of its static friction has only the other left.
+        begins = np.isin(self._slipping, list(fired)).any(axis=1)
+        weak = np.where(begins, rates.friction, rates.static_friction)
+        rates = replace(rates, static_friction=weak)
         p_after = self._next(place, closed, rates, book, zero)
         events = self._happened(p, p_after, hit)
         book.meet(self._closing[hit].tolist(), time)
