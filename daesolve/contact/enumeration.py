@@ -24,6 +24,7 @@ TOLERANCE = 1e-10
 SAME = 1e-8
 """Of the terms that enter them, rates that differ by less are the same motion."""
 
+_NEAR = 1e-4
 _WELL_POSED = 1e-8
 _NUMBERS_IN_A_BATCH = 2**21
 
@@ -141,12 +142,15 @@ def _solved_regular(
 ) -> list[Found]:
     if not len(modes):
         return []
-    reactions = np.asarray(np.linalg.solve(matrices, right[..., None]), dtype=np.float64)
-    # One refinement takes back what near singular modes cost.
-    reactions += np.linalg.solve(matrices, right[..., None] - matrices @ reactions)
-    reactions = reactions[..., 0]
-    least = np.min(slacks(problem, modes, reactions), axis=1)
+    reactions = np.asarray(np.linalg.solve(matrices, right[..., None])[..., 0], dtype=np.float64)
     size = 1.0 + np.max(np.abs(reactions), axis=1)
+    least = np.min(slacks(problem, modes, reactions), axis=1)
+    near = least >= -(tolerance + _NEAR) * size
+    modes, reactions, size = modes.some(near), reactions[near], size[near]
+    # One refinement takes back what near singular modes cost.
+    missed = right[near] - (matrices[near] @ reactions[..., None])[..., 0]
+    reactions = reactions + np.linalg.solve(matrices[near], missed[..., None])[..., 0]
+    least = np.min(slacks(problem, modes, reactions), axis=1)
     return [
         Found(
             modes.some(np.array([place])),

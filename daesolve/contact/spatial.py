@@ -187,10 +187,10 @@ def _held(
         state.slides and not sliding[place].any() for place, state in enumerate(wanted)
     ):
         return states, exact
-    choices = [
-        [Choice(state, state is not State.OPEN, state is State.STICKS, tuple(map(float, along)))]
+    choices = tuple(
+        (Choice(state, state is not State.OPEN, state is State.STICKS, tuple(map(float, along))),)
         for state, along in zip(wanted, sliding, strict=True)
-    ]
+    )
     mode = all_modes(choices)
     matrices, right = equations(problem, mode)
     family = family_of(problem, matrices[0], right[0])
