@@ -95,6 +95,10 @@ def decided(
             f"the method {method!r} is not for these contacts: "
             + ("those at rest in space want 'cone'" if turning else "all directions are known")
         )
+    if method == "pivot" and _holds_more(problem.contacts):
+        raise PosingError(
+            "pivots do not know static friction that is larger than that of sliding: take 'branch'"
+        )
     if method == "enumerate":
         return Decision(all_answers(problem, sliding, tolerance), True, method)
     if method == "branch":
@@ -112,9 +116,15 @@ def _affordable(problem: ScaledProblem, sliding: NDArray[np.float64]) -> str:
     count = count_of(choices_of(problem, sliding))
     if count <= MOST_MODES:
         return "enumerate"
-    if count <= MOST_BRANCHED or problem.contacts.directions > 1:
+    no_pivots = problem.contacts.directions > 1 or _holds_more(problem.contacts)
+    if count <= MOST_BRANCHED or no_pivots:
         return "branch"
     return "branch" if one_answer(problem, sliding) is None else "pivot"
+
+
+def _holds_more(contacts: Contacts) -> bool:
+    """Return whether static friction is larger than that of sliding anywhere."""
+    return bool(np.any(contacts.static > contacts.friction))
 
 
 def directions_of(contacts: Contacts, slip: ArrayLike | None) -> NDArray[np.float64]:

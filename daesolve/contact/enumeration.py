@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from daesolve.contact.answers import Answer, State, answer_of
+from daesolve.contact.answers import Answer, State, answer_of, not_preceded
 from daesolve.contact.cones import DEPENDENT, family_of
 from daesolve.contact.modes import Modes, all_modes, choices_of, equations, slacks
 from daesolve.contact.redundancy import possible
@@ -100,8 +100,10 @@ def answers_of(
                 break
         else:
             groups.append([one])
-    groups = _not_preceded(problem, _without_members(problem, groups))
-    return tuple(_answer(problem, group, sliding, tolerance) for group in groups)
+    answers = [
+        _answer(problem, group, sliding, tolerance) for group in _without_members(problem, groups)
+    ]
+    return not_preceded(problem, answers, sliding, tolerance)
 
 
 def _solved(problem: ScaledProblem, modes: Modes, tolerance: float) -> list[Found]:
@@ -223,34 +225,6 @@ def _without_members(problem: ScaledProblem, groups: list[list[Found]]) -> list[
         group
         for group in groups
         if not any(group[0] is not one and belongs(group[0], one) for one in families)
-    ]
-
-
-def _not_preceded(problem: ScaledProblem, groups: list[list[Found]]) -> list[list[Found]]:
-    """Leave out what begins to slide where static friction still holds it.
-
-    Between mu N and mu_s N a contact at rest could stick or slide: it sticks. So an answer gives
-    way to one in which all do the same, or stick where it slides from rest by static friction.
-    """
-    greater = problem.contacts.static > problem.contacts.friction
-
-    def precedes(one: Found, other: Found) -> bool:
-        differs = one.mode.states[0] != other.mode.states[0]
-        holds = one.mode.sticks[0] & other.mode.tried[0] & greater
-        return bool(np.any(differs) and np.all(holds[differs]))
-
-    if not np.any(greater):
-        return groups
-    return [
-        group
-        for group in groups
-        if not any(
-            precedes(one, other)
-            for rival in groups
-            if rival is not group
-            for one in rival
-            for other in group
-        )
     ]
 
 

@@ -147,6 +147,18 @@ def test_static_friction_holds_what_would_slide_on():
     assert moving.slip_rates[0, 0] == pytest.approx(0.2)
 
 
+@pytest.mark.parametrize("directions", [1, 2])
+def test_where_static_friction_is_at_its_limit_both_sticking_and_sliding_are_named(directions):
+    sizes = np.eye(1 + directions)
+    body = Contacts(sizes, np.array([0.2]), np.array([0.5]), directions=directions)
+    slides = FORWARD if directions == 1 else State.SLIDES
+    for beyond, expected in ((-1e-8, {STICKS}), (0.0, {STICKS, slides}), (1e-8, {slides})):
+        free = np.zeros(1 + directions)
+        free[:2] = -1.0, 0.5 + beyond
+        answer = decide(body, free).only()
+        assert {states for (states,) in answer.candidates} == expected
+
+
 def test_static_friction_holds_in_space_as_well():
     body = Contacts(np.eye(3), np.array([0.2]), np.array([0.5]), directions=2)
     for pull, state in ((0.1, STICKS), (0.4, STICKS), (0.6, State.SLIDES)):
@@ -211,6 +223,8 @@ def test_bad_input_is_refused_by_name():
         decide(body, [1.0, 0.0], closure="springs")
     with pytest.raises(PosingError, match="directions are known"):
         decide(body, [1.0, 0.0], method="cone")
+    with pytest.raises(PosingError, match="take 'branch'"):
+        decide(Contacts(np.eye(2), np.array([0.3]), np.array([0.5])), [1.0, 0.0], method="pivot")
     space = Contacts(np.eye(3), np.array([0.3]), directions=2)
     with pytest.raises(PosingError, match="'cone'"):
         decide(space, [1.0, 0.0, 0.0], method="enumerate")

@@ -92,6 +92,17 @@ def test_several_contacts_are_certified_and_agree_with_a_search_from_many_starts
             np.testing.assert_allclose(answer.reactions, reactions, atol=1e-6)
 
 
+def test_where_relaxation_leads_nowhere_friction_grows_to_an_answer():
+    """Of these loads one needs it."""
+    random = np.random.default_rng(10)
+    for _ in range(60):
+        rows = random.normal(size=(6, 6))
+        contacts = Contacts(rows @ rows.T, random.uniform(0.0, 2.0, 2), directions=2)
+        decision = decide(contacts, random.normal(size=6))
+        assert decision.verdict in ("one", "several")
+        assert all(answer.residual <= 1e-10 for answer in decision.answers)
+
+
 def searched(contacts, free, random, starts):
     """Return roots of N - max(0, N - gap) and T - disc(T - slip), from random starts."""
     n, mu = contacts.count, contacts.friction
