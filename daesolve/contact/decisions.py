@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 MOST_BRANCHED = 65536
 """Of so many modes all that may have an answer are solved: those of eight contacts at rest."""
 METHODS = ("auto", "enumerate", "branch", "pivot", "cone")
+NOT_PROVED = "that there is no other answer is not proved"
 CLOSURES = ("equal springs",)
 
 
@@ -51,10 +52,11 @@ def decide(
     method
         "enumerate": all modes, which are all answers; where directions of sliding are known, and so
         always in the plane. "branch": the same, without the modes that a linear programme proves
-        impossible. "pivot": one answer in the plane, by Lemke's pivots. "cone": what relaxation and
-        Newton's method find for contacts at rest in space, all answers of a single one. "auto":
-        "cone" for those; else "enumerate" up to `MOST_MODES` modes, "branch" up to `MOST_BRANCHED`,
-        and beyond "pivot", or "branch" where that finds nothing.
+        impossible. "pivot": one answer in the plane, by Lemke's pivots, without static friction
+        of its own. "cone": what relaxation and Newton's method find for contacts at rest in space,
+        all answers of a single one. "auto": "cone" for those; else "enumerate" up to `MOST_MODES`
+        modes, "branch" up to `MOST_BRANCHED`, and beyond "pivot", or "branch" where that is not
+        possible or finds nothing.
     closure
         "equal springs": where normal reactions that are not determined decide how a body slides on,
         those that equal springs under all contacts would have. None: the motion is not determined.
@@ -93,7 +95,11 @@ def decided(
     if turning is not (method == "cone") or (method == "pivot" and problem.contacts.directions > 1):
         raise PosingError(
             f"the method {method!r} is not for these contacts: "
-            + ("those at rest in space want 'cone'" if turning else "all directions are known")
+            + (
+                "at rest in space they want 'cone'"
+                if turning
+                else "they want 'enumerate' or 'branch'"
+            )
         )
     if method == "pivot" and _holds_more(problem.contacts):
         raise PosingError(
@@ -105,10 +111,9 @@ def decided(
         return Decision(branched_answers(problem, sliding, tolerance), True, method)
     if method == "pivot":
         answer = one_answer(problem, sliding, tolerance)
-        notes = ('that there is no other answer is not proved, method="branch" does',)
-        return Decision(() if answer is None else (answer,), False, method, notes)
+        return Decision(() if answer is None else (answer,), False, method, (NOT_PROVED,))
     answers, complete = spatial_answers(problem, sliding, tolerance)
-    return Decision(answers, complete, method)
+    return Decision(answers, complete, method, () if complete else (NOT_PROVED,))
 
 
 def _affordable(problem: ScaledProblem, sliding: NDArray[np.float64]) -> str:

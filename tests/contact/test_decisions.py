@@ -198,6 +198,24 @@ def test_units_of_mass_and_time_change_no_decision(scale):
     np.testing.assert_allclose(answer.normal, same.normal * scale, rtol=1e-12)
 
 
+def test_the_unit_of_a_contacts_rows_changes_no_decision():
+    """Each contact may measure its gap and slip in a unit of its own."""
+    random = np.random.default_rng(2)
+    for _ in range(50):
+        rows = random.normal(size=(6, 6))
+        friction, free = random.uniform(0.0, 1.0, 3), random.normal(size=6)
+        units = 10.0 ** random.uniform(-6.0, 6.0, 3)
+        each = np.concatenate([units, units])
+        one = decide(Contacts(rows @ rows.T, friction), free)
+        other = decide(Contacts((rows @ rows.T) * np.outer(each, each), friction), free * each)
+        assert [answer.candidates for answer in one.answers] == [
+            answer.candidates for answer in other.answers
+        ]
+        for first, second in zip(one.answers, other.answers, strict=True):
+            scale = 1e-9 * (1.0 + np.max(np.abs(first.reactions)))
+            np.testing.assert_allclose(first.reactions, second.reactions * each, atol=scale)
+
+
 def test_what_has_no_motion_or_several_is_refused_by_name():
     """One sliding contact with p = A_NN - mu A_NT s < 0."""
     body = Contacts(np.array([[1.0, 0.9], [0.9, 1.0]]), np.array([2.0]))
@@ -221,7 +239,7 @@ def test_bad_input_is_refused_by_name():
         decide(body, [1.0, 0.0], method="enumerat")
     with pytest.raises(UnknownNameError, match="closure"):
         decide(body, [1.0, 0.0], closure="springs")
-    with pytest.raises(PosingError, match="directions are known"):
+    with pytest.raises(PosingError, match="want 'enumerate' or 'branch'"):
         decide(body, [1.0, 0.0], method="cone")
     with pytest.raises(PosingError, match="take 'branch'"):
         decide(Contacts(np.eye(2), np.array([0.3]), np.array([0.5])), [1.0, 0.0], method="pivot")
