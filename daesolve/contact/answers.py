@@ -277,6 +277,10 @@ def answer_of(
     """Return the answer that scaled reactions (k,) are, in true units; see `residual_of`."""
     contacts = problem.contacts
     count, shape = contacts.count, (contacts.count, contacts.directions)
+    # What is open has no reaction: no rounding of one may look like a load to what follows.
+    opened = [place for place, state in enumerate(states) if state is State.OPEN]
+    reactions = reactions.copy()
+    reactions[contacts.rows(opened)] = 0.0
     rates = contacts.matrix @ reactions + problem.free
     true_reactions, true_rates = reactions * problem.reactions, rates * problem.rates
     return Answer(

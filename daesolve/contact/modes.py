@@ -114,21 +114,23 @@ def _choices(
     if sliding.any():
         known = tuple(float(part) for part in sliding)
         return (opened, Choice(sliding_state(sliding), True, False, known))
+    pressed = problem.least[contact] > 0.0
     if contacts.static[contact] == 0.0:
-        return (opened, Choice(State.SLIDES, True, False, none))
+        released = Choice(State.SLIDES, False, False, none) if pressed else opened
+        return (released, Choice(State.SLIDES, True, False, none))
     at_rest = [
         (State.STICKS, True, none),
         (State.FORWARD, False, (1.0,)),
         (State.BACKWARD, False, (-1.0,)),
     ]
     # What has a least reaction rubs whether its gap grows or not.
-    kinds = (False, True) if problem.least[contact] > 0.0 else (True,)
+    kinds = (False, True) if pressed else (True,)
     chosen = tuple(
         Choice(state, closed, sticks, direction, tried=not sticks)
         for closed in kinds
         for state, sticks, direction in at_rest
     )
-    return chosen if problem.least[contact] > 0.0 else (opened, *chosen)
+    return chosen if pressed else (opened, *chosen)
 
 
 def count_of(choices: Choices) -> int:
