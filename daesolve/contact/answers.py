@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -63,8 +63,9 @@ class Answer:
     residual
         By how much the conditions are missed at most, as a share of the terms that enter them.
     also
-        Other states with the same motion, to within the tolerance: the instant lies on a border
-        between modes, and what comes after it decides.
+        Other states that are possible as the instant lies on a border between modes, to within the
+        tolerance: what comes after it decides. They have the same motion but where static friction
+        that is larger than that of sliding is at its limit.
     reactions_determined, normal_determined
         Whether no other reactions give the same motion in these states, and no other normal ones.
     motion_determined
@@ -104,7 +105,7 @@ class Answer:
 
     @property
     def candidates(self) -> tuple[States, ...]:
-        """All states with this motion, its own first."""
+        """All states that are possible with this answer, its own first."""
         return (self.states, *self.also)
 
     def __str__(self) -> str:
@@ -276,6 +277,10 @@ def answer_of(
     """Return the answer that scaled reactions (k,) are, in true units; see `residual_of`."""
     contacts = problem.contacts
     count, shape = contacts.count, (contacts.count, contacts.directions)
+    # What is open has no reaction: no rounding of one may look like a load to what follows.
+    opened = [place for place, state in enumerate(states) if state is State.OPEN]
+    reactions = reactions.copy()
+    reactions[contacts.rows(opened)] = 0.0
     rates = contacts.matrix @ reactions + problem.free
     true_reactions, true_rates = reactions * problem.reactions, rates * problem.rates
     return Answer(
@@ -291,4 +296,61 @@ def answer_of(
         springs=springs,
         family=tuple(one * problem.reactions for one in family),
         names=contacts.names,
+    )
+
+
+def not_preceded(
+    problem: ScaledProblem,
+    answers: Sequence[Answer],
+    sliding: NDArray[np.float64],
+    tolerance: float,
+) -> tuple[Answer, ...]:
+    """Leave out what begins to slide where larger static friction still holds it.
+
+    Between mu N and mu_s N a contact at rest could stick or slide: it sticks. So an answer gives
+    way to one in which all do the same, or stick where it slides from rest. Where one of these is
+    at its limit, the other becomes what may follow, too.
+
+    Parameters
+    ----------
+    problem
+        In units of its own.
+    answers
+        In true units.
+    sliding
+        Unit vectors in which contacts slide, zero where they are at rest: (n, directions).
+    tolerance
+        Of the limit, what a traction may be away from it.
+    """
+    contacts = problem.contacts
+    greater = (contacts.static > contacts.friction) & ~sliding.any(axis=1)
+
+    def held(one: Answer, other: Answer) -> list[int]:
+        """Return what sticks in one answer and slides in the other; none where more differs."""
+        pairs = enumerate(zip(one.states, other.states, strict=True))
+        differing = [place for place, (state, rival) in pairs if state is not rival]
+        holds = all(
+            greater[place] and one.states[place] is State.STICKS and other.states[place].slides
+            for place in differing
+        )
+        return differing if holds else []
+
+    def at_limit(one: Answer, contact: int) -> bool:
+        limit = contacts.static[contact] * one.normal[contact]
+        return bool(np.linalg.norm(one.tangential[contact]) >= (1.0 - tolerance) * limit)
+
+    kept = [one for one in answers if not any(held(rival, one) for rival in answers)]
+    return tuple(
+        replace(
+            one,
+            also=(
+                *one.also,
+                *(
+                    other.states
+                    for other in answers
+                    if any(at_limit(one, contact) for contact in held(one, other))
+                ),
+            ),
+        )
+        for one in kept
     )

@@ -22,7 +22,10 @@ from daesolve.errors import OutOfRangeError, PosingError, unknown_name
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+MOST_BRANCHED = 65536
+"""Of so many modes all that may have an answer are solved: those of eight contacts at rest."""
 METHODS = ("auto", "enumerate", "branch", "pivot", "cone")
+NOT_PROVED = "that there is no other answer is not proved"
 CLOSURES = ("equal springs",)
 
 
@@ -49,9 +52,11 @@ def decide(
     method
         "enumerate": all modes, which are all answers; where directions of sliding are known, and so
         always in the plane. "branch": the same, without the modes that a linear programme proves
-        impossible. "pivot": one answer in the plane, by Lemke's pivots. "cone": what relaxation and
-        Newton's method find for contacts at rest in space, all answers of a single one. "auto": the
-        first of "enumerate", "branch" and "cone" that is meant for it.
+        impossible. "pivot": one answer in the plane, by Lemke's pivots, without static friction
+        of its own. "cone": what relaxation and Newton's method find for contacts at rest in space,
+        all answers of a single one. "auto": "cone" for those; else "enumerate" up to `MOST_MODES`
+        modes, "branch" up to `MOST_BRANCHED`, and beyond "pivot", or "branch" where that is not
+        possible or finds nothing.
     closure
         "equal springs": where normal reactions that are not determined decide how a body slides on,
         those that equal springs under all contacts would have. None: the motion is not determined.
@@ -86,12 +91,19 @@ def decided(
         np.any(~sliding.any(axis=1) & (problem.contacts.static > 0.0))
     )
     if method == "auto":
-        few = count_of(choices_of(problem, sliding)) <= MOST_MODES
-        method = "cone" if turning else ("enumerate" if few else "branch")
+        method = "cone" if turning else _affordable(problem, sliding)
     if turning is not (method == "cone") or (method == "pivot" and problem.contacts.directions > 1):
         raise PosingError(
             f"the method {method!r} is not for these contacts: "
-            + ("those at rest in space want 'cone'" if turning else "all directions are known")
+            + (
+                "at rest in space they want 'cone'"
+                if turning
+                else "they want 'enumerate' or 'branch'"
+            )
+        )
+    if method == "pivot" and _holds_more(problem.contacts):
+        raise PosingError(
+            "pivots do not know static friction that is larger than that of sliding: take 'branch'"
         )
     if method == "enumerate":
         return Decision(all_answers(problem, sliding, tolerance), True, method)
@@ -99,9 +111,25 @@ def decided(
         return Decision(branched_answers(problem, sliding, tolerance), True, method)
     if method == "pivot":
         answer = one_answer(problem, sliding, tolerance)
-        return Decision(() if answer is None else (answer,), False, method)
+        return Decision(() if answer is None else (answer,), False, method, (NOT_PROVED,))
     answers, complete = spatial_answers(problem, sliding, tolerance)
-    return Decision(answers, complete, method)
+    return Decision(answers, complete, method, () if complete else (NOT_PROVED,))
+
+
+def _affordable(problem: ScaledProblem, sliding: NDArray[np.float64]) -> str:
+    """Return the method for contacts whose directions are known, by how many modes there are."""
+    count = count_of(choices_of(problem, sliding))
+    if count <= MOST_MODES:
+        return "enumerate"
+    no_pivots = problem.contacts.directions > 1 or _holds_more(problem.contacts)
+    if count <= MOST_BRANCHED or no_pivots:
+        return "branch"
+    return "branch" if one_answer(problem, sliding) is None else "pivot"
+
+
+def _holds_more(contacts: Contacts) -> bool:
+    """Return whether static friction is larger than that of sliding anywhere."""
+    return bool(np.any(contacts.static > contacts.friction))
 
 
 def directions_of(contacts: Contacts, slip: ArrayLike | None) -> NDArray[np.float64]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from daesolve.contact.answers import Answer, State, answer_of
+from daesolve.contact.answers import Answer, State, answer_of, not_preceded
 from daesolve.contact.cones import DEPENDENT, family_of
 from daesolve.contact.modes import Modes, all_modes, choices_of, equations, slacks
 from daesolve.contact.redundancy import possible
@@ -24,6 +24,7 @@ TOLERANCE = 1e-10
 SAME = 1e-8
 """Of the terms that enter them, rates that differ by less are the same motion."""
 
+_NEAR = 1e-4
 _WELL_POSED = 1e-8
 _NUMBERS_IN_A_BATCH = 2**21
 
@@ -99,8 +100,10 @@ def answers_of(
                 break
         else:
             groups.append([one])
-    groups = _not_preceded(problem, _without_members(problem, groups))
-    return tuple(_answer(problem, group, sliding, tolerance) for group in groups)
+    answers = [
+        _answer(problem, group, sliding, tolerance) for group in _without_members(problem, groups)
+    ]
+    return not_preceded(problem, answers, sliding, tolerance)
 
 
 def _solved(problem: ScaledProblem, modes: Modes, tolerance: float) -> list[Found]:
@@ -141,12 +144,15 @@ def _solved_regular(
 ) -> list[Found]:
     if not len(modes):
         return []
-    reactions = np.asarray(np.linalg.solve(matrices, right[..., None]), dtype=np.float64)
-    # One refinement takes back what near singular modes cost.
-    reactions += np.linalg.solve(matrices, right[..., None] - matrices @ reactions)
-    reactions = reactions[..., 0]
-    least = np.min(slacks(problem, modes, reactions), axis=1)
+    reactions = np.asarray(np.linalg.solve(matrices, right[..., None])[..., 0], dtype=np.float64)
     size = 1.0 + np.max(np.abs(reactions), axis=1)
+    least = np.min(slacks(problem, modes, reactions), axis=1)
+    near = least >= -(tolerance + _NEAR) * size
+    modes, reactions, size = modes.some(near), reactions[near], size[near]
+    # One refinement takes back what near singular modes cost.
+    missed = right[near] - (matrices[near] @ reactions[..., None])[..., 0]
+    reactions = reactions + np.linalg.solve(matrices[near], missed[..., None])[..., 0]
+    least = np.min(slacks(problem, modes, reactions), axis=1)
     return [
         Found(
             modes.some(np.array([place])),
@@ -219,34 +225,6 @@ def _without_members(problem: ScaledProblem, groups: list[list[Found]]) -> list[
         group
         for group in groups
         if not any(group[0] is not one and belongs(group[0], one) for one in families)
-    ]
-
-
-def _not_preceded(problem: ScaledProblem, groups: list[list[Found]]) -> list[list[Found]]:
-    """Leave out what begins to slide where static friction still holds it.
-
-    Between mu N and mu_s N a contact at rest could stick or slide: it sticks. So an answer gives
-    way to one in which all do the same, or stick where it slides from rest by static friction.
-    """
-    greater = problem.contacts.static > problem.contacts.friction
-
-    def precedes(one: Found, other: Found) -> bool:
-        differs = one.mode.states[0] != other.mode.states[0]
-        holds = one.mode.sticks[0] & other.mode.tried[0] & greater
-        return bool(np.any(differs) and np.all(holds[differs]))
-
-    if not np.any(greater):
-        return groups
-    return [
-        group
-        for group in groups
-        if not any(
-            precedes(one, other)
-            for rival in groups
-            if rival is not group
-            for one in rival
-            for other in group
-        )
     ]
 
 

@@ -68,7 +68,10 @@ def margins(
     problem = scaled_problem(contacts, contacts.vector("the rates without reactions", free))
     directions = directions_of(contacts, slip)
     mode = all_modes(
-        [[_choice(contacts, place, state, directions[place])] for place, state in enumerate(states)]
+        tuple(
+            (_choice(contacts, place, state, directions[place]),)
+            for place, state in enumerate(states)
+        )
     )
     matrices, right = equations(problem, mode)
     family = family_of(problem, matrices[0], right[0])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -87,7 +88,11 @@ class Modes:
 _STATES = tuple(State)
 
 
-def choices_of(problem: ScaledProblem, sliding: NDArray[np.float64]) -> list[list[Choice]]:
+Choices = tuple[tuple[Choice, ...], ...]
+"""What each contact may do."""
+
+
+def choices_of(problem: ScaledProblem, sliding: NDArray[np.float64]) -> Choices:
     """Return what each contact may do.
 
     Parameters
@@ -97,39 +102,44 @@ def choices_of(problem: ScaledProblem, sliding: NDArray[np.float64]) -> list[lis
     sliding
         Unit vectors in which contacts slide, zero where they are at rest: (n, directions).
     """
-    return [_choices(problem, contact, sliding[contact]) for contact in range(len(sliding))]
+    return tuple(_choices(problem, contact, sliding[contact]) for contact in range(len(sliding)))
 
 
-def _choices(problem: ScaledProblem, contact: int, sliding: NDArray[np.float64]) -> list[Choice]:
+def _choices(
+    problem: ScaledProblem, contact: int, sliding: NDArray[np.float64]
+) -> tuple[Choice, ...]:
     contacts = problem.contacts
     none = (0.0,) * contacts.directions
     opened = Choice(State.OPEN, False, False, none)
     if sliding.any():
         known = tuple(float(part) for part in sliding)
-        return [opened, Choice(sliding_state(sliding), True, False, known)]
+        return (opened, Choice(sliding_state(sliding), True, False, known))
+    pressed = problem.least[contact] > 0.0
     if contacts.static[contact] == 0.0:
-        return [opened, Choice(State.SLIDES, True, False, none)]
+        released = Choice(State.SLIDES, False, False, none) if pressed else opened
+        return (released, Choice(State.SLIDES, True, False, none))
     at_rest = [
         (State.STICKS, True, none),
         (State.FORWARD, False, (1.0,)),
         (State.BACKWARD, False, (-1.0,)),
     ]
     # What has a least reaction rubs whether its gap grows or not.
-    kinds = (False, True) if problem.least[contact] > 0.0 else (True,)
-    chosen = [
+    kinds = (False, True) if pressed else (True,)
+    chosen = tuple(
         Choice(state, closed, sticks, direction, tried=not sticks)
         for closed in kinds
         for state, sticks, direction in at_rest
-    ]
-    return chosen if problem.least[contact] > 0.0 else [opened, *chosen]
+    )
+    return chosen if pressed else (opened, *chosen)
 
 
-def count_of(choices: list[list[Choice]]) -> int:
+def count_of(choices: Choices) -> int:
     """Return how many modes there are."""
     return math.prod(len(options) for options in choices)
 
 
-def all_modes(choices: list[list[Choice]]) -> Modes:
+@lru_cache(maxsize=32)
+def all_modes(choices: Choices) -> Modes:
     """Return every combination of choices."""
     sizes = [len(options) for options in choices]
     places = np.indices(sizes).reshape(len(sizes), -1)

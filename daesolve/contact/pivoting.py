@@ -21,7 +21,7 @@ from daesolve.complementarity.horizontal import HorizontalComplementarity
 from daesolve.complementarity.lemke import lemke
 from daesolve.contact.answers import Answer, State, States, sliding_state
 from daesolve.contact.enumeration import TOLERANCE, Found, answers_of, found_in
-from daesolve.contact.modes import Choice, all_modes, choices_of, count_of, equations
+from daesolve.contact.modes import Choices, all_modes, choices_of, count_of, equations
 from daesolve.contact.programmes import impossible
 from daesolve.contact.relaxation import relaxed, states_of
 
@@ -50,10 +50,10 @@ def one_answer(
     """
     choices = choices_of(problem, sliding)
     for states in _named(problem, sliding):
-        named = [
-            [one for one in options if one.state is state] or options
+        named = tuple(
+            tuple(one for one in options if one.state is state) or options
             for options, state in zip(choices, states, strict=True)
-        ]
+        )
         found = found_in(problem, all_modes(named), tolerance)
         if found:
             return answers_of(problem, found, sliding, tolerance)[0]
@@ -82,7 +82,7 @@ def branched_answers(
         if _impossible(problem, choices):
             continue
         contact = next(place for place, options in enumerate(choices) if len(options) > 1)
-        nodes += [[*choices[:contact], [one], *choices[contact + 1 :]] for one in choices[contact]]
+        nodes += [(*choices[:contact], (one,), *choices[contact + 1 :]) for one in choices[contact]]
     return answers_of(problem, found, sliding, tolerance)
 
 
@@ -96,12 +96,12 @@ def _named(problem: ScaledProblem, sliding: NDArray[np.float64]) -> Iterator[Sta
         yield states_of(problem, sliding, reactions)
 
 
-def _impossible(problem: ScaledProblem, choices: list[list[Choice]]) -> bool:
+def _impossible(problem: ScaledProblem, choices: Choices) -> bool:
     """Return whether no reactions meet the conditions of choices that are made, and all cones."""
     contacts = problem.contacts
     count, size = contacts.count, len(problem.free)
     decided = np.array([len(options) == 1 for options in choices])
-    mode = all_modes([options[:1] for options in choices])
+    mode = all_modes(tuple(options[:1] for options in choices))
     matrices, right = equations(problem, mode)
     kept = np.concatenate([decided, np.repeat(decided, contacts.directions)])
     rows = [-np.eye(size)[:count], -contacts.matrix[:count]]

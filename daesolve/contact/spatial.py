@@ -6,20 +6,22 @@ Of one contact all answers are found: the direction d = (cos b, sin b) of its sl
 
     (c x d) = 0,  a trigonometric polynomial of second degree in b.
 
-Of several, relaxation finds the states, Newton's method makes the reactions exact, and the
-conditions are checked; that there is no other answer is not proved.
+Of several, relaxation finds the states, at once or with friction that grows; Newton's method makes
+the reactions exact, and the conditions are checked. That there is no other answer is not proved.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from daesolve.contact.answers import Answer, State, States, answer_of
+from daesolve.contact.answers import Answer, State, States, answer_of, not_preceded
 from daesolve.contact.cones import DEPENDENT, family_of, least_used, use
 from daesolve.contact.modes import Choice, all_modes, equations
 from daesolve.contact.relaxation import relaxed, states_of
+from daesolve.contact.touching import Contacts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 
     from daesolve.contact.touching import ScaledProblem
 
+GROWTHS = 50
+"""Steps in which friction grows, where all of it at once leads nowhere."""
 ROUNDS = 30
 """Of Newton's method: it converges in a few, or not."""
 CONVERGED = 1e-15
@@ -43,7 +47,7 @@ SAME = 1e-7
 
 
 def spatial_answers(
-    problem: ScaledProblem, sliding: NDArray[np.float64], tolerance: float, *, every: bool = True
+    problem: ScaledProblem, sliding: NDArray[np.float64], tolerance: float
 ) -> tuple[tuple[Answer, ...], bool]:
     """Return answers that meet all conditions, and whether they are proved to be all.
 
@@ -55,62 +59,89 @@ def spatial_answers(
         Unit vectors in which contacts slide, zero where they are at rest: (n, 2).
     tolerance
         Of the terms that enter it, what a condition may be missed by.
-    every
-        Whether relaxation begins from several reactions, to find several answers; else the first
-        answer ends the search.
     """
-    answers: list[Answer] = []
     alone = problem.contacts.count == 1
-    for states, guess in _single(problem) if alone else _guesses(problem, sliding):
-        exact = _refined(problem, sliding, states, guess)
-        if exact is None:
-            continue
-        states, exact = _held(problem, sliding, states, exact)
-        answer = answer_of(
-            problem,
-            exact.reactions,
-            states,
-            sliding,
-            reactions_determined=exact.determined,
-            normal_determined=exact.normal_determined,
-            motion_determined=exact.motion_determined,
-        )
-        if answer.residual <= tolerance and not _known(problem, answers, answer):
+    if alone:
+        found = [
+            _certified(problem, sliding, states, guess, tolerance)
+            for states, guess in _single(problem)
+        ]
+    else:
+        found = [_relaxed_answer(problem, sliding, start, tolerance) for start in _starts(problem)]
+        if not any(found):
+            found.append(_grown_answer(problem, sliding, tolerance))
+    answers: list[Answer] = []
+    for answer in found:
+        if answer is not None and not _known(problem, answers, answer):
             answers.append(answer)
-            if not every:
-                break
-    return tuple(_not_preceded(problem, answers)), alone
+    return not_preceded(problem, answers, sliding, tolerance), alone
 
 
-def _not_preceded(problem: ScaledProblem, answers: list[Answer]) -> list[Answer]:
-    """Leave out what slides where static friction still holds it, as `enumeration` does."""
-    greater = problem.contacts.static > problem.contacts.friction
+def _certified(
+    problem: ScaledProblem,
+    sliding: NDArray[np.float64],
+    states: States,
+    guess: NDArray[np.float64],
+    tolerance: float,
+) -> Answer | None:
+    """Return the answer near to reactions (k,) of states, None where they lead to none."""
+    exact = _refined(problem, sliding, states, guess)
+    if exact is None:
+        return None
+    states, exact = _held(problem, sliding, states, exact)
+    answer = answer_of(
+        problem,
+        exact.reactions,
+        states,
+        sliding,
+        reactions_determined=exact.determined,
+        normal_determined=exact.normal_determined,
+        motion_determined=exact.motion_determined,
+    )
+    return answer if answer.residual <= tolerance else None
 
-    def precedes(one: Answer, other: Answer) -> bool:
-        pairs = list(zip(one.states, other.states, greater, strict=True))
-        return one.states != other.states and all(
-            state is rival or (state is State.STICKS and rival.slides and more)
-            for state, rival, more in pairs
-        )
 
-    return [one for one in answers if not any(precedes(rival, one) for rival in answers)]
-
-
-def _guesses(
-    problem: ScaledProblem, sliding: NDArray[np.float64]
-) -> Iterator[tuple[States, NDArray[np.float64]]]:
-    """Yield states with reactions that come near to meeting their conditions."""
+def _starts(problem: ScaledProblem) -> tuple[NDArray[np.float64], ...]:
+    """Return reactions to begin a relaxation with: none, those of sticking, and pressure alone."""
     size, count = len(problem.free), problem.contacts.count
     held = np.linalg.pinv(problem.contacts.matrix) @ -problem.free
-    pressed = np.zeros(size)
-    pressed[:count] = 1.0
-    for start in (np.zeros(size), held, pressed):
-        tried: set[States] = set()
-        for reactions in relaxed(problem, sliding, start):
-            states = states_of(problem, sliding, reactions)
-            if states not in tried:
-                tried.add(states)
-                yield states, reactions
+    return np.zeros(size), held, np.where(np.arange(size) < count, 1.0, 0.0)
+
+
+def _relaxed_answer(
+    problem: ScaledProblem,
+    sliding: NDArray[np.float64],
+    start: NDArray[np.float64],
+    tolerance: float,
+) -> Answer | None:
+    """Return the answer that relaxation comes to, None where it does not."""
+    for reactions in relaxed(problem, sliding, start):
+        states = states_of(problem, sliding, reactions)
+        answer = _certified(problem, sliding, states, reactions, tolerance)
+        if answer is not None:
+            return answer
+    return None
+
+
+def _grown_answer(
+    problem: ScaledProblem, sliding: NDArray[np.float64], tolerance: float
+) -> Answer | None:
+    """Return the answer to which that without friction leads as friction grows, None if none."""
+    contacts, start = problem.contacts, np.zeros(len(problem.free))
+    answer = None
+    for share in np.arange(1, GROWTHS + 1) / GROWTHS:
+        less = Contacts(
+            contacts.matrix,
+            contacts.friction * share,
+            contacts.static * share,
+            contacts.directions,
+            contacts.names,
+        )
+        answer = _relaxed_answer(replace(problem, contacts=less), sliding, start, tolerance)
+        if answer is None:
+            return None
+        start = answer.reactions / problem.reactions
+    return answer
 
 
 def _single(problem: ScaledProblem) -> Iterator[tuple[States, NDArray[np.float64]]]:
@@ -187,10 +218,10 @@ def _held(
         state.slides and not sliding[place].any() for place, state in enumerate(wanted)
     ):
         return states, exact
-    choices = [
-        [Choice(state, state is not State.OPEN, state is State.STICKS, tuple(map(float, along)))]
+    choices = tuple(
+        (Choice(state, state is not State.OPEN, state is State.STICKS, tuple(map(float, along))),)
         for state, along in zip(wanted, sliding, strict=True)
-    ]
+    )
     mode = all_modes(choices)
     matrices, right = equations(problem, mode)
     family = family_of(problem, matrices[0], right[0])

@@ -107,6 +107,20 @@ def test_the_rest_of_a_rocking_block_is_that_of_the_reference():
     assert found.time == pytest.approx(exact, abs=1e-9)
 
 
+@pytest.mark.parametrize("ratios", [(0.8, 0.5), (0.9, 0.3), (0.99, 0.9), (0.6, 0.59)])
+@pytest.mark.parametrize("tolerance", [1e-2, 1e-5, 1e-8])
+def test_limits_of_ratios_that_alternate_are_as_good_as_is_said(ratios, tolerance):
+    """Two feet that are not the same: each limit leads elsewhere, all of them to one end."""
+    first, second = ratios
+    powers = (first * second) ** np.arange(300)
+    intervals = np.column_stack([powers, powers * second]).ravel()
+    times = np.cumsum(intervals)
+    found = first_accepted(times[np.append(np.diff(times) > 0.0, True)], tolerance)
+    assert found is not None
+    end = (1.0 + second) / (1.0 - first * second)
+    assert abs(found.time - end) <= found.uncertainty <= tolerance
+
+
 def test_impacts_that_do_not_accumulate_have_no_limit():
     times = np.arange(1.0, 20.0)
     assert accumulation(times, 1e-3) is None

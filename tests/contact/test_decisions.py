@@ -115,10 +115,12 @@ def test_four_feet_that_do_not_spin_slide_on_whatever_their_reactions_are():
     feet = [(x * 0.1, y * 0.1, -0.05) for x, y in ((1, 1), (-1, 1), (-1, -1), (1, -1))]
     body = standing(feet, 0.3, 1.0, np.diag([0.0042, 0.0042, 0.0067]))
     velocity = np.array([0.6, 0.2])
-    answer = decide(body.contacts, body.free, np.tile(velocity, (4, 1))).only()
-    assert not answer.reactions_determined
     braking = -0.3 * GRAVITY * velocity / np.linalg.norm(velocity)
-    np.testing.assert_allclose(answer.slip_rates, np.tile(braking, (4, 1)), rtol=1e-12)
+    for method in ("enumerate", "branch"):
+        slip = np.tile(velocity, (4, 1))
+        answer = decide(body.contacts, body.free, slip, method=method).only()
+        assert not answer.reactions_determined
+        np.testing.assert_allclose(answer.slip_rates, np.tile(braking, (4, 1)), rtol=1e-12)
 
 
 def test_four_feet_at_rest_stand_and_slip_together_under_a_load():
@@ -143,6 +145,18 @@ def test_static_friction_holds_what_would_slide_on():
         assert answer.slip_rates[0, 0] == pytest.approx(0.0 if state is STICKS else pull - 0.2)
     moving = decide(body, [-1.0, 0.4], [1.0]).only()
     assert moving.slip_rates[0, 0] == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize("directions", [1, 2])
+def test_where_static_friction_is_at_its_limit_both_sticking_and_sliding_are_named(directions):
+    sizes = np.eye(1 + directions)
+    body = Contacts(sizes, np.array([0.2]), np.array([0.5]), directions=directions)
+    slides = FORWARD if directions == 1 else State.SLIDES
+    for beyond, expected in ((-1e-8, {STICKS}), (0.0, {STICKS, slides}), (1e-8, {slides})):
+        free = np.zeros(1 + directions)
+        free[:2] = -1.0, 0.5 + beyond
+        answer = decide(body, free).only()
+        assert {states for (states,) in answer.candidates} == expected
 
 
 def test_static_friction_holds_in_space_as_well():
@@ -184,6 +198,24 @@ def test_units_of_mass_and_time_change_no_decision(scale):
     np.testing.assert_allclose(answer.normal, same.normal * scale, rtol=1e-12)
 
 
+def test_the_unit_of_a_contacts_rows_changes_no_decision():
+    """Each contact may measure its gap and slip in a unit of its own."""
+    random = np.random.default_rng(2)
+    for _ in range(50):
+        rows = random.normal(size=(6, 6))
+        friction, free = random.uniform(0.0, 1.0, 3), random.normal(size=6)
+        units = 10.0 ** random.uniform(-6.0, 6.0, 3)
+        each = np.concatenate([units, units])
+        one = decide(Contacts(rows @ rows.T, friction), free)
+        other = decide(Contacts((rows @ rows.T) * np.outer(each, each), friction), free * each)
+        assert [answer.candidates for answer in one.answers] == [
+            answer.candidates for answer in other.answers
+        ]
+        for first, second in zip(one.answers, other.answers, strict=True):
+            scale = 1e-9 * (1.0 + np.max(np.abs(first.reactions)))
+            np.testing.assert_allclose(first.reactions, second.reactions * each, atol=scale)
+
+
 def test_what_has_no_motion_or_several_is_refused_by_name():
     """One sliding contact with p = A_NN - mu A_NT s < 0."""
     body = Contacts(np.array([[1.0, 0.9], [0.9, 1.0]]), np.array([2.0]))
@@ -207,8 +239,10 @@ def test_bad_input_is_refused_by_name():
         decide(body, [1.0, 0.0], method="enumerat")
     with pytest.raises(UnknownNameError, match="closure"):
         decide(body, [1.0, 0.0], closure="springs")
-    with pytest.raises(PosingError, match="directions are known"):
+    with pytest.raises(PosingError, match="want 'enumerate' or 'branch'"):
         decide(body, [1.0, 0.0], method="cone")
+    with pytest.raises(PosingError, match="take 'branch'"):
+        decide(Contacts(np.eye(2), np.array([0.3]), np.array([0.5])), [1.0, 0.0], method="pivot")
     space = Contacts(np.eye(3), np.array([0.3]), directions=2)
     with pytest.raises(PosingError, match="'cone'"):
         decide(space, [1.0, 0.0, 0.0], method="enumerate")

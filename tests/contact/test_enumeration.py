@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import math
+import re
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from hypothesis import strategies as st
 
 from daesolve.contact import Contacts, State, decide, newton, poisson
 from daesolve.errors import AmbiguousMotion, ContactError, NoMotion, UndeterminedContact
+from tests.contact.cases import case
 
 SIDES = {State.FORWARD: 1.0, State.BACKWARD: -1.0}
 CONFIGURATIONS = 1000
@@ -84,14 +87,31 @@ def test_all_answers_of_random_configurations_are_those_of_an_enumeration_by_han
     assert min(counted.values()) > 0
 
 
-def test_from_rest_with_little_friction_there_is_one_answer_for_every_load():
-    """As the statistics of the reference have it: none or several only where friction is large."""
-    random = np.random.default_rng(1)
-    for _ in range(200):
-        n = int(random.integers(1, 4))
+@pytest.mark.parametrize(("name", "entry"), case("planar_lcp_statistics")["values"].items())
+def test_from_rest_there_is_an_answer_and_several_as_often_as_in_the_reference(name, entry):
+    """Friction is the same for all contacts of a load, uniform up to the bound in the name."""
+    count, bound = (float(part) for part in re.findall(r"[\d.]+", name))
+    random, n, several = np.random.default_rng(1), int(count), 0
+    known = entry["value"]
+    for _ in range(known["K"]):
         rows = random.normal(size=(2 * n, 2 * n))
-        contacts = Contacts(rows @ rows.T, random.uniform(0.0, 0.3, n))
-        assert decide(contacts, random.normal(size=2 * n)).verdict == "one"
+        contacts = Contacts(rows @ rows.T, np.full(n, random.uniform(0.0, bound)))
+        decision = decide(contacts, random.normal(size=2 * n))
+        assert len(decision.answers) > known["none"]
+        several += decision.verdict == "several"
+    # Two shares that are drawn alike differ by no more than four standard deviations.
+    assert abs(several - known["many"]) <= 4.0 * math.sqrt(several + known["many"] + 1.0)
+
+
+def test_of_very_many_contacts_one_answer_is_found_and_said_to_be_no_more():
+    random = np.random.default_rng(8)
+    rows = random.normal(size=(24, 24))
+    contacts = Contacts(rows @ rows.T, random.uniform(0.0, 0.3, 12))
+    decision = decide(contacts, random.normal(size=24))
+    assert decision.method == "pivot"
+    assert not decision.complete
+    assert decision.only().residual < 1e-10
+    assert "not proved" in str(decision)
 
 
 @pytest.mark.parametrize("friction", [0.3, 3.0])

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 from scipy.optimize import bisect
 
 from daesolve.contact import (
@@ -15,6 +16,7 @@ from daesolve.contact import (
     friction_margin,
     impact_without_collision,
     jam_guard,
+    margins,
     paradox,
     sliding_matrix,
 )
@@ -104,12 +106,46 @@ def test_a_rod_jams_where_the_reference_says_with_an_impulse_on_the_edge_of_its_
 
     angle = bisect(guard, p["phi0"], 1.0, xtol=1e-15)
     assert agrees(angle, values["phi_jam"])
+    # The exponent with which N grows there, N ~ (phi_jam - phi)^(C - 1).
+    s, c = math.sin(angle), math.cos(angle)
+    exponent = 2 * s * (p["mu"] * s - c) / (2 * s * c + p["mu"] * math.cos(2 * angle))
+    assert agrees(exponent, values["exponent_C"])
     # The edge of the cone: so much friction more that an impulse agrees, rounding apart.
     body = rod(angle, p["mu"] * (1.0 + 1e-9), p["m"], p["l"])
     impact = impact_without_collision(body.contacts, [0.0, values["slip_at_jam"]["value"]])
     assert agrees(impact.normal[0], values["jam_impulse_LN"])
     used = impact.tangential[0, 0] / impact.normal[0]
     assert used == pytest.approx(p["mu"], abs=1e-12)
+
+
+def test_the_time_at_which_a_rod_jams_is_that_of_the_reference():
+    """Newton and Euler until 1e-6 before the angle of the jam, and on at the rate it turns with."""
+    known = case("dynamic_jam")
+    p, values = known["params"], known["values"]
+
+    def slope(t, x):
+        angle, rate, _ = x
+        body = rod(angle, p["mu"], p["m"], p["l"], rate)
+        found = margins(body.contacts, body.free, [State.BACKWARD])
+        return [rate, body.moved(found.reactions)[2], found.rates[1]]
+
+    def near(t, x):
+        return values["phi_jam"]["value"] - 1e-6 - x[0]
+
+    near.terminal = True
+    run = solve_ivp(
+        slope,
+        (0.0, 0.2),
+        [p["phi0"], p["omega0"], p["slip_speed0"]],
+        method="DOP853",
+        rtol=1e-12,
+        atol=1e-14,
+        events=near,
+    )
+    rate, slip = run.y[1:, -1]
+    assert agrees(run.t[-1] + 1e-6 / rate, values["t_jam"])
+    assert agrees(rate, values["omega_at_eta_1e-6"])
+    assert slip == pytest.approx(-0.547105439, abs=1e-8)
 
 
 def test_the_margin_of_friction_is_where_the_matrix_of_sliding_is_singular():

@@ -92,6 +92,17 @@ def test_several_contacts_are_certified_and_agree_with_a_search_from_many_starts
             np.testing.assert_allclose(answer.reactions, reactions, atol=1e-6)
 
 
+def test_where_relaxation_leads_nowhere_friction_grows_to_an_answer():
+    """Of these loads one needs it."""
+    random = np.random.default_rng(10)
+    for _ in range(60):
+        rows = random.normal(size=(6, 6))
+        contacts = Contacts(rows @ rows.T, random.uniform(0.0, 2.0, 2), directions=2)
+        decision = decide(contacts, random.normal(size=6))
+        assert decision.verdict in ("one", "several")
+        assert all(answer.residual <= 1e-10 for answer in decision.answers)
+
+
 def searched(contacts, free, random, starts):
     """Return roots of N - max(0, N - gap) and T - disc(T - slip), from random starts."""
     n, mu = contacts.count, contacts.friction
@@ -125,6 +136,38 @@ def test_contacts_that_slide_and_contacts_at_rest_are_decided_together():
         unit = direction / np.linalg.norm(direction)
         expected = -contacts.friction[0] * answer.normal[0] * unit
         np.testing.assert_allclose(answer.tangential[0], expected, atol=1e-12)
+
+
+def embedded(contacts, vector):
+    """Return contacts of the plane in space: second tangents that nothing reaches, at rest."""
+    n = contacts.count
+    places = np.concatenate([np.arange(n), n + 2 * np.arange(n)])
+    matrix, long = np.eye(3 * n), np.zeros(3 * n)
+    matrix[np.ix_(places, places)] = contacts.matrix
+    long[places] = vector
+    return Contacts(matrix, contacts.friction, directions=2), long
+
+
+@pytest.mark.parametrize("law", [newton, poisson])
+def test_in_space_contacts_of_the_plane_do_what_they_do_there(law):
+    random, compared = np.random.default_rng(12), 0
+    for _ in range(60):
+        n = int(random.integers(1, 4))
+        rows = random.normal(size=(2 * n, 2 * n))
+        contacts = Contacts(rows @ rows.T, random.uniform(0.05, 1.0, n))
+        before, restitution = random.normal(size=2 * n), random.uniform(0.0, 1.0)
+        try:
+            plane = law(contacts, before, restitution)
+            space = law(*embedded(contacts, before), restitution)
+        except ContactError:
+            continue
+        compared += 1
+        scale = 1e-9 * (1.0 + np.max(np.abs(plane.impulses)))
+        np.testing.assert_allclose(space.normal, plane.normal, atol=scale)
+        np.testing.assert_allclose(space.tangential[:, 0], plane.tangential[:, 0], atol=scale)
+        np.testing.assert_allclose(space.tangential[:, 1], 0.0, atol=scale)
+        assert space.energy == pytest.approx(plane.energy, abs=scale)
+    assert compared > 50
 
 
 def test_impacts_in_space_never_gain_energy_without_a_word():
