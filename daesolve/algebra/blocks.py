@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
 from daesolve.algebra.kept import kept_of
-from daesolve.algebra.operations import ASSIGN, NOTHING, OF_CASADI
+from daesolve.algebra.operations import ASSIGN, OF_CASADI, codes_of
 from daesolve.algebra.plain_data import named
-from daesolve.algebra.translation import missing_operations, program
+from daesolve.algebra.program import program
+from daesolve.algebra.translation import missing_operations
 from daesolve.errors import UnsupportedError
 
 VALUES = 2
@@ -71,8 +73,8 @@ def evaluate_block(
         given[:, 1 + size :] = values
     # Where each state has its own values, nothing that is the same for all depends on them.
     numbers = made.numbers(np.zeros(count) if own else values)
-    found = made.moving.run(numbers, given)
-    return [table.T for table in np.split(found, made.ends)]
+    found = made.moving.run(numbers, given).T
+    return [found[:, first:end] for first, end in made.columns]
 
 
 def evaluate_lanes(
@@ -193,14 +195,14 @@ class Layout:
     moving
         Gives the outputs, from t and x, and from values where each state has its own; its first
         registers hold what the fixed part gives.
-    ends
-        Where the rows of each output end, but for the last.
+    columns
+        From which to before which row each output goes.
     """
 
     constants: np.ndarray
     fixed: Part
     moving: Part
-    ends: np.ndarray
+    columns: tuple[tuple[int, int], ...]
 
     def numbers(self, values: np.ndarray) -> np.ndarray:
         """Return what the first registers of the moving part hold, from (np,)."""
@@ -254,7 +256,7 @@ def _divided(function: ca.Function, own: bool) -> Layout:
             list(enumerate(shared.tolist())),
         ),
         _part(values, ~fixed, shared, moving, wanted, rows=int(ends[-1])),
-        ends[1:-1],
+        tuple(pairwise(ends.tolist())),
     )  # fmt: skip
 
 
@@ -280,19 +282,12 @@ class _Values:
 
 
 def _values(function: ca.Function) -> _Values:
-    steps = program(function).steps
-    count = len(steps)
-    kinds = np.array([OF_CASADI.get(operation, NOTHING) for operation, _ in steps], dtype=np.int64)
-    pairs = [operands if len(operands) == 2 else (operands[0], -1) for _, operands in steps]
-    operands = np.array(pairs, dtype=float).reshape(-1, 2)
-    read = np.array([operation for operation, _ in steps], dtype=np.int64)
-    inputs, constants = read == ca.OP_INPUT, read == ca.OP_CONST
-    sources = np.full(count, COMPUTED)
-    sources[inputs], sources[constants] = operands[inputs, 0], CONSTANT
-    elements, numbers = np.zeros(count, dtype=np.int64), np.zeros(count)
-    elements[inputs], numbers[constants] = operands[inputs, 1], operands[constants, 0]
-    operands[inputs | constants] = -1
-    return _Values(kinds, operands.astype(np.int64), sources, elements, numbers)
+    known = program(function).values
+    inputs, constants = known.kinds == ca.OP_INPUT, known.kinds == ca.OP_CONST
+    sources = np.full(len(inputs), COMPUTED)
+    sources[inputs], sources[constants] = known.operands[inputs, 0], CONSTANT
+    elements = np.where(inputs, known.operands[:, 1], 0)
+    return _Values(codes_of(known.kinds), known.taken, sources, elements, known.numbers)
 
 
 def _part(
@@ -414,3 +409,21 @@ class StateFunction:
         self._run(*self._arguments)
         self.calls += self._count
         return self._results.copy()
+
+    def jacobian(self, t: float, x: np.ndarray) -> np.ndarray | None:
+        """Return the derivatives of the column by one state, (rows, size).
+
+        None where one of its operations has none that is finite, or none that is known here.
+        """
+        from daesolve.algebra import tangents  # numba is imported where something is evaluated
+
+        compiled: Any = tangents
+        runs, codes, memory = self.program
+        _, first, last = self.places
+        self._times[:] = t
+        self._states[:] = x
+        derivatives = np.zeros((len(memory), len(x)))
+        derivatives[first : first + len(x)] = np.eye(len(x))
+        values = memory[:, 0].copy()
+        known = compiled.carried_along(compiled.VERSION, runs, codes, values, derivatives)
+        return derivatives[last:].copy() if known else None

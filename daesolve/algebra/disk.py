@@ -11,7 +11,6 @@ import hashlib
 import os
 import sys
 import tempfile
-import zlib
 from contextlib import suppress
 from pathlib import Path
 
@@ -45,27 +44,30 @@ def kept(key: str) -> bytes | None:
     path = place / (key + SUFFIX)
     try:
         stored = path.read_bytes()
-        digest, packed = stored[:32], stored[32:]
-        if hashlib.sha256(packed).digest() != digest:
+        digest, content = stored[:32], stored[32:]
+        if hashlib.sha256(content).digest() != digest:
             return None
         os.utime(path)
-        return zlib.decompress(packed)
-    except (OSError, zlib.error):
+        return content
+    except OSError:
         return None
 
 
-def keep(key: str, content: bytes) -> None:
-    """Keep something by a key, a word, if there is a place to write."""
+def keep(key: str, *parts: bytes) -> None:
+    """Keep something by a key, a word, if there is a place to write: its parts one by one."""
     place = directory()
     if place is None:
         return
-    packed = zlib.compress(content, 1)
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part)
     try:
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=place, suffix=".part")
         try:
             with os.fdopen(handle, "wb") as file:
-                file.write(hashlib.sha256(packed).digest() + packed)
+                file.write(digest.digest())
+                file.writelines(parts)
             os.replace(name, place / (key + SUFFIX))
         except BaseException:
             with suppress(OSError):

@@ -83,11 +83,15 @@ class ArrayFunction:
         Columns of symbols.
     outputs
         Expressions, of any shape.
+    share
+        Whether common subexpressions are shared, which takes longer than a few evaluations.
     """
 
-    def __init__(self, name: str, inputs: Sequence[ca.SX], outputs: Sequence[ca.SX]) -> None:
+    def __init__(
+        self, name: str, inputs: Sequence[ca.SX], outputs: Sequence[ca.SX], *, share: bool = True
+    ) -> None:
         sparse = [ca.SX(ca.sparsify(output)) for output in outputs]
-        function = ca.Function(name, list(inputs), sparse, {"cse": True})
+        function = ca.Function(name, list(inputs), sparse, {"cse": share})
         self._evaluate = Evaluator(function)
         self._shapes = [output.shape for output in sparse]
         self._places = [

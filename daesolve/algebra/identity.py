@@ -19,7 +19,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from daesolve.algebra.translation import program
+from daesolve.algebra.program import program
 
 MODERATE = 8
 """How many points have numbers of order one."""

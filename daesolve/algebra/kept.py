@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import platform
 from collections.abc import Callable, Sequence
-from functools import cache, lru_cache
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TypeVar, cast
@@ -14,7 +13,8 @@ from typing import TypeVar, cast
 import casadi as ca
 
 from daesolve.algebra import disk
-from daesolve.algebra.plain_data import Classes, NotPlainError, decoded, encoded
+from daesolve.algebra.plain_data import Classes, NotPlainError, packed, unpacked
+from daesolve.algebra.program import digest
 
 Made = TypeVar("Made")
 PACKAGES = ("casadi", "numpy", "scipy", "numba", "heyoka", "scikit-sundae", "assimulo")
@@ -42,7 +42,7 @@ def kept_of(
     size = sum(function.n_instructions() for function in functions)
     if size < FROM or disk.directory() is None:
         return make()
-    key = key_of(what, *map(_digest, functions))
+    key = key_of(what, *map(digest, functions))
     known = read(key, classes)
     if known is not None:
         return cast("Made", known)
@@ -54,7 +54,7 @@ def kept_of(
 def read(key: str, classes: Classes) -> object:
     """Return what was kept by a key; None where nothing is."""
     content = disk.kept(key)
-    return None if content is None else decoded(json.loads(content), classes)
+    return None if content is None else unpacked(content, classes)
 
 
 def write(key: str, value: object, classes: Classes) -> None:
@@ -62,20 +62,15 @@ def write(key: str, value: object, classes: Classes) -> None:
     if disk.directory() is None:
         return
     try:
-        content = json.dumps(encoded(value, classes))
+        parts = packed(value, classes)
     except NotPlainError:
         return
-    disk.keep(key, content.encode())
+    disk.keep(key, *parts)
 
 
 def key_of(*words: str) -> str:
     """Return the key of what depends on these words, and on the program that makes it."""
     return hashlib.sha256("\n".join([*words, _program()]).encode()).hexdigest()
-
-
-@lru_cache(maxsize=64)
-def _digest(function: ca.Function) -> str:
-    return hashlib.sha256(function.serialize().encode()).hexdigest()
 
 
 @cache

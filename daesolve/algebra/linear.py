@@ -241,6 +241,12 @@ class _Work:
         self._rows_of.setdefault(column, set()).add(row)
         return entries[column]
 
+    def _take(self, row: int, column: int, value: ca.SX) -> ca.SX:
+        entries = self.rows.setdefault(row, {})
+        entries[column] = less(entries[column], value) if column in entries else -value
+        self._rows_of.setdefault(column, set()).add(row)
+        return entries[column]
+
     def eliminate(
         self, pivot: int, symmetric: bool
     ) -> tuple[ca.SX, dict[int, ca.SX], dict[int, ca.SX]]:
@@ -257,9 +263,9 @@ class _Work:
             factors[other] = over(self.rows[other].pop(pivot), value)
             for column, top in row.items():
                 if not symmetric or column == other:
-                    self._add(other, column, -times(factors[other], top))
+                    self._take(other, column, times(factors[other], top))
                 elif column < other:
-                    entry = self._add(other, column, -times(factors[other], top))
+                    entry = self._take(other, column, times(factors[other], top))
                     self.rows[column][other] = entry
                     self._rows_of[other].add(column)
         return value, factors, row

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import casadi as ca
 
-from daesolve.algebra.translation import program
+from daesolve.algebra.program import program
 
 _SUMS = frozenset({ca.OP_ASSIGN, ca.OP_ADD, ca.OP_SUB, ca.OP_NEG, ca.OP_TWICE})
 _BEYOND = 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import casadi as ca
+import numpy as np
 
 NAMES = (
     "ADD", "SUB", "MUL", "DIV", "NEG", "SQ", "TWICE", "INV", "SQRT", "FABS", "ASSIGN",
@@ -22,3 +23,12 @@ NOTHING = len(NAMES)
 """The operation whose value is zero."""
 OF_CASADI: dict[int, int] = {getattr(ca, f"OP_{name}"): code for code, name in enumerate(NAMES)}
 """Our number of each of CasADi's."""
+
+
+def codes_of(kinds: np.ndarray) -> np.ndarray:
+    """Return our numbers of CasADi's; `NOTHING` for what is not among them."""
+    return _CODES[np.minimum(kinds, len(_CODES) - 1)]
+
+
+_CODES = np.full(max(OF_CASADI) + 2, NOTHING)
+_CODES[list(OF_CASADI)] = list(OF_CASADI.values())

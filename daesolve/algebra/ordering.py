@@ -50,6 +50,32 @@ def following(version, told, operands):
 
 
 @kept
+def needed(version, operands, wanted, known):
+    """Tell which values are to be computed for those that are wanted, where some are known.
+
+    Parameters
+    ----------
+    operands
+        Of all values.
+    wanted, known
+        (k,) which of them are.
+
+    Returns
+    -------
+    numpy.ndarray
+        (k,)
+    """
+    found = wanted & ~known
+    for n in range(len(found) - 1, -1, -1):
+        if found[n]:
+            for m in range(2):
+                value = operands[n, m]
+                if value != NONE and not known[value]:
+                    found[value] = True
+    return found
+
+
+@kept
 def laid_out(version, kinds, operands, computed, places, own, count):
     """Order the values that are computed, and give registers to them.
 
@@ -72,40 +98,57 @@ def laid_out(version, kinds, operands, computed, places, own, count):
         (j,) the values in their order; (j, 3) the registers of the result and of the operands of
         each; how many registers there are then.
     """
-    order = grouped(kinds, operands, computed)
+    firsts, before = _before(operands, computed)
+    order = grouped(kinds, firsts, before, computed, np.zeros(0, np.bool_))
     codes, count = placed(order, operands, computed, places, own, count)
     return order, codes, count
 
 
 @njit(**OPTIONS)
-# Long: what waits for what, then what is ready.
-def grouped(kinds, operands, computed):
-    """Return the values in an order in which many of the same operation follow each other."""
-    count = len(kinds)
-    waits, firsts = np.zeros(count, np.int64), np.zeros(count + 1, np.int64)
+def _before(operands, computed):
+    """Return what is to be computed before each value: where that begins, and all of it."""
+    count = len(operands)
+    firsts, before, done = np.zeros(count + 1, np.int64), np.empty(2 * count, np.int64), 0
     for n in range(count):
         if computed[n]:
-            a, b = operands[n, 0], operands[n, 1]
-            if computed[a]:
-                waits[n] += 1
-                firsts[a + 1] += 1
-            if b != NONE and b != a and computed[b]:
-                waits[n] += 1
-                firsts[b + 1] += 1
+            for k in range(2):
+                value = operands[n, k]
+                if value != NONE and computed[value]:
+                    before[done] = value
+                    done += 1
+        firsts[n + 1] = done
+    return firsts, before[:done].copy()
+
+
+@njit(**OPTIONS)
+# Long: what waits for what, then what is ready.
+def grouped(kinds, firsts, before, computed, late):
+    """Return values in an order in which many of the same kind follow each other.
+
+    Parameters
+    ----------
+    kinds
+        Of all values.
+    firsts, before
+        (k + 1,) and (m,) what is to be computed before each, and where that begins.
+    computed
+        (k,) which of them are computed.
+    late
+        Which kinds come after all others that are ready; empty for none.
+    """
+    count = len(kinds)
+    waits, starts = firsts[1:] - firsts[:-1], np.zeros(count + 1, np.int64)
+    for value in before:
+        starts[value + 1] += 1
     for n in range(count):
-        firsts[n + 1] += firsts[n]
-    users, ends = np.empty(firsts[count], np.int64), firsts[:count].copy()
+        starts[n + 1] += starts[n]
+    users, ends = np.empty(starts[count], np.int64), starts[:count].copy()
     most = 0
     for n in range(count):
         most = max(most, kinds[n])
-        if computed[n]:
-            a, b = operands[n, 0], operands[n, 1]
-            if computed[a]:
-                users[ends[a]] = n
-                ends[a] += 1
-            if b != NONE and b != a and computed[b]:
-                users[ends[b]] = n
-                ends[b] += 1
+        for k in range(firsts[n], firsts[n + 1]):
+            users[ends[before[k]]] = n
+            ends[before[k]] += 1
     # Of each operation those that are ready are a chain, the first of which is taken first.
     heads, tails = np.full(most + 1, NONE), np.full(most + 1, NONE)
     sizes, since = np.zeros(most + 1, np.int64), np.zeros(most + 1, np.int64)
@@ -118,11 +161,7 @@ def grouped(kinds, operands, computed):
     while True:
         chosen = NONE
         for kind in range(most + 1):
-            if sizes[kind] and (
-                chosen == NONE
-                or sizes[kind] > sizes[chosen]
-                or (sizes[kind] == sizes[chosen] and since[kind] < since[chosen])
-            ):
+            if sizes[kind] and (chosen == NONE or _first(kind, chosen, sizes, since, late)):
                 chosen = kind
         if chosen == NONE:
             return order[:done].copy()
@@ -130,7 +169,7 @@ def grouped(kinds, operands, computed):
         while number != NONE:
             order[done] = number
             done += 1
-            for k in range(firsts[number], firsts[number + 1]):
+            for k in range(starts[number], starts[number + 1]):
                 user = users[k]
                 waits[user] -= 1
                 if waits[user] == 0:
@@ -138,6 +177,16 @@ def grouped(kinds, operands, computed):
             number = after[number]
         heads[chosen] = tails[chosen] = NONE
         sizes[chosen] = 0
+
+
+@njit(**OPTIONS)
+def _first(kind, other, sizes, since, late):
+    """Tell whether a kind is taken before another one."""
+    if len(late) and late[kind] != late[other]:
+        return late[other]
+    if sizes[kind] != sizes[other]:
+        return sizes[kind] > sizes[other]
+    return since[kind] < since[other]
 
 
 @njit(**OPTIONS)

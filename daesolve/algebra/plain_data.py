@@ -1,17 +1,26 @@
-"""Plain data and CasADi's functions as JSON, bit for bit: numbers, words, arrays, dataclasses."""
+"""Plain data and CasADi's functions as bytes, bit for bit: numbers, words, arrays, dataclasses.
+
+That is a text in JSON, and behind it the contents of arrays and functions, one after the other.
+"""
 
 from __future__ import annotations
 
-import base64
-from collections.abc import Iterable, Mapping
+import itertools
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any, cast
 
 import casadi as ca
 import numpy as np
 
+from daesolve.algebra.program import LARGE, digest, remember, serialized
+from daesolve.algebra.stored_function import StoredFunction
+
 Classes = Mapping[str, type]
 """The dataclasses, made by their fields, and kinds of words that may occur, by name."""
+HEAD = 8
+"""Bytes that tell how long the text is."""
 
 
 class NotPlainError(TypeError):
@@ -23,14 +32,32 @@ def named(kinds: Iterable[type]) -> Classes:
     return {kind.__qualname__: kind for kind in kinds}
 
 
-def encoded(value: object, classes: Classes) -> Any:
-    """Return a value as what JSON can hold, bit for bit.
+def packed(value: object, classes: Classes) -> list[bytes]:
+    """Return a value as bytes, in parts.
 
     Raises
     ------
     NotPlainError
         It has parts that are no data, or of other classes than those.
     """
+    contents: list[bytes] = []
+    told = _encoded(value, classes, contents)
+    text = json.dumps([told, [len(content) for content in contents]]).encode()
+    return [len(text).to_bytes(HEAD, "little"), text, *contents]
+
+
+def unpacked(content: bytes, classes: Classes) -> Any:
+    """Return what was packed; nothing else than these classes is made."""
+    begin = HEAD + int.from_bytes(content[:HEAD], "little")
+    told, sizes = json.loads(content[HEAD:begin])
+    ends = [begin, *itertools.accumulate(sizes, initial=begin)][1:]
+    whole = memoryview(content)
+    contents = [whole[start:end] for start, end in itertools.pairwise(ends)]
+    return _decoded(told, classes, contents)
+
+
+def _encoded(value: object, classes: Classes, contents: list[bytes]) -> Any:
+    """Return a value as what JSON can hold, and add the contents of its arrays to others."""
     if value is None or type(value) in (bool, int, str):
         return value
     if type(value) is float:
@@ -39,48 +66,84 @@ def encoded(value: object, classes: Classes) -> Any:
         array = np.asarray(cast("np.ndarray", value))
         if array.dtype.kind not in "fiub":
             raise NotPlainError(str(array.dtype))
-        content = base64.b64encode(array.tobytes()).decode()
+        contents.append(array.tobytes())
         kind = "array" if isinstance(value, np.ndarray) else "scalar"
-        return {kind: [array.dtype.str, array.shape, content]}
-    if isinstance(value, ca.Function):
-        return {"function": value.serialize()}
+        return {kind: [array.dtype.str, array.shape, len(contents) - 1]}
+    if isinstance(value, (ca.Function, StoredFunction)):
+        function = cast("ca.Function", value)
+        contents.append(serialized(function).encode())
+        return {"function": [len(contents) - 1, digest(function), *_told(function)]}
     if type(value) in (tuple, list):
-        entries = [encoded(entry, classes) for entry in cast("list[object]", value)]
+        entries = [_encoded(entry, classes, contents) for entry in cast("list[object]", value)]
         return {"tuple": entries} if type(value) is tuple else entries
     if type(value) is dict:
         items = cast("dict[object, object]", value).items()
         return {
-            "dict": [[encoded(name, classes), encoded(entry, classes)] for name, entry in items]
+            "dict": [
+                [_encoded(name, classes, contents), _encoded(entry, classes, contents)]
+                for name, entry in items
+            ]
         }
     kind = type(value)
     if isinstance(value, str) and classes.get(kind.__qualname__) is kind:
         return {"word": [kind.__qualname__, str(value)]}
     if is_dataclass(value) and classes.get(kind.__qualname__) is kind:
-        own = {f.name: encoded(getattr(value, f.name), classes) for f in fields(value) if f.init}
+        own = {
+            f.name: _encoded(getattr(value, f.name), classes, contents)
+            for f in fields(value)
+            if f.init
+        }
         return {"class": [kind.__qualname__, own]}
     raise NotPlainError(kind)
 
 
-def decoded(value: Any, classes: Classes) -> Any:
-    """Return what was encoded; nothing else than these classes is made."""
+def _decoded(value: Any, classes: Classes, contents: Sequence[memoryview]) -> Any:
     if isinstance(value, list):
-        return [decoded(entry, classes) for entry in cast("list[Any]", value)]
+        return [_decoded(entry, classes, contents) for entry in cast("list[Any]", value)]
     if not isinstance(value, dict):
         return value
     ((kind, told),) = cast("dict[str, Any]", value).items()
     if kind == "float":
         return float.fromhex(told)
     if kind in ("array", "scalar"):
-        dtype, shape, content = told
-        array = np.frombuffer(base64.b64decode(content), dtype).reshape(shape).copy()
+        dtype, shape, place = told
+        array = np.frombuffer(contents[int(place)], dtype).reshape(shape).copy()
         return array if kind == "array" else array[()]
     if kind == "function":
-        return ca.Function.deserialize(told)
+        return _function(contents[int(told[0])], *told[1:])
     if kind == "tuple":
-        return tuple(decoded(entry, classes) for entry in told)
+        return tuple(_decoded(entry, classes, contents) for entry in told)
     if kind == "dict":
-        return {decoded(name, classes): decoded(entry, classes) for name, entry in told}
+        return {
+            _decoded(name, classes, contents): _decoded(entry, classes, contents)
+            for name, entry in told
+        }
     name, own = told
     if kind == "word":
         return classes[name](own)
-    return classes[name](**{field: decoded(entry, classes) for field, entry in own.items()})
+    return classes[name](
+        **{field: _decoded(entry, classes, contents) for field, entry in own.items()}
+    )
+
+
+def _told(function: ca.Function) -> tuple[tuple[int, list[int], list[int]], tuple[str, list[str]]]:
+    """Return the sizes and the names of a `StoredFunction`."""
+    inputs, outputs = range(function.n_in()), range(function.n_out())
+    return (
+        (
+            function.n_instructions(),
+            [function.nnz_in(k) for k in inputs],
+            [function.nnz_out(k) for k in outputs],
+        ),
+        (function.name(), [function.name_in(k) for k in inputs]),
+    )
+
+
+def _function(text: memoryview, known: str, sizes: Any, names: Any) -> ca.Function:
+    """Return a function; a large one is read when it is asked for."""
+    if sizes[0] < LARGE:
+        function = ca.Function.deserialize(bytes(text).decode())
+    else:
+        function = cast("ca.Function", StoredFunction(text, sizes, names))
+    remember(function, known)
+    return function

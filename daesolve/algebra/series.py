@@ -6,14 +6,10 @@ from collections.abc import Collection
 from functools import lru_cache
 
 import casadi as ca
+import numpy as np
 
-from daesolve.algebra.translation import (
-    STRUCTURE,
-    constants_of,
-    named_operations,
-    needed_values,
-    program,
-)
+from daesolve.algebra.program import STRUCTURE, program
+from daesolve.algebra.translation import constants_of, named_operations, needed_values
 
 HIGHEST_PRODUCT = 1024
 """The highest whole power that is taken by products."""
@@ -36,10 +32,10 @@ EXPANDABLE = ENTIRE | EXPONENTIAL | frozenset(
 def missing_in_series(function: ca.Function) -> tuple[str, ...]:
     """Name the operations of (t, x, p) that have no series; those on p alone need none."""
     given = constants_of(function, 2)
-    steps = program(function).steps
-    computed = [steps[number] for number in needed_values(function, given)]
-    missing = named_operations({code for code, _ in computed} - STRUCTURE - EXPANDABLE)
-    branches = {operands[0] for code, operands in computed if code == ca.OP_IF_ELSE_ZERO}
+    values, needed = program(function).values, np.array(list(needed_values(function, given)), int)
+    kinds = values.kinds[needed]
+    missing = named_operations(set(kinds.tolist()) - STRUCTURE - EXPANDABLE)
+    branches = set(values.operands[needed[kinds == ca.OP_IF_ELSE_ZERO], 0].tolist())
     undecided = any(not _is_given(function, number, given) for number in branches)
     return tuple(sorted({*missing, "if_else_zero"})) if undecided else missing
 

@@ -60,7 +60,9 @@ def singular_values(matrix: np.ndarray, count: int | None = None) -> np.ndarray:
         are min(m, n).
     """
     values = np.linalg.svd(matrix, compute_uv=False)
-    return values if count is None else np.pad(values, (0, count - len(values)))
+    if count is None or count == len(values):
+        return values
+    return np.append(values, np.zeros(count - len(values)))
 
 
 def rank(matrix: np.ndarray, tolerance: float | None = None) -> int:

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
-from daesolve.algebra.translation import NUMPY_TABLE, program
+from daesolve.algebra.program import program
+from daesolve.algebra.translation import NUMPY_TABLE
 
 ROUNDED = 1e-14
 """Of a number of turns, what the arithmetic of ratios loses: by this it may miss a whole number."""

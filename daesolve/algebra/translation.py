@@ -6,81 +6,28 @@ an operation that is not in the table is refused by name.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property, lru_cache, partial
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import lru_cache, partial
 from typing import Any
 
 import casadi as ca
 import numpy as np
 import scipy
 
+from daesolve.algebra.program import LARGE, NONE, STRUCTURE, program
 from daesolve.errors import UnsupportedError
 
 Table = Mapping[int, Callable[..., Any]]
+MANY = 10_000
+"""Instructions from which it takes long to find those that are repeated."""
+REPEATED = 1.25
+"""Instructions over values where these are repeated so little that they may stay."""
 
 OPERATION_NAMES: dict[int, str] = {
     getattr(ca, name): name.removeprefix("OP_").lower()
     for name in dir(ca)
     if name.startswith("OP_") and isinstance(getattr(ca, name), int)
 }
-
-_COMMUTATIVE = frozenset({ca.OP_ADD, ca.OP_MUL, ca.OP_FMIN, ca.OP_FMAX, ca.OP_HYPOT})
-STRUCTURE = frozenset({ca.OP_INPUT, ca.OP_OUTPUT, ca.OP_CONST})
-"""What a program consists of besides operations."""
-
-
-@dataclass(frozen=True)
-class Program:
-    """The instructions of an SX function with equal values shared.
-
-    Parameters
-    ----------
-    steps
-        For each value: its operation and what it works on: (input, element) of an input, the
-        number of a constant, else the values it takes.
-    outputs
-        For each output, pairs (element, value).
-    """
-
-    steps: tuple[tuple[int, tuple[Any, ...]], ...]
-    outputs: tuple[tuple[tuple[int, int], ...], ...]
-
-    @cached_property
-    def operations(self) -> frozenset[int]:
-        """Every operation that a step takes."""
-        return frozenset(operation for operation, _ in self.steps) - STRUCTURE
-
-
-@lru_cache(maxsize=256)
-def program(function: ca.Function) -> Program:
-    """Read a function's instructions once; a b and b a, which CasADi keeps apart, become one."""
-    registers: dict[int, int] = {}
-    known: dict[tuple[Any, ...], int] = {}
-    outputs: list[list[tuple[int, int]]] = [[] for _ in range(function.n_out())]
-    places = range(function.n_instructions())
-    instructions = zip(
-        places,
-        map(function.instruction_id, places),
-        map(function.instruction_input, places),
-        map(function.instruction_output, places),
-        strict=True,
-    )
-    for k, operation, source, target in instructions:
-        if operation == ca.OP_OUTPUT:
-            outputs[target[0]].append((target[1], registers[source[0]]))
-            continue
-        operands: tuple[Any, ...]
-        if operation == ca.OP_INPUT:
-            operands = tuple(source)
-        elif operation == ca.OP_CONST:
-            operands = (function.instruction_constant(k),)
-        else:
-            operands = tuple([registers[index] for index in source])
-            if operation in _COMMUTATIVE and operands[0] > operands[1]:
-                operands = operands[::-1]
-        registers[target[0]] = known.setdefault((operation, operands), len(known))
-    return Program(tuple(known), tuple(tuple(pairs) for pairs in outputs))
 
 
 @lru_cache(maxsize=256)
@@ -89,10 +36,23 @@ def constants_of(function: ca.Function, source: int) -> tuple[int, ...]:
 
     An engine that computes them once, beforehand, need not carry them along.
     """
-    steps = program(function).steps
+    whole = program(function)
+    wanted = {value for pairs in whole.outputs for _, value in pairs}
+    if whole.size >= LARGE:
+        from daesolve.algebra import ordering  # numba takes long to import
+
+        compiled: Any = ordering
+        known = whole.values
+        told = (known.kinds == ca.OP_CONST) | (
+            (known.kinds == ca.OP_INPUT) & (known.operands[:, 0] == source)
+        )
+        follows, taken = compiled.following(compiled.VERSION, told, known.taken)
+        taken[list(wanted)] = True
+        computed = known.taken[:, 0] >= 0
+        return tuple(np.flatnonzero(follows & taken & computed).tolist())
     fixed: list[bool] = []
-    used: set[int] = set()
-    for operation, operands in steps:
+    used = wanted
+    for operation, operands in whole.steps:
         if operation in STRUCTURE:
             fixed.append(operation == ca.OP_CONST or operands[0] == source)
             continue
@@ -100,9 +60,10 @@ def constants_of(function: ca.Function, source: int) -> tuple[int, ...]:
         fixed.append(all(fixed[value] for value in values))
         if not fixed[-1]:
             used.update(values)
-    used.update(value for pairs in program(function).outputs for _, value in pairs)
     return tuple(
-        number for number in sorted(used) if fixed[number] and steps[number][0] not in STRUCTURE
+        number
+        for number in sorted(used)
+        if fixed[number] and whole.steps[number][0] not in STRUCTURE
     )
 
 
@@ -111,23 +72,32 @@ def constants_function(function: ca.Function, source: int) -> ca.Function:
     given = function.sx_in(source)
     nonzeros = ca.vertsplit(given) if given.numel() else []
     numbers = constants_of(function, source)
-    wanted = set(numbers)
+    values = program(function).values
     found: dict[int, ca.SX] = {}
-    for number, (operation, operands) in enumerate(program(function).steps):
-        if not wanted:
-            break
+    for number in sorted(taken_by(values.taken, numbers)):
+        operation, operands = int(values.kinds[number]), values.operands[number].tolist()
         if operation == ca.OP_CONST:
-            found[number] = ca.SX(operands[0])
+            found[number] = ca.SX(float(values.numbers[number]))
         elif operation == ca.OP_INPUT:
-            if operands[0] == source:
-                found[number] = nonzeros[operands[1]]
-        elif all(index in found for index in operands):
-            values = [found[index] for index in operands]
-            make = ca.SX.unary if len(values) == 1 else ca.SX.binary
-            found[number] = make(operation, *values)
-        wanted.discard(number)
+            found[number] = nonzeros[operands[1]]
+        else:
+            taken = [found[value] for value in operands if value != NONE]
+            make = ca.SX.unary if len(taken) == 1 else ca.SX.binary
+            found[number] = make(operation, *taken)
     column = ca.vertcat(ca.SX(0, 1), *[found[number] for number in numbers])
     return function_of("constants", [given], [column], (["p"], ["constants"]))
+
+
+def taken_by(taken: np.ndarray, wanted: Iterable[int]) -> set[int]:
+    """Return all values that some are computed from, with these."""
+    found: set[int] = set()
+    stack = list(wanted)
+    while stack:
+        number = stack.pop()
+        if number not in found:
+            found.add(number)
+            stack += [value for value in taken[number].tolist() if value != NONE]
+    return found
 
 
 def missing_operations(
@@ -140,7 +110,8 @@ def missing_operations(
     whole = program(function)
     used = whole.operations
     if given:
-        used = {whole.steps[number][0] for number in needed_values(function, given)} - STRUCTURE
+        needed = list(needed_values(function, given))
+        used = set(whole.values.kinds[needed].tolist()) - STRUCTURE
     return named_operations(used - set(table))
 
 
@@ -154,6 +125,15 @@ def needed_values(function: ca.Function, given: Collection[int]) -> set[int]:
     whole = program(function)
     known = set(given)
     needed = {value for pairs in whole.outputs for _, value in pairs} - known
+    if whole.size >= LARGE:
+        from daesolve.algebra import ordering  # numba takes long to import
+
+        compiled: Any = ordering
+        marks = np.zeros((2, whole.size), dtype=bool)
+        marks[0, list(needed)] = marks[1, list(known)] = True
+        return set(
+            np.flatnonzero(compiled.needed(compiled.VERSION, whole.values.taken, *marks)).tolist()
+        )
     for number in range(len(whole.steps) - 1, -1, -1):
         operation, operands = whole.steps[number]
         if number in needed and operation not in STRUCTURE:
@@ -342,3 +322,12 @@ def function_of(
 def sharing(expressions: Sequence[ca.SX]) -> list[ca.SX]:
     """Return expressions that share their common subexpressions, all of them at once."""
     return ca.cse(list(expressions))
+
+
+def shares_already(function: ca.Function) -> bool:
+    """Return whether a function of many instructions repeats so little that finding it costs more.
+
+    What walks its program shares the rest: the machine, the kernel and heyoka.
+    """
+    count = function.n_instructions()
+    return MANY <= count <= REPEATED * program(function).size

@@ -70,7 +70,7 @@ class ConservationWatch:
         self.broken: dict[str, Broken] = {}
         self.pending = False
         self._reached = np.nan
-        self._function = rates_function(dynamics, self.rows)
+        self._function = rates_function(dynamics, tuple(self.rows))
         self._places = [list(problem.values).index(name) for name in dynamics.values]
         self._levels: dict[tuple[str, ...], tuple[Level, Level]] = {}
 

@@ -97,24 +97,23 @@ def first_loss(times: np.ndarray, grip: np.ndarray, lost: float) -> int | None:
     slope = np.diff(root) / np.where(width == 0.0, np.inf, width)
     before, after = slope[1:-3], slope[3:-1]
     turning = np.flatnonzero((before * after < 0.0) & (root[2:-3] * root[3:-2] > 0.0)) + 2
-    for gap in turning:
-        if _touches_zero(times, root, slope, int(gap)):
-            return int(gap) + 1 if first is None else min(first, int(gap) + 1)
+    touching = turning[_touches_zero(times, root, slope, turning)]
+    if touching.size:
+        passed = int(touching[0]) + 1
+        return passed if first is None else min(first, passed)
     return first
 
 
-def _touches_zero(times: np.ndarray, root: np.ndarray, slope: np.ndarray, gap: int) -> bool:
-    """Tell whether straight lines from both sides of a gap between steps meet at zero in it."""
-    before, after = slope[gap - 1], slope[gap + 1]
-    straight = (
-        abs(slope[gap - 2] - before) < STRAIGHT * abs(before)
-        and abs(slope[gap + 2] - after) < STRAIGHT * abs(after)
-        and abs(before + after) < STRAIGHT * abs(before)
-    )
-    if not straight:
-        return False
-    from_left = times[gap] - root[gap] / before
-    from_right = times[gap + 1] - root[gap + 1] / after
-    inside = (from_left - times[gap]) * (from_left - times[gap + 1]) <= 0.0
-    near = abs(from_left - from_right) < STRAIGHT * abs(times[gap + 1] - times[gap])
-    return bool(inside and near)
+def _touches_zero(
+    times: np.ndarray, root: np.ndarray, slope: np.ndarray, gaps: np.ndarray
+) -> np.ndarray:
+    """Tell whether straight lines from both sides of gaps between steps meet at zero in them."""
+    before, after = slope[gaps - 1], slope[gaps + 1]
+    straight = np.abs(slope[gaps - 2] - before) < STRAIGHT * np.abs(before)
+    straight &= np.abs(slope[gaps + 2] - after) < STRAIGHT * np.abs(after)
+    straight &= np.abs(before + after) < STRAIGHT * np.abs(before)
+    start, end = times[gaps], times[gaps + 1]
+    from_left, from_right = start - root[gaps] / before, end - root[gaps + 1] / after
+    inside = (from_left - start) * (from_left - end) <= 0.0
+    near = np.abs(from_left - from_right) < STRAIGHT * np.abs(end - start)
+    return straight & inside & near

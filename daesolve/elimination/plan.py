@@ -11,9 +11,11 @@ from typing import Literal
 import casadi as ca
 import numpy as np
 
+from daesolve.algebra.evaluation import Evaluator
 from daesolve.algebra.linear import SPARSE_FROM
 from daesolve.algebra.translation import function_of
 from daesolve.elimination.saddle import PROXIMAL_EPSILON, EliminationPlan, Saddle
+from daesolve.equations.built_once import built_once
 from daesolve.equations.consistency import sample_states
 from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import OutOfRangeError, unknown_name
@@ -152,18 +154,11 @@ def _backward_error(
     samples: Sequence[tuple[float, np.ndarray]],
     values: np.ndarray,
 ) -> float:
-    saddle = Saddle(dynamics, plan)
-    targets = [-row.bias for row in dynamics.rows]
-    offsets = [row.offset for row in dynamics.relations]
-    solved = saddle.solve(dynamics.force, targets, offsets)
-    function = function_of(
-        "eliminated", [dynamics.t, dynamics.x, dynamics.p], solved, (["t", "x", "p"], ["a", "u"]),
-        share=False,
-    )  # fmt: skip
+    function = _eliminated(dynamics, plan.refinements, tuple(plan.block_scales.items()))
     singular = any(row.typical is not None for row in dynamics.rows)
     worst = 0.0
     for t, x in samples:
-        a, u = (np.asarray(part).ravel() for part in function(t, x, values))
+        a, u = function(t, x, values)
         if not (np.all(np.isfinite(a)) and np.all(np.isfinite(u))):
             if singular:
                 continue
@@ -194,6 +189,22 @@ def _backward_error(
                 ratio = np.where(size > 0, np.abs(residual) / size, 0.0)
             worst = max(worst, float(np.max(ratio, initial=0.0)))
     return worst
+
+
+@built_once
+def _eliminated(
+    dynamics: Dynamics, refinements: int, scales: tuple[tuple[int, float], ...]
+) -> Evaluator:
+    """Return (t, x, p) -> the accelerations and the reactions, without a shift of pivots."""
+    saddle = Saddle(dynamics, EliminationPlan(refinements, False, dict(scales)))
+    targets = [-row.bias for row in dynamics.rows]
+    offsets = [row.offset for row in dynamics.relations]
+    solved = saddle.solve(dynamics.force, targets, offsets)
+    function = function_of(
+        "eliminated", [dynamics.t, dynamics.x, dynamics.p], solved, (["t", "x", "p"], ["a", "u"]),
+        share=False,
+    )  # fmt: skip
+    return Evaluator(function)
 
 
 def equations(

@@ -345,6 +345,7 @@ class Saddle:
             else {}
         )  # fmt: skip
         grips: list[ca.SX] = []
+        masses = ca.densify(ca.diag(self.dynamics.mass))
         for row, place in zip(self.dynamics.rows, self._places.goals, strict=True):
             if place in lengths:
                 norm, whole = lengths[place]
@@ -357,11 +358,9 @@ class Saddle:
             if row.typical is not None:
                 grips.append(ca.fabs(self.factors.pivots[place]) / row.typical**2)
                 continue
-            whole = ca.SX(0)
-            for column in row.jacobian.sparsity().get_col():
-                product = row.jacobian[0, column] * self._influence[column, row.reaction]
-                if not is_zero(product):
-                    whole = whole + ca.fabs(product) / self.dynamics.mass[column, column]
+            columns = row.jacobian.sparsity().get_col()
+            products = row.jacobian.nz[:].T * ca.densify(self._influence[columns, row.reaction])
+            whole = ca.sum1(ca.fabs(products) / masses[columns])
             if row.hold is not None:
                 whole = whole + (1.0 - row.hold)
             grips.append(ca.fabs(self.factors.pivots[place]) / ca.fmax(whole, 1e-300))

@@ -338,8 +338,9 @@ class SharedLane(Lane):
     def take(self, stretch: LaneStretch) -> None:
         """Take in steps; the run is to see them where they are many, or not calm, or it asks."""
         last = self._sign * stretch.end
-        looked = bool(
-            np.any((self._looks >= self._sign * stretch.when[0, 0]) & (self._looks <= last))
+        first = self._sign * stretch.when[0, 0]
+        looked = self._looks.size > 0 and bool(
+            np.any((self._looks >= first) & (self._looks <= last))
         )
         calm = stretch.seen is not None and stretch.seen.calm
         if calm and not looked:
@@ -381,7 +382,7 @@ class SharedMarch(March):
             stretch = self.steps_of(places, most, self._memory)
             seen = self.screen.looked_through(stretch, values)
             for number, lane in enumerate(lanes):
-                lane.take(replace(stretch.of(number), seen=seen[number]))
+                lane.take(stretch.of(number, seen[number]))
 
 
 class Batch:

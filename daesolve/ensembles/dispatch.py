@@ -139,8 +139,9 @@ class _Queue:
         share = max(left // (self._shares * workers), 1)
         if not self._run:
             return min(self._first, share)
-        size = self._aim * self._run / max(self._seconds, 1e-9)
-        return max(int(min(size, share, LARGEST_CHUNK)), 1)
+        wanted = int(min(self._aim * self._run / max(self._seconds, 1e-9), LARGEST_CHUNK))
+        # A few lanes take as long as all: no member is to be alone in the last round.
+        return min(max(wanted - wanted % self._first, self._first), share)
 
     def results(self, chunk: Chunk, answer: ChunkResults | Lost) -> list[Result]:
         """Return what is known of the members of a chunk that has ended."""

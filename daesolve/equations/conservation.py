@@ -15,10 +15,12 @@ from weakref import WeakKeyDictionary
 import casadi as ca
 import numpy as np
 
+from daesolve.algebra.evaluation import Evaluator
 from daesolve.algebra.identity import at_random_points, vanishes
 from daesolve.algebra.linear import solve_definite
 from daesolve.algebra.singular_values import null_space, unit_length
 from daesolve.algebra.translation import function_of
+from daesolve.equations.built_once import built_once
 from daesolve.equations.consistency import instantaneous
 from daesolve.equations.dynamics import Dynamics, GoalRow, InvariantRow
 from daesolve.posing.symbols import symbol
@@ -94,22 +96,27 @@ def _numbers(dynamics: Dynamics, values: Mapping[str, float]) -> dict[int, float
 
 def _without_feedback(dynamics: Dynamics, expression: ca.SX) -> ca.SX:
     """Write an expression without feedback, but with what says which dependent goals are kept."""
-    symbols = dict(zip(dynamics.values, ca.vertsplit(dynamics.p), strict=True))
-    added = [
-        value
-        for name, value in symbols.items()
-        if name not in dynamics.ranges and not ValueKind.KEPT.is_a(name)
-    ]
-    zeros = ca.SX.zeros(len(added), 1)
-    return ca.substitute(expression, ca.vertcat(ca.SX(0, 1), *added), zeros)
+    if dynamics not in _fed_back:
+        symbols = dict(zip(dynamics.values, ca.vertsplit(dynamics.p), strict=True))
+        added = [
+            value
+            for name, value in symbols.items()
+            if name not in dynamics.ranges and not ValueKind.KEPT.is_a(name)
+        ]
+        _fed_back[dynamics] = ca.vertcat(ca.SX(0, 1), *added)
+    added = _fed_back[dynamics]
+    return ca.substitute(expression, added, ca.SX.zeros(added.numel(), 1))
+
+
+_fed_back: WeakKeyDictionary[Dynamics, ca.SX] = WeakKeyDictionary()
 
 
 def _is_proved(dynamics: Dynamics, row: InvariantRow, known: Mapping[int, float]) -> bool:
     bias = _without_feedback(dynamics, row.bias)
     slope = _without_feedback(dynamics, row.jacobian)
-    force = _without_feedback(dynamics, dynamics.force)
     if not ca.sparsify(slope).nnz():
         return vanishes(bias, known)
+    force = _without_feedback(dynamics, dynamics.force)
     if row.twice_kinetic is not None:
         y, momentum = dynamics.velocities, dynamics.mass @ dynamics.velocities
         along = vanishes(slope.T - momentum, known) and vanishes(bias + ca.dot(y, force), known)
@@ -245,12 +252,12 @@ def relative_powers(
     """Return the largest rate of each invariant at the samples, relative to the rate's terms."""
     if not (rows and samples):
         return np.zeros(len(rows))
-    function = rates_function(dynamics, rows)
+    function = _rates(dynamics, tuple(rows))
     found = np.zeros((len(samples), 2, len(rows)))
     for number, (t, x) in enumerate(samples):
         accelerations, _ = instantaneous(dynamics, t, x, values)
         parts = function(t, np.concatenate([x, accelerations]), values)
-        rates, terms, sizes = (np.abs(np.asarray(part).ravel()) for part in parts)
+        rates, terms, sizes = (np.abs(part) for part in parts)
         found[number] = rates, np.maximum(terms, SLOWEST * sizes)
     known = np.all(np.isfinite(found), axis=1)
     most, largest = np.max(np.where(known[:, None], found, 0.0), axis=0)
@@ -259,7 +266,15 @@ def relative_powers(
     return np.where(np.any(known, axis=0), powers, np.inf)
 
 
-def rates_function(dynamics: Dynamics, rows: Sequence[InvariantRow]) -> ca.Function:
+@built_once
+def _rates(dynamics: Dynamics, rows: tuple[InvariantRow, ...]) -> Evaluator:
+    return Evaluator(rates_function(dynamics, rows, share=False))
+
+
+@built_once
+def rates_function(
+    dynamics: Dynamics, rows: tuple[InvariantRow, ...], *, share: bool = True
+) -> ca.Function:
     """Return (t, (x, v'), p) -> the rates of invariants, the sums of the sizes of their terms, W.
 
     The third are the sizes of the terms of the invariants themselves.
@@ -268,6 +283,8 @@ def rates_function(dynamics: Dynamics, rows: Sequence[InvariantRow]) -> ca.Funct
     ----------
     dynamics, rows
         The equations, and the invariants.
+    share
+        See `function_of`.
     """
     values = ca.vertcat(ca.SX(0, 1), *[row.value for row in rows])
     slopes, by_time = ca.jacobian(values, dynamics.x), ca.jtimes(values, dynamics.t, ca.SX(1))
@@ -282,4 +299,5 @@ def rates_function(dynamics: Dynamics, rows: Sequence[InvariantRow]) -> ca.Funct
             ca.fabs(slopes) @ ca.fabs(dynamics.x),
         ],
         (["t", "x", "p"], ["rates", "terms", "sizes"]),
+        share=share,
     )

@@ -315,7 +315,8 @@ def sample_states(
         for level in both:
             if x is not None and level.columns.size:
                 unweighted = np.eye(level.columns.size)
-                x = Projection(level, unweighted, moment, x, values, level.columns).met(x)
+                projection = Projection(level, unweighted, moment, x, values, level.columns)
+                x = projection.met_somewhere(x)
         if x is None:
             failures += 1
         elif regular and not are_independent(dynamics, moment, x, values):

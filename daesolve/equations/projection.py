@@ -9,18 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
+from typing import Any
 
 import casadi as ca
 import numpy as np
 import scipy
 
+from daesolve.algebra.blocks import StateFunction
 from daesolve.algebra.evaluation import ArrayFunction
-from daesolve.algebra.linear import SPARSE_FROM, solved_sparsely
-from daesolve.algebra.singular_values import shortest_solution
+from daesolve.algebra.linear import SPARSE_FROM
 from daesolve.algebra.term_sizes import ROUNDING, term_sizes
 from daesolve.algebra.translation import function_of
+from daesolve.equations.built_once import built_once
 from daesolve.equations.dynamics import Dynamics, GoalRow
+from daesolve.equations.least_steps import DENSE_FROM, DEPENDENT, along, cheapest
 
 TOLERANCE = 1e-12
 """Relative to the size of the terms of a residual."""
@@ -30,6 +33,11 @@ CLOSE = 1e-7
 """A displacement below this, relative to the state, needs no sliding: it errs by its square."""
 NOTHING = 1e-150
 """Terms below this are taken for zero."""
+ITERATIONS, PATIENCE = 60, 20
+"""Of Newton's method, and how many without a gain."""
+FEW = 30
+"""States of a level whose equations compiled code meets; a program for more takes longer to make
+than it saves."""
 MASSLESS = 1e-6
 """The weight of a direction without inertia, relative to the others: it moves first."""
 
@@ -50,6 +58,9 @@ class Level:
         (t, x, p) -> residuals (n,) and their Jacobian (n, len(columns)).
     terms
         (t, x, p) -> the sizes of the terms of the residuals, (n,), which rounding is a part of.
+    column
+        Returns (t, x, p) -> the residuals and, row after row, their Jacobian, one column; None
+        where there is no such function.
     """
 
     goals: tuple[str, ...]
@@ -57,6 +68,7 @@ class Level:
     columns: np.ndarray
     evaluate: Callable[[float, np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
     terms: Callable[[float, np.ndarray, np.ndarray], np.ndarray]
+    column: Callable[[], ca.Function] | None = None
 
     def rounded(self, t: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
         """Tell which residuals are no more than rounding of their terms, (n,)."""
@@ -64,6 +76,7 @@ class Level:
         return np.abs(residual) <= ROUNDING * self.terms(t, x, p)
 
 
+@built_once
 def levels(dynamics: Dynamics, held: tuple[str, ...] = ()) -> tuple[Level, Level]:
     """Return the position and the velocity level.
 
@@ -98,9 +111,13 @@ def _level(
 ) -> Level:
     stack = ca.vertcat(ca.SX(0, 1), *[residual for _, residual in residuals])
     unknowns = ca.vertcat(ca.SX(0, 1), *[dynamics.x[int(c)] for c in columns])
-    function = ArrayFunction(
-        "level", [dynamics.t, dynamics.x, dynamics.p], [stack, ca.jacobian(stack, unknowns)]
-    )
+    inputs, slopes = [dynamics.t, dynamics.x, dynamics.p], ca.jacobian(stack, unknowns)
+    function = ArrayFunction("level", inputs, [stack, slopes], share=False)
+
+    @cache
+    def column() -> ca.Function:
+        both = ca.vertcat(stack, ca.vec(slopes.T))
+        return function_of("level", inputs, [both], (["t", "x", "p"], ["level"]), share=False)
 
     def evaluate(t: float, x: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         residual, jacobian = function(t, x, p)
@@ -110,19 +127,21 @@ def _level(
     titles = tuple(
         f"{'the rate of ' * (index < rates)}the goal {name!r}" for index, name in enumerate(names)
     )
-    return Level(names, titles, columns, evaluate, terms_of(dynamics, stack))
+    return Level(names, titles, columns, evaluate, terms_of(dynamics, stack), column)
 
 
 def terms_of(
     dynamics: Dynamics, residuals: ca.SX
 ) -> Callable[[float, np.ndarray, np.ndarray], np.ndarray]:
     """Return (t, x, p) -> the sizes of the terms of residuals, a column, (n,)."""
+    inputs = [dynamics.t, dynamics.x, dynamics.p]
+
+    @cache
+    def posed() -> ca.Function:
+        return function_of("terms", inputs, [residuals], (["t", "x", "p"], ["terms"]))
 
     def terms(t: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
-        posed = function_of(
-            "terms", [dynamics.t, dynamics.x, dynamics.p], [residuals], (["t", "x", "p"], ["terms"])
-        )
-        return term_sizes(posed, t, x, p)[0]
+        return term_sizes(posed(), t, x, p)[0]
 
     return terms
 
@@ -162,12 +181,7 @@ def metrics(
     mass = np.nan_to_num(dynamics.matrices(t, x, p)["mass"], posinf=0.0, neginf=0.0)
     velocities = _positive(0.5 * (mass + mass.T))
     coordinates = dynamics.coordinate_count
-    function = ArrayFunction(
-        "kinematics",
-        [dynamics.t, dynamics.x, dynamics.p],
-        [ca.jacobian(dynamics.position_rates, dynamics.velocities)],
-    )
-    rates = function(t, x, p)[0].reshape(split, moving)[:coordinates]
+    rates = _kinematics(dynamics)(t, x, p)[0].reshape(split, moving)[:coordinates]
     directions = np.nan_to_num(rates, posinf=0.0, neginf=0.0)
     plain = np.array_equal(directions, np.eye(coordinates))
     inverse = directions if plain else np.linalg.pinv(directions)
@@ -176,6 +190,16 @@ def metrics(
     positions = np.zeros((split, split))
     positions[:coordinates, :coordinates] = inverse.T @ velocities @ inverse + heaviest * unreached
     return _positive(positions), velocities
+
+
+@built_once
+def _kinematics(dynamics: Dynamics) -> ArrayFunction:
+    """Return (t, x, p) -> S, of q' = S v."""
+    return ArrayFunction(
+        "kinematics",
+        [dynamics.t, dynamics.x, dynamics.p],
+        [ca.jacobian(dynamics.position_rates, dynamics.velocities)],
+    )
 
 
 def _positive(metric: np.ndarray) -> np.ndarray:
@@ -221,11 +245,15 @@ class Projection:
         free: np.ndarray,
     ) -> None:
         self.level, self.t, self.guess, self.p = level, t, guess, p
-        self.chosen = np.flatnonzero(np.isin(level.columns, free))
+        everything = free is level.columns
+        own = len(level.columns)
+        self.chosen = np.arange(own) if everything else np.flatnonzero(np.isin(level.columns, free))
         self.moving = level.columns[self.chosen]
         self.root = np.linalg.cholesky(metric[np.ix_(self.chosen, self.chosen)]).T
         diagonal = np.diag(self.root)
-        self._plain = len(diagonal) >= SPARSE_FROM and np.array_equal(self.root, np.diag(diagonal))
+        least = DENSE_FROM if bool(np.all(diagonal == 1.0)) else SPARSE_FROM
+        usual = len(diagonal) >= least
+        self._plain = usual and np.array_equal(self.root, np.diag(diagonal))
 
     @cached_property
     def inverse_root(self) -> np.ndarray:
@@ -304,9 +332,49 @@ class Projection:
         """Meet the equations by steps that cost least, from any state (Newton's method)."""
         if not self.level.goals:
             return x
+        return self._met_with(self._least(x))
+
+    def met_somewhere(self, x: np.ndarray) -> np.ndarray | None:
+        """Meet the equations as `met` does, in quicker ways: a few of them by compiled code.
+
+        Rounding is another then, which counts where constraints lose their rank: so this is for
+        states near which any other would do.
+        """
+        if not self.level.goals:
+            return x
+        column = self.level.column if len(self.level.columns) <= FEW else None
+        if column is None:
+            return self._met_with(self._least(x, quick=True))
+        return self._met_with(self._compiled_least(column(), x))
+
+    def _met_with(self, found: tuple[float, np.ndarray] | None) -> np.ndarray | None:
+        """Return the state that misses least, where that meets the equations."""
+        if found is None:
+            return None
+        error, x = found
+        return x if error <= TOLERANCE or bool(np.all(self._met_to_rounding(x))) else None
+
+    def _compiled_least(
+        self, column: ca.Function, x: np.ndarray
+    ) -> tuple[float, np.ndarray] | None:
+        """Return what `_least` does, for a few equations by compiled code."""
+        from daesolve.equations import compiled_newton  # numba is imported where it is needed
+
+        compiled: Any = compiled_newton
+        program, best = StateFunction(column, self.p), np.empty(len(x))
+        program(self.t, x)
+        error = compiled.newton(
+            compiled.VERSION, *program.program, program.places, self.level.columns, self.chosen,
+            self.inverse_root, bool(self.level.columns[0] == 0),
+            (TOLERANCE, NOTHING, DEPENDENT, ITERATIONS, PATIENCE), x.copy(), best,
+        )  # fmt: skip
+        return None if error == np.inf else (error, best)
+
+    def _least(self, x: np.ndarray, *, quick: bool = False) -> tuple[float, np.ndarray] | None:
+        """Return how little the equations are missed, and where; None where they are no numbers."""
         best: tuple[float, np.ndarray] | None = None
         stalled = 0
-        for _ in range(60):
+        for _ in range(ITERATIONS):
             residual, jacobian = self.level.evaluate(self.t, x, self.p)
             if not (np.all(np.isfinite(residual)) and np.all(np.isfinite(jacobian))):
                 return None
@@ -316,17 +384,14 @@ class Projection:
                 best, stalled = (error, x), 0
             else:
                 stalled += 1
-            if error == 0.0 or (stalled >= 2 and best[0] <= TOLERANCE) or stalled > 20:
+            if error == 0.0 or (stalled >= 2 and best[0] <= TOLERANCE) or stalled > PATIENCE:
                 break
             if not self.moving.size:
                 break
             slopes = self._slopes(jacobian) / size[:, None]
-            cheapest = _cheapest(slopes, -residual / size)
-            x = self._moved(x, self._limited(self.inverse_root @ cheapest, x))
-        assert best is not None
-        error, found = best
-        met = error <= TOLERANCE or bool(np.all(self._met_to_rounding(found)))
-        return found if met else None
+            step = cheapest(slopes, -residual / size, quick=quick)
+            x = self._moved(x, self._limited(self.inverse_root @ step, x))
+        return best
 
     def _met_to_rounding(self, x: np.ndarray) -> np.ndarray:
         """Tell which equations are met as far as their terms are rounded.
@@ -364,23 +429,23 @@ class Projection:
     def _along(self, x: np.ndarray, weighted: np.ndarray) -> np.ndarray:
         """Return the part of a displacement that leaves the residuals as they are."""
         slopes = self._slopes(self.level.evaluate(self.t, x, self.p)[1])
-        return _along(slopes, weighted)
+        return along(slopes, weighted)
 
     def _slid(self, x: np.ndarray) -> np.ndarray:
         """Slide along the manifold while that brings the state nearer to the guess."""
         for _ in range(100):
             weighted = self.root @ (x - self.guess)[self.moving]
-            along = self._along(x, weighted)
-            if np.linalg.norm(along) <= NEAREST * np.linalg.norm(weighted):
+            left = self._along(x, weighted)
+            if np.linalg.norm(left) <= NEAREST * np.linalg.norm(weighted):
                 return x
-            nearer = self._nearer(x, along)
+            nearer = self._nearer(x, left)
             if nearer is None:
                 return x
             x = nearer
         return x
 
-    def _nearer(self, x: np.ndarray, along: np.ndarray) -> np.ndarray | None:
-        here, step = self._distance(x), self.inverse_root @ along
+    def _nearer(self, x: np.ndarray, before: np.ndarray) -> np.ndarray | None:
+        here, step = self._distance(x), self.inverse_root @ before
         for halvings in range(20):
             there = self.met(self._moved(x, -(0.5**halvings) * step))
             if there is None:
@@ -390,37 +455,6 @@ class Projection:
                 return there
             # Below rounding of the distance, its slope still shows which state is nearer.
             left = self._along(there, self.root @ (there - self.guess)[self.moving])
-            if change < 1e-12 and np.linalg.norm(left) < 0.9 * np.linalg.norm(along):
+            if change < 1e-12 and np.linalg.norm(left) < 0.9 * np.linalg.norm(before):
                 return there
         return None
-
-
-def _cheapest(slopes: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Return the shortest d with slopes @ d = wanted, or the one that misses least."""
-    found = _bordered(slopes, np.zeros(int(slopes.shape[1])), wanted)
-    return shortest_solution(slopes, wanted, 1e-12) if found is None else found
-
-
-def _along(slopes: np.ndarray, displacement: np.ndarray) -> np.ndarray:
-    """Return the part of a displacement that the slopes do not see."""
-    found = _bordered(slopes, displacement, np.zeros(len(slopes)))
-    if found is None:
-        return displacement - slopes.T @ shortest_solution(slopes.T, displacement, 1e-12)
-    return found
-
-
-def _bordered(slopes: np.ndarray, free: np.ndarray, wanted: np.ndarray) -> np.ndarray | None:
-    """Solve d + slopes^T l = free, slopes d = wanted by sparse factors.
-
-    None for small systems, and where the slopes nearly depend on each other: dense least squares
-    are for those.
-    """
-    columns = slopes.shape[1]
-    if columns < SPARSE_FROM:
-        return None
-    border = scipy.sparse.csc_array(slopes)
-    matrix = scipy.sparse.csc_array(
-        scipy.sparse.block_array([[scipy.sparse.eye_array(columns), border.T], [border, None]])
-    )
-    found = solved_sparsely(matrix, np.concatenate([free, wanted]))
-    return None if found is None else found[:columns]

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 import casadi as ca
 
 from daesolve.algebra.linear import solve_small
-from daesolve.algebra.translation import function_of, sharing
+from daesolve.algebra.translation import function_of, shares_already, sharing
 from daesolve.elimination.saddle import Saddle
 from daesolve.equations.dynamics import Dynamics, GoalRow, InvariantRow
 from daesolve.equations.row_choice import GRIP
@@ -106,14 +106,17 @@ def controlled(elimination: Elimination, targets: Sequence[ca.SX]) -> OdeProblem
     arguments, names = [dynamics.t, closed.state, dynamics.p], ["t", "x", "p"]
     named = ca.vertcat(NOTHING, *outputs.values())
     moving = [closed.rhs(), closed.accelerations, closed.recovered(), named]
-    rate, accelerations, recovered, named, residuals, influences, guards = sharing(
-        [*moving, residuals, influences, guards]
-    )
+    parts = [*moving, residuals, influences, guards]
+    rhs = function_of("rhs", arguments, [parts[0]], (names, ["rate"]), share=False)
+    if not shares_already(rhs):
+        parts = sharing(parts)
+        rhs = function_of("rhs", arguments, [parts[0]], (names, ["rate"]), share=False)
+    _, accelerations, recovered, named, residuals, influences, guards = parts
     return OdeProblem(
         labels=_labels(dynamics, outputs),
         size=closed.state.numel(),
         values=dynamics.values,
-        rhs=function_of("rhs", arguments, [rate], (names, ["rate"]), share=False),
+        rhs=rhs,
         recover=function_of(
             "recover",
             arguments,

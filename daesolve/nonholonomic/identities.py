@@ -21,7 +21,8 @@ from random import Random
 
 import casadi as ca
 
-from daesolve.algebra.translation import OPERATION_NAMES, program
+from daesolve.algebra.program import program
+from daesolve.algebra.translation import OPERATION_NAMES
 from daesolve.errors import UnsupportedError
 
 PRIME = 2**61 - 1

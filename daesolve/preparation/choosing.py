@@ -41,6 +41,7 @@ from typing import Any, cast
 import numpy as np
 import scipy
 
+from daesolve.algebra.blocks import StateFunction
 from daesolve.elimination.saddle import PROXIMAL_EPSILON
 from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import MissingBackendError, UnsupportedError
@@ -74,6 +75,8 @@ MANY = 1e4
 30 to 100 times one of its own."""
 FASTER = 30.0
 """Times the fastest oscillation and the rates of feedback that a decay is stiff."""
+WRITTEN_TO = 1000
+"""Instructions of the rate up to which a Jacobian is found soon in any way."""
 LARGE = 600
 """States beyond which eigenvalues take seconds; then nothing is recognised."""
 FEEDBACK_PER_STEP = 0.3
@@ -283,7 +286,11 @@ def stiffness(
     """
     if problem.size > LARGE:
         return None
-    matrix = exact_jacobian(problem, values)(time, x)
+    matrix = None
+    if problem.rhs.n_instructions() >= WRITTEN_TO:
+        matrix = StateFunction(problem.rhs, values).jacobian(time, x)
+    if matrix is None:
+        matrix = exact_jacobian(problem, values)(time, x)
     if not np.all(np.isfinite(matrix)):
         return None
     sign = 1.0 if until >= time else -1.0

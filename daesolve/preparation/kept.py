@@ -7,8 +7,9 @@ whose goals were changed by the preparation, is prepared anew: what it becomes i
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import fields, replace
-from functools import cache
+from functools import cache, cached_property, partial
 from typing import Any, cast
 
 import casadi as ca
@@ -63,7 +64,7 @@ def kept(system: System, request: Request) -> Prepared | None:
         return None
     told, parts, before = cast("tuple[dict[str, Any], dict[str, Any], Any]", found)
     dynamics = system.dynamics
-    equations = None if before is None else _read(*before)
+    equations = None if before is None else cast("SemiExplicit", _Later(partial(_read, *before)))
     problem = OdeProblem(
         values=dynamics.values, events=dynamics.events, equations=equations, **parts
     )
@@ -108,6 +109,25 @@ def _written(equations: SemiExplicit | None) -> tuple[ca.Function, int] | None:
         parts.append(equations.shift)
     arguments = [equations.t, equations.x, equations.z, equations.p]
     return ca.Function("before", arguments, parts), equations.refinements
+
+
+class _Later:
+    """What is made when something of it is asked for."""
+
+    def __init__(self, make: Callable[[], object]) -> None:
+        self._make = make
+
+    @cached_property
+    def _made(self) -> object:
+        return self._make()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self._made, name)
+
+    def __reduce__(self) -> tuple[Callable[[], object], tuple[()]]:
+        return self._make, ()
 
 
 def _read(function: ca.Function, refinements: int) -> SemiExplicit:

@@ -14,6 +14,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from daesolve.algebra.program import serialized
 from daesolve.preparation import kept
 from daesolve.preparation.preparing import Prepared, prepare
 from daesolve.preparation.request import Request, check_request
@@ -55,6 +56,7 @@ def prepare_once(system: System, request: Request) -> Prepared:
     if found is None:
         found = prepare(system, request)
         kept.keep(request, found)
+        serialized.cache_clear()  # Large, and needed no more.
     with _lock:
         # What is kept has a hold on its system, whose identity is thus nobody else's.
         _lately[key] = found

@@ -13,12 +13,14 @@ import scipy
 
 from daesolve.algebra.blocks import StateFunction, evaluate_block
 from daesolve.algebra.translation import function_of
+from daesolve.equations.built_once import built_once
 from daesolve.equations.consistency import Start
-from daesolve.equations.dynamics import Dynamics
+from daesolve.equations.dynamics import Dynamics, InvariantRow
 from daesolve.equations.rank import Samples
 from daesolve.errors import DegenerateStartError
 from daesolve.formulations import OdeProblem
 from daesolve.formulations.feedback import ROWS
+from daesolve.formulations.semi_explicit import sparse_jacobian
 from daesolve.posing.events import Event
 from daesolve.posing.guides import QUICK
 from daesolve.posing.value_names import ValueKind
@@ -36,6 +38,8 @@ LONG = 0.9
 """A quantile of the steps that a few close to a singular position do not move."""
 ENDLESS = 20.0
 """A step this many times the long ones shows a motion without a scale, a free flight."""
+FEW = 10
+"""Steps that do not show what is out of proportion."""
 FLOOR = 0.05
 """The floor of an invariant's correction over the largest square of its gradient."""
 SMALLEST = 1e-3
@@ -159,6 +163,8 @@ def _probed(
             return Steps(rate, time, x, until, **tolerances)
 
         stepper = begun(start_time, state)
+        if isinstance(stepper, Steps) and not (resets.any() or sides.places):
+            return _measured(begin, *_at_once(stepper), begin.values, between.shortest())
         while stepper.status == "running" and len(times) <= PROBE_STEPS:
             stepper.step()
             if has_failed(stepper) or not np.all(np.isfinite(stepper.y)):
@@ -173,13 +179,32 @@ def _probed(
             if turned is not values and times[-1] != until:
                 values = turned
                 stepper = begun(times[-1], states[-1])
-            span = abs(times[-1] - times[-2])
-            shortest = min(shortest, span)
-            may_be = len(times) > 10 and span > ENDLESS * shortest  # no quantile is below that
-            if may_be and span > ENDLESS * np.quantile(np.abs(np.diff(times)), LONG):
+            shortest = min(shortest, abs(times[-1] - times[-2]))
+            if _endless(times, shortest):
                 break
     own = begin.values if values is begin.values else np.array(modes)
     return _measured(begin, np.array(times), np.array(states), own, between.shortest())
+
+
+def _at_once(stepper: Steps) -> tuple[np.ndarray, np.ndarray]:
+    """Take the steps of a run without events in compiled code; return all times and states."""
+    times, states, shortest = [stepper.t], [stepper.y], math.inf
+    while stepper.status == "running" and len(times) <= PROBE_STEPS:
+        known = len(times)
+        few = FEW - known, ENDLESS, shortest
+        ends, passed = stepper.several(PROBE_STEPS + 1 - known, few)
+        times, states = [*times, *ends.tolist()], [*states, *passed]
+        shortest = min(shortest, np.min(np.abs(np.diff(times[known - 1 :])), initial=shortest))
+        if len(times) == known or _endless(times, shortest):
+            break
+    return np.array(times), np.array(states)
+
+
+def _endless(times: Sequence[float], shortest: float) -> bool:
+    """Tell whether the last step is out of all proportion."""
+    span = abs(times[-1] - times[-2])
+    may_be = len(times) > FEW and span > ENDLESS * shortest  # no quantile is below that
+    return may_be and bool(span > ENDLESS * np.quantile(np.abs(np.diff(times)), LONG))
 
 
 def _measured(
@@ -351,16 +376,22 @@ def least_kinetic(dynamics: Dynamics, numbers: np.ndarray, samples: Samples, pro
     for row in dynamics.invariants:
         if row.twice_kinetic is None:
             continue
-        slopes = function_of(
-            "slopes",
-            [dynamics.t, dynamics.x, dynamics.p],
-            [ca.jacobian(row.value, dynamics.x)],
-            (["t", "x", "p"], ["slopes"]),
-        )
+        slopes = _slopes(dynamics, row)
         sizes, held = _typical(dynamics, probe.states), dynamics.all_held(numbers)
         terms = [float(np.abs(np.asarray(slopes(t, x, held))).ravel() @ sizes) for t, x in samples]
         found = max([found, *(ROUNDING * term for term in terms if math.isfinite(term))])
     return found
+
+
+@built_once
+def _slopes(dynamics: Dynamics, row: InvariantRow) -> ca.Function:
+    """Return (t, x, p) -> the gradient of an invariant."""
+    return function_of(
+        "slopes",
+        [dynamics.t, dynamics.x, dynamics.p],
+        [ca.jacobian(row.value, dynamics.x)],
+        (["t", "x", "p"], ["slopes"]),
+    )
 
 
 def scales(
@@ -373,27 +404,10 @@ def scales(
     given: Mapping[str, float],
 ) -> np.ndarray:
     """Scale each residual: the sum of |d residual / d x_i| times the size of x_i, at the start."""
-    expressions: list[ca.SX] = []
-    for row in (*dynamics.rows, *dynamics.aside):
-        expressions += list(row.chain if row.posed is None else row.posed)
-    expressions += [row.residual for row in dynamics.implicit_rows]
-    slots = len(expressions)
-    expressions += [row.value for row in dynamics.invariants]
-    slopes = ca.jacobian(ca.vertcat(ca.SX(0, 1), *expressions), dynamics.x)
-    ties = ca.vertcat(
-        ca.SX(0, dynamics.reactions.numel()), *[row.jacobian for row in dynamics.relations]
-    )
-    function = function_of(
-        "slopes",
-        [dynamics.t, dynamics.x, dynamics.p],
-        [slopes, ties],
-        (["t", "x", "p"], ["slopes", "ties"]),
-        share=False,
-    )
-    results = function(start_time, start.state, dynamics.all_held(numbers))
-    by_state = np.abs(np.asarray(results[0])).reshape(len(expressions), dynamics.x.numel())
-    by_reaction = np.abs(np.asarray(results[1]).reshape(ties.shape))
+    results = _residual_slopes(dynamics)(start_time, start.state, dynamics.all_held(numbers))
+    by_state, by_reaction = (np.abs(np.asarray(result)) for result in results)
     sizes = by_state @ _typical(dynamics, probe.states)
+    slots = len(sizes) - len(dynamics.invariants)
     automatic = np.concatenate(
         [sizes[:slots], by_reaction @ probe.reactions[: by_reaction.shape[1]], sizes[slots:]]
     )
@@ -412,6 +426,27 @@ def scales(
         else:
             found.append(float(size) if size > 0 else 1.0)
     return np.array(found)
+
+
+@built_once
+def _residual_slopes(dynamics: Dynamics) -> ca.Function:
+    """Return (t, x, p) -> the gradients of all residuals, and those of relations by reactions."""
+    expressions: list[ca.SX] = []
+    for row in (*dynamics.rows, *dynamics.aside):
+        expressions += list(row.chain if row.posed is None else row.posed)
+    expressions += [row.residual for row in dynamics.implicit_rows]
+    expressions += [row.value for row in dynamics.invariants]
+    slopes = sparse_jacobian(ca.vertcat(ca.SX(0, 1), *expressions), dynamics.x)
+    ties = ca.vertcat(
+        ca.SX(0, dynamics.reactions.numel()), *[row.jacobian for row in dynamics.relations]
+    )
+    return function_of(
+        "slopes",
+        [dynamics.t, dynamics.x, dynamics.p],
+        [slopes, ties],
+        (["t", "x", "p"], ["slopes", "ties"]),
+        share=False,
+    )
 
 
 def _typical(dynamics: Dynamics, states: np.ndarray) -> np.ndarray:

@@ -15,10 +15,10 @@ import numpy as np
 from daesolve.algebra.blocks import evaluate_lanes
 from daesolve.formulations import OdeProblem
 from daesolve.solvers.guards import INNER
-from daesolve.solvers.hidden_terms import HiddenTerms, hidden_terms
+from daesolve.solvers.hidden_terms import HiddenTerms
 from daesolve.solvers.shapes import AROUND, FEW, stretches_near
-from daesolve.solvers.step_checks import TURNED, excess, followed
-from daesolve.solvers.waking import FIRST_LOOKS, may_wake, turns
+from daesolve.solvers.step_checks import TURNED, excess, hidden_terms_of
+from daesolve.solvers.waking import FIRST_LOOKS, may_wake_in
 from daesolve.taylor_kernel.looks import looked
 from daesolve.taylor_kernel.marching import Stretch
 from daesolve.taylor_kernel.seen import Seen
@@ -52,7 +52,7 @@ class Screen:
     @cached_property
     def hidden(self) -> HiddenTerms | None:
         """What may hide in the rates and the guards."""
-        return hidden_terms(followed(self.problem), parts=[self.problem.rhs, self.problem.guards])
+        return hidden_terms_of(self.problem)
 
     def looked_through(self, stretch: Stretch, values: np.ndarray) -> list[Seen]:
         """Return for each lane what asks for a closer look.
@@ -77,12 +77,12 @@ class Screen:
             sound &= self._agree(steps, stretch.coefficients[:, :, :, 1], slopes, values)
             if self.hidden is not None:
                 sound &= self._asleep(steps, self.hidden, values)
-            near = np.zeros((count, lanes), dtype=bool)
+            near = np.zeros((lanes, count), dtype=bool)
             if self.problem.events:
                 near = self._near(steps, values)
-        first = np.maximum(np.argmax(near, axis=0) - MARGIN, 0)
-        last = np.minimum(count - np.argmax(near[::-1], axis=0) + MARGIN, count)
-        last[~np.any(near, axis=0)] = 0
+        first = np.maximum(np.argmax(near, axis=1) - MARGIN, 0)
+        last = np.minimum(count - np.argmax(near[:, ::-1], axis=1) + MARGIN, count)
+        last[~np.any(near, axis=1)] = 0
         first[last == 0] = 0
         found = zip(first.tolist(), last.tolist(), sound.tolist(), strict=True)
         return [Seen(start, stop, sound=right) for start, stop, right in found]
@@ -103,29 +103,24 @@ class Screen:
 
     def _asleep(self, steps: _Steps, hidden: HiddenTerms, values: np.ndarray) -> np.ndarray:
         """Tell where the arguments of hidden terms say that none may wake up."""
-        lanes, count = steps.spans.shape
         places = [(steps.times, steps.states), *(steps.within(k) for k in (1, 2))]
         ends, *inside = (evaluate_lanes(hidden.arguments, *place, values) for place in places)
-        looks = [ends[:, :-1], *inside, ends[:, 1:]]
-        table = np.stack([look.reshape(lanes * count, -1) for look in looks])
-        restless = may_wake(hidden, table) | np.any(turns(hidden, table) > TURNED, axis=1)
-        return ~np.any(restless.reshape(lanes, count), axis=1)
+        return ~may_wake_in(hidden, ends, tuple(inside), TURNED)
 
     def _near(self, steps: _Steps, values: np.ndarray) -> np.ndarray:
-        """Tell in which steps a guard comes near to zero, (k, lanes)."""
+        """Tell in which steps a guard comes near to zero, (lanes, k)."""
         lanes, count = steps.spans.shape
         # What says little by its number, says more by looks within.
         parts = GUARDED if 2 * count + 1 > FEW else (1, *GUARDED, 2)
         each = len(parts) + 1
-        moments = np.empty((each * count + 1, lanes, 1))
-        table = np.empty((each * count + 1, lanes, self.problem.guards.nnz_out(0)))
+        moments = np.empty((lanes, each * count + 1))
+        table = np.empty((lanes, each * count + 1, self.problem.guards.nnz_out(0)))
         places = [(steps.times, steps.states), *(steps.within(part) for part in parts)]
         for place, (times, states) in enumerate(places):
-            moments[place::each, :, 0] = times.T
-            found = evaluate_lanes(self.problem.guards, times, states, values)
-            table[place::each] = np.moveaxis(found, 0, 1)
+            moments[:, place::each] = times
+            table[:, place::each] = evaluate_lanes(self.problem.guards, times, states, values)
         near = stretches_near(moments, table)
-        return np.any(near.reshape(count, each, lanes), axis=1)
+        return np.any(near.reshape(lanes, count, each), axis=2)
 
 
 @dataclass(frozen=True, eq=False)

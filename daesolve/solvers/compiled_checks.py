@@ -1,4 +1,4 @@
-"""Compiled loops over many steps, for the conditions of `waking` and `step_checks`."""
+"""Compiled loops over many steps, for the conditions of `waking`, `step_checks` and `shapes`."""
 # numba's decorators have no types.
 # pyright: basic
 
@@ -8,12 +8,29 @@ import math
 import sys
 
 import numpy as np
+from numba import njit
 
 from daesolve.algebra import agreement, compiling
 from daesolve.algebra.agreement import miss
-from daesolve.algebra.compiling import kept, version_of
+from daesolve.algebra.compiling import OPTIONS, kept, version_of
 
 VERSION = version_of(compiling, agreement, sys.modules[__name__])
+
+
+@njit(**OPTIONS)
+def moves_near(row, lowest, highest, width, largest):
+    """Tell whether an argument, (looks,), moves so much and comes so near that a term may hide."""
+    low, high, beyond, before = math.inf, -math.inf, 0.0, 0.0
+    for look in range(len(row)):
+        x = row[look]
+        if math.isnan(x):
+            x = largest
+        elif math.isinf(x):
+            x = math.copysign(largest, x)
+        if look > 0:
+            beyond = max(beyond, abs(x - before))
+        low, high, before = min(low, x), max(high, x), x
+    return low - beyond <= highest and high + beyond >= lowest and high - low > width
 
 
 @kept
@@ -29,20 +46,94 @@ def restless(version, looks, lowest, highest, width, largest, found):
     found
         (k, m) receives the answer.
     """
+    row = np.empty(len(looks))
     for i in range(looks.shape[1]):
         for j in range(looks.shape[2]):
-            low, high, beyond, before = math.inf, -math.inf, 0.0, 0.0
-            for look in range(looks.shape[0]):
-                x = looks[look, i, j]
-                if math.isnan(x):
-                    x = largest
-                elif math.isinf(x):
-                    x = math.copysign(largest, x)
-                if look > 0:
-                    beyond = max(beyond, abs(x - before))
-                low, high, before = min(low, x), max(high, x), x
-            near = low - beyond <= highest[j] and high + beyond >= lowest[j]
-            found[i, j] = near and high - low > width[j]
+            for look in range(len(looks)):
+                row[look] = looks[look, i, j]
+            found[i, j] = moves_near(row, lowest[j], highest[j], width[j], largest)
+
+
+@kept
+def stirred(version, ends, inside, lowest, highest, width, largest, phases, turned, found):
+    """Tell in which motions a step has a restless argument, or a phase that turns far.
+
+    Parameters
+    ----------
+    ends, inside
+        (lanes, k + 1, m) arguments at the ends of steps, and (lanes, k, m) within, several times.
+    lowest, highest, width, largest
+        As for `restless`.
+    phases, turned
+        (m,) which arguments are phases, and how far one may turn in a step, rad.
+    found
+        (lanes,) receives the answer.
+    """
+    last = len(inside) + 1
+    row = np.empty(last + 1)
+    for lane in range(len(ends)):
+        found[lane] = False
+        for i in range(ends.shape[1] - 1):
+            for j in range(ends.shape[2]):
+                row[0], row[last] = ends[lane, i, j], ends[lane, i + 1, j]
+                for look in range(len(inside)):
+                    row[look + 1] = inside[look][lane, i, j]
+                far = False
+                if phases[j]:
+                    turn = 0.0
+                    for look in range(last):
+                        turn += abs(row[look + 1] - row[look])
+                    far = turn > turned and turn < math.inf
+                if far or moves_near(row, lowest[j], highest[j], width[j], largest):
+                    found[lane] = True
+            if found[lane]:
+                break
+
+
+@njit(**OPTIONS)
+def larger(x, y):
+    """Return the larger number of two, of which one may be none."""
+    return x if x >= y or math.isnan(y) else y
+
+
+@kept
+def come_near(version, times, table, limit, found):
+    """Tell between which rows a guard comes near to zero, or is not smooth; see `shapes`.
+
+    Parameters
+    ----------
+    times, table
+        (lanes, k + 1) and (lanes, k + 1, guards).
+    limit
+        Third over first differences of a guard that is not smooth.
+    found
+        (lanes, k) receives the answer.
+    """
+    count = times.shape[1] - 1
+    spans, moves, slopes = np.empty(count), np.empty(count), np.empty(count + 2)
+    slopes[0] = slopes[count + 1] = math.nan
+    for lane in range(len(times)):
+        found[lane] = False
+        for guard in range(table.shape[2]):
+            own, largest = table[lane, :, guard], 0.0
+            for i in range(count + 1):
+                if math.isfinite(own[i]):
+                    largest = max(largest, abs(own[i]))
+            for i in range(count):
+                spans[i] = abs(times[lane, i + 1] - times[lane, i])
+                moves[i] = own[i + 1] - own[i]
+                slopes[i + 1] = abs(moves[i]) / spans[i]
+            for i in range(count):
+                x, y = own[i], own[i + 1]
+                reach = 2.0 * larger(larger(slopes[i], slopes[i + 1]), slopes[i + 2]) * spans[i]
+                near = x * y <= 0.0 or abs(x) <= reach or abs(y) <= reach
+                if near or math.isfinite(x) != math.isfinite(y):
+                    found[lane, i] = True
+            for i in range(1, count - 1):
+                a, b, c = moves[i - 1], moves[i], moves[i + 1]
+                most = limit * max(abs(a), abs(b), abs(c)) + 1e-12 * largest
+                if abs((c - b) - (b - a)) > most:
+                    found[lane, i] = True
 
 
 @kept
@@ -114,4 +205,24 @@ def missed(
     spans, sizes, late = (np.ascontiguousarray(part).reshape(-1) for part in steps)
     flat = found.reshape(-1)
     misses(VERSION, one, other, spans, sizes, relative, absolute, late, flat)
+    return found
+
+
+def are_stirred(
+    ends: np.ndarray,
+    inside: tuple[np.ndarray, ...],
+    kinds: tuple[np.ndarray, np.ndarray, np.ndarray],
+    largest: float,
+    turns: tuple[np.ndarray, float],
+) -> np.ndarray:
+    """Return in which motions something may hide, (lanes,); see `stirred`."""
+    found = np.empty(len(ends), dtype=bool)
+    stirred(VERSION, ends, inside, *kinds, largest, *turns, found)
+    return found
+
+
+def are_near(times: np.ndarray, table: np.ndarray, limit: float) -> np.ndarray:
+    """Return between which rows guards come near to zero, (lanes, k); see `come_near`."""
+    found = np.empty((len(times), times.shape[1] - 1), dtype=bool)
+    come_near(VERSION, times, table, limit, found)
     return found

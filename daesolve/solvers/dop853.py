@@ -34,7 +34,7 @@ class Steps:
     t, y
         The time and the state that are reached.
     t_old, y_old
-        Those before the last step; None before the first.
+        Those before the last step; None before the first, and where several were taken at once.
     status
         "running", "finished" or "failed".
     """
@@ -79,6 +79,34 @@ class Steps:
         self.t_old, self.y_old, self.t, self.y = begins, self.y, ends, x
         if ends == self._until:
             self.status = "finished"
+
+    def several(self, most: int, few: tuple[int, float, float]) -> tuple[np.ndarray, np.ndarray]:
+        """Take steps at once; return their ends, (k,), and the states there, (k, size).
+
+        They end with one that is many times as long as the shortest.
+
+        Parameters
+        ----------
+        most
+            How many at most.
+        few
+            The first step for which that holds, how many times, and the shortest before, s.
+        """
+        times, states, x = np.empty(most), np.empty((most, len(self.y))), self.y.copy()
+        self._rates[0] = self._rates[-1]
+        taken, self._length = self._compiled.take_steps(
+            self._compiled.VERSION, *self._rate.program, self._rate.places, self._tolerances,
+            self.t, x, self._length, self._until, math.inf, self._rates, few, times, states,
+        )  # fmt: skip
+        self._rates[-1] = self._rates[0]
+        if taken:
+            self.t_old, self.y_old = None, None
+            self.t, self.y = float(times[taken - 1]), states[taken - 1]
+        if not self._length:
+            self.status = "failed"
+        elif self.t == self._until:
+            self.status = "finished"
+        return times[:taken], states[:taken]
 
     def _first_length(self) -> float:
         """Return the length of the first step, from how large the first two derivatives are."""

@@ -1,4 +1,4 @@
-"""A step of DOP853 in compiled code, rates included: what SciPy does, without Python in between."""
+"""Steps of DOP853 in compiled code, rates included: what SciPy does, without Python in between."""
 # numba's decorators have no types.
 # pyright: basic, reportCallIssue=false, reportArgumentType=false
 
@@ -85,3 +85,37 @@ def take_step(version, runs, codes, memory, places, tolerances, t, y, length, un
         length *= factor if factor > LEAST else LEAST  # which it is where there is no number
         rejected = True
     return t, 0.0, length, taken
+
+
+@kept
+def take_steps(
+    version, runs, codes, memory, places, tolerances, t, y, length, until, most, stages,
+    few, times, states,
+):  # fmt: skip
+    """Take steps until the end, or one that leads nowhere, or one out of all proportion.
+
+    Return how many were taken, and the next length: zero where a step is too small, or leads to
+    what is no number. The arguments are those of `take_step` and more:
+
+    Parameters
+    ----------
+    few
+        The first step that ends them where it is so many times as long as the shortest, how many
+        times, and the shortest before.
+    times, states
+        (k,) and (k, size) receive the ends.
+    """
+    first, endless, shortest = few
+    for step in range(len(times)):
+        ends, taken, length, _ = take_step(
+            version, runs, codes, memory, places, tolerances, t, y, length, until, most, stages,
+        )  # fmt: skip
+        if taken == 0.0 or not np.all(np.isfinite(y)):
+            return step, 0.0
+        stages[0] = stages[len(WEIGHTS)]
+        times[step], states[step] = ends, y
+        span = abs(ends - t)
+        shortest, t = min(shortest, span), ends
+        if t == until or (step >= first and span > endless * shortest):
+            return step + 1, length
+    return len(times), length

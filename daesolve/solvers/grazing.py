@@ -86,7 +86,7 @@ def hidden(looks: Sequence[Look], see: See, settle: See) -> list[Look]:
     values = np.array([look.values for look in looks])
     rates = np.array([look.rates for look in looks])
     found: list[Look] = []
-    dips, turns = _suspect(np.diff(times)[:, None], values, rates)
+    dips, turns = suspect(np.diff(times)[:, None], values, rates)
     for left, guard in np.argwhere(dips | turns).tolist():
         between = _between(looks[left], looks[left + 1], guard, see, settle)
         row = [looks[left], *between, looks[left + 1]]
@@ -95,7 +95,7 @@ def hidden(looks: Sequence[Look], see: See, settle: See) -> list[Look]:
     return found
 
 
-def _suspect(
+def suspect(
     spans: np.ndarray, values: np.ndarray, rates: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return between which looks a guard may dip through zero, and where it may turn twice.
@@ -140,13 +140,13 @@ def _between(left: Look, right: Look, guard: int, see: See, settle: See) -> list
             else:
                 found.append(middle)
                 halves += [(one, middle), (middle, other)]
-        stretches = [pair for pair in halves if _is_suspect(*pair, guard)]
+        stretches = [pair for pair in halves if _issuspect(*pair, guard)]
         if len(stretches) > MOST_STRETCHES:
             break
     return sorted(found, key=lambda look: abs(look.time - left.time))
 
 
-def _is_suspect(left: Look, right: Look, guard: int) -> bool:
+def _issuspect(left: Look, right: Look, guard: int) -> bool:
     """Return whether a guard may dip through zero, or turn twice, between two looks."""
     dips, turns = _suspect_between(left, right, guard)
     moment = 0.5 * (left.time + right.time)
@@ -159,7 +159,7 @@ def _suspect_between(left: Look, right: Look, guard: int) -> tuple[bool, bool]:
         np.array([[ends[0][guard]], [ends[1][guard]]])
         for ends in ((left.values, right.values), (left.rates, right.rates))
     )
-    dips, turns = _suspect(spans, values, rates)
+    dips, turns = suspect(spans, values, rates)
     return bool(dips.any()), bool(turns.any())
 
 

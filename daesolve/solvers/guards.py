@@ -13,6 +13,7 @@ from daesolve.algebra.blocks import StateFunction, evaluate_block
 from daesolve.algebra.term_sizes import ROUNDING
 from daesolve.formulations import OdeProblem
 from daesolve.posing.events import Direction
+from daesolve.solvers.clear_steps import are_clear
 from daesolve.solvers.grazing import MOST_ITERATIONS, Look, guard_evaluator, hidden
 from daesolve.solvers.resting import sizes_of_terms, still_steps
 from daesolve.solvers.segment import EventHit, GuardError
@@ -21,6 +22,8 @@ from daesolve.solvers.shapes import appears, dips, extrema, unresolved, worth_a_
 LOOKS = 8
 """Parts of a step at whose ends guards are evaluated."""
 MOST_LOOKS = 4096
+AT_ONCE = 256
+"""Steps that are looked into together, whose looks are to fit into the cache."""
 INNER = 0.381966
 """Part of a step at which guards are judged besides its ends: no ratio of small whole numbers, so
 that no oscillation falls in step with both."""
@@ -96,8 +99,11 @@ def find_events(problem: OdeProblem, p: np.ndarray, steps: Steps) -> list[EventH
     GuardError
         A guard is not finite where the motion comes to.
     """
-    directions = [event.direction for event in problem.guarded]
     judged = _judged(problem, p, steps)
+    worth = _worth(problem, p, steps, judged)
+    if not worth:
+        return []
+    directions = [event.direction for event in problem.guarded]
     guards = StateFunction(problem.guards, p)
     found: list[EventHit] = []
     sign = 1.0 if steps.times[-1] >= steps.times[0] else -1.0
@@ -106,7 +112,7 @@ def find_events(problem: OdeProblem, p: np.ndarray, steps: Steps) -> list[EventH
         guarded = problem.guarded
         return sorted(found, key=lambda hit: (sign * hit.time, guarded[hit.index].then.interrupts))
 
-    for step in _worth(problem, p, steps, judged):
+    for step in worth:
         looks, states, values = _looked_into(problem, p, steps, judged, step)
         with np.errstate(invalid="ignore"):
             changes = np.any(values[:-1] * values[1:] <= 0.0, axis=1)
@@ -175,16 +181,24 @@ def _worth(problem: OdeProblem, p: np.ndarray, steps: Steps, judged: _Judged) ->
     gone = np.flatnonzero(~(finite[:-2:2] & finite[1::2] & finite[2::2]))
     # Beyond the first of these the motion does not get.
     near = near[near < gone[0]] if gone.size else near
-    chosen = near[_may_hold_a_zero(problem, p, steps, judged, near)]
-    return [*chosen.tolist(), *gone[:1].tolist()]
+    sure, possible = _may_hold_a_zero(problem, p, steps, judged, near)
+    unsure = near[possible & ~sure & ~judged.still[near].any(axis=1)]
+    if unsure.size:
+        clear: list[np.ndarray] = []
+        for part in np.array_split(unsure, range(AT_ONCE, len(unsure), AT_ONCE)):
+            both = np.column_stack([part, part + 1])
+            ends = steps.times[both], steps.states[both], judged.ends[both]
+            clear.append(part[are_clear(problem, p, ends, steps.dense, LOOKS)])
+        possible &= ~np.isin(near, np.concatenate(clear))
+    return [*near[sure | possible].tolist(), *gone[:1].tolist()]
 
 
 def _may_hold_a_zero(
     problem: OdeProblem, p: np.ndarray, steps: Steps, judged: _Judged, near: np.ndarray
-) -> np.ndarray:
-    """Look into steps, all at once; return which of them need a closer look."""
+) -> tuple[np.ndarray, np.ndarray]:
+    """Look into steps, all at once; return which of them do, and which may by a closer look."""
     if not near.size:
-        return np.zeros(0, dtype=bool)
+        return np.zeros(0, dtype=bool), np.zeros(0, dtype=bool)
     first, last = steps.times[near], steps.times[near + 1]
     looks = first[:, None] + (last - first)[:, None] * np.arange(1, LOOKS) / LOOKS
     moments = looks.ravel()
@@ -194,8 +208,12 @@ def _may_hold_a_zero(
     values[:, judged.still[near]] = NOWHERE
     with np.errstate(all="ignore"):
         changes = values[:-1] * values[1:] <= 0.0
-    found = (changes, appears(values), dips(values), *unresolved(values))
-    return np.any([np.any(table, axis=(0, 2)) for table in found], axis=0)
+    sure, possible = (changes, appears(values)), (dips(values), *unresolved(values))
+    one, other = (
+        np.any([np.any(table, axis=(0, 2)) for table in found], axis=0)
+        for found in (sure, possible)
+    )
+    return one, other
 
 
 def _looked_into(

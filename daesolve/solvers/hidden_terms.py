@@ -11,7 +11,6 @@ roots and angles have a branch point, which a series continues past.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any
@@ -21,16 +20,16 @@ import casadi as ca
 import numpy as np
 
 from daesolve.algebra.kept import kept_of
+from daesolve.algebra.operations import codes_of
 from daesolve.algebra.plain_data import named
-from daesolve.algebra.translation import function_of, program
+from daesolve.algebra.program import NONE, joined, program
+from daesolve.algebra.translation import function_of, taken_by
 
 HIGH = 16.0
 """Powers from which a term is nothing over most of a range of its base."""
 DIVIDING = 4.0
 """Degrees of what divides from which its poles are not felt from afar: a blow that is d times
 shorter than its distance, and as strong as it is short, is felt there as d^-3 or less."""
-MOST_FACTORS = 8
-"""Of a product whose logarithm is taken as a sum."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +82,14 @@ _SATURATING = {
 _OF_DIFFERENCE = frozenset({ca.OP_LT, ca.OP_LE, ca.OP_EQ, ca.OP_NE, ca.OP_FMIN, ca.OP_FMAX})
 _OF_SIGN = frozenset({ca.OP_FABS, ca.OP_SIGN})
 _ROUNDING = frozenset({ca.OP_FLOOR, ca.OP_CEIL})
+_LOOKED_AT = list(
+    {
+        *_EXPONENTIAL, *_HYPERBOLIC, *_SATURATING, *_OF_DIFFERENCE, *_OF_SIGN, *_ROUNDING,
+        ca.OP_POW, ca.OP_CONSTPOW, ca.OP_ATAN2, ca.OP_FMOD, ca.OP_SQRT, ca.OP_ASIN, ca.OP_ACOS,
+        ca.OP_ACOSH, ca.OP_HYPOT, ca.OP_LOG1P,
+    }
+)  # fmt: skip
+"""Operations that may hide whatever they work on."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +98,7 @@ class HiddenTerms:
 
     Parameters
     ----------
-    function, branches
+    functions, branches
         In what they were found; see `hidden_terms`.
     arguments
         (t, x, p) -> (m,)
@@ -101,7 +108,7 @@ class HiddenTerms:
         The states that the arguments depend upon.
     """
 
-    function: ca.Function
+    functions: tuple[ca.Function, ...]
     branches: bool
     arguments: ca.Function
     kinds: tuple[Kind, ...]
@@ -119,39 +126,37 @@ class HiddenTerms:
     @cached_property
     def nodes(self) -> ca.Function:
         """(t, x, p) -> (k,) the values of the terms themselves."""
-        return _walked(self.function, self.branches).nodes()
+        return _walked(self.functions, self.branches).nodes()
 
     @cached_property
     def held(self) -> ca.Function:
         """(t, x, (p, values of the terms)) -> the function with the terms held at these values."""
-        return _walked(self.function, self.branches).held()
+        return _walked(self.functions, self.branches).held()
 
 
-def hidden_terms(
-    function: ca.Function, *, branches: bool = True, parts: Sequence[ca.Function] = ()
-) -> HiddenTerms | None:
-    """Return what a function of (t, x, p) has that a step may not see; None where there is nothing.
+def hidden_terms(*functions: ca.Function, branches: bool = True) -> HiddenTerms | None:
+    """Return what functions of (t, x, p) have that a step may not see; None where there is nothing.
 
     Parameters
     ----------
-    function
-        Of one output.
+    functions
+        Of one output each.
     branches
         Whether kinks and branch points count, past which a step or a series goes on.
-    parts
-        The functions that it is put together of, if it is.
     """
-    known = _known.setdefault(function, {})
-    if branches not in known:
+    known = _known.setdefault(functions[0], {})
+    key = (branches, functions[1:])
+    if key not in known:
         what = f"hidden terms {branches}"
-        found = kept_of(
-            what, parts or [function], _CLASSES, lambda: _walked(function, branches).found()
-        )
-        known[branches] = HiddenTerms(function, branches, *found) if found else None
-    return known[branches]
+        found = kept_of(what, functions, _CLASSES, lambda: _walked(functions, branches).found())
+        known[key] = HiddenTerms(functions, branches, *found) if found else None
+    return known[key]
 
 
-_known: WeakKeyDictionary[ca.Function, dict[bool, HiddenTerms | None]] = WeakKeyDictionary()
+_known: WeakKeyDictionary[
+    ca.Function, dict[tuple[bool, tuple[ca.Function, ...]], HiddenTerms | None]
+] = WeakKeyDictionary()
+
 
 _CLASSES = named([Kind])
 _NAMES = ["t", "x", "p"], ["values"]
@@ -160,99 +165,96 @@ Factors = dict[int, float]
 """A product: the exponent of each of its factors, which are values of the program."""
 
 
-@dataclass(frozen=True, eq=False)
-class _Value:
-    """A value of a program.
-
-    Parameters
-    ----------
-    moves
-        Whether it changes along the motion.
-    degree
-        How fast it grows with what moves, as a power of it.
-    factors
-        Of what it is a product; None where it is none.
-    phases
-        The values whose sines or cosines it contains, a bit for each.
-    """
-
-    moves: bool = False
-    degree: float = 0.0
-    factors: Factors | None = None
-    phases: int = 0
-
-
 class _Walk:
-    """One way through the instructions of a function, from its inputs to its outputs."""
+    """One way through the instructions of functions, from their inputs to their outputs."""
 
-    def __init__(self, function: ca.Function, branches: bool) -> None:
+    def __init__(self, functions: tuple[ca.Function, ...], branches: bool) -> None:
+        from daesolve.algebra import products  # numba takes long to import
+
+        compiled: Any = products
         self._branches = branches
-        self.inputs = [function.sx_in(k) for k in range(3)]
-        self._nonzeros: list[list[ca.SX]] = [
-            ca.vertsplit(x) if x.numel() else [] for x in self.inputs
-        ]
-        self._function, self._program = function, program(function)
-        self._values: list[_Value] = []
+        self.inputs = [functions[0].sx_in(k) for k in range(3)]
+        self._functions = functions
+        self._program = program(functions[0]) if len(functions) == 1 else joined(functions)
+        self._values = values = self._program.values
         self._expressions: dict[int, ca.SX] = {}
         self._exponents: dict[int, ca.SX] = {}
         self._logarithms: dict[frozenset[tuple[int, float]], ca.SX] = {}
         self._terms: dict[int, None] = {}
-        self._phases: dict[int, int] = {}
-        self._turning = 0
         self.arguments: dict[tuple[str, Kind], ca.SX] = {}
-        for number, (operation, operands) in enumerate(self._program.steps):
-            value = self._value(operation, operands)
-            self._values.append(value)
-            if value.moves and operation not in (ca.OP_CONST, ca.OP_INPUT):
-                known = len(self.arguments)
-                self._look(number, operation, operands)
-                if len(self.arguments) > known:
-                    self._turning |= value.phases
-        for operand, bit in self._phases.items():
-            if self._turning & bit:
-                self._keep(self._expression(operand), TURNS)
+        constant = values.kinds == ca.OP_CONST
+        self._moves = (values.kinds == ca.OP_INPUT) & (values.operands[:, 0] != 2)
+        self._degrees, self._sizes, self._places, self._powers, hides = compiled.products(
+            compiled.VERSION, codes_of(values.kinds), values.taken, self._moves,
+            np.where(constant, values.numbers, np.nan), HIGH, DIVIDING,
+        )  # fmt: skip
+        looked = (hides | np.isin(values.kinds, _LOOKED_AT)) & self._moves & ~self._leaves
+        found: list[int] = []
+        for number in np.flatnonzero(looked).tolist():
+            known = len(self.arguments)
+            self._look(number, *self._step(number))
+            if len(self.arguments) > known:
+                found.append(number)
+        for operand in self._turning(found):
+            self._keep(self._expression(operand), TURNS)
+
+    @property
+    def _leaves(self) -> np.ndarray:
+        return self._values.taken[:, 0] < 0
+
+    def _step(self, number: int) -> tuple[int, list[int]]:
+        """Return the operation of a value, and its operands."""
+        taken: list[int] = self._values.operands[number].tolist()
+        return int(self._values.kinds[number]), [operand for operand in taken if operand != NONE]
+
+    def _turning(self, found: list[int]) -> list[int]:
+        """Return the values whose sines or cosines some values contain."""
+        kinds = self._values.kinds
+        turned = np.flatnonzero(((kinds == ca.OP_SIN) | (kinds == ca.OP_COS)) & self._moves)
+        if not found or not len(turned):
+            return []
+        within = taken_by(self._values.taken, found)
+        operands: dict[int, bool] = {}
+        for number in turned.tolist():
+            operand = int(self._values.taken[number, 0])
+            operands[operand] = operands.get(operand, False) or number in within
+        return [operand for operand, wanted in operands.items() if wanted]
 
     def _expression(self, number: int) -> ca.SX:
-        """Return a value in the inputs; it is written when it is first asked for."""
-        pending = [number]
-        while pending:
-            last = pending[-1]
-            operation, operands = self._program.steps[last]
-            if last in self._expressions:
-                pending.pop()
-            elif operation == ca.OP_CONST:
-                self._expressions[last] = ca.SX(float(operands[0]))
-            elif operation == ca.OP_INPUT:
-                self._expressions[last] = self._nonzeros[operands[0]][operands[1]]
-            elif missing := [n for n in operands if n not in self._expressions]:
-                pending += missing
-            else:
-                self._expressions[last] = _made(operation, [self._expressions[n] for n in operands])
+        """Return a value in the inputs."""
+        if number not in self._expressions:
+            operation, operands = self._step(number)
+            self._expressions[number] = (
+                self.inputs[operands[0]].nz[operands[1]]
+                if operation == ca.OP_INPUT
+                else self._origin(number)
+            )
         return self._expressions[number]
 
-    def _value(self, operation: int, operands: tuple[Any, ...]) -> _Value:
-        """Return what an instruction makes of the values before it."""
-        if operation == ca.OP_CONST:
-            return _Value()
-        if operation == ca.OP_INPUT:
-            moves = operands[0] != 2
-            return _Value(moves, float(moves))
-        taken = [self._values[int(operand)] for operand in operands]
-        if not any(value.moves for value in taken):
-            return _Value()
-        phases = 0
-        for value in taken:
-            phases |= value.phases
-        if operation in (ca.OP_SIN, ca.OP_COS):
-            phases |= self._phases.setdefault(operands[0], 1 << len(self._phases))
-        return _Value(
-            True,
-            self._degree(operation, operands),
-            self._product(operation, operands),
-            phases,
-        )
+    @cached_property
+    def _written(self) -> list[ca.SX]:
+        """What each instruction computes, in the inputs; those that read an input are left out."""
+        first, *others = self._functions
+        parts = [first.instructions_sx()]
+        given = ca.vertcat(*self.inputs)
+        for function in others:
+            own = ca.vertcat(*[function.sx_in(k) for k in range(3)])
+            parts.append(ca.substitute(function.instructions_sx(), own, given))
+        return parts
 
-    def _look(self, number: int, operation: int, operands: tuple[Any, ...]) -> None:
+    def _origin(self, number: int) -> ca.SX:
+        """Return a value as the first instruction that computes it writes it."""
+        place = int(self._program.origins[number])
+        if len(self._functions) == 1:
+            return self._written[0][place]
+        for function, part in zip(self._functions, self._written, strict=True):
+            known = program(function)
+            if place < known.size:
+                return part[int(known.origins[place])]
+            place -= known.size
+        raise AssertionError("each value has an origin")
+
+    def _look(self, number: int, operation: int, operands: list[int]) -> None:
         """Keep the arguments of an operation that may hide, and the operation's value."""
         if operation in (ca.OP_ADD, ca.OP_SUB):
             self._look_at_sum(*operands)
@@ -270,14 +272,14 @@ class _Walk:
         ):
             self._terms[number] = None
 
-    def _look_at_function(self, number: int, operation: int, operands: tuple[Any, ...]) -> bool:
+    def _look_at_function(self, number: int, operation: int, operands: list[int]) -> bool:
         """Keep the argument of what grows or saturates."""
         if operation in _EXPONENTIAL:
             self._exponents[number] = self._expression(operands[0])
             self._keep(self._exponents[number], GROWS)
         elif operation in _HYPERBOLIC:
             self._exponents[number] = ca.fabs(self._expression(operands[0]))
-        elif operation == ca.OP_POW and self._values[operands[1]].moves:
+        elif operation == ca.OP_POW and self._moves[operands[1]]:
             base, exponent = (self._expression(operand) for operand in operands)
             self._exponents[number] = exponent * ca.log(ca.fabs(base))
             self._keep(self._exponents[number], GROWS)
@@ -287,7 +289,7 @@ class _Walk:
             self._keep(self._expression(operands[0]), _SATURATING[operation])
         return True
 
-    def _look_at_switch(self, operation: int, operands: tuple[Any, ...]) -> bool:
+    def _look_at_switch(self, operation: int, operands: list[int]) -> bool:
         """Keep what a comparison, or what has a kink or a step, changes its mind about."""
         if operation in _OF_DIFFERENCE:
             self._keep(self._expression(operands[0]) - self._expression(operands[1]), SWITCHES)
@@ -302,7 +304,7 @@ class _Walk:
             return False
         return True
 
-    def _look_at_branch(self, operation: int, operands: tuple[Any, ...]) -> bool:
+    def _look_at_branch(self, operation: int, operands: list[int]) -> bool:
         """Keep what comes down to zero at a branch point."""
         power = operation in (ca.OP_CONSTPOW, ca.OP_POW)
         if operation == ca.OP_SQRT or (power and not self._is_whole(operands[1])):
@@ -324,28 +326,30 @@ class _Walk:
         return exponent is not None and exponent.is_integer()
 
     def _constant(self, operand: int) -> float | None:
-        operation, operands = self._program.steps[operand]
-        return float(operands[0]) if operation == ca.OP_CONST else None
+        constant = self._values.kinds[operand] == ca.OP_CONST
+        return float(self._values.numbers[operand]) if constant else None
 
     def _look_at_product(self, number: int) -> bool:
         """Keep the logarithm of a high power, and of a product of exponentials."""
-        factors = self._values[number].factors
-        if factors is None or not self._hides(factors):
+        if self._sizes[number] == NONE:
             return False
-        moving = [factor for factor in factors if self._values[factor].moves]
+        factors = self._factors(number)
+        if not self._hides(factors):
+            return False
+        moving = [factor for factor in factors if self._moves[factor]]
         if len(moving) == 1 and moving[0] in self._exponents:
             # Its argument is known already, but for a factor.
             return False
         self._keep(self._logarithm(factors), GROWS)
         return True
 
-    def _look_at_divisor(self, number: int, operation: int, operands: tuple[Any, ...]) -> bool:
+    def _look_at_divisor(self, number: int, operation: int, operands: list[int]) -> bool:
         """Keep the logarithm of what divides, where its poles are not felt from afar.
 
         Factors count one by one where this value raises them further, and together where it divides
         by them at once: what an elimination divides by, one after the other, is no high power.
         """
-        before = [self._factors(int(operand)) for operand in operands]
+        before = [self._factors(operand) for operand in operands]
         divisors = {f: power for f, power in self._factors(number).items() if power < 0.0}
         groups: list[Factors] = [
             {factor: power}
@@ -364,25 +368,8 @@ class _Walk:
     def _divides_by_much(self, factors: Factors) -> bool:
         if any(factor in self._exponents for factor in factors):
             return False
-        degrees = [-power * self._values[f].degree for f, power in factors.items() if power < 0.0]
+        degrees = [-power * self._degrees[f] for f, power in factors.items() if power < 0.0]
         return sum(degrees) >= DIVIDING
-
-    def _degree(self, operation: int, operands: tuple[Any, ...]) -> float:
-        """Return how fast a value grows with what moves, as a power of it."""
-        degrees = [self._values[int(operand)].degree for operand in operands]
-        if operation in (ca.OP_ADD, ca.OP_SUB, ca.OP_NEG, ca.OP_ASSIGN, ca.OP_FABS):
-            return max(degrees)
-        if operation == ca.OP_MUL:
-            return sum(degrees)
-        if operation == ca.OP_DIV:
-            return max(degrees[0] - degrees[1], 0.0)
-        if operation == ca.OP_SQ:
-            return 2.0 * degrees[0]
-        if operation == ca.OP_SQRT:
-            return 0.5 * degrees[0]
-        if operation in (ca.OP_CONSTPOW, ca.OP_POW):
-            return max(self._constant(operands[1]) or 0.0, 0.0) * degrees[0]
-        return 0.0 if operation == ca.OP_INV else 1.0
 
     def _look_at_sum(self, first: int, second: int) -> None:
         """Keep where one of two terms takes over from the other, if that is sudden."""
@@ -390,7 +377,7 @@ class _Walk:
         if not any(self._hides(factors) for factors in both):
             return
         for operand, factors in zip((first, second), both, strict=True):
-            if self._values[operand].moves and not self._hides(factors):
+            if self._moves[operand] and not self._hides(factors):
                 return
         self._keep(self._logarithm(both[0]) - self._logarithm(both[1]), CHANGES_OVER)
 
@@ -401,7 +388,16 @@ class _Walk:
         self.arguments.setdefault((str(argument.element_hash()), kind), argument)
 
     def _factors(self, number: int) -> Factors:
-        return self._values[number].factors or {number: 1.0}
+        size = int(self._sizes[number])
+        if size == NONE:
+            return {number: 1.0}
+        return dict(
+            zip(
+                self._places[number, :size].tolist(),
+                self._powers[number, :size].tolist(),
+                strict=True,
+            )
+        )
 
     def _hides(self, factors: Factors) -> bool:
         """Return whether a product is mostly nothing or overwhelming."""
@@ -409,7 +405,7 @@ class _Walk:
         for factor, exponent in factors.items():
             if factor in self._exponents:
                 return True
-            if self._values[factor].moves:
+            if self._moves[factor]:
                 degree += abs(exponent)
         return degree >= HIGH
 
@@ -426,30 +422,6 @@ class _Walk:
             self._logarithms[key] = total
         return self._logarithms[key]
 
-    def _product(self, operation: int, operands: tuple[Any, ...]) -> Factors | None:
-        """Return the factors of a value; None where it is no product."""
-        if operation in (ca.OP_MUL, ca.OP_DIV):
-            sign = 1.0 if operation == ca.OP_MUL else -1.0
-            found = dict(self._factors(operands[0]))
-            for factor, exponent in self._factors(operands[1]).items():
-                found[factor] = found.get(factor, 0.0) + sign * exponent
-        elif operation == ca.OP_SQ:
-            found = self._raised(operands[0], 2.0)
-        elif operation == ca.OP_INV:
-            found = self._raised(operands[0], -1.0)
-        elif operation in (ca.OP_NEG, ca.OP_ASSIGN):
-            found = self._factors(operands[0])
-        elif operation == ca.OP_SQRT:
-            found = self._raised(operands[0], 0.5)
-        elif operation in (ca.OP_CONSTPOW, ca.OP_POW):
-            exponent = self._constant(operands[1])
-            if exponent is None:
-                return None
-            found = self._raised(operands[0], exponent)
-        else:
-            return None
-        return found if len(found) <= MOST_FACTORS else None
-
     def _raised(self, number: int, power: float) -> Factors:
         return {factor: power * exponent for factor, exponent in self._factors(number).items()}
 
@@ -460,7 +432,7 @@ class _Walk:
         arguments = ca.vertcat(*self.arguments.values())
         moving = ca.which_depends(arguments, self.inputs[1], 1, False)
         return (
-            function_of("hidden", self.inputs, [arguments], _NAMES),
+            function_of("hidden", self.inputs, [arguments], _NAMES, share=False),
             tuple(kind for _, kind in self.arguments),
             tuple(index for index, moves in enumerate(moving) if moves),
         )
@@ -487,10 +459,13 @@ class _Walk:
                 values.append(self._expression(number))
             else:
                 values.append(_made(operation, [values[int(operand)] for operand in operands]))
-        column = [ca.SX(0.0)] * self._function.nnz_out(0)
-        for element, value in self._program.outputs[0]:
-            column[element] = values[value]
-        return ca.vertcat(*column)
+        columns: list[ca.SX] = []
+        for function, pairs in zip(self._functions, self._program.outputs, strict=True):
+            column = [ca.SX(0.0)] * function.nnz_out(0)
+            for element, value in pairs:
+                column[element] = values[value]
+            columns += column
+        return ca.vertcat(*columns)
 
 
 _walked = lru_cache(maxsize=8)(_Walk)

@@ -5,6 +5,7 @@ To rounding they have no sign. What their values seem to pass is no zero.
 
 from __future__ import annotations
 
+from functools import cache
 from weakref import WeakKeyDictionary
 
 import casadi as ca
@@ -58,7 +59,7 @@ def sized_guards(
     problem: OdeProblem, times: np.ndarray, states: np.ndarray, p: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return guards at some times, (k, guards), and how large the terms are whose sums they are."""
-    return _with_sizes(_functions_of(problem)[0], times, states, p)
+    return _with_sizes(_sized(problem), times, states, p)
 
 
 def sizes_of_terms(problem: OdeProblem, time: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
@@ -77,7 +78,7 @@ def _unmoved(
     problem: OdeProblem, times: np.ndarray, states: np.ndarray, p: np.ndarray
 ) -> np.ndarray:
     """Return which guards have no rate, to rounding."""
-    rates, speeds = _with_sizes(_functions_of(problem)[1], times, states, p)
+    rates, speeds = _with_sizes(_moved(problem), times, states, p)
     return np.abs(rates) <= AT_REST * speeds
 
 
@@ -85,35 +86,60 @@ def _with_sizes(
     function: ca.Function, times: np.ndarray, states: np.ndarray, p: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return values, and the largest of what they are with their terms weighted."""
-    drawn = np.random.default_rng(0).uniform(-2.0, 2.0, (TRIALS, states.shape[1] + 1))
     tables = [
         evaluate_block(function, times, states, np.concatenate([p, weights]))
-        for weights in drawn + np.sign(drawn)
+        for weights in _weights(states.shape[1] + 1)
     ]
     return tables[0][0], np.max([np.abs(table[1]) for table in tables], axis=0)
 
 
-def _functions_of(problem: OdeProblem) -> tuple[ca.Function, ca.Function]:
-    """Return (t, x, [p, weights]) -> the guards and these weighted; and the same of their rates.
+@cache
+def _weights(count: int) -> np.ndarray:
+    """Return weights for so many terms, (trials, count)."""
+    drawn = np.random.default_rng(0).uniform(-2.0, 2.0, (TRIALS, count))
+    return drawn + np.sign(drawn)
+
+
+def _sized(problem: OdeProblem) -> ca.Function:
+    """Return (t, x, [p, weights]) -> the guards, and these weighted.
 
     With weights the terms of a sum do not cancel. They multiply times and states, (1 + states,).
     """
-    if problem not in _functions:
+    if problem not in _sizes:
         t, x, p = (problem.guards.sx_in(k) for k in range(3))
-        weights = ca.SX.sym("weights", 1 + x.numel())  # pyright: ignore[reportUnknownMemberType]
-        values, moves = problem.guards(t, x, p), problem.rhs(t, x, p)
-
-        def along(time: ca.SX, state: ca.SX) -> ca.SX:
-            return ca.jtimes(values, x, state) + ca.jtimes(values, t, time)
-
-        inputs, named = [t, x, ca.vertcat(p, weights)], ["t", "x", "p"]
-        sized = [values, along(weights[0] * t, weights[1:] * x)]
-        moved = [along(ca.SX(1), moves), along(weights[0], weights[1:] * moves)]
-        _functions[problem] = (
-            function_of("sized", inputs, sized, (named, ["guards", "terms"])),
-            function_of("moved", inputs, moved, (named, ["rates", "speeds"])),
-        )
-    return _functions[problem]
+        weights, values = _symbols(x), problem.guards(t, x, p)
+        parts = [values, _along(values, t, x, weights[0] * t, weights[1:] * x)]
+        _sizes[problem] = _weighted("sized", (t, x, p, weights), parts, ["guards", "terms"])
+    return _sizes[problem]
 
 
-_functions: WeakKeyDictionary[OdeProblem, tuple[ca.Function, ca.Function]] = WeakKeyDictionary()
+def _moved(problem: OdeProblem) -> ca.Function:
+    """Return (t, x, [p, weights]) -> the rates of the guards, and these weighted."""
+    if problem not in _rates:
+        t, x, p = (problem.guards.sx_in(k) for k in range(3))
+        weights, values, moves = _symbols(x), problem.guards(t, x, p), problem.rhs(t, x, p)
+        parts = [
+            _along(values, t, x, ca.SX(1), moves),
+            _along(values, t, x, weights[0], weights[1:] * moves),
+        ]
+        _rates[problem] = _weighted("moved", (t, x, p, weights), parts, ["rates", "speeds"])
+    return _rates[problem]
+
+
+def _symbols(x: ca.SX) -> ca.SX:
+    return ca.SX.sym("weights", 1 + x.numel())  # pyright: ignore[reportUnknownMemberType]
+
+
+def _along(values: ca.SX, t: ca.SX, x: ca.SX, time: ca.SX, state: ca.SX) -> ca.SX:
+    return ca.jtimes(values, x, state) + ca.jtimes(values, t, time)
+
+
+def _weighted(
+    name: str, inputs: tuple[ca.SX, ca.SX, ca.SX, ca.SX], parts: list[ca.SX], names: list[str]
+) -> ca.Function:
+    t, x, p, weights = inputs
+    return function_of(name, [t, x, ca.vertcat(p, weights)], parts, (["t", "x", "p"], names))
+
+
+_sizes: WeakKeyDictionary[OdeProblem, ca.Function] = WeakKeyDictionary()
+_rates: WeakKeyDictionary[OdeProblem, ca.Function] = WeakKeyDictionary()

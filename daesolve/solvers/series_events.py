@@ -6,7 +6,7 @@ from daesolve.algebra.series import is_entire, missing_in_series
 from daesolve.formulations import OdeProblem
 from daesolve.posing.events import Direction
 from daesolve.solvers.hidden_terms import hidden_terms
-from daesolve.solvers.step_checks import followed
+from daesolve.solvers.step_checks import hidden_terms_of
 
 
 def finds_events(problem: OdeProblem) -> bool:
@@ -25,7 +25,7 @@ def halts_in_kernel(problem: OdeProblem) -> bool:
         and problem.project is None
         and problem.chart is None
         and _guards_have_series(problem)
-        and hidden_terms(followed(problem), parts=[problem.rhs, problem.guards]) is None
+        and hidden_terms_of(problem) is None
     )
 
 

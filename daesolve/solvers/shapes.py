@@ -47,18 +47,19 @@ def worth_a_look(times: np.ndarray, table: np.ndarray, still: np.ndarray) -> np.
 
 
 def stretches_near(times: np.ndarray, table: np.ndarray) -> np.ndarray:
-    """Return which stretches between rows are worth a look, (k, motions); see `worth_a_look`.
+    """Return which stretches between rows are worth a look, (motions, k); see `worth_a_look`.
 
     Parameters
     ----------
     times
-        (k + 1, motions, 1)
+        (motions, k + 1)
     table
-        (k + 1, motions, guards), more than `FEW` rows, of guards that may all be looked into.
+        (motions, k + 1, guards), more than `FEW` rows, of guards that may all be looked into.
     """
-    worth = np.any(_near_zero(times, table), axis=2)
-    worth[1:-1] |= np.any(_rough(table, ROUGH["between"]), axis=2)
-    return worth
+    # numba is imported where something is looked at.
+    from daesolve.solvers.compiled_checks import are_near
+
+    return are_near(times, table, ROUGH["between"])
 
 
 def _near_zero(times: np.ndarray, table: np.ndarray) -> np.ndarray:
@@ -112,15 +113,26 @@ def extrema(times: np.ndarray, values: np.ndarray) -> list[float]:
     values
         (k, guards)
     """
-    left, middle, right = values[:-2], values[1:-1], values[2:]
+    return sorted(set(vertices(times[None, :], values[None])[1].tolist()))
+
+
+def vertices(times: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return where such parabolas in several steps have vertices: which steps, and the times.
+
+    Parameters
+    ----------
+    times
+        (steps, k), evenly spaced
+    values
+        (steps, k, guards)
+    """
+    left, middle, right = values[:, :-2], values[:, 1:-1], values[:, 2:]
     bend = left - 2.0 * middle + right
     with np.errstate(all="ignore"):
         shift = 0.5 * (left - right) / bend
     near = (middle * bend > 0.0) & (np.abs(shift) < 1.0) & (shift != 0.0)
-    rows, columns = np.nonzero(near)
-    if not rows.size:
-        return []
-    step = times[1] - times[0]
-    return sorted(
-        {float(times[r + 1] + shift[r, c] * step) for r, c in zip(rows, columns, strict=True)}
-    )
+    step, look, guard = np.nonzero(near)
+    if not step.size:
+        return step, np.zeros(0)
+    length = times[step, 1] - times[step, 0]
+    return step, times[step, look + 1] + shift[step, look, guard] * length

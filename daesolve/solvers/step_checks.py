@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
 
 import casadi as ca
 import numpy as np
@@ -102,16 +101,14 @@ def followed(problem: OdeProblem) -> ca.Function:
     """(t, x, p) -> the rates, and the guards, whose terms are much the same."""
     if not problem.events:
         return problem.rhs
-    if problem not in _together:
-        t, x, p = (problem.rhs.sx_in(k) for k in range(3))
-        both = ca.vertcat(problem.rhs(t, x, p), problem.guards(t, x, p))
-        _together[problem] = function_of(
-            "followed", [t, x, p], [both], (["t", "x", "p"], ["both"]), share=False
-        )
-    return _together[problem]
+    t, x, p = (problem.rhs.sx_in(k) for k in range(3))
+    both = ca.vertcat(problem.rhs(t, x, p), problem.guards(t, x, p))
+    return function_of("followed", [t, x, p], [both], (["t", "x", "p"], ["both"]), share=False)
 
 
-_together: WeakKeyDictionary[OdeProblem, ca.Function] = WeakKeyDictionary()
+def hidden_terms_of(problem: OdeProblem) -> HiddenTerms | None:
+    """Return what the rates and the guards have that a step may not see."""
+    return hidden_terms(problem.rhs, *([problem.guards] if problem.events else []))
 
 
 def excess(
@@ -167,7 +164,7 @@ class StepChecks:
         self.relative, self.absolute, self._own_rates = relative, absolute, own_rates
         multipliers = isinstance(problem, DaeProblem) and max(problem.indices) > 1
         self._differs = RETAKEN["multipliers" if multipliers else "ode"]
-        self.hidden = hidden_terms(followed(problem), parts=[problem.rhs, problem.guards])
+        self.hidden = hidden_terms_of(problem)
 
     @property
     def hiding(self) -> bool:

@@ -46,6 +46,27 @@ def turns(hidden: HiddenTerms, looks: np.ndarray) -> np.ndarray:
     return np.nan_to_num(moves, nan=0.0, posinf=0.0)
 
 
+def may_wake_in(
+    hidden: HiddenTerms, ends: np.ndarray, inside: tuple[np.ndarray, ...], turned: float
+) -> np.ndarray:
+    """Return in which motions a term may wake up in a step, or a phase turns farther, (lanes,).
+
+    Parameters
+    ----------
+    hidden
+        The terms.
+    ends, inside
+        (lanes, k + 1, m) arguments at the ends of steps, and (lanes, k, m) at places within.
+    turned
+        How far a phase may turn in a step, rad.
+    """
+    # numba is imported where something is looked at.
+    from daesolve.solvers.compiled_checks import are_stirred
+
+    kinds, turns = (hidden.low, hidden.high, hidden.width), (hidden.turns, turned)
+    return are_stirred(ends, inside, kinds, LARGEST, turns)
+
+
 def _restless(hidden: HiddenTerms, looks: np.ndarray) -> np.ndarray:
     """Return which arguments, (k, m), move so much, and come so near, that terms may hide.
 

@@ -10,7 +10,7 @@ from collections import defaultdict
 
 import casadi as ca
 
-from daesolve.algebra.translation import Program
+from daesolve.algebra.program import Program
 
 ZERO = (ca.OP_CONST, (0.0,))
 _NO_VALUE = -1

@@ -25,7 +25,8 @@ from typing import Any
 
 import casadi as ca
 
-from daesolve.algebra.translation import OPERATION_NAMES, program
+from daesolve.algebra.program import program
+from daesolve.algebra.translation import OPERATION_NAMES
 from daesolve.errors import PosingError
 from daesolve.posing.events import FALLING, RISING, Event, Reset
 from daesolve.posing.goals import AnyGoal, Holonomic, Nonholonomic

@@ -3,21 +3,35 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
 
 from daesolve.algebra import operations
 from daesolve.algebra.evaluation import Evaluator
+from daesolve.algebra.operations import codes_of
+from daesolve.algebra.program import program
 from daesolve.algebra.series import HIGHEST_PRODUCT
-from daesolve.algebra.translation import OPERATION_NAMES, constants_function, constants_of, program
+from daesolve.algebra.translation import OPERATION_NAMES, constants_function, constants_of
 from daesolve.errors import UnsupportedError
-from daesolve.taylor_kernel import kinds
+from daesolve.taylor_kernel import expanding, kinds
+
+_compiled: Any = expanding
+NONE = -1
+"""No row; no value."""
+MOST_ROWS = 64
+"""That an operation needs which is no sum, product or the like: a power takes up to 21 of them."""
+SIMPLE = [
+    operations.ASSIGN, operations.ADD, operations.SUB, operations.MUL, operations.DIV,
+    operations.NEG, operations.SQ, operations.TWICE, operations.INV, operations.SQRT,
+    operations.NOTHING,
+]  # fmt: skip
+"""Operations that compiled code expands."""
 
 
 class Value(NamedTuple):
@@ -36,61 +50,6 @@ class Value(NamedTuple):
     place: int
 
 
-Terms = tuple[tuple[tuple[int, int], ...], ...]
-"""For each of `kinds.GROUPS`, pairs of rows or of a row and a number."""
-Term = tuple[int, tuple[int, int]]
-"""The group of a term of a sum, and its operands."""
-
-
-class Row(NamedTuple):
-    """How a row is computed.
-
-    Parameters
-    ----------
-    kind
-        One of `kinds`.
-    operands
-        Rows or a number; for an integral the derivative, the factor, and what its start is
-        computed from.
-    function
-        What an integral starts from.
-    terms
-        Those of a sum.
-    """
-
-    kind: int
-    operands: tuple[int, ...] = ()
-    function: int = operations.NOTHING
-    terms: Terms = ()
-
-    def now(self) -> Sequence[int]:
-        """Return the rows whose coefficient of the same order must be there before."""
-        if self.kind in ROWS_ALONE:
-            return self.operands
-        if self.kind == kinds.SUM:
-            products, others = self.terms[: kinds.PLUS_ROW], self.terms[kinds.PLUS_ROW :]
-            both = [row for group in products for pair in group for row in pair]
-            return both + [row for group in others for row, _ in group]
-        if self.kind == kinds.INTEGRAL:
-            derivative, _, first, second = self.operands
-            return [derivative, first, *([] if self.function == operations.POWER else [second])]
-        number = kinds.NUMBER_OPERAND[self.kind]
-        return self.operands[:number] + self.operands[number + 1 :]
-
-    def ever(self) -> Sequence[int]:
-        """Return all rows that it is computed from; of a factor, lower orders are enough."""
-        if self.kind == kinds.INTEGRAL:
-            return [*self.now(), self.operands[1]]
-        return self.now()
-
-
-ROWS_ALONE = frozenset(range(kinds.KINDS)) - {kinds.SUM, kinds.INTEGRAL, *kinds.NUMBER_OPERAND}
-"""The kinds whose operands all are rows."""
-ARITHMETIC = frozenset(
-    {ca.OP_ADD, ca.OP_SUB, ca.OP_MUL, ca.OP_DIV, ca.OP_NEG, ca.OP_INV, ca.OP_SQ, ca.OP_TWICE,
-     ca.OP_SQRT}
-)  # fmt: skip
-SINGLE = {ca.OP_NEG: kinds.NEG, ca.OP_SQ: kinds.SQUARE, ca.OP_SQRT: kinds.ROOT}
 FUNCTIONS = {
     operation: operations.OF_CASADI[operation]
     for operation in (
@@ -142,7 +101,6 @@ class Numbers:
         return known
 
 
-@dataclass
 class Expansion:
     """The rows and numbers of a function, each value once.
 
@@ -156,47 +114,47 @@ class Expansion:
 
     Attributes
     ----------
-    rows
-        Those behind the states and time.
+    first
+        The place of the first row that is computed: states and time stand before.
     outputs
         The value of each entry of each output.
     """
 
-    function: ca.Function
-    bounded: bool = False
-    rows: list[Row] = field(default_factory=list[Row], init=False)
-    outputs: list[list[Value]] = field(default_factory=list[list[Value]], init=False)
-
-    def __post_init__(self) -> None:
-        function = self.function
+    def __init__(self, function: ca.Function, bounded: bool = False) -> None:
+        self.function, self.bounded = function, bounded
         self.states = function.nnz_in(1)
-        self._known: dict[Row | tuple[int, ...], int] = {}
+        self.first = self.states + 1
         self._given = constants_of(function, 2)
         self._own: dict[tuple[float, int | None], int] = {}
-        self._first = function.nnz_in(2) + len(self._given)
-        self._values: dict[int, Value] = {
-            number: Value(False, function.nnz_in(2) + place)
-            for place, number in enumerate(self._given)
-        }
-        for index, pairs in enumerate(program(function).outputs):
-            column = [self.number(0.0)] * function.nnz_out(index)
+        self._first_own = function.nnz_in(2) + len(self._given)
+        self._functions: dict[tuple[int, ...], int] = {}
+        zero = self.number(0.0)
+        values = self._values = self._leaves()
+        codes = codes_of(program(function).values.kinds)
+        others = np.count_nonzero(~np.isin(codes, SIMPLE))
+        # Simple values need up to two rows, others more.
+        self._rows = np.zeros((2 * len(codes) + MOST_ROWS * others + 1, 6), dtype=np.int64)
+        self._table = np.full(1 << int(2 * len(self._rows)).bit_length(), NONE)
+        self._counts = np.zeros(2, dtype=np.int64)
+        whole = program(function)
+        self._expand_all(codes, [value for pairs in whole.outputs for _, value in pairs])
+        self.outputs: list[list[Value]] = []
+        for index, pairs in enumerate(whole.outputs):
+            column = [zero] * function.nnz_out(index)
             for element, number in pairs:
-                column[element] = self._value(number)
+                row, place = values[number].tolist()
+                column[element] = Value(bool(row), place)
             self.outputs.append(column)
 
     @property
-    def first(self) -> int:
-        """The place of the first row that is computed."""
-        return self.states + 1
-
-    def row(self, place: int) -> Row | None:
-        """Return how a row is computed; None for a state and time."""
-        return self.rows[place - self.first] if place >= self.first else None
+    def rows(self) -> np.ndarray:
+        """(k, 6) of each computed row its kind, up to four operands, and its function."""
+        return self._rows[: self._counts[1]]
 
     def numbers(self) -> Numbers:
         """Return what gives all numbers from the parameters."""
         given = constants_function(self.function, 2) if self._given else None
-        return Numbers(given, tuple(self._own), self._first)
+        return Numbers(given, tuple(self._own), self._first_own)
 
     def number(self, value: float) -> Value:
         """Return a constant of the equations."""
@@ -207,52 +165,64 @@ class Expansion:
         return self._own_number((0.0, base.place))
 
     def _own_number(self, key: tuple[float, int | None]) -> Value:
-        return Value(False, self._first + self._own.setdefault(key, len(self._own)))
+        return Value(False, self._first_own + self._own.setdefault(key, len(self._own)))
 
     def _literal(self, value: Value) -> float | None:
         """Return what a number is, where it is a constant of the equations."""
-        if value.row or value.place < self._first:
+        if value.row or value.place < self._first_own:
             return None
-        literal, base = next(islice(self._own, value.place - self._first, None))
+        literal, base = next(islice(self._own, value.place - self._first_own, None))
         return literal if base is None else None
 
-    def _value(self, root: int) -> Value:
-        """Return a value of the program, and expand what it needs before it."""
-        steps, stack = program(self.function).steps, [root]
-        while stack:
-            number = stack[-1]
-            if number in self._values:
-                stack.pop()
-                continue
-            operation, operands = steps[number]
-            if operation == ca.OP_CONST:
-                self._values[number] = self.number(float(operands[0]))
-            elif operation == ca.OP_INPUT:
-                source, element = operands
-                self._values[number] = (
-                    Value(True, self.states), Value(True, element), Value(False, element)
-                )[source]  # fmt: skip
-            elif missing := [operand for operand in operands if operand not in self._values]:
-                stack.extend(missing)
-            else:
-                values = [self._values[operand] for operand in operands]
-                self._values[number] = self._expand(operation, *values)
-        return self._values[root]
+    def _leaves(self) -> np.ndarray:
+        """Return whether each value is a row, and its place, where that is known before."""
+        known = program(self.function).values
+        values = np.full((len(known.kinds), 2), NONE)
+        inputs = np.flatnonzero(known.kinds == ca.OP_INPUT)
+        source, element = known.operands[inputs].T
+        values[inputs, 0] = source != 2
+        values[inputs, 1] = np.where(source == 0, self.states, element)
+        for n in np.flatnonzero(known.kinds == ca.OP_CONST).tolist():
+            values[n] = self.number(float(known.numbers[n]))
+        values[list(self._given), 0] = 0
+        values[list(self._given), 1] = self.function.nnz_in(2) + np.arange(len(self._given))
+        return values
+
+    def _expand_all(self, codes: np.ndarray, wanted: list[int]) -> None:
+        """Expand values, and what they need before them."""
+        whole = program(self.function).values
+        operands = whole.taken
+        stack = np.empty(len(wanted) + 2 * len(codes), dtype=np.int64)
+        stack[: len(wanted)] = wanted[::-1]
+        self._counts[0] = len(wanted)
+        numbers = np.array([self.number(1.0).place, self.number(2.0).place])
+        while True:
+            number = _compiled.expanded(
+                _compiled.VERSION, codes, operands, stack, self._counts, self._values, self._rows,
+                self._table, self.first, numbers,
+            )  # fmt: skip
+            if number == NONE:
+                return
+            taken = [self._values[n].tolist() for n in operands[number].tolist() if n != NONE]
+            values = [Value(bool(row), place) for row, place in taken]
+            self._values[number] = self._expand(int(whole.kinds[number]), *values)
 
     def _emit(self, kind: int, *operands: Value, function: int = operations.NOTHING) -> Value:
         """Return the row of a kind, which is made where there is none."""
-        row = Row(kind, tuple(operand.place for operand in operands), function)
-        if row not in self._known:
-            self.rows.append(row)
-            self._known[row] = self.states + len(self.rows)
-        return Value(True, self._known[row])
+        places = [operand.place for operand in operands]
+        row = _row(kind, places, function)
+        place = _compiled.emitted(_compiled.VERSION, self._rows, self._table, self._counts, row)
+        return Value(True, self.first + place)
+
+    def _append(self, kind: int, places: Sequence[int], function: int) -> int:
+        """Add a row whatever others there are, and return its place."""
+        number = int(self._counts[1])
+        self._rows[number] = _row(kind, places, function)
+        self._counts[1] += 1
+        return self.first + number
 
     def _expand(self, operation: int, a: Value, b: Value | None = None) -> Value:
         """Return the value of an operation, at least one of whose operands is a row."""
-        if operation == ca.OP_ASSIGN:
-            return a
-        if operation in ARITHMETIC:
-            return self._arithmetic(operation, a, b)
         if operation in (ca.OP_POW, ca.OP_CONSTPOW):
             assert b is not None
             return self._power(a, b)
@@ -275,22 +245,6 @@ class Expansion:
             f"taylor has no operation {OPERATION_NAMES[operation]}, which "
             f"{self.function.name()!r} needs"
         )
-
-    def _arithmetic(self, operation: int, a: Value, b: Value | None) -> Value:
-        if operation in SINGLE:
-            return self._emit(SINGLE[operation], a)
-        if operation == ca.OP_TWICE:
-            return self._emit(kinds.TIMES_NUMBER, a, self.number(2.0))
-        if operation == ca.OP_INV:
-            return self._emit(kinds.NUMBER_OVER, self.number(1.0), a)
-        assert b is not None
-        if operation == ca.OP_ADD:
-            return self._sum(a, b)
-        if operation == ca.OP_MUL:
-            return self._product(a, b)
-        if operation == ca.OP_DIV:
-            return self._quotient(a, b)
-        return self._difference(a, b)
 
     def _difference(self, a: Value, b: Value) -> Value:
         if a.row and b.row:
@@ -366,39 +320,32 @@ class Expansion:
         """Return atan2(y, x), whose derivative is (y' x - x' y)/(x² + y²)."""
         size = self._sum(self.square(x), self.square(y))
         parts = [
-            Row(
+            self._emit(
                 kinds.INTEGRAL,
-                (
-                    self._emit(kinds.DERIVATIVE, moved).place,
-                    self._quotient(other, size).place,
-                    y.place,
-                    x.place,
-                ),
-                function,
+                self._emit(kinds.DERIVATIVE, moved),
+                self._quotient(other, size),
+                y,
+                x,
+                function=function,
             )
             for moved, other, function in ((y, x, operations.ATAN2), (x, y, operations.NOTHING))
         ]
-        return self._emit(kinds.SUB, *(self._whole(part) for part in parts))
-
-    def _whole(self, row: Row) -> Value:
-        operands = [Value(True, place) for place in row.operands]
-        return self._emit(row.kind, *operands, function=row.function)
+        return self._emit(kinds.SUB, *parts)
 
     def _pair(self, operation: int, a: Value) -> Value:
         """Return the sine or the cosine, circular or hyperbolic; each needs the other."""
         first, second, which = PAIRS[operation]
-        if (first, a.place) not in self._known:
+        if (first, a.place) not in self._functions:
             derivative = self._emit(kinds.DERIVATIVE, a).place
-            sine = self.states + len(self.rows) + 1
+            sine = self.first + int(self._counts[1])
             cosine = sine + 1
             turned = cosine + 1 if first == operations.SIN else sine
-            ends = (a.place, a.place)
-            self.rows.append(Row(kinds.INTEGRAL, (derivative, cosine, *ends), first))
-            self.rows.append(Row(kinds.INTEGRAL, (derivative, turned, *ends), second))
+            self._append(kinds.INTEGRAL, (derivative, cosine, a.place, a.place), first)
+            self._append(kinds.INTEGRAL, (derivative, turned, a.place, a.place), second)
             if first == operations.SIN:
-                self.rows.append(Row(kinds.NEG, (sine,)))
-            self._known[first, a.place] = sine
-        return Value(True, self._known[first, a.place] + which)
+                self._append(kinds.NEG, (sine,), operations.NOTHING)
+            self._functions[first, a.place] = sine
+        return Value(True, self._functions[first, a.place] + which)
 
     def _integral(
         self, function: int, a: Value, factor: Callable[[Value], Value], second: Value | None = None
@@ -406,16 +353,13 @@ class Expansion:
         """Return a function of a row whose derivative by it is a factor, of itself perhaps."""
         other = a if second is None else second
         key = (function, a.place, other.place)
-        if key not in self._known:
+        if key not in self._functions:
             derivative = self._emit(kinds.DERIVATIVE, a)
-            place = len(self.rows)
-            me = Value(True, self.first + place)
-            self.rows.append(Row(kinds.NUMBER, (0,)))
-            factor_place = factor(me).place
-            operands = (derivative.place, factor_place, a.place, other.place)
-            self.rows[place] = Row(kinds.INTEGRAL, operands, function)
-            self._known[key] = me.place
-        return Value(True, self._known[key])
+            me = Value(True, self._append(kinds.NUMBER, (0,), operations.NOTHING))
+            operands = (derivative.place, factor(me).place, a.place, other.place)
+            self._rows[me.place - self.first] = _row(kinds.INTEGRAL, operands, function)
+            self._functions[key] = me.place
+        return Value(True, self._functions[key])
 
     def _function(self, function: int, a: Value) -> Value:
         """Return an elementary function, by its derivative."""
@@ -455,14 +399,5 @@ class Expansion:
         return self._quotient(sign, self._emit(kinds.ROOT, inside))
 
 
-def needed(expansion: Expansion, roots: Iterable[int]) -> set[int]:
-    """Return the computed rows that some rows need, with themselves."""
-    found: set[int] = set()
-    first, rows = expansion.first, expansion.rows
-    stack = [place for place in roots if place >= first]
-    while stack:
-        place = stack.pop()
-        if place not in found:
-            found.add(place)
-            stack.extend(other for other in rows[place - first].ever() if other >= first)
-    return found
+def _row(kind: int, places: Sequence[int], function: int) -> tuple[int, ...]:
+    return (kind, *places, *(0,) * (4 - len(places)), function)

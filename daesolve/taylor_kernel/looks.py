@@ -29,25 +29,28 @@ def looks(version, series, spans, parts, inner, slopes):
     inner, slopes
         (3, lanes, k, states) and (lanes, k, states) receive what is found.
     """
-    last = series.shape[3] - 1
+    states, last = series.shape[2], series.shape[3] - 1
     for lane in range(spans.shape[0]):
         for i in range(spans.shape[1]):
             h = spans[lane, i]
             a, b, c = parts[0] * h, parts[1] * h, parts[2] * h
-            for s in range(series.shape[2]):
-                own = series[lane, i, s]
-                u = v = w = own[last]
-                d = last * own[last]
+            # Two states in turn, so that one does not wait for its own last product.
+            for s in range(0, states, 2):
+                t = min(s + 1, states - 1)
+                one, two = series[lane, i, s], series[lane, i, t]
+                u = v = w = one[last]
+                x = y = z = two[last]
+                d, e = last * one[last], last * two[last]
                 for k in range(last - 1, 0, -1):
-                    x = own[k]
-                    u = x + a * u
-                    v = x + b * v
-                    w = x + c * w
-                    d = k * x + h * d
-                inner[0, lane, i, s] = own[0] + a * u
-                inner[1, lane, i, s] = own[0] + b * v
-                inner[2, lane, i, s] = own[0] + c * w
-                slopes[lane, i, s] = d
+                    f, g = one[k], two[k]
+                    u, x = f + a * u, g + a * x
+                    v, y = f + b * v, g + b * y
+                    w, z = f + c * w, g + c * z
+                    d, e = k * f + h * d, k * g + h * e
+                slopes[lane, i, s], slopes[lane, i, t] = d, e
+                for part, length, found, other in ((0, a, u, x), (1, b, v, y), (2, c, w, z)):
+                    inner[part, lane, i, s] = one[0] + length * found
+                    inner[part, lane, i, t] = two[0] + length * other
 
 
 def looked(

@@ -51,15 +51,15 @@ class Stretch:
     end: np.ndarray
     state: np.ndarray
 
-    def of(self, lane: int) -> LaneStretch:
-        """Return the steps of one lane."""
-        taken = self.when[:, 2, lane] != 0.0
-        count = int(np.sum(taken))
+    def of(self, lane: int, seen: Seen | None = None) -> LaneStretch:
+        """Return the steps of one lane, and what is known of them."""
+        count = np.count_nonzero(self.when[:, 2, lane])
         return LaneStretch(
             self.when[:count, :, lane],
             self.coefficients[lane, :count],
             float(self.end[0, lane]),
             self.state[:, lane],
+            seen,
         )
 
 

@@ -124,8 +124,16 @@ class Curve:
         Array
             Shape (6, n).
         """
-        columns = np.asarray(points, dtype=float).T
-        return self.geometry(columns, self.own_values(values)).full()
+        columns, own = np.asarray(points, dtype=float).T, self.own_values(values)
+        if columns.shape != (2, 1):
+            return self.geometry(columns, own).full()
+        # For a single point the conversion of arrays would take longer than all else.
+        found, (buffer, evaluate) = np.empty((6, 1)), self.geometry.buffer()
+        for index, array in enumerate((np.ascontiguousarray(columns), own)):
+            buffer.set_arg(index, memoryview(array))  # pyright: ignore[reportArgumentType, reportCallIssue]
+        buffer.set_res(0, memoryview(found))  # pyright: ignore[reportArgumentType, reportCallIssue]
+        evaluate()
+        return found
 
 
 def explicit(

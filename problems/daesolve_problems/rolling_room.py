@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -289,14 +290,23 @@ def _bends(track: Track, rolled: Contacts) -> list[tuple[float, float]]:
         bends.append((float(rolled.curvature[k]), float(rolled.s[k])))
         bounds = _between(rolled.s, k)
         if bounds[0] < bounds[1]:
-            found: Any = scipy.optimize.minimize_scalar(
-                lambda s: -float(track.at(s).curvature[0]),
-                bounds=bounds,
-                method="bounded",
-                options={"xatol": 1e-10},
-            )
-            bends.append((-float(found.fun), float(found.x)))
+            bends.append(_bend(track, bounds))
     return bends
+
+
+@lru_cache(maxsize=32)
+def _bend(track: Track, bounds: tuple[float, float]) -> tuple[float, float]:
+    """Return (kappa, s) where kappa is greatest between samples, which wheels of any radius share.
+
+    Samples about the greatest one bound it, so that it does not depend on the stretch.
+    """
+    found: Any = scipy.optimize.minimize_scalar(
+        lambda s: -float(track.at(s).curvature[0]),
+        bounds=bounds,
+        method="bounded",
+        options={"xatol": 1e-10},
+    )
+    return -float(found.fun), float(found.x)
 
 
 def _passage(room: Surroundings, rolled: Contacts, k: int) -> tuple[float, float]:

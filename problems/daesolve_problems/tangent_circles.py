@@ -54,10 +54,14 @@ class Surroundings:
         The one that the wheel rolls on comes first.
     near
         Points nearer to each other than this, in m, are taken as one.
+    known
+        K at the samples of the track, in 1/m, NaN where nobody has asked yet; None where pieces
+        count that do not belong to the track alone.
     """
 
     pieces: tuple[Track, ...]
     near: float
+    known: Array | None = None
 
     @classmethod
     def around(cls, track: Track, stretch: Stretch, sight: float) -> Surroundings:
@@ -71,8 +75,10 @@ class Surroundings:
             How far along the curve beyond the stretch it is looked for, in m.
         """
         sharpest = max(float(np.abs(track.curvature).max()), 1.0 / float(np.ptp(track.s)))
-        known = cls((track, *_continuations(track, stretch, sight)), NEAR / sharpest)
-        return cls((*known.pieces, *_others_of(known)), known.near)
+        seen = cls((track, *_continuations(track, stretch, sight)), NEAR / sharpest)
+        alone = len(seen.pieces) == 1
+        known = _required.setdefault(track, np.full(track.s.size, math.nan)) if alone else None
+        return cls((*seen.pieces, *_others_of(seen)), seen.near, known)
 
     @property
     def track(self) -> Track:
@@ -91,6 +97,17 @@ class Surroundings:
 
     def required(self, at: Contacts) -> Array:
         """Return K(P) = max over Q of g(P, Q), in 1/m, with Q among the samples."""
+        if self.known is None:
+            return self._required(at)
+        place = np.minimum(np.searchsorted(self.track.s, at.s), self.known.size - 1)
+        own = self.track.s[place] == at.s
+        required = np.where(own, self.known[place], math.nan)
+        new = np.isnan(required)
+        required[new] = self._required(at.part(new))
+        self.known[place[own]] = required[own]
+        return required
+
+    def _required(self, at: Contacts) -> Array:
         required = np.full(at.s.size, -math.inf)
         for places in map(_once, self.pieces):
             rows = max(1, BLOCK // places.s.size)
@@ -118,6 +135,7 @@ def _continuations(track: Track, stretch: Stretch, sight: float) -> list[Track]:
     ]
 
 
+_required: WeakKeyDictionary[Track, Array] = WeakKeyDictionary()
 _others: WeakKeyDictionary[Track, list[Track]] = WeakKeyDictionary()
 
 

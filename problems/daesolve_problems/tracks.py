@@ -358,18 +358,29 @@ def _heights(track: Track, radius: float, s: Array) -> tuple[Array, Array]:
     return s, track.at(s).centres(radius)[:, 1]
 
 
-@lru_cache(maxsize=8)
 def _level(track: Track, radius: float) -> Array:
-    """Return the arc lengths at which the centre is level, between the samples of a track."""
+    """Return the arc lengths at which the centre is level, between the samples of a track.
 
-    def rise(at: Contacts) -> Array:  # dz/ds of the centre
-        return at.tangents[:, 1] * (1.0 - radius * at.curvature)
+    There dz/ds = t_z (1 - r kappa) is zero: where the curve is level, and where it bends as sharply
+    as the wheel.
+    """
+    turned = _between_samples(track, lambda at: 1.0 - radius * at.curvature)
+    return np.concatenate((_level_points(track), turned))
 
-    slope = rise(track)
+
+@lru_cache(maxsize=8)
+def _level_points(track: Track) -> Array:
+    """Return the arc lengths at which a curve is level, which wheels of any radius share."""
+    return _between_samples(track, lambda at: at.tangents[:, 1])
+
+
+def _between_samples(track: Track, value: Callable[[Contacts], Array]) -> Array:
+    """Return the arc lengths at which a value passes through zero between the samples."""
+    samples = value(track)
     found: list[Any] = [
         scipy.optimize.brentq(
-            lambda at: rise(track.at(at))[0], track.s[k], track.s[k + 1], xtol=1e-14
+            lambda at: value(track.at(at))[0], track.s[k], track.s[k + 1], xtol=1e-14
         )
-        for k in np.flatnonzero(slope[:-1] * slope[1:] < 0.0)
+        for k in np.flatnonzero(samples[:-1] * samples[1:] < 0.0)
     ]
     return np.array(found, dtype=float)

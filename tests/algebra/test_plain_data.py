@@ -1,13 +1,12 @@
 """Data and functions come back bit for bit; nothing else is written, and nothing else is made."""
 
-import json
 from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
 import pytest
 
-from daesolve.algebra.plain_data import NotPlainError, decoded, encoded, named
+from daesolve.algebra.plain_data import NotPlainError, named, packed, unpacked
 
 
 @dataclass(frozen=True)
@@ -24,7 +23,7 @@ CLASSES = named([Pair, Word])
 
 
 def back(value: object) -> object:
-    return decoded(json.loads(json.dumps(encoded(value, CLASSES))), CLASSES)
+    return unpacked(b"".join(packed(value, CLASSES)), CLASSES)
 
 
 @pytest.mark.parametrize(
@@ -73,9 +72,9 @@ class Foreign:
 @pytest.mark.parametrize("value", [Foreign(), lambda: 0, object(), np.array([object()]), {1, 2}])
 def test_other_things_are_not_written(value: object):
     with pytest.raises(NotPlainError):
-        encoded([value], CLASSES)
+        packed([value], CLASSES)
 
 
 def test_other_classes_are_not_made():
     with pytest.raises(KeyError):
-        decoded({"class": ["Foreign", {"one": 1.0}]}, CLASSES)
+        unpacked(b"".join(packed(Foreign(), named([Foreign]))), CLASSES)

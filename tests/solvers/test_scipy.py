@@ -153,3 +153,42 @@ def test_coefficients_are_those_of_scipy():
         (FIFTH, "E5"),
     ):
         assert np.array_equal(own, getattr(DOP853, known))
+
+
+@pytest.mark.parametrize("until", [10.0, -10.0])
+def test_steps_taken_at_once_are_those_taken_one_by_one_to_the_last_bit(until):
+    prepared = prepared_run(pendulum(), until, {"x": -1.0})
+    one, other = (
+        Steps(
+            StateFunction(prepared.problem.rhs, prepared.values),
+            0.0,
+            prepared.initial,
+            until,
+            rtol=1e-6,
+            atol=1e-9,
+        )
+        for _ in range(2)
+    )
+    times, states = [], []
+    while one.status == "running":
+        one.step()
+        times.append(one.t)
+        states.append(one.y)
+    found = [other.several(7, (0, np.inf, np.inf)) for _ in range(-(-len(times) // 7))]
+    assert other.status == "finished"
+    assert np.array_equal(np.concatenate([ends for ends, _ in found]), times)
+    assert np.array_equal(np.concatenate([reached for _, reached in found]), states)
+
+
+def test_steps_taken_at_once_end_with_one_that_is_far_longer_than_the_shortest():
+    s = ds.states(x="")
+    system = ds.ControlSystem(s, {"x": -s.x})
+    prepared = prepared_run(system, 1e3, {"x": 1.0})
+    rate = StateFunction(prepared.problem.rhs, prepared.values)
+    method = Steps(rate, 0.0, prepared.initial, 1e3, rtol=1e-3, atol=1e-6)
+    ends, _ = method.several(100, (3, 5.0, np.inf))
+    lengths = np.diff(ends, prepend=0.0)
+    assert lengths[-1] > 5.0 * np.min(lengths)
+    assert np.all(lengths[3:-1] <= 5.0 * np.minimum.accumulate(lengths)[3:-1])
+    assert 4 <= len(ends) < 100
+    assert method.status == "running"

@@ -5,8 +5,9 @@ import mpmath
 import numpy as np
 import pytest
 
+from daesolve.algebra.program import program
 from daesolve.algebra.series import EXPANDABLE, missing_in_series
-from daesolve.algebra.translation import OPERATION_NAMES, program
+from daesolve.algebra.translation import OPERATION_NAMES
 from daesolve.errors import UnsupportedError
 from daesolve.taylor_kernel.instructions import instructions
 from daesolve.taylor_kernel.marching import March

@@ -1,0 +1,92 @@
+"""The instructions of a large function made values, each once, by compiled loops over all of them.
+
+An instruction is (operation, where its result goes, first operand, second operand), as CasADi keeps
+it; a constant has the halves of its number as operands.
+"""
+# numba's decorators have no types.
+# pyright: basic, reportCallIssue=false, reportArgumentType=false
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+from numba import njit
+
+from daesolve.algebra import compiling
+from daesolve.algebra.compiling import OPTIONS, kept, version_of
+
+VERSION = version_of(compiling, sys.modules[__name__])
+NONE = -1
+"""No operand."""
+LEAF, ONE, TWO, TWO_ALIKE, OUTPUT = range(5)
+"""How an operation takes its operands; `TWO_ALIKE`: in any order."""
+
+
+@kept
+def numbered(version, records, ways, registers):
+    """Give numbers to values, equal ones the same.
+
+    Parameters
+    ----------
+    records
+        (n, 4) the instructions.
+    ways
+        How an operation, by its number, takes its operands.
+    registers
+        How many of them there are.
+
+    Returns
+    -------
+    tuple
+        (k,) the operation of each value; (k, 2) its operands, which are values but for leaves;
+        (k,) the first instruction that computes it;
+        (m, 3) of each output which it is, which of its elements, and the value.
+    """
+    count = len(records)
+    size = 16
+    while size < 2 * count:
+        size *= 2
+    table = np.full(size, NONE)
+    kinds, operands = np.empty(count, np.int64), np.empty((count, 2), np.int64)
+    origins, outputs = np.empty(count, np.int64), np.empty((count, 3), np.int64)
+    holds = np.zeros(registers, np.int64)
+    known, told = 0, 0
+    for n in range(count):
+        kind, target = np.int64(records[n, 0]), records[n, 1]
+        a, b = np.int64(records[n, 2]), np.int64(records[n, 3])
+        way = ways[kind]
+        if way == OUTPUT:
+            outputs[told, 0], outputs[told, 1], outputs[told, 2] = target, b, holds[a]
+            told += 1
+            continue
+        if way != LEAF:
+            a = holds[a]
+            b = NONE if way == ONE else holds[b]
+            if way == TWO_ALIKE and a > b:
+                a, b = b, a
+        place = _place(kind, a, b, size)
+        while True:
+            value = table[place]
+            if value == NONE:
+                table[place] = value = known
+                kinds[value], operands[value, 0], operands[value, 1] = kind, a, b
+                origins[value] = n
+                known += 1
+                break
+            if kinds[value] == kind and operands[value, 0] == a and operands[value, 1] == b:
+                break
+            place = (place + 1) & (size - 1)
+        holds[target] = value
+    return (
+        kinds[:known].copy(), operands[:known].copy(), origins[:known].copy(), outputs[:told].copy()
+    )  # fmt: skip
+
+
+@njit(**OPTIONS)
+def _place(kind, a, b, size):
+    """Return where to look for a value first."""
+    mixed = np.uint64(a) * np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(29)) ^ np.uint64(b)) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(32)) ^ np.uint64(kind)) * np.uint64(0x94D049BB133111EB)
+    return np.int64((mixed ^ (mixed >> np.uint64(31))) & np.uint64(size - 1))

@@ -1,0 +1,193 @@
+"""Of what the values of a program are products, and how fast they grow, by one compiled loop."""
+# numba's decorators have no types.
+# pyright: basic, reportCallIssue=false, reportArgumentType=false
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+from numba import njit
+
+from daesolve.algebra import compiling, operations
+from daesolve.algebra.compiling import OPTIONS, kept, version_of
+
+VERSION = version_of(compiling, operations, sys.modules[__name__])
+NONE = -1
+"""No value; of a number of factors: it is no product."""
+MOST = 8
+"""Factors of a product."""
+EXPONENTIAL = (operations.EXP, operations.EXPM1, operations.SINH, operations.COSH)
+
+
+@kept
+def products(version, codes, operands, moving, numbers, high, dividing):
+    """Tell of each value what it is a product of, and where such a product may hide.
+
+    Parameters
+    ----------
+    codes, operands
+        Of the program, by `operations`.
+    moving
+        (k,) which leaves change along the motion; receives the same of the other values.
+    numbers
+        (k,) constants, not a number where a value is none.
+    high
+        The degree from which a product is nothing or overwhelming over most of its range.
+    dividing
+        The degree from which what divides has poles that are not felt from afar.
+
+    Returns
+    -------
+    tuple
+        (k,) how fast it grows with what moves, as a power of it; (k,) how many factors it has;
+        (k, 8) which these are; (k, 8) their exponents; (k,) whether it is a sum of terms one of
+        which may hide, a product that may, or divides by what may.
+    """
+    count = len(codes)
+    degrees, sizes = np.zeros(count), np.full(count, NONE)
+    factors, powers = np.empty((count, MOST), np.int64), np.empty((count, MOST))
+    grows, hides = np.zeros(count, np.bool_), np.zeros(count, np.bool_)
+    own = np.empty(2 * MOST, np.int64), np.empty(2 * MOST)
+    for n in range(count):
+        a, b = operands[n, 0], operands[n, 1]
+        if a == NONE:
+            degrees[n] = 1.0 if moving[n] else 0.0
+            continue
+        moving[n] = moving[a] or (b != NONE and moving[b])
+        if not moving[n]:
+            continue
+        code = codes[n]
+        power = numbers[b] if code in (operations.CONSTANT_POWER, operations.POWER) else np.nan
+        degrees[n] = _degree(code, degrees[a], 0.0 if b == NONE else degrees[b], power)
+        grows[n] = code in EXPONENTIAL or (code == operations.POWER and moving[b])
+        known = degrees, sizes, factors, powers
+        of_a, of_b = _exponents(code, power)
+        size = NONE
+        if not np.isnan(of_a):
+            size = _raised(a, of_a, known, own, 0)
+        if not np.isnan(of_b):
+            size = _raised(b, of_b, known, own, size)
+        if NONE < size <= MOST:
+            sizes[n] = size
+            for k in range(size):
+                factors[n, k], powers[n, k] = own[0][k], own[1][k]
+        sums = code == operations.ADD or code == operations.SUB
+        if sums or sizes[n] != NONE or code == operations.DIV:
+            for looked in (a, b) if sums else (n, n):
+                hides[n] |= _hides(looked, known, moving, grows, high)
+            hides[n] |= not sums and _divides(n, code, a, b, known, grows, dividing)
+    return degrees, sizes, factors, powers, hides
+
+
+@njit(**OPTIONS)
+def _degree(code, first, second, power):
+    """Return how fast a value grows with what moves, as a power of it."""
+    if code in (
+        operations.ADD, operations.SUB, operations.NEG, operations.ASSIGN, operations.FABS
+    ):  # fmt: skip
+        return max(first, second)
+    if code == operations.MUL:
+        return first + second
+    if code == operations.DIV:
+        return max(first - second, 0.0)
+    if code == operations.SQ:
+        return 2.0 * first
+    if code == operations.SQRT:
+        return 0.5 * first
+    if code == operations.CONSTANT_POWER or code == operations.POWER:
+        return 0.0 if np.isnan(power) else max(power, 0.0) * first
+    return 0.0 if code == operations.INV else 1.0
+
+
+@njit(**OPTIONS)
+def _exponents(code, power):
+    """Return the exponents of a product's operands; not a number where one is no factor."""
+    if code == operations.MUL:
+        return 1.0, 1.0
+    if code == operations.DIV:
+        return 1.0, -1.0
+    if code == operations.SQ:
+        return 2.0, np.nan
+    if code == operations.INV:
+        return -1.0, np.nan
+    if code == operations.NEG or code == operations.ASSIGN:
+        return 1.0, np.nan
+    if code == operations.SQRT:
+        return 0.5, np.nan
+    return power, np.nan
+
+
+@njit(**OPTIONS)
+def _raised(n, power, known, own, size):
+    """Multiply by the factors of a value, raised to a power."""
+    _, sizes, factors, powers = known
+    for k in range(max(sizes[n], 1)):
+        factor = n if sizes[n] == NONE else factors[n, k]
+        exponent = power if sizes[n] == NONE else power * powers[n, k]
+        place = 0
+        while place < size and own[0][place] != factor:
+            place += 1
+        if place == size:
+            own[0][place], own[1][place] = factor, 0.0
+            size += 1
+        own[1][place] += exponent
+    return size
+
+
+@njit(**OPTIONS)
+def _hides(n, known, moving, grows, high):
+    """Tell whether a product is mostly nothing or overwhelming."""
+    _, sizes, factors, powers = known
+    if sizes[n] == NONE:
+        return grows[n] or (moving[n] and high <= 1.0)
+    degree = 0.0
+    for k in range(sizes[n]):
+        if grows[factors[n, k]]:
+            return True
+        if moving[factors[n, k]]:
+            degree += abs(powers[n, k])
+    return degree >= high
+
+
+@njit(**OPTIONS)
+# Long: what divides one by one, then together.
+def _divides(n, code, a, b, known, grows, dividing):
+    """Tell whether a value divides by what grows so fast that its poles are not felt from afar."""
+    degrees, sizes, factors, powers = known
+    total, growing = 0.0, False
+    for k in range(sizes[n]):
+        factor, power = factors[n, k], powers[n, k]
+        if power >= 0.0:
+            continue
+        growing |= grows[factor]
+        total -= power * degrees[factor]
+        if grows[factor] or -power * degrees[factor] < dividing:
+            continue
+        if _power_in(a, factor, known) != power and (
+            b == NONE or _power_in(b, factor, known) != power
+        ):
+            return True
+    if code == operations.DIV:
+        total, growing = 0.0, False
+        for k in range(max(sizes[b], 1)):
+            factor = b if sizes[b] == NONE else factors[b, k]
+            power = 1.0 if sizes[b] == NONE else powers[b, k]
+            growing |= grows[factor]
+            if power > 0.0:
+                total += power * degrees[factor]
+    elif code not in (operations.INV, operations.CONSTANT_POWER, operations.POWER):
+        return False
+    return total >= dividing and not growing
+
+
+@njit(**OPTIONS)
+def _power_in(n, factor, known):
+    """Return the exponent of a factor in a value, zero where it is none of its factors."""
+    _, sizes, factors, powers = known
+    if sizes[n] == NONE:
+        return 1.0 if n == factor else 0.0
+    for k in range(sizes[n]):
+        if factors[n, k] == factor:
+            return powers[n, k]
+    return 0.0

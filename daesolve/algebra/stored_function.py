@@ -1,0 +1,74 @@
+"""A CasADi function that is kept as text, and read when more is asked for than how large it is."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+
+
+class StoredFunction:
+    """A function in the place of CasADi's own, which takes long to read where it is large.
+
+    Parameters
+    ----------
+    text
+        As CasADi writes it.
+    sizes
+        The instructions; the numbers of entries of each input and of each output.
+    names
+        Its own, and those of its inputs.
+    """
+
+    def __init__(
+        self,
+        text: memoryview,
+        sizes: tuple[int, list[int], list[int]],
+        names: tuple[str, list[str]],
+    ) -> None:
+        self._text, self._sizes, self._names = text, sizes, names
+
+    @cached_property
+    def function(self) -> ca.Function:
+        """The function itself."""
+        return ca.Function.deserialize(self.serialize())
+
+    def serialize(self) -> str:
+        """Return its text."""
+        return bytes(self._text).decode()
+
+    def n_instructions(self) -> int:
+        """Return how many instructions it has."""
+        return self._sizes[0]
+
+    def nnz_in(self, number: int) -> int:
+        """Return how many entries an input has."""
+        return self._sizes[1][number]
+
+    def nnz_out(self, number: int) -> int:
+        """Return how many entries an output has."""
+        return self._sizes[2][number]
+
+    def name(self) -> str:
+        """Return what it is called."""
+        return self._names[0]
+
+    def name_in(self, number: int) -> str:
+        """Return what an input is called."""
+        return self._names[1][number]
+
+    def __call__(self, *given: Any, **named: Any) -> Any:
+        """Evaluate the function."""
+        evaluate: Any = self.function
+        return evaluate(*given, **named)
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what else the function has."""
+        if name == "function" or name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self.function, name)
+
+    def __reduce__(self) -> tuple[Any, tuple[str]]:
+        """Give the function itself to another process."""
+        return ca.Function.deserialize, (self.serialize(),)

@@ -1,0 +1,32 @@
+"""What is built of equations, once for each: runs with other numbers share it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from functools import wraps
+from typing import Concatenate, ParamSpec, TypeVar
+from weakref import WeakKeyDictionary
+
+from daesolve.equations.dynamics import Dynamics
+
+Further = ParamSpec("Further")
+Built = TypeVar("Built")
+
+
+def built_once(
+    build: Callable[Concatenate[Dynamics, Further], Built],
+) -> Callable[Concatenate[Dynamics, Further], Built]:
+    """Build once for the same equations and the same further arguments, which can be keys.
+
+    What is built goes with the equations, and so must have no hold on them.
+    """
+    known: WeakKeyDictionary[Dynamics, dict[Hashable, Built]] = WeakKeyDictionary()
+
+    @wraps(build)
+    def built(dynamics: Dynamics, *further: Further.args, **named: Further.kwargs) -> Built:
+        own, key = known.setdefault(dynamics, {}), (further, tuple(sorted(named.items())))
+        if key not in own:
+            own[key] = build(dynamics, *further, **named)
+        return own[key]
+
+    return built
