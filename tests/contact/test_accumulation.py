@@ -84,6 +84,8 @@ def test_a_rocking_block_rests_when_successive_limits_agree(tolerance):
     times, rates = rocking(p["b"], p["h"], p["theta0"], 75)
     assert agrees(times[0], values["t_first_impact"], 12)
     assert agrees(times[9], values["t_impact_10"], 12)
+    assert agrees(times[59], values["t_last_impact_program_1"])
+    assert agrees(rates[0] / values["ratio_rate"]["value"], values["rate_first_impact"], 12)
     for speeds in (None, rates):
         found = first_accepted(times, tolerance, speeds)
         assert found is not None

@@ -125,6 +125,10 @@ def test_a_thrown_rod_bounces_from_end_to_end_as_the_reference_says():
         assert agrees(time, values[f"t{index}"], 12)
         assert agrees(impact.normal[0], values[f"LN{index}"], 11)
         assert agrees(impact.tangential[0, 0], values[f"LT{index}"], 10)
+    wait = p["t_end"] - time
+    end = place + wait * speed - np.array([0.0, GRAVITY * wait**2 / 2.0, 0.0])
+    for value, name in zip(end, ("x", "y", "phi"), strict=True):
+        assert agrees(value, values[f"{name}_end"], 9)
 
 
 def _landing(place, speed, half, end):

@@ -262,6 +262,23 @@ def crank(p):
     )
 
 
+@pytest.mark.slow
+def test_the_cycle_of_the_woodpecker_is_as_stable_as_the_reference_says():
+    """The bird's rate a period later, by central differences of its rate at the start."""
+    known = case("woodpecker_limit_cycle")
+    p, values = known["params"], known["values"]
+    angle, rate = values["phiB_at_slip"]["value"], values["rate_bird_at_section"]["value"]
+
+    def later(change):
+        start = [0.0, (p["r0"] - p["rS"]) / p["hS"], angle, 0.0, 0.0, rate + change]
+        return follow(woodpecker(p), start, 0.147)[-2].x[5]
+
+    change = 1e-3
+    slope = (later(change) - later(-change)) / (2.0 * change)
+    # The curvature of the map is of the order of the map over its rate squared.
+    assert slope == pytest.approx(values["multiplier"]["value"], abs=1e-5)
+
+
 def test_a_slider_with_clearance_meets_both_walls():
     known = case("slider_crank_clearance")
     p, values = known["params"], known["values"]
