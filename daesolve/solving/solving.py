@@ -129,10 +129,7 @@ on_gain
         "on_gain": on_gain,
     }
     request, _ = requested(until, initial, options)
-    destination: Destination | None = None
-    if store is not None:
-        destination = store if isinstance(store, Destination) else Destination(located(store))
-        refuse_full(destination.directory)
+    destination = None if store is None else _destination(store)
     by = _repeating(verify)
     prepared = prepare_once(system, request)
     if isinstance(by, Solver):
@@ -141,6 +138,13 @@ on_gain
         kept = begin(prepared, request, at, by, progress, destination)
         return remembered(_or_raised(kept, request.rank_loss))
     return integrated(prepared, at, progress, by)
+
+
+def _destination(store: Path | str | Destination) -> Destination:
+    """Return where a run is kept, which is new or empty."""
+    found = store if isinstance(store, Destination) else Destination(located(store))
+    refuse_full(found.directory)
+    return found
 
 
 def integrated(

@@ -203,8 +203,7 @@ def equations_of_motion(system: PosedMechanics) -> Dynamics:
     rows, motion = _rows(symbols), _motion(symbols)
     force, influence = split_linear("the force", symbols.posed(system.applied_force), u)
     contacts = contacts_of(system.goals)
-    rubs = friction_of(contacts, rows, u)
-    influence = influence + rubs if rubs.numel() else influence
+    influence += friction_of(contacts, rows, u)
     relations = relation_rows(system.goals, u)
     check_counts(u.numel(), len(rows), len(relations))
     kinetic, potential = _energies(symbols, motion)
@@ -440,9 +439,6 @@ def control_equations(system: PosedControl) -> Dynamics:
         invariant_row(goal, smoothed(goal.value), Feedbacks.of(goal.name, values), flow)
         for goal in own
     ]
-    contacts = contacts_of(system.goals)
-    rubs = friction_of(contacts, rows, u)
-    influence = influence + rubs if rubs.numel() else influence
     relations = relation_rows(system.goals, u)
     check_counts(u.numel(), len(rows), len(relations))
     invariants, relations = drive_by_relations(own, invariants, relations)

@@ -279,7 +279,8 @@ def friction_of(contacts: Sequence[Contact], rows: Sequence[GoalRow], reactions:
     reactions
         The symbols of all reactions.
     """
-    columns, by_name = ca.SX(0, 0), {row.name: row for row in rows}
+    by_name = {row.name: row for row in rows}
+    columns = ca.SX(rows[0].jacobian.shape[1] if rows else 0, reactions.numel())
     for contact in contacts:
         if contact.sticking is None:
             continue
@@ -287,8 +288,7 @@ def friction_of(contacts: Sequence[Contact], rows: Sequence[GoalRow], reactions:
         assert row.hold is not None
         slope = ca.substitute(row.jacobian, row.hold, 1.0)
         push = -contact.friction * contact.direction
-        own = slope.T @ (push * ca.jacobian(contact.reaction, reactions))
-        columns = columns + own if columns.numel() else own
+        columns += slope.T @ (push * ca.jacobian(contact.reaction, reactions))
     return columns
 
 
