@@ -202,8 +202,6 @@ def equations_of_motion(system: PosedMechanics) -> Dynamics:
     flow, u = symbols.flow, symbols.u
     rows, motion = _rows(symbols), _motion(symbols)
     force, influence = split_linear("the force", symbols.posed(system.applied_force), u)
-    contacts = contacts_of(system.goals)
-    influence += friction_of(contacts, rows, u)
     relations = relation_rows(system.goals, u)
     check_counts(u.numel(), len(rows), len(relations))
     kinetic, potential = _energies(symbols, motion)
@@ -233,7 +231,7 @@ def equations_of_motion(system: PosedMechanics) -> Dynamics:
         position_rates=flow.position_rates,
         mass=motion.mass,
         force=flow.explicit(motion.force + force),
-        influence=_influence(flow, influence, rows),
+        influence=_influence(symbols, influence, rows),
         reactions=u,
         rows=rows,
         relations=tuple(
@@ -258,7 +256,7 @@ def equations_of_motion(system: PosedMechanics) -> Dynamics:
         after=_after(system),
         switches=system.switch_names,
     )
-    return replace(dynamics, contacts=contact_rows(contacts, dynamics, plain))
+    return replace(dynamics, contacts=contact_rows(contacts_of(system.goals), dynamics, plain))
 
 
 def _rows(symbols: _Symbols) -> tuple[GoalRow, ...]:
@@ -339,15 +337,16 @@ def _doubt(force: ca.SX, timed: ca.SX) -> str:
     return ""
 
 
-def _influence(flow: Flow, directed: ca.SX, rows: Sequence[GoalRow]) -> ca.SX:
-    """Return B: what the forces direct, and each goal's own reaction along its gradient."""
+def _influence(symbols: _Symbols, directed: ca.SX, rows: Sequence[GoalRow]) -> ca.SX:
+    """Return B: what forces and friction direct, each goal's own reaction along its gradient."""
+    directed = directed + friction_of(contacts_of(symbols.system.goals), rows, symbols.u)
     gradients = ca.SX(*directed.shape)
     for row in rows:
         if row.reaction is not None:
             gradients[:, row.reaction] = row.jacobian.T
             if row.hold is not None:
                 directed[:, row.reaction] *= row.hold
-    return flow.explicit(directed) + gradients
+    return symbols.flow.explicit(directed) + gradients
 
 
 def _labels(symbols: _Symbols, reported: _Reported) -> Labels:

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
+import scipy
 from scipy.sparse import random_array
 
-from daesolve.algebra import sparse_factors
 from daesolve.algebra.sparse_factors import AlikeMatrices
 
 from ..systems import EPSILON
@@ -59,8 +59,10 @@ def test_factors_that_are_held_stay_those_of_their_own_matrix():
 
 def test_known_pivots_are_used_again_until_they_are_too_small(monkeypatch):
     chosen = []
-    inner = sparse_factors.splu
-    monkeypatch.setattr(sparse_factors, "splu", lambda *a, **k: chosen.append(1) or inner(*a, **k))
+    inner = scipy.sparse.linalg.splu
+    monkeypatch.setattr(
+        scipy.sparse.linalg, "splu", lambda *a, **k: chosen.append(1) or inner(*a, **k)
+    )
     matrix = pattern()
     columns = np.repeat(np.arange(SIZE), np.diff(matrix.indptr))
     diagonal = matrix.indices == columns
