@@ -41,7 +41,7 @@ from daesolve.system.rows import (
     reset_rows,
     split_linear,
 )
-from daesolve.system.unilateral import contact_rows, contacts_of, friction_of
+from daesolve.system.unilateral import contact_rows, contacts_of, with_friction
 
 
 class _Symbols:
@@ -339,7 +339,7 @@ def _doubt(force: ca.SX, timed: ca.SX) -> str:
 
 def _influence(symbols: _Symbols, directed: ca.SX, rows: Sequence[GoalRow]) -> ca.SX:
     """Return B: what forces and friction direct, each goal's own reaction along its gradient."""
-    directed = directed + friction_of(contacts_of(symbols.system.goals), rows, symbols.u)
+    directed = with_friction(directed, contacts_of(symbols.system.goals), rows, symbols.u)
     gradients = ca.SX(*directed.shape)
     for row in rows:
         if row.reaction is not None:

@@ -267,29 +267,29 @@ def _limit(contact: Contact) -> ca.SX:
     return static * contact.values[contact.held_by] * contact.reaction
 
 
-def friction_of(contacts: Sequence[Contact], rows: Sequence[GoalRow], reactions: ca.SX) -> ca.SX:
-    """Return what contacts that slide add to the directions of the reactions, (nv, nu).
+def with_friction(
+    directed: ca.SX, contacts: Sequence[Contact], rows: Sequence[GoalRow], reactions: ca.SX
+) -> ca.SX:
+    """Return what forces direct of the reactions, with the friction of contacts that slide.
 
     Parameters
     ----------
-    contacts
-        Of the system.
-    rows
-        The goals, those that hold while contacts stick among them.
+    directed
+        (nv, nu) what the forces direct.
+    contacts, rows
+        Of the system; the goals, those that hold while contacts stick among them.
     reactions
         The symbols of all reactions.
     """
     by_name = {row.name: row for row in rows}
-    columns = ca.SX(rows[0].jacobian.shape[1] if rows else 0, reactions.numel())
     for contact in contacts:
-        if contact.sticking is None:
-            continue
-        row = by_name[contact.sticking.name]
-        assert row.hold is not None
-        slope = ca.substitute(row.jacobian, row.hold, 1.0)
-        push = -contact.friction * contact.direction
-        columns += slope.T @ (push * ca.jacobian(contact.reaction, reactions))
-    return columns
+        if contact.sticking is not None:
+            row = by_name[contact.sticking.name]
+            assert row.hold is not None
+            slope = ca.substitute(row.jacobian, row.hold, 1.0)
+            push = -contact.friction * contact.direction
+            directed = directed + slope.T @ (push * ca.jacobian(contact.reaction, reactions))
+    return directed
 
 
 def contact_rows(
