@@ -115,6 +115,7 @@ class ContactNumbers:
         p[self.holds] = closed
         p[self.slides] = 0.0
         p[self.sticks] = closed[self.rubs]
+        p[list(self.shares.values())] = 0.0
         return p
 
     def stuck(self, p: np.ndarray) -> np.ndarray:

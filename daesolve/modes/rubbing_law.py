@@ -338,21 +338,39 @@ class RubbingLaw(SwitchingLaw):
         instant: Instant,
         zero: np.ndarray,
     ) -> np.ndarray:
-        """Return the first mode that agrees with the motion a small step on."""
+        """Return the first mode that agrees with the motion a small step on.
+
+        Where a guard stays at zero to rounding, as the reaction of what weighs nothing, that is
+        enough.
+
+        Raises
+        ------
+        ResetError
+            None agrees.
+        """
         length = float(np.max(zero)) * 1e12
         pull = float(np.max(instant.size))
         scale = np.sqrt(length / pull) if pull > 0.0 else 1.0
         begin = np.concatenate([place.x, place.works])
+        least, resting = -book.tolerances[self._all], None
         for part in SMALL_STEPS:
             step = part * scale
             for p in modes:
                 x = _stepped(self._functions.rate, place.time, begin, p, step)
                 if not np.all(np.isfinite(x)):
                     continue
-                values, _ = book.at(place.time + step, x, p)
-                if np.all(values[self._all] > 0.0):
+                values = book.at(place.time + step, x, p)[0][self._all]
+                if np.all(values > 0.0):
                     return p
-        return modes[0]
+                if resting is None and np.all(values >= least):
+                    resting = p
+        if resting is None:
+            names = ", ".join(map(repr, instant.contacts.names))
+            raise ResetError(
+                f"at t = {place.time:.10g} s the contacts {names} are at the border of several "
+                "modes, none of which agrees with the motion right after"
+            )
+        return resting
 
     def _happened(self, before: np.ndarray, after: np.ndarray, hit: np.ndarray) -> list[int]:
         """Return the events that lead from one mode to another."""
