@@ -318,6 +318,48 @@ class FrictionlessIllPosed(VariantError):  # noqa: N818
     event = "frictionless_ill_posed"
 
 
+class ContactError(VariantError):
+    """Contacts for which no single motion can be found; `solution` has what was found."""
+
+    event = "contacts_undecided"
+
+
+class NoMotion(ContactError):  # noqa: N818
+    """No reactions agree with any states of the contacts: Painleve's paradox."""
+
+    event = "no_motion"
+
+
+class AmbiguousMotion(ContactError):  # noqa: N818
+    """Contacts may go on in several ways, and nothing decides which is real."""
+
+    event = "ambiguous_motion"
+
+
+class UndeterminedContact(ContactError):  # noqa: N818
+    """Reactions that are not determined decide how bodies slide on."""
+
+    event = "undetermined_contact"
+
+
+class UncertifiedContact(ContactError):  # noqa: N818
+    """Nothing was found that meets the conditions of contact, and nothing proves there is none."""
+
+    event = "uncertified_contact"
+
+
+class EnergyGain(ContactError):  # noqa: N818
+    """An impact by the law that was named would give energy to the bodies."""
+
+    event = "energy_gain"
+
+
+class OrderDecides(ContactError):  # noqa: N818
+    """Impacts one after the other end differently with the order, and none was named."""
+
+    event = "order_decides"
+
+
 VARIANT_ERRORS: dict[str, type[VariantError]] = {
     kind.event: kind
     for kind in (
@@ -330,6 +372,13 @@ VARIANT_ERRORS: dict[str, type[VariantError]] = {
         SupportLost,
         SupportSticks,
         FrictionlessIllPosed,
+        ContactError,
+        NoMotion,
+        AmbiguousMotion,
+        UndeterminedContact,
+        UncertifiedContact,
+        EnergyGain,
+        OrderDecides,
     )
 }
 """By the event that ends a run."""

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parent.parent
 WANTED = Path(__file__).parent / "_static" / "rooms.svg"
 
 STATIONS = {
-    "foundations": ("errors", "algebra", "storage", "complementarity"),
+    "foundations": ("errors", "algebra", "storage", "complementarity", "contact"),
     "what is posed": ("posing", "multibody", "nonholonomic", "friction"),
     "its equations": ("system", "equations", "elimination"),
     "what is integrated": ("formulations",),

@@ -31,6 +31,7 @@ from daesolve.cli.options import (
     console,
     say,
 )
+from daesolve.contact.laws import LAWS, ON_GAIN
 from daesolve.diagnostics.monitor import Monitor
 from daesolve.errors import DegenerateConstraintError, OutOfRangeError, VariantError
 from daesolve.friction.sliding import VariantPolicy
@@ -103,6 +104,18 @@ def run(
             help="Where other supports of a guide are loaded: continuity, homotopy, strict."
         ),
     ] = None,
+    impact: Annotated[
+        str | None,
+        typer.Option(help="The law of impacts of contacts: newton, poisson, routh, sequential."),
+    ] = None,
+    impact_order: Annotated[
+        str | None,
+        typer.Option(metavar="A,B,...", help="The contacts, in the order of sequential impacts."),
+    ] = None,
+    on_gain: Annotated[
+        str | None,
+        typer.Option(help="Where an impact would give energy: refuse, report, poisson."),
+    ] = None,
     solver: Annotated[str | None, typer.Option(help="The solver; see `daesolve doctor`.")] = None,
     rtol: Annotated[float | None, typer.Option(help="Relative tolerance of a step.")] = None,
     atol: Annotated[float | None, typer.Option(help="Absolute tolerance of a step.")] = None,
@@ -127,6 +140,8 @@ def run(
     _one_of("--redundant", redundant, get_args(Redundant))
     _one_of("--rank-loss", rank_loss, get_args(RankLoss))
     _one_of("--variant-policy", variant_policy, get_args(VariantPolicy))
+    _one_of("--impact", impact, LAWS)
+    _one_of("--on-gain", on_gain, ON_GAIN)
     bound = options.case(problem, case, model, parameters, set_ or [], initial or [])
     samples, last = _samples(at, interval)
     until = last if until is None else until
@@ -138,6 +153,9 @@ def run(
         "rank_loss": rank_loss,
         "max_evaluations": max_evaluations,
         "variant_policy": variant_policy,
+        "impact": impact,
+        "impact_order": None if impact_order is None else impact_order.split(","),
+        "on_gain": on_gain,
         "at": samples,
         **options.solver(solver, rtol, atol, fixed_step),
     }

@@ -9,6 +9,7 @@ count as free numbers: what is proved holds in every mode, whatever contacts clo
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from weakref import WeakKeyDictionary
 
 import casadi as ca
@@ -177,9 +178,15 @@ def _is_along_gradients(dynamics: Dynamics, known: Mapping[int, float]) -> bool:
     """Return whether the forces of reactions are combinations of gradients, at random points.
 
     Of reactions that obey relations those together that the relations leave; implicit unknowns are
-    those that their equations define.
+    those that their equations define. A goal that is let go of at times has its own reaction alone
+    along its gradient: that of another, as friction, does work while it slides.
     """
-    tables = _at_random_points(dynamics, known)
+    lasting = [row for row in dynamics.rows if row.hold is None]
+    influence = ca.SX(dynamics.influence)
+    for row in dynamics.rows:
+        if row.hold is not None and row.reaction is not None:
+            influence[:, row.reaction] -= row.jacobian.T
+    tables = _at_random_points(replace(dynamics, influence=influence, rows=tuple(lasting)), known)
     for _, acting, along, tied in tables:
         # A velocity of large unit has small forces, behind which others are not to hide them.
         units = np.max(np.abs(np.vstack([acting.T, along])), axis=0, initial=0.0)

@@ -20,6 +20,7 @@ import numpy as np
 
 from daesolve.algebra.evaluation import ArrayFunction
 from daesolve.algebra.linear import entries_of, is_zero
+from daesolve.equations.contact_rows import ContactRow
 from daesolve.errors import unknown_name
 from daesolve.posing.events import Event
 from daesolve.posing.guides import OF_THEIR_OWN, Guides
@@ -190,30 +191,6 @@ class ResetRow:
     momentary: tuple[GoalRow, ...]
     restitution: ca.SX
     sequential: bool
-
-
-@dataclass(frozen=True, eq=False)
-class ContactRow:
-    """A support that can only push, in the symbols of the equations.
-
-    Parameters
-    ----------
-    name
-        Of its goal.
-    row, hold
-        The index of its goal among the rows, and of its discrete value among p.
-    lost, closed
-        The indices of its events.
-    restitution
-        With what part of the speed it is left.
-    """
-
-    name: str
-    row: int
-    hold: int
-    lost: int
-    closed: int
-    restitution: ca.SX
 
 
 @dataclass(frozen=True, eq=False)
@@ -440,6 +417,15 @@ class Dynamics:
             return p
         p = p.copy()
         p[places] = 1.0
+        return p
+
+    def all_rubbing(self, p: np.ndarray) -> np.ndarray:
+        """Return p with every contact closed, and sliding where it rubs."""
+        p = p.copy()
+        for row in self.contacts:
+            p[row.hold] = 1.0
+            if row.rubbing is not None:
+                p[row.rubbing.slides], p[row.rubbing.sticks] = 1.0, 0.0
         return p
 
     def in_mode(self, p: np.ndarray) -> Dynamics:

@@ -9,6 +9,7 @@ from typing import Any, Protocol, Self, TypedDict, TypeVar, runtime_checkable
 
 import numpy as np
 
+from daesolve.contact.laws import Law, OnGain
 from daesolve.errors import OutOfRangeError, UnsupportedError, is_number, unknown_name
 from daesolve.formulations import Formulation
 from daesolve.friction.sliding import VariantPolicy
@@ -231,6 +232,16 @@ class RunOptions(TypedDict, total=False):
         of a pair take over as long as the reactions go on continuously, and ends the run as
         `degenerate` where they do not; "homotopy" goes on there with another physical answer;
         "strict" ends the run wherever there is more than one answer.
+    impact
+        The law of impacts of contacts: "newton" (each leaves with e times the speed with which it
+        is met), "poisson" (e times the impulse of compression), "routh" (one contact, whose slip
+        may stop or turn round in the impact) or "sequential" (one contact after the other).
+    impact_order
+        The names of contacts that close together, as they collide with "sequential". Without it
+        the run ends where orders lead to different motions.
+    on_gain
+        Where an impact would give energy to the bodies, as Newton's law may with friction:
+        "refuse" ends the run, "report" goes on, "poisson" takes that law for it.
     """
 
     start_time: float | None
@@ -248,6 +259,9 @@ class RunOptions(TypedDict, total=False):
     rank_loss: RankLoss | None
     max_evaluations: int | None
     variant_policy: VariantPolicy | None
+    impact: Law | None
+    impact_order: Sequence[str] | None
+    on_gain: OnGain | None
 
 
 def check_options(

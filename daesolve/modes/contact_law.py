@@ -36,7 +36,8 @@ from daesolve.errors import (
     VariantError,
 )
 from daesolve.formulations import Formulation, OdeProblem
-from daesolve.modes.guard_book import GuardBook, Role
+from daesolve.modes.guard_book import GuardBook
+from daesolve.modes.guard_table import Role
 from daesolve.modes.jumps import JumpFunction, joined, settle_function, with_references
 from daesolve.modes.law import Jump, Setting, SwitchingLaw
 from daesolve.posing.symbols import symbol
@@ -335,8 +336,9 @@ class ContactLaw(SwitchingLaw):
 
     @classmethod
     def of(cls, setting: Setting, free: Sequence[int]) -> ContactLaw | None:
-        """Return the law of all contacts of a system."""
-        return cls(setting) if setting.dynamics.contacts else None
+        """Return the law of all contacts of a system, unless another has them."""
+        rows = setting.dynamics.contacts
+        return cls(setting) if rows and rows[0].closed in free else None
 
     def role(self, event: int) -> Role:
         """Return that of a reaction that ends, or of a gap that closes; both are always watched."""

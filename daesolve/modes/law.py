@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import ClassVar
 
 import numpy as np
 
+from daesolve.contact import ImpactLaw
 from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import NoDerivativeError, VariantError
 from daesolve.formulations import OdeProblem
 from daesolve.friction.sliding import VariantPolicy
-from daesolve.modes.guard_book import GuardBook, GuardTable, Role
+from daesolve.modes.guard_book import GuardBook
+from daesolve.modes.guard_table import GuardTable, Role
 from daesolve.modes.jumps import JumpFunction, JumpFunctions
 from daesolve.trajectory.results import Impact, StepBlock
 
@@ -73,6 +75,8 @@ class Setting:
         As in `Beginning`.
     path
         (k, n) states that a short run went through.
+    impacts
+        What impacts of contacts obey.
     """
 
     dynamics: Dynamics
@@ -82,6 +86,7 @@ class Setting:
     scales: Mapping[str, float]
     policy: VariantPolicy
     path: np.ndarray
+    impacts: ImpactLaw = field(default_factory=ImpactLaw)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,8 @@ from daesolve.equations.consistency import fitting_values, refuse_past
 from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import ResetError
 from daesolve.modes.chart_law import enter, visible_state
-from daesolve.modes.guard_book import GuardBook, Role
+from daesolve.modes.guard_book import GuardBook
+from daesolve.modes.guard_table import Role
 from daesolve.modes.jumps import JumpFunction, joined
 from daesolve.modes.law import Beginning, Jump, Setting, SwitchingLaw
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from daesolve.contact import ImpactLaw
 from daesolve.elimination.saddle import EliminationPlan
 from daesolve.equations.borders import Borders
 from daesolve.equations.dynamics import Dynamics
@@ -22,22 +23,21 @@ from daesolve.formulations import OdeProblem
 from daesolve.friction.sliding import VariantPolicy
 from daesolve.modes.chart_law import ChartLaw
 from daesolve.modes.contact_law import ContactLaw
-from daesolve.modes.guard_book import (
-    GuardBook,
-    GuardTable,
-    GuardTraits,
-    Role,
-)
+from daesolve.modes.guard_book import GuardBook
 from daesolve.modes.guard_slopes import at_once, refuse_start
+from daesolve.modes.guard_table import GuardTable, GuardTraits, Role
 from daesolve.modes.guide_law import GuideLaw
 from daesolve.modes.jumps import JumpFunction, JumpFunctions
 from daesolve.modes.law import Beginning, Jump, Setting, SwitchingLaw
 from daesolve.modes.reset_law import ResetLaw
 from daesolve.modes.row_law import RowLaw
+from daesolve.modes.rubbing_law import RubbingLaw
 from daesolve.solvers.grazing import guard_evaluator
 from daesolve.solvers.resting import sizes_of_terms
 
-LAWS: tuple[type[SwitchingLaw], ...] = (ContactLaw, GuideLaw, ChartLaw, RowLaw, ResetLaw)
+LAWS: tuple[type[SwitchingLaw], ...] = (
+    RubbingLaw, ContactLaw, GuideLaw, ChartLaw, RowLaw, ResetLaw,
+)  # fmt: skip
 """All laws. The first takes its events first, begins first, and decides last."""
 MOST_AT_ONCE = 32
 """Resets at one instant beyond which they never end."""
@@ -315,6 +315,7 @@ def transitions_of(
     problem: OdeProblem,
     scales: Mapping[str, float],
     policy: VariantPolicy = "continuity",
+    impacts: ImpactLaw | None = None,
 ) -> Transitions | None:
     """Return what switches the modes of a problem; None where nothing does.
 
@@ -326,6 +327,8 @@ def transitions_of(
         Of residuals by name; one for others.
     policy
         What to do where several choices of loaded supports are possible.
+    impacts
+        What impacts of contacts obey; Newton's law where nothing is given.
     """
     setting = Setting(
         dynamics=dynamics,
@@ -335,6 +338,7 @@ def transitions_of(
         scales=scales,
         policy=policy,
         path=np.empty((0, len(problem.labels.states))),
+        impacts=ImpactLaw() if impacts is None else impacts,
     )
     ownership = Ownership.of(setting)
     return Transitions(setting, ownership) if ownership.laws else None

@@ -86,19 +86,21 @@ def _powers(
     numbers: np.ndarray,
     values: Mapping[str, float],
 ) -> dict[str, float]:
-    """Return the relative rates of invariants; with contacts closed too where one has no proof.
+    """Return the relative rates of invariants; in other modes too where one has no proof.
 
-    A reaction of a contact that is open does no work yet.
+    A reaction of a contact that is open does no work yet, nor does friction of one that sticks.
     """
     names = [row.name for row in rows]
     powers = dict(zip(names, relative_powers(dynamics, rows, samples, numbers), strict=True))
-    held = dynamics.all_held(numbers)
-    for row in rows if not np.array_equal(held, numbers) else ():
+    others = [dynamics.all_held(numbers), dynamics.all_rubbing(numbers)]
+    others = [mode for mode in others if not np.array_equal(mode, numbers)]
+    for row in rows if others else ():
         if not row.automatic or powers[row.name] > POWER_TOLERANCE:
             continue
         if not is_proved(dynamics, row, values):
-            (closed,) = relative_powers(dynamics, [row], samples, held)
-            powers[row.name] = max(powers[row.name], closed)
+            for mode in others:
+                (power,) = relative_powers(dynamics, [row], samples, mode)
+                powers[row.name] = max(powers[row.name], power)
     return {name: float(power) for name, power in powers.items()}
 
 

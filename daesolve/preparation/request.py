@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
+from daesolve.contact.laws import LAWS, ON_GAIN, ImpactLaw, Law, OnGain
 from daesolve.equations.consistency import check_named
 from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import OutOfRangeError, UnsupportedError, is_number, is_one_of, unknown_name
@@ -54,6 +55,9 @@ class Request:
         How many right-hand sides the run may take; None sets no bound.
     variant_policy
         How to go on where another support of a guide is loaded.
+    impact, impact_order, on_gain
+        The law of impacts of contacts, the order of sequential ones, and what follows where an
+        impact would give energy to the bodies.
     """
 
     until: float
@@ -72,6 +76,15 @@ class Request:
     rank_loss: RankLoss = "stop"
     max_evaluations: int | None = None
     variant_policy: VariantPolicy = "continuity"
+    impact: Law = "newton"
+    impact_order: Sequence[str] | None = None
+    on_gain: OnGain = "refuse"
+
+    @property
+    def impact_law(self) -> ImpactLaw:
+        """What impacts are to obey."""
+        order = None if self.impact_order is None else tuple(self.impact_order)
+        return ImpactLaw(self.impact, order, self.on_gain)
 
 
 def check_request(dynamics: Dynamics, request: Request) -> None:
@@ -86,6 +99,8 @@ def check_request(dynamics: Dynamics, request: Request) -> None:
         ("redundant", request.redundant, get_args(Redundant)),
         ("rank_loss", request.rank_loss, get_args(RankLoss)),
         ("variant_policy", request.variant_policy, get_args(VariantPolicy)),
+        ("impact", request.impact, LAWS),
+        ("on_gain", request.on_gain, ON_GAIN),
     ):
         if not is_one_of(given, known):
             raise OutOfRangeError(f"{option} is {given!r}, but must be one of {', '.join(known)}")
@@ -94,6 +109,7 @@ def check_request(dynamics: Dynamics, request: Request) -> None:
             f"variant_policy = {request.variant_policy!r} is about pairs of supports, and the "
             "system has none: leave it out"
         )
+    _check_impacts(dynamics, request)
     _check_tolerances(request)
     _check_rank_loss(request)
     check_named("redundant_weights", request.redundant_weights)
@@ -108,6 +124,25 @@ def check_request(dynamics: Dynamics, request: Request) -> None:
     _check_times(dynamics, request)
     if not is_number(request.default_rate) or request.default_rate < 0:
         raise OutOfRangeError(f"the rate is {request.default_rate!r}, but must be >= 0")
+
+
+def _check_impacts(dynamics: Dynamics, request: Request) -> None:
+    """Refuse a law of impacts where there are none, and an order that does not name contacts."""
+    names = [row.name for row in dynamics.contacts]
+    if request.impact_law != ImpactLaw() and not names:
+        raise UnsupportedError(
+            "impact, impact_order and on_gain are about contacts, and the system has none: leave "
+            "them out"
+        )
+    if request.impact_order is None:
+        return
+    if request.impact != "sequential":
+        raise UnsupportedError(
+            "impact_order is the order of sequential impacts: it needs impact = 'sequential'"
+        )
+    for name in request.impact_order:
+        if name not in names:
+            raise unknown_name("contact in impact_order", name, names)
 
 
 def _check_tolerances(request: Request) -> None:

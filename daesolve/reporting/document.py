@@ -48,6 +48,9 @@ USUAL = {
     "rank_loss": "stop",
     "max_evaluations": None,
     "variant_policy": "continuity",
+    "impact": "newton",
+    "impact_order": None,
+    "on_gain": "refuse",
 }
 """What a document lists of a request only where it, or what the case asks for, differs."""
 NO_PICTURE = "there is no picture"

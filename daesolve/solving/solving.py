@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Never
 
+from daesolve.contact.laws import Law, OnGain
 from daesolve.errors import VARIANT_ERRORS, DegenerateConstraintError, OutOfRangeError
 from daesolve.formulations import Formulation
 from daesolve.friction.sliding import VariantPolicy
@@ -54,6 +55,9 @@ def solve(
     rank_loss: RankLoss | None = "stop",
     max_evaluations: int | None = None,
     variant_policy: VariantPolicy | None = "continuity",
+    impact: Law | None = "newton",
+    impact_order: Sequence[str] | None = None,
+    on_gain: OnGain | None = "refuse",
     verify: bool | Solver | str = False,
     progress: Progress | None = None,
     store: Path | str | Destination | None = None,
@@ -71,7 +75,8 @@ def solve(
         Start values to keep, by the names of states. The others are made consistent; what was
         changed is in `Trajectory.start`.
     start_time, guess, parameters, formulation, solver, rtol, atol, at, default_rate, scales, \
-redundant, redundant_weights, rank_loss, max_evaluations, variant_policy
+redundant, redundant_weights, rank_loss, max_evaluations, variant_policy, impact, impact_order, \
+on_gain
         See `RunOptions`.
     verify
         Repeat the run and report the difference of the trajectories: True by another method and
@@ -119,12 +124,12 @@ redundant, redundant_weights, rank_loss, max_evaluations, variant_policy
         "rank_loss": rank_loss,
         "max_evaluations": max_evaluations,
         "variant_policy": variant_policy,
+        "impact": impact,
+        "impact_order": impact_order,
+        "on_gain": on_gain,
     }
     request, _ = requested(until, initial, options)
-    destination: Destination | None = None
-    if store is not None:
-        destination = store if isinstance(store, Destination) else Destination(located(store))
-        refuse_full(destination.directory)
+    destination = None if store is None else _destination(store)
     by = _repeating(verify)
     prepared = prepare_once(system, request)
     if isinstance(by, Solver):
@@ -133,6 +138,13 @@ redundant, redundant_weights, rank_loss, max_evaluations, variant_policy
         kept = begin(prepared, request, at, by, progress, destination)
         return remembered(_or_raised(kept, request.rank_loss))
     return integrated(prepared, at, progress, by)
+
+
+def _destination(store: Path | str | Destination) -> Destination:
+    """Return where a run is kept, which is new or empty."""
+    found = store if isinstance(store, Destination) else Destination(located(store))
+    refuse_full(found.directory)
+    return found
 
 
 def integrated(

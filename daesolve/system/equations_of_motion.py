@@ -41,7 +41,7 @@ from daesolve.system.rows import (
     reset_rows,
     split_linear,
 )
-from daesolve.system.unilateral import contact_rows, contacts_of
+from daesolve.system.unilateral import contact_rows, contacts_of, with_friction
 
 
 class _Symbols:
@@ -231,7 +231,7 @@ def equations_of_motion(system: PosedMechanics) -> Dynamics:
         position_rates=flow.position_rates,
         mass=motion.mass,
         force=flow.explicit(motion.force + force),
-        influence=_influence(flow, influence, rows),
+        influence=_influence(symbols, influence, rows),
         reactions=u,
         rows=rows,
         relations=tuple(
@@ -337,15 +337,16 @@ def _doubt(force: ca.SX, timed: ca.SX) -> str:
     return ""
 
 
-def _influence(flow: Flow, directed: ca.SX, rows: Sequence[GoalRow]) -> ca.SX:
-    """Return B: what the forces direct, and each goal's own reaction along its gradient."""
+def _influence(symbols: _Symbols, directed: ca.SX, rows: Sequence[GoalRow]) -> ca.SX:
+    """Return B: what forces and friction direct, each goal's own reaction along its gradient."""
+    directed = with_friction(directed, contacts_of(symbols.system.goals), rows, symbols.u)
     gradients = ca.SX(*directed.shape)
     for row in rows:
         if row.reaction is not None:
             gradients[:, row.reaction] = row.jacobian.T
             if row.hold is not None:
                 directed[:, row.reaction] *= row.hold
-    return flow.explicit(directed) + gradients
+    return symbols.flow.explicit(directed) + gradients
 
 
 def _labels(symbols: _Symbols, reported: _Reported) -> Labels:

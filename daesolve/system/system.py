@@ -39,7 +39,14 @@ from daesolve.system.checking import (
 from daesolve.system.equations_of_motion import control_equations, equations_of_motion
 from daesolve.system.posed import Forces, Output, PosedControl, PosedMechanics, is_empty
 from daesolve.system.rows import check_resets
-from daesolve.system.unilateral import check_held, contacts_of, watched_for_jams, with_contacts
+from daesolve.system.unilateral import (
+    check_held,
+    contacts_of,
+    watched_for_jams,
+    with_contacts,
+    with_sticking,
+    with_tractions,
+)
 
 __all__ = ["ControlSystem", "Forces", "MechanicalSystem", "Output", "System"]
 
@@ -165,6 +172,8 @@ class MechanicalSystem(PosedMechanics):
             discrete, events = with_contacts(self.discrete, self.events, contacts)
             object.__setattr__(self, "discrete", discrete)
             object.__setattr__(self, "events", events)
+            object.__setattr__(self, "goals", with_sticking(self.goals, contacts))
+            object.__setattr__(self, "outputs", with_tractions(self.outputs, contacts))
         own = (self.parameters, self.discrete, self.reactions, self.implicit, self.quadratures)
         check_vectors([*own, self.v])
         posed = self.posed

@@ -1,9 +1,11 @@
-"""Supports that can only push: a contact holds its gap at zero, opens, and closes by an impact.
+"""Supports that can only push, and rub: a contact opens, closes by an impact, sticks and slides.
 
 While it is closed, a contact is a holonomic constraint whose reaction N pushes. Where N would pull,
 it opens, and the constraint is gone; where the gap is zero again, it closes. Which contacts open or
 close at an instant is one question for all of them (Signorini's conditions 0 <= N, 0 <= gap'',
-N gap'' = 0), which `modes.contact_law` answers.
+N gap'' = 0), which `modes.contact_law` answers. Where one of them rubs, `modes.rubbing_law` decides
+for all together which open, stick and slide: a contact that sticks is a constraint on its slip, and
+one that slides is pushed against its slip by mu N.
 
 Supports with friction can jam: their reactions grow without bounds while the body still slides. The
 equations for the reactions have the matrix Phi M^-1 (n + f tau) of the loaded supports. Its
@@ -12,22 +14,35 @@ determinant over the friction-free one is 1 without friction, and zero where the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import casadi as ca
 import numpy as np
 
 from daesolve.algebra.linear import solve_definite
-from daesolve.equations.dynamics import ContactRow, Dynamics
-from daesolve.errors import PosingError, UnsupportedError
-from daesolve.posing.events import FALLING, Event, Reset, Stop
-from daesolve.posing.goals import AnyGoal, Expression, Goal, Holonomic
+from daesolve.equations.contact_rows import ContactRow, Rubbing
+from daesolve.equations.dynamics import Dynamics, GoalRow
+from daesolve.errors import OutOfRangeError, PosingError, UnsupportedError
+from daesolve.posing.contacts import ACCUMULATED, ENDS, PENDING
+from daesolve.posing.events import FALLING, RISING, Event, Reset, Stop
+from daesolve.posing.goals import (
+    AnyGoal,
+    Expression,
+    Goal,
+    Holonomic,
+    Nonholonomic,
+    as_scalar,
+)
 from daesolve.posing.guides import JAM, Guides
-from daesolve.posing.symbols import Interval, Parameters
+from daesolve.posing.symbols import Interval, Parameters, time
 
 CLOSED = Interval(0.0, 1.0)
-"""What `contact_<name>` may be."""
+"""What `contact_<name>` and `sticks_<name>` may be."""
+SIDE = Interval(-1.0, 1.0)
+"""What `slides_<name>` may be."""
 JAMMED = 1e-6
 """The part of the friction-free determinant below which supports have jammed."""
 LARGEST = 12
@@ -49,11 +64,29 @@ class Contact(Holonomic):
         speed, the contact is left with e times this speed (Newton's law).
     closed
         Whether it is closed at the start. `parameters={"contact_<name>": 0.0}` sets it for a run.
+    slip
+        The velocity with which the bodies slide along each other there, m/s, linear in the
+        velocities: the contact rubs. None for a smooth one.
+    friction, static_friction
+        mu of Coulomb's law while it slides, and up to which it sticks, not less; numbers or
+        expressions of parameters and of the state.
+    tangential_restitution
+        The part of the slip that an impact returns (Newton's law), from 0 to 1.
+
+    Notes
+    -----
+    A contact that rubs has the discrete values `slides_<name>`, the sign of its slip or zero, and
+    `sticks_<name>`, whether its slip is held at zero; the events `<name>_sticks`, `<name>_slips`
+    and `<name>_reverses`; and the output `<name>_friction`, N, along the slip.
 
     Raises
     ------
     PosingError
-        It brings no reaction of its own along the gradient, or is held by something else.
+        It brings no reaction of its own along the gradient, or is held by something else; friction
+        is given without a slip.
+    OutOfRangeError
+        A coefficient that is a number is negative, static friction below friction, or tangential
+        restitution not between 0 and 1.
 
     Examples
     --------
@@ -68,8 +101,13 @@ class Contact(Holonomic):
 
     restitution: Expression = 0.0
     closed: bool = True
+    slip: Expression | None = None
+    friction: Expression = 0.0
+    static_friction: Expression | None = None
+    tangential_restitution: Expression = 0.0
     values: Parameters = field(init=False)
     events: tuple[Event, Event] = field(init=False)
+    sticking: Nonholonomic | None = field(init=False)
 
     def __post_init__(self) -> None:
         value = f"contact_{self.name}"
@@ -85,7 +123,11 @@ class Contact(Holonomic):
         object.__setattr__(self, "held_by", value)
         super().__post_init__()
         closed = float(bool(self.closed))
-        values = Parameters({value: closed}, {value: ""}, {value: CLOSED}, "discrete value")
+        ranges, starts = {value: CLOSED}, {value: closed}
+        if self.slip is not None:
+            ranges |= {f"slides_{self.name}": SIDE, f"sticks_{self.name}": CLOSED}
+        starts |= {name: 0.0 for name in ranges if name != value}
+        values = Parameters(starts, dict.fromkeys(ranges, ""), ranges, "discrete value")
         touches, open_ = values[value], 1.0 - values[value]
         opens = Reset({value: 0.0})
         closes = Reset({value: 1.0}, impose=[self.name], restitution=self.restitution)
@@ -94,6 +136,44 @@ class Contact(Holonomic):
         met = Event(f"{self.name}_closed", open_ * self.residual + touches, FALLING, closes)
         object.__setattr__(self, "values", values)
         object.__setattr__(self, "events", (lost, met))
+        self._rub()
+
+    def _rub(self) -> None:
+        """Check what is said of friction, and pose the constraint that holds while it sticks."""
+        owner = f"of the contact {self.name!r}"
+        own = {"friction": self.friction, "tangential restitution": self.tangential_restitution}
+        if self.static_friction is not None:
+            own["static friction"] = self.static_friction
+        numbers = {what: as_scalar(f"the {what} {owner}", value) for what, value in own.items()}
+        known = {what: float(value) for what, value in numbers.items() if value.is_constant()}
+        for what, number in known.items():
+            most = 1.0 if what == "tangential restitution" else math.inf
+            if not 0.0 <= number <= most:
+                least = "from 0 to 1" if most == 1.0 else "at least 0"
+                raise OutOfRangeError(f"the {what} {owner} is {number:g}, but must be {least}")
+        if known.get("static friction", math.inf) < known.get("friction", 0.0):
+            raise OutOfRangeError(
+                f"the static friction {owner} is {known['static friction']:g}, below its friction "
+                f"{known['friction']:g}: it must not be less"
+            )
+        sticking = None
+        if self.slip is not None:
+            name = f"{self.name}_stuck"
+            sticking = Nonholonomic(name, self.slip, held_by=f"sticks_{self.name}", unit="N")
+        elif any(number != 0.0 for number in known.values()) or len(known) < len(numbers):
+            raise PosingError(f"friction {owner} needs its slip: give slip=, linear in velocities")
+        object.__setattr__(self, "sticking", sticking)
+
+    @property
+    def direction(self) -> ca.SX:
+        """The sign of its slip, zero where it does not slide."""
+        return self.values[f"slides_{self.name}"]
+
+    @property
+    def traction(self) -> ca.SX:
+        """The force of friction along its slip, N: by the constraint, or by Coulomb's law."""
+        assert self.sticking is not None
+        return self.sticking.reaction - self.friction * self.direction * self.reaction
 
 
 def contacts_of(goals: Iterable[AnyGoal]) -> list[Contact]:
@@ -105,12 +185,111 @@ def with_contacts(
     discrete: Parameters, events: Sequence[Event], contacts: Sequence[Contact]
 ) -> tuple[Parameters, tuple[Event, ...]]:
     """Return discrete values and events of a system, those of its contacts behind its own."""
+    rubbing = [contact for contact in contacts if contact.sticking is not None]
+    if PENDING not in discrete:
+        none = {PENDING: 0.0, ENDS: 0.0}
+        ranges = {PENDING: CLOSED, ENDS: Interval(-math.inf, math.inf)}
+        units = {PENDING: "", ENDS: "s"}
+        discrete = discrete.joined(Parameters(none, units, ranges, "discrete value"))
     for contact in contacts:
         own = contact.values[contact.held_by]
         if not (contact.held_by in discrete and discrete[contact.held_by] is own):
             discrete = discrete.joined(contact.values)
     further = [event for contact in contacts for event in contact.events]
+    shared = {
+        f"stuck_{one.name}_{other.name}": CLOSED
+        for one in rubbing
+        for other in rubbing
+        if other is not one and f"stuck_{one.name}_{other.name}" not in discrete
+    }
+    if shared:
+        none = dict.fromkeys(shared, 0.0)
+        discrete = discrete.joined(
+            Parameters(none, dict.fromkeys(shared, ""), shared, "discrete value")
+        )
+    known = {event.name for event in events}
+    if ACCUMULATED not in known:
+        pending, ends = discrete[PENDING], discrete[ENDS]
+        guard = pending * (time - ends) + pending - 1.0
+        further.append(Event(ACCUMULATED, guard, RISING, Reset({PENDING: 0.0})))
+    further += [
+        event
+        for contact in rubbing
+        for event in _friction_events(contact, rubbing, discrete)
+        if event.name not in known
+    ]
     return discrete, (*events, *[event for event in further if event not in events])
+
+
+def with_sticking(goals: Sequence[AnyGoal], contacts: Sequence[Contact]) -> tuple[AnyGoal, ...]:
+    """Return the goals of a system with the constraints of contacts that stick."""
+    further = [contact.sticking for contact in contacts if contact.sticking is not None]
+    return (*goals, *[goal for goal in further if goal not in goals])
+
+
+def with_tractions(outputs: Mapping[str, Any], contacts: Sequence[Contact]) -> dict[str, Any]:
+    """Return the outputs of a system with the friction of its contacts."""
+    further = {
+        f"{contact.name}_friction": (contact.traction, "N")
+        for contact in contacts
+        if contact.sticking is not None
+    }
+    return {**further, **outputs}
+
+
+def _friction_events(
+    contact: Contact, rubbing: Sequence[Contact], discrete: Parameters
+) -> tuple[Event, Event, Event]:
+    """Return when a contact ceases to slide and to stick, and that it turns its slip round.
+
+    Contacts that stick together share what friction they can give, as two feet on one plane.
+    """
+    assert contact.sticking is not None
+    limit = _limit(contact)
+    for other in rubbing:
+        if other is not contact:
+            limit += discrete[f"stuck_{contact.name}_{other.name}"] * _limit(other)
+    side, sticks = contact.direction, contact.values[f"sticks_{contact.name}"]
+    slip, held = ca.SX(contact.sticking.residual), contact.sticking.reaction
+    stops = side * slip + (1.0 - side * side)
+    within = ca.vertcat(*[sticks * (limit + way * held) + (1.0 - sticks) for way in (-1.0, 1.0)])
+    none = Reset({f"slides_{contact.name}": 0.0})
+    return (
+        Event(f"{contact.name}_sticks", stops, FALLING, none),
+        Event(f"{contact.name}_slips", within, FALLING, none),
+        Event(f"{contact.name}_reverses", ca.SX(1.0) + 0.0 * side, FALLING, none),
+    )
+
+
+def _limit(contact: Contact) -> ca.SX:
+    """Return the largest friction of a contact that sticks, N."""
+    static = contact.friction if contact.static_friction is None else contact.static_friction
+    return static * contact.values[contact.held_by] * contact.reaction
+
+
+def with_friction(
+    directed: ca.SX, contacts: Sequence[Contact], rows: Sequence[GoalRow], reactions: ca.SX
+) -> ca.SX:
+    """Return what forces direct of the reactions, with the friction of contacts that slide.
+
+    Parameters
+    ----------
+    directed
+        (nv, nu) what the forces direct.
+    contacts, rows
+        Of the system; the goals, those that hold while contacts stick among them.
+    reactions
+        The symbols of all reactions.
+    """
+    by_name = {row.name: row for row in rows}
+    for contact in contacts:
+        if contact.sticking is not None:
+            row = by_name[contact.sticking.name]
+            assert row.hold is not None
+            slope = ca.substitute(row.jacobian, row.hold, 1.0)
+            push = -contact.friction * contact.direction
+            directed = directed + slope.T @ (push * ca.jacobian(contact.reaction, reactions))
+    return directed
 
 
 def contact_rows(
@@ -129,8 +308,32 @@ def contact_rows(
             lost=events.index(contact.events[0].name),
             closed=events.index(contact.events[1].name),
             restitution=written(contact.restitution),
+            rubbing=_rubbing(contact, rows, names, events, written),
         )
         for contact in contacts
+    )
+
+
+def _rubbing(
+    contact: Contact,
+    rows: Sequence[str],
+    names: Sequence[str],
+    events: Sequence[str],
+    written: Callable[[Expression], ca.SX],
+) -> Rubbing | None:
+    if contact.sticking is None:
+        return None
+    static = contact.friction if contact.static_friction is None else contact.static_friction
+    return Rubbing(
+        row=rows.index(contact.sticking.name),
+        slides=names.index(f"slides_{contact.name}"),
+        sticks=names.index(f"sticks_{contact.name}"),
+        begins_to_stick=events.index(f"{contact.name}_sticks"),
+        begins_to_slip=events.index(f"{contact.name}_slips"),
+        reverses=events.index(f"{contact.name}_reverses"),
+        friction=written(contact.friction),
+        static_friction=written(static),
+        restitution=written(contact.tangential_restitution),
     )
 
 

@@ -16,7 +16,8 @@ from daesolve.elimination.saddle import EliminationPlan
 from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import MissingBackendError
 from daesolve.formulations import OdeProblem
-from daesolve.modes.guard_book import GuardBook, GuardTable
+from daesolve.modes.guard_book import GuardBook
+from daesolve.modes.guard_table import GuardTable
 from daesolve.modes.guide_law import GuideLaw
 from daesolve.modes.jumps import JumpFunction, JumpFunctions
 from daesolve.modes.law import Setting

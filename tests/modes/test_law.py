@@ -10,7 +10,8 @@ import pytest
 import daesolve as ds
 from daesolve.errors import ResetError, VariantError
 from daesolve.modes import transitions
-from daesolve.modes.guard_book import GuardBook, Role
+from daesolve.modes.guard_book import GuardBook
+from daesolve.modes.guard_table import Role
 from daesolve.modes.law import Beginning, Jump, Setting, SwitchingLaw
 
 WALL = "wall"

@@ -1,0 +1,46 @@
+"""Which contacts open, stick and slide, what impacts do, where they accumulate: as numbers."""
+
+from daesolve.contact.accumulation import Accumulation, accumulation, early_by
+from daesolve.contact.answers import Answer, Decision, State
+from daesolve.contact.decisions import decide
+from daesolve.contact.impacts import Impact, newton, poisson
+from daesolve.contact.laws import ImpactLaw, collide
+from daesolve.contact.margins import Margins, margins
+from daesolve.contact.painleve import (
+    Paradox,
+    friction_margin,
+    impact_without_collision,
+    jam_guard,
+    paradox,
+    sliding_matrix,
+)
+from daesolve.contact.routh import routh
+from daesolve.contact.sequential import sequential
+from daesolve.contact.touching import Contacts, inverse_mass
+
+__all__ = [
+    "Accumulation",
+    "Answer",
+    "Contacts",
+    "Decision",
+    "Impact",
+    "ImpactLaw",
+    "Margins",
+    "Paradox",
+    "State",
+    "accumulation",
+    "collide",
+    "decide",
+    "early_by",
+    "friction_margin",
+    "impact_without_collision",
+    "inverse_mass",
+    "jam_guard",
+    "margins",
+    "newton",
+    "paradox",
+    "poisson",
+    "routh",
+    "sequential",
+    "sliding_matrix",
+]

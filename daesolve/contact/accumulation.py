@@ -1,0 +1,155 @@
+"""Where impacts accumulate: the instant to which ever shorter intervals between them lead.
+
+Intervals d_k of impacts of the same contacts whose ratios rho_k = d_k / d_(k-1) come to lie below 1
+end at
+
+    limit_k = t_k + d_k rho_k / (1 - rho_k),
+
+exactly where the ratio is the same throughout, as it is for a ball, and ever better where it comes
+to a limit, as for a block that rocks. That successive limits agree tells how good they are; that
+ratios look steady does not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from daesolve.errors import OutOfRangeError, PosingError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+LEAST_LIMITS = 3
+"""So many successive limits have to agree."""
+SAFETY = 2.0
+"""On what corrections add up to: their ratio still grows as it comes to its own limit."""
+ROUNDINGS = 4.0
+"""Of the time, what rounding makes of an interval, in units of the last place."""
+
+
+@dataclass(frozen=True)
+class Accumulation:
+    """The instant at which impacts accumulate.
+
+    Attributes
+    ----------
+    time
+        The limit, s.
+    uncertainty
+        What it may be wrong by, s, judged by how successive limits approach it, and by rounding.
+    remaining
+        From the last impact that was given, s.
+    ratio
+        Of the last two intervals.
+    impacts
+        How many were given.
+    """
+
+    time: float
+    uncertainty: float
+    remaining: float
+    ratio: float
+    impacts: int
+
+
+def accumulation(
+    times: ArrayLike, tolerance: float, speeds: ArrayLike | None = None
+) -> Accumulation | None:
+    """Return where impacts accumulate, once successive limits agree; None as long as they do not.
+
+    Parameters
+    ----------
+    times
+        Of successive impacts of the same contacts, increasing: (m,), s.
+    tolerance
+        What the limit may be wrong by, s. Rounding may leave more, and `uncertainty` says so.
+    speeds
+        With which the contacts left these impacts, positive: (m,), m/s. Their ratio gives a limit
+        of its own, which has to agree as well.
+
+    Raises
+    ------
+    PosingError
+        Times do not increase, or speeds are not as many.
+    OutOfRangeError
+        A number is not finite, or a speed or the tolerance not positive.
+    """
+    instants, leaving = _checked(times, tolerance, speeds)
+    if len(instants) < LEAST_LIMITS + 2:
+        return None
+    last = instants[-LEAST_LIMITS - 2 :]
+    intervals = np.diff(last)
+    ratios = intervals[1:] / intervals[:-1]
+    if np.any(ratios >= 1.0):
+        return None
+    limits = last[2:] + intervals[1:] * ratios / (1.0 - ratios)
+    apart = np.abs(np.diff(limits))
+    # What is left of a geometric series of corrections, whose ratio the last two show.
+    slowness = apart[-1] / apart[-2] if apart[-2] > 0.0 else 0.0
+    # Corrections that do not become smaller are what intervals are not known to.
+    ahead = SAFETY * np.max(apart)
+    if slowness < 1.0:
+        ahead = SAFETY * apart[-1] * max(1.0, slowness / (1.0 - slowness))
+    rounding = ROUNDINGS * np.spacing(abs(instants[-1])) / (1.0 - ratios[-1]) ** 2
+    if slowness >= 1.0 and np.max(apart) <= rounding:
+        ahead = 0.0
+    if leaving is not None:
+        falling = leaving[-1] / leaving[-2]
+        if falling >= 1.0:
+            return None
+        by_speeds = instants[-1] + intervals[-1] * falling / (1.0 - falling)
+        ahead = max(ahead, abs(by_speeds - limits[-1]))
+    uncertainty = float(max(ahead, rounding))
+    if uncertainty > max(tolerance, rounding):
+        return None
+    return Accumulation(
+        time=float(limits[-1]),
+        uncertainty=uncertainty,
+        remaining=float(limits[-1] - instants[-1]),
+        ratio=float(ratios[-1]),
+        impacts=len(instants),
+    )
+
+
+def early_by(speed: float, pull: float, restitution: float) -> float:
+    """Return by how much a motion ends early, s, whose bounces are cut off instead.
+
+    Parameters
+    ----------
+    speed
+        With which the contact would have left the last impact, m/s.
+    pull
+        The acceleration with which its gap closes, m/s^2, positive.
+    restitution
+        e, below 1.
+
+    Raises
+    ------
+    OutOfRangeError
+        Of what was given.
+    """
+    if not (speed >= 0.0 and pull > 0.0 and 0.0 <= restitution < 1.0):
+        raise OutOfRangeError(
+            "bounces end where a contact is pulled back with a restitution below 1: the speed is "
+            f"{speed}, the pull {pull}, the restitution {restitution}"
+        )
+    return 2.0 * speed / (pull * (1.0 - restitution))
+
+
+def _checked(
+    times: ArrayLike, tolerance: float, speeds: ArrayLike | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+    instants = np.asarray(times, dtype=np.float64)
+    leaving = None if speeds is None else np.asarray(speeds, dtype=np.float64)
+    if instants.ndim != 1 or np.any(np.diff(instants) <= 0.0):
+        raise PosingError("times of impacts must increase")
+    if leaving is not None and leaving.shape != instants.shape:
+        raise PosingError(f"{len(instants)} impacts want as many speeds, not {leaving.shape}")
+    if not np.all(np.isfinite(instants)) or not 0.0 < tolerance < np.inf:
+        raise OutOfRangeError("times of impacts must be finite, and the tolerance positive")
+    if leaving is not None and not np.all(leaving > 0.0):
+        raise OutOfRangeError("speeds with which impacts are left must be positive")
+    return instants, leaving

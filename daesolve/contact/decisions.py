@@ -1,0 +1,164 @@
+"""What contacts do next, decided for all of them together.
+
+At every event all contacts with a gap of zero and no speed across it are decided together, by the
+rates of gaps and slips that forces alone would give them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from daesolve.contact.answers import Decision
+from daesolve.contact.enumeration import MOST_MODES, TOLERANCE, all_answers
+from daesolve.contact.modes import choices_of, count_of
+from daesolve.contact.pivoting import branched_answers, one_answer
+from daesolve.contact.spatial import spatial_answers
+from daesolve.contact.touching import Contacts, ScaledProblem, scaled_problem
+from daesolve.errors import OutOfRangeError, PosingError, unknown_name
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+MOST_BRANCHED = 65536
+"""Of so many modes all that may have an answer are solved: those of eight contacts at rest."""
+METHODS = ("auto", "enumerate", "branch", "pivot", "cone")
+NOT_PROVED = "that there is no other answer is not proved"
+CLOSURES = ("equal springs",)
+
+
+def decide(
+    contacts: Contacts,
+    free: ArrayLike,
+    slip: ArrayLike | None = None,
+    *,
+    method: str = "auto",
+    closure: str | None = None,
+    tolerance: float = TOLERANCE,
+) -> Decision:
+    """Decide which contacts open, stick and slide, and to which side.
+
+    Parameters
+    ----------
+    contacts
+        All whose gaps are zero and have no speed.
+    free
+        Accelerations of gaps and slips without reactions, in the order of the rows: (k,).
+    slip
+        Slip velocities (n,) in the plane, (n, 2) in space; exactly zero where a contact is at rest.
+        None: all are.
+    method
+        "enumerate": all modes, which are all answers; where directions of sliding are known, and so
+        always in the plane. "branch": the same, without the modes that a linear programme proves
+        impossible. "pivot": one answer in the plane, by Lemke's pivots, without static friction
+        of its own. "cone": what relaxation and Newton's method find for contacts at rest in space,
+        all answers of a single one. "auto": "cone" for those; else "enumerate" up to `MOST_MODES`
+        modes, "branch" up to `MOST_BRANCHED`, and beyond "pivot", or "branch" where that is not
+        possible or finds nothing.
+    closure
+        "equal springs": where normal reactions that are not determined decide how a body slides on,
+        those that equal springs under all contacts would have. None: the motion is not determined.
+    tolerance
+        Of the terms that enter it, what a condition may be missed by. An instant that lies so near
+        to a border between modes is on it: `Answer.also`.
+
+    Raises
+    ------
+    PosingError, OutOfRangeError
+        Shapes disagree, or numbers are not finite.
+    UnknownNameError
+        Of a method or closure.
+    """
+    if method not in METHODS:
+        raise unknown_name("method", method, METHODS)
+    if closure is not None and closure not in CLOSURES:
+        raise unknown_name("closure", closure, CLOSURES)
+    problem = scaled_problem(contacts, contacts.vector("the rates without reactions", free))
+    decision = decided(problem, directions_of(contacts, slip), method, tolerance)
+    return decision if closure is None else _closed(decision)
+
+
+def decided(
+    problem: ScaledProblem,
+    sliding: NDArray[np.float64],
+    method: str = "auto",
+    tolerance: float = TOLERANCE,
+) -> Decision:
+    """Decide a problem in units of its own; see `decide`."""
+    turning = problem.contacts.directions == 2 and bool(
+        np.any(~sliding.any(axis=1) & (problem.contacts.static > 0.0))
+    )
+    if method == "auto":
+        method = "cone" if turning else _affordable(problem, sliding)
+    if turning is not (method == "cone") or (method == "pivot" and problem.contacts.directions > 1):
+        raise PosingError(
+            f"the method {method!r} is not for these contacts: "
+            + (
+                "at rest in space they want 'cone'"
+                if turning
+                else "they want 'enumerate' or 'branch'"
+            )
+        )
+    if method == "pivot" and _holds_more(problem.contacts):
+        raise PosingError(
+            "pivots do not know static friction that is larger than that of sliding: take 'branch'"
+        )
+    if method == "enumerate":
+        return Decision(all_answers(problem, sliding, tolerance), True, method)
+    if method == "branch":
+        return Decision(branched_answers(problem, sliding, tolerance), True, method)
+    if method == "pivot":
+        answer = one_answer(problem, sliding, tolerance)
+        return Decision(() if answer is None else (answer,), False, method, (NOT_PROVED,))
+    answers, complete = spatial_answers(problem, sliding, tolerance)
+    return Decision(answers, complete, method, () if complete else (NOT_PROVED,))
+
+
+def _affordable(problem: ScaledProblem, sliding: NDArray[np.float64]) -> str:
+    """Return the method for contacts whose directions are known, by how many modes there are."""
+    count = count_of(choices_of(problem, sliding))
+    if count <= MOST_MODES:
+        return "enumerate"
+    no_pivots = problem.contacts.directions > 1 or _holds_more(problem.contacts)
+    if count <= MOST_BRANCHED or no_pivots:
+        return "branch"
+    return "branch" if one_answer(problem, sliding) is None else "pivot"
+
+
+def _holds_more(contacts: Contacts) -> bool:
+    """Return whether static friction is larger than that of sliding anywhere."""
+    return bool(np.any(contacts.static > contacts.friction))
+
+
+def directions_of(contacts: Contacts, slip: ArrayLike | None) -> NDArray[np.float64]:
+    """Return the unit vectors in which contacts slide, zero where they are at rest.
+
+    Raises
+    ------
+    PosingError
+        The shape of the slips is wrong.
+    OutOfRangeError
+        A slip is not finite.
+    """
+    shape = (contacts.count, contacts.directions)
+    if slip is None:
+        return np.zeros(shape)
+    given = np.asarray(slip, dtype=float)
+    if given.shape != shape and given.shape != (contacts.count,) * (contacts.directions == 1):
+        raise PosingError(f"slips of shape {shape} are wanted, not {given.shape}")
+    if not np.all(np.isfinite(given)):
+        raise OutOfRangeError("a slip is not a finite number")
+    given = given.reshape(shape)
+    speeds = np.linalg.norm(given, axis=1, keepdims=True)
+    return np.divide(given, speeds, out=np.zeros(shape), where=speeds > 0.0)
+
+
+def _closed(decision: Decision) -> Decision:
+    """Take the motion for determined where reactions are those of equal springs."""
+    answers = tuple(
+        replace(answer, motion_determined=answer.motion_determined or answer.springs)
+        for answer in decision.answers
+    )
+    return replace(decision, answers=answers, notes=(*decision.notes, "equal springs are assumed"))

@@ -1,0 +1,201 @@
+"""Painleve's paradox: sliding contacts that nothing, or more than one thing, lets go on.
+
+While contacts slide, gaps answer to normal reactions by S = A_NN - A_NT mu d, d their directions.
+Without friction it has only positive principal minors. Friction may turn the sign of one: of a
+single contact p = A_NN - mu A_NT d < 0. Then a gap that closes by itself finds no reaction that
+keeps it (inconsistent), and one that opens by itself may as well stay closed (indeterminate). Where
+no forces agree, impulses may: an impact without collision, which ends the slip.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from daesolve.contact.answers import Decision
+from daesolve.contact.decisions import decide, decided, directions_of
+from daesolve.contact.enumeration import TOLERANCE
+from daesolve.contact.impacts import Impact, impact_of
+from daesolve.contact.touching import Contacts, scaled_problem
+from daesolve.errors import AmbiguousMotion, NoMotion, PosingError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+IDLE = 1e-9
+"""Of the largest, an impulse below which an impact without collision is none."""
+REAL = 1e-9
+"""The imaginary part of an eigenvalue, relative to its size, up to which it is real."""
+
+
+@dataclass(frozen=True)
+class Paradox:
+    """Whether sliding contacts have a motion, and one alone.
+
+    Attributes
+    ----------
+    kind
+        "regular", where one motion is possible; "inconsistent", where none is; "indeterminate",
+        where several are.
+    pushed
+        Names of the sliding contacts whose own reaction would press their gap together.
+    determinant
+        Of S, in the units in which that without friction has a diagonal of one, over that.
+    margin
+        The factor by which friction may grow before S is singular; infinite where it never is, and
+        below 1 beyond that.
+    decision
+        What contacts may do.
+    """
+
+    kind: str
+    pushed: tuple[str, ...]
+    determinant: float
+    margin: float
+    decision: Decision
+
+    def __str__(self) -> str:
+        pushed = f"; friction presses together {', '.join(self.pushed)}" if self.pushed else ""
+        return f"{self.kind}: {len(self.decision.answers)} motions{pushed}"
+
+
+def sliding_matrix(contacts: Contacts, slip: ArrayLike) -> NDArray[np.float64]:
+    """Return S = A_NN - A_NT mu d, (n, n), 1/kg; contacts without a slip rub nothing.
+
+    Parameters
+    ----------
+    contacts, slip
+        As in `decide`.
+    """
+    directions = directions_of(contacts, slip)
+    pull = np.zeros((len(contacts.matrix), contacts.count))
+    for contact in range(contacts.count):
+        rows = contacts.tangents(contact)
+        pull[rows, contact] = contacts.friction[contact] * directions[contact]
+    return contacts.matrix[: contacts.count, : contacts.count] - (
+        contacts.matrix[: contacts.count] @ pull
+    )
+
+
+def jam_guard(contacts: Contacts, slip: ArrayLike) -> float:
+    """Return det S over det A_NN: it is one without friction, and comes to zero where sliding jams.
+
+    Parameters
+    ----------
+    contacts
+        Those that are closed and slide.
+    slip
+        Slip velocities, none zero, as in `decide`.
+
+    Raises
+    ------
+    PosingError
+        Normal reactions are not determined even without friction.
+    """
+    normal = contacts.matrix[: contacts.count, : contacts.count]
+    lengths = np.sqrt(np.diag(normal))
+    scale = np.outer(lengths, lengths)
+    size = float(np.linalg.det(normal / scale))
+    if size <= TOLERANCE:
+        raise PosingError(
+            "normal reactions that are not determined without friction tell of no jam: leave out "
+            "contacts that depend on others"
+        )
+    return float(np.linalg.det(sliding_matrix(contacts, slip) / scale)) / size
+
+
+def friction_margin(contacts: Contacts, slip: ArrayLike) -> float:
+    """Return the factor by which friction may grow before S is singular, infinite where it may.
+
+    Parameters
+    ----------
+    contacts, slip
+        As in `jam_guard`.
+    """
+    normal = contacts.matrix[: contacts.count, : contacts.count]
+    friction = normal - sliding_matrix(contacts, slip)
+    values = np.linalg.eigvals(np.linalg.solve(normal, friction))
+    real = values.real[np.abs(values.imag) <= REAL * np.abs(values)]
+    largest = float(np.max(real, initial=0.0))
+    return 1.0 / largest if largest > 0.0 else np.inf
+
+
+def paradox(contacts: Contacts, free: ArrayLike, slip: ArrayLike) -> Paradox:
+    """Tell whether sliding contacts have a motion, and one alone.
+
+    Parameters
+    ----------
+    contacts
+        Those that are closed and slide.
+    free
+        Accelerations of gaps and slips without reactions: (k,).
+    slip
+        Slip velocities, none zero, as in `decide`.
+
+    Raises
+    ------
+    PosingError
+        As `jam_guard` and `decide` do.
+    """
+    decision = decide(contacts, free, slip)
+    kinds = {0: "inconsistent", 1: "regular"}
+    own = np.diag(sliding_matrix(contacts, slip))
+    return Paradox(
+        kind=kinds.get(len(decision.answers), "indeterminate"),
+        pushed=tuple(name for name, part in zip(contacts.names, own, strict=True) if part < 0.0),
+        determinant=jam_guard(contacts, slip),
+        margin=friction_margin(contacts, slip),
+        decision=decision,
+    )
+
+
+def impact_without_collision(contacts: Contacts, velocities: ArrayLike) -> Impact:
+    """Return the impact of contacts that slide, their gaps at rest, and that no forces let go on.
+
+    It is a compression by Newton's law with e = 0, other than that without impulses. Of one contact
+    L = -A^-1 gamma-, after which it is at rest.
+
+    Parameters
+    ----------
+    contacts
+        All whose gaps are zero.
+    velocities
+        Rates of gaps and slips before: (k,), m/s; those of gaps are zero.
+
+    Raises
+    ------
+    PosingError
+        A gap has a speed.
+    NoMotion
+        No impulses agree: friction is too small to end the slip so.
+    AmbiguousMotion
+        Several impulses do.
+    """
+    before = contacts.vector("the rates before an impact", velocities)
+    size = float(np.max(np.abs(before)))
+    if np.any(np.abs(before[: contacts.count]) > TOLERANCE * size):
+        raise PosingError("an impact without collision begins with gaps that do not change")
+    problem = scaled_problem(contacts, before)
+    found = decided(problem, np.zeros((contacts.count, contacts.directions)))
+    acting = [
+        answer
+        for answer in found.answers
+        if np.max(np.abs(answer.reactions / problem.reactions)) > IDLE
+    ]
+    if not acting:
+        raise NoMotion("no impulses agree with an impact without collision of the contacts", found)
+    if len(acting) > 1:
+        raise AmbiguousMotion(
+            f"{len(acting)} impacts without collision are possible, and nothing tells which", found
+        )
+    return impact_of(
+        contacts,
+        "without collision",
+        (acting[0].states,),
+        acting[0].reactions,
+        before,
+        determined=acting[0].reactions_determined,
+        residual=acting[0].residual,
+    )

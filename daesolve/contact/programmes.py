@@ -1,0 +1,57 @@
+"""Linear programmes of a few reactions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import scipy
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+FINEST = 1e-10
+"""The smallest tolerance that HiGHS takes."""
+INFEASIBLE = 2
+"""What HiGHS calls a programme that nothing meets."""
+
+
+def minimised(
+    costs: NDArray[np.float64],
+    rows: NDArray[np.float64],
+    bound: NDArray[np.float64],
+    ranges: Sequence[tuple[float | None, float | None]],
+) -> NDArray[np.float64] | None:
+    """Return x of the least costs x with rows x <= bound; None where there is none, or no end.
+
+    The simplex method ends at a vertex, which is right to rounding.
+    """
+    found = scipy.optimize.linprog(
+        costs,
+        A_ub=rows,
+        b_ub=bound,
+        bounds=ranges,
+        method="highs-ds",
+        options={"primal_feasibility_tolerance": FINEST, "dual_feasibility_tolerance": FINEST},
+    )
+    return found.x if found.status == 0 else None
+
+
+def impossible(
+    rows: NDArray[np.float64],
+    bound: NDArray[np.float64],
+    equal: NDArray[np.float64],
+    right: NDArray[np.float64],
+) -> bool:
+    """Return whether no x has rows x <= bound and equal x = right."""
+    found = scipy.optimize.linprog(
+        [0.0] * rows.shape[1],
+        A_ub=rows,
+        b_ub=bound,
+        A_eq=equal if len(equal) else None,
+        b_eq=right if len(equal) else None,
+        bounds=(None, None),
+        method="highs",
+    )
+    return found.status == INFEASIBLE

@@ -1,0 +1,134 @@
+"""Modes whose equations do not determine the reactions: whether any agree, and what they decide.
+
+Two feet on one plane that stick, or four that stand: only a sum of reactions is determined. A mode
+is possible where some reactions meet its equations and inequalities, which a linear programme
+tells. Reactions A z = 0 move nothing, for z A z is the energy of what they do. Where a free
+combination z of reactions does move something, as the normal reactions of four feet do where a
+body that slides also spins, the motion is not determined.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from daesolve.contact.cones import FARTHEST, MOVES, Family, least_used
+from daesolve.contact.modes import Modes, slacks
+from daesolve.contact.programmes import minimised
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from daesolve.contact.touching import ScaledProblem
+
+
+@dataclass(frozen=True, eq=False)
+class Possible:
+    """Reactions of a family that also meet the inequalities of the mode.
+
+    Attributes
+    ----------
+    reactions
+        One of them: (k,).
+    determined
+        Whether they are the only ones.
+    motion_determined
+        Whether all of them give the same motion.
+    springs
+        Whether they are those of equal springs under all contacts.
+    ends
+        Where the motion differs: reactions at the ends, two for each free combination.
+    """
+
+    reactions: NDArray[np.float64]
+    determined: bool
+    motion_determined: bool
+    springs: bool
+    ends: tuple[NDArray[np.float64], ...] = ()
+
+
+def possible(
+    problem: ScaledProblem, mode: Modes, family: Family, tolerance: float
+) -> Possible | None:
+    """Return reactions of a family that meet the inequalities of its mode; None where none do."""
+
+    def slack(shares: NDArray[np.float64]) -> NDArray[np.float64]:
+        reactions = family.base + family.free @ shares
+        return slacks(problem, mode, reactions[None])[0]
+
+    count = len(family.free.T)
+    constant = slack(np.zeros(count))
+    slopes = np.column_stack([slack(unit) - constant for unit in _units(count)])
+    size = 1.0 + float(np.max(np.abs(family.base)))
+    best = minimised(
+        np.append(np.zeros(count), -1.0),
+        np.column_stack([-slopes, np.ones(len(constant))]),
+        constant,
+        [*[(-FARTHEST * size, FARTHEST * size)] * count, (None, size)],
+    )
+    if best is None or best[-1] < -tolerance * size:
+        return None
+    inside = np.asarray(best[:-1], dtype=np.float64)
+    shares = _equal_springs(problem, mode, family)
+    springs = shares is not None and bool(np.min(slack(shares)) >= -tolerance * size)
+    if shares is None or not springs:
+        shares = inside
+    if family.moves:
+        ends = _ends(slopes, constant, family)
+        spread = max(
+            (
+                float(np.max(np.abs(problem.contacts.matrix @ (one - other))))
+                for one in ends
+                for other in ends
+            ),
+            default=np.inf,
+        )
+        known = spread <= MOVES * size
+        return Possible(family.base + family.free @ shares, False, known, springs, tuple(ends))
+    if np.any(mode.sticks):
+        shares, springs = least_used(problem, mode, family, inside), False
+    return Possible(family.base + family.free @ shares, False, True, springs)
+
+
+def _units(count: int) -> list[NDArray[np.float64]]:
+    """Return the unit vectors (count,)."""
+    return list(np.eye(count))
+
+
+def _ends(
+    slopes: NDArray[np.float64], constant: NDArray[np.float64], family: Family
+) -> list[NDArray[np.float64]]:
+    """Return reactions at both ends of each free combination; none where it has no end."""
+    count = family.free.shape[1]
+    found: list[NDArray[np.float64]] = []
+    for unit in (*_units(count), *(-one for one in _units(count))):
+        end = minimised(unit, -slopes, constant, [(None, None)] * count)
+        if end is None:
+            return []
+        found.append(family.base + family.free @ end)
+    return found
+
+
+def _equal_springs(
+    problem: ScaledProblem, mode: Modes, family: Family
+) -> NDArray[np.float64] | None:
+    """Return the share of each free combination where equal springs stand under all contacts.
+
+    Their forces are those of a small displacement of bodies: no combination of normal reactions
+    that moves nothing has a part in them. None where that does not determine them.
+    """
+    count = problem.contacts.count
+    closed = np.flatnonzero(mode.closed[0])
+    block = problem.contacts.matrix[np.ix_(closed, closed)]
+    values, vectors = np.linalg.eigh(block)
+    idle = vectors[:, values <= MOVES]
+    # In true units: those of a contact stand in the combination and in its reaction.
+    weights = idle * problem.reactions[:count][closed][:, None] ** 2
+    slopes, constant = weights.T @ family.free[closed], weights.T @ family.base[closed]
+    shares, _, rank, _ = np.linalg.lstsq(slopes, -constant, rcond=MOVES)
+    missed = np.abs(slopes @ shares + constant)
+    if rank < family.free.shape[1] or np.any(missed > MOVES * np.max(np.abs(weights))):
+        return None
+    return np.asarray(shares, dtype=np.float64)

@@ -1,0 +1,84 @@
+"""Routh's impact of one contact in the plane: slip is followed as the normal impulse grows.
+
+While it slips to the side s, gap and slip rates change with the normal impulse by A_NN - s mu A_NT
+and A_NT - s mu A_TT. Where the slip ends it sticks, if mu >= |A_NT| / A_TT, or goes on to the side
+of A_NT. Compression ends with the gap's speed, and expansion adds e times its impulse. (Routh,
+Dynamics of a System of Rigid Bodies, 1860; Keller, Impact with friction, J. Appl. Mech. 53, 1986.)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from daesolve.contact.answers import State
+from daesolve.contact.impacts import Impact, coefficients, impact_of
+from daesolve.contact.touching import Contacts
+from daesolve.errors import UnsupportedError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+
+def routh(contacts: Contacts, velocities: ArrayLike, restitution: ArrayLike = 0.0) -> Impact:
+    """Return the impact of one contact in the plane by Routh's method with Poisson's restitution.
+
+    Parameters
+    ----------
+    contacts
+        One, in the plane.
+    velocities
+        Rates of the gap and of the slip before: (2,), m/s.
+    restitution
+        e, between 0 and 1.
+
+    Raises
+    ------
+    UnsupportedError
+        There are several contacts, or it is in space.
+    OutOfRangeError, PosingError
+        Of what was given.
+    """
+    if contacts.count > 1 or contacts.directions > 1:
+        raise UnsupportedError(
+            "Routh's impact is that of one contact in the plane: take 'newton' or 'poisson'"
+        )
+    before = contacts.vector("the rates before an impact", velocities)
+    back = float(coefficients(contacts, "restitution", restitution)[0])
+    if before[0] > 0.0:
+        return impact_of(contacts, "routh", ((State.OPEN,),), np.zeros(2), before)
+    impulses, rates, states = np.zeros(2), before.copy(), list[tuple[State]]()
+    wanted: float | None = None
+    while True:
+        state, traction = _course(contacts, rates[1])
+        course = np.array([1.0, traction])
+        slopes = contacts.matrix @ course
+        slip_ends = np.inf
+        if state.slides and rates[1] * slopes[1] < 0.0:
+            slip_ends = -rates[1] / slopes[1]
+        if wanted is not None:
+            phase_ends = wanted - impulses[0]
+        else:
+            phase_ends = -rates[0] / slopes[0] if slopes[0] > 0.0 else np.inf
+        step = min(slip_ends, phase_ends)
+        states.append((state,))
+        impulses = impulses + step * course
+        rates = rates + step * slopes
+        if slip_ends < phase_ends:
+            rates[1] = 0.0
+        elif wanted is None and back > 0.0 and impulses[0] > 0.0:
+            wanted, rates[0] = (1.0 + back) * impulses[0], 0.0
+        else:
+            return impact_of(contacts, "routh", tuple(states), impulses, before)
+
+
+def _course(contacts: Contacts, slip: float) -> tuple[State, float]:
+    """Return what a contact does at a slip, and its traction by a unit of the normal impulse."""
+    coupling, own = contacts.matrix[0, 1], contacts.matrix[1, 1]
+    friction = float(contacts.friction[0])
+    if slip == 0.0:
+        if own * contacts.static[0] >= abs(coupling):
+            return State.STICKS, -coupling / own if own > 0.0 else 0.0
+        slip = coupling
+    return (State.FORWARD, -friction) if slip > 0.0 else (State.BACKWARD, friction)

@@ -1,0 +1,140 @@
+"""Impacts one after the other, each of one contact alone, until no gap closes any more.
+
+With several contacts that touch it decides which of those that close comes first. Without an order
+all orders are tried, and refused where they end differently.
+
+The sequence may have no end: three equal balls in a row go on for e < 7 - 4 sqrt(3), with speeds of
+approach that fall geometrically to zero. It is followed until they are rounding.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from daesolve.contact.answers import State, States
+from daesolve.contact.impacts import Impact, coefficients, impact_of, newton
+from daesolve.contact.touching import Contacts
+from daesolve.errors import ChatteringError, OrderDecides, PosingError, UnsupportedError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+Single = Callable[[Contacts, "NDArray[np.float64]", float], Impact]
+"""The law of a single impact: (contact, rates before, e) -> impact."""
+
+MOST_IMPACTS = 5000
+MOST_ORDERED = 4
+"""All orders of so many contacts are tried."""
+ENDED = 1e-15
+"""Of the largest rate before, a speed of approach that is none."""
+SAME = 1e-9
+"""Of the largest rate before, rates after that differ by less agree."""
+
+
+def sequential(
+    contacts: Contacts,
+    velocities: ArrayLike,
+    restitution: ArrayLike = 0.0,
+    order: Sequence[str] | None = None,
+    *,
+    single: Single = newton,
+    ended: float = ENDED,
+) -> Impact:
+    """Return the impact that is a sequence of single ones.
+
+    Parameters
+    ----------
+    contacts
+        All whose gaps are zero.
+    velocities
+        Rates of gaps and slips before: (k,), m/s.
+    restitution
+        e between 0 and 1: for all contacts, or (n,).
+    order
+        Names of all contacts: of those whose gaps close the first one is next. None: whatever the
+        order, if all end alike.
+    single
+        The law of a single impact.
+    ended
+        Of the largest rate before, a speed of approach that is none.
+
+    Raises
+    ------
+    OrderDecides
+        No order was named, and orders end differently: `solution` is one impact an outcome.
+    UnsupportedError
+        No order was named, for more than `MOST_ORDERED` contacts.
+    ChatteringError
+        The speeds of approach do not fall to zero in `MOST_IMPACTS` impacts.
+    PosingError, OutOfRangeError, ContactError
+        Of what was given; of a single impact.
+    """
+    before = contacts.vector("the rates before an impact", velocities)
+    back = coefficients(contacts, "restitution", restitution)
+
+    def followed(places: Sequence[int]) -> Impact:
+        return _followed(contacts, before, back, places, single, ended)
+
+    if order is not None:
+        if sorted(order) != sorted(contacts.names):
+            raise PosingError(
+                f"an order of impacts names each of the contacts {contacts.names} once: {order}"
+            )
+        return followed([contacts.names.index(name) for name in order])
+    if contacts.count > MOST_ORDERED:
+        raise UnsupportedError(
+            f"whether {contacts.count} contacts that touch end alike in every order is not tried: "
+            "name an order of impacts"
+        )
+    outcomes = [followed(places) for places in itertools.permutations(range(contacts.count))]
+    different = _different(outcomes, SAME * float(np.max(np.abs(before))))
+    if len(different) > 1:
+        raise OrderDecides(
+            f"impacts one after the other end in {len(different)} ways, as the order decides: "
+            f"{'; '.join(map(str, different))}; name an order",
+            different,
+        )
+    return outcomes[0]
+
+
+def _followed(
+    contacts: Contacts,
+    before: NDArray[np.float64],
+    back: NDArray[np.float64],
+    places: Sequence[int],
+    single: Single,
+    ended: float,
+) -> Impact:
+    """Follow the single impacts of one order."""
+    alone = [contacts.some([contact]) for contact in range(contacts.count)]
+    impulses, rates, phases = np.zeros(len(before)), before, list[States]()
+    rounding = ended * float(np.max(np.abs(before)))
+    while True:
+        contact = next((place for place in places if rates[place] < -rounding), None)
+        if contact is None:
+            return impact_of(contacts, "sequential", tuple(phases), impulses, before, rates)
+        if len(phases) == MOST_IMPACTS:
+            raise ChatteringError(
+                f"after {MOST_IMPACTS} impacts one after the other gaps still close, the contact "
+                f"{contacts.names[contact]!r} with {-rates[contact]:.3g} m/s"
+            )
+        rows = contacts.rows([contact])
+        impact = single(alone[contact], rates[rows], float(back[contact]))
+        impulses[rows] += impact.impulses
+        rates = rates + contacts.matrix[:, rows] @ impact.impulses
+        states = [State.OPEN] * contacts.count
+        states[contact] = impact.phases[-1][0]
+        phases.append(tuple(states))
+
+
+def _different(outcomes: Sequence[Impact], size: float) -> tuple[Impact, ...]:
+    """Return one impact for each outcome."""
+    found: list[Impact] = []
+    for one in outcomes:
+        if not any(np.all(np.abs(one.after - other.after) <= size) for other in found):
+            found.append(one)
+    return tuple(found)

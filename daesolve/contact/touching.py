@@ -1,0 +1,292 @@
+"""What touches at an instant: how gaps and slips answer to the reactions of all contacts together.
+
+With the rows W of gaps and slips, M v' = h + W^T r and Phi v' + c = 0 eliminated,
+
+    rates = A r + free,     A = W P W^T,     P = M^-1 - M^-1 Phi^T (Phi M^-1 Phi^T)^+ Phi M^-1.
+
+Rows stand with the normals of all contacts first and their tangents after them, contact by contact:
+one tangent each in the plane, two at right angles in space. Rates are accelerations and reactions
+forces in the smooth motion, velocities and impulses at an impact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from daesolve.errors import OutOfRangeError, PosingError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+SYMMETRIC = 1e-9
+"""Of the geometric mean of its diagonal entries, what entries of A across it may differ by."""
+
+
+@dataclass(frozen=True, eq=False)
+class Contacts:
+    """The contacts that touch at an instant.
+
+    Attributes
+    ----------
+    matrix
+        A, the answer of gaps and slips to the reactions: (k, k), 1/kg, symmetric, k = 2 n in the
+        plane and 3 n in space.
+    friction
+        Coefficients mu of sliding: (n,).
+    static_friction
+        Coefficients of sticking, none smaller than that of sliding: (n,). None: the same.
+    directions
+        Tangents of a contact: 1 in the plane, 2 in space.
+    names
+        Of the contacts; "1", "2", ... unless given.
+
+    Raises
+    ------
+    PosingError
+        Shapes disagree, A is not symmetric, or its diagonal not positive for a normal.
+    OutOfRangeError
+        A number is not finite, or a coefficient out of its range.
+    """
+
+    matrix: NDArray[np.float64]
+    friction: NDArray[np.float64]
+    static_friction: NDArray[np.float64] | None = None
+    directions: int = 1
+    names: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        friction = _numbers("the coefficients of friction", self.friction)
+        count, names = friction.size, tuple(self.names)
+        names = names or tuple(str(contact + 1) for contact in range(count))
+        if friction.ndim != 1 or not count or len(names) != count or len(set(names)) != count:
+            raise PosingError(
+                f"contacts want a coefficient of friction each, at least one, and different names: "
+                f"there are {friction.shape} coefficients and the names {names}"
+            )
+        if self.directions not in (1, 2):
+            raise PosingError(
+                f"a contact has 1 tangent in the plane or 2 in space, not {self.directions}"
+            )
+        matrix = _numbers("the answer to the reactions", self.matrix)
+        size = count * (1 + self.directions)
+        if matrix.shape != (size, size):
+            raise PosingError(
+                f"the answer of {count} contacts with {self.directions} tangents each to their "
+                f"reactions wants the shape {(size, size)}, not {matrix.shape}"
+            )
+        lengths = np.sqrt(np.abs(np.diag(matrix)))
+        if np.any(np.abs(matrix - matrix.T) > SYMMETRIC * np.outer(lengths, lengths)):
+            raise PosingError("the answer of contacts to their reactions must be symmetric")
+        stuck = np.flatnonzero(np.diag(matrix)[:count] <= 0.0)
+        if stuck.size:
+            raise PosingError(
+                f"the gap of the contact {names[stuck[0]]!r} does not answer to its reaction"
+            )
+        static = friction
+        if self.static_friction is not None:
+            static = _numbers("the coefficients of static friction", self.static_friction)
+        if static.shape != friction.shape or np.any(static < friction) or np.any(friction < 0.0):
+            raise OutOfRangeError(
+                "coefficients of friction must not be negative, nor those of static friction "
+                f"smaller: they are {friction} and {static}"
+            )
+        for name, value in (
+            ("matrix", matrix),
+            ("friction", friction),
+            ("static_friction", static),
+        ):
+            object.__setattr__(self, name, _frozen(value))
+        object.__setattr__(self, "names", names)
+
+    @classmethod
+    def of_rows(
+        cls,
+        mass: ArrayLike,
+        normal: ArrayLike,
+        tangent: ArrayLike,
+        friction: ArrayLike,
+        static_friction: ArrayLike | None = None,
+        bilateral: ArrayLike | None = None,
+        names: Sequence[str] = (),
+    ) -> Contacts:
+        """Return contacts of given rows.
+
+        Parameters
+        ----------
+        mass
+            M (nv, nv), symmetric and positive definite.
+        normal, tangent
+            Gradients of the rates of the gaps (n, nv), and of the slips (n, nv) or (2 n, nv), in
+            space those of one contact after the other.
+        friction, static_friction, names
+            As those of the class.
+        bilateral
+            Rows Phi (m, nv) of the constraints that always hold; they may depend on each other.
+
+        Raises
+        ------
+        PosingError, OutOfRangeError
+            As the class does.
+        """
+        rows = np.vstack([np.atleast_2d(normal), np.atleast_2d(tangent)]).astype(float)
+        matrix = rows @ inverse_mass(mass, bilateral) @ rows.T
+        count = np.atleast_2d(normal).shape[0]
+        return cls(
+            matrix=(matrix + matrix.T) / 2.0,
+            friction=np.broadcast_to(np.asarray(friction, dtype=float), (count,)),
+            static_friction=None
+            if static_friction is None
+            else np.broadcast_to(np.asarray(static_friction, dtype=float), (count,)),
+            directions=np.atleast_2d(tangent).shape[0] // count,
+            names=tuple(names),
+        )
+
+    @property
+    def count(self) -> int:
+        """Number of contacts n."""
+        return self.friction.size
+
+    @property
+    def static(self) -> NDArray[np.float64]:
+        """The coefficients of sticking (n,)."""
+        assert self.static_friction is not None
+        return self.static_friction
+
+    def tangents(self, contact: int) -> slice:
+        """Return the rows of the tangents of a contact."""
+        first = self.count + contact * self.directions
+        return slice(first, first + self.directions)
+
+    def rows(self, which: ArrayLike) -> NDArray[np.intp]:
+        """Return the places of the rows of some contacts, given by their indices."""
+        chosen = np.asarray(which, dtype=int)
+        steps = np.arange(self.directions)
+        tangents = self.count + chosen[:, None] * self.directions + steps
+        return np.concatenate([chosen, tangents.ravel()])
+
+    def some(self, which: ArrayLike) -> Contacts:
+        """Return only some contacts, given by their indices."""
+        chosen = np.asarray(which, dtype=int)
+        rows = self.rows(chosen)
+        return Contacts(
+            self.matrix[np.ix_(rows, rows)],
+            self.friction[chosen],
+            self.static[chosen],
+            self.directions,
+            tuple(self.names[int(contact)] for contact in np.ravel(chosen)),
+        )
+
+    def vector(self, what: str, given: ArrayLike) -> NDArray[np.float64]:
+        """Return a number for every row, checked.
+
+        Raises
+        ------
+        PosingError, OutOfRangeError
+            The shape is not (k,), or a number not finite.
+        """
+        numbers = _numbers(what, given)
+        if numbers.shape != (len(self.matrix),):
+            raise PosingError(
+                f"{what}: the shape is {numbers.shape}, {self.count} contacts with "
+                f"{self.directions} tangents each want {(len(self.matrix),)}"
+            )
+        return numbers
+
+
+def inverse_mass(mass: ArrayLike, bilateral: ArrayLike | None = None) -> NDArray[np.float64]:
+    """Return M^-1 on what constraints that always hold leave free: (nv, nv), 1/kg.
+
+    Parameters
+    ----------
+    mass, bilateral
+        As in `Contacts.of_rows`.
+
+    Raises
+    ------
+    PosingError
+        The mass matrix is not positive definite.
+    """
+    try:
+        factor = np.linalg.cholesky(_numbers("the mass matrix", mass))
+    except np.linalg.LinAlgError:
+        raise PosingError("the mass matrix is not positive definite") from None
+    whitening = np.linalg.inv(factor)
+    if bilateral is None or not np.size(bilateral):
+        return whitening.T @ whitening
+    held = np.atleast_2d(_numbers("the constraints", bilateral)) @ whitening.T
+    lengths = np.linalg.norm(held, axis=1)
+    held = held / np.where(lengths > 0.0, lengths, 1.0)[:, None]
+    _, sizes, vectors = np.linalg.svd(held, full_matrices=False)
+    basis = vectors[sizes > DEPENDENT]
+    free = whitening - basis.T @ (basis @ whitening)
+    return free.T @ free
+
+
+DEPENDENT = 1e-10
+"""The smallest singular value, of rows of length one, above which constraints are independent."""
+
+
+@dataclass(frozen=True, eq=False)
+class ScaledProblem:
+    """Contacts and what they do without reactions, in units of their own.
+
+    Each contact has one unit for its reactions, so that its cone stays as it is: the gap's own
+    answer is one. All have one unit for rates: the largest without reactions is one.
+
+    Attributes
+    ----------
+    contacts
+        With the scaled matrix.
+    free
+        Scaled rates without reactions: (k,).
+    least
+        Scaled normal reactions below which none may fall: (n,), zero but in the expansion of an
+        impact.
+    reactions, rates
+        Units: (k,) each.
+    """
+
+    contacts: Contacts
+    free: NDArray[np.float64]
+    least: NDArray[np.float64]
+    reactions: NDArray[np.float64]
+    rates: NDArray[np.float64]
+
+
+def scaled_problem(
+    contacts: Contacts, free: NDArray[np.float64], least: NDArray[np.float64] | None = None
+) -> ScaledProblem:
+    """Return the problem in units of its own; `least` (n,) in the unit of reactions."""
+    count = contacts.count
+    units = 1.0 / np.sqrt(np.diag(contacts.matrix)[:count])
+    each = np.concatenate([units, np.repeat(units, contacts.directions)])
+    own_least = np.zeros(count) if least is None else least / units
+    own_free = each * free
+    size = max(float(np.max(np.abs(own_free))), float(np.max(own_least))) or 1.0
+    scaled = Contacts(
+        contacts.matrix * np.outer(each, each),
+        contacts.friction,
+        contacts.static,
+        contacts.directions,
+        contacts.names,
+    )
+    return ScaledProblem(scaled, own_free / size, own_least / size, each * size, size / each)
+
+
+def _numbers(what: str, given: object) -> NDArray[np.float64]:
+    try:
+        numbers = np.array(given, dtype=float)
+    except (TypeError, ValueError):
+        raise PosingError(f"{what}: real numbers are wanted, not {given!r}") from None
+    if not np.isfinite(numbers).all():
+        raise OutOfRangeError(f"{what}: {numbers[~np.isfinite(numbers)][0]} is not a finite number")
+    return numbers
+
+
+def _frozen(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+    numbers.flags.writeable = False
+    return numbers

@@ -1,0 +1,149 @@
+"""Whose guard is whose, and how each of them is watched: what is known before a run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import casadi as ca
+import numpy as np
+
+from daesolve.formulations import OdeProblem
+from daesolve.posing.events import Event
+
+
+@dataclass(frozen=True)
+class Role:
+    """How the guards of an event are watched.
+
+    A *barrier* is a guard that its law answers: the law changes what it depends on, or imposes a
+    constraint for the instant (a bouncing ball). It is due whenever it is at zero on its way out. A
+    *switch* only changes the mode (a relay): once it has fired it is not due before it was inside.
+
+    Parameters
+    ----------
+    barrier
+        Whether it is a barrier; a switch otherwise.
+    moved
+        Whether the law changes what the guard depends on.
+    returns
+        Whether it is due past zero on its way back as well.
+    stays
+        Whether it is late past zero even where it is not armed.
+    bars_start
+        Whether no motion may start past it.
+    """
+
+    barrier: bool = False
+    moved: bool = False
+    returns: bool = False
+    stays: bool = False
+    bars_start: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class GuardTable:
+    """Whose guard is whose: the guards of events, one after the other.
+
+    Parameters
+    ----------
+    events
+        In their order.
+    """
+
+    events: tuple[Event, ...]
+
+    @cached_property
+    def guarded(self) -> tuple[Event, ...]:
+        """The event of each guard."""
+        return tuple(event for event in self.events for _ in range(event.count))
+
+    @cached_property
+    def firsts(self) -> np.ndarray:
+        """The first guard of each event."""
+        return np.cumsum([0, *(event.count for event in self.events)])[:-1]
+
+    @cached_property
+    def owners(self) -> np.ndarray:
+        """The index of the event of each guard."""
+        return np.repeat(np.arange(len(self.events)), [event.count for event in self.events])
+
+    @cached_property
+    def places(self) -> list[tuple[int, int]]:
+        """For each guard the index of its event, and its place among the guards of that."""
+        return [(k, j) for k, event in enumerate(self.events) for j in range(event.count)]
+
+    def guards_of(self, events: Sequence[int]) -> np.ndarray:
+        """Return the guards of some events."""
+        return np.flatnonzero(np.isin(self.owners, list(events)))
+
+    def each(self, values: Sequence[bool]) -> np.ndarray:
+        """Return a flag for each guard from one for each event."""
+        return np.array(values, dtype=bool)[self.owners]
+
+
+@dataclass(frozen=True, eq=False)
+class GuardTraits:
+    """What is known of guards before a run: flags, one for each.
+
+    Parameters
+    ----------
+    directions
+        -1, 0 or 1: falling, either, rising.
+    ways
+        The same; 0 where the guard does not interrupt the motion, or where it counts either way.
+    either, recorded
+        Which interrupt in either direction, and which events are only recorded.
+    constant
+        Which depend on values alone.
+    whenever
+        Which count wherever they are past zero.
+    barriers, moved, returns, stays, bars_start
+        As in `Role`.
+    """
+
+    directions: np.ndarray
+    ways: np.ndarray
+    either: np.ndarray
+    recorded: np.ndarray
+    constant: np.ndarray
+    whenever: np.ndarray
+    barriers: np.ndarray
+    moved: np.ndarray
+    returns: np.ndarray
+    stays: np.ndarray
+    bars_start: np.ndarray
+
+    @staticmethod
+    def of(
+        problem: OdeProblem, table: GuardTable, roles: Sequence[Role], own: np.ndarray
+    ) -> GuardTraits:
+        """Return the traits of a problem's guards.
+
+        Parameters
+        ----------
+        problem, table
+            Its guards, and whose they are.
+        roles
+            Of each event.
+        own
+            Which guards are of the motion; the others are never due.
+        """
+        interrupting = np.array([event.then.interrupts for event in table.guarded], dtype=bool)
+        directions = np.array([event.direction.value for event in table.guarded])
+        t, x, p = (problem.guards.sx_in(k) for k in range(3))
+        moving = ca.which_depends(problem.guards(t, x, p), ca.vertcat(t, x), 1, True)
+        return GuardTraits(
+            directions=directions,
+            ways=np.where(interrupting & own, directions, 0),
+            either=interrupting & own & (directions == 0),
+            recorded=own & ~interrupting,
+            constant=own & ~np.array(moving, dtype=bool),
+            whenever=table.each([event.then.counts_past for event in table.events]),
+            barriers=table.each([role.barrier for role in roles]),
+            moved=table.each([role.moved for role in roles]),
+            returns=table.each([role.returns for role in roles]),
+            stays=table.each([role.stays for role in roles]),
+            bars_start=table.each([role.bars_start for role in roles]),
+        )

@@ -1,0 +1,196 @@
+"""Contacts with friction at an instant, as numbers: how gaps and slips answer, and what they do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+
+from daesolve.algebra.evaluation import Evaluator
+from daesolve.contact import Contacts
+from daesolve.equations.contact_rows import ContactRow, Rubbing
+from daesolve.equations.dynamics import Dynamics
+from daesolve.errors import ResetError
+
+
+@dataclass(frozen=True, eq=False)
+class Instant:
+    """What touches at an instant.
+
+    Parameters
+    ----------
+    which
+        (n,) the contacts that touch, among all.
+    contacts
+        How their gaps and slips answer to their reactions; a smooth contact has no slip.
+    free
+        (2 n,) the accelerations of gaps and slips without reactions.
+    thrown
+        (nv, 2 n) the velocities that unit impulses along gaps and slips give.
+    size
+        (2 n,) the sizes of the terms of `free`.
+    """
+
+    which: np.ndarray
+    contacts: Contacts
+    free: np.ndarray
+    thrown: np.ndarray
+    size: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Rates:
+    """Of all contacts: rates of gaps and slips, m/s, the sizes of their terms, and coefficients."""
+
+    gaps: np.ndarray
+    gap_sizes: np.ndarray
+    slips: np.ndarray
+    slip_sizes: np.ndarray
+    restitution: np.ndarray
+    friction: np.ndarray
+    static_friction: np.ndarray
+    tangential_restitution: np.ndarray
+
+
+class ContactNumbers:
+    """Evaluates the contacts of a system.
+
+    Parameters
+    ----------
+    dynamics
+        The equations, with contacts of which one rubs at least.
+    """
+
+    def __init__(self, dynamics: Dynamics) -> None:
+        self.dynamics = dynamics
+        rows = dynamics.contacts
+        self.names = tuple(row.name for row in rows)
+        self.holds = np.array([row.hold for row in rows], dtype=int)
+        self.rubbing: tuple[Rubbing | None, ...] = tuple(row.rubbing for row in rows)
+        self.rubs = np.array([row.rubbing is not None for row in rows])
+        self.slides = np.array([r.slides for r in self.rubbing if r is not None], dtype=int)
+        self.sticks = np.array([r.sticks for r in self.rubbing if r is not None], dtype=int)
+        places = {name: place for place, name in enumerate(dynamics.values)}
+        self.shares = {
+            (k, j): places[name]
+            for k, one in enumerate(self.names)
+            for j, other in enumerate(self.names)
+            if (name := f"stuck_{one}_{other}") in places
+        }
+        """The places of the values that say by which contact another is held that sticks."""
+        self._gaps = [row.row for row in rows]
+        self._slips = [None if r is None else r.row for r in self.rubbing]
+        self.reactions = [self._reactions(row) for row in rows]
+        """Of each contact, the reactions along its gap, and along its slip if it rubs."""
+        self._evaluate = Evaluator(self._function(rows))
+
+    def _reactions(self, row: ContactRow) -> tuple[int, int | None]:
+        normal = self.dynamics.rows[row.row].reaction
+        assert normal is not None
+        rubbing = row.rubbing
+        return normal, None if rubbing is None else self.dynamics.rows[rubbing.row].reaction
+
+    def _function(self, rows: tuple[ContactRow, ...]) -> ca.Function:
+        dynamics, none = self.dynamics, ca.SX(0)
+        speeds = ca.vertcat(*[dynamics.rows[row.row].chain[1] for row in rows])
+        slips = ca.vertcat(
+            *[none if r is None else dynamics.rows[r.row].chain[0] for r in self.rubbing]
+        )
+        parts: list[ca.SX] = []
+        for values in (speeds, slips):
+            slopes = ca.jacobian(values, dynamics.velocities)
+            parts += [values, ca.fabs(slopes) @ ca.fabs(dynamics.velocities)]
+        parts.append(ca.vertcat(*[row.restitution for row in rows]))
+        for name in ("friction", "static_friction", "restitution"):
+            parts.append(
+                ca.vertcat(*[none if r is None else getattr(r, name) for r in self.rubbing])
+            )
+        arguments = [dynamics.t, dynamics.x, dynamics.p]
+        return ca.Function("contacts", arguments, [ca.densify(ca.SX(part)) for part in parts])
+
+    def mode(self, p: np.ndarray, closed: np.ndarray) -> np.ndarray:
+        """Return p with these contacts closed and stuck, and all others open."""
+        p = p.copy()
+        p[self.holds] = closed
+        p[self.slides] = 0.0
+        p[self.sticks] = closed[self.rubs]
+        p[list(self.shares.values())] = 0.0
+        return p
+
+    def stuck(self, p: np.ndarray) -> np.ndarray:
+        """Return which contacts stick, (n,)."""
+        found = np.zeros(len(self.names), dtype=bool)
+        found[self.rubs] = p[self.sticks] == 1.0
+        for (_, other), place in self.shares.items():
+            found[other] |= p[place] == 1.0
+        return found
+
+    def rates(self, time: float, x: np.ndarray, p: np.ndarray) -> Rates:
+        """Return the rates of all gaps and slips, whichever are closed."""
+        everything = self.mode(p, np.ones(len(self.names), dtype=bool))
+        return Rates(*(np.array(part) for part in self._evaluate(time, x, everything)))
+
+    def instant(
+        self, time: float, x: np.ndarray, p: np.ndarray, touching: np.ndarray, rates: Rates
+    ) -> Instant:
+        """Return how the contacts that touch answer, all other constraints being kept.
+
+        Raises
+        ------
+        ResetError
+            Their reactions are not determined.
+        """
+        which = np.flatnonzero(touching)
+        p = self.mode(p, touching)
+        parts = self.dynamics.matrices(time, x, p)
+        jacobian, bias = self._rows(parts["jacobian"], which), self._rows(parts["bias"], which)
+        found = self._solved(parts, p, np.vstack([jacobian.T]), time)
+        thrown, free = found[:, :-1], found[:, -1]
+        matrix = jacobian @ thrown
+        names = tuple(self.names[k] for k in which)
+        try:
+            contacts = Contacts(
+                (matrix + matrix.T) / 2.0,
+                rates.friction[which],
+                np.maximum(rates.static_friction, rates.friction)[which],
+                names=names,
+            )
+        except ValueError as error:
+            raise ResetError(f"at t = {time:.10g} s: {error}") from error
+        size = np.abs(jacobian) @ np.abs(free) + np.abs(bias.ravel())
+        return Instant(which, contacts, jacobian @ free + bias.ravel(), thrown, size)
+
+    def _rows(self, table: np.ndarray, which: np.ndarray) -> np.ndarray:
+        """Return the rows of gaps and slips of some contacts; a smooth one has none of slip."""
+        slips = [self._slips[int(k)] for k in which]
+        tangents = [np.zeros(table.shape[1]) if row is None else table[row] for row in slips]
+        return np.vstack([table[[self._gaps[k] for k in which]], *tangents])
+
+    def _solved(
+        self, parts: dict[str, np.ndarray], p: np.ndarray, pushes: np.ndarray, time: float
+    ) -> np.ndarray:
+        """Return velocities that pushes give, and the free accelerations in the last column."""
+        dynamics = self.dynamics
+        own = {*self._gaps, *(row for row in self._slips if row is not None)}
+        held = {row.name for row in dynamics.in_mode(p).rows}
+        kept = [k for k, row in enumerate(dynamics.rows) if row.name in held and k not in own]
+        gone = {row.reaction for k, row in enumerate(dynamics.rows) if k not in kept}
+        columns = [r for r in range(dynamics.reactions.numel()) if r not in gone]
+        count = dynamics.velocity_count
+        matrix = np.zeros((count + len(columns),) * 2)
+        matrix[:count, :count] = parts["mass"]
+        matrix[:count, count:] = -parts["influence"][:, columns]
+        matrix[count : count + len(kept), :count] = parts["jacobian"][kept]
+        matrix[count + len(kept) :, count:] = parts["ties"][:, columns]
+        right = np.zeros((len(matrix), pushes.shape[1] + 1))
+        right[:count, :-1] = pushes
+        right[:, -1] = np.concatenate(
+            [parts["force"], -parts["bias"][kept], -parts["offsets"]]
+        ).ravel()
+        try:
+            return np.linalg.solve(matrix, right)[:count]
+        except np.linalg.LinAlgError:
+            raise ResetError(
+                f"at t = {time:.10g} s the constraints beside the contacts depend on each other"
+            ) from None
