@@ -161,6 +161,7 @@ class RubbingLaw(SwitchingLaw):
         weak = np.where(begins, rates.friction, rates.static_friction)
         rates = replace(rates, static_friction=weak)
         p_after = self._next(place, closed, rates, book, zero)
+        place = self._parted(place, before & (p_after[self._numbers.holds] == 0.0))
         events = self._happened(p, p_after, hit)
         book.meet(self._closing[hit].tolist(), time)
         if settled.any():
@@ -301,6 +302,22 @@ class RubbingLaw(SwitchingLaw):
         p = p.copy()
         p[self._pending], p[self._ends] = 1.0, max(limits)
         return p
+
+    def _parted(self, place: _Place, opening: np.ndarray) -> _Place:
+        """Let no gap that opens close by rounding: it would be met again at once."""
+        for _ in range(MOST_IMPACTS):
+            rates = self._numbers.rates(place.time, place.x, place.p)
+            closing = opening & (rates.gaps < 0.0)
+            if not closing.any():
+                break
+            instant = self._numbers.instant(place.time, place.x, place.p, closing, rates)
+            count = len(instant.which)
+            answers = np.diag(instant.contacts.matrix)[:count]
+            pushes = -2.0 * rates.gaps[instant.which] / answers
+            x = place.x.copy()
+            x[self.dynamics.position_count :] += instant.thrown[:, :count] @ pushes
+            place = replace(place, x=x)
+        return place
 
     # -- the mode that follows ----------------------------------------------------------------
 
