@@ -39,6 +39,7 @@ from daesolve.formulations import Formulation, OdeProblem
 from daesolve.modes.guard_book import GuardBook
 from daesolve.modes.guard_table import Role
 from daesolve.modes.jumps import JumpFunction, joined, settle_function, with_references
+from daesolve.modes.kept_constraints import answered
 from daesolve.modes.law import Jump, Setting, SwitchingLaw
 from daesolve.posing.symbols import symbol
 from daesolve.trajectory.results import Impact
@@ -277,29 +278,15 @@ class ContactChanges:
     def _response(self, time: float, x: np.ndarray, p: np.ndarray, among: np.ndarray) -> _Response:
         """Return how the gaps of some contacts answer to their reactions, all else being kept."""
         dynamics, p = self.dynamics, self._mode(p, among)
-        parts = dynamics.matrices(time, x, p)
-        own = self._rows[among]
-        held = {row.name for row in dynamics.in_mode(p).rows}
-        kept = [k for k, row in enumerate(dynamics.rows) if row.name in held and k not in own]
-        gone = {row.reaction for k, row in enumerate(dynamics.rows) if k not in kept}
-        columns = [r for r in range(dynamics.reactions.numel()) if r not in gone]
+        parts, own = dynamics.matrices(time, x, p), self._rows[among]
         reactions = [dynamics.rows[int(k)].reaction for k in own]
         pushes = [reaction for reaction in reactions if reaction is not None]
-        gaps, count = parts["jacobian"][own], dynamics.velocity_count
-        matrix = np.zeros((count + len(columns),) * 2)
-        matrix[:count, :count] = parts["mass"]
-        matrix[:count, count:] = -parts["influence"][:, columns]
-        matrix[count : count + len(kept), :count] = parts["jacobian"][kept]
-        matrix[count + len(kept) :, count:] = parts["ties"][:, columns]
-        right = np.zeros((len(matrix), 2 * len(own) + 1))
-        right[:count, : len(own)] = parts["influence"][:, pushes]
-        right[count + len(kept) :, : len(own)] = -parts["ties"][:, pushes]
-        right[:count, len(own) : -1] = gaps.T
-        right[:, -1] = np.concatenate(
-            [parts["force"], -parts["bias"][kept], -parts["offsets"]]
-        ).ravel()
+        gaps = parts["jacobian"][own]
+        pushed = np.hstack([parts["influence"][:, pushes], gaps.T])
+        ties = parts["ties"][:, pushes]
+        tied = np.hstack([-ties, np.zeros_like(ties)])
         try:
-            found = np.linalg.solve(matrix, right)[:count]
+            found = answered(dynamics, p, parts, own.tolist(), pushed, tied)
         except np.linalg.LinAlgError:
             raise self._undetermined(time, among) from None
         bias, free = parts["bias"][own].ravel(), found[:, -1]

@@ -8,10 +8,12 @@ import casadi as ca
 import numpy as np
 
 from daesolve.algebra.evaluation import Evaluator
+from daesolve.algebra.identity import vanishes
 from daesolve.contact import Contacts
 from daesolve.equations.contact_rows import ContactRow, Rubbing
 from daesolve.equations.dynamics import Dynamics
-from daesolve.errors import ResetError
+from daesolve.errors import ResetError, UnsupportedError
+from daesolve.modes.kept_constraints import answered
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,21 +22,27 @@ class Instant:
 
     Parameters
     ----------
+    time
+        s
     which
         (n,) the contacts that touch, among all.
     contacts
         How their gaps and slips answer to their reactions; a smooth contact has no slip.
     free
         (2 n,) the accelerations of gaps and slips without reactions.
+    rows
+        (2 n, nv) the gradients of their speeds by the velocities.
     thrown
         (nv, 2 n) the velocities that unit impulses along gaps and slips give.
     size
         (2 n,) the sizes of the terms of `free`.
     """
 
+    time: float
     which: np.ndarray
     contacts: Contacts
     free: np.ndarray
+    rows: np.ndarray
     thrown: np.ndarray
     size: np.ndarray
 
@@ -83,7 +91,29 @@ class ContactNumbers:
         self._slips = [None if r is None else r.row for r in self.rubbing]
         self.reactions = [self._reactions(row) for row in rows]
         """Of each contact, the reactions along its gap, and along its slip if it rubs."""
+        self._check_reactions()
         self._evaluate = Evaluator(self._function(rows))
+
+    def _check_reactions(self) -> None:
+        """Refuse reactions that act on more than gaps and slips: decisions do not know of that."""
+        dynamics = self.dynamics
+        names = ca.vertsplit(dynamics.p)
+        sides = ca.vertcat(ca.SX(0, 1), *[names[place] for place in self.slides])
+        influence = ca.substitute(dynamics.influence, sides, ca.SX.zeros(*sides.shape))
+        ties = ca.vertcat(
+            ca.SX(0, dynamics.reactions.numel()), *[row.jacobian for row in dynamics.relations]
+        )
+        for contact in dynamics.contacts:
+            slip = [] if contact.rubbing is None else [contact.rubbing.row]
+            for row in (dynamics.rows[k] for k in (contact.row, *slip)):
+                assert row.reaction is not None
+                besides = influence[:, row.reaction] - row.jacobian.T
+                if ca.sparsify(ties[:, row.reaction]).nnz() or not vanishes(besides):
+                    raise UnsupportedError(
+                        f"the reaction of the contact {contact.name!r} stands in a force or a "
+                        "relation, but contacts that rub, and impacts by another law than "
+                        "Newton's, are decided with their own friction alone: take it out there"
+                    )
 
     def _reactions(self, row: ContactRow) -> tuple[int, int | None]:
         normal = self.dynamics.rows[row.row].reaction
@@ -145,7 +175,14 @@ class ContactNumbers:
         p = self.mode(p, touching)
         parts = self.dynamics.matrices(time, x, p)
         jacobian, bias = self._rows(parts["jacobian"], which), self._rows(parts["bias"], which)
-        found = self._solved(parts, p, np.vstack([jacobian.T]), time)
+        own = {*self._gaps, *(row for row in self._slips if row is not None)}
+        tied = np.zeros((len(parts["ties"]), len(jacobian)))
+        try:
+            found = answered(self.dynamics, p, parts, own, jacobian.T, tied)
+        except np.linalg.LinAlgError:
+            raise ResetError(
+                f"at t = {time:.10g} s the constraints beside the contacts depend on each other"
+            ) from None
         thrown, free = found[:, :-1], found[:, -1]
         matrix = jacobian @ thrown
         names = tuple(self.names[k] for k in which)
@@ -159,38 +196,11 @@ class ContactNumbers:
         except ValueError as error:
             raise ResetError(f"at t = {time:.10g} s: {error}") from error
         size = np.abs(jacobian) @ np.abs(free) + np.abs(bias.ravel())
-        return Instant(which, contacts, jacobian @ free + bias.ravel(), thrown, size)
+        rates_free = jacobian @ free + bias.ravel()
+        return Instant(time, which, contacts, rates_free, jacobian, thrown, size)
 
     def _rows(self, table: np.ndarray, which: np.ndarray) -> np.ndarray:
         """Return the rows of gaps and slips of some contacts; a smooth one has none of slip."""
         slips = [self._slips[int(k)] for k in which]
         tangents = [np.zeros(table.shape[1]) if row is None else table[row] for row in slips]
         return np.vstack([table[[self._gaps[k] for k in which]], *tangents])
-
-    def _solved(
-        self, parts: dict[str, np.ndarray], p: np.ndarray, pushes: np.ndarray, time: float
-    ) -> np.ndarray:
-        """Return velocities that pushes give, and the free accelerations in the last column."""
-        dynamics = self.dynamics
-        own = {*self._gaps, *(row for row in self._slips if row is not None)}
-        held = {row.name for row in dynamics.in_mode(p).rows}
-        kept = [k for k, row in enumerate(dynamics.rows) if row.name in held and k not in own]
-        gone = {row.reaction for k, row in enumerate(dynamics.rows) if k not in kept}
-        columns = [r for r in range(dynamics.reactions.numel()) if r not in gone]
-        count = dynamics.velocity_count
-        matrix = np.zeros((count + len(columns),) * 2)
-        matrix[:count, :count] = parts["mass"]
-        matrix[:count, count:] = -parts["influence"][:, columns]
-        matrix[count : count + len(kept), :count] = parts["jacobian"][kept]
-        matrix[count + len(kept) :, count:] = parts["ties"][:, columns]
-        right = np.zeros((len(matrix), pushes.shape[1] + 1))
-        right[:count, :-1] = pushes
-        right[:, -1] = np.concatenate(
-            [parts["force"], -parts["bias"][kept], -parts["offsets"]]
-        ).ravel()
-        try:
-            return np.linalg.solve(matrix, right)[:count]
-        except np.linalg.LinAlgError:
-            raise ResetError(
-                f"at t = {time:.10g} s the constraints beside the contacts depend on each other"
-            ) from None

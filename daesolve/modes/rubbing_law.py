@@ -19,17 +19,18 @@ import casadi as ca
 import numpy as np
 
 from daesolve.algebra.evaluation import Evaluator
-from daesolve.contact import Answer, Decision, ImpactLaw, accumulation, collide, decide
+from daesolve.contact import Answer, Decision, ImpactLaw, collide, decide
 from daesolve.equations.dynamics import Dynamics
-from daesolve.errors import ContactError, NoDerivativeError, ResetError
+from daesolve.errors import ContactError, NoDerivativeError, ResetError, UnsupportedError
 from daesolve.formulations import OdeProblem
 from daesolve.modes.guard_book import GuardBook
 from daesolve.modes.guard_table import Role
+from daesolve.modes.impacts_end import ImpactsEnd
 from daesolve.modes.jumps import JumpFunction, joined, with_references
 from daesolve.modes.law import Beginning, Jump, Setting, SwitchingLaw
 from daesolve.modes.rubbing_instant import ContactNumbers, Instant, Rates
 from daesolve.modes.rubbing_modes import in_states, of_all
-from daesolve.posing.contacts import ACCUMULATED, ENDS, PENDING
+from daesolve.posing.contacts import PENDING
 from daesolve.posing.symbols import symbol
 from daesolve.trajectory.results import Impact
 
@@ -37,8 +38,6 @@ STILL = 1e-10
 """Of its terms, the rate of a gap or a slip below which it is zero."""
 SMALL_STEPS = 1e-4, 1e-3, 1e-5, 1e-2
 """Parts of the time in which bodies move by their own size, after which a mode is looked at."""
-WITHIN = 1e-3
-"""Of the last few intervals between impacts, what is known at least of when they end."""
 MOST_IMPACTS = 20
 """Impacts of the same contacts at one instant, one after the other."""
 
@@ -81,11 +80,10 @@ class RubbingLaw(SwitchingLaw):
         self._met = {row.closed for row in rows}
         self._all = setting.table.guards_of(self.events)
         self._impacts = setting.impacts
-        names, events = list(setting.dynamics.values), setting.table.events
-        self._pending, self._ends = names.index(PENDING), names.index(ENDS)
-        self._ending = [event.name for event in events].index(ACCUMULATED)
-        self._first_ending = int(first[self._ending])
-        self.events = (*self.events, self._ending)
+        self._ending: ImpactsEnd | None = None
+        if PENDING in setting.dynamics.values:
+            self._ending = ImpactsEnd.of(setting)
+            self.events = (*self.events, self._ending.event)
         if setting.problem not in _numbers:
             _numbers[setting.problem] = _Functions(setting)
         self._functions = _numbers[setting.problem]
@@ -133,7 +131,7 @@ class RubbingLaw(SwitchingLaw):
 
     def role(self, event: int) -> Role:
         """Return that of a reaction that ends, a gap that closes, or a slip that ends or begins."""
-        if event == self._ending:
+        if self._ending is not None and event == self._ending.event:
             return Role()
         met = event in self._met
         return Role(returns=not met, stays=True, bars_start=met)
@@ -164,11 +162,12 @@ class RubbingLaw(SwitchingLaw):
         place = self._parted(place, before & (p_after[self._numbers.holds] == 0.0))
         events = self._happened(p, p_after, hit)
         book.meet(self._closing[hit].tolist(), time)
-        if settled.any():
-            p_after = self._accumulating(time, p_after, book.met[self._closing[settled]])
-        if self._first_ending in fired:
-            p_after[self._pending] = 0.0
-            events.append(self._ending)
+        if self._ending is not None:
+            if self._ending.guard in fired:
+                p_after[self._ending.pending] = 0.0
+                events.append(self._ending.event)
+            if settled.any():
+                p_after = self._ending.expected(time, p_after, book.met[self._closing[settled]])
         if not events and not impacts:
             return
         after = np.concatenate([place.x, place.works])
@@ -219,9 +218,11 @@ class RubbingLaw(SwitchingLaw):
                 )
             except ContactError as error:
                 raise _at(place.time, error) from error
+            except UnsupportedError as error:
+                raise ResetError(f"at t = {place.time:.10g} s {error}") from error
             x = place.x.copy()
             x[self.dynamics.position_count :] += instant.thrown @ found.impulses
-            impacts.append(self._recorded(place, x, instant, found.impulses, found.energy))
+            impacts.append(self._recorded(place, x, instant, found.impulses))
             place = replace(place, x=x)
             rates = self._numbers.rates(place.time, x, place.p)
             largest = replace(
@@ -263,13 +264,9 @@ class RubbingLaw(SwitchingLaw):
         return replace(place, x=x), replace(rates, gaps=gaps, slips=slips)
 
     def _recorded(
-        self,
-        place: _Place,
-        x: np.ndarray,
-        instant: Instant,
-        impulses: np.ndarray,
-        energy: float,
+        self, place: _Place, x: np.ndarray, instant: Instant, impulses: np.ndarray
     ) -> Impact:
+        """Return an impact from the states before and after; what is left are works unaccounted."""
         labels = self.dynamics.labels.reactions
         named = dict.fromkeys(labels, 0.0)
         count = len(instant.which)
@@ -280,28 +277,11 @@ class RubbingLaw(SwitchingLaw):
                 named[labels[tangent]] = float(impulses[count + k])
         mass = self.dynamics.matrices(place.time, place.x, place.p)["mass"]
         first = self.dynamics.position_count
-        kinetic, remaining = (float(v @ mass @ v) / 2.0 for v in (place.x[first:], x[first:]))
-        miss = abs(remaining - kinetic - energy) / kinetic if kinetic > 0.0 else 0.0
+        before, after = place.x[first:], x[first:]
+        kinetic, remaining = (float(v @ mass @ v) / 2.0 for v in (before, after))
+        work = float(impulses @ instant.rows @ (before + after)) / 2.0
+        miss = abs(remaining - kinetic - work) / kinetic if kinetic > 0.0 else 0.0
         return Impact(named, kinetic, remaining, miss)
-
-    def _accumulating(self, time: float, p: np.ndarray, met: np.ndarray) -> np.ndarray:
-        """Return values that say when impacts that are left out would have ended.
-
-        met: (k, 5) when the contacts that stay closed before, s; the last of them is here.
-        """
-        limits: list[float] = []
-        for times in met:
-            known = times[np.isfinite(times)]
-            if len(known) < 2 or not np.all(np.diff(known) > 0.0):
-                continue
-            found = accumulation(known, WITHIN * (known[-1] - known[0]))
-            if found is not None and found.time > time:
-                limits.append(found.time)
-        if not limits:
-            return p
-        p = p.copy()
-        p[self._pending], p[self._ends] = 1.0, max(limits)
-        return p
 
     def _parted(self, place: _Place, opening: np.ndarray) -> _Place:
         """Let no gap that opens close by rounding: it would be met again at once."""

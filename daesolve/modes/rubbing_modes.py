@@ -49,7 +49,7 @@ def in_states(
     for contact, state in states.items():
         if state is not State.OPEN:
             if _shares(matrix, kept, places[contact]) is not None:
-                raise _undetermined("reaction", numbers.names[contact])
+                raise _undetermined(instant, "reaction", numbers.names[contact])
             kept.append(places[contact])
     for contact in stuck:
         row = count + places[contact]
@@ -63,7 +63,7 @@ def in_states(
             continue
         bearing = [owners.get(k, -1) for k, share in zip(kept, shares, strict=True) if share]
         if len(bearing) != 1 or bearing[0] < 0:
-            raise _undetermined("friction", numbers.names[contact])
+            raise _undetermined(instant, "friction", numbers.names[contact])
         p[numbers.shares[bearing[0], contact]] = 1.0
     return p
 
@@ -79,8 +79,8 @@ def _shares(matrix: np.ndarray, kept: list[int], row: int) -> list[float] | None
     return [float(share) if abs(share) > SHARE else 0.0 for share in shares]
 
 
-def _undetermined(what: str, name: str) -> ResetError:
+def _undetermined(instant: Instant, what: str, name: str) -> ResetError:
     return ResetError(
-        f"the {what} of the contact {name!r} is not determined: it depends on the reactions of "
-        "other contacts that are closed"
+        f"at t = {instant.time:.10g} s the {what} of the contact {name!r} is not determined: it "
+        "depends on the reactions of other contacts that are closed"
     )

@@ -134,6 +134,16 @@ def _check_impacts(dynamics: Dynamics, request: Request) -> None:
             "impact, impact_order and on_gain are about contacts, and the system has none: leave "
             "them out"
         )
+    returning = [
+        row.name
+        for row in dynamics.contacts
+        if row.rubbing is not None and not row.rubbing.restitution.is_zero()
+    ]
+    if returning and request.impact != "newton":
+        raise UnsupportedError(
+            f"the contact {returning[0]!r} has a tangential restitution, which is of Newton's law: "
+            f"leave out impact = {request.impact!r}, or the restitution"
+        )
     if request.impact_order is None:
         return
     if request.impact != "sequential":
@@ -143,6 +153,11 @@ def _check_impacts(dynamics: Dynamics, request: Request) -> None:
     for name in request.impact_order:
         if name not in names:
             raise unknown_name("contact in impact_order", name, names)
+    if len(request.impact_order) != len(names) or len(set(request.impact_order)) != len(names):
+        raise OutOfRangeError(
+            f"impact_order is {list(request.impact_order)}, but must name each contact once: "
+            f"{', '.join(names)}"
+        )
 
 
 def _check_tolerances(request: Request) -> None:

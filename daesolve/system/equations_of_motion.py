@@ -339,7 +339,8 @@ def _doubt(force: ca.SX, timed: ca.SX) -> str:
 
 def _influence(symbols: _Symbols, directed: ca.SX, rows: Sequence[GoalRow]) -> ca.SX:
     """Return B: what forces and friction direct, each goal's own reaction along its gradient."""
-    directed = with_friction(directed, contacts_of(symbols.system.goals), rows, symbols.u)
+    contacts = contacts_of(symbols.system.goals)
+    directed = with_friction(directed, contacts, rows, symbols.u, symbols.posed)
     gradients = ca.SX(*directed.shape)
     for row in rows:
         if row.reaction is not None:

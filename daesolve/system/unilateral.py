@@ -157,6 +157,11 @@ class Contact(Holonomic):
                 f"{known['friction']:g}: it must not be less"
             )
         sticking = None
+        if isinstance(self.slip, Sequence):
+            raise PosingError(
+                f"the slip {owner} is {len(self.slip)} expressions, but must be one velocity: "
+                "friction with two directions of slip is not posed by a contact"
+            )
         if self.slip is not None:
             name = f"{self.name}_stuck"
             sticking = Nonholonomic(name, self.slip, held_by=f"sticks_{self.name}", unit="N")
@@ -186,7 +191,7 @@ def with_contacts(
 ) -> tuple[Parameters, tuple[Event, ...]]:
     """Return discrete values and events of a system, those of its contacts behind its own."""
     rubbing = [contact for contact in contacts if contact.sticking is not None]
-    if PENDING not in discrete:
+    if rubbing and PENDING not in discrete:
         none = {PENDING: 0.0, ENDS: 0.0}
         ranges = {PENDING: CLOSED, ENDS: Interval(-math.inf, math.inf)}
         units = {PENDING: "", ENDS: "s"}
@@ -208,7 +213,7 @@ def with_contacts(
             Parameters(none, dict.fromkeys(shared, ""), shared, "discrete value")
         )
     known = {event.name for event in events}
-    if ACCUMULATED not in known:
+    if rubbing and ACCUMULATED not in known:
         pending, ends = discrete[PENDING], discrete[ENDS]
         guard = pending * (time - ends) + pending - 1.0
         further.append(Event(ACCUMULATED, guard, RISING, Reset({PENDING: 0.0})))
@@ -268,7 +273,11 @@ def _limit(contact: Contact) -> ca.SX:
 
 
 def with_friction(
-    directed: ca.SX, contacts: Sequence[Contact], rows: Sequence[GoalRow], reactions: ca.SX
+    directed: ca.SX,
+    contacts: Sequence[Contact],
+    rows: Sequence[GoalRow],
+    reactions: ca.SX,
+    posed: Callable[[Expression], ca.SX],
 ) -> ca.SX:
     """Return what forces direct of the reactions, with the friction of contacts that slide.
 
@@ -280,6 +289,8 @@ def with_friction(
         Of the system; the goals, those that hold while contacts stick among them.
     reactions
         The symbols of all reactions.
+    posed
+        Writes an expression in the velocities of the equations.
     """
     by_name = {row.name: row for row in rows}
     for contact in contacts:
@@ -287,7 +298,7 @@ def with_friction(
             row = by_name[contact.sticking.name]
             assert row.hold is not None
             slope = ca.substitute(row.jacobian, row.hold, 1.0)
-            push = -contact.friction * contact.direction
+            push = posed(-contact.friction * contact.direction)
             directed = directed + slope.T @ (push * ca.jacobian(contact.reaction, reactions))
     return directed
 

@@ -84,8 +84,7 @@ def test_a_ball_rests_when_its_bounces_are_over():
         q, kinetic=(q.dot.x**2 + q.dot.y**2) / 2, potential=9.81 * q.y, goals=[floor]
     )
     run = ds.solve(ball, 2.0, {"y": 1.25, "x": 0.0, "x_dot": 0.0})
-    (entry,) = [entry for name, entry in known.items() if name.startswith("t_")][:1]
-    assert agrees(times_of(run, "accumulated")[0], entry)
+    assert agrees(times_of(run, "accumulated")[0], known["t_rest"])
 
 
 def test_a_thrown_rod_bounces_on_both_ends():
@@ -306,3 +305,75 @@ def test_static_friction_holds_a_block_until_the_push_passes_it():
     speed = 3.0**2 - slips.time**2 - 0.3 * 9.81 * (3.0 - slips.time)
     assert run["x_dot"][-1] == pytest.approx(speed, abs=1e-11)
     assert np.all(run["x"][run.times < slips.time] == 0.0)
+
+
+def sliding(floor=0.0, force=None, **more):
+    """A point of 1 kg on a floor that moves up and down."""
+    q = ds.coordinates(x="m", y="m")
+    contact = ds.Contact("floor", q.y - floor, slip=q.dot.x, friction=0.3, **more)
+    return ds.MechanicalSystem(
+        q,
+        kinetic=(q.dot.x**2 + q.dot.y**2) / 2,
+        potential=9.81 * q.y,
+        goals=[contact],
+        force=force(q, contact) if force else (),
+    )
+
+
+START = {"x": 0.0, "y": 0.0, "x_dot": 1.0, "y_dot": 0.0}
+
+
+def test_impacts_on_a_floor_that_moves_account_for_its_work():
+    """The floor comes up with 0.5 m/s; what the impact gives is its impulse times that speed."""
+    rising = sliding(floor=0.5 * ds.time, restitution=0.5, closed=False)
+    run = ds.solve(rising, 1.0, {**START, "y": 1.0})
+    impact = run.events[0].impact
+    assert impact.kinetic_after != impact.kinetic_before
+    assert impact.carnot <= 1e-14
+
+
+def test_reactions_of_contacts_that_rub_stand_in_no_other_force():
+    def drag(_, contact):
+        return {"x": 0.1 * contact.reaction}
+
+    with pytest.raises(ds.errors.UnsupportedError, match="stands in a force"):
+        ds.solve(sliding(force=drag), 1.0, START)
+
+
+def test_what_a_law_of_impacts_does_not_know_is_refused():
+    returning = sliding(tangential_restitution=0.5)
+    with pytest.raises(ds.errors.UnsupportedError, match="of Newton's law"):
+        ds.solve(returning, 1.0, START, impact="poisson")
+    three = balls((1.0, 1.0, 1.0), 1.0)
+    for order, why in (
+        (["left"], "name each contact once"),
+        (["left", "left"], "name each contact once"),
+        (["left", "middle"], "middle"),
+    ):
+        with pytest.raises(ds.DaesolveError, match=why):
+            ds.solve(three, 0.1, impact="sequential", impact_order=order)
+    with pytest.raises(ds.errors.UnsupportedError, match="impact = 'sequential'"):
+        ds.solve(three, 0.1, impact_order=["left", "right"])
+
+
+def test_an_impact_of_two_contacts_by_the_law_of_one_ends_the_run_and_keeps_what_there_is():
+    falling = {**standing(0.2), "y": 0.5}
+    open_ = {"contact_rear": 0.0, "contact_front": 0.0}
+    run = ds.solve(block(0.1, 0.2, 0.3), 1.0, falling, impact="routh", parameters=open_)
+    assert run.outcome is ds.Outcome.FAILED
+    assert "that of one contact" in run.message
+    assert run.end_time == pytest.approx(math.sqrt(2 * 0.3 / 9.81), abs=1e-12)
+
+
+def test_a_slip_in_two_directions_is_refused():
+    q = ds.coordinates(x="m", y="m", z="m")
+    with pytest.raises(ds.errors.PosingError, match="must be one velocity"):
+        ds.Contact("floor", q.z, slip=(q.dot.x, q.dot.y), friction=0.3)
+
+
+def test_contacts_without_friction_have_no_values_or_events_of_friction():
+    system = balls((1.0, 1.0, 1.0), 1.0)
+    assert list(system.discrete) == ["contact_left", "contact_right"]
+    assert {event.name for event in system.events} == {
+        "left_lost", "left_closed", "right_lost", "right_closed",
+    }  # fmt: skip

@@ -1,0 +1,56 @@
+"""When impacts that are left out, as lower than what counts as a gap of zero, would have ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from daesolve.contact import accumulation
+from daesolve.modes.law import Setting
+from daesolve.posing.contacts import ACCUMULATED, ENDS, PENDING
+
+WITHIN = 1e-3
+"""Of the last few intervals between impacts, what is known at least of when they end."""
+
+
+@dataclass(frozen=True)
+class ImpactsEnd:
+    """When impacts that are left out end: its event, the guard of that, and its values in p."""
+
+    event: int
+    guard: int
+    pending: int
+    ends: int
+
+    @staticmethod
+    def of(setting: Setting) -> ImpactsEnd:
+        """Return where a problem has it."""
+        values = list(setting.dynamics.values)
+        event = [event.name for event in setting.table.events].index(ACCUMULATED)
+        guard = int(setting.table.firsts[event])
+        return ImpactsEnd(event, guard, values.index(PENDING), values.index(ENDS))
+
+    def expected(self, time: float, p: np.ndarray, met: np.ndarray) -> np.ndarray:
+        """Return values that say when impacts that are left out would have ended.
+
+        Parameters
+        ----------
+        time, p
+            When (s), and the values.
+        met
+            (k, 5) when the contacts that stay closed before, s.
+        """
+        limits: list[float] = []
+        for times in met:
+            known = times[np.isfinite(times)]
+            if len(known) < 2 or not np.all(np.diff(known) > 0.0):
+                continue
+            found = accumulation(known, WITHIN * (known[-1] - known[0]))
+            if found is not None and found.time > time:
+                limits.append(found.time)
+        if not limits:
+            return p
+        p = p.copy()
+        p[self.pending], p[self.ends] = 1.0, max(limits)
+        return p
