@@ -97,8 +97,7 @@ class ContactNumbers:
     def _check_reactions(self) -> None:
         """Refuse reactions that act on more than gaps and slips: decisions do not know of that."""
         dynamics = self.dynamics
-        names = ca.vertsplit(dynamics.p)
-        sides = ca.vertcat(ca.SX(0, 1), *[names[place] for place in self.slides])
+        sides = ca.SX(dynamics.p[self.slides.tolist()])
         influence = ca.substitute(dynamics.influence, sides, ca.SX.zeros(*sides.shape))
         ties = ca.vertcat(
             ca.SX(0, dynamics.reactions.numel()), *[row.jacobian for row in dynamics.relations]
