@@ -25,7 +25,7 @@ from daesolve.posing.events import Event
 from daesolve.posing.guides import QUICK
 from daesolve.posing.value_names import ValueKind
 from daesolve.preparation.scaling import Begin
-from daesolve.preparation.weak_grips import Between, Stepper
+from daesolve.preparation.weak_grips import Between, ProbeStepper
 from daesolve.solvers.dop853 import Steps
 from daesolve.solvers.jacobians import exact_jacobian
 from daesolve.solvers.scipy import has_failed
@@ -151,7 +151,7 @@ def _probed(
     with np.errstate(all="ignore"):
         tolerances: dict[str, Any] = {"rtol": PROBE_RTOL, "atol": absolute}
 
-        def begun(time: float, x: np.ndarray) -> Stepper:
+        def begun(time: float, x: np.ndarray) -> ProbeStepper:
             rate = StateFunction(problem.rhs, values)
             if stiff:
                 jacobian = exact_jacobian(problem, values)
@@ -279,7 +279,9 @@ def _leads_away(event: Event) -> bool:
     return event.then.reset is not None and event.name != QUICK and not event.then.counts_past
 
 
-def _beyond(problem: OdeProblem, resets: np.ndarray, stepper: Stepper, values: np.ndarray) -> bool:
+def _beyond(
+    problem: OdeProblem, resets: np.ndarray, stepper: ProbeStepper, values: np.ndarray
+) -> bool:
     """Tell whether a step led past a guard that resets: no motion lies beyond."""
     assert stepper.t_old is not None
     assert stepper.y_old is not None

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from daesolve.solvers.scipy_dop853 import CompiledDop853
 
-Stepper: TypeAlias = "Steps | CompiledDop853 | Radau"
+ProbeStepper: TypeAlias = "Steps | CompiledDop853 | Radau"
 LOOKS = 8
 """Places in a step of the probe at which the grip of goals is looked at."""
 
@@ -30,7 +30,7 @@ class Between:
         self.times: list[np.ndarray] = [np.array([start_time])]
         self.states: list[np.ndarray] = []
 
-    def look_into(self, stepper: Stepper) -> None:
+    def look_into(self, stepper: ProbeStepper) -> None:
         """Take in a step of a system that may pass such positions."""
         if self.looks:
             assert stepper.t_old is not None
