@@ -36,6 +36,7 @@ from daesolve.system.checking import (
     check_vectors,
     expressions_of,
 )
+from daesolve.system.contact_records import with_contact_meters, with_contact_outputs
 from daesolve.system.equations_of_motion import control_equations, equations_of_motion
 from daesolve.system.posed import Forces, Output, PosedControl, PosedMechanics, is_empty
 from daesolve.system.rows import check_resets
@@ -45,7 +46,6 @@ from daesolve.system.unilateral import (
     watched_for_jams,
     with_contacts,
     with_sticking,
-    with_tractions,
 )
 
 __all__ = ["ControlSystem", "Forces", "MechanicalSystem", "Output", "System"]
@@ -173,7 +173,9 @@ class MechanicalSystem(PosedMechanics):
             object.__setattr__(self, "discrete", discrete)
             object.__setattr__(self, "events", events)
             object.__setattr__(self, "goals", with_sticking(self.goals, contacts))
-            object.__setattr__(self, "outputs", with_tractions(self.outputs, contacts))
+            told = with_contact_outputs(self.outputs, contacts, discrete)
+            object.__setattr__(self, "outputs", told)
+            object.__setattr__(self, "meters", with_contact_meters(self.meters, contacts))
         own = (self.parameters, self.discrete, self.reactions, self.implicit, self.quadratures)
         check_vectors([*own, self.v])
         posed = self.posed

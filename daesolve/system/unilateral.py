@@ -15,9 +15,8 @@ determinant over the friction-free one is 1 without friction, and zero where the
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -202,10 +201,10 @@ def with_contacts(
             discrete = discrete.joined(contact.values)
     further = [event for contact in contacts for event in contact.events]
     shared = {
-        f"stuck_{one.name}_{other.name}": CLOSED
+        shared_name(one, other): CLOSED
         for one in rubbing
         for other in rubbing
-        if other is not one and f"stuck_{one.name}_{other.name}" not in discrete
+        if other is not one and shared_name(one, other) not in discrete
     }
     if shared:
         none = dict.fromkeys(shared, 0.0)
@@ -232,16 +231,6 @@ def with_sticking(goals: Sequence[AnyGoal], contacts: Sequence[Contact]) -> tupl
     return (*goals, *[goal for goal in further if goal not in goals])
 
 
-def with_tractions(outputs: Mapping[str, Any], contacts: Sequence[Contact]) -> dict[str, Any]:
-    """Return the outputs of a system with the friction of its contacts."""
-    further = {
-        f"{contact.name}_friction": (contact.traction, "N")
-        for contact in contacts
-        if contact.sticking is not None
-    }
-    return {**further, **outputs}
-
-
 def _friction_events(
     contact: Contact, rubbing: Sequence[Contact], discrete: Parameters
 ) -> tuple[Event, Event, Event]:
@@ -250,10 +239,7 @@ def _friction_events(
     Contacts that stick together share what friction they can give, as two feet on one plane.
     """
     assert contact.sticking is not None
-    limit = _limit(contact)
-    for other in rubbing:
-        if other is not contact:
-            limit += discrete[f"stuck_{contact.name}_{other.name}"] * _limit(other)
+    limit = friction_limit(contact, rubbing, discrete)
     side, sticks = contact.direction, contact.values[f"sticks_{contact.name}"]
     slip, held = ca.SX(contact.sticking.residual), contact.sticking.reaction
     stops = side * slip + (1.0 - side * side)
@@ -264,6 +250,20 @@ def _friction_events(
         Event(f"{contact.name}_slips", within, FALLING, none),
         Event(f"{contact.name}_reverses", ca.SX(1.0) + 0.0 * side, FALLING, none),
     )
+
+
+def shared_name(one: Contact, other: Contact) -> str:
+    """Return the discrete value that says whether a contact holds the slip of another one too."""
+    return f"stuck_{one.name}_{other.name}"
+
+
+def friction_limit(contact: Contact, rubbing: Sequence[Contact], discrete: Parameters) -> ca.SX:
+    """Return the largest friction of a contact that sticks, and of those that it holds, N."""
+    limit = _limit(contact)
+    for other in rubbing:
+        if other is not contact:
+            limit += discrete[shared_name(contact, other)] * _limit(other)
+    return limit
 
 
 def _limit(contact: Contact) -> ca.SX:
