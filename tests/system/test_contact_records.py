@@ -36,7 +36,8 @@ def test_friction_and_impacts_account_for_the_energy_of_a_block_that_rocks_to_re
     # Bounces lower than 1e-12 m are left out: of each foot, that part of the weight.
     left_out = 2.0 * GRAVITY * 1e-12
     assert abs(energy[-1] - energy[0] - lost - rubbed) <= left_out
-    assert rubbed < 0.0 and lost < 0.0
+    assert rubbed < 0.0
+    assert lost < 0.0
 
 
 def test_the_margin_of_a_block_on_one_foot_falls_to_zero_where_it_slips():
