@@ -102,7 +102,7 @@ class KernelEventIntegrator:
         return march_to_guards(
             compiled.VERSION, march.work, march.stride, march.numbers, march.table, march.order,
             march.x, march.low, march.time, march.end, self._tolerances, self._guards,
-            room.series, room.when[:most], room.times, room.ends, (room.met, room.met_count),
+            march.instructions.borders, room.series, room.when[:most], room.times, room.ends, (room.met, room.met_count),
         )  # fmt: skip
 
 
