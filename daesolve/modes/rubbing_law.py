@@ -30,7 +30,7 @@ from daesolve.modes.jumps import JumpFunction, joined, with_references
 from daesolve.modes.law import Beginning, Jump, Setting, SwitchingLaw
 from daesolve.modes.rubbing_instant import ContactNumbers, Instant, Rates
 from daesolve.modes.rubbing_modes import in_states, of_all
-from daesolve.posing.contacts import PENDING
+from daesolve.posing.contacts import PENDING, TOUCHING
 from daesolve.posing.symbols import symbol
 from daesolve.trajectory.results import Impact
 
@@ -142,7 +142,7 @@ class RubbingLaw(SwitchingLaw):
         """Open and close contacts, let them stick and slide, with the impacts that this takes."""
         book.passed[self._all] = time
         gaps = book.measure(time, x, p)[0][self._closing]
-        zero = book.tolerances[self._closing]
+        zero = np.maximum(book.tolerances[self._closing], TOUCHING)
         met = np.isin(self._closing, list(fired)) | (np.abs(gaps) <= zero)
         stopped = np.isin(self._stopping, list(fired))
         count = self.dynamics.x.numel()

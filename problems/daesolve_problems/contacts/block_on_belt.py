@@ -9,7 +9,7 @@ some of it.
 The spring is attached d above the mass centre, so that it shifts the load from foot to foot. Feet
 of different friction feel that: slipping, the block swings as if the spring were stiffer, with
 
-    k (1 + s d) / (1 + s h),    s = (mu_front - mu_rear) / 2 b.
+    k (1 + s d / (1 + s h)),    s = (mu_front - mu_rear) / 2 b.
 
 Where friction has the same limit at rest and in slip, the block comes back to the speed of the belt
 once a period and only grazes it: no stick-slip cycle lasts. A limit at rest that is higher by

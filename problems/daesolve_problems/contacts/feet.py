@@ -25,7 +25,10 @@ LONGEST = 1.5
 
 
 def numbers(
-    half_width: float, height: float, friction: tuple[float, float], **more: tuple[float, str]
+    half_width: float,
+    height: float,
+    friction: tuple[float, float],
+    **more: tuple[float, str] | tuple[float, str, Interval],
 ) -> Parameters:
     """Return the parameters of a block of 1 kg, and those of what it stands on."""
     return ds.parameters(

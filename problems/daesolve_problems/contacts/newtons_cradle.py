@@ -7,8 +7,9 @@ Between impacts, and at impacts where restitution is one, the energy is conserve
 All balls that touch take part in an impact, and rigid bodies do not tell what it does: a law must
 be named. With restitution e = 1 one ball that strikes two at rest leaves them, by Newton's and
 Poisson's laws, with -1/3, 2/3 and 2/3 of its speed; where neighbours strike one after the other,
-with 0, 0 and 1, as the toy does. Where balls come from both sides the order of the impacts decides,
-and must be named too.
+with 0, 0 and 1, as the toy does. Balls that are a hair's breadth apart do that by themselves,
+whatever law is named (`spacing`). Where balls come from both sides the order of the impacts
+decides, and must be named too.
 
 With phi_k the angle of a string, l its length and r the radius of a ball,
 
@@ -49,6 +50,7 @@ def _numbers(balls: int) -> Parameters:
     masses = {f"mass_{k}": (0.1, "kg", ds.POSITIVE) for k in range(1, balls + 1)}
     return ds.parameters(
         radius=(0.02, "m", ds.POSITIVE),
+        spacing=(0.0, "m", ds.NON_NEGATIVE),
         length=(0.3, "m", ds.POSITIVE),
         restitution=(1.0, "", ds.NON_NEGATIVE),
         gravity=(9.81, "m/s^2"),
@@ -66,8 +68,9 @@ def hanging(balls: int) -> ds.MechanicalSystem:
     _check(balls)
     q = ds.coordinates(**{f"phi_{k}": "rad" for k in range(1, balls + 1)})
     p = _numbers(balls)
+    apart = 2 * p.radius + p.spacing
     places = [
-        ca.vertcat(2 * p.radius * k + p.length * ca.sin(angle), -p.length * ca.cos(angle))
+        ca.vertcat(apart * k + p.length * ca.sin(angle), -p.length * ca.cos(angle))
         for k, angle in enumerate(ca.vertsplit(q.vector))
     ]
     gaps = [ca.norm_2(right - left) - 2 * p.radius for left, right in itertools.pairwise(places)]
@@ -113,8 +116,8 @@ def start_on_the_line(
     given: Mapping[str, float], parameters: Mapping[str, float], structure: Mapping[str, Any]
 ) -> dict[str, float]:
     """Let the balls touch, at rest but for the speeds that are given."""
-    balls, diameter = structure["balls"], 2.0 * parameters["radius"]
-    places = {f"x_{k + 1}": k * diameter for k in range(balls)}
+    balls, apart = structure["balls"], 2.0 * parameters["radius"] + parameters["spacing"]
+    places = {f"x_{k + 1}": k * apart for k in range(balls)}
     return {**places, **{f"x_dot_{k + 1}": 0.0 for k in range(balls)}, **given}
 
 
@@ -142,7 +145,7 @@ def drawing(document: Document) -> Drawing:
         if f"x_{k}" in states:
             shapes.append(Circle((f"x_{k}", 0.0), radius, role=role))
             continue
-        hook = (2.0 * radius * (k - 1), 0.0)
+        hook = ((2.0 * radius + document["parameters"]["spacing"]) * (k - 1), 0.0)
         ball = Polar(hook, "length", Linear({f"phi_{k}": 1.0}, -math.pi / 2.0))
         shapes += [Line([hook, ball], role="detail"), Circle(ball, radius, role=role)]
     if "phi_1" in states:
@@ -151,7 +154,7 @@ def drawing(document: Document) -> Drawing:
     return Drawing(shapes)
 
 
-LINE = {"model": "line", "structure": {"balls": 3}, "until": 0.1}
+THREE = {"balls": 3}
 ONE_STRIKES = {"x_dot_1": 1.0}
 
 problem = ds.Problem(
@@ -169,32 +172,54 @@ problem = ds.Problem(
     cases=[
         ds.Case(
             "one",
+            parameters={"spacing": 1e-5},
             start={"phi_1": -0.5},
             until=10.0,
-            impact="sequential",
-            note="one ball strikes, and one leaves on the other side, for ever",
+            note="balls 10 um apart strike one after the other: one ball leaves on the other side",
         ),
         ds.Case(
             "two",
+            parameters={"spacing": 1e-5},
             start={"phi_1": -0.5, "phi_2": -0.5},
             until=10.0,
-            impact="sequential",
             note="two balls strike, and two leave",
+        ),
+        ds.Case(
+            "touching",
+            start={"phi_1": -0.5},
+            until=0.4,
+            impact="sequential",
+            note="balls that touch, impacts one after the other: one ball leaves",
         ),
         ds.Case(
             "at-once",
             start={"phi_1": -0.5},
-            until=3.0,
-            note="by Newton's law all neighbours push at once: the balls that were struck part",
+            until=0.4,
+            note="by Newton's law all neighbours push at once, and all balls part",
         ),
-        ds.Case("line-newton", start=ONE_STRIKES, **LINE, note="leaves -1/3, 2/3 and 2/3"),
         ds.Case(
-            "line-poisson", start=ONE_STRIKES, **LINE, impact="poisson", note="the same as Newton's"
+            "line-newton",
+            start=ONE_STRIKES,
+            model="line",
+            structure=THREE,
+            until=0.1,
+            note="leaves -1/3, 2/3 and 2/3",
+        ),
+        ds.Case(
+            "line-poisson",
+            start=ONE_STRIKES,
+            model="line",
+            structure=THREE,
+            until=0.1,
+            impact="poisson",
+            note="the same as Newton's",
         ),
         ds.Case(
             "line-sequential",
             start=ONE_STRIKES,
-            **LINE,
+            model="line",
+            structure=THREE,
+            until=0.1,
             impact="sequential",
             note="leaves 0, 0 and 1",
         ),
@@ -202,7 +227,9 @@ problem = ds.Problem(
             "both-sides",
             parameters={"mass_2": 0.2, "restitution": 0.8},
             start={"x_dot_1": 1.0, "x_dot_3": -1.0},
-            **LINE,
+            model="line",
+            structure=THREE,
+            until=0.1,
             impact="sequential",
             impact_order=("between_1_2", "between_2_3"),
             note="balls come from both sides: the left impact first leaves -49/125, -33/125, 23/25",

@@ -21,7 +21,7 @@ A start has the tilt `theta`, the front foot off the ground where it is positive
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -47,19 +47,20 @@ def rate_ratio(parameters: Mapping[str, float]) -> float:
     return max(1.0 - 1.5 * half**2 / (half**2 + height**2), 0.0)
 
 
-def rocking(case: BoundCase) -> Mapping[str, Any]:
+def rocking(case: BoundCase) -> ds.Answer:
     """Run a case, and compare what its impacts leave with the closed form."""
     run = case.solve()
     impacts = [event for event in run.events if event.impact is not None]
     rates = [(event.detail["theta_dot"], (event.after or {})["theta_dot"]) for event in impacts]
     ratios = [after / before for before, after in rates]
     rest = [event.time for event in run.events if event.name == "accumulated"]
-    return {
+    found = {
         "impacts": len(impacts),
         "first_ratio": ratios[0] if ratios else None,
         "closed_form": rate_ratio(case.full_parameters),
         "rest_time": rest[0] if rest else None,
     }
+    return ds.Answer(found)
 
 
 def swings(document: Document) -> Figure:

@@ -145,16 +145,16 @@ def about_to_slip(p: Mapping[str, float]) -> float:
     return at_zero / (at_zero - margin(1.0))
 
 
-def period(case: BoundCase) -> Mapping[str, Any]:
+def period(case: BoundCase) -> ds.Answer:
     """Run a case, and return the last period, the fall in it, and what took the energy."""
     run = case.solve()
     slips = [event for event in run.events if event.name == "lower_slips"]
     if len(slips) < 2:
-        return {"periods": 0}
+        return ds.Answer({"periods": 0})
     before, last = slips[-2:]
     impacts = [event.impact for event in run.events if event.impact is not None]
     rubbed = sum(run[f"{name}_friction_work"][-1] for name in ("beak", "lower", "upper"))
-    return {
+    found = {
         "periods": len(slips) - 1,
         "period": last.time - before.time,
         "fall": before.detail["y"] - last.detail["y"],
@@ -162,6 +162,7 @@ def period(case: BoundCase) -> Mapping[str, Any]:
         "lost_by_friction": -rubbed,
         "lost_in_impacts": sum(i.kinetic_before - i.kinetic_after for i in impacts),
     }
+    return ds.Answer(found)
 
 
 def portrait(document: Document) -> Figure:
