@@ -57,6 +57,15 @@ GROUPS = {
         "pendulum-chain",
     ],
     "Dry friction in guides": ["prism", "three-supports"],
+    "Contacts and impacts": [
+        "block",
+        "rocking-block",
+        "block-on-belt",
+        "thrown-rod",
+        "woodpecker",
+        "newtons-cradle",
+        "slider-crank-clearance",
+    ],
     "Points, tops and axes": [
         "pendulum",
         "particle-on-circle",
