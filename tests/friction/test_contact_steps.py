@@ -53,9 +53,11 @@ def test_a_block_tips_and_comes_to_rest_where_events_say_the_nearer_the_shorter_
 
 @pytest.mark.slow
 def test_steps_of_the_woodpecker_fall_as_far_as_the_toy_the_nearer_the_shorter_they_are():
-    off = misses("woodpecker", "cycle", 0.14, (1e-4, 2.5e-5, 6.25e-6), "y")
-    assert off[2] < 0.5 * off[1] < 0.25 * off[0]
-    assert off[2] <= 1e-3 * 0.0194
+    """Ten times in a period it changes what it does, each up to a step late, at up to 0.5 m/s."""
+    steps = (1e-4, 2.5e-5, 6.25e-6)
+    off = misses("woodpecker", "cycle", 0.14, steps, "y")
+    assert off[0] > off[1] > off[2]
+    assert all(miss <= 10 * 0.5 * step for miss, step in zip(off, steps, strict=True))
 
 
 @pytest.mark.slow
