@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from functools import reduce
-from operator import or_
 from typing import Any
 
 import casadi as ca
@@ -137,20 +135,20 @@ def _borders(
     """Return what divides, or whose root is taken, in each output; see `Instructions`."""
     if not np.isin(codes[:, 0], list(BORDERS)).any():
         return np.empty((0, 2), dtype=np.int64)
-    operands, within = _operands(codes), [0] * (first + len(codes))
+    operands = _operands(codes)
+    within = [0] * (first + len(codes))
     for row, kind in enumerate(codes[:, 0].tolist()):
-        taken = [place for place in operands[row].tolist() if place != NONE]
+        taken: list[int] = operands[row][operands[row] != NONE].tolist()
         taken += terms[ends[row, 0] : ends[row, -1], 0].tolist()
         taken += terms[ends[row, 0] : ends[row, kinds.PLUS_ROW], 1].tolist()
         own = 1 << int(operands[row, BORDERS[kind]]) if kind in BORDERS else 0
-        within[first + row] = reduce(or_, (within[place] for place in taken), own)
-    found = [
-        (output, place)
-        for output, (is_row, row) in enumerate(outputs.tolist())
-        if is_row
-        for place in range(within[row].bit_length())
-        if within[row] >> place & 1
-    ]
+        for place in taken:
+            own |= within[place]
+        within[first + row] = own
+    found = list[tuple[int, int]]()
+    for output in np.flatnonzero(outputs[:, 0]).tolist():
+        mask = within[int(outputs[output, 1])]
+        found += [(output, place) for place in range(mask.bit_length()) if mask >> place & 1]
     return np.array(found, dtype=np.int64).reshape(-1, 2)
 
 
