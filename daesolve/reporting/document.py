@@ -128,6 +128,7 @@ def document(run: Trajectory, identity: Mapping[str, Any]) -> dict[str, Any]:
         "path": identity.get("path"),
         "asked": identity.get("asked") or {},
         "degeneracy": None if run.degeneracy is None else asdict(run.degeneracy),
+        "impact": description.get("impact"),
     }
     return plain(whole)
 
