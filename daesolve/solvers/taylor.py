@@ -113,6 +113,10 @@ class Taylor(Solver):
             return finds_events(problem)
         return halts_in_kernel(problem)
 
+    def foresees_times(self, problem: OdeProblem) -> bool:
+        """Return whether the kernel follows the guards' series."""
+        return self._engine(problem, 0.0) == "kernel" and halts_in_kernel(problem)
+
     def reset_chains(
         self, problem: OdeProblem, resets: Mapping[int, ca.Function]
     ) -> ResetChains | None:

@@ -19,7 +19,7 @@ from numba import njit
 from daesolve.algebra import machine
 from daesolve.algebra.compiling import OPTIONS, kept, version_of
 from daesolve.taylor_kernel import halting
-from daesolve.taylor_kernel.halting import HALTED, march_to_guards
+from daesolve.taylor_kernel.halting import HALTED, LEAVES, march_to_guards
 
 VERSION = version_of(machine, halting, sys.modules[__name__])
 GUARDS, RATES, NUMBERS, FIRST_RESET = 0, 1, 2, 3
@@ -224,8 +224,8 @@ def chain(
     memory = np.empty(programs[3][:, 4].max() + 1)
     before, behind = np.empty(2 * count), np.empty(2 * count)
     rates, trial, state = np.empty(len(x)), np.empty(count, np.bool_), np.empty(len(x))
+    guards[2] = 0.0
     while resets < len(which) and taken < len(when):
-        guards[2] = 0.0
         steps, outcome, guard = march_to_guards(
             version, work, stride, numbers, table, order, x, low, time, end, tolerances, guards,
             borders, series[taken:], when[taken:], times[taken:], ends[taken:], met,
@@ -257,5 +257,8 @@ def chain(
         state[:], p[:] = after[: len(x)], after[len(x) : len(x) + len(p)]
         take_numbers(programs, now, state, p, bases, memory, numbers)
         x[:, 0], low[:, 0], time[0, 0], time[1, 0] = state, 0.0, now, 0.0
+        guards[2] = 0.0
+        if guards[0, guard] == 0.0:
+            guards[2, guard] = LEAVES * np.sign(behind[count + guard])
         resets += 1
     return resets, taken
