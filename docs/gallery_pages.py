@@ -75,6 +75,15 @@ GROUPS = {
     ],
 }
 IN_DEPTH = {
+    "contact-problems": [
+        "block",
+        "rocking-block",
+        "block-on-belt",
+        "thrown-rod",
+        "woodpecker",
+        "newtons-cradle",
+        "slider-crank-clearance",
+    ],
     "bogies": ["bogies"],
     "gyroscope": ["gyroscope"],
     "mechanism-problems": [

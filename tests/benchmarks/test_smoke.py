@@ -158,6 +158,16 @@ def test_packages_are_compared_on_the_pendulum(tmp_path):
 
 
 @pytest.mark.slow
+def test_a_block_comes_to_rest_where_it_should_by_events_and_nearly_by_steps(tmp_path):
+    _, found = ran(tmp_path, "benchmarks.contact")
+    rests = {(one["method"], one["setting"]): one for one in found if "method" in one}
+    assert rests["daesolve, events", "taylor"]["error"] <= 1e-12
+    assert 0.0 < rests["daesolve, Moreau", "step 0.001"]["error"] <= 1e-5
+    (costs,) = (one for one in found if "contacts" in one)
+    assert costs["contacts"] == 1
+
+
+@pytest.mark.slow
 def test_chains_end_where_they_should(tmp_path):
     _, found = ran(tmp_path, "benchmarks.pendulum_chain")
     assert [one["reason"] for one in found] == [""] * 6
