@@ -11,7 +11,7 @@ on the contact stays, and an event marks the instant at which all bounces would 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from weakref import WeakKeyDictionary
 
@@ -19,19 +19,37 @@ import casadi as ca
 import numpy as np
 
 from daesolve.algebra.evaluation import Evaluator
-from daesolve.contact import Answer, Decision, ImpactLaw, collide, decide
+from daesolve.contact import (
+    Answer,
+    Decision,
+    ImpactLaw,
+    collide,
+    decide,
+    impact_without_collision,
+)
+from daesolve.elimination.jamming import NEAR
 from daesolve.equations.dynamics import Dynamics
-from daesolve.errors import ContactError, NoDerivativeError, ResetError, UnsupportedError
+from daesolve.errors import ContactError, NoDerivativeError, NoMotion, ResetError, UnsupportedError
 from daesolve.formulations import OdeProblem
 from daesolve.modes.guard_book import GuardBook
 from daesolve.modes.guard_table import Role
 from daesolve.modes.impacts_end import ImpactsEnd
+from daesolve.modes.jams import (
+    JamGuards,
+    approach,
+    beyond_jam,
+    going_on,
+    growth,
+    limit,
+    stopped_by_jam,
+)
 from daesolve.modes.jumps import JumpFunction, joined, with_references
-from daesolve.modes.law import Beginning, Jump, Setting, SwitchingLaw
+from daesolve.modes.law import Beginning, Ending, Jump, Setting, Stretch, SwitchingLaw
 from daesolve.modes.rubbing_instant import ContactNumbers, Instant, Rates
 from daesolve.modes.rubbing_modes import in_states, of_all
 from daesolve.posing.contacts import PENDING
 from daesolve.posing.symbols import symbol
+from daesolve.solvers.grazing import guard_evaluator
 from daesolve.trajectory.results import Impact
 
 STILL = 1e-10
@@ -79,7 +97,11 @@ class RubbingLaw(SwitchingLaw):
         )
         self._met = {row.closed for row in rows}
         self._all = setting.table.guards_of(self.events)
-        self._impacts = setting.impacts
+        self._policy = setting.contacts
+        self._guards = guard_evaluator(setting.problem)
+        self._jam = JamGuards.of(setting)
+        if self._jam is not None:
+            self.events = (*self.events, self._jam.event)
         self._ending: ImpactsEnd | None = None
         if PENDING in setting.dynamics.values:
             self._ending = ImpactsEnd.of(setting)
@@ -110,8 +132,11 @@ class RubbingLaw(SwitchingLaw):
         if not touching.any():
             return beginning
         instant = numbers.instant(place.time, place.x, p, touching, rates)
-        answer = decide(instant.contacts, instant.free, rates.slips[instant.which]).only()
-        states = of_all(instant, answer.states)
+        found = decide(instant.contacts, instant.free, rates.slips[instant.which])
+        if found.answers or beginning.contacts.on_jam == "end":
+            states = of_all(instant, found.only().states)
+        else:
+            states = of_all(instant, going_on(rates.slips[instant.which]))
         chosen = in_states(numbers, instant, p, states)
         # One that opens does so at the start, with an event; until then it slides as it does.
         chosen[numbers.holds] = p[numbers.holds]
@@ -127,11 +152,11 @@ class RubbingLaw(SwitchingLaw):
         """Return the law of all contacts of a system in which one rubs, or impacts are others."""
         rows = setting.dynamics.contacts
         rubs = any(row.rubbing for row in rows)
-        return cls(setting) if rows and (rubs or setting.impacts != ImpactLaw()) else None
+        return cls(setting) if rows and (rubs or setting.contacts.impacts != ImpactLaw()) else None
 
     def role(self, event: int) -> Role:
         """Return that of a reaction that ends, a gap that closes, or a slip that ends or begins."""
-        if self._ending is not None and event == self._ending.event:
+        if event in (self._ending and self._ending.event, self._jam and self._jam.event):
             return Role()
         met = event in self._met
         return Role(returns=not met, stays=True, bars_start=met)
@@ -158,10 +183,24 @@ class RubbingLaw(SwitchingLaw):
         begins = np.isin(self._slipping, list(fired)).any(axis=1)
         weak = np.where(begins, rates.friction, rates.static_friction)
         rates = replace(rates, static_friction=weak)
-        p_after = self._next(place, closed, rates, book, zero)
+        jam = self._jam is not None and self._jam.here in fired
+        if jam:
+            place, rates, impact = self._freed(place, closed, rates)
+            impacts.append(impact)
+            closed &= rates.gaps == 0.0
+        try:
+            p_after = self._next(place, closed, rates, book, zero)
+        except NoMotion as error:
+            place, rates, impact = self._freed(place, closed, rates, error)
+            impacts.append(impact)
+            closed &= rates.gaps == 0.0
+            jam, p_after = True, self._next(place, closed, rates, book, zero)
         place = self._parted(place, before & (p_after[self._numbers.holds] == 0.0))
         events = self._happened(p, p_after, hit)
         book.meet(self._closing[hit].tolist(), time)
+        if jam:
+            assert self._jam is not None
+            events.insert(0, self._jam.event)
         if self._ending is not None:
             if self._ending.guard in fired:
                 p_after[self._ending.pending] = 0.0
@@ -210,11 +249,11 @@ class RubbingLaw(SwitchingLaw):
                 found = collide(
                     instant.contacts,
                     velocities,
-                    self._impacts.law,
+                    self._policy.impacts.law,
                     thrown,
                     rates.tangential_restitution[which],
                     order=self._order(instant),
-                    on_gain=self._impacts.on_gain,
+                    on_gain=self._policy.impacts.on_gain,
                 )
             except ContactError as error:
                 raise _at(place.time, error) from error
@@ -225,11 +264,7 @@ class RubbingLaw(SwitchingLaw):
             impacts.append(self._recorded(place, x, instant, found.impulses))
             place = replace(place, x=x)
             rates = self._numbers.rates(place.time, x, place.p)
-            largest = replace(
-                rates,
-                gap_sizes=np.maximum(largest.gap_sizes, rates.gap_sizes),
-                slip_sizes=np.maximum(largest.slip_sizes, rates.slip_sizes),
-            )
+            largest = _larger(largest, rates)
             rates = _rested(rates, largest, none, none)
         names = ", ".join(repr(self._numbers.names[k]) for k in np.flatnonzero(hit))
         raise ResetError(
@@ -238,7 +273,7 @@ class RubbingLaw(SwitchingLaw):
 
     def _order(self, instant: Instant) -> list[str] | None:
         """Return the order of impacts among the contacts that touch."""
-        order = self._impacts.order
+        order = self._policy.impacts.order
         return None if order is None else [k for k in order if k in instant.contacts.names]
 
     def _settled(
@@ -282,6 +317,36 @@ class RubbingLaw(SwitchingLaw):
         work = float(impulses @ instant.rows @ (before + after)) / 2.0
         miss = abs(remaining - kinetic - work) / kinetic if kinetic > 0.0 else 0.0
         return Impact(named, kinetic, remaining, miss)
+
+    def _freed(
+        self, place: _Place, closed: np.ndarray, rates: Rates, error: NoMotion | None = None
+    ) -> tuple[_Place, Rates, Impact]:
+        """Return place, rates and impact after the impact without a collision of some contacts.
+
+        Raises
+        ------
+        JamEvent, NoMotion
+            It is not to be taken, or there is none.
+        """
+        instant = self._numbers.instant(place.time, place.x, place.p, closed, rates)
+        slips = rates.slips[instant.which]
+        names = growth(self._numbers, instant, place.p, slips).names
+        contacts = instant.contacts if error else beyond_jam(instant.contacts)
+        try:
+            found = impact_without_collision(
+                contacts, np.concatenate([np.zeros_like(slips), slips])
+            )
+        except ContactError as none:
+            raise stopped_by_jam(place.time, names, error, none) from none
+        if self._policy.on_jam == "end":
+            raise stopped_by_jam(place.time, names, error)
+        x = place.x.copy()
+        x[self.dynamics.position_count :] += instant.thrown @ found.impulses
+        impact = self._recorded(place, x, instant, found.impulses)
+        place = replace(place, x=x)
+        after = self._numbers.rates(place.time, x, place.p)
+        none = np.zeros_like(closed)
+        return place, _rested(after, _larger(rates, after), none, none), impact
 
     def _parted(self, place: _Place, opening: np.ndarray) -> _Place:
         """Let no gap that opens close by rounding: it would be met again at once."""
@@ -388,6 +453,67 @@ class RubbingLaw(SwitchingLaw):
                     events.append(row.rubbing.reverses)
         return events
 
+    # -- jams ---------------------------------------------------------------------------------
+
+    def follows(self, fired: Sequence[int]) -> bool:
+        """Tell whether contacts are so near to a jam that it is followed in another variable."""
+        return self._jam is not None and self._jam.near in fired
+
+    def finish(
+        self,
+        time: float,
+        x: np.ndarray,
+        p: np.ndarray,
+        until: float,
+        samples_up_to: Callable[[float], np.ndarray],
+    ) -> Stretch:
+        """Follow contacts that slide to their jam."""
+        assert self._jam is not None
+        own = [self._jam.near, *self._all]
+
+        def guards(time: float, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            values, rates = (np.array(part)[own] for part in self._guards(time, x, p))
+            return np.append(values[0] + NEAR, values[1:]), rates
+
+        def rate(time: float, x: np.ndarray) -> np.ndarray:
+            return np.array(self._functions.rate(time, x, p)[0])
+
+        pivots = len(self.problem.pivot_goals)
+
+        def grip(time: float, x: np.ndarray) -> float:
+            return float(np.prod(self._functions.residuals(time, x, p)[0][-pivots:]))
+
+        found = approach(rate, grip, guards, (time, x), until, samples_up_to)
+        state = found.state
+        if found.jams and self._policy.on_jam == "impact":
+            state = self._at_limit(found.time, state, p)
+        return Stretch(
+            time=found.time,
+            state=state,
+            ending=Ending.REACHED if found.time == until else Ending.GOES_ON,
+            message="",
+            switchings=(),
+            blocks=(),
+            samples=found.samples,
+            evaluations=found.evaluations,
+            fires=(self._jam.here,) if found.jams else (),
+        )
+
+    def _at_limit(self, time: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
+        """Return a state just before a jam with the velocities of the jam itself."""
+        first, count = self.dynamics.position_count, self.dynamics.x.numel()
+        closed = p[self._numbers.holds] == 1.0
+
+        def instant(velocities: np.ndarray) -> tuple[Instant, Rates]:
+            states = np.concatenate([x[:first], velocities])
+            rates = self._numbers.rates(time, states, p)
+            return self._numbers.instant(time, states, p, closed, rates), rates
+
+        here, rates = instant(x[first:count])
+        found = growth(self._numbers, here, p, rates.slips[here.which])
+        velocities = limit(lambda v: instant(v)[0], x[first:count], found)
+        return np.concatenate([x[:first], velocities, x[count:]])
+
     def function(self, events: Sequence[int]) -> JumpFunction:
         """Refuse: what contacts do is no function of the state.
 
@@ -410,6 +536,7 @@ class _Functions:
         dynamics, problem = setting.dynamics, setting.problem
         self.numbers = ContactNumbers(dynamics)
         self.rate = Evaluator(problem.rhs)
+        self.residuals = Evaluator(problem.residuals)
         t, x, p = dynamics.t, dynamics.x, dynamics.p
         works = symbol("works", problem.size - x.numel())
         values = with_references(dynamics, t, x, p, works)
@@ -433,6 +560,15 @@ def _only(found: Decision, time: float) -> Answer:
 def _at(time: float, error: ContactError) -> ContactError:
     """Return an error that tells when it happened."""
     return type(error)(f"at t = {time:.10g} s {error}", error.solution)
+
+
+def _larger(rates: Rates, others: Rates) -> Rates:
+    """Return rates with the larger of the sizes of their terms."""
+    return replace(
+        others,
+        gap_sizes=np.maximum(rates.gap_sizes, others.gap_sizes),
+        slip_sizes=np.maximum(rates.slip_sizes, others.slip_sizes),
+    )
 
 
 def _rested(rates: Rates, sizes: Rates, held: np.ndarray, stopped: np.ndarray) -> Rates:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Never
 
-from daesolve.contact.laws import Law, OnGain
+from daesolve.contact.laws import Law, OnAmbiguous, OnGain, OnJam
 from daesolve.errors import VARIANT_ERRORS, DegenerateConstraintError, OutOfRangeError
 from daesolve.formulations import Formulation
 from daesolve.friction.sliding import VariantPolicy
@@ -58,6 +58,8 @@ def solve(
     impact: Law | None = "newton",
     impact_order: Sequence[str] | None = None,
     on_gain: OnGain | None = "refuse",
+    on_jam: OnJam | None = "end",
+    on_ambiguous: OnAmbiguous | None = "refuse",
     verify: bool | Solver | str = False,
     progress: Progress | None = None,
     store: Path | str | Destination | None = None,
@@ -76,7 +78,7 @@ def solve(
         changed is in `Trajectory.start`.
     start_time, guess, parameters, formulation, solver, rtol, atol, at, default_rate, scales, \
 redundant, redundant_weights, rank_loss, max_evaluations, variant_policy, impact, impact_order, \
-on_gain
+on_gain, on_jam, on_ambiguous
         See `RunOptions`.
     verify
         Repeat the run and report the difference of the trajectories: True by another method and
@@ -127,6 +129,8 @@ on_gain
         "impact": impact,
         "impact_order": impact_order,
         "on_gain": on_gain,
+        "on_jam": on_jam,
+        "on_ambiguous": on_ambiguous,
     }
     request, _ = requested(until, initial, options)
     destination = None if store is None else _destination(store)

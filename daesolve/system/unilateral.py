@@ -22,6 +22,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from daesolve.algebra.determinants import determinant
 from daesolve.algebra.linear import solve_definite
 from daesolve.equations.contact_rows import ContactRow, Rubbing
 from daesolve.equations.dynamics import Dynamics, GoalRow
@@ -191,6 +192,8 @@ def with_contacts(
 ) -> tuple[Parameters, tuple[Event, ...]]:
     """Return discrete values and events of a system, those of its contacts behind its own."""
     rubbing = [contact for contact in contacts if contact.sticking is not None]
+    if rubbing and any(event.name == JAM for event in events):
+        raise PosingError(f"the event {JAM!r} is the library's own where contacts rub: rename it")
     if rubbing and PENDING not in discrete:
         none = {PENDING: 0.0, ENDS: 0.0}
         ranges = {PENDING: CLOSED, ENDS: Interval(-math.inf, math.inf)}
@@ -423,17 +426,3 @@ def determinant_ratio(dynamics: Dynamics, guides: Guides) -> ca.SX:
         held = held - free @ solve_definite(rows @ free, rows @ held)
     without = held.T @ ca.horzcat(*normals)
     return determinant(without + held.T @ ca.horzcat(*frictions)) / determinant(without)
-
-
-def determinant(matrix: ca.SX) -> ca.SX:
-    """Return the determinant without a division (R. S. Bird, Inf. Process. Lett. 111 (2011))."""
-    count = matrix.shape[0]
-    power = matrix
-    for _ in range(count - 1):
-        upper = ca.triu(power) - ca.diag(ca.diag(power))
-        tail = ca.SX(0)
-        for k in reversed(range(count)):
-            upper[k, k] = -tail
-            tail = tail + power[k, k]
-        power = upper @ matrix
-    return power[0, 0] if count % 2 else -power[0, 0]
