@@ -11,31 +11,37 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import scipy
 
+from daesolve.algebra.evaluation import Evaluator
 from daesolve.contact import Contacts, State
+from daesolve.elimination.jamming import NEAR
 from daesolve.errors import ContactError, JamEvent, NoMotion, VariantError
+from daesolve.formulations import OdeProblem
 from daesolve.modes.law import Setting
 from daesolve.modes.rubbing_instant import ContactNumbers, Instant
 from daesolve.posing.guides import JAM
+from daesolve.posing.value_names import ValueKind
+from daesolve.solvers.grazing import guard_evaluator
 
-END = 1e-12
-"""The ratio at which the limit is as near as rounding lets it be seen."""
+END = 1e-10
+"""The ratio at which positions go on with their velocities: beyond, reactions are rounding."""
+LEFT = 1e-3
+"""The part of that ratio that is left, so that reactions are numbers still."""
 AWAY = 2.0
 """Times the ratio at the entry, beyond which the motion does not jam after all."""
 MOST_STEPS = 2000
-TOLERANCE = 1e-13
+TOLERANCE = 1e-12
 """Of a step."""
 BEYOND = 1e-9
 """Of friction, how far beyond a jam the impact is looked for that follows it."""
 SHARE = 1e-6
 """Of the largest, the part of a reaction in the direction that grows from which it jams."""
 
-Rate = Callable[[float, np.ndarray], np.ndarray]
-Grip = Callable[[float, np.ndarray], float]
-Guards = Callable[[float, np.ndarray], tuple[np.ndarray, np.ndarray]]
+Within = Callable[[float], np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,8 +52,9 @@ class Approach:
     ----------
     time, state
         Where it ended; s.
-    jams
-        Whether reactions grow without bounds there; else the motion goes on as any other.
+    passed
+        The guard that passed zero there, the ratio being the first of all; None where none did and
+        the motion goes on as any other.
     samples
         (k, size) states at the times that were asked for and reached.
     evaluations
@@ -56,43 +63,14 @@ class Approach:
 
     time: float
     state: np.ndarray
-    jams: bool
+    passed: int | None
     samples: np.ndarray
     evaluations: int
 
 
 @dataclass(frozen=True, eq=False)
-class _Path:
-    """Steps of (state, time since the entry) in tau, and the interpolant of each."""
-
-    start: np.ndarray
-    ends: list[float] = field(default_factory=lambda: [0.0])
-    pieces: list[Callable[[float], np.ndarray]] = field(default_factory=list)
-    reached: list[np.ndarray] = field(default_factory=list)
-
-    @property
-    def last(self) -> np.ndarray:
-        return self.reached[-1] if self.reached else self.start
-
-    def at(self, elapsed: float) -> np.ndarray:
-        """Return the state at a time since the entry, s."""
-        for place, piece in enumerate(self.pieces):
-            if elapsed <= self.reached[place][-1]:
-                ends = self.ends[place : place + 2]
-                tau = scipy.optimize.brentq(lambda tau, w=piece: w(tau)[-1] - elapsed, *ends)
-                return piece(float(tau))[:-1]
-        return self.last[:-1]
-
-
-def approach(
-    rate: Rate,
-    grip: Grip,
-    guards: Guards,
-    place: tuple[float, np.ndarray],
-    until: float,
-    times_up_to: Callable[[float], np.ndarray],
-) -> Approach:
-    """Follow a motion to where the ratio is zero.
+class Sliding:
+    """A motion of contacts that slide.
 
     Parameters
     ----------
@@ -102,49 +80,142 @@ def approach(
         (time, state) -> what reactions are divided by where they are solved for, which falls to
         zero with the ratio. It has the same rounding as they have: their product has none.
     guards
-        (time, state) -> guards and their rates, (k,) each: the ratio, and others that bound the
-        mode. Where one of these passes zero the motion ends a step before.
-    place
-        Time and state where a jam is near, s.
+        (time, state) -> guards and their rates, (k,) each: the ratio, and others that are positive
+        in the mode.
+    positions
+        Which states are positions.
+    """
+
+    rate: Callable[[float, np.ndarray], np.ndarray]
+    grip: Callable[[float, np.ndarray], float]
+    guards: Callable[[float, np.ndarray], tuple[np.ndarray, np.ndarray]]
+    positions: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class _Path:
+    """Steps of (state, time since the entry) in tau, and the interpolant of each."""
+
+    start: np.ndarray
+    ends: list[float] = field(default_factory=lambda: [0.0])
+    pieces: list[Within] = field(default_factory=list[Within])
+    reached: list[np.ndarray] = field(default_factory=list[np.ndarray])
+
+    @property
+    def last(self) -> np.ndarray:
+        return self.reached[-1] if self.reached else self.start
+
+    def take(self, end: float, piece: Within) -> None:
+        """Add a step as far as it is taken."""
+        self.ends.append(end)
+        self.pieces.append(piece)
+        self.reached.append(np.asarray(piece(end)))
+
+    def cut(self, guards: Callable[[np.ndarray], np.ndarray], crossed: Sequence[int]) -> int:
+        """End the last step where the first of some guards passes zero; return which."""
+        within, place = self.pieces[-1], len(self.pieces) - 1
+        roots = {
+            guard: _root(lambda tau, k=guard: float(guards(within(tau))[k]), self, place)
+            for guard in crossed
+        }
+        first = min(roots, key=roots.__getitem__)
+        self.ends[-1], self.reached[-1] = roots[first], np.asarray(within(roots[first]))
+        return first
+
+    def at(self, elapsed: float) -> np.ndarray:
+        """Return the state at a time since the entry, s."""
+        for place, piece in enumerate(self.pieces):
+            if elapsed <= self.reached[place][-1]:
+                tau = _root(lambda tau, w=piece: float(w(tau)[-1]) - elapsed, self, place)
+                return piece(tau)[:-1]
+        return self.last[:-1]
+
+
+def _root(function: Callable[[float], float], path: _Path, place: int) -> float:
+    """Return where a function of tau is zero within a step."""
+    return float(scipy.optimize.brentq(function, path.ends[place], path.ends[place + 1]))
+
+
+def approach(
+    sliding: Sliding,
+    place: tuple[float, np.ndarray],
+    until: float,
+    times_up_to: Callable[[float], np.ndarray],
+) -> Approach:
+    """Follow a motion to where the ratio, or another guard, is zero.
+
+    Parameters
+    ----------
+    sliding, place
+        What moves, and time and state where a jam is near, s.
     until
         The end of the run, s.
     times_up_to
         Time -> the sample times up to there, s.
     """
     time, x = place
-    values, rates = guards(time, x)
-    first, inside = float(values[0]), values[1:] > 0.0
-    path, jams, evaluations = _Path(np.append(x, 0.0)), abs(first) <= END, 0
+    values, rates = sliding.guards(time, x)
+    first = float(values[0])
+    path, evaluations = _Path(np.append(x, 0.0)), 0
+    passed = 0 if abs(first) <= END else None
     if first > END and rates[0] < 0.0:
-        scale = first / grip(time, x) / -float(rates[0])
-
-        def slope(_: float, y: np.ndarray) -> np.ndarray:
-            moment = time + y[-1]
-            return grip(moment, y[:-1]) * scale * np.append(rate(moment, y[:-1]), 1.0)
-
-        size = np.append(np.maximum(np.abs(x), np.max(np.abs(x))), -1.0 / rates[0])
-        stepper = scipy.integrate.DOP853(
-            slope, 0.0, path.start, np.inf, rtol=TOLERANCE, atol=TOLERANCE * size
-        )
-        while len(path.pieces) < MOST_STEPS:
-            stepper.step()
-            y = np.array(stepper.y)
-            values = guards(time + y[-1], y[:-1])[0]
-            if stepper.status == "failed" or np.any(values[1:][inside] <= 0.0):
-                break
-            path.pieces.append(stepper.dense_output())
-            path.ends.append(float(stepper.t))
-            path.reached.append(y)
-            jams = bool(values[0] <= END)
-            if jams or time + y[-1] >= until or values[0] > AWAY * first:
-                break
+        stepper = _stepper(sliding, place, first, float(rates[0]))
+        passed = _stepped(sliding, time, stepper, path, until)
         evaluations = stepper.nfev
-    end = float(time + path.last[-1])
+    end, state = float(time + path.last[-1]), path.last[:-1]
+    if passed == 0:
+        values, rates = sliding.guards(end, state)
+        ahead = max((float(values[0]) - LEFT * END) / -float(rates[0]), 0.0)
+        moved = state + ahead * sliding.rate(end, state)
+        end, state = end + ahead, np.where(sliding.positions, moved, state)
     if end > until:
-        end, jams = until, False
+        end, state, passed = until, path.at(until - time), None
     samples = np.array([path.at(moment - time) for moment in times_up_to(end)])
-    state = path.at(end - time) if end == until else path.last[:-1]
-    return Approach(end, state, jams, samples.reshape(-1, len(x)), evaluations)
+    return Approach(end, state, passed, samples.reshape(-1, len(x)), evaluations)
+
+
+def _stepper(
+    sliding: Sliding, place: tuple[float, np.ndarray], ratio: float, rate: float
+) -> scipy.integrate.DOP853:
+    """Return what takes steps in tau."""
+    time, x = place
+    scale = ratio / sliding.grip(time, x) / -rate
+
+    def slope(_: float, y: np.ndarray) -> np.ndarray:
+        moment, state = float(time + y[-1]), y[:-1]
+        return sliding.grip(moment, state) * scale * np.append(sliding.rate(moment, state), 1.0)
+
+    # What a part of the ratio takes is known as well as the whole ratio is.
+    size = np.append(np.maximum(np.abs(x), np.max(np.abs(x))), -1.0 / rate)
+    options: dict[str, Any] = {"rtol": TOLERANCE, "atol": TOLERANCE * size}
+    return scipy.integrate.DOP853(slope, 0.0, np.append(x, 0.0), np.inf, **options)
+
+
+def _stepped(
+    sliding: Sliding, time: float, stepper: scipy.integrate.DOP853, path: _Path, until: float
+) -> int | None:
+    """Take steps until a guard passes zero, or the motion leads away; return which."""
+
+    def guards(y: np.ndarray) -> np.ndarray:
+        return sliding.guards(float(time + y[-1]), y[:-1])[0]
+
+    before = guards(path.start)
+    first = before[0]
+    while len(path.pieces) < MOST_STEPS:
+        stepper.step()
+        if stepper.status == "failed":
+            return None
+        path.take(float(stepper.t), stepper.dense_output())
+        values = guards(path.last)
+        crossed = (np.flatnonzero((before[1:] > 0.0) & (values[1:] <= 0.0)) + 1).tolist()
+        if crossed:
+            return path.cut(guards, crossed)
+        if values[0] <= END:
+            return 0
+        if time + path.last[-1] >= until or values[0] > AWAY * first:
+            return None
+        before = values
+    return None
 
 
 # -- at the jam ------------------------------------------------------------------------------------
@@ -170,18 +241,19 @@ class Growth:
     left: np.ndarray
 
 
-def growth(numbers: ContactNumbers, instant: Instant, p: np.ndarray, slips: np.ndarray) -> Growth:
+def growth(numbers: ContactNumbers, instant: Instant, slips: np.ndarray, p: np.ndarray) -> Growth:
     """Return what grows where the matrix of reactions is singular.
 
     Parameters
     ----------
-    numbers, instant, p
-        The contacts that touch, and the values of their mode.
-    slips
-        (n,) their slips, m/s.
+    numbers, instant
+        The contacts, and those that touch.
+    slips, p
+        (n,) the slips of these, m/s, and the values of their mode.
     """
     count, contacts = len(instant.which), instant.contacts
-    rubbing = [numbers.rubbing[k] for k in instant.which.tolist()]
+    which: list[int] = instant.which.tolist()
+    rubbing = [numbers.rubbing[k] for k in which]
     stuck = [k for k, own in enumerate(rubbing) if own is not None and p[own.sticks] == 1.0]
     rows = [*range(count), *(count + k for k in stuck)]
     pulls = np.eye(2 * count)[:, rows]
@@ -298,3 +370,46 @@ def stopped_by_jam(
         f"{when} the {who} without bounds while it still slides, and no forces let rigid bodies "
         f"go on from there{onward}"
     )
+
+
+def sliding_of(
+    problem: OdeProblem, position_count: int, guards: Sequence[int], p: np.ndarray
+) -> Sliding:
+    """Return the motion of a mode without feedback, which amplifies rounding near a jam.
+
+    Parameters
+    ----------
+    problem, position_count, guards, p
+        What is integrated, and how many positions it has; the guard that a jam is near, and those
+        of contacts; the values of the mode.
+    """
+    own, pivots = list(guards), len(problem.pivot_goals)
+    free = p.copy()
+    free[[k for k, name in enumerate(problem.values) if ValueKind.RATE.is_a(name)]] = 0.0
+    rate, residuals = Evaluator(problem.rhs), Evaluator(problem.residuals)
+    evaluator = guard_evaluator(problem)
+
+    def grip(time: float, x: np.ndarray) -> float:
+        return float(np.prod(residuals(time, x, free)[0][-pivots:]))
+
+    def guarded(time: float, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        values, rates = (np.array(part)[own] for part in evaluator(time, x, free))
+        return np.append(values[0] + NEAR, values[1:]), rates
+
+    positions = np.arange(problem.size) < position_count
+    return Sliding(lambda time, x: np.array(rate(time, x, free)[0]), grip, guarded, positions)
+
+
+def at_limit(numbers: ContactNumbers, time: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
+    """Return a state just before a jam with the velocities of the jam itself."""
+    first, count = numbers.dynamics.position_count, numbers.dynamics.x.numel()
+    closed = p[numbers.holds] == 1.0
+
+    def instant(velocities: np.ndarray) -> tuple[Instant, np.ndarray]:
+        states = np.concatenate([x[:first], velocities])
+        rates = numbers.rates(time, states, p)
+        return numbers.instant(time, states, p, closed, rates), rates.slips[closed]
+
+    found = growth(numbers, *instant(x[first:count]), p)
+    velocities = limit(lambda v: instant(v)[0], x[first:count], found)
+    return np.concatenate([x[:first], velocities, x[count:]])

@@ -12,7 +12,7 @@ on the contact stays, and an event marks the instant at which all bounces would 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from weakref import WeakKeyDictionary
 
 import casadi as ca
@@ -20,16 +20,12 @@ import numpy as np
 
 from daesolve.algebra.evaluation import Evaluator
 from daesolve.contact import (
-    Answer,
-    Decision,
     ImpactLaw,
-    collide,
     decide,
-    impact_without_collision,
 )
 from daesolve.elimination.jamming import NEAR
 from daesolve.equations.dynamics import Dynamics
-from daesolve.errors import ContactError, NoDerivativeError, NoMotion, ResetError, UnsupportedError
+from daesolve.errors import NoDerivativeError, NoMotion, ResetError
 from daesolve.formulations import OdeProblem
 from daesolve.modes.guard_book import GuardBook
 from daesolve.modes.guard_table import Role
@@ -37,37 +33,20 @@ from daesolve.modes.impacts_end import ImpactsEnd
 from daesolve.modes.jams import (
     JamGuards,
     approach,
-    beyond_jam,
+    at_limit,
     going_on,
-    growth,
-    limit,
-    stopped_by_jam,
+    sliding_of,
 )
 from daesolve.modes.jumps import JumpFunction, joined, with_references
 from daesolve.modes.law import Beginning, Ending, Jump, Setting, Stretch, SwitchingLaw
+from daesolve.modes.rubbing_impacts import Impacts, Place, rested
 from daesolve.modes.rubbing_instant import ContactNumbers, Instant, Rates
-from daesolve.modes.rubbing_modes import in_states, of_all
+from daesolve.modes.rubbing_modes import answer_of, in_states, of_all, states_of
 from daesolve.posing.contacts import PENDING
 from daesolve.posing.symbols import symbol
-from daesolve.solvers.grazing import guard_evaluator
-from daesolve.trajectory.results import Impact
 
-STILL = 1e-10
-"""Of its terms, the rate of a gap or a slip below which it is zero."""
 SMALL_STEPS = 1e-4, 1e-3, 1e-5, 1e-2
 """Parts of the time in which bodies move by their own size, after which a mode is looked at."""
-MOST_IMPACTS = 20
-"""Impacts of the same contacts at one instant, one after the other."""
-
-
-@dataclass(frozen=True, eq=False)
-class _Place:
-    """Where a decision is taken: time, states of the equations, works behind them, values."""
-
-    time: float
-    x: np.ndarray
-    works: np.ndarray
-    p: np.ndarray
 
 
 class RubbingLaw(SwitchingLaw):
@@ -98,7 +77,6 @@ class RubbingLaw(SwitchingLaw):
         self._met = {row.closed for row in rows}
         self._all = setting.table.guards_of(self.events)
         self._policy = setting.contacts
-        self._guards = guard_evaluator(setting.problem)
         self._jam = JamGuards.of(setting)
         if self._jam is not None:
             self.events = (*self.events, self._jam.event)
@@ -110,6 +88,7 @@ class RubbingLaw(SwitchingLaw):
             _numbers[setting.problem] = _Functions(setting)
         self._functions = _numbers[setting.problem]
         self._numbers = self._functions.numbers
+        self._collisions = Impacts(self._numbers, setting.contacts)
 
     @classmethod
     def begin(cls, dynamics: Dynamics, beginning: Beginning) -> Beginning:
@@ -124,20 +103,24 @@ class RubbingLaw(SwitchingLaw):
             return beginning
         numbers = ContactNumbers(dynamics)
         p = dynamics.value_vector(dict(beginning.values))
-        place = _Place(beginning.time, beginning.state, np.empty(0), p)
+        place = Place(beginning.time, beginning.state, np.empty(0), p)
         touching = p[numbers.holds] == 1.0
         rates = numbers.rates(place.time, place.x, p)
-        rates = _rested(rates, rates, touching, np.zeros_like(touching))
+        rates = rested(rates, rates, touching, np.zeros_like(touching))
         touching &= rates.gaps == 0.0
         if not touching.any():
             return beginning
         instant = numbers.instant(place.time, place.x, p, touching, rates)
-        found = decide(instant.contacts, instant.free, rates.slips[instant.which])
-        if found.answers or beginning.contacts.on_jam == "end":
-            states = of_all(instant, found.only().states)
-        else:
-            states = of_all(instant, going_on(rates.slips[instant.which]))
-        chosen = in_states(numbers, instant, p, states)
+        slips = rates.slips[instant.which]
+        found = decide(instant.contacts, instant.free, slips)
+        so_far, none = going_on(slips), np.zeros(len(slips), dtype=bool)
+        try:
+            states = answer_of(found, so_far, none, beginning.contacts).states
+        except NoMotion as error:
+            # The impact that follows, if one does, is an event of the run.
+            Impacts(numbers, beginning.contacts).freed(place, touching, rates, error)
+            states = so_far
+        chosen = in_states(numbers, instant, p, of_all(instant, states))
         # One that opens does so at the start, with an event; until then it slides as it does.
         chosen[numbers.holds] = p[numbers.holds]
         sides = np.sign(rates.slips)[numbers.rubs]
@@ -171,13 +154,15 @@ class RubbingLaw(SwitchingLaw):
         met = np.isin(self._closing, list(fired)) | (np.abs(gaps) <= zero)
         stopped = np.isin(self._stopping, list(fired))
         count = self.dynamics.x.numel()
-        place = _Place(time, x[:count], x[count:], p)
+        place = Place(time, x[:count], x[count:], p)
         before = p[self._numbers.holds] == 1.0
         rates = self._numbers.rates(time, place.x, p)
         # What a constraint holds at zero is zero but for rounding, however slow all is.
         stuck = before & self._numbers.stuck(p)
-        rates = _rested(rates, rates, before, stopped | stuck)
-        place, rates, impacts, hit, settled = self._collided(place, before | met, zero, rates)
+        rates = rested(rates, rates, before, stopped | stuck)
+        place, rates, impacts, hit, settled = self._collisions.collided(
+            place, before | met, zero, rates
+        )
         closed = (before | met) & (rates.gaps == 0.0)
         # What has come to the end of its static friction has only the other left.
         begins = np.isin(self._slipping, list(fired)).any(axis=1)
@@ -185,17 +170,18 @@ class RubbingLaw(SwitchingLaw):
         rates = replace(rates, static_friction=weak)
         jam = self._jam is not None and self._jam.here in fired
         if jam:
-            place, rates, impact = self._freed(place, closed, rates)
+            place, rates, impact = self._collisions.freed(place, closed, rates)
             impacts.append(impact)
             closed &= rates.gaps == 0.0
+        lost = np.isin(self._lost, list(fired)) & self._near_jam(time, x, p, book)
         try:
-            p_after = self._next(place, closed, rates, book, zero)
+            p_after = self._next(place, closed, rates, book, lost)
         except NoMotion as error:
-            place, rates, impact = self._freed(place, closed, rates, error)
+            place, rates, impact = self._collisions.freed(place, closed, rates, error)
             impacts.append(impact)
             closed &= rates.gaps == 0.0
-            jam, p_after = True, self._next(place, closed, rates, book, zero)
-        place = self._parted(place, before & (p_after[self._numbers.holds] == 0.0))
+            jam, p_after = True, self._next(place, closed, rates, book, lost & False)
+        place = self._collisions.parted(place, before & (p_after[self._numbers.holds] == 0.0))
         events = self._happened(p, p_after, hit)
         book.meet(self._closing[hit].tolist(), time)
         if jam:
@@ -214,174 +200,25 @@ class RubbingLaw(SwitchingLaw):
         book.armed[self._closing[~closed]] = False
         yield Jump(dict.fromkeys(events, (0,)), after, p_after, joined(impacts))
 
-    # -- impacts ------------------------------------------------------------------------------
-
-    def _collided(
-        self, place: _Place, touching: np.ndarray, zero: np.ndarray, rates: Rates
-    ) -> tuple[_Place, Rates, list[Impact | None], np.ndarray, np.ndarray]:
-        """Let contacts collide until none closes.
-
-        Returns
-        -------
-        tuple
-            The place and the rates after, the impacts, which contacts closed, and which of these
-            stay though they would bounce.
-        """
-        impacts: list[Impact | None] = []
-        hit, none = np.zeros_like(touching), np.zeros_like(touching)
-        largest = rates
-        for _ in range(MOST_IMPACTS):
-            if not np.any(rates.gaps[touching]):
-                return place, rates, impacts, hit, none
-            instant = self._numbers.instant(place.time, place.x, place.p, touching, rates)
-            which = instant.which
-            # A bounce lower than what counts as a gap of zero is none.
-            lowest = np.sqrt(2.0 * instant.size[: len(which)] * zero[which])
-            if not np.any(rates.gaps[which] < -lowest):
-                moving = touching & (rates.gaps != 0.0)
-                place, rates = self._settled(place, instant, rates, lowest)
-                return place, rates, impacts, hit, moving & (rates.gaps == 0.0)
-            hit |= touching & (rates.gaps < 0.0)
-            slow = (rates.gaps[which] < 0.0) & (rates.gaps[which] >= -lowest)
-            thrown = np.where(slow, 0.0, rates.restitution[which])
-            velocities = np.concatenate([rates.gaps[which], rates.slips[which]])
-            try:
-                found = collide(
-                    instant.contacts,
-                    velocities,
-                    self._policy.impacts.law,
-                    thrown,
-                    rates.tangential_restitution[which],
-                    order=self._order(instant),
-                    on_gain=self._policy.impacts.on_gain,
-                )
-            except ContactError as error:
-                raise _at(place.time, error) from error
-            except UnsupportedError as error:
-                raise ResetError(f"at t = {place.time:.10g} s {error}") from error
-            x = place.x.copy()
-            x[self.dynamics.position_count :] += instant.thrown @ found.impulses
-            impacts.append(self._recorded(place, x, instant, found.impulses))
-            place = replace(place, x=x)
-            rates = self._numbers.rates(place.time, x, place.p)
-            largest = _larger(largest, rates)
-            rates = _rested(rates, largest, none, none)
-        names = ", ".join(repr(self._numbers.names[k]) for k in np.flatnonzero(hit))
-        raise ResetError(
-            f"at t = {place.time:.10g} s the impacts of the contacts {names} do not end"
-        )
-
-    def _order(self, instant: Instant) -> list[str] | None:
-        """Return the order of impacts among the contacts that touch."""
-        order = self._policy.impacts.order
-        return None if order is None else [k for k in order if k in instant.contacts.names]
-
-    def _settled(
-        self, place: _Place, instant: Instant, rates: Rates, lowest: np.ndarray
-    ) -> tuple[_Place, Rates]:
-        """Let contacts stay that hardly part, or hardly meet; those that stick go on to do so."""
-        which = instant.which
-        speeds = rates.gaps[which]
-        stay = np.abs(speeds) <= lowest
-        if not np.any(speeds[stay]):
-            return place, rates
-        sticks = stay & (rates.slips[which] == 0.0) & self._numbers.rubs[which]
-        own = np.flatnonzero(np.concatenate([stay, sticks]))
-        answer = instant.contacts.matrix[np.ix_(own, own)]
-        x = place.x.copy()
-        wanted = np.concatenate([-speeds, np.zeros(len(which))])[own]
-        impulses = np.linalg.lstsq(answer, wanted, rcond=None)[0]
-        x[self.dynamics.position_count :] += instant.thrown[:, own] @ impulses
-        gaps = rates.gaps.copy()
-        gaps[which[stay]] = 0.0
-        after = self._numbers.rates(place.time, x, place.p)
-        slips = np.where(rates.slips == 0.0, 0.0, after.slips)
-        return replace(place, x=x), replace(rates, gaps=gaps, slips=slips)
-
-    def _recorded(
-        self, place: _Place, x: np.ndarray, instant: Instant, impulses: np.ndarray
-    ) -> Impact:
-        """Return an impact from the states before and after; what is left are works unaccounted."""
-        labels = self.dynamics.labels.reactions
-        named = dict.fromkeys(labels, 0.0)
-        count = len(instant.which)
-        for k, contact in enumerate(map(int, instant.which)):
-            normal, tangent = self._numbers.reactions[contact]
-            named[labels[normal]] = float(impulses[k])
-            if tangent is not None:
-                named[labels[tangent]] = float(impulses[count + k])
-        mass = self.dynamics.matrices(place.time, place.x, place.p)["mass"]
-        first = self.dynamics.position_count
-        before, after = place.x[first:], x[first:]
-        kinetic, remaining = (float(v @ mass @ v) / 2.0 for v in (before, after))
-        work = float(impulses @ instant.rows @ (before + after)) / 2.0
-        miss = abs(remaining - kinetic - work) / kinetic if kinetic > 0.0 else 0.0
-        return Impact(named, kinetic, remaining, miss)
-
-    def _freed(
-        self, place: _Place, closed: np.ndarray, rates: Rates, error: NoMotion | None = None
-    ) -> tuple[_Place, Rates, Impact]:
-        """Return place, rates and impact after the impact without a collision of some contacts.
-
-        Raises
-        ------
-        JamEvent, NoMotion
-            It is not to be taken, or there is none.
-        """
-        instant = self._numbers.instant(place.time, place.x, place.p, closed, rates)
-        slips = rates.slips[instant.which]
-        names = growth(self._numbers, instant, place.p, slips).names
-        contacts = instant.contacts if error else beyond_jam(instant.contacts)
-        try:
-            found = impact_without_collision(
-                contacts, np.concatenate([np.zeros_like(slips), slips])
-            )
-        except ContactError as none:
-            raise stopped_by_jam(place.time, names, error, none) from none
-        if self._policy.on_jam == "end":
-            raise stopped_by_jam(place.time, names, error)
-        x = place.x.copy()
-        x[self.dynamics.position_count :] += instant.thrown @ found.impulses
-        impact = self._recorded(place, x, instant, found.impulses)
-        place = replace(place, x=x)
-        after = self._numbers.rates(place.time, x, place.p)
-        none = np.zeros_like(closed)
-        return place, _rested(after, _larger(rates, after), none, none), impact
-
-    def _parted(self, place: _Place, opening: np.ndarray) -> _Place:
-        """Let no gap that opens close by rounding: it would be met again at once."""
-        for _ in range(MOST_IMPACTS):
-            rates = self._numbers.rates(place.time, place.x, place.p)
-            closing = opening & (rates.gaps < 0.0)
-            if not closing.any():
-                break
-            instant = self._numbers.instant(place.time, place.x, place.p, closing, rates)
-            count = len(instant.which)
-            answers = np.diag(instant.contacts.matrix)[:count]
-            pushes = -2.0 * rates.gaps[instant.which] / answers
-            x = place.x.copy()
-            x[self.dynamics.position_count :] += instant.thrown[:, :count] @ pushes
-            place = replace(place, x=x)
-        return place
-
     # -- the mode that follows ----------------------------------------------------------------
 
     def _next(
         self,
-        place: _Place,
+        place: Place,
         closed: np.ndarray,
         rates: Rates,
         book: GuardBook,
-        zero: np.ndarray,
+        lost: np.ndarray,
     ) -> np.ndarray:
-        """Return p of the mode in which the motion goes on."""
+        """Return p of the mode in which the motion goes on; `lost` is as in `answer_of`."""
         numbers = self._numbers
         if not closed.any():
             none = np.zeros_like(closed)
             return self._functions.referred(place, numbers.mode(place.p, none))
         instant = numbers.instant(place.time, place.x, place.p, closed, rates)
         found = decide(instant.contacts, instant.free, rates.slips[instant.which])
-        answer = _only(found, place.time)
+        so_far = states_of(numbers, place.p, instant.which)
+        answer = answer_of(found, so_far, lost[instant.which], self._policy, place.time)
         modes = [
             self._functions.referred(
                 place, in_states(numbers, instant, place.p, of_all(instant, states))
@@ -390,11 +227,11 @@ class RubbingLaw(SwitchingLaw):
         ]
         if len(modes) == 1:
             return modes[0]
-        return self._agreeing(place, modes, book, instant, zero)
+        return self._agreeing(place, modes, book, instant, book.tolerances[self._closing])
 
     def _agreeing(
         self,
-        place: _Place,
+        place: Place,
         modes: Sequence[np.ndarray],
         book: GuardBook,
         instant: Instant,
@@ -455,6 +292,10 @@ class RubbingLaw(SwitchingLaw):
 
     # -- jams ---------------------------------------------------------------------------------
 
+    def _near_jam(self, time: float, x: np.ndarray, p: np.ndarray, book: GuardBook) -> bool:
+        jam = self._jam
+        return jam is not None and bool(abs(book.measure(time, x, p)[0][jam.near] + NEAR) <= NEAR)
+
     def follows(self, fired: Sequence[int]) -> bool:
         """Tell whether contacts are so near to a jam that it is followed in another variable."""
         return self._jam is not None and self._jam.near in fired
@@ -469,24 +310,13 @@ class RubbingLaw(SwitchingLaw):
     ) -> Stretch:
         """Follow contacts that slide to their jam."""
         assert self._jam is not None
-        own = [self._jam.near, *self._all]
-
-        def guards(time: float, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            values, rates = (np.array(part)[own] for part in self._guards(time, x, p))
-            return np.append(values[0] + NEAR, values[1:]), rates
-
-        def rate(time: float, x: np.ndarray) -> np.ndarray:
-            return np.array(self._functions.rate(time, x, p)[0])
-
-        pivots = len(self.problem.pivot_goals)
-
-        def grip(time: float, x: np.ndarray) -> float:
-            return float(np.prod(self._functions.residuals(time, x, p)[0][-pivots:]))
-
-        found = approach(rate, grip, guards, (time, x), until, samples_up_to)
-        state = found.state
-        if found.jams and self._policy.on_jam == "impact":
-            state = self._at_limit(found.time, state, p)
+        count, own = self.dynamics.position_count, [self._jam.near, *self._all]
+        sliding = sliding_of(self.problem, count, own, p)
+        found = approach(sliding, (time, x), until, samples_up_to)
+        state, passed = found.state, found.passed
+        if passed == 0 and self._policy.on_jam == "impact":
+            state = at_limit(self._numbers, found.time, state, p)
+        fires = [] if passed is None else [self._jam.here, *self._all][passed : passed + 1]
         return Stretch(
             time=found.time,
             state=state,
@@ -496,23 +326,8 @@ class RubbingLaw(SwitchingLaw):
             blocks=(),
             samples=found.samples,
             evaluations=found.evaluations,
-            fires=(self._jam.here,) if found.jams else (),
+            fires=tuple(map(int, fires)),
         )
-
-    def _at_limit(self, time: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
-        """Return a state just before a jam with the velocities of the jam itself."""
-        first, count = self.dynamics.position_count, self.dynamics.x.numel()
-        closed = p[self._numbers.holds] == 1.0
-
-        def instant(velocities: np.ndarray) -> tuple[Instant, Rates]:
-            states = np.concatenate([x[:first], velocities])
-            rates = self._numbers.rates(time, states, p)
-            return self._numbers.instant(time, states, p, closed, rates), rates
-
-        here, rates = instant(x[first:count])
-        found = growth(self._numbers, here, p, rates.slips[here.which])
-        velocities = limit(lambda v: instant(v)[0], x[first:count], found)
-        return np.concatenate([x[:first], velocities, x[count:]])
 
     def function(self, events: Sequence[int]) -> JumpFunction:
         """Refuse: what contacts do is no function of the state.
@@ -536,50 +351,17 @@ class _Functions:
         dynamics, problem = setting.dynamics, setting.problem
         self.numbers = ContactNumbers(dynamics)
         self.rate = Evaluator(problem.rhs)
-        self.residuals = Evaluator(problem.residuals)
         t, x, p = dynamics.t, dynamics.x, dynamics.p
         works = symbol("works", problem.size - x.numel())
         values = with_references(dynamics, t, x, p, works)
         self._references = Evaluator(ca.Function("references", [t, x, works, p], [values]))
 
-    def referred(self, place: _Place, p: np.ndarray) -> np.ndarray:
+    def referred(self, place: Place, p: np.ndarray) -> np.ndarray:
         """Return values with the references of the motion that begins here."""
         return np.array(self._references(place.time, place.x, place.works, p)[0])
 
 
 _numbers: WeakKeyDictionary[OdeProblem, _Functions] = WeakKeyDictionary()
-
-
-def _only(found: Decision, time: float) -> Answer:
-    try:
-        return found.only()
-    except ContactError as error:
-        raise _at(time, error) from error
-
-
-def _at(time: float, error: ContactError) -> ContactError:
-    """Return an error that tells when it happened."""
-    return type(error)(f"at t = {time:.10g} s {error}", error.solution)
-
-
-def _larger(rates: Rates, others: Rates) -> Rates:
-    """Return rates with the larger of the sizes of their terms."""
-    return replace(
-        others,
-        gap_sizes=np.maximum(rates.gap_sizes, others.gap_sizes),
-        slip_sizes=np.maximum(rates.slip_sizes, others.slip_sizes),
-    )
-
-
-def _rested(rates: Rates, sizes: Rates, held: np.ndarray, stopped: np.ndarray) -> Rates:
-    """Return rates of which those that are rounding, or known to be zero, are zero."""
-    still = held | (np.abs(rates.gaps) <= STILL * sizes.gap_sizes)
-    at_rest = stopped | (np.abs(rates.slips) <= STILL * sizes.slip_sizes)
-    return replace(
-        rates,
-        gaps=np.where(still, 0.0, rates.gaps),
-        slips=np.where(at_rest, 0.0, rates.slips),
-    )
 
 
 def _stepped(rate: Evaluator, time: float, x: np.ndarray, p: np.ndarray, step: float) -> np.ndarray:

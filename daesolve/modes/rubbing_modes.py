@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from daesolve.contact import State
-from daesolve.errors import ResetError
+from daesolve.contact import Answer, ContactPolicy, Decision, State
+from daesolve.errors import ContactError, ResetError
 from daesolve.modes.rubbing_instant import ContactNumbers, Instant
 
 PARALLEL = 1e-9
@@ -22,6 +23,81 @@ States = tuple[State, ...]
 def of_all(instant: Instant, states: States) -> Mapping[int, State]:
     """Return the states of the contacts that touch, by their index."""
     return dict(zip(instant.which.tolist(), states, strict=True))
+
+
+def states_of(
+    numbers: ContactNumbers, p: np.ndarray, which: np.ndarray
+) -> tuple[State | None, ...]:
+    """Return the states of some contacts in a mode; None for those that are open in it."""
+    stuck = numbers.stuck(p)
+
+    def state(contact: int) -> State | None:
+        rubbing = numbers.rubbing[contact]
+        if p[numbers.holds[contact]] != 1.0:
+            return None
+        if rubbing is None or stuck[contact]:
+            return State.STICKS
+        return State.FORWARD if p[rubbing.slides] > 0.0 else State.BACKWARD
+
+    return tuple(map(state, which.tolist()))
+
+
+def answer_of(
+    found: Decision,
+    so_far: Sequence[State | None],
+    lost: np.ndarray,
+    policy: ContactPolicy,
+    time: float | None = None,
+) -> Answer:
+    """Return the one motion that is possible, or that which a policy takes of several.
+
+    Parameters
+    ----------
+    found
+        All that are possible.
+    so_far
+        What each contact did; None where it was open.
+    lost
+        (n,) which contacts have just ceased to push where a jam is near: their reaction is zero to
+        a rounding with which they might as well push on.
+    policy
+        What is done where several are possible.
+    time
+        When, as an error tells it, s.
+
+    Raises
+    ------
+    ContactError
+        None is possible, or several.
+    """
+    onward = ""
+    if lost.any():
+        opens = [
+            replace(answer, states=states, also=())
+            for answer in found.answers
+            for states in answer.candidates
+            if all(states[k] is State.OPEN for k in np.flatnonzero(lost).tolist())
+        ]
+        if len(opens) == 1:
+            return opens[0]
+    if len(found.answers) > 1:
+        kept = [
+            answer
+            for answer in found.answers
+            if any(_goes_on(states, so_far) for states in answer.candidates)
+        ]
+        if policy.on_ambiguous == "keep" and len(kept) == 1:
+            return kept[0]
+        onward = '; on_ambiguous = "keep" goes on in the mode so far' if len(kept) == 1 else ""
+    try:
+        return found.only()
+    except ContactError as error:
+        when = "" if time is None else f"at t = {time:.10g} s "
+        raise type(error)(f"{when}{error}{onward}", error.solution) from error
+
+
+def _goes_on(states: Sequence[State], so_far: Sequence[State | None]) -> bool:
+    return all(old in (None, new) for new, old in zip(states, so_far, strict=True))
 
 
 def in_states(

@@ -299,20 +299,6 @@ def test_a_rod_that_slides_where_friction_lets_no_motion_follow_is_refused():
         ds.solve(system, 0.1, start, guess={"y": 0.5 * math.sin(math.atan(2.0))})
 
 
-def test_a_jam_ends_the_run_where_reactions_become_infinite():
-    known = values_of("dynamic_jam")
-    numbers = case("dynamic_jam")["params"]
-    phi, turn = numbers["phi0"], numbers["omega0"]
-    start = {
-        "x": 0.0, "theta": phi, "theta_dot": turn,
-        "x_dot": numbers["slip_speed0"] - 0.5 * math.sin(phi) * turn,
-    }  # fmt: skip
-    guess = {"y": 0.5 * math.sin(phi), "y_dot": 0.5 * math.cos(phi) * turn}
-    run = ds.solve(rod(numbers["mu"], 0.0, ends=("A",)), 0.3, start, guess=guess)
-    assert run.outcome is ds.Outcome.DEGENERATE
-    assert agrees(run.end_time, known["t_jam"])
-
-
 def test_an_impact_that_would_give_energy_ends_the_run_or_is_another_law():
     """A double pendulum that strikes the floor, after Kane: Newton's law gains 59 per cent."""
     found = cases("kane_double_pendulum")[0]
