@@ -15,7 +15,7 @@ class Rubbing:
     ----------
     row
         The index of the constraint on its slip among the rows.
-    slides, sticks
+    slides, sticks, rests
         The places of its discrete values among p.
     begins_to_stick, begins_to_slip, reverses
         The indices of its events.
@@ -26,6 +26,7 @@ class Rubbing:
     row: int
     slides: int
     sticks: int
+    rests: int
     begins_to_stick: int
     begins_to_slip: int
     reverses: int

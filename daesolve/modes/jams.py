@@ -403,7 +403,7 @@ def sliding_of(
 def at_limit(numbers: ContactNumbers, time: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
     """Return a state just before a jam with the velocities of the jam itself."""
     first, count = numbers.dynamics.position_count, numbers.dynamics.x.numel()
-    closed = p[numbers.holds] == 1.0
+    closed = numbers.closed(p)
 
     def instant(velocities: np.ndarray) -> tuple[Instant, np.ndarray]:
         states = np.concatenate([x[:first], velocities])

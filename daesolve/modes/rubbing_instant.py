@@ -36,6 +36,8 @@ class Instant:
         (nv, 2 n) the velocities that unit impulses along gaps and slips give.
     size
         (2 n,) the sizes of the terms of `free`.
+    accelerations
+        (nv,) those of the bodies without reactions of what touches.
     """
 
     time: float
@@ -45,6 +47,7 @@ class Instant:
     rows: np.ndarray
     thrown: np.ndarray
     size: np.ndarray
+    accelerations: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +82,7 @@ class ContactNumbers:
         self.rubs = np.array([row.rubbing is not None for row in rows])
         self.slides = np.array([r.slides for r in self.rubbing if r is not None], dtype=int)
         self.sticks = np.array([r.sticks for r in self.rubbing if r is not None], dtype=int)
+        self.rests = np.array([r.rests for r in self.rubbing if r is not None], dtype=int)
         places = {name: place for place, name in enumerate(dynamics.values)}
         self.shares = {
             (k, j): places[name]
@@ -144,13 +148,20 @@ class ContactNumbers:
         p[self.holds] = closed
         p[self.slides] = 0.0
         p[self.sticks] = closed[self.rubs]
+        p[self.rests] = 0.0
         p[list(self.shares.values())] = 0.0
         return p
+
+    def closed(self, p: np.ndarray) -> np.ndarray:
+        """Return which contacts are closed, those that rest included: (n,)."""
+        found = p[self.holds] == 1.0
+        found[self.rubs] |= p[self.rests] == 1.0
+        return found
 
     def stuck(self, p: np.ndarray) -> np.ndarray:
         """Return which contacts stick, (n,)."""
         found = np.zeros(len(self.names), dtype=bool)
-        found[self.rubs] = p[self.sticks] == 1.0
+        found[self.rubs] = (p[self.sticks] == 1.0) | (p[self.rests] == 1.0)
         for (_, other), place in self.shares.items():
             found[other] |= p[place] == 1.0
         return found
@@ -196,7 +207,7 @@ class ContactNumbers:
             raise ResetError(f"at t = {time:.10g} s: {error}") from error
         size = np.abs(jacobian) @ np.abs(free) + np.abs(bias.ravel())
         rates_free = jacobian @ free + bias.ravel()
-        return Instant(time, which, contacts, rates_free, jacobian, thrown, size)
+        return Instant(time, which, contacts, rates_free, jacobian, thrown, size, free)
 
     def _rows(self, table: np.ndarray, which: np.ndarray) -> np.ndarray:
         """Return the rows of gaps and slips of some contacts; a smooth one has none of slip."""

@@ -39,6 +39,7 @@ from daesolve.modes.jams import (
 )
 from daesolve.modes.jumps import JumpFunction, joined, with_references
 from daesolve.modes.law import Beginning, Ending, Jump, Setting, Stretch, SwitchingLaw
+from daesolve.modes.resting import SHARED, at_rest, is_timed
 from daesolve.modes.rubbing_impacts import Impacts, Place, rested
 from daesolve.modes.rubbing_instant import ContactNumbers, Instant, Rates
 from daesolve.modes.rubbing_modes import answer_of, in_states, of_all, states_of
@@ -83,7 +84,7 @@ class RubbingLaw(SwitchingLaw):
         self._ending: ImpactsEnd | None = None
         if PENDING in setting.dynamics.values:
             self._ending = ImpactsEnd.of(setting)
-            self.events = (*self.events, self._ending.event)
+            self.events = (*self.events, self._ending.event, self._ending.rest)
         if setting.problem not in _numbers:
             _numbers[setting.problem] = _Functions(setting)
         self._functions = _numbers[setting.problem]
@@ -104,7 +105,7 @@ class RubbingLaw(SwitchingLaw):
         numbers = ContactNumbers(dynamics)
         p = dynamics.value_vector(dict(beginning.values))
         place = Place(beginning.time, beginning.state, np.empty(0), p)
-        touching = p[numbers.holds] == 1.0
+        touching = numbers.closed(p)
         rates = numbers.rates(place.time, place.x, p)
         rates = rested(rates, rates, touching, np.zeros_like(touching))
         touching &= rates.gaps == 0.0
@@ -114,13 +115,21 @@ class RubbingLaw(SwitchingLaw):
         slips = rates.slips[instant.which]
         found = decide(instant.contacts, instant.free, slips)
         so_far, none = going_on(slips), np.zeros(len(slips), dtype=bool)
+        rest = False
         try:
-            states = answer_of(found, so_far, none, beginning.contacts).states
+            answer = answer_of(found, so_far, none, beginning.contacts)
+            states, positions = answer.states, place.x[: dynamics.position_count]
+            length = max(float(np.max(np.abs(positions), initial=0.0)), np.finfo(float).tiny)
+            rest = at_rest(instant, answer, place.x[dynamics.position_count :], length)
         except NoMotion as error:
             # The impact that follows, if one does, is an event of the run.
             Impacts(numbers, beginning.contacts).freed(place, touching, rates, error)
             states = so_far
-        chosen = in_states(numbers, instant, p, of_all(instant, states))
+        rest = rest and not is_timed(dynamics)
+        chosen = in_states(numbers, instant, p, of_all(instant, states), rest=rest)
+        if chosen[numbers.rests].any():
+            values = dict(zip(dynamics.values, map(float, chosen), strict=True))
+            return replace(beginning, values=values, notes=(*beginning.notes, SHARED))
         # One that opens does so at the start, with an event; until then it slides as it does.
         chosen[numbers.holds] = p[numbers.holds]
         sides = np.sign(rates.slips)[numbers.rubs]
@@ -139,7 +148,8 @@ class RubbingLaw(SwitchingLaw):
 
     def role(self, event: int) -> Role:
         """Return that of a reaction that ends, a gap that closes, or a slip that ends or begins."""
-        if event in (self._ending and self._ending.event, self._jam and self._jam.event):
+        found = self._ending and (self._ending.event, self._ending.rest)
+        if event in (*(found or ()), self._jam and self._jam.event):
             return Role()
         met = event in self._met
         return Role(returns=not met, stays=True, bars_start=met)
@@ -155,7 +165,7 @@ class RubbingLaw(SwitchingLaw):
         stopped = np.isin(self._stopping, list(fired))
         count = self.dynamics.x.numel()
         place = Place(time, x[:count], x[count:], p)
-        before = p[self._numbers.holds] == 1.0
+        before = self._numbers.closed(p)
         rates = self._numbers.rates(time, place.x, p)
         # What a constraint holds at zero is zero but for rounding, however slow all is.
         stuck = before & self._numbers.stuck(p)
@@ -175,13 +185,15 @@ class RubbingLaw(SwitchingLaw):
             closed &= rates.gaps == 0.0
         lost = np.isin(self._lost, list(fired)) & self._near_jam(time, x, p, book)
         try:
-            p_after = self._next(place, closed, rates, book, lost)
+            p_after, rests = self._next(place, closed, rates, book, lost)
         except NoMotion as error:
             place, rates, impact = self._collisions.freed(place, closed, rates, error)
             impacts.append(impact)
             closed &= rates.gaps == 0.0
-            jam, p_after = True, self._next(place, closed, rates, book, lost & False)
-        place = self._collisions.parted(place, before & (p_after[self._numbers.holds] == 0.0))
+            jam, lost = True, np.zeros_like(lost)
+            p_after, rests = self._next(place, closed, rates, book, lost)
+        now = self._numbers.closed(p_after)
+        place = self._collisions.parted(place, before & ~now)
         events = self._happened(p, p_after, hit)
         book.meet(self._closing[hit].tolist(), time)
         if jam:
@@ -193,11 +205,12 @@ class RubbingLaw(SwitchingLaw):
                 events.append(self._ending.event)
             if settled.any():
                 p_after = self._ending.expected(time, p_after, book.met[self._closing[settled]])
+            if events and rests and p_after[self._ending.pending] == 0.0:
+                events.append(self._ending.rest)
         if not events and not impacts:
             return
         after = np.concatenate([place.x, place.works])
-        closed = p_after[self._numbers.holds] == 1.0
-        book.armed[self._closing[~closed]] = False
+        book.armed[self._closing[p_after[self._numbers.holds] == 0.0]] = False
         yield Jump(dict.fromkeys(events, (0,)), after, p_after, joined(impacts))
 
     # -- the mode that follows ----------------------------------------------------------------
@@ -209,25 +222,33 @@ class RubbingLaw(SwitchingLaw):
         rates: Rates,
         book: GuardBook,
         lost: np.ndarray,
-    ) -> np.ndarray:
-        """Return p of the mode in which the motion goes on; `lost` is as in `answer_of`."""
+    ) -> tuple[np.ndarray, bool]:
+        """Return p of the mode in which the motion goes on, and whether all rests in it.
+
+        `lost` is as in `answer_of`.
+        """
         numbers = self._numbers
         if not closed.any():
             none = np.zeros_like(closed)
-            return self._functions.referred(place, numbers.mode(place.p, none))
+            return self._functions.referred(place, numbers.mode(place.p, none)), False
         instant = numbers.instant(place.time, place.x, place.p, closed, rates)
         found = decide(instant.contacts, instant.free, rates.slips[instant.which])
         so_far = states_of(numbers, place.p, instant.which)
         answer = answer_of(found, so_far, lost[instant.which], self._policy, place.time)
+        zero = book.tolerances[self._closing]
+        velocities = place.x[self.dynamics.position_count :]
+        rests = at_rest(instant, answer, velocities, 1e12 * float(np.max(zero)))
+        undetermined = rests and not self._functions.timed
         modes = [
             self._functions.referred(
-                place, in_states(numbers, instant, place.p, of_all(instant, states))
+                place,
+                in_states(numbers, instant, place.p, of_all(instant, states), rest=undetermined),
             )
-            for states in answer.candidates
+            for states in ((answer.states,) if rests else answer.candidates)
         ]
         if len(modes) == 1:
-            return modes[0]
-        return self._agreeing(place, modes, book, instant, book.tolerances[self._closing])
+            return modes[0], rests
+        return self._agreeing(place, modes, book, instant, zero), rests
 
     def _agreeing(
         self,
@@ -274,8 +295,9 @@ class RubbingLaw(SwitchingLaw):
     def _happened(self, before: np.ndarray, after: np.ndarray, hit: np.ndarray) -> list[int]:
         """Return the events that lead from one mode to another."""
         events: list[int] = []
+        closed = self._numbers.closed(before), self._numbers.closed(after)
         for k, row in enumerate(self.dynamics.contacts):
-            was, now = before[row.hold] == 1.0, after[row.hold] == 1.0
+            was, now = closed[0][k], closed[1][k]
             if hit[k] or (now and not was):
                 events.append(row.closed)
             elif was and not now:
@@ -351,6 +373,7 @@ class _Functions:
         dynamics, problem = setting.dynamics, setting.problem
         self.numbers = ContactNumbers(dynamics)
         self.rate = Evaluator(problem.rhs)
+        self.timed = is_timed(dynamics)
         t, x, p = dynamics.t, dynamics.x, dynamics.p
         works = symbol("works", problem.size - x.numel())
         values = with_references(dynamics, t, x, p, works)

@@ -2,5 +2,7 @@
 
 ACCUMULATED = "accumulated"
 """The event at which impacts that are left out, lower than what counts as a gap of zero, end."""
+REST = "rest"
+"""The event at which all that moves has come to rest on its contacts."""
 PENDING, ENDS = "accumulating", "accumulated_at"
 """The discrete values that say whether it is to come, and when, s."""

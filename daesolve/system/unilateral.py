@@ -27,7 +27,7 @@ from daesolve.algebra.linear import solve_definite
 from daesolve.equations.contact_rows import ContactRow, Rubbing
 from daesolve.equations.dynamics import Dynamics, GoalRow
 from daesolve.errors import OutOfRangeError, PosingError, UnsupportedError
-from daesolve.posing.contacts import ACCUMULATED, ENDS, PENDING
+from daesolve.posing.contacts import ACCUMULATED, ENDS, PENDING, REST
 from daesolve.posing.events import FALLING, RISING, Event, Reset, Stop
 from daesolve.posing.goals import (
     AnyGoal,
@@ -76,9 +76,11 @@ class Contact(Holonomic):
 
     Notes
     -----
-    A contact that rubs has the discrete values `slides_<name>`, the sign of its slip or zero, and
-    `sticks_<name>`, whether its slip is held at zero; the events `<name>_sticks`, `<name>_slips`
-    and `<name>_reverses`; and the output `<name>_friction`, N, along the slip.
+    A contact that rubs has the discrete values `slides_<name>`, the sign of its slip or zero,
+    `sticks_<name>`, whether its slip is held at zero, and `rests_<name>`, whether all rest and how
+    they share the load is not determined, where a part of the constraints holds them; the events
+    `<name>_sticks`, `<name>_slips` and `<name>_reverses`; and the output `<name>_friction`, N,
+    along the slip.
 
     Raises
     ------
@@ -127,17 +129,25 @@ class Contact(Holonomic):
         ranges, starts = {value: CLOSED}, {value: closed}
         if self.slip is not None:
             ranges |= {f"slides_{self.name}": SIDE, f"sticks_{self.name}": CLOSED}
+            ranges |= {f"rests_{self.name}": CLOSED}
         starts |= {name: 0.0 for name in ranges if name != value}
         values = Parameters(starts, dict.fromkeys(ranges, ""), ranges, "discrete value")
+        object.__setattr__(self, "values", values)
         touches, open_ = values[value], 1.0 - values[value]
         opens = Reset({value: 0.0})
         closes = Reset({value: 1.0}, impose=[self.name], restitution=self.restitution)
         # What does not count is one, far from zero.
-        lost = Event(f"{self.name}_lost", touches * self.reaction + open_, FALLING, opens)
+        pushes = _while_moving(touches * self.reaction + open_, self.resting)
+        lost = Event(f"{self.name}_lost", pushes, FALLING, opens)
         met = Event(f"{self.name}_closed", open_ * self.residual + touches, FALLING, closes)
-        object.__setattr__(self, "values", values)
         object.__setattr__(self, "events", (lost, met))
         self._rub()
+
+    @property
+    def resting(self) -> ca.SX:
+        """Whether it rests, and how it shares the load is not determined; zero for a smooth one."""
+        name = f"rests_{self.name}"
+        return self.values[name] if name in self.values else ca.SX(0)
 
     def _rub(self) -> None:
         """Check what is said of friction, and pose the constraint that holds while it sticks."""
@@ -220,6 +230,8 @@ def with_contacts(
         pending, ends = discrete[PENDING], discrete[ENDS]
         guard = pending * (time - ends) + pending - 1.0
         further.append(Event(ACCUMULATED, guard, RISING, Reset({PENDING: 0.0})))
+        # It is found where contacts are decided on, by no guard.
+        further.append(Event(REST, ca.SX(1.0) + 0.0 * pending, FALLING, Reset({PENDING: 0.0})))
     further += [
         event
         for contact in rubbing
@@ -261,12 +273,18 @@ def _friction_events(
     slip, held = ca.SX(contact.sticking.residual), contact.sticking.reaction
     stops = side * slip + (1.0 - side * side)
     within = ca.vertcat(*[sticks * (limit + way * held) + (1.0 - sticks) for way in (-1.0, 1.0)])
+    within = _while_moving(within, contact.resting)
     none = Reset({f"slides_{contact.name}": 0.0})
     return (
         Event(f"{contact.name}_sticks", stops, FALLING, none),
         Event(f"{contact.name}_slips", within, FALLING, none),
         Event(f"{contact.name}_reverses", ca.SX(1.0) + 0.0 * side, FALLING, none),
     )
+
+
+def _while_moving(guard: ca.SX, resting: ca.SX) -> ca.SX:
+    """Return a guard that is one while a contact rests: no reaction is known then."""
+    return guard if resting.is_zero() else (1.0 - resting) * guard + resting
 
 
 def _limit(contact: Contact) -> ca.SX:
@@ -342,6 +360,7 @@ def _rubbing(
         row=rows.index(contact.sticking.name),
         slides=names.index(f"slides_{contact.name}"),
         sticks=names.index(f"sticks_{contact.name}"),
+        rests=names.index(f"rests_{contact.name}"),
         begins_to_stick=events.index(f"{contact.name}_sticks"),
         begins_to_slip=events.index(f"{contact.name}_slips"),
         reverses=events.index(f"{contact.name}_reverses"),

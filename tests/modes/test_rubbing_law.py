@@ -33,8 +33,11 @@ def test_a_block_slides_down_an_incline_to_rest_on_both_feet():
     known = values_of("slide_to_rest")
     run = ds.solve(block(0.1, 0.2, 0.3, incline=0.1), 1.0, standing(0.2, 1.0))
     assert run.outcome is ds.Outcome.COMPLETED
-    assert [event.name for event in run.events] == ["rear_sticks", "front_sticks"]
+    assert [event.name for event in run.events] == [
+        "rear_sticks", "front_sticks", "rest",
+    ]  # fmt: skip
     assert agrees(run.events[0].time, known["t_rest"])
+    assert run.events[2].time == run.events[0].time
     assert agrees(run["x"][-1], known["distance"])
     assert agrees(run["rear"][0], known["N_rear"])
     assert agrees(run["front"][0], known["N_front"])
@@ -52,6 +55,7 @@ def test_a_block_that_is_stopped_by_its_front_foot_tips_and_rocks_to_rest():
     assert agrees(impact.detail["theta_dot"], known["rate_before_first_impact"], 12)
     assert agrees(run["x"][-1], known["x_rest"])
     assert agrees(times_of(run, "accumulated")[0], known["t_rest"])
+    assert agrees(times_of(run, "rest")[0], known["t_rest"])
     # Nothing moves any more.
     assert abs(run["x_dot"][-1]) + abs(run["theta_dot"][-1]) <= 1e-14
 
