@@ -57,6 +57,7 @@ GROUPS = {
         "pendulum-chain",
     ],
     "Dry friction in guides": ["prism", "three-supports"],
+    "Contacts with friction": ["painleve-rod"],
     "Points, tops and axes": [
         "pendulum",
         "particle-on-circle",
