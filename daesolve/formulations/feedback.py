@@ -106,10 +106,8 @@ def controlled(elimination: Elimination, targets: Sequence[ca.SX]) -> OdeProblem
         events = (*events, Event(ROWS, closed.grip(), FALLING, Stop()))
         guards = ca.vertcat(guards, events[-1].guards)
     if any(row.rubbing for row in dynamics.contacts):
-        # The first guard is that a jam is near; the second, at which its law is asked, passes by
-        # no motion.
-        jam = Event(JAM, [jam_ratio(dynamics, plan) - NEAR, 1.0], FALLING, Reset())
-        events, guards = (*events, jam), ca.vertcat(guards, jam.guards)
+        events = (*events, _jam(elimination))
+        guards = ca.vertcat(guards, events[-1].guards)
     arguments, names = [dynamics.t, closed.state, dynamics.p], ["t", "x", "p"]
     named = ca.vertcat(NOTHING, *outputs.values())
     moving = [closed.rhs(), closed.accelerations, closed.recovered(), named]
@@ -153,6 +151,12 @@ def controlled(elimination: Elimination, targets: Sequence[ca.SX]) -> OdeProblem
             (elimination.metered_invariants, meter_powers(dynamics)),
         ),
     )
+
+
+def _jam(elimination: Elimination) -> Event:
+    """Return the event of a jam: that one is near, and that it has come, which no motion passes."""
+    ratio = jam_ratio(elimination.dynamics, elimination.plan)
+    return Event(JAM, [ratio - NEAR, 1.0], FALLING, Reset())
 
 
 @dataclass(frozen=True, eq=False)
