@@ -22,6 +22,8 @@ from daesolve.posing.symbols import Interval, Parameters, time
 
 SET_OUT = 1e5
 """Times the slip that counts as none, that from which on a contact slides in its own direction."""
+NOTHING = 1e-200
+"""m^2/s^2, what is lost in the square of any slip."""
 FLAG, ANY = Interval(0.0, 1.0), Interval(-math.inf, math.inf)
 COUNT = 2
 """Directions of slip in space."""
@@ -133,8 +135,8 @@ class SpatialFriction:
         slides, heads = self.value("slides"), self.value("heads")
         own = slides * (1.0 - heads)
         given = self.pair("heading") + self.pair("turning") * (time - self.value("begun"))
-        # What does not count divides by one.
-        size = ca.sqrt(own * ca.sumsqr(self.slip) + (1.0 - own))
+        # What does not count divides by one, and nothing by zero where a sample state is at rest.
+        size = ca.sqrt(own * ca.sumsqr(self.slip) + (1.0 - own) + NOTHING)
         return slides * heads * given + own * self.slip / size
 
     def held(self, others: Sequence[SpatialFriction], split: Parameters | None) -> ca.SX:
@@ -156,10 +158,10 @@ class SpatialFriction:
         still, heading = self.value("still"), self.pair("heading")
         own, sets_out = slides * (1.0 - heads), slides * heads
         squared = ca.sumsqr(self.slip)
-        # Times have no more digits late: nor has the end of a slip.
-        least = still**2 * (1.0 + time**2)
-        stops = own * (squared - least) / (squared + least + 1.0 - own) + (1.0 - own)
         far = SET_OUT * still
+        # Times have no more digits late: nor has the end of a slip.
+        least = still * ca.sqrt(1.0 + time**2)
+        stops = own * (ca.sqrt(own * squared + (1.0 - own) + NOTHING) - least) / far + (1.0 - own)
         back = sets_out * ca.dot(heading, self.slip) / far + (1.0 - sets_out)
         gone = sets_out * (1.0 - squared / far**2) + (1.0 - sets_out)
         stuck = self.values[f"contact_{self.name}"] * (1.0 - slides)

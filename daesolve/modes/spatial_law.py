@@ -1,0 +1,254 @@
+"""Which contacts in space open, close, stick and slide: decided at an instant for all together.
+
+A slip in space has no sign: it comes to zero in a finite time, and ends where it is smaller than
+what counts as none. What is left of it is taken at once. A slip that begins has a direction by what
+is decided, and keeps it, with the rate that the motion gives it, until it has one of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from daesolve.contact import decide
+from daesolve.equations.contact_rows import SpatialRubbing
+from daesolve.equations.dynamics import Dynamics
+from daesolve.modes.guard_book import GuardBook
+from daesolve.modes.jumps import joined
+from daesolve.modes.law import Beginning, Jump, Setting
+from daesolve.modes.rubbing_instant import ContactNumbers, Instant, Rates, speeds_of
+from daesolve.modes.rubbing_law import Place, RubbingLaw, only, rested
+from daesolve.modes.spatial_modes import candidates, in_courses
+
+HALTS = 5
+"""Times at which slips that end with others are looked for."""
+SPARE = 1e-9
+"""Of its limit, what friction that is shared has left where it can still be shared otherwise."""
+
+
+class SpatialLaw(RubbingLaw):
+    """Lets contacts in space open, close, stick and slide.
+
+    Parameters
+    ----------
+    setting
+        The problem.
+    """
+
+    def __init__(self, setting: Setting) -> None:
+        super().__init__(setting)
+        first = setting.table.firsts
+
+        def guards(event: str, count: int) -> np.ndarray:
+            own = [first[getattr(r, event)] if r is not None else -9 for r in self._rubbing]
+            return np.array(own)[:, None] + np.arange(count)
+
+        self._rubbing = [
+            row.rubbing if isinstance(row.rubbing, SpatialRubbing) else None
+            for row in setting.dynamics.contacts
+        ]
+        self._halting = guards("begins_to_stick", 2)
+        self._giving = guards("begins_to_slip", 1)
+        self._leaving = guards("sets_out", 1)
+
+    @classmethod
+    def begin(cls, dynamics: Dynamics, beginning: Beginning) -> Beginning:
+        """Choose which closed contacts slide and stick at the start.
+
+        Raises
+        ------
+        DaesolveError
+            They have no motion from there, or several.
+        """
+        if not in_space(dynamics):
+            return beginning
+        numbers = ContactNumbers(dynamics)
+        p = dynamics.value_vector(dict(beginning.values))
+        time, x = beginning.time, beginning.state
+        touching = p[numbers.holds] == 1.0
+        rates = numbers.rates(time, x, p)
+        rates = rested(rates, rates, touching, np.zeros_like(touching))
+        touching &= rates.gaps == 0.0
+        if not touching.any():
+            return beginning
+        instant = numbers.instant(time, x, p, touching, rates)
+        slips = rates.slips[instant.which]
+        answer = decide(instant.contacts, instant.free, slips).only()
+        courses = candidates(instant, answer, slips)[0]
+        terms = speeds_of(rates.slip_sizes[instant.which])
+        chosen = in_courses(numbers, instant, p, courses, answer, terms)
+        # One that opens does so at the start, with an event; until then it slides as it does.
+        chosen[numbers.holds] = p[numbers.holds]
+        for rubbing, moves in zip(numbers.rubbing, ~rates.resting, strict=True):
+            if rubbing is not None and moves:
+                chosen[rubbing.slides] = 1.0
+        values = dict(zip(dynamics.values, map(float, chosen), strict=True))
+        return replace(beginning, values=values)
+
+    @classmethod
+    def of(cls, setting: Setting, free: Sequence[int]) -> SpatialLaw | None:
+        """Return the law of all contacts of a system in which one rubs in space."""
+        return cls(setting) if in_space(setting.dynamics) else None
+
+    def decide(
+        self, time: float, x: np.ndarray, p: np.ndarray, fired: Sequence[int], book: GuardBook
+    ) -> Iterator[Jump]:
+        """Open and close contacts, let them stick and slide, with the impacts that this takes."""
+        book.passed[self._all] = time
+        numbers = self._numbers
+        zero = book.tolerances[self._closing]
+        gaps = book.measure(time, x, p)[0][self._closing]
+        met = np.isin(self._closing, list(fired)) | (np.abs(gaps) <= zero)
+        stopped = np.isin(self._halting, list(fired)).any(axis=1)
+        count = self.dynamics.x.numel()
+        place = Place(time, x[:count], x[count:], p)
+        before = p[numbers.holds] == 1.0
+        stuck = before & self._stuck(p)
+        place, rates = self._halted(place, before, stuck, stopped)
+        place, rates, impacts, hit, settled = self._collided(place, before | met, zero, rates)
+        closed = (before | met) & (rates.gaps == 0.0)
+        gone = np.isin(self._leaving, list(fired)).any(axis=1)
+        gives = np.isin(self._giving, list(fired)).any(axis=1)
+        p_known = self._known(place.p, gone, hit.any() or bool(impacts), rates)
+        p_after = self._going_on(replace(place, p=p_known), closed, rates, gives, book, zero)
+        place = self._parted(place, before & (p_after[numbers.holds] == 0.0))
+        events = self._happened_in_space(p, p_after, hit, stopped)
+        book.meet(self._closing[hit].tolist(), time)
+        if self._ending is not None:
+            if self._ending.guard in fired:
+                p_after[self._ending.pending] = 0.0
+                events.append(self._ending.event)
+            if settled.any():
+                p_after = self._ending.expected(time, p_after, book.met[self._closing[settled]])
+        if not events and not impacts:
+            return
+        closed = p_after[numbers.holds] == 1.0
+        book.armed[self._closing[~closed]] = False
+        after = np.concatenate([place.x, place.works])
+        yield Jump(dict.fromkeys(events, (0,)), after, p_after, joined(impacts))
+
+    def _values(self, p: np.ndarray, what: str) -> np.ndarray:
+        """Return a value of each contact, (n,) or (n, 2); zeros for a smooth one."""
+        none: Any = next(getattr(r, what) for r in self._rubbing if r is not None)
+        zeros = np.zeros_like(p[none if isinstance(none, int) else list(none)])
+        found = [zeros if r is None else p[_places(r, what)] for r in self._rubbing]
+        return np.array(found)
+
+    def _stuck(self, p: np.ndarray) -> np.ndarray:
+        """Return which contacts stick where they are closed, (n,)."""
+        return (self._values(p, "slides") == 0.0) & self._numbers.rubs
+
+    def _halted(
+        self, place: Place, before: np.ndarray, stuck: np.ndarray, stopped: np.ndarray
+    ) -> tuple[Place, Rates]:
+        """Take at once what is left of slips that end, and of those that end with them."""
+        numbers = self._numbers
+        rates = numbers.rates(place.time, place.x, place.p)
+        least = self._values(place.p, "still") * np.sqrt(1.0 + place.time**2)
+        for _ in range(HALTS if stopped.any() else 0):
+            instant = numbers.instant(place.time, place.x, place.p, before, rates)
+            ends = (stuck | stopped)[instant.which]
+            own = np.flatnonzero(np.concatenate([np.ones_like(ends), ends.repeat(2)]))
+            speeds = self._speeds(rates, instant)[own]
+            matrix = instant.contacts.matrix[np.ix_(own, own)]
+            pushes = np.linalg.lstsq(matrix, -speeds, rcond=None)[0]
+            x = place.x.copy()
+            x[self.dynamics.position_count :] += instant.thrown[:, own] @ pushes
+            place = replace(place, x=x)
+            rates = numbers.rates(place.time, x, place.p)
+            slow = before & numbers.rubs & (speeds_of(rates.slips) <= least)
+            if not np.any(slow & ~(stopped | stuck)):
+                break
+            stopped = stopped | slow
+        # What a constraint holds at zero is zero but for rounding, however slow all is.
+        return place, rates.rested(before, before & (stuck | stopped))
+
+    @staticmethod
+    def _speeds(rates: Rates, instant: Instant) -> np.ndarray:
+        """Return the rates of gaps and slips of what touches, in the order of its rows."""
+        which = instant.which
+        return np.concatenate([rates.gaps[which], rates.slips[which].ravel()])
+
+    def _known(self, p: np.ndarray, gone: np.ndarray, blown: bool, rates: Rates) -> np.ndarray:
+        """Return values in which what has a direction of its own slides in that."""
+        p = p.copy()
+        for k, rubbing in enumerate(self._rubbing):
+            if rubbing is not None and (gone[k] or blown or rates.resting[k]):
+                own = [rubbing.heads, *rubbing.heading, *rubbing.turning, rubbing.begun]
+                p[own] = 0.0
+        return p
+
+    def _going_on(
+        self,
+        place: Place,
+        closed: np.ndarray,
+        rates: Rates,
+        gives: np.ndarray,
+        book: GuardBook,
+        zero: np.ndarray,
+    ) -> np.ndarray:
+        """Return p of the mode in which the motion goes on."""
+        numbers, p = self._numbers, place.p
+        if not closed.any():
+            none = np.zeros_like(closed)
+            return self._functions.referred(place, numbers.mode(p, none))
+        heads = self._values(p, "heads") == 1.0
+        since = place.time - self._values(p, "begun")[:, None]
+        given = self._values(p, "heading") + self._values(p, "turning") * since
+        slips = np.where(heads[:, None], given, rates.slips)
+        weak = np.where(gives, rates.friction, rates.static_friction)
+        rates = replace(rates, slips=slips, static_friction=weak)
+        instant = numbers.instant(place.time, place.x, p, closed, rates)
+        slips = slips[instant.which]
+        answer = only(decide(instant.contacts, instant.free, slips), place.time)
+        terms = speeds_of(rates.slip_sizes[instant.which])
+        modes = [
+            self._functions.referred(
+                place, in_courses(numbers, instant, p, courses, answer, terms)
+            )
+            for courses in candidates(instant, answer, slips)
+        ]
+        if len(modes) == 1:
+            return modes[0]
+        return self._agreeing(place, modes, book, instant, zero)
+
+    def _happened_in_space(
+        self, before: np.ndarray, after: np.ndarray, hit: np.ndarray, stopped: np.ndarray
+    ) -> list[int]:
+        """Return the events that lead from one mode to another."""
+        events: list[int] = []
+        for k, row in enumerate(self.dynamics.contacts):
+            was, now = before[row.hold] == 1.0, after[row.hold] == 1.0
+            if hit[k] or (now and not was):
+                events.append(row.closed)
+            elif was and not now:
+                events.append(row.lost)
+            rubbing = self._rubbing[k]
+            if rubbing is None or not (now and was):
+                continue
+            old, new = before[rubbing.slides], after[rubbing.slides]
+            if old and not new:
+                events.append(rubbing.begins_to_stick)
+            elif new and not old:
+                events.append(rubbing.begins_to_slip)
+            elif stopped[k] and new:
+                events.append(rubbing.reverses)
+            elif before[rubbing.heads] != after[rubbing.heads]:
+                events.append(rubbing.sets_out)
+            shares = [*rubbing.split, *rubbing.shift, *rubbing.along]
+            if np.any(before[shares] != after[shares]):
+                events.append(rubbing.shares)
+        return events
+
+
+def in_space(dynamics: Dynamics) -> bool:
+    """Tell whether a contact rubs that has two directions of slip."""
+    return any(isinstance(row.rubbing, SpatialRubbing) for row in dynamics.contacts)
+
+
+def _places(rubbing: SpatialRubbing, what: str) -> Any:
+    places = getattr(rubbing, what)
+    return places if isinstance(places, int) else list(places)
