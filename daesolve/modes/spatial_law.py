@@ -20,7 +20,7 @@ from daesolve.modes.guard_book import GuardBook
 from daesolve.modes.jumps import joined
 from daesolve.modes.law import Beginning, Jump, Setting
 from daesolve.modes.rubbing_instant import ContactNumbers, Instant, Rates, speeds_of
-from daesolve.modes.rubbing_law import Place, RubbingLaw, only, rested
+from daesolve.modes.rubbing_law import STILL, Place, RubbingLaw, only, rested
 from daesolve.modes.spatial_modes import candidates, in_courses
 
 HALTS = 5
@@ -79,7 +79,7 @@ class SpatialLaw(RubbingLaw):
         answer = decide(instant.contacts, instant.free, slips).only()
         courses = candidates(instant, answer, slips)[0]
         terms = speeds_of(rates.slip_sizes[instant.which])
-        chosen = in_courses(numbers, instant, p, courses, answer, terms)
+        chosen = in_courses(numbers, instant, p, courses, answer, slips, terms)
         # One that opens does so at the start, with an event; until then it slides as it does.
         chosen[numbers.holds] = p[numbers.holds]
         for rubbing, moves in zip(numbers.rubbing, ~rates.resting, strict=True):
@@ -102,20 +102,22 @@ class SpatialLaw(RubbingLaw):
         zero = book.tolerances[self._closing]
         gaps = book.measure(time, x, p)[0][self._closing]
         met = np.isin(self._closing, list(fired)) | (np.abs(gaps) <= zero)
-        stopped = np.isin(self._halting, list(fired)).any(axis=1)
         count = self.dynamics.x.numel()
         place = Place(time, x[:count], x[count:], p)
         before = p[numbers.holds] == 1.0
         stuck = before & self._stuck(p)
+        stopped = self._stopped(place, np.isin(self._halting, list(fired)))
         place, rates = self._halted(place, before, stuck, stopped)
         place, rates, impacts, hit, settled = self._collided(place, before | met, zero, rates)
         closed = (before | met) & (rates.gaps == 0.0)
         gone = np.isin(self._leaving, list(fired)).any(axis=1)
         gives = np.isin(self._giving, list(fired)).any(axis=1)
-        p_known = self._known(place.p, gone, hit.any() or bool(impacts), rates)
+        blown = bool(impacts) or bool(hit.any())
+        p_known = self._known(place.p, gone, blown, rates)
         p_after = self._going_on(replace(place, p=p_known), closed, rates, gives, book, zero)
         place = self._parted(place, before & (p_after[numbers.holds] == 0.0))
-        events = self._happened_in_space(p, p_after, hit, stopped)
+        turned = np.isin(self._halting, list(fired)).any(axis=1)
+        events = self._happened_in_space(p, p_after, hit, stopped, turned)
         book.meet(self._closing[hit].tolist(), time)
         if self._ending is not None:
             if self._ending.guard in fired:
@@ -141,13 +143,23 @@ class SpatialLaw(RubbingLaw):
         """Return which contacts stick where they are closed, (n,)."""
         return (self._values(p, "slides") == 0.0) & self._numbers.rubs
 
+    def _stopped(self, place: Place, fired: np.ndarray) -> np.ndarray:
+        """Return which slips end, of those whose size or direction fires, (n, 2)."""
+        rates = self._numbers.rates(place.time, place.x, place.p)
+        least = np.maximum(self._least(place), STILL * speeds_of(rates.slip_sizes))
+        return fired[:, 0] | (fired[:, 1] & (speeds_of(rates.slips) <= least))
+
+    def _least(self, place: Place) -> np.ndarray:
+        """Return the slips that count as none, (n,)."""
+        return self._values(place.p, "still") * np.sqrt(1.0 + place.time**2)
+
     def _halted(
         self, place: Place, before: np.ndarray, stuck: np.ndarray, stopped: np.ndarray
     ) -> tuple[Place, Rates]:
         """Take at once what is left of slips that end, and of those that end with them."""
         numbers = self._numbers
         rates = numbers.rates(place.time, place.x, place.p)
-        least = self._values(place.p, "still") * np.sqrt(1.0 + place.time**2)
+        least = self._least(place)
         for _ in range(HALTS if stopped.any() else 0):
             instant = numbers.instant(place.time, place.x, place.p, before, rates)
             ends = (stuck | stopped)[instant.which]
@@ -207,7 +219,7 @@ class SpatialLaw(RubbingLaw):
         terms = speeds_of(rates.slip_sizes[instant.which])
         modes = [
             self._functions.referred(
-                place, in_courses(numbers, instant, p, courses, answer, terms)
+                place, in_courses(numbers, instant, p, courses, answer, slips, terms)
             )
             for courses in candidates(instant, answer, slips)
         ]
@@ -216,7 +228,12 @@ class SpatialLaw(RubbingLaw):
         return self._agreeing(place, modes, book, instant, zero)
 
     def _happened_in_space(
-        self, before: np.ndarray, after: np.ndarray, hit: np.ndarray, stopped: np.ndarray
+        self,
+        before: np.ndarray,
+        after: np.ndarray,
+        hit: np.ndarray,
+        stopped: np.ndarray,
+        turned: np.ndarray,
     ) -> list[int]:
         """Return the events that lead from one mode to another."""
         events: list[int] = []
@@ -236,7 +253,7 @@ class SpatialLaw(RubbingLaw):
                 events.append(rubbing.begins_to_slip)
             elif stopped[k] and new:
                 events.append(rubbing.reverses)
-            elif before[rubbing.heads] != after[rubbing.heads]:
+            elif turned[k] or before[rubbing.heads] != after[rubbing.heads]:
                 events.append(rubbing.sets_out)
             shares = [*rubbing.split, *rubbing.shift, *rubbing.along]
             if np.any(before[shares] != after[shares]):

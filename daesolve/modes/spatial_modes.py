@@ -99,6 +99,7 @@ def in_courses(
     p: np.ndarray,
     courses: Courses,
     answer: Answer,
+    slips: np.ndarray,
     terms: np.ndarray,
 ) -> np.ndarray:
     """Return p with contacts that do what is said, and all others open.
@@ -111,8 +112,8 @@ def in_courses(
         What these do.
     answer
         With what reactions: they tell sizes, and shares in friction that is not determined.
-    terms
-        (n,) the sizes of the terms of the slips of those that touch, m/s.
+    slips, terms
+        (n, 2) and (n,) the slips of those that touch, and the sizes of their terms, m/s.
 
     Raises
     ------
@@ -134,14 +135,15 @@ def in_courses(
         if not isinstance(rubbing, SpatialRubbing):
             continue
         slides = course.state.slides
-        begins = slides and before[rubbing.slides] == 0.0
+        begins = slides and (before[rubbing.slides] == 0.0 or course.heading is not None)
         p[rubbing.slides] = float(slides)
-        if not slides or course.heading is not None or begins:
+        if begins or p[rubbing.heads] == 0.0 or not slides:
             p[[rubbing.heads, *rubbing.heading, *rubbing.turning, rubbing.begun]] = 0.0
+            p[[*rubbing.heading]] = _direction(slips[k]) if slides else 0.0
         if slides and course.heading is not None:
             p[rubbing.heads], p[rubbing.begun] = 1.0, instant.time
             p[[*rubbing.heading]] = course.heading
-        if begins or course.heading is not None:
+        if begins:
             pull = float(np.max(pulls[contacts.tangents(k)]))
             p[rubbing.still] = max(STOPPED * pull, ROUNDING * float(terms[k])) or STOPPED
         limit = float(contacts.static[k] * answer.normal[k])

@@ -4,6 +4,7 @@ While it slides, T = -mu N d with the direction d = c / |c|. That is smooth as l
 zero; it comes to zero in a finite time, without a change of sign, and is guarded by its size. Where
 a slip begins, c is zero and its direction follows from what is decided: it sets out with
 d = heading + turning (t - begun), the two first terms of its series, until |c| is large enough.
+From then on `heading` is the direction that is taken down each time it has turned by a right angle.
 """
 
 from __future__ import annotations
@@ -157,12 +158,13 @@ class SpatialFriction:
         slides, heads = self.value("slides"), self.value("heads")
         still, heading = self.value("still"), self.pair("heading")
         own, sets_out = slides * (1.0 - heads), slides * heads
-        squared = ca.sumsqr(self.slip)
-        far = SET_OUT * still
+        squared, far = ca.sumsqr(self.slip), SET_OUT * still
         # Times have no more digits late: nor has the end of a slip.
         least = still * ca.sqrt(1.0 + time**2)
-        stops = own * (ca.sqrt(own * squared + (1.0 - own) + NOTHING) - least) / far + (1.0 - own)
-        back = sets_out * ca.dot(heading, self.slip) / far + (1.0 - sets_out)
+        speed = ca.sqrt(own * squared + (1.0 - own) + NOTHING)
+        stops = own * (speed - least) / far + (1.0 - own)
+        # A slip that goes straight through zero changes its sign after all.
+        ahead = slides * ca.dot(heading, self.slip) / far + (1.0 - slides)
         gone = sets_out * (1.0 - squared / far**2) + (1.0 - sets_out)
         stuck = self.values[f"contact_{self.name}"] * (1.0 - slides)
         limit, bears = ca.SX(self.static) * self.normal, self.value("bears")
@@ -170,7 +172,7 @@ class SpatialFriction:
         none = Reset({f"slides_{self.name}": 0.0})
         never = ca.SX(1.0) + 0.0 * slides
         return (
-            Event(f"{self.name}_sticks", ca.vertcat(stops, back), FALLING, none),
+            Event(f"{self.name}_sticks", ca.vertcat(stops, ahead), FALLING, none),
             Event(f"{self.name}_slips", stuck * within + (1.0 - stuck), FALLING, none),
             Event(f"{self.name}_reverses", never, FALLING, none),
             Event(f"{self.name}_sets_out", gone, FALLING, none, listed=False),
