@@ -66,6 +66,13 @@ class FlatZeros:
                 self._left[hit.index] -= 1
                 self._look(name, hit, hit.time - start, p)
 
+    @property
+    def done(self) -> np.ndarray:
+        """Of which guards enough was seen, (guards,)."""
+        named = {*self.flat, *self.grazed}
+        guarded = self._problem.guarded
+        return (self._left == 0) | np.array([event.name in named for event in guarded], dtype=bool)
+
     def _look(self, name: str, hit: EventHit, span: float, p: np.ndarray) -> None:
         evaluate = guard_evaluator(self._problem)
         along = np.asarray(self._problem.rhs(hit.time, hit.state, p)).ravel()

@@ -36,6 +36,11 @@ class Borders:
                 places += [names.index(event.name)] if event.count == 1 else [ALWAYS, NEVER]
         return Borders(np.array(places, dtype=int))
 
+    @property
+    def any(self) -> bool:
+        """Whether there are such guards."""
+        return bool((self.places != NEVER).any())
+
     def past(self, p: np.ndarray) -> np.ndarray:
         """Return for which guards zero is past it where the values are p."""
         if not (self.places >= 0).any():

@@ -34,6 +34,8 @@ LONGER = 1.2
 """Times the time from one interruption to the next, to be gone at once."""
 SHORTEST = 1e-9
 """Of the boundary's time, what is gone at once at least."""
+FEWEST, LONGEST = 4, 64
+"""Resets from which it pays to follow them, and the longest pause where there are fewer."""
 LEAST_TOLERANCE = 1e-10
 """Rank is judged by no smaller one: solvers keep that of a step only far from degeneracy."""
 AGREEMENT = 1e-7
@@ -106,6 +108,33 @@ class LookAhead:
 
 
 @dataclass
+class Pace:
+    """When it is tried to follow simple resets: less and less often where there are few.
+
+    Parameters
+    ----------
+    pause
+        How many instants pass before it is tried again.
+    waits
+        How many of these are left.
+    """
+
+    pause: int = 0
+    waits: int = 0
+
+    def begins(self) -> bool:
+        """Tell whether to try now."""
+        if self.waits:
+            self.waits -= 1
+        return not self.waits
+
+    def take(self, resets: int) -> None:
+        """Take in how many resets were followed."""
+        self.pause = self.pause // 2 if resets >= FEWEST else min(2 * self.pause + 1, LONGEST)
+        self.waits = self.pause
+
+
+@dataclass
 class StepQueue:
     """Steps that the monitor has not seen yet, each block with the index of its values."""
 
@@ -155,6 +184,8 @@ class RunState:
         Guards of time alone, whose zeros are known beforehand.
     queue
         Steps that the monitor is to see later.
+    pace
+        When simple resets are followed.
     segments
         How many are complete, counted from the start.
     flat_zeros
@@ -174,6 +205,7 @@ class RunState:
     flat_zeros: FlatZeros
     scheduled: TimeGuards | None = None
     queue: StepQueue = field(default_factory=StepQueue)
+    pace: Pace = field(default_factory=Pace)
     segments: int = 0
     conservation: ConservationWatch | None = None
 
@@ -345,6 +377,7 @@ class RunState:
             "effort": self.effort.saved(),
             "conservation": self.conservation and self.conservation.saved(),
             "flat_zeros": self.flat_zeros.saved(),
+            "pace": [self.pace.pause, self.pace.waits],
         }
 
     def restore(self, saved: Mapping[str, Any]) -> Boundary:
@@ -367,6 +400,7 @@ class RunState:
         self.ahead.entered, self.ahead.stretch = map(float, saved["ahead"])
         self.effort.restore(saved["effort"])
         self.flat_zeros.restore(saved["flat_zeros"])
+        self.pace = Pace(*map(int, saved.get("pace", ())))
         return here
 
 

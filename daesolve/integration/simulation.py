@@ -35,6 +35,7 @@ from daesolve.integration.points import last_before, point_after
 from daesolve.integration.record import Boundary, RunRecord
 from daesolve.integration.run_options import At, sample_times
 from daesolve.integration.run_state import RunState, fresh_state, unobserved
+from daesolve.integration.simple_resets import SimpleResets
 from daesolve.modes.timetable import scheduled
 from daesolve.modes.transitions import Transitions
 from daesolve.preparation.preparing import Prepared
@@ -64,14 +65,14 @@ def next_boundary(run: RunState, here: Boundary) -> float:
 
 
 def to_boundary(
-    run: RunState, here: Boundary, boundary: float, keeper: Keeper | None
+    run: RunState, resets: SimpleResets, here: Boundary, boundary: float, keeper: Keeper | None
 ) -> tuple[Boundary, Verdict | None]:
     """Integrate to a boundary, from mode to mode.
 
     Parameters
     ----------
-    run, here
-        The run, and where it is.
+    run, resets, here
+        The run, what follows its simple resets, and where it is.
     boundary
         How far, s.
     keeper
@@ -86,6 +87,7 @@ def to_boundary(
     """
     transitions, past = run.transitions, list[int]()
     while True:
+        here = resets.follow(here, boundary)
         run.record.boundaries.append(here)
         if transitions is not None:
             past = transitions.late(here.time, here.state, run.values(here))
@@ -364,13 +366,13 @@ class _Run:
     # -- integration --------------------------------------------------------------------------
 
     def _integrate(self) -> Verdict:
-        state = self.state
+        state, resets = self.state, SimpleResets(self.state)
         here, verdict = self._begin()
         with interruptible(by_termination=self.keeper is not None) as interrupted:
             while verdict is None:
                 boundary = next_boundary(state, here)
                 try:
-                    here, verdict = to_boundary(state, here, boundary, self.keeper)
+                    here, verdict = to_boundary(state, resets, here, boundary, self.keeper)
                 except StorageError as error:
                     verdict = self._not_written(error)
                 if self.progress is not None:

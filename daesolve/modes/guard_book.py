@@ -17,6 +17,7 @@ import numpy as np
 from daesolve.algebra.evaluation import Evaluator
 from daesolve.equations.borders import Borders
 from daesolve.modes.guard_table import GuardTable, GuardTraits
+from daesolve.solvers.guard_terms import GuardTerms
 
 TOGETHER = 1e-12
 """Guards nearer to zero than this part of the largest value met pass together."""
@@ -144,6 +145,32 @@ class GuardBook:
         """Remember that guards were answered at a time, s."""
         self.met[guards, :-1] = self.met[guards, 1:]
         self.met[guards, -1] = time
+
+    # -- what others do by its rules ---------------------------------------------------------------
+
+    @property
+    def plain(self) -> bool:
+        """Whether guards only pass zero: none is of values alone, or past zero where it stays."""
+        borders = self._borders is not None and self._borders.any
+        return not (borders or self._any_constant or self.traits.whenever.any())
+
+    def lent(self) -> GuardTerms:
+        """Return what is known, for one who lets guards fire by these rules."""
+        traits = self.traits
+        kinds = traits.either, traits.recorded, traits.returns, traits.barriers, traits.moved
+        return GuardTerms(
+            (traits.ways.astype(float), *kinds, traits.stays),
+            self.tolerances,
+            self._reach,
+            self.armed,
+            self.passed,
+            self._reached,
+            np.array([self._entered]),
+        )
+
+    def returned(self, terms: GuardTerms) -> None:
+        """Take back what was lent; guards that fired since then have changed it."""
+        self._entered = float(terms.entered[0])
 
     # -- what the guards are ------------------------------------------------------------------
 

@@ -119,13 +119,34 @@ class JumpFunction:
             count = self.continuity.dynamics.x.numel()
             x, old, new = (np.array(n, dtype=float) for n in (states[:count], p, values))
             self.continuity.check(float(time), x, old, new, fired)
+        impact = self.impact([*impulses.tolist(), *energies.tolist()])
+        if impact is not None:
+            self._check_pushing(time, impact.impulses)
+        return after, values, impact
+
+    @property
+    def plain(self) -> bool:
+        """Whether its numbers and residuals say all about whether it holds."""
+        return self.continuity is None and not self._pushing and not self._left_open.any()
+
+    def sizes(self, scales: Mapping[str, float]) -> np.ndarray:
+        """Return the scales of the residuals that are looked at, (goals,)."""
+        return np.array([scales.get(name, 1.0) for name in self.goals])
+
+    def impact(self, told: Sequence[float]) -> Impact | None:
+        """Return what was imposed: None where nothing was.
+
+        Parameters
+        ----------
+        told
+            The impulses and energies that `function` gives, and perhaps more.
+        """
         if not self.imposes:
-            return after, values, None
-        kinetic, remaining, miss = energies.tolist()
-        named = dict(zip(self.reactions, impulses.tolist(), strict=True))
-        self._check_pushing(time, named)
-        miss = abs(miss) / kinetic if kinetic > 0.0 else 0.0
-        return after, values, Impact(named, kinetic, remaining, miss)
+            return None
+        count = len(self.reactions)
+        named = dict(zip(self.reactions, told, strict=False))
+        kinetic, remaining, miss = told[count : count + 3]
+        return Impact(named, kinetic, remaining, abs(miss) / kinetic if kinetic > 0.0 else 0.0)
 
     def _where(self, time: float) -> str:
         return f"the reset of {', '.join(map(repr, self.names))} at t = {time:.10g} s"
@@ -148,7 +169,7 @@ class JumpFunction:
     ) -> None:
         """Refuse to go on where a constraint is unmet that was met before."""
         if self._sizes[0] is not scales:
-            self._sizes = scales, np.array([scales.get(name, 1.0) for name in self.goals])
+            self._sizes = scales, self.sizes(scales)
         sizes = self._sizes[1]
         unmet = np.abs(left) > LEFT_OVER * sizes + 10.0 * np.abs(before)
         unmet &= ~self._left_open

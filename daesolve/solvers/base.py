@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
+import casadi as ca
 import numpy as np
 
 from daesolve.errors import OutOfRangeError, is_number
 from daesolve.formulations import DaeProblem, OdeProblem
 from daesolve.solvers.segment import Integrator, Observer, SegmentEnd, State
 from daesolve.solvers.step_checks import StepChecks
+
+if TYPE_CHECKING:
+    from daesolve.solvers.reset_chains import ResetChains
 
 
 @dataclass(frozen=True)
@@ -79,6 +84,20 @@ class Solver(ABC):
     def halts_at_events(self, problem: OdeProblem) -> bool:
         """Return whether it integrates no farther than the first event that interrupts."""
         return False
+
+    def reset_chains(
+        self, problem: OdeProblem, resets: Mapping[int, ca.Function]
+    ) -> ResetChains | None:
+        """Return what goes on from reset to reset by itself; None where the solver cannot.
+
+        Parameters
+        ----------
+        problem
+            A problem that it halts at the events of.
+        resets
+            By guard; see `reset_chains.ResetChains`.
+        """
+        return None
 
     def refusal(self, problem: OdeProblem) -> str | None:
         """Return a sentence why this solver cannot take a problem of its forms; None if it can."""

@@ -55,7 +55,7 @@ class KernelEventIntegrator:
         self.problem, self.closer = problem, KernelIntegrator(tolerance, problem)
         self.march = March(instructions(followed(problem)), tolerance)
         relative = MARGIN * tolerance
-        self._tolerances = tolerance, relative, UNSEEN * relative, LATE
+        self.tolerances = tolerance, relative, UNSEEN * relative, LATE
         self._most = min(MOST_STEPS, steps_that_fit(problem.size, self.march.order))
         self._guards = np.zeros((3, len(problem.guarded)))
         for index, event in enumerate(problem.guarded):
@@ -67,13 +67,7 @@ class KernelEventIntegrator:
         """Integrate up to the first event that interrupts; see `Solver.segment`."""
         if start.time == until:
             return self.closer.segment(start, until, at, observe)
-        march = self.march
-        if self._in_force != (in_force := start.p.tobytes()):
-            march.numbers[:, 0] = march.instructions.numbers(start.p)
-            self._in_force = in_force
-        march.x[:, 0], march.low[:] = start.x, 0.0
-        march.time[0, 0], march.time[1, 0], march.end[0] = start.time, 0.0, until
-        self._guards[2] = 0.0
+        march, _ = self.begin(start, until)
         way = _Way(start, until, at)
         most, outcome = STEPS, halting.GOES_ON
         while outcome == halting.GOES_ON and way.time != until:
@@ -95,14 +89,30 @@ class KernelEventIntegrator:
             most = min(2 * most, self._most)
         return way.end(Status.REACHED)
 
+    def begin(self, start: State, until: float) -> tuple[March, np.ndarray]:
+        """Return the steps that begin somewhere, and the guards as `march_to_guards` takes them."""
+        march = self.march
+        if self._in_force != (in_force := start.p.tobytes()):
+            march.numbers[:, 0] = march.instructions.numbers(start.p)
+            self._in_force = in_force
+        march.x[:, 0], march.low[:] = start.x, 0.0
+        march.time[0, 0], march.time[1, 0], march.end[0] = start.time, 0.0, until
+        self._guards[2] = 0.0
+        return march, self._guards
+
+    def most_steps(self, wanted: int) -> int:
+        """Return how many steps fit in memory, at most so many."""
+        return min(wanted, steps_that_fit(self.problem.size, self.march.order))
+
     def _taken(self, room: _Room, most: int) -> tuple[int, int, int]:
         """Take at most so many steps; see `march_to_guards`."""
         march = self.march
         room.met_count[0] = 0
         return march_to_guards(
             compiled.VERSION, march.work, march.stride, march.numbers, march.table, march.order,
-            march.x, march.low, march.time, march.end, self._tolerances, self._guards,
-            room.series, room.when[:most], room.times, room.ends, (room.met, room.met_count),
+            march.x, march.low, march.time, march.end, self.tolerances, self._guards,
+            march.instructions.borders, room.series, room.when[:most], room.times, room.ends,
+            (room.met, room.met_count),
         )  # fmt: skip
 
 

@@ -11,8 +11,14 @@ from daesolve.solvers.step_checks import hidden_terms_of
 
 def finds_events(problem: OdeProblem) -> bool:
     """Return whether heyoka can find a problem's events, some of which reset."""
-    resets = any(event.then.reset is not None for event in problem.guarded)
-    return resets and _guards_have_series(problem)
+    interrupting = [event for event in problem.guarded if event.then.interrupts]
+    return (
+        any(event.then.reset is not None for event in problem.guarded)
+        # The zero at which a motion has just been reset would be found again.
+        and all(event.direction is not Direction.EITHER for event in interrupting)
+        and is_entire(problem.guards)
+        and _guards_have_series(problem)
+    )
 
 
 def halts_in_kernel(problem: OdeProblem) -> bool:
@@ -30,15 +36,8 @@ def halts_in_kernel(problem: OdeProblem) -> bool:
 
 
 def _guards_have_series(problem: OdeProblem) -> bool:
-    """Return whether guards pass zero where their series say so.
-
-    Where a guard that interrupts counts in either direction, the zero at which a motion has just
-    been reset would be found again.
-    """
-    interrupting = [event for event in problem.guarded if event.then.interrupts]
+    """Return whether guards have series from which nothing may hide within a step."""
     return (
-        all(event.direction is not Direction.EITHER for event in interrupting)
-        and not missing_in_series(problem.guards)
-        and is_entire(problem.guards)
+        not missing_in_series(problem.guards)
         and hidden_terms(problem.guards, branches=False) is None
     )

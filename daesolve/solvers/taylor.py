@@ -7,10 +7,12 @@ and heyoka, which compiles them.
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Union
 from weakref import WeakKeyDictionary
 
+import casadi as ca
 import numpy as np
 
 from daesolve.algebra.blocks import evaluate_block
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from daesolve.solvers.heyoka_stepping import PiecewiseIntegrator
     from daesolve.solvers.kernel_events import KernelEventIntegrator
     from daesolve.solvers.kernel_stepping import KernelIntegrator
+    from daesolve.solvers.reset_chains import ResetChains
 
 PAYS_FROM, PAYS_TO = 400_000, 600
 """Expected steps from which heyoka's compiling pays, and instructions up to which it does."""
@@ -56,7 +59,7 @@ class Taylor(Solver):
     engine
         "kernel" compiles nothing and runs wherever numba does; "heyoka" compiles the equations;
         "auto" takes heyoka where it is installed and worth it: in very long runs of small systems,
-        for motions with resets, and where its `code` or `optimisation` is asked for.
+        and where its `code` or `optimisation` is asked for.
     """
 
     tolerance: float = float(np.finfo(float).eps)
@@ -110,13 +113,27 @@ class Taylor(Solver):
             return finds_events(problem)
         return halts_in_kernel(problem)
 
+    def reset_chains(
+        self, problem: OdeProblem, resets: Mapping[int, ca.Function]
+    ) -> ResetChains | None:
+        """Return the kernel that goes on from reset to reset; None for heyoka."""
+        integrator = self._at_work(problem)
+        from daesolve.solvers.kernel_events import KernelEventIntegrator
+        from daesolve.solvers.reset_chains import ResetChains
+
+        if not isinstance(integrator, KernelEventIntegrator):
+            return None
+        return ResetChains(integrator, resets)
+
     def _engine(self, problem: OdeProblem, steps: float) -> str:
         """Return which engine takes so many steps of a problem."""
         if self.engine != "auto":
             return self.engine
         asked = self.code != "auto" or self.optimisation is not None
         pays = steps >= PAYS_FROM and problem.rhs.n_instructions() <= PAYS_TO
-        wanted = asked or pays or finds_events(problem)
+        # Where it can, the kernel goes on from reset to reset by itself.
+        events = finds_events(problem) and not halts_in_kernel(problem)
+        wanted = asked or pays or events
         return "heyoka" if wanted and _heyoka() is not None else "kernel"
 
     @property

@@ -43,6 +43,8 @@ ROUNDING = 64 * 2.0**-52, 4 * 2.0**-52
 ENDS = 1e3
 """Times the tolerance of a step, what the last two terms of a guard are at most of all of them: the
 step is as long as the series of the states hold, and a guard may swing faster."""
+MOST_CUTS = 8
+"""How often a step is shortened until the series of a guard holds over it."""
 BEYOND = 1.0 + 1e-6
 """Times the length of a step, how far its series is taken to where the guard itself passes."""
 BEFORE_EVENT = 0.99
@@ -137,8 +139,69 @@ def agrees(rows, stride, numbers, outputs, series, elapsed, span, time, toleranc
 
 
 @njit(**OPTIONS)
+def holds(rows, stride, borders, guard, length, order):
+    """Tell whether a guard has neither poles nor branch points in the circle of a step.
+
+    What is zero there begins with less than the sum of its other terms (Rouche).
+    """
+    for j in range(len(borders)):
+        if borders[j, 0] != guard:
+            continue
+        place, power, rest = borders[j, 1] * stride, length, 0.0
+        for k in range(1, order + 1):
+            rest += abs(load_number(rows, place + k) * power)
+            power *= length
+        if not abs(load_number(rows, place)) > rest:
+            return False
+    return True
+
+
+@njit(**OPTIONS)
+def seen_length(rows, stride, numbers, outputs, borders, states, count, most, order, ends):
+    """Return how far the series of all guards hold, at most so far.
+
+    Where that is nearly nothing, they hold nowhere, and all is returned.
+    """
+    length = most
+    for j in range(count):
+        for _ in range(MOST_CUTS):
+            whole, power, last, before = 0.0, 1.0, 0.0, 0.0
+            for k in range(order + 1):
+                before, last = (
+                    last,
+                    abs(output(rows, stride, numbers, outputs, states + j, k)) * power,
+                )
+                whole += last
+                power *= length
+            end, moves = (
+                before + last,
+                whole > abs(output(rows, stride, numbers, outputs, states + j, 0)),
+            )
+            if not moves:
+                break
+            if end > ends * whole:
+                length *= max(0.9 * (ends * whole / end) ** (1.0 / (order - 1)), 0.5)
+            elif not holds(rows, stride, borders, j, length, order):
+                length *= 0.5
+            else:
+                break
+        else:
+            return most
+    return length
+
+
+@njit(**OPTIONS)
+def onward(c, least):
+    """Return how a guard that interrupts either way passes zero next.
+
+    Where it is at zero, it has just passed, and turns round before it does again.
+    """
+    return -np.sign(c[0]) if abs(c[0]) > least else -np.sign(c[1])
+
+
+@njit(**OPTIONS)
 def first_passage(
-    rows, stride, numbers, outputs, states, length, ended, guards, step, met, room
+    rows, stride, numbers, outputs, borders, states, length, ended, guards, step, met, room
 ):  # fmt: skip
     """Look where guards pass zero in a step.
 
@@ -155,16 +218,21 @@ def first_passage(
         for k in range(order + 1):
             c[k] = output(rows, stride, numbers, outputs, states + j, k) * power
             power *= length
-        way, interrupts, side = guards[0, j], guards[1, j] != 0.0, guards[2, j]
+        interrupts, side = guards[1, j] != 0.0, guards[2, j]
         # Between two steps it may have passed by rounding.
         between = side != 0.0 and side * c[0] <= 0.0
         whole, end = np.sum(np.abs(c)), abs(c[order]) + abs(c[order - 1])
         least = ROUNDING[0] * whole + ROUNDING[1] * size
+        way = guards[0, j]
+        if interrupts and way == 0.0:
+            way = onward(c, least)
         count = UNRESOLVED if between else passages(c, way, least, pieces, places)
         last, slope = value(c, 1.0)
         if whole > abs(c[0]) and abs(last) <= least and not ended:
             count = UNRESOLVED  # It may turn there, between two steps.
         if count < 0 or (count and whole <= RESTS * size) or end > ends * whole:
+            return -1, 0.0, False
+        if whole > abs(c[0]) and not holds(rows, stride, borders, j, length, order):
             return -1, 0.0, False
         if interrupts:
             if count and places[0] < part:
@@ -215,8 +283,8 @@ def at_end(rows, stride, numbers, outputs, states, span, guards, step, met):
 @kept
 # Long: one step after the other, with what is looked at in each.
 def march_to_guards(
-    version, work, stride, given, table, order, x, low, time, end, tolerances, guards, found, when,
-    times, ends, met,
+    version, work, stride, given, table, order, x, low, time, end, tolerances, guards, borders,
+    found, when, times, ends, met,
 ):  # fmt: skip
     """Take steps up to the end, or to the first guard that interrupts.
 
@@ -230,6 +298,8 @@ def march_to_guards(
     guards
         (3, guards) -1, 0 or 1 as each falls, either or rises; whether it interrupts; its sign on
         the motion so far, 0 where it is not known. The last changes.
+    borders
+        See `Instructions`.
     found, when
         (steps, states, order + 1) and (steps, 3, 1) as for `march`.
     times, ends
@@ -267,6 +337,13 @@ def march_to_guards(
         step_lengths(ONE, rows, stride, states, order, lengths)
         if not lengths[0] > 0.0:
             return step, UNDECIDED, -1
+        most = min(lengths[0], abs((end[0] - time[0, 0]) - time[1, 0]))
+        seen = seen_length(
+            rows, stride, numbers, outputs, borders, states, count, most, order,
+            ENDS * tolerances[0],
+        )  # fmt: skip
+        if seen < most:
+            lengths[0] = seen
         before[:] = time
         left[:] = low
         ended = advance_time(time, end, lengths, when[step])
@@ -279,7 +356,7 @@ def march_to_guards(
             size = max(size, abs(x[s, 0]))
         room = places, c, pieces, size, ENDS * tolerances[0]
         guard, part, decided = first_passage(
-            rows, stride, numbers, outputs, states, length, ended, guards, step, met, room
+            rows, stride, numbers, outputs, borders, states, length, ended, guards, step, met, room
         )
         if not decided:
             return step, UNDECIDED, -1
@@ -290,7 +367,7 @@ def march_to_guards(
                 power *= length
             now = polished(
                 rows, stride, numbers, table, states, found[step], left, when[step],
-                part * length, c, guard, guards[0, guard],
+                part * length, c, guard, guards[0, guard] or np.sign(value(c, part)[1]),
             )  # fmt: skip
             elapsed = (now - before[0, 0]) - before[1, 0]
             if (

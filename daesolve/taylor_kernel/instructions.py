@@ -26,6 +26,9 @@ for _kind in range(kinds.KINDS):
 for _kind, _operand in kinds.NUMBER_OPERAND.items():
     ROWS[_kind, _operand] = False
 
+BORDERS = {kinds.QUOTIENT: 1, kinds.NUMBER_OVER: 1, kinds.ROOT: 0}
+"""The operand of a kind at whose zeros its result has no series."""
+
 
 @dataclass(frozen=True, eq=False)
 class Instructions:
@@ -48,6 +51,9 @@ class Instructions:
         (b, 3) kind, first instruction and the one behind the last, of instructions of one kind.
     outputs
         (size, 2) whether an output is a row, and the place of the row or the number.
+    borders
+        (j, 2) an output, counted from behind the rates, and a row at whose zeros it has a pole or
+        a branch point.
     numbers
         p -> all numbers that operands refer to; the parameters come first.
     parameters
@@ -60,6 +66,7 @@ class Instructions:
     terms: np.ndarray
     blocks: np.ndarray
     outputs: np.ndarray
+    borders: np.ndarray
     numbers: Numbers
     parameters: int
 
@@ -101,6 +108,7 @@ def _read(function: ca.Function, bounded: bool) -> Instructions:
     codes[:, 1:5] = np.where(operands == NONE, codes[:, 1:5], places[operands])
     outputs[is_row, 1] = places[outputs[is_row, 1]]
     ends, terms = _sums(ends[order], terms, places)
+    behind = outputs[expansion.states :]
     return Instructions(
         expansion.states,
         codes,
@@ -108,6 +116,7 @@ def _read(function: ca.Function, bounded: bool) -> Instructions:
         terms,
         _blocks(codes),
         outputs,
+        _borders(codes, ends, terms, behind, first),
         expansion.numbers(),
         function.nnz_in(2),
     )
@@ -118,6 +127,29 @@ def _operands(rows: np.ndarray) -> np.ndarray:
     taken = ROWS[rows[:, 0]]
     taken[rows[:, 5] == operations.POWER, 3] = False
     return np.where(taken, rows[:, 1:5], NONE)
+
+
+def _borders(
+    codes: np.ndarray, ends: np.ndarray, terms: np.ndarray, outputs: np.ndarray, first: int
+) -> np.ndarray:
+    """Return what divides, or whose root is taken, in each output; see `Instructions`."""
+    if not np.isin(codes[:, 0], list(BORDERS)).any():
+        return np.empty((0, 2), dtype=np.int64)
+    operands = _operands(codes)
+    within = [0] * (first + len(codes))
+    for row, kind in enumerate(codes[:, 0].tolist()):
+        taken: list[int] = operands[row][operands[row] != NONE].tolist()
+        taken += terms[ends[row, 0] : ends[row, -1], 0].tolist()
+        taken += terms[ends[row, 0] : ends[row, kinds.PLUS_ROW], 1].tolist()
+        own = 1 << int(operands[row, BORDERS[kind]]) if kind in BORDERS else 0
+        for place in taken:
+            own |= within[place]
+        within[first + row] = own
+    found = list[tuple[int, int]]()
+    for output in np.flatnonzero(outputs[:, 0]).tolist():
+        mask = within[int(outputs[output, 1])]
+        found += [(output, place) for place in range(mask.bit_length()) if mask >> place & 1]
+    return np.array(found, dtype=np.int64).reshape(-1, 2)
 
 
 def _sums(ends: np.ndarray, terms: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,0 +1,234 @@
+"""Resets that follow each other are done at once where they are simple.
+
+Simple is what one guard asks for that passes zero alone, and that is a function of the state: a
+blow, a change of mode, a tick. Then nobody needs to look at the instant: the solver goes on from
+reset to reset by itself (`solvers.reset_chains`), and what happened is written down here. It stops
+before any instant that is not simple, and the run goes on from there as ever.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import casadi as ca
+import numpy as np
+
+from daesolve.algebra.translation import function_of
+from daesolve.formulations import OdeProblem
+from daesolve.integration.event_handling import AT_ONCE
+from daesolve.integration.record import Boundary, Happening
+from daesolve.integration.run_state import AGREED_STEPS, RunState
+from daesolve.modes.guard_book import ANSWERED
+from daesolve.modes.jumps import JumpFunction
+from daesolve.modes.reset_law import ResetLaw
+from daesolve.modes.transitions import INSTANT, Transitions
+from daesolve.solvers import EventHit, State
+from daesolve.solvers.guard_terms import Limits
+from daesolve.trajectory.results import StepBlock
+
+if TYPE_CHECKING:
+    from daesolve.solvers.reset_chains import Chain, ResetChains
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """What is done where a guard passes: the event, its guard's place in it, and the reset."""
+
+    event: int
+    place: int
+    jump: JumpFunction
+
+
+class _Resets:
+    """Follows resets of a run as long as they are simple.
+
+    Parameters
+    ----------
+    run, transitions
+        The run, and what switches its modes.
+    answers
+        By guard.
+    chains
+        What follows them.
+    """
+
+    def __init__(
+        self,
+        run: RunState,
+        transitions: Transitions,
+        answers: dict[int, _Answer],
+        chains: ResetChains,
+    ) -> None:
+        self.run, self.transitions, self.answers, self.chains = run, transitions, answers, chains
+        prepared, scales = run.prepared, transitions.setting.scales
+        accuracy = min(AGREED_STEPS * prepared.solver.step_tolerance, AT_ONCE)
+        self._limits = Limits(
+            accuracy,
+            ANSWERED,
+            (run.instant.width, INSTANT),
+            math.nan,
+            next(iter(answers.values())).jump.sizes(scales),
+            np.array(prepared.wrapped, dtype=np.int64),
+            run.flat_zeros.done,
+        )
+        self._hidden = prepared.dynamics.hidden_events
+
+    def follow(self, here: Boundary, until: float) -> Boundary:
+        """Follow a motion; return where the last reset left it.
+
+        Parameters
+        ----------
+        here, until
+            Where it is, and how far to go at most, s.
+        """
+        run, book = self.run, self.transitions.book
+        terms = book.lent()
+        start = State(here.time, here.state, run.values(here))
+        limits = replace(self._limits, last=run.instant.began, known=run.flat_zeros.done)
+        chain = self.chains.follow(start, until, terms, limits)
+        run.pace.take(len(chain.guards))
+        if not len(chain.guards):
+            return here
+        book.returned(terms)
+        run.effort.begin(here.time)
+        here = self._written_down(here, chain)
+        record = run.record
+        order = self.chains.order
+        record.steps += len(chain.times)
+        record.rhs_evaluations += order * len(chain.times)
+        run.effort.take(
+            StepBlock(chain.times, chain.states), record.rhs_evaluations,
+            weak=bool(run.monitor.weakest()),
+        )  # fmt: skip
+        run.instant.began, run.instant.count = here.time, 1
+        return here
+
+    def _written_down(self, here: Boundary, chain: Chain) -> Boundary:
+        """Write down what happened; return where the last reset left the motion."""
+        run, first = self.run, 0
+        size, count = chain.states.shape[1], len(run.values(here))
+        for k, time in enumerate(chain.moments.tolist()):
+            run.record.boundaries.append(here)
+            answer, last = self.answers[int(chain.guards[k])], int(chain.steps[k])
+            at = run.schedule.up_to(run.record.taken, time)
+            if len(at):
+                run.sample(at, chain.states_at(first, last, at), here)
+            self._recorded(here, chain, k, first)
+            block = StepBlock(chain.times[first:last], chain.states[first:last])
+            run.watch_later([block], here.mode)
+            turns = here.whole_turns
+            before = Boundary(time, chain.before[k], turns.copy(), here.mode)
+            row = chain.after[k]
+            after = run.in_mode(before, row[:size], row[size : size + count])
+            name = run.prepared.problem.events[answer.event].name
+            if name not in self._hidden:
+                run.sample_event(before)
+                impact = answer.jump.impact(row[size + count :].tolist())
+                run.record.events.append(
+                    Happening(time, name, before, after, (answer.place,), impact)
+                )
+            here, first = after, last
+        return here
+
+    def _recorded(self, here: Boundary, chain: Chain, k: int, first: int) -> None:
+        """Write down what guards that only are recorded passed before a reset."""
+        passages = chain.passages[chain.met[k - 1] if k else 0 : chain.met[k]]
+        if not len(passages):
+            return
+        hits = list[EventHit]()
+        for guard, step, elapsed in passages.tolist():
+            high, low, _ = chain.when[int(step), :, 0].tolist()
+            moment = high + (low + elapsed)
+            state = chain.states_at(first, int(chain.steps[k]), np.array([moment]))[0]
+            hits.append(EventHit(int(guard), moment, state))
+        for hit in sorted(hits, key=lambda hit: self.run.sign * hit.time):
+            self.run.happened(hit, here)
+
+
+class SimpleResets:
+    """Follows the simple resets of a run once several instants have been looked at.
+
+    Parameters
+    ----------
+    run
+        The run.
+    """
+
+    def __init__(self, run: RunState) -> None:
+        self.run = run
+
+    @cached_property
+    def _resets(self) -> _Resets | None:
+        return _found(self.run)
+
+    def follow(self, here: Boundary, until: float) -> Boundary:
+        """Return where the last simple reset left a motion, up to a time; where it is if none."""
+        run = self.run
+        if run.transitions is None or not run.flat_zeros.done.any() or not run.pace.begins():
+            return here
+        return here if self._resets is None else self._resets.follow(here, until)
+
+
+def _found(run: RunState) -> _Resets | None:
+    """Return what follows the simple resets of a run; None where there are none.
+
+    Parameters
+    ----------
+    run
+        Of which several instants have been looked at already.
+    """
+    prepared, transitions = run.prepared, run.transitions
+    if transitions is None or not _plain(run, transitions):
+        return None
+    answers = _answers(run, transitions)
+    followed = {guard: _column(prepared.problem, answer) for guard, answer in answers.items()}
+    chains = prepared.solver.reset_chains(prepared.problem, followed) if answers else None
+    return None if chains is None else _Resets(run, transitions, answers, chains)
+
+
+def _plain(run: RunState, transitions: Transitions) -> bool:
+    """Tell whether nothing but guards and resets is to be looked at."""
+    prepared = run.prepared
+    problem, solver = prepared.problem, prepared.solver
+    return (
+        [type(law) for law in transitions.laws] == [ResetLaw]
+        and transitions.book.plain
+        and problem.project is None
+        and problem.chart is None
+        and len(prepared.values) == problem.rhs.nnz_in(2)
+        and prepared.max_evaluations is None
+        and run.scheduled is None
+        and run.conservation is None
+        and not run.ahead.needed
+        and not prepared.scaling.seen_by(solver).needed
+        and not any(entry.follows for entry in problem.watched)
+    )
+
+
+def _answers(run: RunState, transitions: Transitions) -> dict[int, _Answer]:
+    """Return what is done where guards pass whose resets are functions, by guard."""
+    prepared, table = run.prepared, transitions.setting.table
+    found: dict[int, _Answer] = {}
+    for guard, (event, place) in enumerate(table.places):
+        then, reset = table.events[event].then, prepared.dynamics.resets.get(event)
+        if reset is None or then.stops or not {*reset.states}.isdisjoint(prepared.wrapped):
+            continue
+        jump = transitions.function((event,))
+        if jump.plain:
+            found[guard] = _Answer(event, place, jump)
+    return found
+
+
+def _column(problem: OdeProblem, answer: _Answer) -> ca.Function:
+    """(t, x, p) -> state and values after the reset that one guard asks for, and the rest."""
+    t, x, p = (problem.rhs.sx_in(k) for k in range(3))
+    function = answer.jump.function
+    own, count = function.nnz_in(2), function.nnz_in(3)
+    fired = ca.DM.zeros(count)
+    fired[answer.place] = 1.0
+    after, values, *rest = function(t, x, p[:own], fired)
+    column = ca.densify(ca.vertcat(after, values, p[own:], *rest))
+    return function_of("reset", [t, x, p], [column], (["t", "x", "p"], ["after"]))
