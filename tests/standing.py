@@ -86,3 +86,29 @@ def sliding(h: float = 0.05, speed=(0.6, 0.2), spin: float = 6.0) -> dict[str, f
     state = dict.fromkeys(("x", "y", "roll", "pitch", "yaw"), 0.0) | {"z": h}
     still = dict.fromkeys(("z_dot", "roll_dot", "pitch_dot"), 0.0)
     return state | still | {"x_dot": speed[0], "y_dot": speed[1], "yaw_dot": spin}
+
+
+def ball(
+    mass: float,
+    radius: float,
+    k: float,
+    friction: float,
+    restitution: float,
+    tangential: float = 0.0,
+):
+    """Return a ball of moment of inertia k m r^2 over the floor; its turn is that of no axes."""
+    q = ds.coordinates(x="m", y="m", z="m", a="rad", b="rad", c="rad")
+    slip = (q.dot.x - radius * q.dot.b, q.dot.y + radius * q.dot.a)
+    floor = ds.Contact(
+        "floor",
+        q.z - radius,
+        slip=slip,
+        friction=friction,
+        restitution=restitution,
+        tangential_restitution=tangential,
+        closed=False,
+    )
+    speeds = ca.vertcat(q.dot.x, q.dot.y, q.dot.z)
+    spins = ca.vertcat(q.dot.a, q.dot.b, q.dot.c)
+    kinetic = mass * (ca.sumsqr(speeds) + k * radius**2 * ca.sumsqr(spins)) / 2
+    return ds.MechanicalSystem(q, kinetic=kinetic, potential=mass * GRAVITY * q.z, goals=[floor])

@@ -7,7 +7,7 @@ is decided, and keeps it, with the rate that the motion gives it, until it has o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,11 +20,14 @@ from daesolve.modes.guard_book import GuardBook
 from daesolve.modes.jumps import joined
 from daesolve.modes.law import Beginning, Jump, Setting
 from daesolve.modes.rubbing_instant import ContactNumbers, Instant, Rates, speeds_of
-from daesolve.modes.rubbing_law import STILL, Place, RubbingLaw, only, rested
+from daesolve.modes.rubbing_law import STILL, Place, RubbingLaw, only, rested, stepped
 from daesolve.modes.spatial_modes import candidates, in_courses
+from daesolve.posing.contacts import SET_OUT
 
 HALTS = 5
 """Times at which slips that end with others are looked for."""
+LONGEST, SHORTEST = 1e-3, 1e-6
+"""s, steps in which a slip that begins comes to have a direction of its own."""
 SPARE = 1e-9
 """Of its limit, what friction that is shared has left where it can still be shared otherwise."""
 
@@ -223,9 +226,50 @@ class SpatialLaw(RubbingLaw):
             )
             for courses in candidates(instant, answer, slips)
         ]
-        if len(modes) == 1:
-            return modes[0]
-        return self._agreeing(place, modes, book, instant, zero)
+        chosen = modes[0]
+        if len(modes) > 1:
+            chosen = self._agreeing(place, modes, book, instant, zero)
+        return self._turning(place, chosen)
+
+    def _turning(self, place: Place, p: np.ndarray) -> np.ndarray:
+        """Return values in which slips that begin slowly turn as the motion turns them.
+
+        Slip and direction are to agree a little later, where the slip is about to have a direction
+        of its own. What begins with an acceleration is there before it can turn.
+        """
+        new = [
+            r
+            for r in self._rubbing
+            if r is not None and p[r.heads] == 1.0 and p[r.begun] == place.time
+        ]
+        own = [k for k, r in enumerate(self._rubbing) if r in new]
+        if not new:
+            return p
+        headings = np.array([p[[*r.heading]] for r in new])
+        across = headings @ np.array([[0.0, 1.0], [-1.0, 0.0]])
+        begin = np.concatenate([place.x, place.works])
+
+        def after(turns: np.ndarray, step: float) -> tuple[np.ndarray, np.ndarray]:
+            values = p.copy()
+            for rubbing, turn, way in zip(new, turns, across, strict=True):
+                values[[*rubbing.turning]] = turn * way
+            x = stepped(self._functions.rate, place.time, begin, values, step)
+            rates = self._numbers.rates(place.time + step, x[: len(place.x)], values)
+            return rates.slips[own], values
+
+        none, far = np.zeros(len(new)), SET_OUT * np.array([p[r.still] for r in new])
+        step = _until(lambda step: float(np.max(speeds_of(after(none, step)[0]) / far)))
+        if step is None:
+            return p
+
+        def missed(turns: np.ndarray) -> np.ndarray:
+            slips = after(turns, step)[0]
+            ahead = np.sum(slips * headings, axis=1)
+            return np.sum(slips * across, axis=1) - ahead * turns * step
+
+        first = missed(none)
+        slopes = np.column_stack([missed(unit) - first for unit in np.eye(len(new))])
+        return after(np.linalg.lstsq(slopes, -first, rcond=None)[0], step)[1]
 
     def _happened_in_space(
         self,
@@ -264,6 +308,19 @@ class SpatialLaw(RubbingLaw):
 def in_space(dynamics: Dynamics) -> bool:
     """Tell whether a contact rubs that has two directions of slip."""
     return any(isinstance(row.rubbing, SpatialRubbing) for row in dynamics.contacts)
+
+
+def _until(share: Callable[[float], float]) -> float | None:
+    """Return a step after which a slip is as large as it has to be, to half an order or so.
+
+    None where that is so at once: the slip began with an acceleration, and has no time to turn.
+    """
+    step = LONGEST
+    while step > SHORTEST:
+        if share(step) <= 1.0:
+            return step
+        step *= 0.5
+    return None
 
 
 def _places(rubbing: SpatialRubbing, what: str) -> Any:

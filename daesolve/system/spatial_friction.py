@@ -17,12 +17,11 @@ from typing import Any
 import casadi as ca
 
 from daesolve.errors import PosingError, UnsupportedError
+from daesolve.posing.contacts import SET_OUT
 from daesolve.posing.events import FALLING, Event, Reset
 from daesolve.posing.goals import Expression, Nonholonomic, as_scalar
 from daesolve.posing.symbols import Interval, Parameters, time
 
-SET_OUT = 1e5
-"""Times the slip that counts as none, that from which on a contact slides in its own direction."""
 NOTHING = 1e-200
 """m^2/s^2, what is lost in the square of any slip."""
 FLAG, ANY = Interval(0.0, 1.0), Interval(-math.inf, math.inf)
