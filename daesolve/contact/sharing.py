@@ -1,58 +1,84 @@
 """A share for each of several contacts in space that stick and whose friction is not determined.
 
-Tractions T + Z y move nothing else for any y. The share that lies best inside all cones,
+Tractions T + Z y move nothing else for any y. What sticks holds as long as some y has all of them
+in their cones: as long as the largest k with |T| <= (1 - k) mu N everywhere is not negative. It is
+found on the central path of that programme (S. Boyd, L. Vandenberghe, Convex Optimization, 2004,
+chapter 11), along which y depends smoothly on loads: the least over y and k of
 
-    the largest sum of log((mu N)^2 - |T|^2),
-
-depends smoothly on loads, is the only one, and comes to the limit where no other has one left.
+    -k / m - sum of log(((1 - k) mu N)^2 - |T|^2),        m -> 0.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+ROUNDS = 60
+"""Of Newton's method on the path, for each m: it ends by itself after a few."""
+ENOUGH = 1e-20
+"""Twice what is left to gain, at which it ends."""
+SHRINKS = 0.2
+"""The next m, of the one before."""
+WITHIN = 0.02
+"""Of k, what it may be away from the largest one."""
+LEAST = 1e-14
+"""The same, for a k that is zero."""
 
-ROUNDS = 200
-"""Of Newton's method, which ends by itself in a few dozen."""
-ENOUGH = 1e-22
-"""Half of what is left to gain, at which it ends."""
+
+class BestShare(NamedTuple):
+    """Tractions (n, 2), N, and what they leave of all cones: the least 1 - |T| / (mu N)."""
+
+    tractions: np.ndarray
+    spare: float
 
 
-def central(
-    limits: NDArray[np.float64], tractions: NDArray[np.float64], free: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return the tractions of a family that lie best inside their limits.
+def best_share(limits: np.ndarray, tractions: np.ndarray, free: np.ndarray) -> BestShare:
+    """Return the tractions of a family that use least of their cones.
 
     Parameters
     ----------
     limits
         mu N of each contact, positive: (n,), N.
     tractions
-        One choice that lies inside: (n, 2), N.
+        One choice, whatever it uses: (n, 2), N.
     free
         What may be added: (n, 2, m).
-
-    Returns
-    -------
-    numpy.ndarray
-        (n, 2); those given where they do not lie inside.
     """
     found = tractions / limits[:, None]
     slopes = free / limits[:, None, None]
-    if not np.all(np.sum(found**2, axis=1) < 1.0):
-        return tractions
+    spare = 0.5 - float(np.max(np.linalg.norm(found, axis=1)))
+    size = 1.0
+    while True:
+        found, spare = _on_path(found, spare, slopes, size)
+        gap = 2.0 * len(limits) * size
+        if gap <= max(WITHIN * abs(spare), LEAST):
+            used = float(np.max(np.linalg.norm(found, axis=1)))
+            return BestShare(found * limits[:, None], 1.0 - used)
+        size *= SHRINKS
+
+
+def _on_path(
+    found: np.ndarray, spare: float, slopes: np.ndarray, size: float
+) -> tuple[np.ndarray, float]:
+    """Return the place of the path for m = size, by damped Newton steps from another place."""
     for _ in range(ROUNDS):
-        inside = 1.0 - np.sum(found**2, axis=1)
-        pushes = 2.0 * np.einsum("nk,nkm->nm", found, slopes) / inside[:, None]
-        bent = 2.0 * np.einsum("nkl,nkm,n->lm", slopes, slopes, 1.0 / inside)
-        step = -np.linalg.solve(bent + pushes.T @ pushes, np.sum(pushes, axis=0))
-        gain = -float(step @ np.sum(pushes, axis=0))
-        if gain <= ENOUGH:
+        radius = 1.0 - spare
+        inside = radius**2 - np.sum(found**2, axis=1)
+        pushes = np.column_stack([2.0 * np.einsum("nk,nkm->nm", found, slopes), 0.0 * inside])
+        pushes[:, -1] = 2.0 * radius
+        pushes = pushes / inside[:, None]
+        bent = pushes.T @ pushes
+        bent[:-1, :-1] += 2.0 * np.einsum("nkl,nkm,n->lm", slopes, slopes, 1.0 / inside)
+        bent[-1, -1] -= 2.0 * float(np.sum(1.0 / inside))
+        gradient = np.sum(pushes, axis=0)
+        gradient[-1] -= 1.0 / size
+        step = -np.linalg.solve(bent, gradient)
+        gain = -float(step @ gradient)
+        if not gain > ENOUGH:
             break
-        # In units of the local curvature: the damped step of self-concordant barriers.
-        found = found + slopes @ (step / (1.0 + np.sqrt(gain)))
-    return found * limits[:, None]
+        # The damped step of self-concordant functions: it stays inside.
+        part = 1.0 / (1.0 + np.sqrt(gain)) if gain > 0.0625 else 1.0
+        found = found + slopes @ (part * step[:-1])
+        spare += float(part * step[-1])
+    return found, spare

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from daesolve.contact import decide
+from daesolve.algebra.evaluation import Evaluator
+from daesolve.contact import Answer, State, decide, margins
 from daesolve.equations.contact_rows import SpatialRubbing
 from daesolve.equations.dynamics import Dynamics
 from daesolve.modes.guard_book import GuardBook
@@ -21,14 +22,15 @@ from daesolve.modes.jumps import joined
 from daesolve.modes.law import Beginning, Jump, Setting
 from daesolve.modes.rubbing_instant import ContactNumbers, Instant, Rates, speeds_of
 from daesolve.modes.rubbing_law import STILL, Place, RubbingLaw, only, rested, stepped
-from daesolve.modes.spatial_modes import candidates, in_courses
+from daesolve.modes.shared_friction import Sharing
+from daesolve.modes.spatial_modes import NEAR, candidates, in_courses
 from daesolve.posing.contacts import SET_OUT
 
 HALTS = 5
 """Times at which slips that end with others are looked for."""
 LONGEST, SHORTEST = 1e-3, 1e-6
 """s, steps in which a slip that begins comes to have a direction of its own."""
-SPARE = 1e-9
+SPARE = 1e-12
 """Of its limit, what friction that is shared has left where it can still be shared otherwise."""
 
 
@@ -56,6 +58,7 @@ class SpatialLaw(RubbingLaw):
         self._halting = guards("begins_to_stick", 2)
         self._giving = guards("begins_to_slip", 1)
         self._leaving = guards("sets_out", 1)
+        self._recover = Evaluator(setting.problem.recover)
 
     @classmethod
     def begin(cls, dynamics: Dynamics, beginning: Beginning) -> Beginning:
@@ -117,7 +120,9 @@ class SpatialLaw(RubbingLaw):
         gives = np.isin(self._giving, list(fired)).any(axis=1)
         blown = bool(impacts) or bool(hit.any())
         p_known = self._known(place.p, gone, blown, rates)
-        p_after = self._going_on(replace(place, p=p_known), closed, rates, gives, book, zero)
+        alone = not blown and {*fired} <= {*self._giving.ravel().tolist()}
+        where = replace(place, p=p_known)
+        p_after = self._going_on(where, closed, rates, (gives, alone), book, zero)
         place = self._parted(place, before & (p_after[numbers.holds] == 0.0))
         turned = np.isin(self._halting, list(fired)).any(axis=1)
         events = self._happened_in_space(p, p_after, hit, stopped, turned)
@@ -132,6 +137,8 @@ class SpatialLaw(RubbingLaw):
             return
         closed = p_after[numbers.holds] == 1.0
         book.armed[self._closing[~closed]] = False
+        begun = (self._values(p_after, "heads") == 1.0) & (self._values(p_after, "begun") == time)
+        book.armed[self._halting[begun, 1]] = False
         after = np.concatenate([place.x, place.works])
         yield Jump(dict.fromkeys(events, (0,)), after, p_after, joined(impacts))
 
@@ -201,12 +208,12 @@ class SpatialLaw(RubbingLaw):
         place: Place,
         closed: np.ndarray,
         rates: Rates,
-        gives: np.ndarray,
+        given_up: tuple[np.ndarray, bool],
         book: GuardBook,
         zero: np.ndarray,
     ) -> np.ndarray:
         """Return p of the mode in which the motion goes on."""
-        numbers, p = self._numbers, place.p
+        numbers, p, (gives, alone) = self._numbers, place.p, given_up
         if not closed.any():
             none = np.zeros_like(closed)
             return self._functions.referred(place, numbers.mode(p, none))
@@ -214,22 +221,72 @@ class SpatialLaw(RubbingLaw):
         since = place.time - self._values(p, "begun")[:, None]
         given = self._values(p, "heading") + self._values(p, "turning") * since
         slips = np.where(heads[:, None], given, rates.slips)
-        weak = np.where(gives, rates.friction, rates.static_friction)
-        rates = replace(rates, slips=slips, static_friction=weak)
+        rates = replace(rates, slips=slips)
         instant = numbers.instant(place.time, place.x, p, closed, rates)
         slips = slips[instant.which]
-        answer = only(decide(instant.contacts, instant.free, slips), place.time)
+        sharing = self._sharing(place, instant, p) if gives.any() else None
+        best = None if sharing is None else sharing.best()
+        if alone and sharing is not None and best is not None and best.spare > SPARE:
+            return sharing.followed()
+        if alone:
+            # At the limit the states before go on to agree: with what begins to slide beside them.
+            answer = self._as_before(instant, p, slips)
+        else:
+            answer = only(decide(instant.contacts, instant.free, slips), place.time)
+        if sharing is not None and best is not None:
+            tractions = answer.tangential.copy()
+            tractions[[*sharing.stuck]] = best.tractions
+            answer = replace(answer, tangential=tractions)
+        if gives.any():
+            # What has come to the end of its static friction has only the other left.
+            limits = instant.contacts.static * answer.normal
+            ends = speeds_of(answer.tangential) >= (1.0 - NEAR) * limits
+            weak = np.where(ends, instant.contacts.friction, instant.contacts.static)
+            if np.any(weak < instant.contacts.static):
+                contacts = replace(instant.contacts, static_friction=weak)
+                instant = replace(instant, contacts=contacts)
+                answer = only(decide(contacts, instant.free, slips), place.time)
         terms = speeds_of(rates.slip_sizes[instant.which])
         modes = [
-            self._functions.referred(
-                place, in_courses(numbers, instant, p, courses, answer, slips, terms)
-            )
+            self._followed(place, instant, self._functions.referred(place, values))
             for courses in candidates(instant, answer, slips)
+            for values in [in_courses(numbers, instant, p, courses, answer, slips, terms)]
         ]
         chosen = modes[0]
         if len(modes) > 1:
             chosen = self._agreeing(place, modes, book, instant, zero)
         return self._turning(place, chosen)
+
+    def _as_before(self, instant: Instant, p: np.ndarray, slips: np.ndarray) -> Answer:
+        """Return the reactions with which what touches goes on as before."""
+        slides = self._values(p, "slides")[instant.which] == 1.0
+        states = tuple(State.SLIDES if one else State.STICKS for one in slides)
+        found = margins(instant.contacts, instant.free, states, slips)
+        count = instant.contacts.count
+        return Answer(
+            states=states,
+            normal=found.reactions[:count],
+            tangential=found.reactions[count:].reshape(count, -1),
+            gap_rates=found.rates[:count],
+            slip_rates=found.rates[count:].reshape(count, -1),
+            residual=0.0,
+            names=instant.contacts.names,
+        )
+
+    def _sharing(self, place: Place, instant: Instant, p: np.ndarray) -> Sharing | None:
+        """Return what contacts share in the mode of p; None where all friction is determined."""
+        begin = np.concatenate([place.x, place.works])
+
+        def reactions(later: float) -> np.ndarray:
+            x = stepped(self._functions.rate, place.time, begin, p, later) if later else begin
+            return np.array(self._recover(place.time + later, x, p)[1])
+
+        return Sharing.of(self._numbers, instant, p, reactions)
+
+    def _followed(self, place: Place, instant: Instant, p: np.ndarray) -> np.ndarray:
+        """Return values of a mode with the best share of friction that is not determined."""
+        sharing = self._sharing(place, instant, p)
+        return p if sharing is None else sharing.followed()
 
     def _turning(self, place: Place, p: np.ndarray) -> np.ndarray:
         """Return values in which slips that begin slowly turn as the motion turns them.

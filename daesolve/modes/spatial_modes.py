@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from daesolve.contact import Answer, State
-from daesolve.contact.sharing import central
 from daesolve.equations.contact_rows import SpatialRubbing
 from daesolve.errors import ResetError
 from daesolve.modes.rubbing_instant import ContactNumbers, Instant
+from daesolve.modes.shared_friction import PARALLEL, Shares, independent, remaining, share
 
-PARALLEL = 1e-9
-"""Of its own square, what is left of a row that others give: then it repeats them."""
 NEAR = 1e-8
 """Of the terms that enter it, how near to a border of its state a contact is on it."""
 MOST = 64
@@ -159,44 +157,21 @@ def _held(
     closed = [k for k, course in courses.items() if course.state is not State.OPEN]
     kept: list[int] = []
     for k in closed:
-        if _left(contacts.matrix, kept, [k])[0, 0] <= PARALLEL * contacts.matrix[k, k]:
+        if remaining(contacts.matrix, kept, [k])[0, 0] <= PARALLEL * contacts.matrix[k, k]:
             raise _undetermined(instant, numbers.names[int(instant.which[k])])
         kept.append(k)
     stuck = [k for k in closed if courses[k].state is State.STICKS]
     stuck = [k for k in stuck if numbers.rubbing[int(instant.which[k])] is not None]
     rows = [row for k in stuck for row in range(len(contacts.matrix))[contacts.tangents(k)]]
-    chosen = _independent(contacts.matrix, kept, rows)
+    chosen = independent(contacts.matrix, kept, rows)
     for row in chosen:
         k, direction = divmod(row - contacts.count, 2)
         rubbing = numbers.rubbing[int(instant.which[k])]
         assert rubbing is not None
         p[rubbing.holds[direction]] = 1.0
     if len(chosen) < len(rows):
-        _share(numbers, instant, p, Shares.of(instant, closed, stuck, chosen), answer)
+        share(numbers, instant, p, Shares.of(instant, closed, stuck, chosen), answer)
     return p
-
-
-def _left(matrix: np.ndarray, kept: Sequence[int], rows: Sequence[int]) -> np.ndarray:
-    """Return how rows answer to their own reactions while others are kept: (rows, rows)."""
-    own = matrix[np.ix_(rows, rows)]
-    if not kept:
-        return own
-    across = matrix[np.ix_(kept, rows)]
-    return own - across.T @ np.linalg.solve(matrix[np.ix_(kept, kept)], across)
-
-
-def _independent(matrix: np.ndarray, kept: Sequence[int], rows: Sequence[int]) -> list[int]:
-    """Return as many rows as are independent of each other and of those kept, the best first."""
-    chosen: list[int] = []
-    if not rows:
-        return chosen
-    sizes = np.array([matrix[row, row] for row in rows])
-    while True:
-        left = np.diag(_left(matrix, [*kept, *chosen], rows)) / np.where(sizes > 0.0, sizes, 1.0)
-        best = int(np.argmax(left))
-        if left[best] <= PARALLEL:
-            return sorted(chosen)
-        chosen.append(rows[best])
 
 
 def _undetermined(instant: Instant, name: str) -> ResetError:
@@ -204,60 +179,3 @@ def _undetermined(instant: Instant, name: str) -> ResetError:
         f"at t = {instant.time:.10g} s the reaction of the contact {name!r} is not determined: it "
         "depends on the reactions of other contacts that are closed"
     )
-
-
-@dataclass(frozen=True, eq=False)
-class Shares:
-    """How contacts that stick could share friction that is not determined.
-
-    Parameters
-    ----------
-    stuck
-        Their places among those that touch.
-    kept
-        (2 n,) which of their slips are held, contact by contact.
-    free
-        (2 n, m) tractions that move nothing.
-    """
-
-    stuck: tuple[int, ...]
-    kept: np.ndarray
-    free: np.ndarray
-
-    @staticmethod
-    def of(
-        instant: Instant, closed: Sequence[int], stuck: Sequence[int], chosen: Sequence[int]
-    ) -> Shares:
-        """Return those of contacts that stick, with the rows that are held of their slips."""
-        contacts = instant.contacts
-        rows = [row for k in stuck for row in range(len(contacts.matrix))[contacts.tangents(k)]]
-        left = _left(contacts.matrix, closed, rows)
-        values, vectors = np.linalg.eigh(left)
-        free = vectors[:, values <= PARALLEL * np.max(np.diag(contacts.matrix)[rows])]
-        return Shares(tuple(stuck), np.isin(rows, chosen), free)
-
-    def held(self, tractions: np.ndarray) -> np.ndarray:
-        """Return the tractions (2 n,) of the same motion that act on held slips alone."""
-        others = self.free[~self.kept]
-        return tractions - self.free @ np.linalg.lstsq(others, tractions[~self.kept])[0]
-
-    def central(self, tractions: np.ndarray, limits: np.ndarray) -> np.ndarray:
-        """Return the tractions (2 n,) of the same motion that lie best inside their limits (n,)."""
-        if not np.all(limits > 0.0):
-            return tractions
-        free = self.free.reshape(len(limits), 2, -1)
-        return central(limits, tractions.reshape(-1, 2), free).ravel()
-
-
-def _share(
-    numbers: ContactNumbers, instant: Instant, p: np.ndarray, shares: Shares, answer: Answer
-) -> None:
-    """Put into p a split of friction that is not determined."""
-    stuck = list(shares.stuck)
-    limits = instant.contacts.static[stuck] * answer.normal[stuck]
-    tractions = shares.central(answer.tangential[stuck].ravel(), limits)
-    split = (tractions - shares.held(tractions)).reshape(-1, 2)
-    for place, k in enumerate(stuck):
-        rubbing = numbers.rubbing[int(instant.which[k])]
-        assert isinstance(rubbing, SpatialRubbing)
-        p[[*rubbing.split]] = split[place]
