@@ -162,8 +162,10 @@ class SpatialFriction:
         least = still * ca.sqrt(1.0 + time**2)
         speed = ca.sqrt(own * squared + (1.0 - own) + NOTHING)
         stops = own * (speed - least) / far + (1.0 - own)
-        # A slip that goes straight through zero changes its sign after all.
-        ahead = slides * ca.dot(heading, self.slip) / far + (1.0 - slides)
+        # A slip that goes straight through zero changes its sign after all. One that begins is
+        # rounding at first, with any sign.
+        along = slides * ca.dot(heading, self.slip) + sets_out * still
+        ahead = along / far + (1.0 - slides)
         gone = sets_out * (1.0 - squared / far**2) + (1.0 - sets_out)
         stuck = self.values[f"contact_{self.name}"] * (1.0 - slides)
         limit, bears = ca.SX(self.static) * self.normal, self.value("bears")
