@@ -112,3 +112,18 @@ def ball(
     spins = ca.vertcat(q.dot.a, q.dot.b, q.dot.c)
     kinetic = mass * (ca.sumsqr(speeds) + k * radius**2 * ca.sumsqr(spins)) / 2
     return ds.MechanicalSystem(q, kinetic=kinetic, potential=mass * GRAVITY * q.z, goals=[floor])
+
+
+def brick(params: Mapping[str, Any], *, mass: float | None = None) -> ds.MechanicalSystem:
+    """Return a brick over the floor, with a contact at each of its corners."""
+    sides = params["sides"]
+    m = params["m"] if mass is None else mass
+    a, b, c = (side**2 for side in sides)
+    corners = {
+        f"corner{place}": [
+            (side / 2) * (1 if place >> k & 1 else -1) for k, side in enumerate(sides)
+        ]
+        for place in range(8)
+    }
+    inertia = (m * (b + c) / 12, m * (a + c) / 12, m * (a + b) / 12)
+    return standing(corners, params["mu"], inertia, mass=m, restitution=params["e"], closed=False)

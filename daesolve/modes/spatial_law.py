@@ -119,6 +119,9 @@ class SpatialLaw(RubbingLaw):
         gone = np.isin(self._leaving, list(fired)).any(axis=1)
         gives = np.isin(self._giving, list(fired)).any(axis=1)
         blown = bool(impacts) or bool(hit.any())
+        heads = ~blown & (self._values(p, "heads") == 1.0)
+        slow = ~heads & (speeds_of(rates.slips) <= self._least(place))
+        rates = rates.rested(rates.gaps == 0.0, slow)
         p_known = self._known(place.p, gone, blown, rates)
         alone = not blown and {*fired} <= {*self._giving.ravel().tolist()}
         where = replace(place, p=p_known)
