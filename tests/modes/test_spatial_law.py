@@ -13,7 +13,8 @@ from scipy.optimize import brentq
 import daesolve as ds
 
 from ..contact.cases import agrees, case, cases
-from ..standing import GRAVITY, ball, brick, sliding, tripod, turned
+from ..sliding_tripods import random_tripod
+from ..standing import GRAVITY, ball, brick, sliding, standing, tripod, turned
 
 SHAKES = 0.25, 11.0, 17.0
 """Of a floor: speed in m/s, and rates along x and y in 1/s."""
@@ -193,3 +194,23 @@ def test_a_tripod_on_a_floor_that_shakes_shares_friction_up_to_the_limit_of_all_
     for place in range(3):
         np.testing.assert_allclose(times[place::3], happened, atol=1e-11)
     assert abs(run["yaw"][-1]) <= 1e-12
+
+
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in range(1, 9))]
+)
+def test_any_tripod_on_a_slope_rests_where_its_planar_equations_say(seed):
+    body, start = random_tripod(np.random.default_rng(seed))
+    known = body.stopped(start, 3.0)
+    assert known is not None
+    feet = {f"foot{k}": (*foot, -body.h) for k, foot in enumerate(body.feet)}
+    inertia = (body.inertia / 2 + 1e-3, body.inertia / 2 + 2e-3, body.inertia)
+    system = standing(feet, body.friction, inertia, incline=body.incline)
+    begin = sliding(h=body.h, speed=start[3:5], spin=start[5])
+    run = ds.solve(system, known.times[1] + 0.02, begin)
+    stops = [event for event in run.events if event.name.endswith("_sticks")]
+    assert len(stops) == len(run.events) == 3
+    # The reference goes straight on from 1e-9 m/s.
+    assert stops[0].time == pytest.approx(known.times[0], abs=1e-10)
+    assert stops[2].time == pytest.approx(known.times[1], abs=1e-10)
+    np.testing.assert_allclose([run[n][-1] for n in ("x", "y", "yaw")], known.place, atol=1e-10)
