@@ -10,9 +10,12 @@ chapter 11), along which y depends smoothly on loads: the least over y and k of
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 ROUNDS = 60
 """Of Newton's method on the path, for each m: it ends by itself after a few."""
@@ -29,11 +32,13 @@ LEAST = 1e-14
 class BestShare(NamedTuple):
     """Tractions (n, 2), N, and what they leave of all cones: the least 1 - |T| / (mu N)."""
 
-    tractions: np.ndarray
+    tractions: NDArray[np.float64]
     spare: float
 
 
-def best_share(limits: np.ndarray, tractions: np.ndarray, free: np.ndarray) -> BestShare:
+def best_share(
+    limits: NDArray[np.float64], tractions: NDArray[np.float64], free: NDArray[np.float64]
+) -> BestShare:
     """Return the tractions of a family that use least of their cones.
 
     Parameters
@@ -59,21 +64,23 @@ def best_share(limits: np.ndarray, tractions: np.ndarray, free: np.ndarray) -> B
 
 
 def _on_path(
-    found: np.ndarray, spare: float, slopes: np.ndarray, size: float
-) -> tuple[np.ndarray, float]:
+    found: NDArray[np.float64], spare: float, slopes: NDArray[np.float64], size: float
+) -> tuple[NDArray[np.float64], float]:
     """Return the place of the path for m = size, by damped Newton steps from another place."""
     for _ in range(ROUNDS):
         radius = 1.0 - spare
         inside = radius**2 - np.sum(found**2, axis=1)
-        pushes = np.column_stack([2.0 * np.einsum("nk,nkm->nm", found, slopes), 0.0 * inside])
+        along = (found[:, None, :] @ slopes)[:, 0, :]
+        pushes = np.column_stack([2.0 * along, np.zeros(len(found))])
         pushes[:, -1] = 2.0 * radius
         pushes = pushes / inside[:, None]
         bent = pushes.T @ pushes
-        bent[:-1, :-1] += 2.0 * np.einsum("nkl,nkm,n->lm", slopes, slopes, 1.0 / inside)
+        weighted = (slopes / np.sqrt(inside)[:, None, None]).reshape(-1, slopes.shape[-1])
+        bent[:-1, :-1] += 2.0 * weighted.T @ weighted
         bent[-1, -1] -= 2.0 * float(np.sum(1.0 / inside))
-        gradient = np.sum(pushes, axis=0)
+        gradient = np.asarray(np.sum(pushes, axis=0), dtype=np.float64)
         gradient[-1] -= 1.0 / size
-        step = -np.linalg.solve(bent, gradient)
+        step = np.asarray(-np.linalg.solve(bent, gradient), dtype=np.float64)
         gain = -float(step @ gradient)
         if not gain > ENOUGH:
             break

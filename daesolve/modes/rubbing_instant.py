@@ -66,7 +66,7 @@ class Rates:
     @property
     def resting(self) -> np.ndarray:
         """Which slips are zero: (n,)."""
-        return ~self.slips.reshape(len(self.gaps), -1).any(axis=1)
+        return speeds_of(self.slips) == 0.0
 
     def rested(self, held: np.ndarray, stopped: np.ndarray) -> Rates:
         """Return rates of which some of gaps and of slips, (n,) each, are zero."""

@@ -429,6 +429,7 @@ _numbers: WeakKeyDictionary[OdeProblem, _Functions] = WeakKeyDictionary()
 
 
 def only(found: Decision, time: float) -> Answer:
+    """Return the answer of a decision; an error tells when there is not one alone."""
     try:
         return found.only()
     except ContactError as error:

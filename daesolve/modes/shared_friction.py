@@ -137,7 +137,7 @@ class Sharing:
         reactions: Callable[[float], np.ndarray],
     ) -> Sharing | None:
         """Return what is shared in the mode of p; None where all friction is determined."""
-        contacts, which = instant.contacts, instant.which.tolist()
+        contacts, which = instant.contacts, [int(contact) for contact in instant.which]
         closed = [k for k, contact in enumerate(which) if p[numbers.holds[contact]] == 1.0]
         stuck: list[int] = []
         rows: list[int] = []
@@ -147,8 +147,9 @@ class Sharing:
             if rubbing is not None and p[rubbing.slides] == 0.0:
                 stuck.append(k)
                 own = range(len(contacts.matrix))[contacts.tangents(k)]
+                held = p[[*rubbing.holds]] == 1.0
                 rows += own
-                kept += [row for row, hold in zip(own, rubbing.holds, strict=True) if p[hold]]
+                kept += [row for row, holds in zip(own, held.tolist(), strict=True) if holds]
         if len(kept) == len(rows):
             return None
         shares = Shares.of(instant, closed, stuck, kept)

@@ -116,18 +116,18 @@ class SpatialLaw(RubbingLaw):
         place, rates = self._halted(place, before, stuck, stopped)
         place, rates, impacts, hit, settled = self._collided(place, before | met, zero, rates)
         closed = (before | met) & (rates.gaps == 0.0)
-        gone = np.isin(self._leaving, list(fired)).any(axis=1)
-        gives = np.isin(self._giving, list(fired)).any(axis=1)
+        gone, gives = _any_of(self._leaving, fired), _any_of(self._giving, fired)
         blown = bool(impacts) or bool(hit.any())
-        heads = ~blown & (self._values(p, "heads") == 1.0)
-        slow = ~heads & (speeds_of(rates.slips) <= self._least(place))
+        slow = speeds_of(rates.slips) <= self._least(place)
+        if not blown:
+            slow &= self._values(p, "heads") == 0.0
         rates = rates.rested(rates.gaps == 0.0, slow)
         p_known = self._known(place.p, gone, blown, rates)
         alone = not blown and {*fired} <= {*self._giving.ravel().tolist()}
         where = replace(place, p=p_known)
         p_after = self._going_on(where, closed, rates, (gives, alone), book, zero)
         place = self._parted(place, before & (p_after[numbers.holds] == 0.0))
-        turned = np.isin(self._halting, list(fired)).any(axis=1)
+        turned = _any_of(self._halting, fired)
         events = self._happened_in_space(p, p_after, hit, stopped, turned)
         book.meet(self._closing[hit].tolist(), time)
         if self._ending is not None:
@@ -368,6 +368,11 @@ class SpatialLaw(RubbingLaw):
 def in_space(dynamics: Dynamics) -> bool:
     """Tell whether a contact rubs that has two directions of slip."""
     return any(isinstance(row.rubbing, SpatialRubbing) for row in dynamics.contacts)
+
+
+def _any_of(guards: np.ndarray, fired: Sequence[int]) -> np.ndarray:
+    """Return in which rows of guards (n, k) one has fired, (n,)."""
+    return np.asarray(np.any(np.isin(guards, list(fired)), axis=1))
 
 
 def _until(share: Callable[[float], float]) -> float | None:
