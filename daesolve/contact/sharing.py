@@ -52,7 +52,7 @@ def best_share(
     """
     found = tractions / limits[:, None]
     slopes = free / limits[:, None, None]
-    spare = 0.5 - float(np.max(np.linalg.norm(found, axis=1)))
+    spare = -2.0 * float(np.max(np.linalg.norm(found, axis=1)))
     size = 1.0
     while True:
         found, spare = _on_path(found, spare, slopes, size)
