@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 ROUNDS = 60
 """Of Newton's method on the path, for each m: it ends by itself after a few."""
-ENOUGH = 1e-20
+ENOUGH = 1e-16
 """Twice what is left to gain, at which it ends."""
 SHRINKS = 0.2
 """The next m, of the one before."""
