@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from daesolve.contact import ContactPolicy, collide, impact_without_collision
+from daesolve.contact import Answer, ContactPolicy, Decision, collide, impact_without_collision
 from daesolve.errors import ContactError, NoMotion, ResetError, UnsupportedError
 from daesolve.modes.jams import beyond_jam, growth, stopped_by_jam
-from daesolve.modes.rubbing_instant import ContactNumbers, Instant, Rates
+from daesolve.modes.rubbing_instant import ContactNumbers, Instant, Rates, speeds_of
 from daesolve.trajectory.results import Impact
 
 STILL = 1e-10
@@ -68,7 +68,7 @@ class Impacts:
             hit |= touching & (rates.gaps < 0.0)
             slow = (rates.gaps[which] < 0.0) & (rates.gaps[which] >= -lowest)
             thrown = np.where(slow, 0.0, rates.restitution[which])
-            velocities = np.concatenate([rates.gaps[which], rates.slips[which]])
+            velocities = np.concatenate([rates.gaps[which], rates.slips[which].ravel()])
             try:
                 found = collide(
                     instant.contacts,
@@ -109,17 +109,17 @@ class Impacts:
         stay = np.abs(speeds) <= lowest
         if not np.any(speeds[stay]):
             return place, rates
-        sticks = stay & (rates.slips[which] == 0.0) & self._numbers.rubs[which]
-        own = np.flatnonzero(np.concatenate([stay, sticks]))
+        sticks = stay & rates.resting[which] & self._numbers.rubs[which]
+        own = np.flatnonzero(np.concatenate([stay, sticks.repeat(self._numbers.directions)]))
         answer = instant.contacts.matrix[np.ix_(own, own)]
         x = place.x.copy()
-        wanted = np.concatenate([-speeds, np.zeros(len(which))])[own]
+        wanted = np.concatenate([-speeds, np.zeros(len(instant.rows) - len(which))])[own]
         impulses = np.linalg.lstsq(answer, wanted, rcond=None)[0]
         x[self.dynamics.position_count :] += instant.thrown[:, own] @ impulses
         gaps = rates.gaps.copy()
         gaps[which[stay]] = 0.0
         after = self._numbers.rates(place.time, x, place.p)
-        slips = np.where(rates.slips == 0.0, 0.0, after.slips)
+        slips = after.rested(rates.gaps == 0.0, rates.resting).slips
         return replace(place, x=x), replace(rates, gaps=gaps, slips=slips)
 
     def _recorded(
@@ -130,10 +130,11 @@ class Impacts:
         named = dict.fromkeys(labels, 0.0)
         count = len(instant.which)
         for k, contact in enumerate(map(int, instant.which)):
-            normal, tangent = self._numbers.reactions[contact]
+            normal, tangents = self._numbers.reactions[contact]
             named[labels[normal]] = float(impulses[k])
-            if tangent is not None:
-                named[labels[tangent]] = float(impulses[count + k])
+            along = impulses[count + k * self._numbers.directions :]
+            for tangent, impulse in zip(tangents, along.tolist(), strict=False):
+                named[labels[tangent]] = impulse
         mass = self.dynamics.matrices(place.time, place.x, place.p)["mass"]
         first = self.dynamics.position_count
         before, after = place.x[first:], x[first:]
@@ -206,9 +207,13 @@ def larger(rates: Rates, others: Rates) -> Rates:
 def rested(rates: Rates, sizes: Rates, held: np.ndarray, stopped: np.ndarray) -> Rates:
     """Return rates of which those that are rounding, or known to be zero, are zero."""
     still = held | (np.abs(rates.gaps) <= STILL * sizes.gap_sizes)
-    at_rest = stopped | (np.abs(rates.slips) <= STILL * sizes.slip_sizes)
-    return replace(
-        rates,
-        gaps=np.where(still, 0.0, rates.gaps),
-        slips=np.where(at_rest, 0.0, rates.slips),
-    )
+    slow = speeds_of(rates.slips) <= STILL * speeds_of(sizes.slip_sizes)
+    return rates.rested(still, stopped | slow)
+
+
+def only(found: Decision, time: float) -> Answer:
+    """Return the answer of a decision; an error tells when there is not one alone."""
+    try:
+        return found.only()
+    except ContactError as error:
+        raise at(time, error) from error

@@ -19,11 +19,9 @@ import casadi as ca
 import numpy as np
 
 from daesolve.algebra.evaluation import Evaluator
-from daesolve.contact import (
-    ImpactLaw,
-    decide,
-)
+from daesolve.contact import ImpactLaw, decide
 from daesolve.elimination.jamming import NEAR
+from daesolve.equations.contact_rows import SpatialRubbing
 from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import NoDerivativeError, NoMotion, ResetError
 from daesolve.formulations import OdeProblem
@@ -100,7 +98,8 @@ class RubbingLaw(SwitchingLaw):
         DaesolveError
             They have no motion from there, or several.
         """
-        if not any(row.rubbing for row in dynamics.contacts):
+        rubbing = [row.rubbing for row in dynamics.contacts if row.rubbing is not None]
+        if not rubbing or isinstance(rubbing[0], SpatialRubbing):
             return beginning
         numbers = ContactNumbers(dynamics)
         p = dynamics.value_vector(dict(beginning.values))
@@ -144,6 +143,8 @@ class RubbingLaw(SwitchingLaw):
         """Return the law of all contacts of a system in which one rubs, or impacts are others."""
         rows = setting.dynamics.contacts
         rubs = any(row.rubbing for row in rows)
+        if any(isinstance(row.rubbing, SpatialRubbing) for row in rows):
+            return None
         return cls(setting) if rows and (rubs or setting.contacts.impacts != ImpactLaw()) else None
 
     def role(self, event: int) -> Role:
@@ -276,7 +277,7 @@ class RubbingLaw(SwitchingLaw):
         for part in SMALL_STEPS:
             step = part * scale
             for p in modes:
-                x = _stepped(self._functions.rate, place.time, begin, p, step)
+                x = stepped(self._functions.rate, place.time, begin, p, step)
                 if not np.all(np.isfinite(x)):
                     continue
                 values = book.at(place.time + step, x, p)[0][self._all]
@@ -387,7 +388,7 @@ class _Functions:
 _numbers: WeakKeyDictionary[OdeProblem, _Functions] = WeakKeyDictionary()
 
 
-def _stepped(rate: Evaluator, time: float, x: np.ndarray, p: np.ndarray, step: float) -> np.ndarray:
+def stepped(rate: Evaluator, time: float, x: np.ndarray, p: np.ndarray, step: float) -> np.ndarray:
     """Return the state a step later, by the classical method of order 4."""
 
     def slope(part: float, state: np.ndarray) -> np.ndarray:

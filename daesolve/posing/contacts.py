@@ -6,3 +6,5 @@ REST = "rest"
 """The event at which all that moves has come to rest on its contacts."""
 PENDING, ENDS = "accumulating", "accumulated_at"
 """The discrete values that say whether it is to come, and when, s."""
+SET_OUT = 1e5
+"""Times the slip that counts as none, that from which on a contact slides in its own direction."""
