@@ -65,6 +65,7 @@ GROUPS = {
         "woodpecker",
         "newtons-cradle",
         "slider-crank-clearance",
+        "painleve-rod",
     ],
     "Points, tops and axes": [
         "pendulum",

@@ -21,7 +21,8 @@ import numpy as np
 from daesolve.algebra.translation import function_of
 from daesolve.contact import Contacts, State, decide, inverse_mass
 from daesolve.equations.consistency import check_named
-from daesolve.friction.steppable import check_steppable
+from daesolve.equations.contact_rows import SpatialRubbing
+from daesolve.friction.steppable import check_steppable, rows_of
 from daesolve.system.consistent_state import parameter_values
 from daesolve.system.system import MechanicalSystem
 
@@ -43,7 +44,8 @@ class ContactStep:
     velocities
         At its end, (nv,).
     impulses
-        (2 n,) those along all gaps, then those along all slips, N s.
+        Those along all gaps, then those along all slips, contact by contact, N s: (2 n,) in the
+        plane, (3 n,) in space.
     states
         What each contact does, (n,); open ones have no impulse.
     work
@@ -86,8 +88,11 @@ class ContactEquations:
         rows = self.dynamics.contacts
         self.names = tuple(own)
         self.gaps = [row.row for row in rows]
-        self.slips = [None if row.rubbing is None else row.rubbing.row for row in rows]
-        contacts = {*self.gaps, *(row for row in self.slips if row is not None)}
+        slips = [() if row.rubbing is None else rows_of(row.rubbing) for row in rows]
+        self.width = max(map(len, slips), default=1) or 1
+        """Directions of slip: 1 in the plane, 2 in space."""
+        self.slips = [[*own, *[None] * (self.width - len(own))] for own in slips]
+        contacts = {*self.gaps, *(row for own in slips for row in own)}
         self.kept = [k for k in range(len(self.dynamics.rows)) if k not in contacts]
         given = check_named("parameters", parameters)
         self.numbers = self.dynamics.value_vector(parameter_values(self.dynamics, given))
@@ -95,7 +100,9 @@ class ContactEquations:
         """The values with all contacts closed and stuck: their rows are there."""
         self.closed[[row.hold for row in rows]] = 1.0
         for rubbing in (row.rubbing for row in rows if row.rubbing is not None):
-            self.closed[[rubbing.slides, rubbing.sticks]] = 0.0, 1.0
+            self.closed[rubbing.slides] = 0.0
+            holds = rubbing.holds if isinstance(rubbing, SpatialRubbing) else [rubbing.sticks]
+            self.closed[list(holds)] = 1.0
 
     def energy(self, time: float, x: np.ndarray) -> float:
         """Return the kinetic and potential energy, J."""
@@ -108,6 +115,10 @@ class ContactEquations:
     def missed(self, time: float, x: np.ndarray) -> float:
         """Return by how much positions miss constraints, or gaps are negative, at most."""
         return float(self._missed(time, x, self.closed))
+
+    def invariants(self, time: float, x: np.ndarray) -> np.ndarray:
+        """Return what positions alone keep, such as the norm of a quaternion, after a zero."""
+        return np.asarray(self._invariants(time, x, self.numbers)).ravel()
 
     def step(
         self, time: float, x: np.ndarray, length: float, last: ContactStep | None
@@ -135,8 +146,8 @@ class ContactEquations:
         answer = inverse_mass(mass, kept)
         held = self._held(mass, kept, kept @ v - rates[self.kept])
         free = answer @ (mass @ v + length * force.ravel()) + held
-        count = len(self.names)
-        impulses, states = np.zeros(2 * count), [State.OPEN] * count
+        count, width = len(self.names), self.width
+        impulses, states = np.zeros(count * (1 + width)), [State.OPEN] * count
         touching = np.flatnonzero(gaps.ravel() <= 0.0)
         if not touching.size:
             return ContactStep(free, impulses, tuple(states), 0.0, 0)
@@ -146,15 +157,20 @@ class ContactEquations:
             _symmetric(own @ answer @ own.T),
             friction,
             np.maximum(static, friction),
+            width,
             names=tuple(self.names[k] for k in touching.tolist()),
         )
         # What is left of the slip is what its rate is over.
-        target = before + own @ (free - v) + np.concatenate([thrown, returned]) * before
+        target = (
+            before
+            + own @ (free - v)
+            + np.concatenate([thrown, np.repeat(returned, width)]) * before
+        )
         tried = None if last is None else tuple(last.states[k] for k in touching.tolist())
         pushes, found, decided = _decided(contacts, target, tried)
         after = free + answer @ own.T @ pushes
-        places = np.concatenate([touching, count + touching])
-        impulses[places] = pushes
+        tangents = count + touching[:, None] * width + np.arange(width)
+        impulses[np.concatenate([touching, tangents.ravel()])] = pushes
         for k, state in zip(touching.tolist(), found, strict=True):
             states[k] = state
         slips = before + before + own @ (after - v)
@@ -167,7 +183,7 @@ class ContactEquations:
         """Return the rows of gaps and slips of some contacts, and their rates; else zeros."""
         none = np.zeros(rows.shape[1])
         which: list[int] = touching.tolist()
-        places = [*(self.gaps[k] for k in which), *(self.slips[k] for k in which)]
+        places = [*(self.gaps[k] for k in which), *(row for k in which for row in self.slips[k])]
         own = np.array([none if place is None else rows[place] for place in places])
         return own, np.array([0.0 if place is None else rates[place] for place in places])
 
@@ -217,6 +233,12 @@ class ContactEquations:
         open_ = [ca.fmax(-rows[k].chain[0], 0) for k in self.gaps]
         return self._function("missed", {"missed": ca.norm_inf(ca.vertcat(0, *kept, *open_))})
 
+    @cached_property
+    def _invariants(self) -> ca.Function:
+        rows = self.dynamics.invariants
+        values = [row.value for row in rows if row.on == "positions"]
+        return self._function("invariants", {"values": ca.vertcat(0, *values)})
+
     def _function(self, name: str, outputs: Mapping[str, ca.SX]) -> ca.Function:
         inputs = [self.dynamics.t, self.dynamics.x, self.dynamics.p]
         dense = [ca.densify(ca.SX(part)) for part in outputs.values()]
@@ -226,11 +248,12 @@ class ContactEquations:
 def _decided(
     contacts: Contacts, target: np.ndarray, before: States | None
 ) -> tuple[np.ndarray, States, int]:
-    """Return the impulses (2 n,) and states of contacts, and whether these had to be searched.
+    """Return the impulses (k,) and states of contacts, and whether these had to be searched.
 
     States of the step before are tried first, then those in which all contacts do the same.
     """
-    alike = [(state,) * contacts.count for state in (State.STICKS, *SIGNS)]
+    signs = SIGNS if contacts.directions == 1 else ()
+    alike = [(state,) * contacts.count for state in (State.STICKS, *signs)]
     for states in alike if before is None else [before, *alike]:
         pushes = _in_states(contacts, target, states)
         if pushes is not None:
@@ -241,17 +264,23 @@ def _decided(
 
 
 def _in_states(contacts: Contacts, target: np.ndarray, states: States) -> np.ndarray | None:
-    """Return the impulses of contacts in given states; None where these do not agree."""
-    count = contacts.count
+    """Return the impulses of contacts in given states; None where these do not agree.
+
+    In space the direction of what slides is not known: that is left to others.
+    """
+    if State.SLIDES in states:
+        return None
+    count, width = contacts.count, contacts.directions
     sides = np.array([SIGNS.get(state, 0.0) for state in states])
     closed = np.array([state is not State.OPEN for state in states])
     sticks = np.array([state is State.STICKS for state in states])
-    held = np.flatnonzero(np.concatenate([closed, sticks]))
-    pushes = np.zeros(2 * count)
+    held = np.flatnonzero(np.concatenate([closed, np.repeat(sticks, width)]))
+    pushes = np.zeros(len(target))
     if held.size:
         # What slides pushes along its slip too.
-        columns = np.eye(2 * count)
-        columns[count + np.arange(count), np.arange(count)] = -sides * contacts.friction
+        columns = np.eye(len(target))
+        firsts = count + np.arange(count) * width
+        columns[firsts, np.arange(count)] = -sides * contacts.friction
         answers = (contacts.matrix @ columns)[np.ix_(held, held)]
         found = _shared(contacts, held, answers, -target[held])
         if found is None:
@@ -259,13 +288,14 @@ def _in_states(contacts: Contacts, target: np.ndarray, states: States) -> np.nda
         pushes = columns[:, held] @ found
     rates = contacts.matrix @ pushes + target
     sizes = np.abs(contacts.matrix) @ np.abs(pushes) + np.abs(target)
-    normal, traction = pushes[:count], pushes[count:]
+    normal, traction = pushes[:count], np.linalg.norm(pushes[count:].reshape(count, width), axis=1)
+    along, terms = (part[count:].reshape(count, width)[:, 0] for part in (rates, sizes))
     least = AGREES * float(np.max(np.abs(pushes)))
     agrees = (
         np.all(normal >= -least)
         and np.all(closed | (rates[:count] >= -AGREES * sizes[:count]))
-        and np.all(~sticks | (np.abs(traction) <= contacts.static * normal + least))
-        and np.all(sides * rates[count:] >= -AGREES * sizes[count:])
+        and np.all(~sticks | (traction <= contacts.static * normal + least))
+        and np.all(sides * along >= -AGREES * terms)
     )
     return pushes if agrees else None
 
@@ -287,7 +317,8 @@ def _shared(
     normal = np.zeros(count)
     normal[held[held < count]] = found[held < count]
     stuck = held >= count
-    weights[stuck] = contacts.static[held[stuck] - count] * normal[held[stuck] - count]
+    whose = (held[stuck] - count) // contacts.directions
+    weights[stuck] = contacts.static[whose] * normal[whose]
     largest = np.max(weights[stuck], initial=0.0) or 1.0
     weights[stuck] = np.sqrt(np.maximum(weights[stuck], 0.0) / largest)
     return weights * np.linalg.lstsq(answers * weights, right, rcond=DEPENDENT)[0]

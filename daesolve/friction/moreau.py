@@ -44,8 +44,8 @@ class TimeStepping:
         Signed normal impulses of each pair over each step, (k,), N s: positive where the second
         support is loaded; those of contacts are never negative.
     frictions
-        Impulses of friction of each contact over each step along its slip, (k,), N s; none of
-        pairs.
+        Impulses of friction of each contact over each step along its slip, (k,), in space along
+        both directions of it, (k, 2), N s; none of pairs.
     loaded
         The loaded support of each pair in each step, 1 or 2, (k,); of a contact 1 where it is
         loaded; 0 where none is.
@@ -59,8 +59,9 @@ class TimeStepping:
     friction_work
         The work of friction since the start, (k + 1,), J: never positive where guides rest.
     violation
-        By how much positions miss the constraints, or gaps are negative, at most over the steps,
-        in their own units: constraints are imposed on velocities alone.
+        By how much positions miss the constraints, gaps are negative, or invariants of positions
+        change, at most over the steps, in their own units: constraints are imposed on velocities
+        alone.
     iterations
         How often linear equations were solved in each step, (k,).
     """
@@ -169,7 +170,7 @@ def _touch(equations: ContactEquations, x: np.ndarray, times: np.ndarray) -> Tim
     split, step = equations.dynamics.position_count, (times[-1] - times[0]) / (len(times) - 1)
     half, names = step / 2.0, equations.names
     states, steps, last = [x], list[ContactStep](), None
-    missed = equations.missed(times[0], x)
+    missed, kept = equations.missed(times[0], x), equations.invariants(times[0], x)
     for begin, end in itertools.pairwise(times):
         middle = begin + half
         centre = np.append(x[:split] + half * equations.position_rates(begin, x), x[split:])
@@ -182,13 +183,18 @@ def _touch(equations: ContactEquations, x: np.ndarray, times: np.ndarray) -> Tim
         x = np.append(position, last.velocities)
         states.append(x)
         steps.append(last)
-        missed = max(missed, equations.missed(end, x))
+        off = float(np.max(np.abs(equations.invariants(end, x) - kept)))
+        missed = max(missed, equations.missed(end, x), off)
     found = np.array(states)
-    normal, tangential = np.hsplit(np.array([taken.impulses for taken in steps]), 2)
+    impulses, count = np.array([taken.impulses for taken in steps]), len(names)
+    normal, tangential = np.hsplit(impulses, [count])
+    tangential = tangential.reshape(len(steps), count, -1)
+    if equations.width == 1:
+        tangential = tangential[:, :, 0]
     slipping = np.array([[state.slides for state in taken.states] for taken in steps])
     speeds = np.max(np.abs(found[:, split:]), axis=1)
     ended = int(np.max(np.flatnonzero(speeds > STILL * np.max(speeds)), initial=-1)) + 1
-    rubbing = [k for k, row in enumerate(equations.slips) if row is not None]
+    rubbing = [k for k, rows in enumerate(equations.slips) if rows[0] is not None]
     return TimeStepping(
         times=times,
         states=dict(zip(equations.dynamics.labels.states, found.T, strict=True)),

@@ -7,9 +7,11 @@ from collections.abc import Collection
 import casadi as ca
 
 from daesolve.algebra.identity import vanishes
+from daesolve.equations.contact_rows import Rubbing, SpatialRubbing
 from daesolve.errors import UnsupportedError
-from daesolve.posing.contacts import ACCUMULATED
+from daesolve.posing.contacts import ACCUMULATED, REST
 from daesolve.posing.goals import Goal, Invariant
+from daesolve.posing.guides import JAM
 from daesolve.system.system import MechanicalSystem
 
 
@@ -29,7 +31,7 @@ def check_steppable(system: MechanicalSystem, contacts: Collection[str] = ()) ->
         Always with what is to be left out.
     """
     dynamics = system.dynamics
-    own = {dynamics.events[k].name for k in _events_of_contacts(system)} | {ACCUMULATED}
+    own = {dynamics.events[k].name for k in _events_of_contacts(system)} | {ACCUMULATED, REST, JAM}
     for event in system.events:
         if not contacts or event.name not in own:
             raise UnsupportedError(
@@ -51,13 +53,23 @@ def check_steppable(system: MechanicalSystem, contacts: Collection[str] = ()) ->
             "time stepping needs constraints that are linear in the velocities: integrate with "
             "solve()"
         )
-    driven = [goal.name for goal in system.goals if isinstance(goal, Invariant) and goal.drive]
+    # How far what positions alone keep is off is told: `violation`.
+    driven = [
+        goal.name
+        for goal in system.goals
+        if isinstance(goal, Invariant) and goal.drive and not (contacts and goal.on == "positions")
+    ]
     if driven:
         raise UnsupportedError(
             f"time stepping cannot drive the invariant {driven[0]!r}: pose it with drive=False"
         )
     if contacts:
         _check_contacts(system, contacts)
+
+
+def rows_of(rubbing: Rubbing) -> tuple[int, ...]:
+    """Return the indices of the constraints on the slip of a contact: one, or two in space."""
+    return rubbing.rows if isinstance(rubbing, SpatialRubbing) else (rubbing.row,)
 
 
 def _events_of_contacts(system: MechanicalSystem) -> list[int]:
@@ -71,14 +83,15 @@ def _events_of_contacts(system: MechanicalSystem) -> list[int]:
 def _check_contacts(system: MechanicalSystem, contacts: Collection[str]) -> None:
     """Refuse goals that are let go of, and reactions of contacts in forces of one's own."""
     dynamics = system.dynamics
-    sticking = {dynamics.rows[r.rubbing.row].name for r in dynamics.contacts if r.rubbing}
+    rubbing = [row.rubbing for row in dynamics.contacts if row.rubbing is not None]
+    sticking = {dynamics.rows[k].name for rubs in rubbing for k in rows_of(rubs)}
     for goal in system.goals:
         if isinstance(goal, Goal) and goal.held_by and goal.name not in {*contacts, *sticking}:
             raise UnsupportedError(
                 f"the goal {goal.name!r} is let go of at events, which time stepping does not "
                 "have: leave it out, or integrate with solve()"
             )
-    sides = [row.rubbing.slides for row in dynamics.contacts if row.rubbing]
+    sides = [rubs.slides for rubs in rubbing]
     symbols = ca.vertcat(ca.SX(0, 1), *[dynamics.p[k] for k in sides])
     influence = ca.substitute(dynamics.influence, symbols, ca.SX.zeros(*symbols.shape))
     for row in dynamics.rows:

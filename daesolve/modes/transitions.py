@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from daesolve.contact import ImpactLaw
+from daesolve.contact import ContactPolicy
 from daesolve.elimination.saddle import EliminationPlan
 from daesolve.equations.borders import Borders
 from daesolve.equations.dynamics import Dynamics
@@ -32,11 +32,12 @@ from daesolve.modes.law import Beginning, Jump, Setting, SwitchingLaw
 from daesolve.modes.reset_law import ResetLaw
 from daesolve.modes.row_law import RowLaw
 from daesolve.modes.rubbing_law import RubbingLaw
+from daesolve.modes.spatial_law import SpatialLaw
 from daesolve.solvers.grazing import guard_evaluator
 from daesolve.solvers.resting import sizes_of_terms
 
 LAWS: tuple[type[SwitchingLaw], ...] = (
-    RubbingLaw, ContactLaw, GuideLaw, ChartLaw, RowLaw, ResetLaw,
+    SpatialLaw, RubbingLaw, ContactLaw, GuideLaw, ChartLaw, RowLaw, ResetLaw,
 )  # fmt: skip
 """All laws. The first takes its events first, begins first, and decides last."""
 MOST_AT_ONCE = 32
@@ -315,7 +316,7 @@ def transitions_of(
     problem: OdeProblem,
     scales: Mapping[str, float],
     policy: VariantPolicy = "continuity",
-    impacts: ImpactLaw | None = None,
+    contacts: ContactPolicy | None = None,
 ) -> Transitions | None:
     """Return what switches the modes of a problem; None where nothing does.
 
@@ -327,8 +328,8 @@ def transitions_of(
         Of residuals by name; one for others.
     policy
         What to do where several choices of loaded supports are possible.
-    impacts
-        What impacts of contacts obey; Newton's law where nothing is given.
+    contacts
+        What contacts do where rigid bodies leave it open.
     """
     setting = Setting(
         dynamics=dynamics,
@@ -338,7 +339,7 @@ def transitions_of(
         scales=scales,
         policy=policy,
         path=np.empty((0, len(problem.labels.states))),
-        impacts=ImpactLaw() if impacts is None else impacts,
+        contacts=ContactPolicy() if contacts is None else contacts,
     )
     ownership = Ownership.of(setting)
     return Transitions(setting, ownership) if ownership.laws else None

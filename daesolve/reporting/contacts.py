@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,6 +10,8 @@ import numpy as np
 
 from daesolve.reporting.sampling import Document
 
+SLIDES = "slides"
+"""In space, in a direction of its own."""
 OPEN, CLOSED, FORWARD, BACKWARD, STICKS = "open", "closed", "slides +", "slides -", "sticks"
 WORDS = {0.0: OPEN, 1.0: FORWARD, -1.0: BACKWARD, 2.0: STICKS}
 """By the output `<name>_state`."""
@@ -50,7 +52,7 @@ def stretches(document: Document) -> dict[str, list[Stretch]]:
     found: dict[str, list[Stretch]] = {}
     end = document["end_time"]
     for name in names:
-        known = _known(document, name, names)
+        known = _known(document, name)
         parts: list[Stretch] = []
         for place, (time, state) in enumerate(known):
             until = known[place + 1][0] if place + 1 < len(known) else end
@@ -62,17 +64,18 @@ def stretches(document: Document) -> dict[str, list[Stretch]]:
     return found
 
 
-def _known(document: Document, name: str, names: Iterable[str]) -> list[tuple[float, str]]:
+def _known(document: Document, name: str) -> list[tuple[float, str]]:
     """Return the instants at which the state of a contact is known, in the order of the run."""
     times = document["times"]
     changes = [
-        (event["time"], _after(event["after"], name, names))
+        (event["time"], _after(event["after"], name))
         for event in document["events"]
         if event.get("after") and HOLD + name in event["after"]
     ]
     values = document["outputs"].get(f"{name}_state")
     if values is not None:
-        samples = [(t, WORDS.get(v, OPEN)) for t, v in zip(times, values, strict=True)]
+        words = WORDS | {1.0: SLIDES} if f"{name}_slip_1" in document["outputs"] else WORDS
+        samples = [(t, words.get(v, OPEN)) for t, v in zip(times, values, strict=True)]
     else:
         pushes = np.array(document["reactions"].get(name, [0.0])[:1], dtype=float)
         samples = [(times[0], CLOSED if pushes.any() else OPEN)]
@@ -81,16 +84,16 @@ def _known(document: Document, name: str, names: Iterable[str]) -> list[tuple[fl
     return sorted([*samples, *changes], key=lambda known: sign * known[0])
 
 
-def _after(values: Mapping[str, float], name: str, names: Iterable[str]) -> str:
+def _after(values: Mapping[str, float], name: str) -> str:
     """Return what a contact does after an event."""
     if values[HOLD + name] != 1.0:
         return OPEN
-    if f"slides_{name}" not in values:
+    slides = values.get(f"slides_{name}")
+    if slides is None:
         return CLOSED
-    held = any(values.get(f"stuck_{other}_{name}") == 1.0 for other in names)
-    if held or values[f"sticks_{name}"] == 1.0:
+    if slides == 0.0:
         return STICKS
-    return WORDS.get(values[f"slides_{name}"], OPEN)
+    return SLIDES if f"sticks_{name}_1" in values else WORDS[slides]
 
 
 @dataclass(frozen=True)

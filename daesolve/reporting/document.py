@@ -51,6 +51,8 @@ USUAL = {
     "impact": "newton",
     "impact_order": None,
     "on_gain": "refuse",
+    "on_jam": "end",
+    "on_ambiguous": "refuse",
 }
 """What a document lists of a request only where it, or what the case asks for, differs."""
 NO_PICTURE = "there is no picture"

@@ -167,15 +167,7 @@ class MechanicalSystem(PosedMechanics):
         if self.kinematics is not None and not isinstance(self.kinematics, ca.SX):
             raise PosingError("kinematics must be q' as a column: a CasADi SX, S @ v.vector")
         check_entries(self.goals, self.events)
-        contacts = contacts_of(self.goals)
-        if contacts:
-            discrete, events = with_contacts(self.discrete, self.events, contacts)
-            object.__setattr__(self, "discrete", discrete)
-            object.__setattr__(self, "events", events)
-            object.__setattr__(self, "goals", with_sticking(self.goals, contacts))
-            told = with_contact_outputs(self.outputs, contacts, discrete)
-            object.__setattr__(self, "outputs", told)
-            object.__setattr__(self, "meters", with_contact_meters(self.meters, contacts))
+        self._take_contacts()
         own = (self.parameters, self.discrete, self.reactions, self.implicit, self.quadratures)
         check_vectors([*own, self.v])
         posed = self.posed
@@ -208,6 +200,22 @@ class MechanicalSystem(PosedMechanics):
         check_degrees(dynamics)
         check_resets(dynamics)
         _ = self.digest
+
+    def _take_contacts(self) -> None:
+        """Take up what contacts add: values, events, goals that hold while they stick, outputs."""
+        contacts = contacts_of(self.goals)
+        if not contacts:
+            return
+        discrete, events = with_contacts(self.discrete, self.events, contacts)
+        further = {
+            "discrete": discrete,
+            "events": events,
+            "goals": with_sticking(self.goals, contacts),
+            "outputs": with_contact_outputs(self.outputs, contacts, discrete),
+            "meters": with_contact_meters(self.meters, contacts, discrete),
+        }
+        for name, value in further.items():
+            object.__setattr__(self, name, value)
 
     def __repr__(self) -> str:
         return _in_short(self, self.coordinates.names)

@@ -40,6 +40,20 @@ def test_steps_of_a_slider_in_clearance_are_of_order_one():
     assert second / first == pytest.approx(0.5, abs=0.05)
 
 
+def test_steps_of_a_tripod_in_space_are_of_order_one():
+    """It slides and spins, one foot sticks before the others, and all rest after 0.26457 s."""
+    first, second = misses("tripod", "spins", 0.3, (1e-3, 5e-4), "x")
+    assert second / first == pytest.approx(0.5, abs=0.05)
+    run = stepped("tripod", "spins", 0.3, 1e-3)
+    assert run.rest_time == pytest.approx(0.26457094, abs=1e-3)
+    # Each step turns a quaternion by w h, and lengthens it by (w h)^2 / 8 at most.
+    assert run.violation <= 265 * (6.0 * 1e-3) ** 2 / 4
+    # Its weight is borne, and friction is against the slip of the end of each step.
+    np.testing.assert_allclose(sum(run.reactions.values()), 9.81, atol=1e-10)
+    assert run.frictions["foot_1"].shape == (300, 2)
+    assert np.all(np.diff(run.friction_work) <= 1e-16)
+
+
 @pytest.mark.slow
 def test_a_block_tips_and_comes_to_rest_where_events_say_the_nearer_the_shorter_steps_are():
     """As prototypes had it: 2.2e-6, 1.1e-6 and 5.7e-7 m, and 14, 8 and 4 ms too early."""

@@ -71,3 +71,20 @@ def test_feet_that_stick_side_by_side_have_the_margin_of_both():
     for foot in ("rear", "front"):
         np.testing.assert_allclose(run[f"{foot}_margin"], limit - pull, atol=1e-13)
         assert set(run[f"{foot}_state"]) == {STICKS}
+
+
+def test_the_feet_of_a_tripod_take_its_energy_in_space():
+    """It slides and spins to rest on level ground: what it had, friction takes."""
+    run = ds.problem("tripod").case("spins").solve()
+    feet = [f"foot_{k}" for k in (1, 2, 3)]
+    rubbed = sum(run[f"{foot}_friction_work"][-1] for foot in feet)
+    assert rubbed == pytest.approx(run["energy"][-1] - run["energy"][0], abs=1e-13)
+    for foot in feet:
+        assert set(run[f"{foot}_state"]) == {1.0, STICKS}
+        slides = run[f"{foot}_state"] == 1.0
+        force = np.hypot(run[f"{foot}_friction_1"], run[f"{foot}_friction_2"])
+        np.testing.assert_allclose(force[slides], 0.3 * run[foot][slides], rtol=1e-12)
+        assert np.all(run[f"{foot}_margin"][slides] == 0.0)
+    # At rest nothing pushes: the margin of all is mu times the weight that they bear.
+    margins = sum(run[f"{foot}_margin"][-1] for foot in feet)
+    assert margins == pytest.approx(0.3 * GRAVITY, abs=1e-10)

@@ -13,6 +13,7 @@ from daesolve.reporting.contacts import (
     CLOSED,
     FORWARD,
     OPEN,
+    SLIDES,
     STICKS,
     Stretch,
     stretches,
@@ -26,6 +27,7 @@ MOST_STRETCHES = 400
 LOOKS = {
     STICKS: (colour(0), 0.0, 0.72),
     CLOSED: (colour(2), 0.0, 0.72),
+    SLIDES: (colour(1), 0.0, 0.36),
     FORWARD: (colour(1), 0.18, 0.36),
     BACKWARD: (colour(3), -0.18, 0.36),
     OPEN: (RULE, 0.0, 0.06),
