@@ -66,6 +66,8 @@ GROUPS = {
         "newtons-cradle",
         "slider-crank-clearance",
         "painleve-rod",
+        "bouncing-ball-3d",
+        "tripod",
     ],
     "Points, tops and axes": [
         "pendulum",

@@ -2,7 +2,7 @@
 
 The lower end of a rod slides over a level floor towards the side from which the rod leans away. The
 reaction of the floor is unknown, normal force and friction together, and only pushes. The energy
-falls by the friction, by impacts, and at a jam.
+is not conserved: it falls by the friction, by impacts, and at a jam.
 
 With the angle phi from the floor, half the length l, mass m, and N the normal force,
 
