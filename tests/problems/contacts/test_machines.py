@@ -117,6 +117,41 @@ def test_a_slider_in_clearance_strikes_both_walls():
     assert len(turns) == known["reversals_in_contact"]["value"]
 
 
+def test_a_slider_without_clearance_turns_round_at_its_dead_centres():
+    """Which side of its guide is loaded, and the sense of friction, change as it moves on."""
+    known = case("slider_crank_no_clearance")["values"]
+    run = ds.problem("slider-crank-clearance").case("guided").solve()
+    assert len(times_of(run, "at_rest")) == known["reversals"]["value"]
+    assert agrees(run["theta_dot"][-1], known["omega_end"], 10)
+    assert agrees(-run["friction_work"][-1], known["energy_lost"], 8)
+    # Ten turns, but for the digits of the time that the reference has.
+    late = abs(run["theta"][-1] - 0.001 - 20.0 * math.pi)
+    assert late <= 0.5e-8 * 33.5
+    assert run["energy"][-1] - run["energy"][0] == pytest.approx(
+        run["friction_work"][-1], abs=1e-12
+    )
+
+
+def test_a_slider_without_friction_keeps_its_energy_and_turns_round_all_the_same():
+    case_ = ds.problem("slider-crank-clearance").case("guided", friction=0.0)
+    run = case_.solve()
+    assert len(times_of(run, "at_rest")) >= 20
+    # Both programs keep 2e-10 J of 40 J; the rounding of some thousand steps is less.
+    assert np.ptp(run["energy"]) <= 1e-11
+
+
+@pytest.mark.slow
+def test_a_driven_slider_turns_a_thousand_times():
+    run = ds.problem("slider-crank-clearance").case("driven").solve()
+    assert run.outcome is ds.Outcome.COMPLETED
+    turns = (run["theta"][-1] - 0.001) / (2.0 * math.pi)
+    assert turns >= 1000.0
+    assert abs(len(times_of(run, "at_rest")) - 2.0 * turns) <= 1.0
+    change = run["energy"][-1] - run["energy"][0]
+    rubbed, driven = run["friction_work"][-1], run["drive_work"][-1]
+    assert abs(change - rubbed - driven) <= 1e-10 * abs(rubbed)
+
+
 @pytest.mark.parametrize(
     ("name", "numbers", "key"),
     [
