@@ -5,9 +5,10 @@ reaction falls to zero, the pair's other support takes over: reactions and accel
 continuous there as long as the determinant of the equations for the reactions keeps its sign.
 Otherwise the branch of solutions folds back, and the choice made so far has no continuation.
 
-A support sticks where its slip ends while the body moves on, as that of a wheel that rolls.
-Friction that holds it is a reaction of its own, which the equations of sliding do not have. So a
-motion ends where a loaded support sticks, unless the whole body is at rest there.
+Where a slip passes through zero while the body moves on, friction turns with it. A support sticks
+where its slip stays zero, as that of a wheel that rolls. Friction that holds it is a reaction of
+its own, which the equations of sliding do not have. So a motion ends where a loaded support sticks,
+unless the whole body is at rest there.
 """
 
 from __future__ import annotations
