@@ -144,6 +144,8 @@ class March:
         Relative, of a step.
     lanes
         How many motions.
+    width
+        How many take a step at once where not all are asked for; None for all.
 
     Attributes
     ----------
@@ -157,8 +159,15 @@ class March:
         (numbers, lanes) to which the instructions refer.
     """
 
-    def __init__(self, instructions: Instructions, tolerance: float, lanes: int = 1) -> None:
+    def __init__(
+        self,
+        instructions: Instructions,
+        tolerance: float,
+        lanes: int = 1,
+        width: int | None = None,
+    ) -> None:
         self.instructions, self.order, self.lanes = instructions, order_of(tolerance), lanes
+        self.width = lanes if width is None else width
         self._token: tuple[float, ...] = (0.0,) if lanes == 1 else (0,) * lanes
         self.stride = stride_of(self._token, self.order)
         raw = np.zeros(instructions.rows * self.stride + 4 * LINE)
@@ -205,7 +214,7 @@ class March:
             (lanes, most or more, states, order + 1) takes the coefficients.
         """
         count = len(places)
-        width = NARROW if count <= NARROW < self.lanes else self.lanes
+        width = NARROW if count <= NARROW < self.width else self.width
         # The lanes that nobody asks for go beside the first one, as the same motion.
         filled = [*places, *([places[0]] * (width - count))]
         numbers, x, low = self.numbers[:, filled], self.x[:, filled], self.low[:, filled]

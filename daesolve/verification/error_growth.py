@@ -316,7 +316,9 @@ class _Shadow:
             (self.state, self.values),
             (self.state + self.offset.x, self.values + self.offset.p),
         )
-        reached, beside = (_advance(self.prepared, self.time, x, p, ahead) for x, p in pairs)
+        starts = [State(self.time, x, p) for x, p in pairs]
+        self.prepared.foresee(starts, ahead, np.empty(0))
+        reached, beside = (_advance(self.prepared, start, ahead) for start in starts)
         if reached is None or beside is None:
             return None
         return reached, _Offset(beside - reached, self.offset.p)
@@ -457,10 +459,8 @@ def _first_sizes(prepared: Prepared) -> np.ndarray:
     return sizes_of_states(largest, prepared.problem.labels.angles)
 
 
-def _advance(
-    prepared: Prepared, here: float, state: np.ndarray, values: np.ndarray, ahead: float
-) -> np.ndarray | None:
-    end = prepared.integrated(State(here, state, values), ahead, np.empty(0), _ignore)
+def _advance(prepared: Prepared, start: State, ahead: float) -> np.ndarray | None:
+    end = prepared.integrated(start, ahead, np.empty(0), _ignore)
     return end.state if end.status is Status.REACHED else None
 
 
