@@ -65,6 +65,7 @@ class Screen:
             (lanes, np) p.
         """
         lanes, count = len(values), len(stretch.when)
+        own = np.count_nonzero(stretch.when[:, 2], axis=0)
         if count < FEWEST:
             return [Seen(0, count, sound=False)] * lanes
         spans = np.ascontiguousarray(stretch.when[:, 2].T)
@@ -77,9 +78,11 @@ class Screen:
             sound &= self._agree(steps, stretch.coefficients[:, :, :, 1], slopes, values)
             if self.hidden is not None:
                 sound &= self._asleep(steps, self.hidden, values)
+            sound &= own >= FEWEST
             near = np.zeros((lanes, count), dtype=bool)
             if self.problem.events:
-                near = self._near(steps, values)
+                near = self._near(steps, values, int(np.min(own)))
+                near[own < FEWEST] = True
         first = np.maximum(np.argmax(near, axis=1) - MARGIN, 0)
         last = np.minimum(count - np.argmax(near[:, ::-1], axis=1) + MARGIN, count)
         last[~np.any(near, axis=1)] = 0
@@ -107,11 +110,11 @@ class Screen:
         ends, *inside = (evaluate_lanes(hidden.arguments, *place, values) for place in places)
         return ~may_wake_in(hidden, ends, tuple(inside), TURNED)
 
-    def _near(self, steps: _Steps, values: np.ndarray) -> np.ndarray:
-        """Tell in which steps a guard comes near to zero, (lanes, k)."""
+    def _near(self, steps: _Steps, values: np.ndarray, fewest: int) -> np.ndarray:
+        """Tell in which steps a guard comes near to zero, (lanes, k); a lane has so many at least."""
         lanes, count = steps.spans.shape
         # What says little by its number, says more by looks within.
-        parts = GUARDED if 2 * count + 1 > FEW else (1, *GUARDED, 2)
+        parts = GUARDED if 2 * fewest + 1 > FEW else (1, *GUARDED, 2)
         each = len(parts) + 1
         moments = np.empty((lanes, each * count + 1))
         table = np.empty((lanes, each * count + 1, self.problem.guards.nnz_out(0)))

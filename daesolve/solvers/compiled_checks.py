@@ -100,6 +100,8 @@ def larger(x, y):
 def come_near(version, times, table, limit, found):
     """Tell between which rows a guard comes near to zero, or is not smooth; see `shapes`.
 
+    The last rows of a lane, where they are all of one time, are one.
+
     Parameters
     ----------
     times, table
@@ -109,11 +111,15 @@ def come_near(version, times, table, limit, found):
     found
         (lanes, k) receives the answer.
     """
-    count = times.shape[1] - 1
-    spans, moves, slopes = np.empty(count), np.empty(count), np.empty(count + 2)
-    slopes[0] = slopes[count + 1] = math.nan
+    most_rows = times.shape[1] - 1
+    spans, moves, slopes = np.empty(most_rows), np.empty(most_rows), np.empty(most_rows + 2)
+    slopes[0] = math.nan
     for lane in range(len(times)):
         found[lane] = False
+        count = most_rows
+        while count > 0 and times[lane, count] == times[lane, count - 1]:
+            count -= 1
+        slopes[count + 1] = math.nan
         for guard in range(table.shape[2]):
             own, largest = table[lane, :, guard], 0.0
             for i in range(count + 1):

@@ -21,6 +21,8 @@ states_between: Callable[..., np.ndarray] = compiled.between
 LINE = 8
 """Numbers of a line of the processor's cache, at which rows begin; and of a block, which may reach
 beyond the last row."""
+WAIT = 32
+"""Steps of others for which a motion waits that is at its end, since short stretches cost most."""
 NARROW = 8
 """Lanes that are taken where no more are wanted: a step of them costs half as much as one of 16."""
 
@@ -193,7 +195,11 @@ class March:
         self.time[1, lane] = 0.0
 
     def steps(self, most: int) -> Stretch:
-        """Take at most so many steps towards the ends of all motions, until the first is there."""
+        """Take at most so many steps towards the ends of all motions.
+
+        Those that follow the arrival of the first are few; a motion that has arrived takes steps of
+        no length.
+        """
         kept = np.empty((self.lanes, most, self.instructions.states, self.order + 1))
         when = np.empty((most, 3, self.lanes))
         taken = self._taken(
@@ -229,8 +235,9 @@ class March:
     def _taken(self, token: tuple[float, ...], numbers: np.ndarray, *given: np.ndarray) -> int:
         stride = stride_of(token, self.order)
         return take_steps(
-            compiled.VERSION, token, self.work, stride, numbers, self.table, self.order, *given
-        )
+            compiled.VERSION, token, self.work, stride, numbers, self.table, self.order, *given,
+            WAIT,
+        )  # fmt: skip
 
 
 class Lane:
