@@ -111,7 +111,7 @@ class Screen:
         return ~may_wake_in(hidden, ends, tuple(inside), TURNED)
 
     def _near(self, steps: _Steps, values: np.ndarray, fewest: int) -> np.ndarray:
-        """Tell in which steps a guard comes near to zero, (lanes, k); a lane has so many at least."""
+        """Tell in which steps, so many at least, a guard comes near to zero, (lanes, k)."""
         lanes, count = steps.spans.shape
         # What says little by its number, says more by looks within.
         parts = GUARDED if 2 * fewest + 1 > FEW else (1, *GUARDED, 2)

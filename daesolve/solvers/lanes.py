@@ -26,7 +26,7 @@ from daesolve.solvers.series_block import PIECE
 from daesolve.solvers.step_checks import UNSEEN
 from daesolve.solvers.taylor import Taylor
 from daesolve.taylor_kernel.instructions import instructions
-from daesolve.taylor_kernel.marching import Lane, LaneStretch, March, joined, passed
+from daesolve.taylor_kernel.marching import NARROW, Lane, LaneStretch, March, joined, passed
 from daesolve.trajectory.results import StepBlock
 
 LANES = 16
@@ -120,6 +120,16 @@ class BlockJoiner:
         self.steps = len(times) - most
         self.blocks = [StepBlock(times[most:], states[most:])] if self.steps else []
         return self.observe(StepBlock(times[:most], states[:most], spent))
+
+
+def batch_of(runs: int) -> Batch:
+    """Return a batch for so many runs, as many at a time as go at once."""
+    return Batch(min(runs, LANES), NARROW if runs <= NARROW else LANES)
+
+
+def small_batch(motions: int) -> Batch:
+    """Return a batch in which one run has so many motions beside each other."""
+    return Batch(1, NARROW if motions <= NARROW else LANES)
 
 
 class SharedLane(Lane):
@@ -260,12 +270,14 @@ class Batch:
 
     Parameters
     ----------
-    width
+    runs
         How many.
+    width
+        How many motions take a step at once; None for as many.
     """
 
-    def __init__(self, width: int) -> None:
-        self.width = width
+    def __init__(self, runs: int, width: int | None = None) -> None:
+        self.runs, self.width = runs, runs if width is None else width
         self._turn = threading.Condition()
         self._running = 0
         self._asking: list[SharedLane] = []
@@ -285,7 +297,7 @@ class Batch:
         left = iter(enumerate(tasks))
         threads = [
             threading.Thread(target=self._work, args=(lane, left, results))
-            for lane in range(min(self.width, len(tasks)))
+            for lane in range(min(self.runs, len(tasks)))
         ]
         self._running = len(threads)
         try:
@@ -329,7 +341,7 @@ class Batch:
         """Return what takes the steps of all runs of a problem, so many motions of each."""
         key = problem, solver, each
         if key not in self._marches:
-            self._marches[key] = SharedMarch(solver, problem, each * self.width, self.width)
+            self._marches[key] = SharedMarch(solver, problem, each * self.runs, self.width)
         return self._marches[key]
 
     def solver(self, problem: OdeProblem, chosen: Solver, asked: Solver | None) -> Solver:
@@ -402,7 +414,7 @@ class Batch:
 
 
 def _same(one: Sequence[object], other: Sequence[object]) -> bool:
-    return all(map(np.array_equal, one, other))
+    return all(bool(np.all(a == b)) for a, b in zip(one, other, strict=True))
 
 
 class _BrokenError(Exception):

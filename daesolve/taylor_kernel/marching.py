@@ -172,7 +172,8 @@ class March:
         self.width = lanes if width is None else width
         self._token: tuple[float, ...] = (0.0,) if lanes == 1 else (0,) * lanes
         self.stride = stride_of(self._token, self.order)
-        raw = np.zeros(instructions.rows * self.stride + 4 * LINE)
+        widest = max(self.stride, stride_of((0,) * self.width, self.order))
+        raw = np.zeros(instructions.rows * widest + 4 * LINE)
         self.work = raw[(-raw.ctypes.data // raw.itemsize) % LINE :]
         self.table: tuple[Any, ...] = (
             instructions.codes,

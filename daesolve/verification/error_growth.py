@@ -216,7 +216,11 @@ def _of_smooth_motion(prepared: Prepared) -> float | None:
     """Carry the shadow through pieces of one length to the end."""
     span = abs(prepared.until - prepared.start_time)
     piece = min(prepared.segment, span / 50)
-    growth = measured_growth(_Shadow(prepared, _first_sizes(prepared)), piece, 0.0)
+    from daesolve.solvers.lanes import small_batch  # which takes long to import
+
+    # A run that is in a lane already stays there.
+    beside = prepared.in_lane(small_batch(2))
+    growth = measured_growth(_Shadow(beside, _first_sizes(prepared)), piece, 0.0)
     if growth is None:
         return math.nan
     # The first piece turns the shadow into the direction that grows.
