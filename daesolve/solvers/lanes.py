@@ -73,8 +73,9 @@ class BatchedTaylor(Taylor):
         self, problem: OdeProblem, starts: Sequence[State], until: float, at: np.ndarray
     ) -> bool:
         """Let the first of some segments take the others along; see `Solver.foresee`."""
-        self.batch.foresee(self, problem, starts, until, at)
-        return True
+        if len(starts) > 1:
+            self.batch.foresee(self, problem, starts, until, at)
+        return len(starts) > 1
 
     def segment(
         self, problem: OdeProblem, state: State, until: float, at: np.ndarray, observe: Observer
@@ -173,7 +174,8 @@ class SharedLane(Lane):
     ) -> None:
         """Start; see `Lane.begin`. What was foreseen, and is so, has begun."""
         foreseen, self._foreseen = self._foreseen, None
-        if foreseen is not None and _same((x, p, time, until, looks), foreseen):
+        start = x, p, time, until, looks
+        if foreseen is not None and _same(start, foreseen):
             return
         super().begin(x, p, time, until, looks)
         self.shared.values[self.number] = p
