@@ -30,11 +30,12 @@ from daesolve.integration.endings import (
     verdict,
 )
 from daesolve.integration.event_handling import at_start, through
+from daesolve.integration.late_guards import first_zero
 from daesolve.integration.looks import among, looks
 from daesolve.integration.points import last_before, point_after
 from daesolve.integration.record import Boundary, RunRecord
 from daesolve.integration.run_options import At, sample_times
-from daesolve.integration.run_state import RunState, fresh_state, unobserved
+from daesolve.integration.run_state import RunState, fresh_state
 from daesolve.integration.simple_resets import SimpleResets
 from daesolve.modes.timetable import scheduled
 from daesolve.modes.transitions import Transitions
@@ -46,8 +47,6 @@ from daesolve.trajectory.trajectory import Trajectory
 
 Progress = Callable[[float, Monitor, int], None]
 """Called after each segment with the time reached, the monitor and the number of events."""
-HALVINGS = 40
-"""Of a segment, to look whether a guard that starts at zero was inside afterwards."""
 
 
 def next_boundary(run: RunState, here: Boundary) -> float:
@@ -208,7 +207,7 @@ def _up_to_guards(
         known = {*transitions.late(start.time, start.x, start.p), *(hit.index for hit in end.hits)}
         late = [guard for guard in late if guard not in known]
     if late:
-        guard, moment = _first_zero(run, transitions, start, end, late)
+        guard, moment = first_zero(run, transitions, start, end, late)
         blocks.clear()
         if moment == start.time:
             nothing = np.empty((0, len(start.x)))
@@ -220,41 +219,6 @@ def _up_to_guards(
         end = replace(end, status=Status.STOPPED, hits=(*end.hits, hit))
     run.watch_later(blocks, here.mode)
     return end
-
-
-def _first_zero(
-    run: RunState,
-    transitions: Transitions,
-    start: State,
-    end: SegmentEnd,
-    late: Sequence[int],
-) -> tuple[int, float]:
-    """Return which of some guards passed first, and when, by integrating again."""
-
-    def look(moment: float) -> tuple[State, np.ndarray]:
-        reached = run.solve(low, moment, np.empty(0), unobserved)
-        outside = transitions.book.outside(reached.time, reached.state, start.p)[late]
-        return State(reached.time, reached.state, start.p), outside
-
-    # Guards that are at zero at the start may have been inside since then, or not at all.
-    span = end.time - start.time
-    low, high = start, end.time
-    outside = transitions.book.outside(end.time, end.state, start.p)[late]
-    for part in 0.5 ** np.arange(1, HALVINGS):
-        reached, found = look(start.time + part * span)
-        if np.all(found < 0.0):
-            low = reached
-            break
-        high, outside = reached.time, found
-    if low is start:
-        return late[int(np.argmax(outside))], start.time
-    while (middle := 0.5 * (low.time + high)) not in (low.time, high):
-        reached, found = look(middle)
-        if np.all(found < 0.0) and reached.time == middle:
-            low = reached
-        else:
-            high, outside = reached.time, found
-    return late[int(np.argmax(outside))], high
 
 
 def simulate(prepared: Prepared, at: At = None, progress: Progress | None = None) -> Trajectory:

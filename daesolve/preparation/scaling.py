@@ -16,6 +16,7 @@ import numpy as np
 
 from daesolve.algebra.blocks import evaluate_block
 from daesolve.algebra.evaluation import BufferedFunction, Evaluator
+from daesolve.algebra.term_sizes import term_sizes
 from daesolve.algebra.translation import function_of
 from daesolve.formulations import DaeProblem, OdeProblem
 from daesolve.solvers.jacobians import exact_jacobian
@@ -30,7 +31,8 @@ SMALL = 1e-4
 it is not to lose digits to its neighbours."""
 ROUNDING = 1e-12
 """Of the largest of its unit, a state that is zero but for rounding."""
-NUDGE = 4.0 * float(np.finfo(float).eps)
+EPSILON = float(np.finfo(float).eps)
+NUDGE = 4.0 * EPSILON
 """Of each state and value, a change that shows how rates are rounded."""
 IDLE = 1e-9
 """Of the rates, what a multiplier contributes that does nothing."""
@@ -115,7 +117,7 @@ class Begin:
         own = sizes[: len(labels)]
         if np.any((own >= USUAL[0]) & (own <= USUAL[1])):
             # Beside states of about one, what is below their rounding is zero but for rounding.
-            sizes = np.where(sizes > float(np.finfo(float).eps), sizes, 0.0)
+            sizes = np.where(sizes > EPSILON, sizes, 0.0)
         units = [*labels, *(f"work {k}" for k in range(self.problem.size - len(labels)))]
         found = exponents_of(units, sizes)
         if not found.any():
@@ -142,7 +144,9 @@ class Begin:
         if not np.all(np.isfinite(matrix)):
             return sizes
         elapsed = abs(float(times[-1] - times[0]))
-        moved = elapsed * self._rounding_of_rates(times, table)
+        # Terms may cancel to the same rounding wherever one looks, as a weight and what bears it.
+        terms = EPSILON * term_sizes(self.problem.rhs, self.time, self.x, self.values)[0]
+        moved = elapsed * np.fmax(self._rounding_of_rates(times, table), terms)
         moved = moved + elapsed * (matrix @ moved)
         return np.where(sizes > RESTS * moved, sizes, 0.0)
 

@@ -60,7 +60,7 @@ class KernelEventIntegrator:
         self._guards = np.zeros((3, len(problem.guarded)))
         for index, event in enumerate(problem.guarded):
             self._guards[:2, index] = event.direction.value, event.then.interrupts
-        self._in_force = b""
+        self._in_force: bytes | None = None
         self._room = _Room.of(STEPS, problem.size, self.march.order)
 
     def segment(self, start: State, until: float, at: np.ndarray, observe: Observer) -> SegmentEnd:

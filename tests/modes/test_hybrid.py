@@ -298,7 +298,8 @@ def test_a_rimless_wheel_follows_its_map_of_section_to_its_limit_cycle():
         4.0 * GRAVITY * math.sin(SPOKES) * math.sin(SLOPE) / math.tan(2.0 * SPOKES) ** 2
     )
     assert rates[-1] == pytest.approx(limit, rel=1e-13)
-    assert run.drift["leg"].max_abs <= 1e-14
+    # The leg is the difference of two places far down the slope.
+    assert run.drift["leg"].max_abs <= 2.0 * EPSILON * np.max(np.abs(run["x"]))
 
 
 def test_a_thermostat_switches_at_the_times_of_its_exponentials():

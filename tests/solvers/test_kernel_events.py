@@ -136,3 +136,54 @@ def test_a_dip_that_no_series_shows_is_found_all_the_same() -> None:
     run = ds.solve(system, until=20.0, initial={"x_dot": 1.0}, solver=KERNEL)
     times = [event.time for event in run.events]
     assert times == pytest.approx([7.3 - 5e-9, 7.3 + 5e-9], abs=1e-14)
+
+
+def _over_a_state(q: ds.Coordinates) -> list[ds.Event]:
+    """Zero where x = 1/4; a pole at x = -2, which the motion does not come to."""
+    guard = (q.x - 0.25) / (q.x + 2.0)
+    return [ds.Event("quotient", guard, ds.RISING, ds.Reset({"x_dot": -q.dot.x}))]
+
+
+def test_a_guard_that_divides_is_followed_by_its_series() -> None:
+    end, _, integrator = _segment(events=_over_a_state)
+    assert len(integrator.march.instructions.borders) == 1
+    assert end.status is Status.STOPPED
+    assert end.time == pytest.approx(PHASE + math.asin(0.25 / AMPLITUDE), abs=16 * EPS)
+
+
+@pytest.mark.parametrize("power", [1, 3])
+def test_what_passes_a_pole_passes_no_zero(power: int) -> None:
+    def through_a_pole(q: ds.Coordinates) -> list[ds.Event]:
+        guard = 1.0 / (q.x - 0.25) ** power
+        return [ds.Event("pole", guard, ds.EITHER, ds.Reset({"x_dot": -q.dot.x}))]
+
+    run = ds.solve(
+        oscillator(events=through_a_pole), until=10.0, initial={"x": -0.5, "x_dot": 1.0},
+        solver=KERNEL,
+    )  # fmt: skip
+    assert run.events == ()
+    assert run.outcome is ds.Outcome.COMPLETED
+
+
+def test_a_guard_of_either_direction_is_met_each_time_it_passes() -> None:
+    """The reset changes nothing that the guard depends upon: it goes on from its zero."""
+
+    def counted(q: ds.Coordinates) -> list[ds.Event]:
+        return [ds.Event("turn", q.dot.x, ds.EITHER, ds.Reset({"x": 1.0 * q.x}))]
+
+    run = ds.solve(
+        oscillator(events=counted), until=100.0, initial={"x": -0.5, "x_dot": 1.0}, solver=KERNEL
+    )
+    turns = PHASE + math.pi / 2.0 + math.pi * np.arange(run.event_count)
+    assert run.event_count == math.floor((100.0 - turns[0]) / math.pi) + 1
+    found = np.array([event.time for event in run.events])
+    assert np.all(np.abs(found - turns) <= 16 * EPS * np.arange(1, len(turns) + 1) * 4)
+
+
+def test_a_guard_that_swings_faster_than_the_states_shortens_the_steps() -> None:
+    def fast(q: ds.Coordinates) -> list[ds.Event]:
+        guard = ca.sin(40.0 * ds.time) - 0.5
+        return [ds.Event("beat", guard, ds.RISING, ds.Reset({"x_dot": 1.0 * q.dot.x}))]
+
+    end, _, _ = _segment(events=fast)
+    assert end.time == pytest.approx(math.asin(0.5) / 40.0, abs=4 * EPS)

@@ -1,0 +1,49 @@
+"""Where a guard passed that no solver found: by integrating again, to ever nearer times."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from daesolve.integration.run_state import RunState, unobserved
+from daesolve.modes.transitions import Transitions
+from daesolve.solvers import SegmentEnd, State
+
+HALVINGS = 40
+"""Of a segment, to look whether a guard that starts at zero was inside afterwards."""
+
+
+def first_zero(
+    run: RunState,
+    transitions: Transitions,
+    start: State,
+    end: SegmentEnd,
+    late: Sequence[int],
+) -> tuple[int, float]:
+    """Return which of some guards passed first, and when, by integrating again."""
+
+    def look(moment: float) -> tuple[State, np.ndarray]:
+        reached = run.solve(low, moment, np.empty(0), unobserved)
+        outside = transitions.book.outside(reached.time, reached.state, start.p)[late]
+        return State(reached.time, reached.state, start.p), outside
+
+    # Guards that are at zero at the start may have been inside since then, or not at all.
+    span = end.time - start.time
+    low, high = start, end.time
+    outside = transitions.book.outside(end.time, end.state, start.p)[late]
+    for part in 0.5 ** np.arange(1, HALVINGS):
+        reached, found = look(start.time + part * span)
+        if np.all(found < 0.0):
+            low = reached
+            break
+        high, outside = reached.time, found
+    if low is start:
+        return late[int(np.argmax(outside))], start.time
+    while (middle := 0.5 * (low.time + high)) not in (low.time, high):
+        reached, found = look(middle)
+        if np.all(found < 0.0) and reached.time == middle:
+            low = reached
+        else:
+            high, outside = reached.time, found
+    return late[int(np.argmax(outside))], high
