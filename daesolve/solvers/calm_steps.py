@@ -84,7 +84,7 @@ class Screen:
                 near = self._near(steps, values, int(np.min(own)))
                 near[own < FEWEST] = True
         first = np.maximum(np.argmax(near, axis=1) - MARGIN, 0)
-        last = np.minimum(count - np.argmax(near[:, ::-1], axis=1) + MARGIN, count)
+        last = np.minimum(count - np.argmax(near[:, ::-1], axis=1) + MARGIN, own)
         last[~np.any(near, axis=1)] = 0
         first[last == 0] = 0
         found = zip(first.tolist(), last.tolist(), sound.tolist(), strict=True)

@@ -1,0 +1,102 @@
+"""Motions of one run beside each other, and motions that wait at their ends for others."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+
+import daesolve as ds
+from daesolve.integration.run_options import requested
+from daesolve.preparation.preparing import Prepared, prepare
+from daesolve.solvers import SegmentEnd, State, Status
+from daesolve.solvers.lanes import BatchedTaylor, SharedMarch, small_batch
+
+from ..systems import pendulum
+
+NOTHING = np.empty(0)
+UNTIL = 3.0
+
+
+@cache
+def passing() -> ds.MechanicalSystem:
+    """A pendulum of which it is recorded when it passes below."""
+    plain = pendulum()
+    lowest = ds.Event("lowest", plain.coordinates.x, ds.RISING)
+    return replace(plain, events=(lowest,))
+
+
+def prepared(x: float = 0.8) -> Prepared:
+    request, _ = requested(UNTIL, {"x": x}, {})
+    return prepare(passing(), request)
+
+
+def starts(of: Prepared, count: int) -> list[State]:
+    """Small changes of a start, as the shadow of a motion is."""
+    return [State(0.0, of.initial * (1.0 + 1e-6 * number), of.values) for number in range(count)]
+
+
+def ends(of: Prepared, given: list[State], *, foreseen: bool) -> list[SegmentEnd]:
+    """Return the ends of segments, with a sample on the way."""
+    run, at = of.in_lane(small_batch(len(given))), np.array([0.0, 1.0])
+    assert isinstance(run.solver, BatchedTaylor)
+    if foreseen:
+        assert run.foresee(given, UNTIL, at)
+    return [run.integrated(one, UNTIL, at, lambda _: None) for one in given]
+
+
+@pytest.mark.parametrize("count", [2, 5, 20])
+def test_segments_that_are_foreseen_end_as_those_that_are_asked_for_one_by_one(count):
+    run = prepared()
+    given = starts(run, count)
+    together, alone = (ends(run, given, foreseen=foreseen) for foreseen in (True, False))
+    for one, other in zip(together, alone, strict=True):
+        assert one.status is other.status is Status.REACHED
+        assert one.steps == other.steps
+        np.testing.assert_array_equal(one.state, other.state)
+        np.testing.assert_array_equal(one.samples, other.samples)
+
+
+def test_what_was_foreseen_otherwise_begins_where_it_is_asked_for():
+    run = prepared()
+    given = starts(run, 3)
+    lanes = run.in_lane(small_batch(3))
+    lanes.foresee([given[0], given[2], given[1]], UNTIL, NOTHING)
+    first, *rest = (lanes.integrated(one, UNTIL, NOTHING, lambda _: None) for one in given)
+    for end, start in zip((first, *rest), given, strict=True):
+        alone = run.in_lane(small_batch(1)).integrated(start, UNTIL, NOTHING, lambda _: None)
+        np.testing.assert_array_equal(end.state, alone.state)
+
+
+def test_motions_that_go_beside_each_other_use_lanes():
+    run = prepared()
+    lanes = run.in_lane(small_batch(2))
+    given = starts(run, 2)
+    lanes.foresee(given, UNTIL, NOTHING)
+    lanes.integrated(given[0], UNTIL, NOTHING, lambda _: None)
+    assert isinstance(lanes.solver, BatchedTaylor)
+    march = lanes.solver.batch.march(lanes.solver, lanes.problem, 2)
+    # The second one was taken along to its end.
+    np.testing.assert_array_equal(march.time[0], [UNTIL, UNTIL])
+
+
+def test_a_motion_at_its_end_waits_and_is_judged_as_if_it_were_alone():
+    """One of three is at its end long before the others; what is seen of none depends on it."""
+    runs = [prepared(x) for x in (0.8, 0.6, 0.4)]
+    seen = []
+    for places in ([0, 1, 2], [0], [1], [2]):
+        march = SharedMarch(ds.Taylor(), runs[0].problem, 8)
+        for lane, (run, until) in enumerate(zip(runs, (0.5, 2.0, 2.1), strict=True)):
+            march.begin(lane, run.initial, run.values, 0.0)
+            march.end[lane], march.values[lane] = until, run.values
+        memory = np.empty((8, 200, runs[0].problem.size, march.order + 1))
+        stretch = march.steps_of(places, 200, memory)
+        found = march.screen.looked_through(stretch, march.values[places])
+        own = [stretch.of(number, one) for number, one in enumerate(found)]
+        seen.append([(one.when[:, 2].sum(), one.end, len(one.when), one.seen) for one in own])
+    together, *alone = seen
+    assert together == [one for [one] in alone]
+    assert [end for _, end, *_ in together] == [0.5, 2.0, 2.1]
+    assert together[0][2] < together[1][2]
