@@ -41,6 +41,7 @@ from daesolve.integration.run_options import (
 )
 from daesolve.integration.simulation import simulate_recorded
 from daesolve.posing.value_names import ValueKind
+from daesolve.preparation.beside import in_lane
 from daesolve.preparation.preparing import Prepared, prepare
 from daesolve.preparation.request import Request
 from daesolve.solvers import Solver
@@ -235,7 +236,7 @@ def _found(
     """Measure exponents of what is to be run, in lanes of a batch where there is one."""
     prepared = prepare(system, request)
     if batch is not None:
-        prepared = prepared.in_lane(batch)
+        prepared = in_lane(prepared, batch)
     if prepared.resting:
         raise NoDerivativeError(
             "dry friction holds the body at rest from the start on: there is no motion whose "

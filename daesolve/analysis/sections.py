@@ -35,6 +35,7 @@ from daesolve.integration.run_options import (
 from daesolve.integration.simulation import simulate_recorded
 from daesolve.posing.events import EITHER, Direction, Event
 from daesolve.posing.goals import as_scalar
+from daesolve.preparation.beside import in_lane
 from daesolve.preparation.preparing import Prepared, prepare
 from daesolve.preparation.request import Request
 from daesolve.system.system import System
@@ -223,7 +224,7 @@ def _found(
         raise PosingError(f"the event {name!r} has a direction of its own: leave it out here")
     prepared = prepare(system, request)
     if batch is not None:
-        prepared = prepared.in_lane(batch)
+        prepared = in_lane(prepared, batch)
     run, record = simulate_recorded(prepared, [] if at is None else at)
     return _recorded(prepared, run, record, name)
 

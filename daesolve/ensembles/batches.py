@@ -17,6 +17,7 @@ from daesolve.integration.run_options import (
     with_values,
 )
 from daesolve.plugins.bound_case import BoundCase
+from daesolve.preparation.beside import in_lane
 from daesolve.preparation.lately import prepare_once
 from daesolve.preparation.naming import made_by_name, solver_of
 from daesolve.solvers import Solver, Taylor
@@ -124,7 +125,7 @@ def run_in_lanes(
         member = case.with_values(members[number])
         request, at = requested_by(member, until, made)
         prepared = prepare_once(member.system, request)
-        return member.of_problem(integrated(prepared.in_lane(batch), at))
+        return member.of_problem(integrated(in_lane(prepared, batch), at))
 
     return batch.run([partial(run, number) for number in range(len(members))])
 

@@ -5,9 +5,8 @@ Everything that is chosen automatically is chosen here, once, and noted in `Prep
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -54,9 +53,6 @@ from daesolve.solvers.error_control import velocity_warning
 from daesolve.solvers.scaling import Scaling
 from daesolve.system.consistent_state import check_system
 from daesolve.system.system import System
-
-if TYPE_CHECKING:
-    from daesolve.solvers.lanes import Batch
 
 WEAK_GRIP = 1e-4
 """Below this part of its usual size a grip costs digits, where the elimination is not refined."""
@@ -152,18 +148,6 @@ class Prepared:
     ) -> SegmentEnd:
         """Integrate a segment by the solver, in its units; see `Solver.segment`."""
         return self.scaling.segment(self.solver, self.problem, state, until, at, observe)
-
-    def in_lane(self, batch: Batch) -> Prepared:
-        """Return the run with its steps in a lane of a batch, where it can be there."""
-        solver = batch.solver(self.problem, self.solver, self.request.solver)
-        if solver is self.solver:
-            return self
-        note = f"its steps taken beside those of others, {batch.width} at a time"
-        return replace(self, solver=solver, notes=(*self.notes, note))
-
-    def foresee(self, starts: Sequence[State], until: float, at: np.ndarray) -> bool:
-        """Let the solver know which segments come next; see `Solver.foresee`."""
-        return self.scaling.foresee(self.solver, self.problem, starts, until, at)
 
 
 def prepare(system: System, request: Request) -> Prepared:

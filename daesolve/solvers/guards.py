@@ -105,14 +105,15 @@ def find_events(problem: OdeProblem, p: np.ndarray, steps: Steps) -> list[EventH
     if not worth:
         return []
     plain = {} if looks is None else plain_steps(problem, p, looks, worth, steps.dense)
-    directions = [event.direction for event in problem.guarded]
+    guarded = problem.guarded
+    directions = [event.direction for event in guarded]
+    interrupts = [event.then.interrupts for event in guarded]
     guards = StateFunction(problem.guards, p)
     found: list[EventHit] = []
     sign = 1.0 if steps.times[-1] >= steps.times[0] else -1.0
 
     def in_order() -> list[EventHit]:
-        guarded = problem.guarded
-        return sorted(found, key=lambda hit: (sign * hit.time, guarded[hit.index].then.interrupts))
+        return sorted(found, key=lambda hit: (sign * hit.time, interrupts[hit.index]))
 
     for step in worth:
         known = plain.get(step)
@@ -133,7 +134,7 @@ def find_events(problem: OdeProblem, p: np.ndarray, steps: Steps) -> list[EventH
                 sides = np.max(np.abs(values[left : left + 2, index]))
                 if abs(guards(time, state)[index]) <= POLE * sides:
                     found.append(EventHit(index, time, state))
-        if any(problem.guarded[hit.index].then.interrupts for hit in found[before:]):
+        if any(interrupts[hit.index] for hit in found[before:]):
             break
         if not np.all(np.isfinite(values[-1])):
             moment, place = float(times[-1]), max(len(times) - 2, 0)

@@ -67,11 +67,11 @@ def plain_steps(
     if len(looks.steps) < FEWEST:
         return {}
     rough = [np.any(one, axis=(0, 2)) for one in unresolved(np.moveaxis(looks.values, 1, 0))]
-    looks = looks.at(np.isfinite(looks.values).all(axis=(1, 2)) & ~np.any(rough, axis=0))
-    count, each = looks.times.shape
+    looks = looks.at(np.all(np.isfinite(looks.values), axis=(1, 2)) & ~np.any(rough, axis=0))
+    count, each = len(looks.steps), int(looks.times.shape[1])
     if not count:
         return {}
-    steps = np.repeat(np.arange(count), each)
+    steps: np.ndarray = np.repeat(np.arange(count), each)
     parts = looks.times, looks.states, looks.values
     times, states, values = (part.reshape(count * each, *part.shape[2:]) for part in parts)
     function = rates_of(problem)
@@ -89,11 +89,11 @@ def plain_steps(
         order = np.lexsort((np.sign(looks.times[0, -1] - looks.times[0, 0]) * times, steps))
         steps, times = steps[order], times[order]
         states, values, rates = states[order], values[order], rates[order]
-    hidden = np.any(suspect(np.diff(times)[:, None], values, rates), axis=(0, 2))
-    hidden &= steps[1:] == steps[:-1]
-    plain = np.isfinite(values).all(axis=1)
+    dips, turns = suspect(np.diff(times)[:, None], values, rates)
+    hidden = np.any(dips | turns, axis=1) & (steps[1:] == steps[:-1])
+    plain: np.ndarray = np.all(np.isfinite(values), axis=1)
     plain[1:] &= ~hidden
-    ends = np.searchsorted(steps, np.arange(1, count))
+    ends: np.ndarray = np.searchsorted(steps, np.arange(1, count))
     tables = zip(*(np.split(part, ends) for part in (times, states, values, plain)), strict=True)
     found = zip(looks.steps.tolist(), tables, strict=True)
     return {

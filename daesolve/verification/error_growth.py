@@ -35,6 +35,7 @@ from daesolve.integration.record import Boundary, Happening, RunRecord
 from daesolve.integration.simulation import simulate_recorded
 from daesolve.modes.transitions import transitions_of
 from daesolve.posing.value_names import ValueKind
+from daesolve.preparation.beside import in_lane
 from daesolve.preparation.preparing import Prepared
 from daesolve.preparation.request import DEFAULT_RATE
 from daesolve.solvers import Dop853, State, Status
@@ -219,7 +220,7 @@ def _of_smooth_motion(prepared: Prepared) -> float | None:
     from daesolve.solvers.lanes import small_batch  # which takes long to import
 
     # A run that is in a lane already stays there.
-    beside = prepared.in_lane(small_batch(2))
+    beside = in_lane(prepared, small_batch(2))
     growth = measured_growth(_Shadow(beside, _first_sizes(prepared)), piece, 0.0)
     if growth is None:
         return math.nan
@@ -321,7 +322,8 @@ class _Shadow:
             (self.state + self.offset.x, self.values + self.offset.p),
         )
         starts = [State(self.time, x, p) for x, p in pairs]
-        self.prepared.foresee(starts, ahead, np.empty(0))
+        own = self.prepared
+        own.scaling.foresee(own.solver, own.problem, starts, ahead, np.empty(0))
         reached, beside = (_advance(self.prepared, start, ahead) for start in starts)
         if reached is None or beside is None:
             return None

@@ -10,6 +10,7 @@ import pytest
 
 import daesolve as ds
 from daesolve.integration.run_options import requested
+from daesolve.preparation.beside import in_lane
 from daesolve.preparation.preparing import Prepared, prepare
 from daesolve.solvers import SegmentEnd, State, Status
 from daesolve.solvers.lanes import BatchedTaylor, SharedMarch, small_batch
@@ -38,12 +39,17 @@ def starts(of: Prepared, count: int) -> list[State]:
     return [State(0.0, of.initial * (1.0 + 1e-6 * number), of.values) for number in range(count)]
 
 
+def foresee(run: Prepared, given: list[State], at: np.ndarray) -> bool:
+    """Let the solver of a run know what comes next."""
+    return run.scaling.foresee(run.solver, run.problem, given, UNTIL, at)
+
+
 def ends(of: Prepared, given: list[State], *, foreseen: bool) -> list[SegmentEnd]:
     """Return the ends of segments, with a sample on the way."""
-    run, at = of.in_lane(small_batch(len(given))), np.array([0.0, 1.0])
+    run, at = in_lane(of, small_batch(len(given))), np.array([0.0, 1.0])
     assert isinstance(run.solver, BatchedTaylor)
     if foreseen:
-        assert run.foresee(given, UNTIL, at)
+        assert foresee(run, given, at)
     return [run.integrated(one, UNTIL, at, lambda _: None) for one in given]
 
 
@@ -62,19 +68,19 @@ def test_segments_that_are_foreseen_end_as_those_that_are_asked_for_one_by_one(c
 def test_what_was_foreseen_otherwise_begins_where_it_is_asked_for():
     run = prepared()
     given = starts(run, 3)
-    lanes = run.in_lane(small_batch(3))
-    lanes.foresee([given[0], given[2], given[1]], UNTIL, NOTHING)
+    lanes = in_lane(run, small_batch(3))
+    foresee(lanes, [given[0], given[2], given[1]], NOTHING)
     first, *rest = (lanes.integrated(one, UNTIL, NOTHING, lambda _: None) for one in given)
     for end, start in zip((first, *rest), given, strict=True):
-        alone = run.in_lane(small_batch(1)).integrated(start, UNTIL, NOTHING, lambda _: None)
+        alone = in_lane(run, small_batch(1)).integrated(start, UNTIL, NOTHING, lambda _: None)
         np.testing.assert_array_equal(end.state, alone.state)
 
 
 def test_motions_that_go_beside_each_other_use_lanes():
     run = prepared()
-    lanes = run.in_lane(small_batch(2))
+    lanes = in_lane(run, small_batch(2))
     given = starts(run, 2)
-    lanes.foresee(given, UNTIL, NOTHING)
+    foresee(lanes, given, NOTHING)
     lanes.integrated(given[0], UNTIL, NOTHING, lambda _: None)
     assert isinstance(lanes.solver, BatchedTaylor)
     march = lanes.solver.batch.march(lanes.solver, lanes.problem, 2)
