@@ -231,7 +231,7 @@ def many_exponents(
 
 
 def _found(
-    count: int | None, system: System, request: Request, _: At, batch: Batch | None = None
+    count: int | None, system: System, request: Request, _at: At, batch: Batch | None = None
 ) -> LyapunovExponent:
     """Measure exponents of what is to be run, in lanes of a batch where there is one."""
     prepared = prepare(system, request)

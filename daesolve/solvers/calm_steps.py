@@ -28,7 +28,7 @@ PARTS = np.array([INNER, *FIRST_LOOKS])
 GUARDED = (0,)
 """Which of them are for guards."""
 FEWEST = 2
-"""Steps of which something can be said."""
+"""Steps of which something can be said of guards."""
 MARGIN = AROUND + 2
 """Steps beside those at which guards come near to zero, by which these are judged."""
 
@@ -66,8 +66,6 @@ class Screen:
         """
         lanes, count = len(values), len(stretch.when)
         own = np.count_nonzero(stretch.when[:, 2], axis=0)
-        if count < FEWEST:
-            return [Seen(0, count, sound=False)] * lanes
         spans = np.ascontiguousarray(stretch.when[:, 2].T)
         inner, slopes = looked(stretch.coefficients, spans, PARTS)
         times = np.vstack([stretch.when[:, 0], stretch.end[:1]]).T.copy()
@@ -78,7 +76,6 @@ class Screen:
             sound &= self._agree(steps, stretch.coefficients[:, :, :, 1], slopes, values)
             if self.hidden is not None:
                 sound &= self._asleep(steps, self.hidden, values)
-            sound &= own >= FEWEST
             near = np.zeros((lanes, count), dtype=bool)
             if self.problem.events:
                 near = self._near(steps, values, int(np.min(own)))
