@@ -200,7 +200,11 @@ class SharedLane(Lane):
         """Take steps, as many at once as all lanes do."""
         if not self.found:
             self.most = most
-            self.batch.integrate(self)
+            # One that went along may have gone as far already.
+            if self.room > 0:
+                self.batch.integrate(self)
+            else:
+                self._hand_over()
         stretch = self.found.popleft()
         self._reached = stretch.end
         return stretch
@@ -218,12 +222,16 @@ class SharedLane(Lane):
             self._count += len(stretch.when)
             if self.room > 0 and stretch.end != self.until:
                 return
-        if self._passed:
-            self.found.append(joined(self._passed))
-            self._passed, self._count = [], 0
+        self._hand_over()
         if looked or not calm:
             # The memory of the series is that of the next steps too.
             self.found.append(replace(stretch, coefficients=stretch.coefficients.copy()))
+
+    def _hand_over(self) -> None:
+        """Let the run see the steps that were passed over."""
+        if self._passed:
+            self.found.append(joined(self._passed))
+            self._passed, self._count = [], 0
 
 
 class SharedMarch(March):
@@ -400,7 +408,8 @@ class Batch:
             self._go_on()
             self._turn.wait_for(lambda: bool(lane.found) or self._broken is not None)
             if not lane.found:
-                raise _BrokenError
+                # Where there is no other thread, the error is that of the run.
+                raise _BrokenError if self._running else self._broken or _BrokenError
 
     def _go_on(self) -> None:
         """Integrate as soon as all runs have asked; end them where one of them broke down."""

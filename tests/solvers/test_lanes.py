@@ -76,6 +76,32 @@ def test_what_was_foreseen_otherwise_begins_where_it_is_asked_for():
         np.testing.assert_array_equal(end.state, alone.state)
 
 
+def test_motions_that_went_farther_than_is_asked_at_once_are_handed_over():
+    """Asked for three steps at once, the second motion has gone along for many more."""
+    run = prepared()
+    lanes, given = in_lane(run, small_batch(2)), starts(run, 2)
+    solver = lanes.solver
+    assert isinstance(solver, BatchedTaylor)
+    foresee(lanes, given, NOTHING)
+    taken = []
+    for start in given:
+        lane = solver.batch.lane(solver, lanes.problem, start, UNTIL)
+        lane.begin(start.x, start.p, 0.0, UNTIL, NOTHING)
+        steps = []
+        while lane.time != UNTIL:
+            steps.append(lane.steps(3))
+        taken.append(steps)
+    ends = [steps[-1].state for steps in taken]
+    alone = [
+        in_lane(run, small_batch(1)).solver.segment(
+            lanes.problem, start, UNTIL, NOTHING, lambda _: None
+        )
+        for start in given
+    ]
+    for end, one in zip(ends, alone, strict=True):
+        np.testing.assert_array_equal(end, one.state)
+
+
 def test_motions_that_go_beside_each_other_use_lanes():
     run = prepared()
     lanes = in_lane(run, small_batch(2))
