@@ -366,6 +366,9 @@ class Batch:
         """
         if type(chosen) is not Taylor or (asked is not None and asked != Taylor(chosen.tolerance)):
             return chosen
+        if self.runs == 1 and chosen.engine == "heyoka":
+            # In very long runs of small systems it is faster than two or three lanes.
+            return chosen
         solver = BatchedTaylor(chosen.tolerance, engine="kernel", batch=self)
         charted = problem.chart is not None and problem.chart.choose is not None
         return chosen if charted or solver.refusal(problem) is not None else solver

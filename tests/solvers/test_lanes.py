@@ -13,7 +13,7 @@ from daesolve.integration.run_options import requested
 from daesolve.preparation.beside import in_lane
 from daesolve.preparation.preparing import Prepared, prepare
 from daesolve.solvers import SegmentEnd, State, Status
-from daesolve.solvers.lanes import BatchedTaylor, SharedMarch, small_batch
+from daesolve.solvers.lanes import Batch, BatchedTaylor, SharedMarch, small_batch
 
 from ..systems import pendulum
 
@@ -100,6 +100,14 @@ def test_motions_that_went_farther_than_is_asked_at_once_are_handed_over():
     ]
     for end, one in zip(ends, alone, strict=True):
         np.testing.assert_array_equal(end, one.state)
+
+
+@pytest.mark.parametrize(("runs", "lanes"), [(1, False), (2, True)])
+def test_what_pays_by_compiled_code_leaves_it_for_other_runs_alone(runs, lanes):
+    chosen = replace(ds.Taylor(), engine="kernel")
+    object.__setattr__(chosen, "engine", "heyoka")  # whether it is installed or not
+    solver = Batch(runs, 8).solver(prepared().problem, chosen, None)
+    assert isinstance(solver, BatchedTaylor) is lanes
 
 
 def test_motions_that_go_beside_each_other_use_lanes():
