@@ -5,9 +5,10 @@ member. Each ensemble is swept by `ds.sweep` in this process, one by one (`batch
 goes by itself; or its sections, its exponents (the largest, or all three) or its runs, verified by
 the same method or by another, are found of each and of all together. Seconds are those of the
 processor (one thread works at a time), so that other work on the machine disturbs little; each
-figure is the least of some repeats after a first one, in one process. Nothing is kept of what was prepared before. "integration" is all within the segments of a
-run: steps, the look through them, the search for events, and monitors. What is left beside it and
-preparation is what the problem derives of each member's values, the trajectory, and the files.
+figure is the least of some repeats after a first one, in one process. Nothing is kept of what was
+prepared before. "integration" is all within the segments of a run: steps, the look through them,
+the search for events, and monitors. What is left beside it and preparation is what the problem
+derives of each member's values, the trajectory, the files, and the algebra of exponents.
 "difference" is the largest of a state at the end, at the last passage of a section, or of an
 exponent, over the largest of that in the ensemble, or 1 where that is larger.
 """
