@@ -16,6 +16,8 @@ from .programs import PROGRAMS, ROOT, program
 SMALL = {
     "benchmarks.batches": "--members 16 --until 5 --repeats 1 --ensemble hoop-300",
     "benchmarks.contact": "--contacts 1 --calls 2 --repeats 1 --short",
+    "benchmarks.batches": "--members 16 --until 5 --repeats 1 --ensemble hoop-300 "
+    "--ensemble sections-300 --ensemble exponent-300 --ensemble same-300",
     "benchmarks.long_horizon": "--quick --motion skate --motion pendulum",
     "benchmarks.long_horizon.offsets": "--rate 1 --rate 3 --until 2000",
     "benchmarks.long_runs": "--part drift --part store --until 20 --horizon 10 "
@@ -26,6 +28,7 @@ SMALL = {
     "benchmarks.pendulum_chain": "--rods 2 --rods 3 --until 0.1 --patience 0.3 --package daesolve",
     "benchmarks.rolling_wheel": "--case hoop --until 1 --repeats 1",
     "benchmarks.accuracy": "--case pendulum --repeats 1",
+    "benchmarks.events": "--case blow --repeats 1",
     "benchmarks.step_checks": "--case hoop --until 1 --repeats 1",
     "benchmarks.stewart": "--part runs --repeats 1",
     "benchmarks.taylor_engines": "--case pendulum --repeats 1",
@@ -82,12 +85,12 @@ def test_variants_are_found_and_read_back_into_a_document(tmp_path, monkeypatch,
 @pytest.mark.slow
 def test_batches_are_measured_beside_runs_one_by_one(tmp_path):
     printed, found = ran(tmp_path, "benchmarks.batches")
-    assert [one["name"] for one in found] == ["one by one", "in lanes"]
+    assert [one["name"] for one in found] == ["one by one", "in lanes"] * 4
     for one in found:  # parts are timed one after the other, and make up less than all
         assert 0 < one["prepare"] + one["integrate"] < one["total"]
         assert 0 < one["steps"] < one["integrate"]
         assert one["difference"] < 1e-12
-    assert "16 members" in printed
+    assert "| hoop-300, 16 | one by one |" in printed
 
 
 @pytest.mark.slow
