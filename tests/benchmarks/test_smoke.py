@@ -14,7 +14,6 @@ import pytest
 from .programs import PROGRAMS, ROOT, program
 
 SMALL = {
-    "benchmarks.batches": "--members 16 --until 5 --repeats 1 --ensemble hoop-300",
     "benchmarks.contact": "--contacts 1 --calls 2 --repeats 1 --short",
     "benchmarks.batches": "--members 16 --until 5 --repeats 1 --ensemble hoop-300 "
     "--ensemble sections-300 --ensemble exponent-300 --ensemble same-300",
