@@ -254,6 +254,10 @@ def _refined(
     rank, vectors = 0, np.eye(len(reactions))
     for _ in range(ROUNDS):
         missed, slopes = _equations(problem, sliding, states, reactions)
+        # What slides slowly turns quickly: that is no measure for the other equations.
+        each = np.max(np.abs(slopes), axis=1)
+        each = np.where(each > 0.0, each, 1.0)
+        missed, slopes = missed / each, slopes / each[:, None]
         left, sizes, vectors = np.linalg.svd(slopes)
         rank = int(np.count_nonzero(sizes > DEPENDENT * sizes[0]))
         step = vectors[:rank].T @ ((left[:, :rank].T @ missed) / sizes[:rank])
