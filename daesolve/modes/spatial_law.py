@@ -30,6 +30,8 @@ HALTS = 5
 """Times at which slips that end with others are looked for."""
 LONGEST, SHORTEST = 1e-3, 1e-6
 """s, steps in which a slip that begins comes to have a direction of its own."""
+SPRINGS = "equal springs"
+"""How loads are shared that are not determined, where that is asked for."""
 SPARE = 1e-12
 """Of its limit, what friction that is shared has left where it can still be shared otherwise."""
 
@@ -58,6 +60,8 @@ class SpatialLaw(RubbingLaw):
         self._halting = guards("begins_to_stick", 2)
         self._giving = guards("begins_to_slip", 1)
         self._leaving = guards("sets_out", 1)
+        # Dependent constraints are kept only where their loads are to be shared.
+        self._springs = setting.problem.plan.proximal
         self._recover = Evaluator(setting.problem.recover)
 
     @classmethod
@@ -82,10 +86,12 @@ class SpatialLaw(RubbingLaw):
             return beginning
         instant = numbers.instant(time, x, p, touching, rates)
         slips = rates.slips[instant.which]
-        answer = decide(instant.contacts, instant.free, slips).only()
+        closure = SPRINGS if beginning.springs else None
+        answer = decide(instant.contacts, instant.free, slips, closure=closure).only()
         courses = candidates(instant, answer, slips)[0]
         terms = speeds_of(rates.slip_sizes[instant.which])
-        chosen = in_courses(numbers, instant, p, courses, answer, slips, terms)
+        own = {"springs": beginning.springs}
+        chosen = in_courses(numbers, instant, p, courses, answer, slips, terms, **own)
         # One that opens does so at the start, with an event; until then it slides as it does.
         chosen[numbers.holds] = p[numbers.holds]
         for rubbing, moves in zip(numbers.rubbing, ~rates.resting, strict=True):
@@ -235,7 +241,7 @@ class SpatialLaw(RubbingLaw):
             # At the limit the states before go on to agree: with what begins to slide beside them.
             answer = self._as_before(instant, p, slips)
         else:
-            answer = only(decide(instant.contacts, instant.free, slips), place.time)
+            answer = self._decided(place, instant, slips)
         if sharing is not None and best is not None:
             tractions = answer.tangential.copy()
             tractions[[*sharing.stuck]] = best.tractions
@@ -248,17 +254,27 @@ class SpatialLaw(RubbingLaw):
             if np.any(weak < instant.contacts.static):
                 contacts = replace(instant.contacts, static_friction=weak)
                 instant = replace(instant, contacts=contacts)
-                answer = only(decide(contacts, instant.free, slips), place.time)
+                answer = self._decided(place, instant, slips)
         terms = speeds_of(rates.slip_sizes[instant.which])
         modes = [
             self._followed(place, instant, self._functions.referred(place, values))
             for courses in candidates(instant, answer, slips)
-            for values in [in_courses(numbers, instant, p, courses, answer, slips, terms)]
+            for values in [
+                in_courses(
+                    numbers, instant, p, courses, answer, slips, terms, springs=self._springs
+                )
+            ]
         ]
         chosen = modes[0]
         if len(modes) > 1:
             chosen = self._agreeing(place, modes, book, instant, zero)
         return self._turning(place, chosen)
+
+    def _decided(self, place: Place, instant: Instant, slips: np.ndarray) -> Answer:
+        """Return what contacts do next, as decided for all of them together."""
+        closure = SPRINGS if self._springs else None
+        found = decide(instant.contacts, instant.free, slips, closure=closure)
+        return only(found, place.time)
 
     def _as_before(self, instant: Instant, p: np.ndarray, slips: np.ndarray) -> Answer:
         """Return the reactions with which what touches goes on as before."""

@@ -99,6 +99,8 @@ def in_courses(
     answer: Answer,
     slips: np.ndarray,
     terms: np.ndarray,
+    *,
+    springs: bool = False,
 ) -> np.ndarray:
     """Return p with contacts that do what is said, and all others open.
 
@@ -112,6 +114,8 @@ def in_courses(
         With what reactions: they tell sizes, and shares in friction that is not determined.
     slips, terms
         (n, 2) and (n,) the slips of those that touch, and the sizes of their terms, m/s.
+    springs
+        Whether loads that are not determined are shared as equal springs would.
 
     Raises
     ------
@@ -146,11 +150,16 @@ def in_courses(
             p[rubbing.still] = max(STOPPED * pull, ROUNDING * float(terms[k])) or STOPPED
         limit = float(contacts.static[k] * answer.normal[k])
         p[rubbing.bears] = limit if limit > 0.0 else 1.0
-    return _held(numbers, instant, p, courses, answer)
+    return _held(numbers, instant, p, courses, answer, springs)
 
 
 def _held(
-    numbers: ContactNumbers, instant: Instant, p: np.ndarray, courses: Courses, answer: Answer
+    numbers: ContactNumbers,
+    instant: Instant,
+    p: np.ndarray,
+    courses: Courses,
+    answer: Answer,
+    springs: bool,
 ) -> np.ndarray:
     """Hold as many slips of what sticks as are independent, and split friction that is not."""
     contacts = instant.contacts
@@ -158,6 +167,8 @@ def _held(
     kept: list[int] = []
     for k in closed:
         if remaining(contacts.matrix, kept, [k])[0, 0] <= PARALLEL * contacts.matrix[k, k]:
+            if springs:
+                continue
             raise _undetermined(instant, numbers.names[int(instant.which[k])], answer)
         kept.append(k)
     stuck = [k for k in closed if courses[k].state is State.STICKS]
