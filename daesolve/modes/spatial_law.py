@@ -62,6 +62,8 @@ class SpatialLaw(RubbingLaw):
         self._halting = guards("begins_to_stick", 2)
         self._giving = guards("begins_to_slip", 1)
         self._leaving = guards("sets_out", 1)
+        own = (self._halting, self._giving, self._leaving)
+        self._own = {int(guard) for guards in own for guard in guards.ravel()}
         # Dependent constraints are kept only where their loads are to be shared.
         self._springs = setting.problem.plan.proximal
         self._recover = Evaluator(setting.problem.recover)
@@ -131,7 +133,7 @@ class SpatialLaw(RubbingLaw):
             slow &= self._values(p, "heads") == 0.0
         rates = rates.rested(rates.gaps == 0.0, slow)
         p_known = self._known(place.p, gone, blown, rates)
-        alone = not blown and {*fired} <= {*self._giving.ravel().tolist()}
+        alone = not blown and not stopped.any() and {*fired} <= self._own
         where = replace(place, p=p_known)
         p_after = self._going_on(where, closed, rates, (gives, alone), book, zero)
         place = self._parted(place, before & (p_after[numbers.holds] == 0.0))
@@ -258,9 +260,13 @@ class SpatialLaw(RubbingLaw):
                 instant = replace(instant, contacts=contacts)
                 answer = self._decided(place, instant, slips)
         terms = speeds_of(rates.slip_sizes[instant.which])
+        possible = candidates(instant, answer, slips)
+        if alone and not gives.any():
+            # A direction was taken down, no more.
+            possible = possible[:1]
         modes = [
             self._followed(place, instant, self._functions.referred(place, values))
-            for courses in candidates(instant, answer, slips)
+            for courses in possible
             for values in [
                 in_courses(
                     numbers, instant, p, courses, answer, slips, terms, springs=self._springs

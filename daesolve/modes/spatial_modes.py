@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -81,8 +82,11 @@ def candidates(instant: Instant, answer: Answer, slips: np.ndarray) -> list[Cour
         elif state is not State.OPEN and normal <= NEAR * size:
             chosen.append(Course(State.OPEN))
         options.append(chosen)
-    modes = itertools.islice(itertools.product(*options), MOST)
-    return [dict(enumerate(courses)) for courses in modes]
+    modes = list(itertools.islice(itertools.product(*options), MOST))
+    # What shares a load comes to the limit together.
+    together = tuple(chosen[-1] for chosen in options)
+    modes = [modes[0], together, *[mode for mode in modes[1:] if mode != together]]
+    return [dict(enumerate(courses)) for courses in modes[: max(1, math.prod(map(len, options)))]]
 
 
 def _direction(vector: np.ndarray) -> np.ndarray:
