@@ -20,10 +20,10 @@ from daesolve.integration.checkpoints import restored_boundaries, saved_boundary
 from daesolve.integration.effort import Effort
 from daesolve.integration.record import Assembly, Boundary, Happening, RunRecord
 from daesolve.integration.run_options import At, Schedule
-from daesolve.modes.timetable import time_guards
 from daesolve.modes.transitions import INSTANT, Instant, Transitions
 from daesolve.preparation.preparing import Prepared
 from daesolve.solvers import EventHit, Observer, SegmentEnd, State
+from daesolve.solvers.timetable import time_guards
 from daesolve.trajectory.results import StepBlock
 
 WATCHED_AT_ONCE = 500
@@ -181,7 +181,7 @@ class RunState:
     ahead
         How far it integrates at once.
     scheduled
-        Guards of time alone, whose zeros are known beforehand.
+        Guards of time alone, whose zeros are known beforehand; None where the solver knows them.
     queue
         Steps that the monitor is to see later.
     pace
@@ -420,6 +420,7 @@ def fresh_state(prepared: Prepared, at: At, extended_from: float | None = None) 
     """
     transitions = prepared.transitions and prepared.transitions.fresh(prepared.path)
     halts = prepared.solver.halts_at_events(prepared.problem)
+    foresees = halts and prepared.solver.foresees_times(prepared.problem)
     return RunState(
         prepared=prepared,
         record=RunRecord([prepared.values], step=prepared.mean_step),
@@ -446,7 +447,7 @@ def fresh_state(prepared: Prepared, at: At, extended_from: float | None = None) 
             prepared.segment / FIRST_STRETCH,
         ),
         flat_zeros=FlatZeros(prepared.problem, AGREED_STEPS * prepared.solver.step_tolerance),
-        scheduled=time_guards(prepared.problem, prepared.dynamics.switches),
+        scheduled=None if foresees else time_guards(prepared.problem, prepared.dynamics.switches),
         conservation=_conservation_watch(prepared),
     )
 

@@ -37,10 +37,10 @@ from daesolve.integration.record import Boundary, RunRecord
 from daesolve.integration.run_options import At, sample_times
 from daesolve.integration.run_state import RunState, fresh_state
 from daesolve.integration.simple_resets import SimpleResets
-from daesolve.modes.timetable import scheduled
 from daesolve.modes.transitions import Transitions
 from daesolve.preparation.preparing import Prepared
 from daesolve.solvers import EventHit, Observer, SegmentEnd, State, Status
+from daesolve.solvers.timetable import scheduled
 from daesolve.trajectory.results import Outcome, StepBlock, TrajectoryPoint
 from daesolve.trajectory.samples import Recorded
 from daesolve.trajectory.trajectory import Trajectory

@@ -85,6 +85,10 @@ class Solver(ABC):
         """Return whether it integrates no farther than the first event that interrupts."""
         return False
 
+    def foresees_times(self, problem: OdeProblem) -> bool:
+        """Return whether it misses no zero of a guard of time alone, however near to others."""
+        return False
+
     def reset_chains(
         self, problem: OdeProblem, resets: Mapping[int, ca.Function]
     ) -> ResetChains | None:

@@ -11,10 +11,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from daesolve.algebra.intervals import TimeGuards
 from daesolve.formulations import OdeProblem
 from daesolve.solvers.kernel_stepping import KernelIntegrator, steps_that_fit
 from daesolve.solvers.segment import (
@@ -27,6 +29,7 @@ from daesolve.solvers.segment import (
     stacked,
 )
 from daesolve.solvers.step_checks import LATE, MARGIN, UNSEEN, followed
+from daesolve.solvers.timetable import scheduled, time_guards
 from daesolve.taylor_kernel import halting
 from daesolve.taylor_kernel.instructions import instructions
 from daesolve.taylor_kernel.marching import March
@@ -63,8 +66,15 @@ class KernelEventIntegrator:
         self._in_force: bytes | None = None
         self._room = _Room.of(STEPS, problem.size, self.march.order)
 
+    @cached_property
+    def _times(self) -> TimeGuards | None:
+        return time_guards(self.problem, {event.name for event in self.problem.events})
+
     def segment(self, start: State, until: float, at: np.ndarray, observe: Observer) -> SegmentEnd:
-        """Integrate up to the first event that interrupts; see `Solver.segment`."""
+        """Integrate up to the first event that interrupts; see `Solver.segment`.
+
+        It may end before, where a guard of time passes zero.
+        """
         if start.time == until:
             return self.closer.segment(start, until, at, observe)
         march, _ = self.begin(start, until)
@@ -77,10 +87,12 @@ class KernelEventIntegrator:
             room = self._room = self._room.grown_to(most)
             taken, outcome, index = self._taken(room, most)
             if outcome == halting.UNDECIDED:
-                # From here on somebody looks more closely.
+                # From here on somebody looks more closely, who knows less of guards of time.
                 here = State(way.time, way.state, start.p)
-                rest = self.closer.segment(here, until, at[len(way.samples) :], observe)
-                return way.joined(rest)
+                stop = scheduled(self._times, way.time, until, start.p)
+                rest = at[len(way.samples) :]
+                rest = rest[way.sign * (stop - rest) >= 0.0]
+                return way.joined(self.closer.segment(here, stop, rest, observe))
             if taken and way.take(room, taken, observe, march.order):
                 return way.end(Status.HALTED)
             if index >= 0:

@@ -113,6 +113,10 @@ class Taylor(Solver):
             return finds_events(problem)
         return halts_in_kernel(problem)
 
+    def foresees_times(self, problem: OdeProblem) -> bool:
+        """Return whether the kernel follows the guards' series."""
+        return self._engine(problem, 0.0) == "kernel" and halts_in_kernel(problem)
+
     def reset_chains(
         self, problem: OdeProblem, resets: Mapping[int, ca.Function]
     ) -> ResetChains | None:
@@ -123,7 +127,10 @@ class Taylor(Solver):
 
         if not isinstance(integrator, KernelEventIntegrator):
             return None
-        return ResetChains(integrator, resets)
+        numbers = integrator.march.instructions.numbers
+        # Nothing takes the logarithm of a number there: who raises one to a power does not halt.
+        taken = any(base is not None for _, base in numbers.own)
+        return None if taken else ResetChains(integrator, resets)
 
     def _engine(self, problem: OdeProblem, steps: float) -> str:
         """Return which engine takes so many steps of a problem."""

@@ -47,6 +47,8 @@ MOST_CUTS = 8
 """How often a step is shortened until the series of a guard holds over it."""
 BEYOND = 1.0 + 1e-6
 """Times the length of a step, how far its series is taken to where the guard itself passes."""
+LEAVES = 2.0
+"""Times the sign of a guard that has just been answered, and goes there from zero."""
 BEFORE_EVENT = 0.99
 """Part of a step that a guard cuts short, up to which it is held against the equations."""
 
@@ -191,12 +193,17 @@ def seen_length(rows, stride, numbers, outputs, borders, states, count, most, or
 
 
 @njit(**OPTIONS)
-def onward(c, least):
+def onward(c, least, side):
     """Return how a guard that interrupts either way passes zero next.
 
-    Where it is at zero, it has just passed, and turns round before it does again.
+    Where it is at zero it is about to pass, or else it has just done so, and turns round before it
+    does again.
     """
-    return -np.sign(c[0]) if abs(c[0]) > least else -np.sign(c[1])
+    if side != 0.0:
+        return -side
+    if abs(c[0]) > least:
+        return -np.sign(c[0])
+    return np.sign(c[1]) if c[0] * c[1] < 0.0 else -np.sign(c[1])
 
 
 @njit(**OPTIONS)
@@ -218,21 +225,27 @@ def first_passage(
         for k in range(order + 1):
             c[k] = output(rows, stride, numbers, outputs, states + j, k) * power
             power *= length
-        interrupts, side = guards[1, j] != 0.0, guards[2, j]
-        # Between two steps it may have passed by rounding.
-        between = side != 0.0 and side * c[0] <= 0.0
+        interrupts, side = guards[1, j] != 0.0, np.sign(guards[2, j])
         whole, end = np.sum(np.abs(c)), abs(c[order]) + abs(c[order - 1])
         least = ROUNDING[0] * whole + ROUNDING[1] * size
         way = guards[0, j]
         if interrupts and way == 0.0:
-            way = onward(c, least)
+            way = onward(c, least, side)
+        # Between two steps it may have passed by rounding.
+        leaves = abs(guards[2, j]) == LEAVES and abs(c[0]) <= least
+        between = side != 0.0 and side * c[0] <= 0.0 and not leaves
+        moves, (last, slope) = whole > abs(c[0]), value(c, 1.0)
+        goes = side == 0.0 or abs(guards[2, j]) == LEAVES
+        if goes and abs(c[0]) <= least and way * c[1] < 0.0:
+            # It goes from zero, and may come back before it is clearly away: what is left of its
+            # series without the zero has the sign that it has.
+            c[:order], c[order] = c[1:], 0.0
         count = UNRESOLVED if between else passages(c, way, least, pieces, places)
-        last, slope = value(c, 1.0)
-        if whole > abs(c[0]) and abs(last) <= least and not ended:
+        if moves and abs(last) <= least and not ended:
             count = UNRESOLVED  # It may turn there, between two steps.
         if count < 0 or (count and whole <= RESTS * size) or end > ends * whole:
             return -1, 0.0, False
-        if whole > abs(c[0]) and not holds(rows, stride, borders, j, length, order):
+        if moves and not holds(rows, stride, borders, j, length, order):
             return -1, 0.0, False
         if interrupts:
             if count and places[0] < part:
@@ -297,7 +310,8 @@ def march_to_guards(
         roundings of the time.
     guards
         (3, guards) -1, 0 or 1 as each falls, either or rises; whether it interrupts; its sign on
-        the motion so far, 0 where it is not known. The last changes.
+        the motion so far, `LEAVES` times that where it leaves zero, 0 where it is not known. The
+        last changes.
     borders
         See `Instructions`.
     found, when

@@ -180,3 +180,27 @@ def test_where_a_reset_leaves_a_goal_unmet_the_run_fails_with_its_sentence() -> 
     assert "leaves the goal 'rod' off" in run.message
     assert run.events[-1].after is not None
     assert run.events[-1].after["count"] == 19.0
+
+
+@pytest.mark.parametrize("period", [0.1, 0.05, 0.25, 0.137])
+@pytest.mark.parametrize("count", [50, 75])
+def test_ticks_that_fall_on_the_ends_of_segments_are_all_met(period: float, count: int) -> None:
+    """A segment is a fiftieth of the run; zeros of a sine count either way."""
+    q, d = ds.coordinates(x="m"), ds.discrete(u=0.0)
+    guard = ca.sin(math.pi / period * ds.time)
+    system = ds.MechanicalSystem(
+        q,
+        discrete=d,
+        kinetic=q.dot.x**2 / 2,
+        potential=q.x**2 / 2,
+        force={"x": d.u},
+        events=[ds.Event("tick", guard, ds.EITHER, ds.Reset({"u": -q.x}))],
+    )
+    until = period * (count + 0.5)
+    for end in (until, period * count):
+        run = ds.solve(system, until=end, initial={"x": 1.0, "x_dot": 0.0}, solver=KERNEL)
+        times = np.array([event.time for event in run.events])
+        expected = period * np.arange(1, count + 1)
+        # Whether the last tick of all is before the end of the run is a matter of rounding.
+        assert len(times) == count or (end < until and len(times) == count - 1)
+        assert np.all(np.abs(times - expected[: len(times)]) <= 4 * np.spacing(expected[-1]))
