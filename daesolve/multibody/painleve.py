@@ -22,6 +22,7 @@ from dataclasses import replace
 import casadi as ca
 import numpy as np
 
+from daesolve.algebra.determinants import determinant
 from daesolve.algebra.linear import is_zero, solve_definite
 from daesolve.algebra.singular_values import shortest_solution, singular_values
 from daesolve.equations.consistency import fitting_values
@@ -31,7 +32,7 @@ from daesolve.posing.events import FALLING, Event, Stop
 from daesolve.posing.guides import JAM
 from daesolve.system.consistent_state import consistent_state, parameter_values
 from daesolve.system.system import MechanicalSystem, unswitched
-from daesolve.system.unilateral import JAMMED, determinant
+from daesolve.system.unilateral import JAMMED
 
 LARGEST = 40
 """Constraints beyond which the ratio is too long an expression to be watched along a run."""
@@ -52,12 +53,15 @@ def watched_for_jams(system: MechanicalSystem) -> MechanicalSystem:
 
     A start beyond it is refused (`JamEvent`). The system is returned as it is where no friction
     changes what reactions do, and where that is not watched: with relations between reactions or
-    reactions that forces direct, and with more than `LARGEST` constraints or `RUBBING` reactions
-    that rub, whose margin `margin_at` and `friction_margin` return at a state.
+    reactions that forces direct, with contacts that rub (`elimination.jamming`), and with more than
+    `LARGEST` constraints or `RUBBING` reactions that rub. `margin_at` and `friction_margin` return
+    the margin at a state.
     """
     if any(event.name == JAM for event in system.events):
         return system
     dynamics = unswitched(system).dynamics
+    if any(row.rubbing for row in dynamics.contacts):
+        return system  # These are watched where their reactions are eliminated.
     rubbing = sum(_rubs(dynamics))
     if not (_ideal(dynamics) and 0 < rubbing <= RUBBING and len(dynamics.rows) <= LARGEST):
         return system

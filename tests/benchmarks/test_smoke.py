@@ -16,6 +16,7 @@ from .programs import PROGRAMS, ROOT, program
 SMALL = {
     "benchmarks.batches": "--members 16 --until 5 --repeats 1 --ensemble hoop-300 "
     "--ensemble sections-300 --ensemble exponent-300 --ensemble same-300",
+    "benchmarks.contact": "--contacts 1 --calls 2 --repeats 1 --short",
     "benchmarks.long_horizon": "--quick --motion skate --motion pendulum",
     "benchmarks.long_horizon.offsets": "--rate 1 --rate 3 --until 2000",
     "benchmarks.long_runs": "--part drift --part store --until 20 --horizon 10 "
@@ -156,6 +157,16 @@ def test_packages_are_compared_on_the_pendulum(tmp_path):
     }
     assert least["daesolve"] < 1e-13
     assert least["scipy"] < 1e-5  # the coarse ones come first; patience ends where it is slow
+
+
+@pytest.mark.slow
+def test_a_block_comes_to_rest_where_it_should_by_events_and_nearly_by_steps(tmp_path):
+    _, found = ran(tmp_path, "benchmarks.contact")
+    rests = {(one["method"], one["setting"]): one for one in found if "method" in one}
+    assert rests["daesolve, events", "taylor"]["error"] <= 1e-12
+    assert 0.0 < rests["daesolve, Moreau", "step 0.001"]["error"] <= 1e-5
+    (costs,) = (one for one in found if "contacts" in one)
+    assert costs["contacts"] == 1
 
 
 @pytest.mark.slow
