@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 
 import casadi as ca
 
@@ -34,9 +35,97 @@ class Rubbing:
     restitution: ca.SX
 
     @property
-    def events(self) -> tuple[int, int, int]:
+    def rows(self) -> tuple[int, ...]:
+        """The indices of the constraints on its slip."""
+        return (self.row,)
+
+    @property
+    def holds(self) -> tuple[int, ...]:
+        """The places among p of what holds them."""
+        return (self.sticks,)
+
+    @property
+    def events(self) -> tuple[int, ...]:
         """The indices of its events."""
         return self.begins_to_stick, self.begins_to_slip, self.reverses
+
+
+@dataclass(frozen=True, eq=False)
+class SpatialRubbing(Rubbing):
+    """The friction of a contact in space: of its two directions of slip, `row` is the first.
+
+    Parameters
+    ----------
+    second, sticks_second
+        As `row` and `sticks`, of the other direction.
+    heads, heading, turning, begun
+        The places among p of what says that it slides in a direction that is given, of that
+        direction and of its rate, and of the time from which on.
+    still, bears
+        The places of the slip below which it is at rest, m/s, and of the size of its friction, N.
+    split, shift, along
+        The places of its share in the friction of contacts that stick together; none where no
+        other contact does.
+    sets_out, shares
+        The indices of the events that only keep account of a slip that begins, and of shares.
+    """
+
+    second: int
+    sticks_second: int
+    heads: int
+    heading: tuple[int, ...]
+    turning: tuple[int, ...]
+    begun: int
+    still: int
+    bears: int
+    split: tuple[int, ...]
+    shift: tuple[int, ...]
+    along: tuple[int, ...]
+    sets_out: int
+    shares: int
+
+    @staticmethod
+    def beside(
+        first: Rubbing, name: str, rows: Sequence[str], names: Sequence[str], events: Sequence[str]
+    ) -> SpatialRubbing:
+        """Return the friction of a contact, by that along the first direction of its slip."""
+
+        def places(what: str) -> tuple[int, ...]:
+            both = [f"{what}_{name}_{k}" for k in (1, 2)]
+            return tuple(names.index(one) for one in both if one in names)
+
+        own = {part.name: getattr(first, part.name) for part in fields(first)}
+        return SpatialRubbing(
+            **own,
+            second=rows.index(f"{name}_stuck_2"),
+            sticks_second=names.index(f"sticks_{name}_2"),
+            heads=names.index(f"heads_{name}"),
+            heading=places("heading"),
+            turning=places("turning"),
+            begun=names.index(f"begun_{name}"),
+            still=names.index(f"still_{name}"),
+            bears=names.index(f"bears_{name}"),
+            split=places("split"),
+            shift=places("shift"),
+            along=places("along"),
+            sets_out=events.index(f"{name}_sets_out"),
+            shares=events.index(f"{name}_shares"),
+        )
+
+    @property
+    def rows(self) -> tuple[int, ...]:
+        """The indices of the constraints on its slip."""
+        return self.row, self.second
+
+    @property
+    def holds(self) -> tuple[int, ...]:
+        """The places among p of what holds them."""
+        return self.sticks, self.sticks_second
+
+    @property
+    def events(self) -> tuple[int, ...]:
+        """The indices of its events."""
+        return (*super().events, self.sets_out, self.shares)
 
 
 @dataclass(frozen=True, eq=False)

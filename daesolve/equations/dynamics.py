@@ -425,7 +425,7 @@ class Dynamics:
         for row in self.contacts:
             p[row.hold] = 1.0
             if row.rubbing is not None:
-                p[row.rubbing.slides], p[row.rubbing.sticks] = 1.0, 0.0
+                p[row.rubbing.slides], p[[*row.rubbing.holds]] = 1.0, 0.0
         return p
 
     def in_mode(self, p: np.ndarray) -> Dynamics:

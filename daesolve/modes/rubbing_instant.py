@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import casadi as ca
 import numpy as np
@@ -29,13 +29,13 @@ class Instant:
     contacts
         How their gaps and slips answer to their reactions; a smooth contact has no slip.
     free
-        (2 n,) the accelerations of gaps and slips without reactions.
+        (k,) the accelerations of gaps and slips without reactions, k = 2 n, or 3 n in space.
     rows
-        (2 n, nv) the gradients of their speeds by the velocities.
+        (k, nv) the gradients of their speeds by the velocities.
     thrown
-        (nv, 2 n) the velocities that unit impulses along gaps and slips give.
+        (nv, k) the velocities that unit impulses along gaps and slips give.
     size
-        (2 n,) the sizes of the terms of `free`.
+        (k,) the sizes of the terms of `free`.
     """
 
     time: float
@@ -49,7 +49,10 @@ class Instant:
 
 @dataclass(frozen=True, eq=False)
 class Rates:
-    """Of all contacts: rates of gaps and slips, m/s, the sizes of their terms, and coefficients."""
+    """Of all contacts: rates of gaps and slips, m/s, the sizes of their terms, and coefficients.
+
+    All are (n,); slips and their sizes are (n, 2) in space.
+    """
 
     gaps: np.ndarray
     gap_sizes: np.ndarray
@@ -59,6 +62,25 @@ class Rates:
     friction: np.ndarray
     static_friction: np.ndarray
     tangential_restitution: np.ndarray
+
+    @property
+    def resting(self) -> np.ndarray:
+        """Which slips are zero: (n,)."""
+        return speeds_of(self.slips) == 0.0
+
+    def rested(self, held: np.ndarray, stopped: np.ndarray) -> Rates:
+        """Return rates of which some of gaps and of slips, (n,) each, are zero."""
+        still = stopped if self.slips.ndim == 1 else stopped[:, None]
+        return replace(
+            self,
+            gaps=np.where(held, 0.0, self.gaps),
+            slips=np.where(still, 0.0, self.slips),
+        )
+
+
+def speeds_of(slips: np.ndarray) -> np.ndarray:
+    """Return the sizes of slips (n,), or (n, 2) in space: (n,)."""
+    return np.linalg.norm(slips.reshape(len(slips), -1), axis=1)
 
 
 class ContactNumbers:
@@ -78,7 +100,10 @@ class ContactNumbers:
         self.rubbing: tuple[Rubbing | None, ...] = tuple(row.rubbing for row in rows)
         self.rubs = np.array([row.rubbing is not None for row in rows])
         self.slides = np.array([r.slides for r in self.rubbing if r is not None], dtype=int)
-        self.sticks = np.array([r.sticks for r in self.rubbing if r is not None], dtype=int)
+        self.directions = max((len(r.rows) for r in self.rubbing if r is not None), default=1)
+        holds = [r.holds for r in self.rubbing if r is not None]
+        self.sticks = np.array(holds, dtype=int).reshape(-1, self.directions)
+        """(rubbing, directions) the places of what holds the slips of those that rub."""
         places = {name: place for place, name in enumerate(dynamics.values)}
         self.shares = {
             (k, j): places[name]
@@ -88,7 +113,7 @@ class ContactNumbers:
         }
         """The places of the values that say by which contact another is held that sticks."""
         self._gaps = [row.row for row in rows]
-        self._slips = [None if r is None else r.row for r in self.rubbing]
+        self._slips = [() if r is None else r.rows for r in self.rubbing]
         self.reactions = [self._reactions(row) for row in rows]
         """Of each contact, the reactions along its gap, and along its slip if it rubs."""
         self._check_reactions()
@@ -103,8 +128,8 @@ class ContactNumbers:
             ca.SX(0, dynamics.reactions.numel()), *[row.jacobian for row in dynamics.relations]
         )
         for contact in dynamics.contacts:
-            slip = [] if contact.rubbing is None else [contact.rubbing.row]
-            for row in (dynamics.rows[k] for k in (contact.row, *slip)):
+            slips = () if contact.rubbing is None else contact.rubbing.rows
+            for row in (dynamics.rows[k] for k in (contact.row, *slips)):
                 assert row.reaction is not None
                 besides = influence[:, row.reaction] - row.jacobian.T
                 if ca.sparsify(ties[:, row.reaction]).nnz() or not vanishes(besides):
@@ -114,17 +139,22 @@ class ContactNumbers:
                         "Newton's, are decided with their own friction alone: take it out there"
                     )
 
-    def _reactions(self, row: ContactRow) -> tuple[int, int | None]:
-        normal = self.dynamics.rows[row.row].reaction
-        assert normal is not None
-        rubbing = row.rubbing
-        return normal, None if rubbing is None else self.dynamics.rows[rubbing.row].reaction
+    def _reactions(self, row: ContactRow) -> tuple[int, tuple[int, ...]]:
+        slips = () if row.rubbing is None else row.rubbing.rows
+        found = [self.dynamics.rows[k].reaction for k in (row.row, *slips)]
+        normal, *tangents = [reaction for reaction in found if reaction is not None]
+        return normal, tuple(tangents)
 
     def _function(self, rows: tuple[ContactRow, ...]) -> ca.Function:
         dynamics, none = self.dynamics, ca.SX(0)
+        smooth = [none] * self.directions
         speeds = ca.vertcat(*[dynamics.rows[row.row].chain[1] for row in rows])
         slips = ca.vertcat(
-            *[none if r is None else dynamics.rows[r.row].chain[0] for r in self.rubbing]
+            *[
+                slip
+                for own in self._slips
+                for slip in ([dynamics.rows[k].chain[0] for k in own] or smooth)
+            ]
         )
         parts: list[ca.SX] = []
         for values in (speeds, slips):
@@ -143,14 +173,14 @@ class ContactNumbers:
         p = p.copy()
         p[self.holds] = closed
         p[self.slides] = 0.0
-        p[self.sticks] = closed[self.rubs]
+        p[self.sticks] = closed[self.rubs, None]
         p[list(self.shares.values())] = 0.0
         return p
 
     def stuck(self, p: np.ndarray) -> np.ndarray:
         """Return which contacts stick, (n,)."""
         found = np.zeros(len(self.names), dtype=bool)
-        found[self.rubs] = p[self.sticks] == 1.0
+        found[self.rubs] = (p[self.sticks] == 1.0).any(axis=1)
         for (_, other), place in self.shares.items():
             found[other] |= p[place] == 1.0
         return found
@@ -158,7 +188,11 @@ class ContactNumbers:
     def rates(self, time: float, x: np.ndarray, p: np.ndarray) -> Rates:
         """Return the rates of all gaps and slips, whichever are closed."""
         everything = self.mode(p, np.ones(len(self.names), dtype=bool))
-        return Rates(*(np.array(part) for part in self._evaluate(time, x, everything)))
+        parts = [np.array(part) for part in self._evaluate(time, x, everything)]
+        if self.directions > 1:
+            for place in (2, 3):
+                parts[place] = parts[place].reshape(-1, self.directions)
+        return Rates(*parts)
 
     def instant(
         self, time: float, x: np.ndarray, p: np.ndarray, touching: np.ndarray, rates: Rates
@@ -174,7 +208,7 @@ class ContactNumbers:
         p = self.mode(p, touching)
         parts = self.dynamics.matrices(time, x, p)
         jacobian, bias = self._rows(parts["jacobian"], which), self._rows(parts["bias"], which)
-        own = {*self._gaps, *(row for row in self._slips if row is not None)}
+        own = {*self._gaps, *(row for rows in self._slips for row in rows)}
         tied = np.zeros((len(parts["ties"]), len(jacobian)))
         try:
             found = answered(self.dynamics, p, parts, own, jacobian.T, tied)
@@ -190,7 +224,8 @@ class ContactNumbers:
                 (matrix + matrix.T) / 2.0,
                 rates.friction[which],
                 np.maximum(rates.static_friction, rates.friction)[which],
-                names=names,
+                self.directions,
+                names,
             )
         except ValueError as error:
             raise ResetError(f"at t = {time:.10g} s: {error}") from error
@@ -200,6 +235,7 @@ class ContactNumbers:
 
     def _rows(self, table: np.ndarray, which: np.ndarray) -> np.ndarray:
         """Return the rows of gaps and slips of some contacts; a smooth one has none of slip."""
+        smooth = np.zeros((self.directions, table.shape[1]))
         slips = [self._slips[int(k)] for k in which]
-        tangents = [np.zeros(table.shape[1]) if row is None else table[row] for row in slips]
+        tangents = [table[[*rows]] if rows else smooth for rows in slips]
         return np.vstack([table[[self._gaps[k] for k in which]], *tangents])

@@ -20,6 +20,7 @@ import numpy as np
 
 from daesolve.algebra.evaluation import Evaluator
 from daesolve.contact import Answer, Decision, ImpactLaw, collide, decide
+from daesolve.equations.contact_rows import SpatialRubbing
 from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import ContactError, NoDerivativeError, ResetError, UnsupportedError
 from daesolve.formulations import OdeProblem
@@ -28,7 +29,7 @@ from daesolve.modes.guard_table import Role
 from daesolve.modes.impacts_end import ImpactsEnd
 from daesolve.modes.jumps import JumpFunction, joined, with_references
 from daesolve.modes.law import Beginning, Jump, Setting, SwitchingLaw
-from daesolve.modes.rubbing_instant import ContactNumbers, Instant, Rates
+from daesolve.modes.rubbing_instant import ContactNumbers, Instant, Rates, speeds_of
 from daesolve.modes.rubbing_modes import in_states, of_all
 from daesolve.posing.contacts import PENDING
 from daesolve.posing.symbols import symbol
@@ -43,7 +44,7 @@ MOST_IMPACTS = 20
 
 
 @dataclass(frozen=True, eq=False)
-class _Place:
+class Place:
     """Where a decision is taken: time, states of the equations, works behind them, values."""
 
     time: float
@@ -98,14 +99,15 @@ class RubbingLaw(SwitchingLaw):
         DaesolveError
             They have no motion from there, or several.
         """
-        if not any(row.rubbing for row in dynamics.contacts):
+        rubbing = [row.rubbing for row in dynamics.contacts if row.rubbing is not None]
+        if not rubbing or isinstance(rubbing[0], SpatialRubbing):
             return beginning
         numbers = ContactNumbers(dynamics)
         p = dynamics.value_vector(dict(beginning.values))
-        place = _Place(beginning.time, beginning.state, np.empty(0), p)
+        place = Place(beginning.time, beginning.state, np.empty(0), p)
         touching = p[numbers.holds] == 1.0
         rates = numbers.rates(place.time, place.x, p)
-        rates = _rested(rates, rates, touching, np.zeros_like(touching))
+        rates = rested(rates, rates, touching, np.zeros_like(touching))
         touching &= rates.gaps == 0.0
         if not touching.any():
             return beginning
@@ -127,6 +129,8 @@ class RubbingLaw(SwitchingLaw):
         """Return the law of all contacts of a system in which one rubs, or impacts are others."""
         rows = setting.dynamics.contacts
         rubs = any(row.rubbing for row in rows)
+        if any(isinstance(row.rubbing, SpatialRubbing) for row in rows):
+            return None
         return cls(setting) if rows and (rubs or setting.impacts != ImpactLaw()) else None
 
     def role(self, event: int) -> Role:
@@ -146,12 +150,12 @@ class RubbingLaw(SwitchingLaw):
         met = np.isin(self._closing, list(fired)) | (np.abs(gaps) <= zero)
         stopped = np.isin(self._stopping, list(fired))
         count = self.dynamics.x.numel()
-        place = _Place(time, x[:count], x[count:], p)
+        place = Place(time, x[:count], x[count:], p)
         before = p[self._numbers.holds] == 1.0
         rates = self._numbers.rates(time, place.x, p)
         # What a constraint holds at zero is zero but for rounding, however slow all is.
         stuck = before & self._numbers.stuck(p)
-        rates = _rested(rates, rates, before, stopped | stuck)
+        rates = rested(rates, rates, before, stopped | stuck)
         place, rates, impacts, hit, settled = self._collided(place, before | met, zero, rates)
         closed = (before | met) & (rates.gaps == 0.0)
         # What has come to the end of its static friction has only the other left.
@@ -178,8 +182,8 @@ class RubbingLaw(SwitchingLaw):
     # -- impacts ------------------------------------------------------------------------------
 
     def _collided(
-        self, place: _Place, touching: np.ndarray, zero: np.ndarray, rates: Rates
-    ) -> tuple[_Place, Rates, list[Impact | None], np.ndarray, np.ndarray]:
+        self, place: Place, touching: np.ndarray, zero: np.ndarray, rates: Rates
+    ) -> tuple[Place, Rates, list[Impact | None], np.ndarray, np.ndarray]:
         """Let contacts collide until none closes.
 
         Returns
@@ -205,7 +209,7 @@ class RubbingLaw(SwitchingLaw):
             hit |= touching & (rates.gaps < 0.0)
             slow = (rates.gaps[which] < 0.0) & (rates.gaps[which] >= -lowest)
             thrown = np.where(slow, 0.0, rates.restitution[which])
-            velocities = np.concatenate([rates.gaps[which], rates.slips[which]])
+            velocities = np.concatenate([rates.gaps[which], rates.slips[which].ravel()])
             try:
                 found = collide(
                     instant.contacts,
@@ -217,7 +221,7 @@ class RubbingLaw(SwitchingLaw):
                     on_gain=self._impacts.on_gain,
                 )
             except ContactError as error:
-                raise _at(place.time, error) from error
+                raise at(place.time, error) from error
             except UnsupportedError as error:
                 raise ResetError(f"at t = {place.time:.10g} s {error}") from error
             x = place.x.copy()
@@ -230,7 +234,7 @@ class RubbingLaw(SwitchingLaw):
                 gap_sizes=np.maximum(largest.gap_sizes, rates.gap_sizes),
                 slip_sizes=np.maximum(largest.slip_sizes, rates.slip_sizes),
             )
-            rates = _rested(rates, largest, none, none)
+            rates = rested(rates, largest, none, none)
         names = ", ".join(repr(self._numbers.names[k]) for k in np.flatnonzero(hit))
         raise ResetError(
             f"at t = {place.time:.10g} s the impacts of the contacts {names} do not end"
@@ -242,39 +246,40 @@ class RubbingLaw(SwitchingLaw):
         return None if order is None else [k for k in order if k in instant.contacts.names]
 
     def _settled(
-        self, place: _Place, instant: Instant, rates: Rates, lowest: np.ndarray
-    ) -> tuple[_Place, Rates]:
+        self, place: Place, instant: Instant, rates: Rates, lowest: np.ndarray
+    ) -> tuple[Place, Rates]:
         """Let contacts stay that hardly part, or hardly meet; those that stick go on to do so."""
         which = instant.which
         speeds = rates.gaps[which]
         stay = np.abs(speeds) <= lowest
         if not np.any(speeds[stay]):
             return place, rates
-        sticks = stay & (rates.slips[which] == 0.0) & self._numbers.rubs[which]
-        own = np.flatnonzero(np.concatenate([stay, sticks]))
+        sticks = stay & rates.resting[which] & self._numbers.rubs[which]
+        own = np.flatnonzero(np.concatenate([stay, sticks.repeat(self._numbers.directions)]))
         answer = instant.contacts.matrix[np.ix_(own, own)]
         x = place.x.copy()
-        wanted = np.concatenate([-speeds, np.zeros(len(which))])[own]
+        wanted = np.concatenate([-speeds, np.zeros(len(instant.rows) - len(which))])[own]
         impulses = np.linalg.lstsq(answer, wanted, rcond=None)[0]
         x[self.dynamics.position_count :] += instant.thrown[:, own] @ impulses
         gaps = rates.gaps.copy()
         gaps[which[stay]] = 0.0
         after = self._numbers.rates(place.time, x, place.p)
-        slips = np.where(rates.slips == 0.0, 0.0, after.slips)
+        slips = after.rested(rates.gaps == 0.0, rates.resting).slips
         return replace(place, x=x), replace(rates, gaps=gaps, slips=slips)
 
     def _recorded(
-        self, place: _Place, x: np.ndarray, instant: Instant, impulses: np.ndarray
+        self, place: Place, x: np.ndarray, instant: Instant, impulses: np.ndarray
     ) -> Impact:
         """Return an impact from the states before and after; what is left are works unaccounted."""
         labels = self.dynamics.labels.reactions
         named = dict.fromkeys(labels, 0.0)
         count = len(instant.which)
         for k, contact in enumerate(map(int, instant.which)):
-            normal, tangent = self._numbers.reactions[contact]
+            normal, tangents = self._numbers.reactions[contact]
             named[labels[normal]] = float(impulses[k])
-            if tangent is not None:
-                named[labels[tangent]] = float(impulses[count + k])
+            along = impulses[count + k * self._numbers.directions :]
+            for tangent, impulse in zip(tangents, along.tolist(), strict=False):
+                named[labels[tangent]] = impulse
         mass = self.dynamics.matrices(place.time, place.x, place.p)["mass"]
         first = self.dynamics.position_count
         before, after = place.x[first:], x[first:]
@@ -283,7 +288,7 @@ class RubbingLaw(SwitchingLaw):
         miss = abs(remaining - kinetic - work) / kinetic if kinetic > 0.0 else 0.0
         return Impact(named, kinetic, remaining, miss)
 
-    def _parted(self, place: _Place, opening: np.ndarray) -> _Place:
+    def _parted(self, place: Place, opening: np.ndarray) -> Place:
         """Let no gap that opens close by rounding: it would be met again at once."""
         for _ in range(MOST_IMPACTS):
             rates = self._numbers.rates(place.time, place.x, place.p)
@@ -303,7 +308,7 @@ class RubbingLaw(SwitchingLaw):
 
     def _next(
         self,
-        place: _Place,
+        place: Place,
         closed: np.ndarray,
         rates: Rates,
         book: GuardBook,
@@ -316,7 +321,7 @@ class RubbingLaw(SwitchingLaw):
             return self._functions.referred(place, numbers.mode(place.p, none))
         instant = numbers.instant(place.time, place.x, place.p, closed, rates)
         found = decide(instant.contacts, instant.free, rates.slips[instant.which])
-        answer = _only(found, place.time)
+        answer = only(found, place.time)
         modes = [
             self._functions.referred(
                 place, in_states(numbers, instant, place.p, of_all(instant, states))
@@ -329,7 +334,7 @@ class RubbingLaw(SwitchingLaw):
 
     def _agreeing(
         self,
-        place: _Place,
+        place: Place,
         modes: Sequence[np.ndarray],
         book: GuardBook,
         instant: Instant,
@@ -353,7 +358,7 @@ class RubbingLaw(SwitchingLaw):
         for part in SMALL_STEPS:
             step = part * scale
             for p in modes:
-                x = _stepped(self._functions.rate, place.time, begin, p, step)
+                x = stepped(self._functions.rate, place.time, begin, p, step)
                 if not np.all(np.isfinite(x)):
                     continue
                 values = book.at(place.time + step, x, p)[0][self._all]
@@ -415,7 +420,7 @@ class _Functions:
         values = with_references(dynamics, t, x, p, works)
         self._references = Evaluator(ca.Function("references", [t, x, works, p], [values]))
 
-    def referred(self, place: _Place, p: np.ndarray) -> np.ndarray:
+    def referred(self, place: Place, p: np.ndarray) -> np.ndarray:
         """Return values with the references of the motion that begins here."""
         return np.array(self._references(place.time, place.x, place.works, p)[0])
 
@@ -423,30 +428,27 @@ class _Functions:
 _numbers: WeakKeyDictionary[OdeProblem, _Functions] = WeakKeyDictionary()
 
 
-def _only(found: Decision, time: float) -> Answer:
+def only(found: Decision, time: float) -> Answer:
+    """Return the answer of a decision; an error tells when there is not one alone."""
     try:
         return found.only()
     except ContactError as error:
-        raise _at(time, error) from error
+        raise at(time, error) from error
 
 
-def _at(time: float, error: ContactError) -> ContactError:
+def at(time: float, error: ContactError) -> ContactError:
     """Return an error that tells when it happened."""
     return type(error)(f"at t = {time:.10g} s {error}", error.solution)
 
 
-def _rested(rates: Rates, sizes: Rates, held: np.ndarray, stopped: np.ndarray) -> Rates:
+def rested(rates: Rates, sizes: Rates, held: np.ndarray, stopped: np.ndarray) -> Rates:
     """Return rates of which those that are rounding, or known to be zero, are zero."""
     still = held | (np.abs(rates.gaps) <= STILL * sizes.gap_sizes)
-    at_rest = stopped | (np.abs(rates.slips) <= STILL * sizes.slip_sizes)
-    return replace(
-        rates,
-        gaps=np.where(still, 0.0, rates.gaps),
-        slips=np.where(at_rest, 0.0, rates.slips),
-    )
+    slow = speeds_of(rates.slips) <= STILL * speeds_of(sizes.slip_sizes)
+    return rates.rested(still, stopped | slow)
 
 
-def _stepped(rate: Evaluator, time: float, x: np.ndarray, p: np.ndarray, step: float) -> np.ndarray:
+def stepped(rate: Evaluator, time: float, x: np.ndarray, p: np.ndarray, step: float) -> np.ndarray:
     """Return the state a step later, by the classical method of order 4."""
 
     def slope(part: float, state: np.ndarray) -> np.ndarray:

@@ -32,11 +32,12 @@ from daesolve.modes.law import Beginning, Jump, Setting, SwitchingLaw
 from daesolve.modes.reset_law import ResetLaw
 from daesolve.modes.row_law import RowLaw
 from daesolve.modes.rubbing_law import RubbingLaw
+from daesolve.modes.spatial_law import SpatialLaw
 from daesolve.solvers.grazing import guard_evaluator
 from daesolve.solvers.resting import sizes_of_terms
 
 LAWS: tuple[type[SwitchingLaw], ...] = (
-    RubbingLaw, ContactLaw, GuideLaw, ChartLaw, RowLaw, ResetLaw,
+    SpatialLaw, RubbingLaw, ContactLaw, GuideLaw, ChartLaw, RowLaw, ResetLaw,
 )  # fmt: skip
 """All laws. The first takes its events first, begins first, and decides last."""
 MOST_AT_ONCE = 32

@@ -173,7 +173,7 @@ class MechanicalSystem(PosedMechanics):
             object.__setattr__(self, "discrete", discrete)
             object.__setattr__(self, "events", events)
             object.__setattr__(self, "goals", with_sticking(self.goals, contacts))
-            object.__setattr__(self, "outputs", with_tractions(self.outputs, contacts))
+            object.__setattr__(self, "outputs", with_tractions(self.outputs, contacts, discrete))
         own = (self.parameters, self.discrete, self.reactions, self.implicit, self.quadratures)
         check_vectors([*own, self.v])
         posed = self.posed

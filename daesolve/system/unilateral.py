@@ -23,7 +23,7 @@ import casadi as ca
 import numpy as np
 
 from daesolve.algebra.linear import solve_definite
-from daesolve.equations.contact_rows import ContactRow, Rubbing
+from daesolve.equations.contact_rows import ContactRow, Rubbing, SpatialRubbing
 from daesolve.equations.dynamics import Dynamics, GoalRow
 from daesolve.errors import OutOfRangeError, PosingError, UnsupportedError
 from daesolve.posing.contacts import ACCUMULATED, ENDS, PENDING
@@ -38,6 +38,13 @@ from daesolve.posing.goals import (
 )
 from daesolve.posing.guides import JAM, Guides
 from daesolve.posing.symbols import Interval, Parameters, time
+from daesolve.system.spatial_friction import (
+    SpatialFriction,
+    check_directions,
+    own_values,
+    slips_of,
+    split_values,
+)
 
 CLOSED = Interval(0.0, 1.0)
 """What `contact_<name>` and `sticks_<name>` may be."""
@@ -66,7 +73,7 @@ class Contact(Holonomic):
         Whether it is closed at the start. `parameters={"contact_<name>": 0.0}` sets it for a run.
     slip
         The velocity with which the bodies slide along each other there, m/s, linear in the
-        velocities: the contact rubs. None for a smooth one.
+        velocities: the contact rubs. In space two of them, at right angles. None for a smooth one.
     friction, static_friction
         mu of Coulomb's law while it slides, and up to which it sticks, not less; numbers or
         expressions of parameters and of the state.
@@ -77,7 +84,9 @@ class Contact(Holonomic):
     -----
     A contact that rubs has the discrete values `slides_<name>`, the sign of its slip or zero, and
     `sticks_<name>`, whether its slip is held at zero; the events `<name>_sticks`, `<name>_slips`
-    and `<name>_reverses`; and the output `<name>_friction`, N, along the slip.
+    and `<name>_reverses`; and the output `<name>_friction`, N, along the slip. In space the slip
+    has a direction of its own: `slides_<name>` is 1.0 or 0.0, and there are the outputs
+    `<name>_friction_1` and `<name>_friction_2`.
 
     Raises
     ------
@@ -101,13 +110,13 @@ class Contact(Holonomic):
 
     restitution: Expression = 0.0
     closed: bool = True
-    slip: Expression | None = None
+    slip: Expression | Sequence[Expression] | None = None
     friction: Expression = 0.0
     static_friction: Expression | None = None
     tangential_restitution: Expression = 0.0
     values: Parameters = field(init=False)
     events: tuple[Event, Event] = field(init=False)
-    sticking: Nonholonomic | None = field(init=False)
+    sticking: tuple[Nonholonomic, ...] = field(init=False)
 
     def __post_init__(self) -> None:
         value = f"contact_{self.name}"
@@ -124,9 +133,13 @@ class Contact(Holonomic):
         super().__post_init__()
         closed = float(bool(self.closed))
         ranges, starts = {value: CLOSED}, {value: closed}
-        if self.slip is not None:
+        slips = slips_of(f"of the contact {self.name!r}", self.slip) if self.rubs else ()
+        if len(slips) > 1:
+            own = own_values(self.name)
+            starts, ranges = starts | own[0], ranges | own[1]
+        elif slips:
             ranges |= {f"slides_{self.name}": SIDE, f"sticks_{self.name}": CLOSED}
-        starts |= {name: 0.0 for name in ranges if name != value}
+            starts |= {name: 0.0 for name in ranges if name != value}
         values = Parameters(starts, dict.fromkeys(ranges, ""), ranges, "discrete value")
         touches, open_ = values[value], 1.0 - values[value]
         opens = Reset({value: 0.0})
@@ -136,9 +149,9 @@ class Contact(Holonomic):
         met = Event(f"{self.name}_closed", open_ * self.residual + touches, FALLING, closes)
         object.__setattr__(self, "values", values)
         object.__setattr__(self, "events", (lost, met))
-        self._rub()
+        self._rub(slips)
 
-    def _rub(self) -> None:
+    def _rub(self, slips: Sequence[ca.SX]) -> None:
         """Check what is said of friction, and pose the constraint that holds while it sticks."""
         owner = f"of the contact {self.name!r}"
         own = {"friction": self.friction, "tangential restitution": self.tangential_restitution}
@@ -156,29 +169,46 @@ class Contact(Holonomic):
                 f"the static friction {owner} is {known['static friction']:g}, below its friction "
                 f"{known['friction']:g}: it must not be less"
             )
-        sticking = None
-        if isinstance(self.slip, Sequence):
-            raise PosingError(
-                f"the slip {owner} is {len(self.slip)} expressions, but must be one velocity: "
-                "friction with two directions of slip is not posed by a contact"
-            )
-        if self.slip is not None:
-            name = f"{self.name}_stuck"
-            sticking = Nonholonomic(name, self.slip, held_by=f"sticks_{self.name}", unit="N")
-        elif any(number != 0.0 for number in known.values()) or len(known) < len(numbers):
+        if not slips and (any(number != 0.0 for number in known.values()) or len(known) < len(own)):
             raise PosingError(f"friction {owner} needs its slip: give slip=, linear in velocities")
+        stuck, holds = f"{self.name}_stuck", f"sticks_{self.name}"
+        places = ("",) if len(slips) == 1 else ("_1", "_2")
+        sticking = tuple(
+            Nonholonomic(f"{stuck}{place}", slip, held_by=f"{holds}{place}", unit="N")
+            for place, slip in zip(places, slips, strict=False)
+        )
         object.__setattr__(self, "sticking", sticking)
 
     @property
+    def rubs(self) -> bool:
+        """Whether it has a slip."""
+        return self.slip is not None
+
+    @property
+    def in_space(self) -> SpatialFriction | None:
+        """Its friction where its slip has two directions."""
+        if len(self.sticking) == 1 or not self.sticking:
+            return None
+        return SpatialFriction(
+            self.name, self.sticking, self.values, self.reaction, self.friction, self.static
+        )
+
+    @property
+    def static(self) -> Expression:
+        """mu_s, up to which it sticks."""
+        return self.friction if self.static_friction is None else self.static_friction
+
+    @property
     def direction(self) -> ca.SX:
-        """The sign of its slip, zero where it does not slide."""
-        return self.values[f"slides_{self.name}"]
+        """The direction in which it slides, a column, or its sign in the plane; else zero."""
+        space = self.in_space
+        return self.values[f"slides_{self.name}"] if space is None else space.direction
 
     @property
     def traction(self) -> ca.SX:
         """The force of friction along its slip, N: by the constraint, or by Coulomb's law."""
-        assert self.sticking is not None
-        return self.sticking.reaction - self.friction * self.direction * self.reaction
+        held = ca.vertcat(*[goal.reaction for goal in self.sticking])
+        return held - self.friction * self.direction * self.reaction
 
 
 def contacts_of(goals: Iterable[AnyGoal]) -> list[Contact]:
@@ -190,7 +220,8 @@ def with_contacts(
     discrete: Parameters, events: Sequence[Event], contacts: Sequence[Contact]
 ) -> tuple[Parameters, tuple[Event, ...]]:
     """Return discrete values and events of a system, those of its contacts behind its own."""
-    rubbing = [contact for contact in contacts if contact.sticking is not None]
+    rubbing = [contact for contact in contacts if contact.sticking]
+    check_directions({contact.name: len(contact.sticking) for contact in rubbing})
     if rubbing and PENDING not in discrete:
         none = {PENDING: 0.0, ENDS: 0.0}
         ranges = {PENDING: CLOSED, ENDS: Interval(-math.inf, math.inf)}
@@ -201,11 +232,14 @@ def with_contacts(
         if not (contact.held_by in discrete and discrete[contact.held_by] is own):
             discrete = discrete.joined(contact.values)
     further = [event for contact in contacts for event in contact.events]
+    in_space = [contact.name for contact in rubbing if contact.in_space is not None]
+    if len(in_space) > 1 and f"split_{in_space[0]}_1" not in discrete:
+        discrete = discrete.joined(split_values(in_space))
     shared = {
         f"stuck_{one.name}_{other.name}": CLOSED
         for one in rubbing
         for other in rubbing
-        if other is not one and f"stuck_{one.name}_{other.name}" not in discrete
+        if other is not one and not in_space and f"stuck_{one.name}_{other.name}" not in discrete
     }
     if shared:
         none = dict.fromkeys(shared, 0.0)
@@ -228,34 +262,51 @@ def with_contacts(
 
 def with_sticking(goals: Sequence[AnyGoal], contacts: Sequence[Contact]) -> tuple[AnyGoal, ...]:
     """Return the goals of a system with the constraints of contacts that stick."""
-    further = [contact.sticking for contact in contacts if contact.sticking is not None]
+    further = [goal for contact in contacts for goal in contact.sticking]
     return (*goals, *[goal for goal in further if goal not in goals])
 
 
-def with_tractions(outputs: Mapping[str, Any], contacts: Sequence[Contact]) -> dict[str, Any]:
+def with_tractions(
+    outputs: Mapping[str, Any], contacts: Sequence[Contact], discrete: Parameters
+) -> dict[str, Any]:
     """Return the outputs of a system with the friction of its contacts."""
-    further = {
-        f"{contact.name}_friction": (contact.traction, "N")
-        for contact in contacts
-        if contact.sticking is not None
-    }
+    in_space = [contact.in_space for contact in contacts if contact.in_space is not None]
+    further: dict[str, Any] = {}
+    for contact in contacts:
+        space = contact.in_space
+        if space is None and contact.sticking:
+            further[f"{contact.name}_friction"] = contact.traction, "N"
+        elif space is not None:
+            slid = space.friction * space.direction * space.normal
+            traction = space.held(in_space, _split(in_space, discrete)) - slid
+            for k, part in enumerate(ca.vertsplit(traction), 1):
+                further[f"{contact.name}_friction_{k}"] = part, "N"
     return {**further, **outputs}
+
+
+def _split(in_space: Sequence[SpatialFriction], discrete: Parameters) -> Parameters | None:
+    """Return the values that split friction among contacts in space, if there are several."""
+    return discrete if len(in_space) > 1 else None
 
 
 def _friction_events(
     contact: Contact, rubbing: Sequence[Contact], discrete: Parameters
-) -> tuple[Event, Event, Event]:
+) -> tuple[Event, ...]:
     """Return when a contact ceases to slide and to stick, and that it turns its slip round.
 
     Contacts that stick together share what friction they can give, as two feet on one plane.
     """
-    assert contact.sticking is not None
+    space = contact.in_space
+    if space is not None:
+        others = [other.in_space for other in rubbing if other.in_space is not None]
+        return space.events(others, _split(others, discrete))
+    (sticking,) = contact.sticking
     limit = _limit(contact)
     for other in rubbing:
         if other is not contact:
             limit += discrete[f"stuck_{contact.name}_{other.name}"] * _limit(other)
     side, sticks = contact.direction, contact.values[f"sticks_{contact.name}"]
-    slip, held = ca.SX(contact.sticking.residual), contact.sticking.reaction
+    slip, held = ca.SX(sticking.residual), sticking.reaction
     stops = side * slip + (1.0 - side * side)
     within = ca.vertcat(*[sticks * (limit + way * held) + (1.0 - sticks) for way in (-1.0, 1.0)])
     none = Reset({f"slides_{contact.name}": 0.0})
@@ -268,8 +319,7 @@ def _friction_events(
 
 def _limit(contact: Contact) -> ca.SX:
     """Return the largest friction of a contact that sticks, N."""
-    static = contact.friction if contact.static_friction is None else contact.static_friction
-    return static * contact.values[contact.held_by] * contact.reaction
+    return contact.static * contact.values[contact.held_by] * contact.reaction
 
 
 def with_friction(
@@ -294,11 +344,13 @@ def with_friction(
     """
     by_name = {row.name: row for row in rows}
     for contact in contacts:
-        if contact.sticking is not None:
-            row = by_name[contact.sticking.name]
+        if not contact.sticking:
+            continue
+        pushes = posed(-contact.friction * contact.direction)
+        for goal, push in zip(contact.sticking, ca.vertsplit(pushes), strict=True):
+            row = by_name[goal.name]
             assert row.hold is not None
             slope = ca.substitute(row.jacobian, row.hold, 1.0)
-            push = posed(-contact.friction * contact.direction)
             directed = directed + slope.T @ (push * ca.jacobian(contact.reaction, reactions))
     return directed
 
@@ -332,20 +384,23 @@ def _rubbing(
     events: Sequence[str],
     written: Callable[[Expression], ca.SX],
 ) -> Rubbing | None:
-    if contact.sticking is None:
+    if not contact.sticking:
         return None
-    static = contact.friction if contact.static_friction is None else contact.static_friction
-    return Rubbing(
-        row=rows.index(contact.sticking.name),
-        slides=names.index(f"slides_{contact.name}"),
-        sticks=names.index(f"sticks_{contact.name}"),
-        begins_to_stick=events.index(f"{contact.name}_sticks"),
-        begins_to_slip=events.index(f"{contact.name}_slips"),
-        reverses=events.index(f"{contact.name}_reverses"),
+    name = contact.name
+    plane = Rubbing(
+        row=rows.index(contact.sticking[0].name),
+        slides=names.index(f"slides_{name}"),
+        sticks=names.index(contact.sticking[0].held_by),
+        begins_to_stick=events.index(f"{name}_sticks"),
+        begins_to_slip=events.index(f"{name}_slips"),
+        reverses=events.index(f"{name}_reverses"),
         friction=written(contact.friction),
-        static_friction=written(static),
+        static_friction=written(contact.static),
         restitution=written(contact.tangential_restitution),
     )
+    if contact.in_space is None:
+        return plane
+    return SpatialRubbing.beside(plane, name, rows, names, events)
 
 
 def check_held(goals: Sequence[AnyGoal], pairs: Sequence[object]) -> None:

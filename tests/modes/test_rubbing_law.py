@@ -436,12 +436,6 @@ def test_an_impact_of_two_contacts_by_the_law_of_one_ends_the_run_and_keeps_what
     assert run.end_time == pytest.approx(math.sqrt(2 * 0.3 / 9.81), abs=1e-12)
 
 
-def test_a_slip_in_two_directions_is_refused():
-    q = ds.coordinates(x="m", y="m", z="m")
-    with pytest.raises(ds.errors.PosingError, match="must be one velocity"):
-        ds.Contact("floor", q.z, slip=(q.dot.x, q.dot.y), friction=0.3)
-
-
 def test_contacts_without_friction_have_no_values_or_events_of_friction():
     system = balls((1.0, 1.0, 1.0), 1.0)
     assert list(system.discrete) == ["contact_left", "contact_right"]

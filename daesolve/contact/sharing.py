@@ -1,0 +1,91 @@
+"""A share for each of several contacts in space that stick and whose friction is not determined.
+
+Tractions T + Z y move nothing else for any y. What sticks holds as long as some y has all of them
+in their cones: as long as the largest k with |T| <= (1 - k) mu N everywhere is not negative. It is
+found on the central path of that programme (S. Boyd, L. Vandenberghe, Convex Optimization, 2004,
+chapter 11), along which y depends smoothly on loads: the least over y and k of
+
+    -k / m - sum of log(((1 - k) mu N)^2 - |T|^2),        m -> 0.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+ROUNDS = 60
+"""Of Newton's method on the path, for each m: it ends by itself after a few."""
+ENOUGH = 1e-20
+"""Twice what is left to gain, at which it ends."""
+SHRINKS = 0.2
+"""The next m, of the one before."""
+WITHIN = 0.02
+"""Of k, what it may be away from the largest one."""
+LEAST = 1e-14
+"""The same, for a k that is zero."""
+
+
+class BestShare(NamedTuple):
+    """Tractions (n, 2), N, and what they leave of all cones: the least 1 - |T| / (mu N)."""
+
+    tractions: NDArray[np.float64]
+    spare: float
+
+
+def best_share(
+    limits: NDArray[np.float64], tractions: NDArray[np.float64], free: NDArray[np.float64]
+) -> BestShare:
+    """Return the tractions of a family that use least of their cones.
+
+    Parameters
+    ----------
+    limits
+        mu N of each contact, positive: (n,), N.
+    tractions
+        One choice, whatever it uses: (n, 2), N.
+    free
+        What may be added: (n, 2, m).
+    """
+    found = tractions / limits[:, None]
+    slopes = free / limits[:, None, None]
+    spare = 0.5 - float(np.max(np.linalg.norm(found, axis=1)))
+    size = 1.0
+    while True:
+        found, spare = _on_path(found, spare, slopes, size)
+        gap = 2.0 * len(limits) * size
+        if gap <= max(WITHIN * abs(spare), LEAST):
+            used = float(np.max(np.linalg.norm(found, axis=1)))
+            return BestShare(found * limits[:, None], 1.0 - used)
+        size *= SHRINKS
+
+
+def _on_path(
+    found: NDArray[np.float64], spare: float, slopes: NDArray[np.float64], size: float
+) -> tuple[NDArray[np.float64], float]:
+    """Return the place of the path for m = size, by damped Newton steps from another place."""
+    for _ in range(ROUNDS):
+        radius = 1.0 - spare
+        inside = radius**2 - np.sum(found**2, axis=1)
+        along = (found[:, None, :] @ slopes)[:, 0, :]
+        pushes = np.column_stack([2.0 * along, np.zeros(len(found))])
+        pushes[:, -1] = 2.0 * radius
+        pushes = pushes / inside[:, None]
+        bent = pushes.T @ pushes
+        weighted = (slopes / np.sqrt(inside)[:, None, None]).reshape(-1, slopes.shape[-1])
+        bent[:-1, :-1] += 2.0 * weighted.T @ weighted
+        bent[-1, -1] -= 2.0 * float(np.sum(1.0 / inside))
+        gradient = np.asarray(np.sum(pushes, axis=0), dtype=np.float64)
+        gradient[-1] -= 1.0 / size
+        step = np.asarray(-np.linalg.solve(bent, gradient), dtype=np.float64)
+        gain = -float(step @ gradient)
+        if not gain > ENOUGH:
+            break
+        # The damped step of self-concordant functions: it stays inside.
+        part = 1.0 / (1.0 + np.sqrt(gain)) if gain > 0.0625 else 1.0
+        found = found + slopes @ (part * step[:-1])
+        spare += float(part * step[-1])
+    return found, spare

@@ -1,0 +1,181 @@
+"""Contacts in space at an instant: what each of them may do next, and the values of such a mode."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from daesolve.contact import Answer, State
+from daesolve.equations.contact_rows import SpatialRubbing
+from daesolve.errors import ResetError
+from daesolve.modes.rubbing_instant import ContactNumbers, Instant
+from daesolve.modes.shared_friction import PARALLEL, Shares, independent, remaining, share
+
+NEAR = 1e-8
+"""Of the terms that enter it, how near to a border of its state a contact is on it."""
+MOST = 64
+"""Modes that are looked at where several contacts are at borders."""
+STOPPED = 2e-14
+"""s, the time in which friction would take the slip that counts as none."""
+ROUNDING = 64.0 * float(np.finfo(float).eps)
+"""Of the terms of a slip, the least that counts as one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Course:
+    """What a contact does next.
+
+    Parameters
+    ----------
+    state
+        In a word.
+    heading
+        (2,) the direction in which it begins to slide; None where it does not begin.
+    """
+
+    state: State
+    heading: np.ndarray | None = None
+
+
+Courses = Mapping[int, Course]
+"""What contacts that touch do, by their place among these."""
+
+
+def candidates(instant: Instant, answer: Answer, slips: np.ndarray) -> list[Courses]:
+    """Return the modes that agree with an answer to within rounding, its own first.
+
+    A contact that is at the limit of its friction may stick on or begin to slide, against its
+    friction; one that is hardly loaded may open.
+
+    Parameters
+    ----------
+    instant, answer
+        What touches, and what was decided.
+    slips
+        (n, 2) zero for contacts at rest.
+    """
+    contacts = instant.contacts
+    size = 1.0 + float(np.max(np.abs(answer.normal)))
+    terms = np.abs(contacts.matrix) @ np.abs(answer.reactions) + instant.size
+    options: list[list[Course]] = []
+    for k, state in enumerate(answer.states):
+        resting = not slips[k].any()
+        normal, traction = float(answer.normal[k]), answer.tangential[k]
+        rubs, limit = float(np.linalg.norm(traction)), contacts.static[k] * normal
+        rate = answer.slip_rates[k]
+        begins = _direction(-traction) if rubs > 0.0 else _direction(rate)
+        sliding = Course(State.SLIDES, begins if resting else None)
+        closed = sliding if state.slides or not resting else Course(State.STICKS)
+        chosen = [Course(State.OPEN) if state is State.OPEN else closed]
+        tangents = contacts.tangents(k)
+        creeps = float(np.linalg.norm(rate)) <= NEAR * float(np.max(terms[tangents]))
+        if resting and state is State.STICKS and rubs >= (1.0 - NEAR) * limit > 0.0:
+            chosen.append(sliding)
+        elif resting and state.slides and creeps and contacts.static[k] > 0.0:
+            chosen.append(Course(State.STICKS))
+        if state is State.OPEN and answer.gap_rates[k] <= NEAR * terms[k]:
+            chosen.append(sliding if not resting else Course(State.STICKS))
+        elif state is not State.OPEN and normal <= NEAR * size:
+            chosen.append(Course(State.OPEN))
+        options.append(chosen)
+    modes = itertools.islice(itertools.product(*options), MOST)
+    return [dict(enumerate(courses)) for courses in modes]
+
+
+def _direction(vector: np.ndarray) -> np.ndarray:
+    """Return a unit vector; some one where there is no direction."""
+    size = float(np.linalg.norm(vector))
+    return vector / size if size > 0.0 else np.array([1.0, 0.0])
+
+
+def in_courses(
+    numbers: ContactNumbers,
+    instant: Instant,
+    p: np.ndarray,
+    courses: Courses,
+    answer: Answer,
+    slips: np.ndarray,
+    terms: np.ndarray,
+) -> np.ndarray:
+    """Return p with contacts that do what is said, and all others open.
+
+    Parameters
+    ----------
+    numbers, instant, p
+        The contacts, what touches, and the values before.
+    courses
+        What these do.
+    answer
+        With what reactions: they tell sizes, and shares in friction that is not determined.
+    slips, terms
+        (n, 2) and (n,) the slips of those that touch, and the sizes of their terms, m/s.
+
+    Raises
+    ------
+    ResetError
+        Reactions are not determined.
+    """
+    before, p = p, p.copy()
+    p[numbers.holds], p[numbers.slides], p[numbers.sticks] = 0.0, 0.0, 0.0
+    contacts = instant.contacts
+    pulls = np.abs(contacts.matrix) @ np.abs(answer.reactions) + instant.size
+    for rubbing in numbers.rubbing:
+        assert rubbing is None or isinstance(rubbing, SpatialRubbing)
+        if rubbing is not None:
+            p[[*rubbing.split, *rubbing.shift, *rubbing.along]] = 0.0
+    for k, course in courses.items():
+        contact = int(instant.which[k])
+        p[numbers.holds[contact]] = float(course.state is not State.OPEN)
+        rubbing = numbers.rubbing[contact]
+        if not isinstance(rubbing, SpatialRubbing):
+            continue
+        slides = course.state.slides
+        begins = slides and (before[rubbing.slides] == 0.0 or course.heading is not None)
+        p[rubbing.slides] = float(slides)
+        if begins or p[rubbing.heads] == 0.0 or not slides:
+            p[[rubbing.heads, *rubbing.heading, *rubbing.turning, rubbing.begun]] = 0.0
+            p[[*rubbing.heading]] = _direction(slips[k]) if slides else 0.0
+        if slides and course.heading is not None:
+            p[rubbing.heads], p[rubbing.begun] = 1.0, instant.time
+            p[[*rubbing.heading]] = course.heading
+        if begins:
+            pull = float(np.max(pulls[contacts.tangents(k)]))
+            p[rubbing.still] = max(STOPPED * pull, ROUNDING * float(terms[k])) or STOPPED
+        limit = float(contacts.static[k] * answer.normal[k])
+        p[rubbing.bears] = limit if limit > 0.0 else 1.0
+    return _held(numbers, instant, p, courses, answer)
+
+
+def _held(
+    numbers: ContactNumbers, instant: Instant, p: np.ndarray, courses: Courses, answer: Answer
+) -> np.ndarray:
+    """Hold as many slips of what sticks as are independent, and split friction that is not."""
+    contacts = instant.contacts
+    closed = [k for k, course in courses.items() if course.state is not State.OPEN]
+    kept: list[int] = []
+    for k in closed:
+        if remaining(contacts.matrix, kept, [k])[0, 0] <= PARALLEL * contacts.matrix[k, k]:
+            raise _undetermined(instant, numbers.names[int(instant.which[k])])
+        kept.append(k)
+    stuck = [k for k in closed if courses[k].state is State.STICKS]
+    stuck = [k for k in stuck if numbers.rubbing[int(instant.which[k])] is not None]
+    rows = [row for k in stuck for row in range(len(contacts.matrix))[contacts.tangents(k)]]
+    chosen = independent(contacts.matrix, kept, rows)
+    for row in chosen:
+        k, direction = divmod(row - contacts.count, 2)
+        rubbing = numbers.rubbing[int(instant.which[k])]
+        assert rubbing is not None
+        p[rubbing.holds[direction]] = 1.0
+    if len(chosen) < len(rows):
+        share(numbers, instant, p, Shares.of(instant, closed, stuck, chosen), answer)
+    return p
+
+
+def _undetermined(instant: Instant, name: str) -> ResetError:
+    return ResetError(
+        f"at t = {instant.time:.10g} s the reaction of the contact {name!r} is not determined: it "
+        "depends on the reactions of other contacts that are closed"
+    )

@@ -1,0 +1,1 @@
+"""Bodies that touch: they slide, stick, lift off, strike, and come to rest."""
