@@ -14,8 +14,11 @@ from typing import Protocol
 
 import casadi as ca
 
-from daesolve.multibody.places import Frame, PlanarFrame, PlanarPoint, Point
+from daesolve.multibody.places import Frame, Place, PlanarFrame, PlanarPoint, Point
 from daesolve.multibody.surfaces import Surface, lowest_point
+
+NOTHING = 1e-20
+"""What is lost beside any distance of a normal from where it has no directions of slip."""
 
 
 class Touch(Protocol):
@@ -77,8 +80,7 @@ class SurfaceOnPlane:
     @cached_property
     def velocity(self) -> ca.SX:
         """The velocity of the material there over the plane, in axes of the plane, m/s: (3, 1)."""
-        velocity = self.frame.velocity + ca.cross(self.frame.angular_velocity, self._lowest[1])
-        return over_plane(self.point, velocity, self.plane)
+        return over_plane(self.point, material(self.frame, self._lowest[1]), self.plane)
 
     @cached_property
     def slip(self) -> ca.SX:
@@ -154,22 +156,107 @@ class CircleOnLine:
     @cached_property
     def slip(self) -> ca.SX:
         """The velocity of the material there over the line, along it, m/s: (1, 1)."""
-        own = self.place.velocity + turned(self.place, self.point - self.place.position)
-        under = self.line.velocity + turned(self.line, self.point - self.line.position)
+        own = material(self.place, self.point - self.place.position)
+        under = material(self.line, self.point - self.line.position)
         return ca.dot(self.line.direction(0), own - under)
+
+
+@dataclass(frozen=True, eq=False)
+class RoundOnRound:
+    """Two spheres, or two circles in the plane; a radius of zero makes one a point.
+
+    Parameters
+    ----------
+    first, second
+        Their centres: frames, where they are no points.
+    radii
+        m
+    inside
+        Whether the first is inside the second, which is hollow.
+    side
+        In space, 1.0 or -1.0: which end of the axis z is turned onto the normal, the short way, and
+        the axes x and y with it onto the directions of slip. They do not exist where the normal
+        points to the other end.
+    """
+
+    first: Place
+    second: Place
+    radii: tuple[ca.SX, ca.SX]
+    inside: bool = False
+    side: ca.SX | float = 1.0
+
+    @cached_property
+    def _apart(self) -> ca.SX:
+        return self.first.position - self.second.position
+
+    @cached_property
+    def normal(self) -> ca.SX:
+        """From the material of the second to the first: (3, 1) or (2, 1)."""
+        outwards = self._apart / ca.sqrt(ca.sumsqr(self._apart))
+        return -outwards if self.inside else outwards
+
+    @cached_property
+    def gap(self) -> ca.SX:
+        """The distance of the two surfaces, m."""
+        own, other = self.radii
+        distance = ca.sqrt(ca.sumsqr(self._apart))
+        return other - own - distance if self.inside else distance - own - other
+
+    @cached_property
+    def point(self) -> ca.SX:
+        """The point of the first that is nearest, in space, m: (3, 1) or (2, 1)."""
+        return self.first.position - self.radii[0] * self.normal
+
+    @cached_property
+    def tangents(self) -> ca.SX:
+        """The directions of slip, columns at right angles to the normal: (3, 2) or (2, 1)."""
+        if isinstance(self.first, PlanarPoint):
+            return ca.vertcat(self.normal[1], -self.normal[0])
+        return tangents_of(self.normal, self.side)
+
+    @cached_property
+    def slip(self) -> ca.SX:
+        """The velocity of the first's material over the second's, m/s: (2, 1) or (1, 1)."""
+        own, other = self.radii
+        arm = -other * self.normal if self.inside else other * self.normal
+        velocity = material(self.first, -own * self.normal) - material(self.second, arm)
+        return self.tangents.T @ velocity
+
+
+def tangents_of(normal: ca.SX, side: ca.SX | float) -> ca.SX:
+    """Return where the axes x and y come when z, or -z with y reversed, is turned onto a normal.
+
+    Parameters
+    ----------
+    normal
+        (3, 1), of length one; not near the axis that is turned, reversed.
+    side
+        1.0 for z, -1.0 for -z.
+
+    Returns
+    -------
+    ca.SX
+        (3, 2), columns; with the normal they are right-handed.
+    """
+    x, y, z = ca.vertsplit(normal)
+    part = 1 / (1 + side * z + NOTHING)
+    first = ca.vertcat(1 - part * x * x, -part * x * y, -side * x)
+    second = ca.vertcat(-part * x * y, 1 - part * y * y, -side * y)
+    return ca.horzcat(first, side * second)
+
+
+def material(place: Place, arm: ca.SX) -> ca.SX:
+    """Return the velocity of the material at the end of an arm from a place, which is in space.
+
+    A place that is no frame is a point, with no arm.
+    """
+    if isinstance(place, Frame):
+        return place.velocity + ca.cross(place.angular_velocity, arm)
+    if isinstance(place, PlanarFrame):
+        return place.velocity + place.rate * ca.vertcat(-arm[1], arm[0])
+    return place.velocity
 
 
 def over_plane(point: ca.SX, velocity: ca.SX, plane: Frame) -> ca.SX:
     """Return a velocity at a point over the material of a plane there, in its axes: (3, 1)."""
-    under = plane.velocity + ca.cross(plane.angular_velocity, point - plane.position)
-    return plane.rotation.T @ (velocity - under)
-
-
-def turned(place: PlanarPoint, arm: ca.SX) -> ca.SX:
-    """Return the velocity that a turn gives the end of an arm from a place, in the plane: (2, 1).
-
-    A place that is no frame is a point, with no arm.
-    """
-    if not isinstance(place, PlanarFrame):
-        return ca.SX(2, 1)
-    return place.rate * ca.vertcat(-arm[1], arm[0])
+    return plane.rotation.T @ (velocity - material(plane, point - plane.position))
