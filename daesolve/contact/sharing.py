@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 ROUNDS = 60
 """Of Newton's method on the path, for each m: it ends by itself after a few."""
-ENOUGH = 1e-20
+ENOUGH = 1e-16
 """Twice what is left to gain, at which it ends."""
 SHRINKS = 0.2
 """The next m, of the one before."""
@@ -52,7 +52,7 @@ def best_share(
     """
     found = tractions / limits[:, None]
     slopes = free / limits[:, None, None]
-    spare = 0.5 - float(np.max(np.linalg.norm(found, axis=1)))
+    spare = -2.0 * float(np.max(np.linalg.norm(found, axis=1)))
     size = 1.0
     while True:
         found, spare = _on_path(found, spare, slopes, size)

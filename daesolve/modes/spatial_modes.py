@@ -10,7 +10,7 @@ import numpy as np
 
 from daesolve.contact import Answer, State
 from daesolve.equations.contact_rows import SpatialRubbing
-from daesolve.errors import ResetError
+from daesolve.errors import UndeterminedContact
 from daesolve.modes.rubbing_instant import ContactNumbers, Instant
 from daesolve.modes.shared_friction import PARALLEL, Shares, independent, remaining, share
 
@@ -115,8 +115,8 @@ def in_courses(
 
     Raises
     ------
-    ResetError
-        Reactions are not determined.
+    UndeterminedContact
+        Loads are not determined.
     """
     before, p = p, p.copy()
     p[numbers.holds], p[numbers.slides], p[numbers.sticks] = 0.0, 0.0, 0.0
@@ -158,7 +158,7 @@ def _held(
     kept: list[int] = []
     for k in closed:
         if remaining(contacts.matrix, kept, [k])[0, 0] <= PARALLEL * contacts.matrix[k, k]:
-            raise _undetermined(instant, numbers.names[int(instant.which[k])])
+            raise _undetermined(instant, numbers.names[int(instant.which[k])], answer)
         kept.append(k)
     stuck = [k for k in closed if courses[k].state is State.STICKS]
     stuck = [k for k in stuck if numbers.rubbing[int(instant.which[k])] is not None]
@@ -174,8 +174,10 @@ def _held(
     return p
 
 
-def _undetermined(instant: Instant, name: str) -> ResetError:
-    return ResetError(
-        f"at t = {instant.time:.10g} s the reaction of the contact {name!r} is not determined: it "
-        "depends on the reactions of other contacts that are closed"
+def _undetermined(instant: Instant, name: str, answer: Answer) -> UndeterminedContact:
+    return UndeterminedContact(
+        f"at t = {instant.time:.10g} s the load of the contact {name!r} is not determined: its gap "
+        f"follows from those of others that are closed ({', '.join(instant.contacts.names)}), as "
+        "with a fourth foot of one body; pose as many contacts as determine where the body is",
+        answer,
     )

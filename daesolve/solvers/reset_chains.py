@@ -97,11 +97,6 @@ class ResetChains:
         self._integrator, self._programs = integrator, _joined(functions)
         self._program = np.full(len(problem.guarded), -1)
         self._program[list(resets)] = compiled.FIRST_RESET + np.arange(len(resets))
-        own, first = march.instructions.numbers.own, march.instructions.numbers.first
-        self._bases = np.array(
-            [(first + k, -1 if base is None else base) for k, (_, base) in enumerate(own)],
-            dtype=np.int64,
-        ).reshape(-1, 2)
         self._rows = int(self._programs[3][compiled.FIRST_RESET :, 5].max())
         size, steps = problem.size, integrator.most_steps(STEPS)
         self._room = (
@@ -135,7 +130,7 @@ class ResetChains:
             compiled.VERSION,
             (march.work, march.stride, march.table, march.order, march.x, march.low, march.time,
              march.end, self._integrator.tolerances),
-            guards, march.instructions.borders, march.numbers.copy(), self._bases, self._programs,
+            guards, march.instructions.borders, march.numbers.copy(), self._programs,
             start.p.copy(), terms.traits, (terms.tolerances, terms.reach,
              np.where(limits.known, self._program, -1)),
             (terms.armed, terms.passed, terms.reached, terms.entered),

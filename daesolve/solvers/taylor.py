@@ -127,7 +127,10 @@ class Taylor(Solver):
 
         if not isinstance(integrator, KernelEventIntegrator):
             return None
-        return ResetChains(integrator, resets)
+        numbers = integrator.march.instructions.numbers
+        # Nothing takes the logarithm of a number there: who raises one to a power does not halt.
+        taken = any(base is not None for _, base in numbers.own)
+        return None if taken else ResetChains(integrator, resets)
 
     def _engine(self, problem: OdeProblem, steps: float) -> str:
         """Return which engine takes so many steps of a problem."""

@@ -51,16 +51,13 @@ def compute(programs, which, time, x, p, memory, result):
 
 
 @njit(**OPTIONS)
-def take_numbers(programs, time, x, p, bases, memory, numbers):
+def take_numbers(programs, time, x, p, memory, numbers):
     """Put the numbers of the kernel's table that follow from p in their places."""
     first = len(p)
     for k in range(first):
         numbers[k, 0] = p[k]
     if programs[3][NUMBERS, 5]:
         compute(programs, NUMBERS, time, x, p, memory, numbers[first:, 0])
-    for k in range(len(bases)):
-        if bases[k, 1] >= 0:
-            numbers[bases[k, 0], 0] = math.log(numbers[bases[k, 1], 0])
 
 
 @njit(**OPTIONS)
@@ -177,8 +174,7 @@ def reset(guard, now, x, p, programs, traits, known, limits, armed, memory, room
 
 @kept
 def chain(
-    version, march, guards, borders, numbers, bases, programs, p, traits, known, book, limits, room,
-    found,
+    version, march, guards, borders, numbers, programs, p, traits, known, book, limits, room, found,
 ):  # fmt: skip
     """Follow a motion from reset to reset, as long as these are simple.
 
@@ -188,8 +184,8 @@ def chain(
         Of `march_to_guards`: work, stride, table, order, x, low, time, end, tolerances.
     guards, borders
         As there.
-    numbers, bases
-        Those of the table; (j, 2) which of them are logarithms, and of which; -1 for others.
+    numbers
+        Those of the table, of which none is the logarithm of another.
     programs
         Runs, codes and constants of all, and (k, 6) which of these are whose, how many registers,
         and how many results there are.
@@ -255,7 +251,7 @@ def chain(
         which[resets, 0], which[resets, 1], which[resets, 2] = guard, taken, passages
         moments[resets] = now
         state[:], p[:] = after[: len(x)], after[len(x) : len(x) + len(p)]
-        take_numbers(programs, now, state, p, bases, memory, numbers)
+        take_numbers(programs, now, state, p, memory, numbers)
         x[:, 0], low[:, 0], time[0, 0], time[1, 0] = state, 0.0, now, 0.0
         guards[2] = 0.0
         if guards[0, guard] == 0.0:
