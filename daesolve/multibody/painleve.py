@@ -52,12 +52,15 @@ def watched_for_jams(system: MechanicalSystem) -> MechanicalSystem:
 
     A start beyond it is refused (`JamEvent`). The system is returned as it is where no friction
     changes what reactions do, and where that is not watched: with relations between reactions or
-    reactions that forces direct, and with more than `LARGEST` constraints or `RUBBING` reactions
-    that rub, whose margin `margin_at` and `friction_margin` return at a state.
+    reactions that forces direct, with contacts that rub (`elimination.jamming`), and with more than
+    `LARGEST` constraints or `RUBBING` reactions that rub. `margin_at` and `friction_margin` return
+    the margin at a state.
     """
     if any(event.name == JAM for event in system.events):
         return system
     dynamics = unswitched(system).dynamics
+    if any(row.rubbing for row in dynamics.contacts):
+        return system  # These are watched where their reactions are eliminated.
     rubbing = sum(_rubs(dynamics))
     if not (_ideal(dynamics) and 0 < rubbing <= RUBBING and len(dynamics.rows) <= LARGEST):
         return system
