@@ -57,6 +57,10 @@ GROUPS = {
         "pendulum-chain",
     ],
     "Dry friction in guides": ["prism", "three-supports"],
+    "Contacts and impacts": [
+        "bouncing-ball-3d",
+        "tripod",
+    ],
     "Points, tops and axes": [
         "pendulum",
         "particle-on-circle",

@@ -50,6 +50,31 @@ class FreeMotion:
         dynamics = self.dynamics
         return [row.jacobian @ dynamics.reactions + row.offset for row in dynamics.relations]
 
+    def _let_go(self, constraints: Sequence[ca.SX], z: ca.SX) -> list[ca.SX]:
+        """Return the constraints; one that is let go of says instead that its multiplier is zero.
+
+        Parameters
+        ----------
+        constraints
+            One for each goal, which carries its `hold`; then those of stabilisers.
+        z
+            The reactions, then the stabilisers.
+        """
+        dynamics, count = self.dynamics, self.dynamics.reactions.numel()
+        stabilised = [row for row in dynamics.rows if row.degree > 1]
+        places = [row.reaction for row in dynamics.rows]
+        places += [count + k for k in range(len(stabilised))]
+        found = list[ca.SX]()
+        # Only where there are stabilisers do further constraints follow.
+        for constraint, row, place in zip(
+            constraints, [*dynamics.rows, *stabilised], places, strict=False
+        ):
+            if row.hold is None or place is None:
+                found.append(constraint)
+            else:
+                found.append(constraint - (1.0 - row.hold) * z[place])
+        return found
+
     def constrained(
         self,
         form: str,
@@ -88,7 +113,7 @@ class FreeMotion:
         z = ca.vertcat(dynamics.reactions, *[own for _, own in stabilisers])
         arguments = [dynamics.t, x, z, dynamics.p]
         names = ["t", "x", "z", "p"]
-        residuals = ca.vertcat(ca.SX(0, 1), *constraints, *self.relations())
+        residuals = ca.vertcat(ca.SX(0, 1), *self._let_go(constraints, z), *self.relations())
         fast = ca.vertcat(self.accelerations, self.metered)
         pushed = ca.jacobian(fast, dynamics.reactions).sparsity().row()
         inherited: dict[str, Any] = {e.name: getattr(base, e.name) for e in fields(base)}
@@ -121,6 +146,8 @@ class FreeMotion:
 
 class WithMultipliers(Formulation):
     """A formulation with the reactions among the unknowns, whose constraints the solver imposes."""
+
+    releases = True
 
     def chosen_rates(self, dynamics: Dynamics, default: float) -> dict[str, float | None]:
         """Drive nothing: the solver imposes the constraints."""

@@ -64,6 +64,11 @@ class Projected(Formulation):
         return self.inner.chooses_goals
 
     @property
+    def releases(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether the inner one does."""
+        return self.inner.releases
+
+    @property
     def common_rate(self) -> Rate:
         """That of the inner one."""
         return self.inner.common_rate

@@ -89,7 +89,8 @@ def initial_state(dynamics: Dynamics, formulation: Formulation, request: Request
     beginning = Beginning(
         request.start_time, request.until, start.state, values, request.variant_policy
     )
-    begun = begin(dynamics, beginning)
+    shared = request.redundant == "minimum-norm"
+    begun = begin(dynamics, replace(beginning, springs=shared))
     return InitialState(
         start=replace(start, state=begun.state),
         values=dict(begun.values),
@@ -229,7 +230,7 @@ def examined(
     rank = constraint_rank(moded, samples, numbers)
     chosen = Kept(system, dynamics, request.rank_loss == "pass")
     if rank.groups:
-        check_held_reactions(dynamics, rank)
+        check_held_reactions(dynamics, rank, request.redundant)
         moving = friction_on_redundant(dynamics, samples, numbers)
         moving = moving or enter_forces(dynamics, rank.redundant, values)
         told = check_redundant(rank, moving, request.redundant)

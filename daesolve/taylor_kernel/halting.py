@@ -234,13 +234,18 @@ def first_passage(
         # Between two steps it may have passed by rounding.
         leaves = abs(guards[2, j]) == LEAVES and abs(c[0]) <= least
         between = side != 0.0 and side * c[0] <= 0.0 and not leaves
+        moves, (last, slope) = whole > abs(c[0]), value(c, 1.0)
+        goes = side == 0.0 or abs(guards[2, j]) == LEAVES
+        if goes and abs(c[0]) <= least and way * c[1] < 0.0:
+            # It goes from zero, and may come back before it is clearly away: what is left of its
+            # series without the zero has the sign that it has.
+            c[:order], c[order] = c[1:], 0.0
         count = UNRESOLVED if between else passages(c, way, least, pieces, places)
-        last, slope = value(c, 1.0)
-        if whole > abs(c[0]) and abs(last) <= least and not ended:
+        if moves and abs(last) <= least and not ended:
             count = UNRESOLVED  # It may turn there, between two steps.
         if count < 0 or (count and whole <= RESTS * size) or end > ends * whole:
             return -1, 0.0, False
-        if whole > abs(c[0]) and not holds(rows, stride, borders, j, length, order):
+        if moves and not holds(rows, stride, borders, j, length, order):
             return -1, 0.0, False
         if interrupts:
             if count and places[0] < part:

@@ -187,3 +187,21 @@ def test_a_guard_that_swings_faster_than_the_states_shortens_the_steps() -> None
 
     end, _, _ = _segment(events=fast)
     assert end.time == pytest.approx(math.asin(0.5) / 40.0, abs=4 * EPS)
+
+
+def test_a_guard_that_is_left_slower_than_rounding_shows_is_met_where_it_comes_back() -> None:
+    """Blows that halve the speed come ever sooner, and are all met until the times are the same.
+
+    The body goes up from the floor at v and is back after 2 v / g; at the end it rises by less
+    than a rounding of where it is.
+    """
+    q = ds.coordinates(y="m")
+    bounce = ds.Event("bounce", q.y - 1.0, ds.FALLING, ds.Reset({"y_dot": -0.5 * q.dot.y}))
+    ball = ds.MechanicalSystem(q, kinetic=q.dot.y**2 / 2, potential=9.81 * q.y, events=[bounce])
+    run = ds.solve(ball, until=5.0, initial={"y": 2.0, "y_dot": 0.0}, solver=KERNEL)
+    fall = math.sqrt(2.0 / 9.81)
+    assert run.outcome is ds.Outcome.FAILED
+    assert "comes to rest" in run.message
+    assert run.end_time == pytest.approx(3.0 * fall, rel=1e-13)
+    times = np.array([event.time for event in run.events[:40]])
+    assert times == pytest.approx(3.0 * fall - 4.0 * fall * 0.5 ** np.arange(1, 41), rel=1e-13)

@@ -407,7 +407,7 @@ def test_a_vehicle_that_rolls_from_roller_to_roller_agrees_with_an_independent_p
             exact = sample["state"][name]
             near = rounding * max(1.0, abs(exact))
             assert abs(reference[name][place] - exact) < near
-            assert abs(run[name][place] - exact) < 10.0 * near
+            assert abs(run[name][place] - exact) < 20.0 * near
     assert max(reference.residuals.values()) < 1e-19
 
 
