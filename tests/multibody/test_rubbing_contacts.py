@@ -318,6 +318,23 @@ def test_a_tripod_on_feet_stops_where_its_planar_equations_say(seed):
     assert run["stool_y"][-1] == pytest.approx(stopped.place[1], abs=1e-9)
 
 
+def test_a_box_slides_on_four_corners_to_where_its_friction_stops_it():
+    """Whatever the loads of its corners are, of which equal springs share: v^2 / (2 mu g)."""
+    box = Body("box", 1.0, (1e-3, 2e-3, 3e-3), position=(0, 0, 0.05), velocity=(0.5, 0.1, 0))
+    stands = feet("corner", corners(box, (0.2, 0.3, 0.1))[:4], 0.3)
+    mechanism = Mechanism([box], stands, gravity=WEIGHT)
+    run = ds.solve(mechanism.system(), until=0.3, initial=mechanism.start, redundant="minimum-norm")
+    speed = math.hypot(0.5, 0.1)
+    assert {event.name for event in run.events} == {f"corner_{k}_sticks" for k in range(1, 5)}
+    for event in run.events:
+        assert event.time == pytest.approx(speed / (0.3 * GRAVITY), rel=1e-10)
+    assert run["box_x"][-1] == pytest.approx(0.5 * speed / (0.6 * GRAVITY), rel=1e-10)
+    assert run["box_y"][-1] == pytest.approx(0.1 * speed / (0.6 * GRAVITY), rel=1e-10)
+    # At rest each corner bears a quarter.
+    for k in range(1, 5):
+        assert run[f"corner_{k}"][-1] == pytest.approx(GRAVITY / 4, rel=1e-10)
+
+
 @pytest.mark.slow
 def test_a_thrown_tetrahedron_comes_to_rest_on_three_corners():
     """Each face has three, whose loads are determined. At last one holds still on the floor."""
