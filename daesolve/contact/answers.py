@@ -186,7 +186,7 @@ class Decision:
             case "undetermined":
                 raise UndeterminedContact(
                     "reactions that are not determined decide how bodies slide on: "
-                    f"{listed(self.answers[:1])} is one of a family{said}",
+                    f"{listed(self.answers[:1])} is one of a family{self._ends()}{said}",
                     self,
                 )
             case _:
@@ -195,6 +195,13 @@ class Decision:
                     f"does not prove that there is nothing{said}",
                     self,
                 )
+
+    def _ends(self) -> str:
+        """Return the loads at the ends of what is possible, in words."""
+        ends = [end for answer in self.answers[:1] for end in answer.family]
+        count = len(self.answers[0].normal)
+        loads = [", ".join(f"{load:.6g}" for load in end[:count]) for end in ends[:_SHOWN]]
+        return f", at whose ends N = {' and '.join(f'({one})' for one in loads)}" if loads else ""
 
     def __str__(self) -> str:
         known = "all of them" if self.complete else "there may be more"

@@ -42,6 +42,8 @@ ON_CIRCLE = 1e-6
 """How far a root may lie from the unit circle to be tried as a direction."""
 STILL = 1e-9
 """Of the largest reaction, a slip rate that is none."""
+CREEPS = 1e-4
+"""Of the largest reaction, a slip rate of relaxation that may be none."""
 SAME = 1e-7
 """Of the terms that enter them, rates that differ by less are the same motion."""
 
@@ -86,8 +88,41 @@ def _certified(
 ) -> Answer | None:
     """Return the answer near to reactions (k,) of states, None where they lead to none."""
     exact = _refined(problem, sliding, states, guess)
-    if exact is None:
-        return None
+    return None if exact is None else _checked(problem, sliding, states, exact, tolerance)
+
+
+def _crept(
+    problem: ScaledProblem,
+    sliding: NDArray[np.float64],
+    states: States,
+    guess: NDArray[np.float64],
+    tolerance: float,
+) -> Answer | None:
+    """Return the answer in which what hardly slides sticks, of states that lead to none.
+
+    Where a traction is at its limit though another share of a load would not be, relaxation cannot
+    tell, and the direction of a slip that is none turns in every round of Newton's method.
+    """
+    count = problem.contacts.count
+    rates = problem.contacts.matrix @ guess + problem.free
+    speeds = np.linalg.norm(rates[count:].reshape(count, -1), axis=1)
+    slow = speeds <= CREEPS * (1.0 + float(np.max(np.abs(guess))))
+    stuck = tuple(
+        State.STICKS if state.slides and slow[place] and not sliding[place].any() else state
+        for place, state in enumerate(states)
+    )
+    exact = None if stuck == states else _refined(problem, sliding, stuck, guess)
+    return None if exact is None else _checked(problem, sliding, states, exact, tolerance)
+
+
+def _checked(
+    problem: ScaledProblem,
+    sliding: NDArray[np.float64],
+    states: States,
+    exact: _Exact,
+    tolerance: float,
+) -> Answer | None:
+    """Return the answer that reactions are, None where they miss the conditions."""
     states, exact = _held(problem, sliding, states, exact)
     answer = answer_of(
         problem,
@@ -118,6 +153,8 @@ def _relaxed_answer(
     for reactions in relaxed(problem, sliding, start):
         states = states_of(problem, sliding, reactions)
         answer = _certified(problem, sliding, states, reactions, tolerance)
+        if answer is None:
+            answer = _crept(problem, sliding, states, reactions, tolerance)
         if answer is not None:
             return answer
     return None
@@ -254,6 +291,10 @@ def _refined(
     rank, vectors = 0, np.eye(len(reactions))
     for _ in range(ROUNDS):
         missed, slopes = _equations(problem, sliding, states, reactions)
+        # What slides slowly turns quickly: that is no measure for the other equations.
+        each = np.max(np.abs(slopes), axis=1)
+        each = np.where(each > 0.0, each, 1.0)
+        missed, slopes = missed / each, slopes / each[:, None]
         left, sizes, vectors = np.linalg.svd(slopes)
         rank = int(np.count_nonzero(sizes > DEPENDENT * sizes[0]))
         step = vectors[:rank].T @ ((left[:, :rank].T @ missed) / sizes[:rank])

@@ -25,6 +25,7 @@ from daesolve.algebra.evaluation import Evaluator
 from daesolve.complementarity.horizontal import HorizontalComplementarity
 from daesolve.complementarity.policies import solve
 from daesolve.elimination.saddle import EliminationPlan
+from daesolve.equations.contact_rows import SpatialRubbing
 from daesolve.equations.dynamics import Dynamics
 from daesolve.equations.rank import Rank
 from daesolve.errors import (
@@ -405,8 +406,10 @@ def check_held_goals(
             )
 
 
-def check_held_reactions(dynamics: Dynamics, rank: Rank) -> None:
+def check_held_reactions(dynamics: Dynamics, rank: Rank, redundant: str) -> None:
     """Refuse dependent constraints that are let go of by their reactions, which are not known.
+
+    Contacts in space may share loads as equal springs do, if that is asked for: then they are.
 
     Raises
     ------
@@ -414,6 +417,9 @@ def check_held_reactions(dynamics: Dynamics, rank: Rank) -> None:
         A goal that does not always hold depends on others.
     """
     held = {row.name for row in dynamics.rows if row.hold is not None}
+    if redundant == "minimum-norm":
+        rubbing = [row for row in dynamics.contacts if isinstance(row.rubbing, SpatialRubbing)]
+        held -= {dynamics.rows[row.row].name for row in rubbing}
     for group in rank.groups:
         if held.intersection(group):
             raise RedundantConstraintsError(

@@ -269,9 +269,7 @@ class RubbingLaw(SwitchingLaw):
         ResetError
             None agrees.
         """
-        length = float(np.max(zero)) * 1e12
-        pull = float(np.max(instant.size))
-        scale = np.sqrt(length / pull) if pull > 0.0 else 1.0
+        scale = self._moment(place, instant, zero)
         begin = np.concatenate([place.x, place.works])
         least, resting = -book.tolerances[self._all], None
         for part in SMALL_STEPS:
@@ -292,6 +290,12 @@ class RubbingLaw(SwitchingLaw):
                 "modes, none of which agrees with the motion right after"
             )
         return resting
+
+    def _moment(self, place: Place, instant: Instant, zero: np.ndarray) -> float:
+        """Return a time in which bodies move by their own size, s."""
+        length = float(np.max(zero)) * 1e12
+        pull = float(np.max(instant.size))
+        return float(np.sqrt(length / pull)) if pull > 0.0 else 1.0
 
     def _happened(self, before: np.ndarray, after: np.ndarray, hit: np.ndarray) -> list[int]:
         """Return the events that lead from one mode to another."""

@@ -74,7 +74,7 @@ class Shares:
         """Return those of contacts that stick, with the rows that are held of their slips."""
         contacts = instant.contacts
         rows = [row for k in stuck for row in range(len(contacts.matrix))[contacts.tangents(k)]]
-        left = remaining(contacts.matrix, closed, rows)
+        left = remaining(contacts.matrix, independent(contacts.matrix, [], closed), rows)
         values, vectors = np.linalg.eigh(left)
         free = vectors[:, values <= PARALLEL * np.max(np.diag(contacts.matrix)[rows])]
         return Shares(tuple(stuck), np.isin(rows, chosen), free)

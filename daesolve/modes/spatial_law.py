@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from daesolve.algebra.evaluation import Evaluator
-from daesolve.contact import Answer, State, decide, margins
+from daesolve.contact import Answer, Decision, State, decide
 from daesolve.equations.contact_rows import SpatialRubbing
 from daesolve.equations.dynamics import Dynamics
-from daesolve.errors import JamEvent, UnsupportedError
+from daesolve.errors import JamEvent, UndeterminedContact, UnsupportedError
 from daesolve.modes.guard_book import GuardBook
 from daesolve.modes.jumps import joined
 from daesolve.modes.law import Beginning, Jump, Setting
@@ -32,6 +32,9 @@ HALTS = 5
 """Times at which slips that end with others are looked for."""
 LONGEST, SHORTEST = 1e-3, 1e-6
 """s, steps in which a slip that begins comes to have a direction of its own."""
+SPRINGS = "equal springs"
+"""How loads are shared that are not determined, where that is asked for."""
+SHARED = "redundant = 'minimum-norm' takes the loads that equal springs under all contacts have"
 IN_SPACE = (
     "reactions grow without bounds while they still slide, and no forces let rigid bodies go on "
     "from there"
@@ -64,6 +67,10 @@ class SpatialLaw(RubbingLaw):
         self._halting = guards("begins_to_stick", 2)
         self._giving = guards("begins_to_slip", 1)
         self._leaving = guards("sets_out", 1)
+        own = (self._halting, self._giving, self._leaving)
+        self._own = {int(guard) for guards in own for guard in guards.ravel()}
+        # Dependent constraints are kept only where their loads are to be shared.
+        self._springs = setting.problem.plan.proximal
         self._recover = Evaluator(setting.problem.recover)
 
     @classmethod
@@ -93,10 +100,12 @@ class SpatialLaw(RubbingLaw):
             return beginning
         instant = numbers.instant(time, x, p, touching, rates)
         slips = rates.slips[instant.which]
-        answer = decide(instant.contacts, instant.free, slips).only()
+        closure = SPRINGS if beginning.springs else None
+        answer = _one(decide(instant.contacts, instant.free, slips, closure=closure), time)
         courses = candidates(instant, answer, slips)[0]
         terms = speeds_of(rates.slip_sizes[instant.which])
-        chosen = in_courses(numbers, instant, p, courses, answer, slips, terms)
+        own = {"springs": beginning.springs}
+        chosen = in_courses(numbers, instant, p, courses, answer, slips, terms, **own)
         # One that opens does so at the start, with an event; until then it slides as it does.
         chosen[numbers.holds] = p[numbers.holds]
         for rubbing, moves in zip(numbers.rubbing, ~rates.resting, strict=True):
@@ -138,7 +147,7 @@ class SpatialLaw(RubbingLaw):
             slow &= self._values(p, "heads") == 0.0
         rates = rates.rested(rates.gaps == 0.0, slow)
         p_known = self._known(place.p, gone, blown, rates)
-        alone = not blown and {*fired} <= {*self._giving.ravel().tolist()}
+        alone = not blown and not stopped.any() and {*fired} <= self._own
         where = replace(place, p=p_known)
         p_after = self._going_on(where, closed, rates, (gives, alone), book, zero)
         place = self._collisions.parted(place, before & (p_after[numbers.holds] == 0.0))
@@ -248,9 +257,9 @@ class SpatialLaw(RubbingLaw):
             return sharing.followed()
         if alone:
             # At the limit the states before go on to agree: with what begins to slide beside them.
-            answer = self._as_before(instant, p, slips)
+            answer = self._as_before(place, instant, slips)
         else:
-            answer = only(decide(instant.contacts, instant.free, slips), place.time)
+            answer = self._decided(place, instant, slips)
         if sharing is not None and best is not None:
             tractions = answer.tangential.copy()
             tractions[[*sharing.stuck]] = best.tractions
@@ -263,32 +272,55 @@ class SpatialLaw(RubbingLaw):
             if np.any(weak < instant.contacts.static):
                 contacts = replace(instant.contacts, static_friction=weak)
                 instant = replace(instant, contacts=contacts)
-                answer = only(decide(contacts, instant.free, slips), place.time)
+                answer = self._decided(place, instant, slips)
         terms = speeds_of(rates.slip_sizes[instant.which])
+        possible = candidates(instant, answer, slips)
+        if alone and not gives.any():
+            # A direction was taken down, no more.
+            possible = possible[:1]
         modes = [
             self._followed(place, instant, self._functions.referred(place, values))
-            for courses in candidates(instant, answer, slips)
-            for values in [in_courses(numbers, instant, p, courses, answer, slips, terms)]
+            for courses in possible
+            for values in [
+                in_courses(
+                    numbers, instant, p, courses, answer, slips, terms, springs=self._springs
+                )
+            ]
         ]
         chosen = modes[0]
         if len(modes) > 1:
             chosen = self._agreeing(place, modes, book, instant, zero)
         return self._turning(place, chosen)
 
-    def _as_before(self, instant: Instant, p: np.ndarray, slips: np.ndarray) -> Answer:
+    def _decided(self, place: Place, instant: Instant, slips: np.ndarray) -> Answer:
+        """Return what contacts do next, as decided for all of them together."""
+        closure = SPRINGS if self._springs else None
+        return _one(decide(instant.contacts, instant.free, slips, closure=closure), place.time)
+
+    def _as_before(self, place: Place, instant: Instant, slips: np.ndarray) -> Answer:
         """Return the reactions with which what touches goes on as before."""
+        p, contacts = place.p, instant.contacts
+        begin = np.concatenate([place.x, place.works])
+        reactions = np.array(self._recover(place.time, begin, p)[1])
         slides = self._values(p, "slides")[instant.which] == 1.0
-        states = tuple(State.SLIDES if one else State.STICKS for one in slides)
-        found = margins(instant.contacts, instant.free, states, slips)
-        count = instant.contacts.count
+        normal, tangential = np.zeros(contacts.count), np.zeros((contacts.count, 2))
+        for k, contact in enumerate(instant.which):
+            along, across = self._numbers.reactions[int(contact)]
+            normal[k] = reactions[along]
+            if slides[k] and slips[k].any():
+                unit = slips[k] / np.linalg.norm(slips[k])
+                tangential[k] = -contacts.friction[k] * normal[k] * unit
+            elif across:
+                tangential[k] = reactions[[*across]]
+        rates = contacts.matrix @ np.concatenate([normal, tangential.ravel()]) + instant.free
         return Answer(
-            states=states,
-            normal=found.reactions[:count],
-            tangential=found.reactions[count:].reshape(count, -1),
-            gap_rates=found.rates[:count],
-            slip_rates=found.rates[count:].reshape(count, -1),
+            states=tuple(State.SLIDES if one else State.STICKS for one in slides),
+            normal=normal,
+            tangential=tangential,
+            gap_rates=rates[: contacts.count],
+            slip_rates=rates[contacts.count :].reshape(-1, 2),
             residual=0.0,
-            names=instant.contacts.names,
+            names=contacts.names,
         )
 
     def _sharing(self, place: Place, instant: Instant, p: np.ndarray) -> Sharing | None:
@@ -305,6 +337,14 @@ class SpatialLaw(RubbingLaw):
         """Return values of a mode with the best share of friction that is not determined."""
         sharing = self._sharing(place, instant, p)
         return p if sharing is None else sharing.followed()
+
+    def _moment(self, place: Place, instant: Instant, zero: np.ndarray) -> float:
+        """Return a time in which bodies move by their own size, and slow slips do not turn, s."""
+        speeds = speeds_of(self._numbers.rates(place.time, place.x, place.p).slips)[instant.which]
+        pulls = speeds_of(instant.size[len(speeds) :].reshape(-1, 2))
+        moving = (speeds > self._least(place)[instant.which]) & (pulls > 0.0)
+        turns = np.min(speeds[moving] / pulls[moving], initial=np.inf)
+        return min(super()._moment(place, instant, zero), float(turns))
 
     def _turning(self, place: Place, p: np.ndarray) -> np.ndarray:
         """Return values in which slips that begin slowly turn as the motion turns them.
@@ -383,6 +423,14 @@ class SpatialLaw(RubbingLaw):
 def in_space(dynamics: Dynamics) -> bool:
     """Tell whether a contact rubs that has two directions of slip."""
     return any(isinstance(row.rubbing, SpatialRubbing) for row in dynamics.contacts)
+
+
+def _one(found: Decision, time: float) -> Answer:
+    """Return the answer of a decision, or say what to ask for where loads decide."""
+    try:
+        return only(found, time)
+    except UndeterminedContact as error:
+        raise UndeterminedContact(f"{error}; {SHARED}", error.solution) from error
 
 
 def _any_of(guards: np.ndarray, fired: Sequence[int]) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -81,8 +82,11 @@ def candidates(instant: Instant, answer: Answer, slips: np.ndarray) -> list[Cour
         elif state is not State.OPEN and normal <= NEAR * size:
             chosen.append(Course(State.OPEN))
         options.append(chosen)
-    modes = itertools.islice(itertools.product(*options), MOST)
-    return [dict(enumerate(courses)) for courses in modes]
+    modes = list(itertools.islice(itertools.product(*options), MOST))
+    # What shares a load comes to the limit together.
+    together = tuple(chosen[-1] for chosen in options)
+    modes = [modes[0], together, *[mode for mode in modes[1:] if mode != together]]
+    return [dict(enumerate(courses)) for courses in modes[: max(1, math.prod(map(len, options)))]]
 
 
 def _direction(vector: np.ndarray) -> np.ndarray:
@@ -99,6 +103,8 @@ def in_courses(
     answer: Answer,
     slips: np.ndarray,
     terms: np.ndarray,
+    *,
+    springs: bool = False,
 ) -> np.ndarray:
     """Return p with contacts that do what is said, and all others open.
 
@@ -112,6 +118,8 @@ def in_courses(
         With what reactions: they tell sizes, and shares in friction that is not determined.
     slips, terms
         (n, 2) and (n,) the slips of those that touch, and the sizes of their terms, m/s.
+    springs
+        Whether loads that are not determined are shared as equal springs would.
 
     Raises
     ------
@@ -146,11 +154,16 @@ def in_courses(
             p[rubbing.still] = max(STOPPED * pull, ROUNDING * float(terms[k])) or STOPPED
         limit = float(contacts.static[k] * answer.normal[k])
         p[rubbing.bears] = limit if limit > 0.0 else 1.0
-    return _held(numbers, instant, p, courses, answer)
+    return _held(numbers, instant, p, courses, answer, springs)
 
 
 def _held(
-    numbers: ContactNumbers, instant: Instant, p: np.ndarray, courses: Courses, answer: Answer
+    numbers: ContactNumbers,
+    instant: Instant,
+    p: np.ndarray,
+    courses: Courses,
+    answer: Answer,
+    springs: bool,
 ) -> np.ndarray:
     """Hold as many slips of what sticks as are independent, and split friction that is not."""
     contacts = instant.contacts
@@ -158,6 +171,8 @@ def _held(
     kept: list[int] = []
     for k in closed:
         if remaining(contacts.matrix, kept, [k])[0, 0] <= PARALLEL * contacts.matrix[k, k]:
+            if springs:
+                continue
             raise _undetermined(instant, numbers.names[int(instant.which[k])], answer)
         kept.append(k)
     stuck = [k for k in closed if courses[k].state is State.STICKS]
@@ -178,6 +193,7 @@ def _undetermined(instant: Instant, name: str, answer: Answer) -> UndeterminedCo
     return UndeterminedContact(
         f"at t = {instant.time:.10g} s the load of the contact {name!r} is not determined: its gap "
         f"follows from those of others that are closed ({', '.join(instant.contacts.names)}), as "
-        "with a fourth foot of one body; pose as many contacts as determine where the body is",
+        "with a fourth foot of one body; pose fewer, or ask for redundant = 'minimum-norm', which "
+        "takes the loads that equal springs under all of them have",
         answer,
     )

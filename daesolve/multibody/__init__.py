@@ -2,6 +2,7 @@
 
 from daesolve.multibody.bodies import Body, PlanarBody
 from daesolve.multibody.drives import Actuator, Gear, Motor
+from daesolve.multibody.feet import corners, feet
 from daesolve.multibody.friction_laws import Coulomb, RegularisedCoulomb
 from daesolve.multibody.joint_friction import JointFriction
 from daesolve.multibody.joints import (
@@ -27,6 +28,7 @@ from daesolve.multibody.mechanism import AppliedForce, Contribution, Mechanism, 
 from daesolve.multibody.painleve import friction_margin
 from daesolve.multibody.places import GROUND, Frame, PlanarFrame, PlanarPoint, Point, quaternion
 from daesolve.multibody.plane_contact import PlaneContact, Rolling
+from daesolve.multibody.round_contact import RoundContact
 from daesolve.multibody.surfaces import Disc, Ellipsoid, Sphere, Spindle, Torus
 
 __all__ = [
@@ -58,6 +60,7 @@ __all__ = [
     "RegularisedCoulomb",
     "Revolute",
     "Rolling",
+    "RoundContact",
     "Slot",
     "Sphere",
     "Spherical",
@@ -69,6 +72,8 @@ __all__ = [
     "TorsionSpring",
     "Torus",
     "Universal",
+    "corners",
+    "feet",
     "friction_margin",
     "quaternion",
 ]

@@ -15,6 +15,7 @@ import numpy as np
 
 from daesolve.errors import OutOfRangeError, PosingError
 from daesolve.posing.goals import Expression, as_scalar
+from daesolve.posing.symbols import time
 
 
 def rotation(quaternion: ca.SX) -> ca.SX:
@@ -201,17 +202,16 @@ Place = Point | PlanarPoint
 
 @dataclass(frozen=True)
 class Ground:
-    """What does not move."""
+    """What no force moves: its places stand still, or move by rules of time."""
 
     name: str = "ground"
 
     def point(self, *coordinates: Expression) -> Point | PlanarPoint:
-        """Return a fixed point: by two coordinates in the plane, by three in space, m."""
+        """Return a point: by two coordinates in the plane, by three in space, m."""
         position = column(coordinates, (2, 3), "a point of the ground")
-        still = ca.SX(*position.shape)
         if position.numel() == 2:
-            return PlanarPoint(self, position, still)
-        return Point(self, position, still)
+            return PlanarPoint(self, position, _rate(position))
+        return Point(self, position, _rate(position))
 
     def frame(
         self,
@@ -219,7 +219,7 @@ class Ground:
         axes: Vector | None = None,
         angle: Expression = 0.0,
     ) -> Frame | PlanarFrame:
-        """Return a fixed frame.
+        """Return a frame.
 
         Parameters
         ----------
@@ -236,15 +236,28 @@ class Ground:
             The axes are no rotation, or the origin has another number of coordinates.
         """
         position = column(origin, (2, 3), "the origin of a frame")
-        still = ca.SX(*position.shape)
+        velocity = _rate(position)
         if position.numel() == 2:
             if axes is not None:
                 raise PosingError("a frame in the plane has an angle, not axes")
-            return PlanarFrame(self, position, still, ca.SX(angle), ca.SX(0))
-        return Frame(self, position, still, orthogonal_axes(axes), still)
+            turn = ca.SX(angle)
+            return PlanarFrame(self, position, velocity, turn, _rate(turn))
+        turned = orthogonal_axes(axes)
+        spin = _matrix_rate(turned) @ turned.T
+        omega = ca.vertcat(spin[2, 1], spin[0, 2], spin[1, 0])
+        return Frame(self, position, velocity, turned, omega)
 
 
 GROUND = Ground()
+
+
+def _rate(column: ca.SX) -> ca.SX:
+    """Return the rate of a column that is written in time, of the same shape."""
+    return ca.jacobian(column, time)
+
+
+def _matrix_rate(matrix: ca.SX) -> ca.SX:
+    return ca.reshape(_rate(ca.vec(matrix)), *matrix.shape)
 
 
 def array(given: Any) -> ca.SX:

@@ -1,4 +1,4 @@
-"""A surface of revolution on a plane: it slides, with or without friction, leaves it, or rolls."""
+"""A surface, or a point, on a plane: it slides, sticks, leaves the plane, or rolls."""
 
 from __future__ import annotations
 
@@ -8,157 +8,114 @@ from functools import cached_property
 import casadi as ca
 
 from daesolve.errors import PosingError
-from daesolve.multibody.friction_laws import FrictionLaw
-from daesolve.multibody.mechanism import AppliedForce, Contribution
-from daesolve.multibody.places import GROUND, Frame
-from daesolve.multibody.surfaces import Surface, lowest_point
-from daesolve.posing.events import FALLING, Event, Reset, Stop
+from daesolve.multibody.mechanism import Contribution
+from daesolve.multibody.places import (
+    GROUND,
+    Frame,
+    Place,
+    PlanarFrame,
+    PlanarPoint,
+)
+from daesolve.multibody.supports import NO_VALUES, Rubs, Support
+from daesolve.multibody.surfaces import Ends, Surface
+from daesolve.multibody.touching import CircleOnLine, PointOnPlane, SurfaceOnPlane, Touch
+from daesolve.posing.events import FALLING, Event, Reset
 from daesolve.posing.goals import Expression, Holonomic, Nonholonomic, is_word
 from daesolve.posing.symbols import Interval, Parameters
-from daesolve.system.unilateral import Contact
 
-NO_VALUES = Parameters({}, {}, {}, "discrete value")
 LEVEL = Frame(GROUND, ca.SX(3, 1), ca.SX(3, 1), ca.SX.eye(3), ca.SX(3, 1))
 """The plane z = 0."""
+FLOOR = PlanarFrame(GROUND, ca.SX(2, 1), ca.SX(2, 1), ca.SX(0), ca.SX(0))
+"""In the plane, the line y = 0."""
 WHICH_END = Interval(-1.0, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
-class Touch:
-    """How a surface is to a plane: the geometry that contacts and rolling share.
-
-    Parameters
-    ----------
-    frame
-        Axis 3 is that of the surface, and its origin the surface's centre.
-    surface
-        Of revolution.
-    plane
-        Its axis 3 is the normal, towards the surface.
-    end
-        As for `lowest_point`.
-    """
-
-    frame: Frame
-    surface: Surface
-    plane: Frame
-    end: ca.SX | None = None
-
-    @cached_property
-    def _lowest(self) -> tuple[ca.SX, ca.SX]:
-        return lowest_point(self.surface, self.frame.axis(2), self.plane.axis(2), self.end)
-
-    @cached_property
-    def gap(self) -> ca.SX:
-        """The distance of the lowest point from the plane, m."""
-        return (
-            ca.dot(self.plane.axis(2), self.frame.position - self.plane.position) - self._lowest[0]
-        )
-
-    @cached_property
-    def point(self) -> ca.SX:
-        """The lowest point, in space, m: (3, 1)."""
-        return self.frame.position + self._lowest[1]
-
-    @cached_property
-    def velocity(self) -> ca.SX:
-        """The velocity of the material there over the plane, in axes of the plane, m/s: (3, 1)."""
-        velocity = self.frame.velocity + ca.cross(self.frame.angular_velocity, self._lowest[1])
-        arm = self.point - self.plane.position
-        under = self.plane.velocity + ca.cross(self.plane.angular_velocity, arm)
-        return self.plane.rotation.T @ (velocity - under)
-
-    @property
-    def slip(self) -> ca.SX:
-        """Its part in the plane, m/s: (2, 1)."""
-        return self.velocity[:2]
-
-    @cached_property
-    def cosine(self) -> ca.SX:
-        """The cosine e . n of axis and normal."""
-        return ca.dot(self.frame.axis(2), self.plane.axis(2))
-
-
-@dataclass(frozen=True, eq=False)
 class PlaneContact:
-    """A surface of revolution that slides on a plane.
+    """A surface of revolution, or a point of a body, on a plane.
 
     Its goal carries its name, and its reaction is the force of the plane along the normal, N.
     Outputs are `<name>_gap` (m), and `<name>_slip_1`, `<name>_slip_2`, the velocity (m/s) of the
-    material that touches along the plane's first and second axis. With friction,
-    `<name>_friction_work` (J) is metered.
+    material that touches along the plane's first and second axis, over the plane. With friction,
+    `<name>_friction_work` (J) is metered, between impacts.
+
+    In the plane the surface is a circle, and what it lies on a line: there is one slip.
 
     Parameters
     ----------
     name
         A word.
     frame
-        Of the body: its third axis is that of the surface, its origin the surface's centre.
+        Of the body: its third axis is that of the surface, its origin the surface's centre. Without
+        a surface, the point. In the plane the surface's axis is normal to it.
     surface
-        Of revolution.
+        Of revolution. None for a point: a foot, a corner, an end of a rod.
     friction
-        `Coulomb`, `RegularisedCoulomb`, or a law of your own; None for a smooth plane.
+        Of a unilateral contact, mu: it sticks and slides as a `daesolve.Contact` does, impacts
+        included. Or a law, `Coulomb`, `RegularisedCoulomb`, or one of your own, which acts while it
+        is closed. None for a smooth plane.
     unilateral
         Whether it may leave the plane and come back: then it is a `daesolve.Contact`. Else it is
         held to the plane, and the run ends at the event `<name>_lost` where the plane would have
         to pull.
     plane
-        A frame whose third axis is the normal of the plane, towards the surface; z = 0 else.
+        A frame whose last axis is the normal of the plane, towards the surface: z = 0 else, in the
+        plane y = 0. It may be of another body, or move by a rule of time.
     restitution, closed
         Of a unilateral contact, as for `daesolve.Contact`.
     end
         Where the surface has ends: which of them touches at the start, 1.0 for the one along the
         axis, -1.0 for the other, 0.0 for none. It is the discrete value `<name>_end`, which the
         event `<name>_edge` changes where the contact rolls over the edge of an end.
+    static_friction, tangential_restitution
+        Of a unilateral contact with mu, as for `daesolve.Contact`.
 
     Raises
     ------
     PosingError
-        The name is no word, or a contact that is held to the plane is said to be open.
+        The name is no word; a surface is on no frame, or in the plane on a plane in space; what is
+        said of friction and impacts does not go with a contact that is held to the plane.
     """
 
     name: str
-    frame: Frame
-    surface: Surface
-    friction: FrictionLaw | None = None
+    frame: Place
+    surface: Surface | None = None
+    friction: Rubs = None
     unilateral: bool = False
-    plane: Frame = LEVEL
+    plane: Frame | PlanarFrame | None = None
     restitution: Expression = 0.0
     closed: bool = True
     end: float = 0.0
+    static_friction: Expression | None = None
+    tangential_restitution: Expression = 0.0
+    support: Support = field(init=False)
     values: Parameters = field(init=False)
 
     def __post_init__(self) -> None:
-        if not is_word(self.name):
-            raise PosingError(f"the name of a contact is a word, not {self.name!r}")
-        if not self.unilateral and not (self.closed and self._never_left()):
-            raise PosingError(
-                f"the contact {self.name!r} is held to its plane: restitution and closed=False are "
-                "for unilateral=True"
-            )
-        object.__setattr__(self, "values", _end_of(self.name, self.surface, self.end))
-
-    def _never_left(self) -> bool:
-        return ca.SX(self.restitution).is_zero()
+        support = Support(
+            self.name,
+            self.friction,
+            self.unilateral,
+            self.restitution,
+            self.closed,
+            self.static_friction,
+            self.tangential_restitution,
+        )
+        object.__setattr__(self, "support", support)
+        values = _end_of(self.name, self.frame, self.surface, self.end)
+        object.__setattr__(self, "values", values)
+        _ = self.touch
 
     @cached_property
     def touch(self) -> Touch:
         """Its geometry."""
         end = self.values.vector if len(self.values) else None
-        return Touch(self.frame, self.surface, self.plane, end)
+        return touch_of(self.name, self.frame, self.surface, self.plane, end)
 
     @cached_property
     def goal(self) -> Holonomic:
         """The gap, which is kept at zero."""
-        if self.unilateral:
-            return Contact(
-                self.name,
-                self.touch.gap,
-                unit="N",
-                restitution=self.restitution,
-                closed=self.closed,
-            )
-        return Holonomic(self.name, self.touch.gap, unit="N")
+        return self.support.goal(self.touch)
 
     @property
     def normal(self) -> ca.SX:
@@ -168,34 +125,12 @@ class PlaneContact:
     @cached_property
     def contribution(self) -> Contribution:
         """What it adds to a mechanism."""
-        touch, name = self.touch, self.name
-        slip = touch.slip
-        outputs = {f"{name}_gap": (touch.gap, "m")}
-        outputs |= {f"{name}_slip_{k + 1}": (slip[k], "m/s") for k in range(2)}
-        events = [*self._edge(), *self._lost()]
-        if self.friction is None:
-            return Contribution((self.goal,), events=events, outputs=outputs, discrete=self.values)
-        touching = self.goal.values.vector if isinstance(self.goal, Contact) else 1.0
-        friction = self.friction.act(name, slip, self.normal, touching)
-        return Contribution(
-            (self.goal, *friction.goals),
-            forces=[AppliedForce(friction.slip, friction.force)],
-            events=[*events, *friction.events],
-            outputs=outputs,
-            meters={f"{name}_friction_work": (friction.power, "J")},
-            discrete=self.values.joined(friction.discrete),
-        )
+        return self.support.contribution(self.touch, self.goal, self._edge(), self.values)
 
-    def _lost(self) -> list[Event]:
-        if self.unilateral:
-            return []
-        why = f"the plane would have to pull at the contact {self.name!r}; make it unilateral"
-        return [Event(f"{self.name}_lost", self.normal, FALLING, Stop(why))]
-
-    def _edge(self) -> list[Event]:
-        ends = self.surface.ends
-        if ends is None:
-            return []
+    def _edge(self) -> tuple[Event, ...]:
+        ends = _ends_of(self.frame, self.surface)
+        if ends is None or not isinstance(self.touch, SurfaceOnPlane):
+            return ()
         (end,), cosine = ca.vertsplit(self.values.vector), self.touch.cosine
         between, beyond = end == 0, end != 0
         # What does not count is one, far from zero.
@@ -208,10 +143,49 @@ class PlaneContact:
         def changes(fired: ca.SX) -> dict[str, ca.SX]:
             return {self.values.names[0]: end - fired[0] + fired[1] - fired[2] * end}
 
-        return [Event(f"{self.name}_edge", guards, FALLING, Reset(changes))]
+        return (Event(f"{self.name}_edge", guards, FALLING, Reset(changes)),)
 
 
-def _end_of(name: str, surface: Surface, end: float) -> Parameters:
+def touch_of(
+    name: str,
+    place: Place,
+    surface: Surface | None,
+    plane: Frame | PlanarFrame | None,
+    end: ca.SX | None = None,
+) -> Touch:
+    """Return how a surface or a point is to a plane.
+
+    Raises
+    ------
+    PosingError
+        One is in the plane, the other in space, or a surface is given on a point that is no frame.
+    """
+    own = f"the contact {name!r}"
+    if surface is not None and not isinstance(place, Frame | PlanarFrame):
+        raise PosingError(
+            f"{own} has a surface on a point, which does not tell how it is turned: give a frame, "
+            "or no surface"
+        )
+    if isinstance(place, PlanarPoint):
+        line = FLOOR if plane is None else plane
+        if isinstance(line, PlanarFrame):
+            radius = ca.SX(0) if surface is None else surface.support(ca.SX(0))
+            return CircleOnLine(place, radius, line)
+    else:
+        plane = LEVEL if plane is None else plane
+        if isinstance(plane, Frame) and isinstance(place, Frame) and surface is not None:
+            return SurfaceOnPlane(place, surface, plane, end)
+        if isinstance(plane, Frame):
+            return PointOnPlane(place, plane)
+    raise PosingError(f"{own} is between a body and a plane, both in space or both in the plane")
+
+
+def _ends_of(place: Place, surface: Surface | None) -> Ends | None:
+    """Return the ends over which a surface may roll: none where its axis is normal to the plane."""
+    return None if surface is None or isinstance(place, PlanarPoint) else surface.ends
+
+
+def _end_of(name: str, place: Place, surface: Surface | None, end: float) -> Parameters:
     """Return the discrete value that says which end touches, of a surface that has some.
 
     Raises
@@ -221,12 +195,10 @@ def _end_of(name: str, surface: Surface, end: float) -> Parameters:
     """
     if end not in (-1.0, 0.0, 1.0):
         raise PosingError(f"the contact {name!r} touches with the end 0.0, 1.0 or -1.0, not {end}")
-    if surface.ends is None:
+    if _ends_of(place, surface) is None:
         if end != 0.0:
-            raise PosingError(
-                f"the contact {name!r} cannot touch with an end: the surface "
-                f"{type(surface).__name__} has none"
-            )
+            kind = "a point" if surface is None else f"the surface {type(surface).__name__}"
+            raise PosingError(f"the contact {name!r} cannot touch with an end: {kind} has none")
         return NO_VALUES
     value = f"{name}_end"
     return Parameters({value: float(end)}, {value: ""}, {value: WHICH_END}, "discrete value")
@@ -250,47 +222,47 @@ class Rolling:
     surface
         Of revolution, and of one piece.
     plane
-        A frame whose third axis is the normal of the plane, towards the surface; z = 0 else.
+        As for `PlaneContact`.
 
     Raises
     ------
     PosingError
-        The name is no word, or the surface has ends, over which it would roll.
+        The name is no word, the surface has ends, over which it would roll, or body and plane are
+        not both in space or both in the plane.
     """
 
     name: str
-    frame: Frame
+    frame: Frame | PlanarFrame
     surface: Surface
-    plane: Frame = LEVEL
+    plane: Frame | PlanarFrame | None = None
 
     def __post_init__(self) -> None:
         if not is_word(self.name):
             raise PosingError(f"the name of a contact is a word, not {self.name!r}")
-        if self.surface.ends is not None:
+        if _ends_of(self.frame, self.surface) is not None:
             raise PosingError(
                 f"{self.name!r} cannot roll on a {type(self.surface).__name__}, over whose ends "
                 "rolling does not go on: take a PlaneContact with friction"
             )
+        _ = self.touch
 
     @cached_property
     def touch(self) -> Touch:
         """Its geometry."""
-        return Touch(self.frame, self.surface, self.plane)
+        return touch_of(self.name, self.frame, self.surface, self.plane)
 
     @cached_property
-    def goals(self) -> tuple[Holonomic, Nonholonomic, Nonholonomic]:
-        """The gap and the two slips."""
-        slip = self.touch.slip
+    def goals(self) -> tuple[Holonomic | Nonholonomic, ...]:
+        """The gap and the two slips, in the plane the only one."""
+        slips = ca.vertsplit(self.touch.slip)
         return (
             Holonomic(f"{self.name}_normal", self.touch.gap, unit="N"),
-            Nonholonomic(f"{self.name}_1", slip[0], unit="N"),
-            Nonholonomic(f"{self.name}_2", slip[1], unit="N"),
+            *[Nonholonomic(f"{self.name}_{k}", slip, unit="N") for k, slip in enumerate(slips, 1)],
         )
 
     @cached_property
     def contribution(self) -> Contribution:
         """What it adds to a mechanism."""
-        outputs = {
-            f"{self.name}_{letter}": (self.touch.point[k], "m") for k, letter in enumerate("xyz")
-        }
+        place = zip("xyz", ca.vertsplit(self.touch.point), strict=False)
+        outputs = {f"{self.name}_{letter}": (part, "m") for letter, part in place}
         return Contribution(self.goals, outputs=outputs)

@@ -94,7 +94,8 @@ def initial_state(dynamics: Dynamics, formulation: Formulation, request: Request
         request.variant_policy,
         request.contact_policy,
     )
-    begun = begin(dynamics, beginning)
+    shared = request.redundant == "minimum-norm"
+    begun = begin(dynamics, replace(beginning, springs=shared))
     return InitialState(
         start=replace(start, state=begun.state),
         values=dict(begun.values),
@@ -234,7 +235,7 @@ def examined(
     rank = constraint_rank(moded, samples, numbers)
     chosen = Kept(system, dynamics, request.rank_loss == "pass")
     if rank.groups:
-        check_held_reactions(dynamics, rank)
+        check_held_reactions(dynamics, rank, request.redundant)
         moving = friction_on_redundant(dynamics, samples, numbers)
         moving = moving or enter_forces(dynamics, rank.redundant, values)
         told = check_redundant(rank, moving, request.redundant)

@@ -214,3 +214,78 @@ def test_any_tripod_on_a_slope_rests_where_its_planar_equations_say(seed):
     assert stops[0].time == pytest.approx(known.times[0], abs=1e-10)
     assert stops[2].time == pytest.approx(known.times[1], abs=1e-10)
     np.testing.assert_allclose([run[n][-1] for n in ("x", "y", "yaw")], known.place, atol=1e-10)
+
+
+def four_feet(friction, **more):
+    known = case("four_feet_initial_acceleration")["params"]
+    half, h = known["half_side"], known["h"]
+    corners = ((1, 1), (-1, 1), (-1, -1), (1, -1))
+    feet = {f"foot{k}": (a * half, b * half, -h) for k, (a, b) in enumerate(corners)}
+    return standing(feet, friction, (0.005, 0.005, known["Jz"]), **more)
+
+
+def test_four_feet_that_slide_and_spin_are_refused_with_all_that_is_possible():
+    """The loads at the ends of the family are those of the reference."""
+    known = case("four_feet_initial_acceleration")
+    p, values = known["params"], known["values"]
+    begin = sliding(h=p["h"], speed=p["v0"][:2], spin=p["v0"][2])
+    with pytest.raises(ds.errors.UndeterminedContact, match="minimum-norm") as raised:
+        ds.solve(four_feet(p["mu"]), 0.1, begin)
+    for end in ("end_A", "end_B"):
+        for load in values[end]["value"]["N"]:
+            assert load < 1e-12 or f"{load:.6g}" in str(raised.value)
+
+
+def test_four_feet_slide_and_spin_as_if_on_equal_springs_if_that_is_asked_for():
+    known = case("four_feet_initial_acceleration")
+    p, values = known["params"], known["values"]["equal_springs"]["value"]
+    begin = sliding(h=p["h"], speed=p["v0"][:2], spin=p["v0"][2])
+    step = 1e-5
+    run = ds.solve(
+        four_feet(p["mu"]), 0.1, begin, redundant="minimum-norm", at=[0.0, step, 2 * step]
+    )
+    for k, load in enumerate(values["N"]):
+        # The share is of minimum norm to a part 1e-9, the shift of the elimination.
+        assert run[f"foot{k}"][0] == pytest.approx(load, rel=1e-8)
+    for name, rate in zip(("x_dot", "y_dot", "yaw_dot"), values["a"], strict=True):
+        first, second, third = run[name]
+        assert (-3 * first + 4 * second - third) / (2 * step) == pytest.approx(rate, rel=1e-7)
+
+
+def test_four_feet_without_a_spin_come_to_rest_as_a_point_does():
+    """Their motion is determined, whatever the loads: v^2 / (2 mu g) in the time v / (mu g)."""
+    begin = sliding(speed=(0.6, 0.2), spin=0.0)
+    with pytest.raises(ds.errors.UndeterminedContact, match="the load of the contact 'foot3'"):
+        ds.solve(four_feet(0.3), 0.4, begin)
+    run = ds.solve(four_feet(0.3), 0.4, begin, redundant="minimum-norm")
+    speed, brake = math.hypot(0.6, 0.2), 0.3 * GRAVITY
+    assert [event.name for event in run.events] == [f"foot{k}_sticks" for k in range(4)]
+    assert run.events[0].time == pytest.approx(speed / brake, abs=1e-11)
+    way = speed**2 / (2 * brake)
+    assert run["x"][-1] == pytest.approx(way * 0.6 / speed, abs=1e-12)
+    assert run["y"][-1] == pytest.approx(way * 0.2 / speed, abs=1e-12)
+    assert abs(run["yaw"][-1]) <= 1e-12
+
+
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in range(1, 9))]
+)
+def test_a_tripod_that_is_thrown_never_gains_energy(seed):
+    random = np.random.default_rng(seed)
+    body, start = random_tripod(random)
+    feet = {f"foot{k}": (*foot, -body.h) for k, foot in enumerate(body.feet)}
+    inertia = (body.inertia / 2 + 1e-3, body.inertia / 2 + 2e-3, body.inertia)
+    system = standing(
+        feet, body.friction, inertia, restitution=random.choice([0.0, 0.3, 0.6]), closed=False
+    )
+    begin = sliding(h=body.h + random.uniform(0.05, 0.2), speed=start[3:5], spin=start[5])
+    begin |= {"roll_dot": random.uniform(-3, 3), "pitch_dot": random.uniform(-3, 3)}
+    run = ds.solve(system, 0.5, begin, impact="poisson")
+    assert run.outcome is ds.Outcome.COMPLETED, run.message
+    impacts = [event.impact for event in run.events if event.impact is not None]
+    assert len(impacts) >= 2
+    for impact in impacts:
+        assert impact.kinetic_after <= impact.kinetic_before * (1.0 + 1e-12)
+        assert impact.carnot <= 1e-10
+    # Nor does friction give any in between.
+    assert np.all(np.diff(run["energy"]) <= 1e-12 * run["energy"][0])

@@ -36,7 +36,7 @@ from daesolve.multibody import (
     Revolute,
     Spindle,
 )
-from daesolve.multibody.plane_contact import Touch
+from daesolve.multibody.touching import SurfaceOnPlane
 from daesolve.typing import Parameters, SymbolVector
 from daesolve_problems.omni_friction.geometry import Vehicle, harmonics, parameters, vehicle
 from daesolve_problems.omni_friction.placing import axle_axes, roller_axes
@@ -181,7 +181,7 @@ class Stand:
         """The number of the roller that it stands on."""
         return self.model.d[f"contact_{self.i}"]
 
-    def touch(self, number: ca.SX) -> Touch:
+    def touch(self, number: ca.SX) -> SurfaceOnPlane:
         """Return how the roller of a number stands on the floor."""
         frames = [roller.frame() for roller in self.model.spindles[self.i - 1]]
         chosen = [number == j for j in range(1, len(frames) + 1)]
@@ -200,10 +200,10 @@ class Stand:
         car, radius = self.model.vehicle, self.model.p.wheel_radius
         floor = GROUND.frame((0.0, 0.0, -radius))
         assert isinstance(floor, Frame)
-        return Touch(frame, Spindle(radius, car.axis_distance), floor)
+        return SurfaceOnPlane(frame, Spindle(radius, car.axis_distance), floor)
 
     @cached_property
-    def own(self) -> Touch:
+    def own(self) -> SurfaceOnPlane:
         """How its contact roller stands on the floor."""
         return self.touch(self.number)
 

@@ -1,0 +1,94 @@
+"""Several points of a body on a plane: its feet, and the corners of a box."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+
+from daesolve.errors import PosingError
+from daesolve.multibody.bodies import AnyBody, PlanarBody
+from daesolve.multibody.places import Frame, Place, PlanarFrame, Vector, column
+from daesolve.multibody.plane_contact import PlaneContact
+from daesolve.posing.goals import Expression
+
+
+def feet(
+    name: str,
+    points: Sequence[Place] | Mapping[str, Place],
+    friction: Expression | None = None,
+    *,
+    plane: Frame | PlanarFrame | None = None,
+    restitution: Expression = 0.0,
+    closed: bool = True,
+    static_friction: Expression | None = None,
+    tangential_restitution: Expression = 0.0,
+) -> tuple[PlaneContact, ...]:
+    """Return a unilateral contact of each of several points with one plane.
+
+    Parameters
+    ----------
+    name
+        What the names of the contacts begin with.
+    points
+        Of one body or of several. The contacts are called `<name>_1`, `<name>_2`, ... or, by a
+        mapping, `<name>_<key>`.
+    friction, plane, restitution, closed, static_friction, tangential_restitution
+        As for `PlaneContact`.
+
+    Raises
+    ------
+    PosingError
+        There are no points, or as for `PlaneContact`.
+    """
+    if not isinstance(points, Mapping):
+        points = {str(number): point for number, point in enumerate(points, 1)}
+    if not points:
+        raise PosingError(f"there are no points to stand on for {name!r}")
+    return tuple(
+        PlaneContact(
+            f"{name}_{key}",
+            point,
+            friction=friction,
+            unilateral=True,
+            plane=plane,
+            restitution=restitution,
+            closed=closed,
+            static_friction=static_friction,
+            tangential_restitution=tangential_restitution,
+        )
+        for key, point in points.items()
+    )
+
+
+def corners(body: AnyBody, lengths: Vector, centre: Vector | None = None) -> tuple[Place, ...]:
+    """Return the corners of a box, or of a rectangle in the plane, as points of a body.
+
+    Parameters
+    ----------
+    body
+        Along whose axes its edges are.
+    lengths
+        Of its edges, m: three, or two in the plane; numbers or expressions of parameters.
+    centre
+        In axes of the body from the mass centre, m; the mass centre where None.
+
+    Returns
+    -------
+    tuple of Point or PlanarPoint
+        Eight or four: the first coordinate changes fastest, from below to above, so that the first
+        half of them is at the bottom.
+
+    Raises
+    ------
+    PosingError
+        There is another number of lengths or coordinates.
+    """
+    count = 2 if isinstance(body, PlanarBody) else 3
+    edges = column(lengths, (count,), f"the edges of a box of {body.name!r}")
+    given = [0.0] * count if centre is None else centre
+    middle = column(given, (count,), f"the centre of a box of {body.name!r}")
+    found: list[Place] = []
+    for signs in product((-0.5, 0.5), repeat=count):
+        place = [middle[k] + sign * edges[k] for k, sign in enumerate(reversed(signs))]
+        found.append(body.point(*place))
+    return tuple(found)

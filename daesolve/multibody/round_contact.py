@@ -1,0 +1,183 @@
+"""Spheres that touch each other, circles in the plane, and points on them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import casadi as ca
+
+from daesolve.errors import OutOfRangeError, PosingError
+from daesolve.multibody.bodies import Body
+from daesolve.multibody.mechanism import Contribution
+from daesolve.multibody.places import Frame, Place, PlanarFrame, PlanarPoint
+from daesolve.multibody.supports import NO_VALUES, Rubs, Support
+from daesolve.multibody.touching import RoundOnRound, tangents_of
+from daesolve.posing.events import FALLING, Event, Reset
+from daesolve.posing.goals import Expression, Holonomic, as_scalar
+from daesolve.posing.symbols import Interval, Parameters, time
+from daesolve.system.unilateral import Contact
+
+WHICH_SIDE = Interval(-1.0, 1.0)
+FAR, FARTHEST = 0.25, 0.75
+"""How far beyond the equator a normal has gone where the other end of the axis is turned onto it:
+while the contact is open, and while it is closed."""
+
+
+@dataclass(frozen=True, eq=False)
+class RoundContact:
+    """Two spheres that touch, or two circles in the plane; either may be a point.
+
+    Its goal carries its name, and its reaction is the force along the line of centres, N. Outputs
+    are `<name>_gap` (m), and `<name>_slip_1`, `<name>_slip_2`, the velocity (m/s) of the first's
+    material over the second's. With friction, `<name>_friction_work` (J) is metered, between
+    impacts.
+
+    Parameters
+    ----------
+    name
+        A word.
+    first, second
+        The centres: frames of bodies or of the ground; a point where the radius is zero.
+    radii
+        Of the first and of the second, m: numbers or expressions of parameters.
+    friction, unilateral, restitution, closed, static_friction, tangential_restitution
+        As for `PlaneContact`.
+    inside
+        Whether the first is inside the second, which is hollow.
+
+    Raises
+    ------
+    PosingError
+        One is in the plane, the other in space; one that is no point is at a point, which does not
+        tell how it turns; or what is said of friction and impacts does not go together.
+    OutOfRangeError
+        A radius that is a number is negative, both are zero, or the first does not fit into the
+        second.
+
+    Notes
+    -----
+    In space, directions of slip that are smooth everywhere do not exist. The axis z is turned onto
+    the normal (from the second to the first) the short way, and x and y with it onto the directions
+    of slip. Far below, -z is turned in its place; the discrete value `<name>_side` says which, 1.0
+    or -1.0, and the event `<name>_side`, which is not listed, changes it.
+
+    Where the centres coincide there is no normal: a point that starts in the middle of a hollow
+    sphere has no equations.
+    """
+
+    name: str
+    first: Place
+    second: Place
+    radii: tuple[Expression, Expression]
+    friction: Rubs = None
+    unilateral: bool = False
+    restitution: Expression = 0.0
+    closed: bool = True
+    inside: bool = False
+    static_friction: Expression | None = None
+    tangential_restitution: Expression = 0.0
+    support: Support = field(init=False)
+    values: Parameters = field(init=False)
+
+    def __post_init__(self) -> None:
+        support = Support(
+            self.name,
+            self.friction,
+            self.unilateral,
+            self.restitution,
+            self.closed,
+            self.static_friction,
+            self.tangential_restitution,
+        )
+        object.__setattr__(self, "support", support)
+        self._check()
+        values, side = NO_VALUES, f"{self.name}_side"
+        if not self._planar:
+            first = {side: _first_side(self.first, self.second, self.inside)}
+            values = Parameters(first, {side: ""}, {side: WHICH_SIDE}, "discrete value")
+        object.__setattr__(self, "values", values)
+
+    def _check(self) -> None:
+        own = f"the contact {self.name!r}"
+        if isinstance(self.first, PlanarPoint) is not isinstance(self.second, PlanarPoint):
+            raise PosingError(f"{own} is between two bodies in space, or two in the plane")
+        if len(self.radii) != 2:
+            raise PosingError(f"{own} has two radii, of the first and the second: {self.radii!r}")
+        known: list[float] = []
+        for place, radius in zip((self.first, self.second), self.radii, strict=True):
+            given = as_scalar(f"a radius of {own}", radius)
+            if given.is_constant():
+                known.append(float(given))
+                if known[-1] < 0.0:
+                    raise OutOfRangeError(f"a radius of {own} is {known[-1]:g} m, not at least 0")
+            if not given.is_zero() and not isinstance(place, Frame | PlanarFrame):
+                raise PosingError(
+                    f"{own} has a radius at a point, which does not tell how the sphere turns: "
+                    "give a frame"
+                )
+        if len(known) == 2 and (known[1] <= known[0] if self.inside else sum(known) == 0.0):
+            raise OutOfRangeError(
+                f"{own} is between radii of {known[0]:g} and {known[1]:g} m: "
+                + ("the first does not fit in" if self.inside else "two points do not meet")
+            )
+
+    @property
+    def _planar(self) -> bool:
+        return isinstance(self.first, PlanarPoint)
+
+    @cached_property
+    def touch(self) -> RoundOnRound:
+        """Its geometry."""
+        radii = ca.SX(self.radii[0]), ca.SX(self.radii[1])
+        side = 1.0 if self._planar else self.values.vector
+        return RoundOnRound(self.first, self.second, radii, self.inside, side)
+
+    @cached_property
+    def goal(self) -> Holonomic:
+        """The gap, which is kept at zero."""
+        return self.support.goal(self.touch)
+
+    @property
+    def normal(self) -> ca.SX:
+        """The symbol of the force along the line of centres, N."""
+        return self.goal.reaction
+
+    @cached_property
+    def contribution(self) -> Contribution:
+        """What it adds to a mechanism."""
+        return self.support.contribution(self.touch, self.goal, self._turns(), self.values)
+
+    def _turns(self) -> tuple[Event, ...]:
+        """Return the event at which the other end of the axis is turned onto the normal."""
+        if self._planar:
+            return ()
+        name, normal, side = f"{self.name}_side", self.touch.normal, self.values.vector
+        beyond = ca.SX(FARTHEST)
+        changes: dict[str, ca.SX] = {name: -side}
+        if isinstance(self.goal, Contact):
+            closed = self.goal.values[self.goal.held_by]
+            beyond = FAR + (FARTHEST - FAR) * closed
+            if self.goal.in_space is not None:
+                turn = tangents_of(normal, -side).T @ self.touch.tangents
+                for what in ("heading", "turning"):
+                    new = ca.vertsplit(turn @ self.goal.in_space.pair(what))
+                    changes |= {f"{what}_{self.name}_{k}": part for k, part in enumerate(new, 1)}
+        reset = Reset(changes, whenever_past=True)
+        return (Event(name, side * normal[2] + beyond, FALLING, reset, listed=False),)
+
+
+def _first_side(first: Place, second: Place, inside: bool) -> float:
+    """Return which end of the axis z is turned onto the normal at the start that bodies have.
+
+    Where that is written in parameters it is z. The event puts it right.
+    """
+    apart = (first.position - second.position)[2]
+    for body in {first.body, second.body}:
+        if isinstance(body, Body):
+            own = ca.vertsplit(body.coordinates.vector)
+            values = [body.start[name] for name in body.coordinates.names]
+            (apart,) = ca.substitute([apart], own, values)
+    along = ca.SX(ca.substitute(apart, time, 0.0))
+    below = along.is_constant() and (float(along) < 0.0) is not inside
+    return -1.0 if below else 1.0

@@ -1,0 +1,158 @@
+"""What a touch becomes: a constraint that holds both ways, or a contact that opens and rubs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import casadi as ca
+
+from daesolve.errors import PosingError
+from daesolve.multibody.friction_laws import FrictionLaw
+from daesolve.multibody.mechanism import AppliedForce, Contribution
+from daesolve.multibody.touching import Touch
+from daesolve.posing.events import FALLING, Event, Stop
+from daesolve.posing.goals import Expression, Holonomic, as_scalar, is_word
+from daesolve.posing.symbols import Parameters
+from daesolve.system.unilateral import Contact
+
+NO_VALUES = Parameters({}, {}, {}, "discrete value")
+Rubs = FrictionLaw | Expression | None
+"""A law of friction, the coefficient of a contact that decides itself, or none."""
+
+
+@dataclass(frozen=True, eq=False)
+class Support:
+    """How one body supports another where they touch, as parts of a mechanism say it.
+
+    Parameters
+    ----------
+    name, friction, unilateral, restitution, closed, static_friction, tangential_restitution
+        As in `PlaneContact`.
+
+    Raises
+    ------
+    PosingError
+        The name is no word, what it says goes together neither with a contact nor with a
+        constraint, or a coefficient is no scalar.
+    """
+
+    name: str
+    friction: Rubs = None
+    unilateral: bool = False
+    restitution: Expression = 0.0
+    closed: bool = True
+    static_friction: Expression | None = None
+    tangential_restitution: Expression = 0.0
+
+    def __post_init__(self) -> None:
+        if not is_word(self.name):
+            raise PosingError(f"the name of a contact is a word, not {self.name!r}")
+        own = f"the contact {self.name!r}"
+        if self.coefficient is not None:
+            as_scalar(f"the friction of {own}", self.coefficient)
+        if not self.unilateral and not (self.closed and _is_zero(self.restitution)):
+            raise PosingError(
+                f"{own} is held to what it touches: restitution and closed=False are for "
+                "unilateral=True"
+            )
+        if not self.unilateral and self.coefficient is not None:
+            raise PosingError(
+                f"{own} is held to what it touches: its friction is a law, such as "
+                f"Coulomb({self.friction}); a coefficient alone is for unilateral=True"
+            )
+        alone = self.static_friction is None and _is_zero(self.tangential_restitution)
+        if self.coefficient is None and not alone:
+            raise PosingError(
+                f"{own} has static_friction or tangential_restitution, which go with unilateral="
+                "True and a coefficient as friction; a law of friction has its own"
+            )
+
+    @property
+    def law(self) -> FrictionLaw | None:
+        """The law of friction, which acts while it is closed, and not at impacts."""
+        return self.friction if isinstance(self.friction, FrictionLaw) else None
+
+    @property
+    def coefficient(self) -> Expression | None:
+        """Mu of a contact that decides with all others whether it sticks, at impacts as well."""
+        return None if isinstance(self.friction, FrictionLaw) else self.friction
+
+    def goal(self, touch: Touch) -> Holonomic:
+        """Return the gap, which is kept at zero or not negative."""
+        if not self.unilateral:
+            return Holonomic(self.name, touch.gap, unit="N")
+        if self.coefficient is None:
+            return Contact(
+                self.name, touch.gap, unit="N", restitution=self.restitution, closed=self.closed
+            )
+        return Contact(
+            self.name,
+            touch.gap,
+            unit="N",
+            restitution=self.restitution,
+            closed=self.closed,
+            slip=ca.vertsplit(touch.slip),
+            friction=self.coefficient,
+            static_friction=self.static_friction,
+            tangential_restitution=self.tangential_restitution,
+        )
+
+    def contribution(
+        self,
+        touch: Touch,
+        goal: Holonomic,
+        events: tuple[Event, ...] = (),
+        discrete: Parameters = NO_VALUES,
+    ) -> Contribution:
+        """Return what it adds to a mechanism.
+
+        Parameters
+        ----------
+        touch
+            Of the bodies.
+        goal
+            That it made of it.
+        events, discrete
+            Of the touch itself.
+        """
+        name, slip = self.name, touch.slip
+        outputs = {f"{name}_gap": (touch.gap, "m")}
+        outputs |= {f"{name}_slip_{k}": (part, "m/s") for k, part in enumerate(_parts(slip), 1)}
+        events = (*events, *self._lost(goal))
+        if self.friction is None:
+            return Contribution((goal,), events=events, outputs=outputs, discrete=discrete)
+        work = f"{name}_friction_work"
+        if self.law is None:
+            assert isinstance(goal, Contact)
+            rubbing = goal.friction * goal.reaction * ca.dot(goal.direction, slip)
+            return Contribution(
+                (goal,),
+                events=events,
+                outputs=outputs,
+                meters={work: (-rubbing, "J")},
+                discrete=discrete,
+            )
+        touching = goal.values.vector if isinstance(goal, Contact) else 1.0
+        friction = self.law.act(name, slip, goal.reaction, touching)
+        return Contribution(
+            (goal, *friction.goals),
+            forces=[AppliedForce(friction.slip, friction.force)],
+            events=(*events, *friction.events),
+            outputs=outputs,
+            meters={work: (friction.power, "J")},
+            discrete=discrete.joined(friction.discrete),
+        )
+
+    def _lost(self, goal: Holonomic) -> tuple[Event, ...]:
+        if self.unilateral:
+            return ()
+        why = f"the other body would have to pull at the contact {self.name!r}; make it unilateral"
+        return (Event(f"{self.name}_lost", goal.reaction, FALLING, Stop(why)),)
+
+
+def _parts(slip: ca.SX) -> list[ca.SX]:
+    return ca.vertsplit(slip)
+
+
+def _is_zero(number: Expression) -> bool:
+    return ca.SX(number).is_zero()

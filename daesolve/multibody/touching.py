@@ -1,0 +1,262 @@
+"""How two bodies touch: their gap, where it is, and how they slide along each other there.
+
+The gap lies along a normal n, from the second body to the first. Its rate is n . (v - v'), with the
+velocities v and v' of the material on either side of it, however the bodies roll: the nearest
+points wander along the surfaces, across n. What is left of v - v' is the slip, so that friction
+along the slip does the work of its force at the material.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import casadi as ca
+
+from daesolve.multibody.places import Frame, Place, PlanarFrame, PlanarPoint, Point
+from daesolve.multibody.surfaces import Surface, lowest_point
+
+NOTHING = 1e-20
+"""What is lost beside any distance of a normal from where it has no directions of slip."""
+
+
+class Touch(Protocol):
+    """How a body is to another."""
+
+    @cached_property
+    def gap(self) -> ca.SX:
+        """The distance of their surfaces, m."""
+        ...
+
+    @cached_property
+    def point(self) -> ca.SX:
+        """The point of the first that is nearest to the second, in space, m: (3, 1) or (2, 1)."""
+        ...
+
+    @cached_property
+    def slip(self) -> ca.SX:
+        """The velocity of its material over that of the second, along it, m/s: (2, 1) or (1, 1)."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class SurfaceOnPlane:
+    """A surface of revolution over a plane.
+
+    Parameters
+    ----------
+    frame
+        Axis 3 is that of the surface, and its origin the surface's centre.
+    surface
+        Of revolution.
+    plane
+        Its axis 3 is the normal, towards the surface.
+    end
+        As for `lowest_point`.
+    """
+
+    frame: Frame
+    surface: Surface
+    plane: Frame
+    end: ca.SX | None = None
+
+    @cached_property
+    def _lowest(self) -> tuple[ca.SX, ca.SX]:
+        return lowest_point(self.surface, self.frame.axis(2), self.plane.axis(2), self.end)
+
+    @cached_property
+    def gap(self) -> ca.SX:
+        """The distance of the lowest point from the plane, m."""
+        return (
+            ca.dot(self.plane.axis(2), self.frame.position - self.plane.position) - self._lowest[0]
+        )
+
+    @cached_property
+    def point(self) -> ca.SX:
+        """The lowest point, in space, m: (3, 1)."""
+        return self.frame.position + self._lowest[1]
+
+    @cached_property
+    def velocity(self) -> ca.SX:
+        """The velocity of the material there over the plane, in axes of the plane, m/s: (3, 1)."""
+        return over_plane(self.point, material(self.frame, self._lowest[1]), self.plane)
+
+    @cached_property
+    def slip(self) -> ca.SX:
+        """Its part in the plane, m/s: (2, 1)."""
+        return self.velocity[:2]
+
+    @cached_property
+    def cosine(self) -> ca.SX:
+        """The cosine e . n of axis and normal."""
+        return ca.dot(self.frame.axis(2), self.plane.axis(2))
+
+
+@dataclass(frozen=True, eq=False)
+class PointOnPlane:
+    """A point of a body over a plane.
+
+    Parameters
+    ----------
+    place
+        The point.
+    plane
+        Its axis 3 is the normal, towards the body.
+    """
+
+    place: Point
+    plane: Frame
+
+    @cached_property
+    def gap(self) -> ca.SX:
+        """Its distance from the plane, m."""
+        return ca.dot(self.plane.axis(2), self.place.position - self.plane.position)
+
+    @cached_property
+    def point(self) -> ca.SX:
+        """Where it is in space, m: (3, 1)."""
+        return self.place.position
+
+    @cached_property
+    def slip(self) -> ca.SX:
+        """Its velocity over the plane, along the plane's first and second axis, m/s: (2, 1)."""
+        return over_plane(self.point, self.place.velocity, self.plane)[:2]
+
+
+@dataclass(frozen=True, eq=False)
+class CircleOnLine:
+    """A circle in the plane over a line.
+
+    Parameters
+    ----------
+    place
+        The centre; where the radius is zero, a point of a body.
+    radius
+        m
+    line
+        Along its axis 1; axis 2 is the normal, towards the circle.
+    """
+
+    place: PlanarPoint
+    radius: ca.SX
+    line: PlanarFrame
+
+    @cached_property
+    def gap(self) -> ca.SX:
+        """The distance of the lowest point from the line, m."""
+        away = self.place.position - self.line.position
+        return ca.dot(self.line.direction(1), away) - self.radius
+
+    @cached_property
+    def point(self) -> ca.SX:
+        """The lowest point, m: (2, 1)."""
+        return self.place.position - self.radius * self.line.direction(1)
+
+    @cached_property
+    def slip(self) -> ca.SX:
+        """The velocity of the material there over the line, along it, m/s: (1, 1)."""
+        own = material(self.place, self.point - self.place.position)
+        under = material(self.line, self.point - self.line.position)
+        return ca.dot(self.line.direction(0), own - under)
+
+
+@dataclass(frozen=True, eq=False)
+class RoundOnRound:
+    """Two spheres, or two circles in the plane; a radius of zero makes one a point.
+
+    Parameters
+    ----------
+    first, second
+        Their centres: frames, where they are no points.
+    radii
+        m
+    inside
+        Whether the first is inside the second, which is hollow.
+    side
+        In space, 1.0 or -1.0: which end of the axis z is turned onto the normal, the short way, and
+        the axes x and y with it onto the directions of slip. They do not exist where the normal
+        points to the other end.
+    """
+
+    first: Place
+    second: Place
+    radii: tuple[ca.SX, ca.SX]
+    inside: bool = False
+    side: ca.SX | float = 1.0
+
+    @cached_property
+    def _apart(self) -> ca.SX:
+        return self.first.position - self.second.position
+
+    @cached_property
+    def normal(self) -> ca.SX:
+        """From the material of the second to the first: (3, 1) or (2, 1)."""
+        outwards = self._apart / ca.sqrt(ca.sumsqr(self._apart))
+        return -outwards if self.inside else outwards
+
+    @cached_property
+    def gap(self) -> ca.SX:
+        """The distance of the two surfaces, m."""
+        own, other = self.radii
+        distance = ca.sqrt(ca.sumsqr(self._apart))
+        return other - own - distance if self.inside else distance - own - other
+
+    @cached_property
+    def point(self) -> ca.SX:
+        """The point of the first that is nearest, in space, m: (3, 1) or (2, 1)."""
+        return self.first.position - self.radii[0] * self.normal
+
+    @cached_property
+    def tangents(self) -> ca.SX:
+        """The directions of slip, columns at right angles to the normal: (3, 2) or (2, 1)."""
+        if isinstance(self.first, PlanarPoint):
+            return ca.vertcat(self.normal[1], -self.normal[0])
+        return tangents_of(self.normal, self.side)
+
+    @cached_property
+    def slip(self) -> ca.SX:
+        """The velocity of the first's material over the second's, m/s: (2, 1) or (1, 1)."""
+        own, other = self.radii
+        arm = -other * self.normal if self.inside else other * self.normal
+        velocity = material(self.first, -own * self.normal) - material(self.second, arm)
+        return self.tangents.T @ velocity
+
+
+def tangents_of(normal: ca.SX, side: ca.SX | float) -> ca.SX:
+    """Return where the axes x and y come when z, or -z with y reversed, is turned onto a normal.
+
+    Parameters
+    ----------
+    normal
+        (3, 1), of length one; not near the axis that is turned, reversed.
+    side
+        1.0 for z, -1.0 for -z.
+
+    Returns
+    -------
+    ca.SX
+        (3, 2), columns; with the normal they are right-handed.
+    """
+    x, y, z = ca.vertsplit(normal)
+    part = 1 / (1 + side * z + NOTHING)
+    first = ca.vertcat(1 - part * x * x, -part * x * y, -side * x)
+    second = ca.vertcat(-part * x * y, 1 - part * y * y, -side * y)
+    return ca.horzcat(first, side * second)
+
+
+def material(place: Place, arm: ca.SX) -> ca.SX:
+    """Return the velocity of the material at the end of an arm from a place, which is in space.
+
+    A place that is no frame is a point, with no arm.
+    """
+    if isinstance(place, Frame):
+        return place.velocity + ca.cross(place.angular_velocity, arm)
+    if isinstance(place, PlanarFrame):
+        return place.velocity + place.rate * ca.vertcat(-arm[1], arm[0])
+    return place.velocity
+
+
+def over_plane(point: ca.SX, velocity: ca.SX, plane: Frame) -> ca.SX:
+    """Return a velocity at a point over the material of a plane there, in its axes: (3, 1)."""
+    return plane.rotation.T @ (velocity - material(plane, point - plane.position))
