@@ -14,9 +14,9 @@ import pytest
 from .programs import PROGRAMS, ROOT, program
 
 SMALL = {
-    "benchmarks.contact": "--contacts 1 --calls 2 --repeats 1 --short",
     "benchmarks.batches": "--members 16 --until 5 --repeats 1 --ensemble hoop-300 "
     "--ensemble sections-300 --ensemble exponent-300 --ensemble same-300",
+    "benchmarks.contact": "--contacts 1 --calls 2 --repeats 1 --short",
     "benchmarks.long_horizon": "--quick --motion skate --motion pendulum",
     "benchmarks.long_horizon.offsets": "--rate 1 --rate 3 --until 2000",
     "benchmarks.long_runs": "--part drift --part store --until 20 --horizon 10 "
