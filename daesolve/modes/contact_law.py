@@ -232,6 +232,11 @@ class ContactChanges:
         """Return which of some contacts push, (m,)."""
         if not np.all(np.isfinite(load)):
             raise self._undetermined(time, among)
+        pushing = np.zeros(len(among), dtype=bool)
+        if len(load) == 1 and min(response.matrix[0, 0], response.normal[0, 0]) > 0.0:
+            # It pushes where it is loaded; an enumeration would say no more, in half a millisecond.
+            pushing[among] = load > 0.0
+            return pushing
         open_ = -np.eye(len(load))
         names = tuple(np.array(self._names)[among])
         problem = HorizontalComplementarity(
@@ -250,7 +255,6 @@ class ContactChanges:
                 f"{self._listed(among)} open: {error}"
             ) from error
         assert chosen is not None
-        pushing = np.zeros(len(among), dtype=bool)
         pushing[among] = chosen.reactions > 0.0
         return pushing
 
