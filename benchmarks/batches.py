@@ -1,49 +1,56 @@
-"""What a member of a sweep costs in lanes, beside runs one by one.
+"""What a member of an ensemble costs in lanes, beside runs one by one.
 
 Hoops that roll in two hollows, and wheels with a pendulum: radius and speed differ from member to
 member. Each ensemble is swept by `ds.sweep` in this process, one by one (`batch=False`) and as it
-goes by itself. Seconds are those of the processor (one thread works at a time), so that other work
-on the machine disturbs little; each figure is the least of some repeats after a first one, in one
-process. Nothing is kept of what was prepared before. "integration" is all within the segments of a
-run: steps, the look through them, the search for events, and monitors. What is left beside it and
-preparation is what the problem derives of each member's values, the trajectory, and the files.
-"difference" is the largest of a state at the end, over the largest of that state in the ensemble.
+goes by itself; or its sections, its exponents (the largest, or all three) or its runs, verified by
+the same method or by another, are found of each and of all together. Seconds are those of the
+processor (one thread works at a time), so that other work on the machine disturbs little; each
+figure is the least of some repeats after a first one, in one process. Nothing is kept of what was
+prepared before. "integration" is all within the segments of a run: steps, the look through them,
+the search for events, and monitors. What is left beside it and preparation is what the problem
+derives of each member's values, the trajectory, the files, and the algebra of exponents.
+"difference" is the largest of a state at the end, at the last passage of a section, or of an
+exponent, over the largest of that in the ensemble, or 1 where that is larger.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 
 import daesolve as ds
-from daesolve.integration.run_state import RunState
+from daesolve import analysis
+from daesolve.ensembles.batches import run_batch
+from daesolve.plugins.bound_case import BoundCase
 from daesolve.preparation import lately
+from daesolve.solvers.scaling import Scaling
 from daesolve.taylor_kernel import marching
 
-from .common.conditions import as_json, conditions
-from .common.options import add_json, add_repeats, options, whole
-from .common.tables import aligned
+from .common.conditions import conditions, from_json
+from .common.ending import end
+from .common.options import add_json, add_read, add_repeats, add_update, options, whole
+from .common.tables import markdown
 from .common.timing import seconds_in_parts
 
-ENSEMBLES = {
-    "hoop-300": ("hoop", 300.0),
-    "hoop-1800": ("hoop", 1800.0),
-    "pendulum-300": ("pendulum", 300.0),
-}
-"""Case and horizon, by name."""
-WAYS = {"one by one": False, "in lanes": None}
-"""What `batch` is."""
+MARK = "lanes"
+Found = TypeVar("Found")
+WAYS = {"one by one": False, "in lanes": True}
+"""Whether members go beside each other."""
 PARTS: dict[str, tuple[object, str]] = {
-    "prepare": (lately, "prepare"),
-    "integrate": (RunState, "solve"),
+    "integrate": (Scaling, "segment"),
     "steps": (marching, "take_steps"),
 }
 """What is timed by itself: its name, and where it is. Steps are a part of the integration."""
+FEW = 16
+"""Members of an ensemble of which each takes long."""
+Members = Sequence[Mapping[str, float]]
 
 
 @dataclass(frozen=True)
@@ -72,35 +79,108 @@ def members(count: int) -> list[dict[str, float]]:
     return [{"radius": 0.01 * (1.0 + part), "speed": 1.5 - 0.3 * part} for part in parts]
 
 
-def swept(
-    case: str, ensemble: Sequence[Mapping[str, float]], until: float, *, batch: bool | None
-) -> np.ndarray:
-    """Sweep a case anew; return the states at the ends, (members, states)."""
-    lately.forget()
-    bound = ds.problem("rolling-wheel").case(case)
+def swept(case: BoundCase, ensemble: Members, until: float, lanes: bool) -> list[np.ndarray]:
+    """Sweep a case; return the states at the ends."""
     with tempfile.TemporaryDirectory() as out:
-        found = ds.sweep(bound, ensemble, until=until, workers=0, batch=batch, out=out)
+        batch = None if lanes else False
+        found = ds.sweep(case, ensemble, until=until, workers=0, batch=batch, out=out)
         table: Any = found.to_pandas()
-    return table[[f"end_{name}" for name in bound.system.dynamics.labels.states]].to_numpy()
+    names = [f"end_{name}" for name in case.system.dynamics.labels.states]
+    return list(table[names].to_numpy())
 
 
-def measured(name: str, count: int, until: float | None, repeats: int) -> list[Measurement]:
+def sectioned(case: BoundCase, ensemble: Members, until: float, lanes: bool) -> list[np.ndarray]:
+    """Take sections where the wheel passes the middle of a hollow; return their last points."""
+    system: Any = case.system
+    guard = system.coordinates.x
+    if lanes:
+        found = analysis.many_sections(case, guard, ensemble, until)
+    else:
+        found = [analysis.sections(case.with_values(values), guard, until) for values in ensemble]
+    return [np.array([series[-1] for series in member(one).states.values()]) for one in found]
+
+
+def measured_exponents(
+    count: int | None, case: BoundCase, ensemble: Members, until: float, lanes: bool
+) -> list[np.ndarray]:
+    """Measure exponents, all or the largest."""
+    if lanes:
+        found = analysis.many_exponents(case, ensemble, until, count=count)
+    else:
+        found = [
+            analysis.lyapunov_exponent(case.with_values(m), until, count=count) for m in ensemble
+        ]
+    return [member(one).spectrum for one in found]
+
+
+def verified(
+    verify: bool | str, case: BoundCase, ensemble: Members, until: float, lanes: bool
+) -> list[np.ndarray]:
+    """Run and verify; return the states at the ends."""
+    if lanes:
+        found = run_batch(case, ensemble, until, verify=verify)
+    else:
+        found = [case.with_values(values).solve(until, verify=verify) for values in ensemble]
+    return [np.array(list(member(run).end_state.values())) for run in found]
+
+
+def member(found: Found | ds.errors.DaesolveError) -> Found:
+    """Return what was found; an error of a member is one of the program."""
+    if isinstance(found, Exception):
+        raise found
+    return found
+
+
+@dataclass(frozen=True)
+class Ensemble:
+    """What is done with members of a case, who prepares them, and how many there are at most."""
+
+    case: str
+    until: float
+    work: Callable[[BoundCase, Members, float, bool], list[np.ndarray]] = swept
+    prepares: object = lately
+    most: int | None = None
+
+
+def module(name: str) -> object:
+    """Return a module of the analyses, some of which have the name of a function."""
+    return importlib.import_module(f"daesolve.analysis.{name}")
+
+
+EXPONENTS = module("exponents")
+ENSEMBLES = {
+    "hoop-300": Ensemble("hoop", 300.0),
+    "hoop-1800": Ensemble("hoop", 1800.0),
+    "pendulum-300": Ensemble("pendulum", 300.0),
+    "sections-300": Ensemble("hoop", 300.0, sectioned, module("sections")),
+    "exponent-300": Ensemble("hoop", 300.0, partial(measured_exponents, 1), EXPONENTS, FEW),
+    "exponents-300": Ensemble("hoop", 300.0, partial(measured_exponents, None), EXPONENTS, FEW),
+    "same-300": Ensemble("hoop", 300.0, partial(verified, "same"), most=FEW),
+    "other-300": Ensemble("hoop", 300.0, partial(verified, True), most=FEW),
+}
+"""By name."""
+
+
+def measured(name: str, most: int, until: float | None, repeats: int) -> list[Measurement]:
     """Measure an ensemble in both ways."""
-    case, horizon = ENSEMBLES[name]
-    end, ensemble = until or horizon, members(count)
+    one = ENSEMBLES[name]
+    count = min(most, one.most or most)
+    end, ensemble = until or one.until, members(count)
+    parts = {"prepare": (one.prepares, "prepare"), **PARTS}
     found: list[Measurement] = []
     alone: np.ndarray | None = None
-    for way, batch in WAYS.items():
+    for way, lanes in WAYS.items():
 
-        def run(batch: bool | None = batch) -> np.ndarray:
-            return swept(case, ensemble, end, batch=batch)
+        def run(lanes: bool = lanes) -> list[np.ndarray]:
+            lately.forget()
+            return one.work(ds.problem("rolling-wheel").case(one.case), ensemble, end, lanes)
 
-        states = run()
+        states = np.array(run())
         alone = states if alone is None else alone
         off = np.max(np.abs(states - alone), axis=0) / np.maximum(
             np.max(np.abs(alone), axis=0), 1.0
         )
-        spent = [seconds_in_parts(run, PARTS) for _ in range(repeats)]
+        spent = [seconds_in_parts(run, parts) for _ in range(repeats)]
         least = min(spent, key=lambda seconds: seconds["total"])
         cost = {part: seconds / count for part, seconds in least.items()}
         found.append(Measurement(name, way, count, end, **cost, difference=float(np.max(off))))
@@ -111,7 +191,7 @@ def table(found: Sequence[Measurement]) -> str:
     """Return milliseconds a member, and how much faster than one by one."""
     rows = [
         [
-            one.ensemble,
+            f"{one.ensemble}, {one.members}" if one is alone else "",
             one.name,
             *(
                 f"{1e3 * seconds:.1f}"
@@ -119,42 +199,42 @@ def table(found: Sequence[Measurement]) -> str:
             ),
             f"{alone.total / one.total:.2f}",
             f"{alone.integrate / one.integrate:.2f}",
-            f"{one.difference:.1e}",
+            "" if one is alone else f"{one.difference:.1e}",
         ]
         for one in found
         for alone in found
         if (alone.ensemble, alone.name) == (one.ensemble, next(iter(WAYS)))
     ]
-    heads = ["total", *PARTS, "other", "faster", "in integration", "difference"]
-    return aligned(["", "", *heads], rows)
+    heads = ["total", "prepare", *PARTS, "other", "faster", "in integration", "difference"]
+    return markdown(["ensemble, members", "", *heads], rows)
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the options."""
     parser = options("benchmarks.batches", __doc__)
-    told = "wheels of an ensemble (%(default)s)"
+    told = f"wheels of an ensemble (%(default)s), at most {FEW} where each takes long"
     parser.add_argument("--members", type=whole, default=64, metavar="N", help=told)
     told = "in place of the horizons of the ensembles, s"
     parser.add_argument("--until", type=float, metavar="S", help=told)
     add_repeats(parser, 3, "after a first run, of which the least counts")
     told = f"one of them; repeatable ({', '.join(ENSEMBLES)})"
     parser.add_argument("--ensemble", action="append", choices=list(ENSEMBLES), help=told)
+    add_read(parser)
     add_json(parser)
+    add_update(parser, MARK, "docs/how-to/ensembles.md")
     return parser
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measure or read, print, and write what was asked for."""
     given = parser().parse_args()
-    known = conditions()
-    print(known)
-    print(f"{given.members} members; ms of the processor a member")
-    found: list[Measurement] = []
-    for name in given.ensemble or ENSEMBLES:
-        found += measured(name, given.members, given.until, given.repeats)
-    print(f"\n{table(found)}", flush=True)
-    if given.json:
-        given.json.write_text(as_json(known, found))
+    if given.read:
+        known, found = from_json(given.read.read_text(), Measurement)
+    else:
+        known, found = conditions("numba"), list[Measurement]()
+        for name in given.ensemble or ENSEMBLES:
+            found += measured(name, given.members, given.until, given.repeats)
+    end(given, known, found, table(found), MARK)
 
 
 if __name__ == "__main__":

@@ -58,6 +58,14 @@ GROUPS = {
     ],
     "Dry friction in guides": ["prism", "three-supports"],
     "Contacts and impacts": [
+        "block",
+        "rocking-block",
+        "block-on-belt",
+        "thrown-rod",
+        "woodpecker",
+        "newtons-cradle",
+        "slider-crank-clearance",
+        "painleve-rod",
         "bouncing-ball-3d",
         "tripod",
     ],
@@ -70,6 +78,15 @@ GROUPS = {
     ],
 }
 IN_DEPTH = {
+    "contact-problems": [
+        "block",
+        "rocking-block",
+        "block-on-belt",
+        "thrown-rod",
+        "woodpecker",
+        "newtons-cradle",
+        "slider-crank-clearance",
+    ],
     "bogies": ["bogies"],
     "gyroscope": ["gyroscope"],
     "mechanism-problems": [

@@ -1,9 +1,9 @@
 """Small motions, sensitivities, sections, exponents, and runs in quadruple precision."""
 
-from daesolve.analysis.exponents import LyapunovExponent, lyapunov_exponent
+from daesolve.analysis.exponents import LyapunovExponent, lyapunov_exponent, many_exponents
 from daesolve.analysis.linearization import linearize
 from daesolve.analysis.root_locus import RootLocus, root_locus
-from daesolve.analysis.sections import Section, section_of, sections
+from daesolve.analysis.sections import Section, many_sections, section_of, sections
 from daesolve.analysis.sensitivity import Sensitivity, sensitivity
 from daesolve.verification.reference_run import ReferenceRun, reference_run
 
@@ -15,6 +15,8 @@ __all__ = [
     "Sensitivity",
     "linearize",
     "lyapunov_exponent",
+    "many_exponents",
+    "many_sections",
     "reference_run",
     "root_locus",
     "section_of",

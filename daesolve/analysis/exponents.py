@@ -16,26 +16,36 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Literal, Unpack
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Literal, Unpack
 
 import casadi as ca
 import numpy as np
 
 from daesolve.algebra.evaluation import Evaluator
 from daesolve.algebra.translation import function_of
+from daesolve.analysis.members import of_members
 from daesolve.analysis.propagation import Propagation, legs_of
 from daesolve.analysis.steady_motions import kernel
 from daesolve.equations.dynamics import Dynamics
-from daesolve.errors import NoDerivativeError, OutOfRangeError
+from daesolve.errors import DaesolveError, NoDerivativeError, OutOfRangeError
 from daesolve.integration.record import Boundary, RunRecord
-from daesolve.integration.run_options import RunOptions, Source, check_options, requested_of
+from daesolve.integration.run_options import (
+    At,
+    RunOptions,
+    Source,
+    check_options,
+    requested_of,
+)
 from daesolve.integration.simulation import simulate_recorded
 from daesolve.posing.value_names import ValueKind
+from daesolve.preparation.beside import in_lane
 from daesolve.preparation.preparing import Prepared, prepare
+from daesolve.preparation.request import Request
 from daesolve.solvers import Solver
+from daesolve.system.system import System
 from daesolve.trajectory.trajectory import Trajectory
 from daesolve.verification.error_growth import (
     POLYNOMIAL,
@@ -59,6 +69,10 @@ BLOCKS = (8, 16, 32, 64)
 """Into how many blocks the run is divided to see how far its parts differ."""
 SHOWN = 1000
 """The longest history."""
+NO_SAMPLES = "it keeps no samples; leave it out"
+
+if TYPE_CHECKING:
+    from daesolve.solvers.lanes import Batch
 
 Verdict = Literal["exponential", "regular", "unknown"]
 
@@ -166,9 +180,63 @@ def lyapunov_exponent(
     >>> found.verdict, [f"{value:.3f}" for value in found.spectrum]
     ('exponential', ['1.000', '-1.000'])
     """
-    check_options("lyapunov_exponent", options, {"at": "it keeps no samples; leave it out"})
-    system, request, _ = requested_of(source, until, initial, options)
+    check_options("lyapunov_exponent", options, {"at": NO_SAMPLES})
+    return _found(count, *requested_of(source, until, initial, options))
+
+
+def many_exponents(
+    source: Source,
+    members: Sequence[Mapping[str, float]],
+    until: float | None = None,
+    *,
+    count: int | None = 1,
+    **options: Unpack[RunOptions],
+) -> list[LyapunovExponent | DaesolveError]:
+    """Measure the exponents of many motions, several at a time in the lanes of one processor.
+
+    Each is to rounding of its motion what `lyapunov_exponent` gives of it, and the same in every
+    bit whatever members are beside it.
+
+    Parameters
+    ----------
+    source, until, count, **options
+        As in `lyapunov_exponent`.
+    members
+        In what they differ: parameters and start values by name, of each.
+
+    Returns
+    -------
+    list
+        The exponents of each member, in their order; the error of one that has none.
+
+    Raises
+    ------
+    OutOfRangeError
+        There is no member, or one is no mapping.
+    PosingError
+        The source is neither a system nor a case.
+
+    Examples
+    --------
+    >>> import daesolve as ds
+    >>> q, p = ds.coordinates(x="m"), ds.parameters(rate=(1.0, "1/s"))
+    >>> energies = {"kinetic": q.dot.x**2 / 2, "potential": -((p.rate * q.x) ** 2) / 2}
+    >>> saddle = ds.MechanicalSystem(q, p, **energies)
+    >>> members = [{"x": 0.0, "x_dot": 0.0, "rate": rate} for rate in (0.5, 1.0)]
+    >>> [f"{one.exponent:.3f}" for one in ds.analysis.many_exponents(saddle, members, 80.0)]
+    ['0.500', '1.000']
+    """
+    check_options("many_exponents", options, {"at": NO_SAMPLES})
+    return of_members(partial(_found, count), source, members, until, options)
+
+
+def _found(
+    count: int | None, system: System, request: Request, _at: At, batch: Batch | None = None
+) -> LyapunovExponent:
+    """Measure exponents of what is to be run, in lanes of a batch where there is one."""
     prepared = prepare(system, request)
+    if batch is not None:
+        prepared = in_lane(prepared, batch)
     if prepared.resting:
         raise NoDerivativeError(
             "dry friction holds the body at rest from the start on: there is no motion whose "
@@ -189,7 +257,7 @@ def lyapunov_exponent(
         )
         for end in (tried, prepared.until):
             run, growth = _growth(
-                replace(prepared, until=end), request.solver, manifold, wanted, piece
+                replace(prepared, until=end), request.solver, manifold, wanted, piece, batch
             )
             if growth is None:
                 break
@@ -255,11 +323,13 @@ class _Tangents:
         The directions that the constraints leave.
     count
         How many vectors.
+    batch
+        Where they go beside those of other motions; None where they do not.
     """
 
     def __init__(
         self, prepared: Prepared, record: RunRecord, solver: Solver | None, manifold: _Manifold,
-        count: int,
+        count: int, batch: Batch | None,
     ) -> None:  # fmt: skip
         generator = np.random.default_rng(4)
         # Not the same for all states: where they shrink together, it would never begin to grow.
@@ -272,7 +342,7 @@ class _Tangents:
         # What is only recorded changes no direction.
         resets = [event for event in record.events if event.after is not None]
         record = replace(record, events=resets)
-        self.propagation = Propagation(prepared, record, solver, slopes, names)
+        self.propagation = Propagation(prepared, record, solver, slopes, names, batch)
         self.manifold, self.count = manifold, count
         places = self.propagation.problem.values
         for row in prepared.dynamics.invariants:
@@ -347,11 +417,17 @@ class _Tangents:
 
 
 def _growth(
-    prepared: Prepared, solver: Solver | None, manifold: _Manifold, count: int, piece: float
+    prepared: Prepared,
+    solver: Solver | None,
+    manifold: _Manifold,
+    count: int,
+    piece: float,
+    batch: Batch | None,
 ) -> tuple[Trajectory, Growth | None]:
     """Run with a boundary after every piece, and measure the growth from one to the next."""
     run, record = simulate_recorded(replace(prepared, segment=piece), [])
-    return run, measured_growth(_Tangents(prepared, record, solver, manifold, count), piece)
+    tangents = _Tangents(prepared, record, solver, manifold, count, batch)
+    return run, measured_growth(tangents, piece)
 
 
 # -- what follows from it -------------------------------------------------------------------------

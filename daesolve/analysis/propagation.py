@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import casadi as ca
 import numpy as np
@@ -29,6 +29,9 @@ from daesolve.preparation.preparing import Prepared
 from daesolve.preparation.request import DEFAULT_RATE
 from daesolve.solvers import Solver, State, Status
 from daesolve.trajectory.results import Outcome, StepBlock
+
+if TYPE_CHECKING:
+    from daesolve.solvers.lanes import Batch
 
 TOGETHER = 1e-9
 """Of the time run so far: guards whose zeros are nearer to each other pass together."""
@@ -57,6 +60,8 @@ class Propagation:
         (n + np, k) derivatives of the states and of the values at the start.
     nominal
         The k numbers by name.
+    batch
+        Where it goes on beside others; None lets its own directions go beside each other.
 
     Attributes
     ----------
@@ -73,13 +78,18 @@ class Propagation:
         solver: Solver | None,
         slopes: np.ndarray,
         nominal: Mapping[str, float],
+        batch: Batch | None = None,
     ) -> None:
         self.prepared, self.record = prepared, record
         chart = prepared.problem.chart
         self.problem = prepared.problem if chart is None else chart.whole
         self.changing = changing_values(prepared.dynamics)
         self.variational = variational_problem(self.problem, self.changing)
-        self.solver, self.method = self._solver(solver)
+        if batch is None and slopes.shape[1] > 1:
+            from daesolve.solvers.lanes import small_batch  # which takes long to import
+
+            batch = small_batch(slopes.shape[1])
+        self.solver, self.method = self._solver(solver, batch)
         self.rates = self._rates()
         visible = len(slopes) - len(self.problem.values)
         works = np.zeros((self.problem.size - visible, slopes.shape[1]))
@@ -136,11 +146,13 @@ class Propagation:
             )
         return found
 
-    def _solver(self, asked: Solver | None) -> tuple[Solver, str]:
+    def _solver(self, asked: Solver | None, batch: Batch | None) -> tuple[Solver, str]:
         """Return what integrates the variational equations, and a sentence about it."""
         fits = asked is not None and "ode" in asked.forms
         steps = float(max(self.record.steps, 1))
         solver = choose_solver(asked if fits else None, Feedback(), self.variational, steps, [])
+        if batch is not None:
+            solver = batch.solver(self.variational, solver, asked if fits else None)
         self.prepared.scaling.of_changes.compiled(solver, self.variational)
         method = (
             f"variational equations of {self.variational.rhs.n_instructions()} instructions by "
@@ -182,12 +194,18 @@ class Propagation:
         columns: list[np.ndarray] = []
         if until == here.time:
             return dict.fromkeys(at, self.state)
-        for k, unit in enumerate(self.sizes):
-            x = np.concatenate([place.x, unit * self.state[:, k]])
-            p = np.concatenate([place.p, unit * self.values[self.changing, k]])
-            end = self.prepared.scaling.of_changes.segment(
-                self.solver, self.variational, State(place.time, x, p), until, moments, _ignore
+        starts = [
+            State(
+                place.time,
+                np.concatenate([place.x, unit * self.state[:, k]]),
+                np.concatenate([place.p, unit * self.values[self.changing, k]]),
             )
+            for k, unit in enumerate(self.sizes)
+        ]
+        scaling, how = self.prepared.scaling.of_changes, (self.solver, self.variational)
+        scaling.foresee(*how, starts, until, moments)
+        for k, (unit, start) in enumerate(zip(self.sizes, starts, strict=True)):
+            end = scaling.segment(*how, start, until, moments, _ignore)
             if end.status is not Status.REACHED:
                 raise NoDerivativeError(
                     f"the variational equations by {self.nominal[k]!r} end at t = "

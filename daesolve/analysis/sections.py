@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Unpack
 from weakref import WeakKeyDictionary
 
@@ -15,18 +16,35 @@ import casadi as ca
 import numpy as np
 
 from daesolve.algebra.blocks import evaluate_block
-from daesolve.errors import OutOfRangeError, PosingError, suggest_names, unknown_name
+from daesolve.analysis.members import of_members
+from daesolve.errors import (
+    DaesolveError,
+    OutOfRangeError,
+    PosingError,
+    suggest_names,
+    unknown_name,
+)
 from daesolve.integration.record import Happening, RunRecord
-from daesolve.integration.run_options import RunOptions, Source, check_options, requested_of
+from daesolve.integration.run_options import (
+    At,
+    RunOptions,
+    Source,
+    check_options,
+    requested_of,
+)
 from daesolve.integration.simulation import simulate_recorded
 from daesolve.posing.events import EITHER, Direction, Event
 from daesolve.posing.goals import as_scalar
+from daesolve.preparation.beside import in_lane
 from daesolve.preparation.preparing import Prepared, prepare
+from daesolve.preparation.request import Request
 from daesolve.system.system import System
 from daesolve.trajectory.trajectory import Trajectory
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from daesolve.solvers.lanes import Batch
 
 OWN_NAME = "section"
 """The name of the event that is added for a guard."""
@@ -138,7 +156,65 @@ def sections(
     (3, True)
     """
     check_options("sections", options)
-    system, request, at = requested_of(source, until, initial, options)
+    return _found(guard, direction, *requested_of(source, until, initial, options))
+
+
+def many_sections(
+    source: Source,
+    guard: ca.SX | str,
+    members: Sequence[Mapping[str, float]],
+    until: float | None = None,
+    *,
+    direction: Direction = EITHER,
+    **options: Unpack[RunOptions],
+) -> list[Section | DaesolveError]:
+    """Take the sections of many motions, several at a time in the lanes of one processor.
+
+    Each is to rounding what `sections` gives of it, and the same in every bit whatever members are
+    beside it.
+
+    Parameters
+    ----------
+    source, guard, until, direction, **options
+        As in `sections`.
+    members
+        In what they differ: parameters and start values by name, of each.
+
+    Returns
+    -------
+    list
+        The section of each member, in their order; the error of one that could not be run.
+
+    Raises
+    ------
+    OutOfRangeError
+        There is no member, or one is no mapping.
+    PosingError
+        The source is neither a system nor a case.
+
+    Examples
+    --------
+    >>> import daesolve as ds
+    >>> q = ds.coordinates(x="m")
+    >>> spring = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, potential=q.x**2 / 2)
+    >>> starts = [{"x": 0.1 * k, "x_dot": 0.0} for k in range(1, 9)]
+    >>> found = ds.analysis.many_sections(spring, q.x, starts, 20.0, direction=ds.RISING)
+    >>> [round(float(one["x_dot"][-1]), 12) for one in found]
+    [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]
+    """
+    check_options("many_sections", options)
+    return of_members(partial(_found, guard, direction), source, members, until, options)
+
+
+def _found(
+    guard: ca.SX | str,
+    direction: Direction,
+    system: System,
+    request: Request,
+    at: At,
+    batch: Batch | None = None,
+) -> Section:
+    """Take the section of what is to be run, in a lane of a batch where there is one."""
     name = guard if isinstance(guard, str) else OWN_NAME
     if not isinstance(guard, str):
         system = _with_guard(system, guard, direction)
@@ -147,6 +223,8 @@ def sections(
     elif direction is not EITHER:
         raise PosingError(f"the event {name!r} has a direction of its own: leave it out here")
     prepared = prepare(system, request)
+    if batch is not None:
+        prepared = in_lane(prepared, batch)
     run, record = simulate_recorded(prepared, [] if at is None else at)
     return _recorded(prepared, run, record, name)
 

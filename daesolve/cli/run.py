@@ -31,7 +31,7 @@ from daesolve.cli.options import (
     console,
     say,
 )
-from daesolve.contact.laws import LAWS, ON_GAIN
+from daesolve.contact.laws import LAWS, ON_AMBIGUOUS, ON_GAIN, ON_JAM
 from daesolve.diagnostics.monitor import Monitor
 from daesolve.errors import DegenerateConstraintError, OutOfRangeError, VariantError
 from daesolve.friction.sliding import VariantPolicy
@@ -116,6 +116,14 @@ def run(
         str | None,
         typer.Option(help="Where an impact would give energy: refuse, report, poisson."),
     ] = None,
+    on_jam: Annotated[
+        str | None,
+        typer.Option(help="Where no forces let contacts slide on: end, impact."),
+    ] = None,
+    on_ambiguous: Annotated[
+        str | None,
+        typer.Option(help="Where contacts may go on in several ways: refuse, keep."),
+    ] = None,
     solver: Annotated[str | None, typer.Option(help="The solver; see `daesolve doctor`.")] = None,
     rtol: Annotated[float | None, typer.Option(help="Relative tolerance of a step.")] = None,
     atol: Annotated[float | None, typer.Option(help="Absolute tolerance of a step.")] = None,
@@ -142,6 +150,8 @@ def run(
     _one_of("--variant-policy", variant_policy, get_args(VariantPolicy))
     _one_of("--impact", impact, LAWS)
     _one_of("--on-gain", on_gain, ON_GAIN)
+    _one_of("--on-jam", on_jam, ON_JAM)
+    _one_of("--on-ambiguous", on_ambiguous, ON_AMBIGUOUS)
     bound = options.case(problem, case, model, parameters, set_ or [], initial or [])
     samples, last = _samples(at, interval)
     until = last if until is None else until
@@ -156,6 +166,8 @@ def run(
         "impact": impact,
         "impact_order": None if impact_order is None else impact_order.split(","),
         "on_gain": on_gain,
+        "on_jam": on_jam,
+        "on_ambiguous": on_ambiguous,
         "at": samples,
         **options.solver(solver, rtol, atol, fixed_step),
     }

@@ -4,7 +4,7 @@ from daesolve.contact.accumulation import Accumulation, accumulation, early_by
 from daesolve.contact.answers import Answer, Decision, State
 from daesolve.contact.decisions import decide
 from daesolve.contact.impacts import Impact, newton, poisson
-from daesolve.contact.laws import ImpactLaw, collide
+from daesolve.contact.laws import ContactPolicy, ImpactLaw, collide
 from daesolve.contact.margins import Margins, margins
 from daesolve.contact.painleve import (
     Paradox,
@@ -21,6 +21,7 @@ from daesolve.contact.touching import Contacts, inverse_mass
 __all__ = [
     "Accumulation",
     "Answer",
+    "ContactPolicy",
     "Contacts",
     "Decision",
     "Impact",

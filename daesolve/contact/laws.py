@@ -19,8 +19,12 @@ if TYPE_CHECKING:
 
 Law = Literal["newton", "poisson", "routh", "sequential"]
 OnGain = Literal["refuse", "report", "poisson"]
+OnJam = Literal["end", "impact"]
+OnAmbiguous = Literal["refuse", "keep"]
 LAWS: tuple[Law, ...] = get_args(Law)
 ON_GAIN: tuple[OnGain, ...] = get_args(OnGain)
+ON_JAM: tuple[OnJam, ...] = get_args(OnJam)
+ON_AMBIGUOUS: tuple[OnAmbiguous, ...] = get_args(OnAmbiguous)
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,25 @@ class ImpactLaw:
     law: Law = "newton"
     order: tuple[str, ...] | None = None
     on_gain: OnGain = "refuse"
+
+
+@dataclass(frozen=True)
+class ContactPolicy:
+    """What contacts do where rigid bodies with friction leave it open.
+
+    Attributes
+    ----------
+    impacts
+        What impacts obey.
+    on_jam
+        Where no forces let contacts slide on: "end", or "impact" without a collision.
+    on_ambiguous
+        Where several motions are possible: "refuse", or "keep" on in the mode so far if it is one.
+    """
+
+    impacts: ImpactLaw = ImpactLaw()
+    on_jam: OnJam = "end"
+    on_ambiguous: OnAmbiguous = "refuse"
 
 
 def collide(

@@ -10,7 +10,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from daesolve.ensembles.batches import LANES, batch_solver
+from daesolve.ensembles.batches import batch_solver
 from daesolve.ensembles.chunks import Task, computing_versions
 from daesolve.ensembles.dispatch import Progress, run_members
 from daesolve.ensembles.members import (
@@ -61,6 +61,7 @@ from daesolve.preparation.extensions import (
 from daesolve.preparation.naming import made_by_name
 from daesolve.preparation.request import Request, check_request
 from daesolve.solvers import SOLVERS, Solver, Taylor
+from daesolve.solvers.lanes import LANES
 from daesolve.storage import located, resuming
 from daesolve.storage.encoding import is_array, is_list, is_mapping, is_tuple, native
 

@@ -16,8 +16,8 @@ class Rubbing:
     ----------
     row
         The index of the constraint on its slip among the rows.
-    slides, sticks
-        The places of its discrete values among p.
+    slides, sticks, rests
+        The places of its discrete values among p; in space none says that it rests.
     begins_to_stick, begins_to_slip, reverses
         The indices of its events.
     friction, static_friction, restitution
@@ -27,6 +27,7 @@ class Rubbing:
     row: int
     slides: int
     sticks: int
+    rests: int | None
     begins_to_stick: int
     begins_to_slip: int
     reverses: int

@@ -15,6 +15,7 @@ import casadi as ca
 
 from daesolve.algebra.linear import solve_small
 from daesolve.algebra.translation import function_of, shares_already, sharing
+from daesolve.elimination.jamming import NEAR, jam_ratio
 from daesolve.elimination.saddle import Saddle
 from daesolve.equations.dynamics import Dynamics, GoalRow, InvariantRow
 from daesolve.equations.row_choice import GRIP
@@ -31,7 +32,8 @@ from daesolve.formulations.rates import (
 )
 from daesolve.formulations.semi_explicit import pushed_momentum, semi_explicit
 from daesolve.formulations.shares import overlap, with_shared_loads
-from daesolve.posing.events import FALLING, Event, Stop
+from daesolve.posing.events import FALLING, Event, Reset, Stop
+from daesolve.posing.guides import JAM
 from daesolve.posing.symbols import Labels
 from daesolve.posing.value_names import ValueKind
 
@@ -103,6 +105,9 @@ def controlled(elimination: Elimination, targets: Sequence[ca.SX]) -> OdeProblem
     if dynamics.alternatives is not None:
         events = (*events, Event(ROWS, closed.grip(), FALLING, Stop()))
         guards = ca.vertcat(guards, events[-1].guards)
+    if any(row.rubbing for row in dynamics.contacts):
+        events = (*events, _jam(elimination))
+        guards = ca.vertcat(guards, events[-1].guards)
     arguments, names = [dynamics.t, closed.state, dynamics.p], ["t", "x", "p"]
     named = ca.vertcat(NOTHING, *outputs.values())
     moving = [closed.rhs(), closed.accelerations, closed.recovered(), named]
@@ -146,6 +151,12 @@ def controlled(elimination: Elimination, targets: Sequence[ca.SX]) -> OdeProblem
             (elimination.metered_invariants, meter_powers(dynamics)),
         ),
     )
+
+
+def _jam(elimination: Elimination) -> Event:
+    """Return the event of a jam: that one is near, and that it has come, which no motion passes."""
+    ratio = jam_ratio(elimination.dynamics, elimination.plan)
+    return Event(JAM, [ratio - NEAR, 1.0], FALLING, Reset())
 
 
 @dataclass(frozen=True, eq=False)

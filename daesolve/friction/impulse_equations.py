@@ -20,7 +20,7 @@ from daesolve.algebra.translation import function_of
 from daesolve.complementarity.horizontal import HorizontalComplementarity
 from daesolve.equations.consistency import check_named
 from daesolve.errors import PosingError, UnsupportedError
-from daesolve.posing.goals import Invariant
+from daesolve.friction.steppable import check_steppable
 from daesolve.posing.guides import SHARP, SMOOTHING, Rubbing
 from daesolve.posing.supports import Support
 from daesolve.posing.symbols import symbol
@@ -355,8 +355,8 @@ class StepBalance:
 def _check(system: object) -> None:
     if not isinstance(system, MechanicalSystem) or not len(system.pairs):
         raise PosingError(
-            "time stepping is for a MechanicalSystem with pairs=[VariantPair(...), ...]: whatever "
-            "else moves is integrated by solve()"
+            "time stepping is for a MechanicalSystem with contacts, or with "
+            "pairs=[VariantPair(...), ...]: whatever else moves is integrated by solve()"
         )
     for pair in system.pairs:
         if pair.kind == "unilateral":
@@ -364,29 +364,4 @@ def _check(system: object) -> None:
                 f"the pair {pair.name!r} is unilateral, and time stepping knows no impact law for "
                 "its closing: give two supports, or integrate with solve()"
             )
-    if system.events:
-        raise UnsupportedError(
-            f"the event {system.events[0].name!r} cannot be watched: time stepping has no events; "
-            "leave it out, or integrate with solve()"
-        )
-    dynamics = system.dynamics
-    if dynamics.implicit_rows or dynamics.relations or len(system.reactions):
-        raise UnsupportedError(
-            "time stepping knows the reactions of supports and of ideal constraints alone: leave "
-            "out implicit unknowns, relations and further reactions, or integrate with solve()"
-        )
-    if dynamics.quadrature_count:
-        raise UnsupportedError(
-            f"time stepping integrates no quadratures, such as {system.quadratures.names[0]!r}: "
-            "leave them out, or integrate with solve()"
-        )
-    if any(ca.depends_on(row.jacobian, dynamics.velocities) for row in dynamics.rows):
-        raise UnsupportedError(
-            "time stepping needs constraints that are linear in the velocities: integrate with "
-            "solve()"
-        )
-    driven = [goal.name for goal in system.goals if isinstance(goal, Invariant) and goal.drive]
-    if driven:
-        raise UnsupportedError(
-            f"time stepping cannot drive the invariant {driven[0]!r}: pose it with drive=False"
-        )
+    check_steppable(system)

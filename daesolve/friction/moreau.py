@@ -10,6 +10,7 @@ import numpy as np
 
 from daesolve.equations.consistency import check_named, complete_start
 from daesolve.errors import (
+    ContactError,
     Named,
     OutOfRangeError,
     VariantError,
@@ -17,11 +18,14 @@ from daesolve.errors import (
     suggest_names,
     unknown_name,
 )
+from daesolve.friction.contact_steps import ContactEquations, ContactStep
 from daesolve.friction.impulse_equations import StepEquations
 from daesolve.friction.impulse_step import Stepped, take_step
 from daesolve.posing.guides import SHARP
 from daesolve.system.system import MechanicalSystem
 
+STILL = 1e-9
+"""Of the largest velocity, what counts as none at rest."""
 MOST_STEPS = 10_000_000
 """More steps than this are refused: their results would not fit."""
 
@@ -38,20 +42,26 @@ class TimeStepping:
         By name, (k + 1,).
     impulses
         Signed normal impulses of each pair over each step, (k,), N s: positive where the second
-        support is loaded.
+        support is loaded; those of contacts are never negative.
+    frictions
+        Impulses of friction of each contact over each step along its slip, (k,), in space along
+        both directions of it, (k, 2), N s; none of pairs.
     loaded
-        The loaded support of each pair in each step, 1 or 2, (k,); 0 where neither is.
+        The loaded support of each pair in each step, 1 or 2, (k,); of a contact 1 where it is
+        loaded; 0 where none is.
     slipping
         Whether it slides at the end of each step, (k,).
     rest_time
         The end of the step in which the last slip ended, s; None where a support slides still.
+        With contacts, the end of the last step after which something moves.
     energy
         Kinetic and potential, (k + 1,), J.
     friction_work
         The work of friction since the start, (k + 1,), J: never positive where guides rest.
     violation
-        By how much positions miss the constraints, at most over the steps, in their own units:
-        constraints are imposed on velocities alone.
+        By how much positions miss the constraints, gaps are negative, or invariants of positions
+        change, at most over the steps, in their own units: constraints are imposed on velocities
+        alone.
     iterations
         How often linear equations were solved in each step, (k,).
     """
@@ -59,6 +69,7 @@ class TimeStepping:
     times: np.ndarray
     states: Mapping[str, np.ndarray]
     impulses: Mapping[str, np.ndarray]
+    frictions: Mapping[str, np.ndarray]
     loaded: Mapping[str, np.ndarray]
     slipping: Mapping[str, np.ndarray]
     rest_time: float | None
@@ -68,7 +79,8 @@ class TimeStepping:
     iterations: np.ndarray
 
     def __post_init__(self) -> None:
-        suggest_names(self, states="state", impulses="pair", loaded="pair", slipping="pair")
+        suggest_names(self, states="state", impulses="support", loaded="support")
+        suggest_names(self, slipping="support", frictions="contact")
 
     def __getitem__(self, name: str) -> np.ndarray:
         """Return a state by name, (k + 1,)."""
@@ -78,9 +90,9 @@ class TimeStepping:
 
     @property
     def reactions(self) -> dict[str, np.ndarray]:
-        """The mean signed reaction of each pair over each step, (k,), N."""
+        """The mean signed reaction of each pair or contact over each step, (k,), N."""
         lengths = np.diff(self.times)
-        return Named(((name, j / lengths) for name, j in self.impulses.items()), "pair")
+        return Named(((name, j / lengths) for name, j in self.impulses.items()), "support")
 
     @property
     def end_state(self) -> dict[str, float]:
@@ -95,16 +107,16 @@ def moreau(
     step: float,
     parameters: Mapping[str, float] | None = None,
 ) -> TimeStepping:
-    """Step a system with pairs of supports by Moreau's midpoint rule.
+    """Step a system with contacts, or with pairs of supports, by Moreau's midpoint rule.
 
     Forces are taken in the middle of a step, friction opposes the slip at its end. Steps of first
-    order go through switches of supports, stops, and jams that end in a shock; what is at rest
-    under a load below the limit of friction stays where it is, to the last digit.
+    order go through impacts, switches of supports, stops, and jams that end in a shock; what is at
+    rest under a load below the limit of friction stays where it is.
 
     Parameters
     ----------
     system
-        With two-sided pairs of supports.
+        With contacts, or with two-sided pairs of supports.
     start
         Values by the names of states; what is absent follows from the constraints.
     until
@@ -117,15 +129,20 @@ def moreau(
     Raises
     ------
     PosingError, UnsupportedError
-        The system has no pairs of supports, or something that time steps cannot do.
+        The system has neither contacts nor pairs, or something that time steps cannot do.
     OutOfRangeError, UnknownNameError
         A number cannot be, or nothing carries a name.
-    VariantError
+    VariantError, ContactError
         By its kind: no impulses of the supports were found in a step, or none that is
         physical; the message gives its time.
 
     Notes
     -----
+    In each step all contacts take part whose gaps are not positive in its middle. They obey
+    Newton's law of impacts, by which a contact that rests is pushed as well: impacts are smeared
+    over a step, and a gap is negative by as much as a body moves in one. Where a contact may do
+    several things, it does what it did in the step before.
+
     Where several solutions exist, a step continues the one of the step before as long as all
     supports slide on, else it takes the one to which the solution without friction leads.
 
@@ -138,10 +155,59 @@ def moreau(
         raise OutOfRangeError(
             f"{until / step:.3g} steps are more than {MOST_STEPS:.0e}: choose a longer step"
         )
-    equations = StepEquations(system, parameters)
-    found = complete_start(equations.dynamics, equations.numbers, check_named("start", start))
+    touching = isinstance(system, MechanicalSystem) and bool(system.dynamics.contacts)
+    equations = (ContactEquations if touching else StepEquations)(system, parameters)
+    numbers = equations.numbers
+    found = complete_start(equations.dynamics, numbers, check_named("start", start))
     times = np.linspace(0.0, until, max(int(np.ceil(until / step * (1.0 - 1e-12))), 1) + 1)
+    if isinstance(equations, ContactEquations):
+        return _touch(equations, found.state, times)
     return _march(equations, found.state, times)
+
+
+def _touch(equations: ContactEquations, x: np.ndarray, times: np.ndarray) -> TimeStepping:
+    """Step contacts."""
+    split, step = equations.dynamics.position_count, (times[-1] - times[0]) / (len(times) - 1)
+    half, names = step / 2.0, equations.names
+    states, steps, last = [x], list[ContactStep](), None
+    missed, kept = equations.missed(times[0], x), equations.invariants(times[0], x)
+    for begin, end in itertools.pairwise(times):
+        middle = begin + half
+        centre = np.append(x[:split] + half * equations.position_rates(begin, x), x[split:])
+        try:
+            last = equations.step(middle, centre, step, last)
+        except ContactError as error:
+            raise type(error)(f"in the step from {begin:g} s: {error}", error.solution) from error
+        after = np.append(centre[:split], last.velocities)
+        position = centre[:split] + half * equations.position_rates(middle, after)
+        x = np.append(position, last.velocities)
+        states.append(x)
+        steps.append(last)
+        off = float(np.max(np.abs(equations.invariants(end, x) - kept)))
+        missed = max(missed, equations.missed(end, x), off)
+    found = np.array(states)
+    impulses, count = np.array([taken.impulses for taken in steps]), len(names)
+    normal, tangential = np.hsplit(impulses, [count])
+    tangential = tangential.reshape(len(steps), count, -1)
+    if equations.width == 1:
+        tangential = tangential[:, :, 0]
+    slipping = np.array([[state.slides for state in taken.states] for taken in steps])
+    speeds = np.max(np.abs(found[:, split:]), axis=1)
+    ended = int(np.max(np.flatnonzero(speeds > STILL * np.max(speeds)), initial=-1)) + 1
+    rubbing = [k for k, rows in enumerate(equations.slips) if rows[0] is not None]
+    return TimeStepping(
+        times=times,
+        states=dict(zip(equations.dynamics.labels.states, found.T, strict=True)),
+        impulses=dict(zip(names, normal.T, strict=True)),
+        frictions={names[k]: tangential[:, k] for k in rubbing},
+        loaded=dict(zip(names, (normal > 0.0).astype(int).T, strict=True)),
+        slipping=dict(zip(names, slipping.T, strict=True)),
+        rest_time=float(times[ended]) if ended < len(times) else None,
+        energy=np.array([equations.energy(time, x) for time, x in zip(times, found, strict=True)]),
+        friction_work=np.cumsum([0.0, *(taken.work for taken in steps)]),
+        violation=missed,
+        iterations=np.array([1 + taken.decided for taken in steps]),
+    )
 
 
 def _march(equations: StepEquations, x: np.ndarray, times: np.ndarray) -> TimeStepping:
@@ -194,6 +260,7 @@ def _result(
         times=times,
         states=dict(zip(labels.states, states.T, strict=True)),
         impulses=dict(zip(names, impulses.T, strict=True)),
+        frictions={},
         loaded=dict(zip(names, loaded.T, strict=True)),
         slipping=dict(zip(names, slipping.T, strict=True)),
         rest_time=float(times[ended]) if ended < len(times) else None,

@@ -5,14 +5,16 @@ reaction falls to zero, the pair's other support takes over: reactions and accel
 continuous there as long as the determinant of the equations for the reactions keeps its sign.
 Otherwise the branch of solutions folds back, and the choice made so far has no continuation.
 
-A support sticks where its slip ends while the body moves on, as that of a wheel that rolls.
-Friction that holds it is a reaction of its own, which the equations of sliding do not have. So a
-motion ends where a loaded support sticks, unless the whole body is at rest there.
+Where a slip passes through zero while the body moves on, friction turns with it. A support sticks
+where its slip stays zero, as that of a wheel that rolls. Friction that holds it is a reaction of
+its own, which the equations of sliding do not have. So a motion ends where a loaded support sticks,
+unless the whole body is at rest there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import cached_property
 from typing import Literal
 
 import casadi as ca
@@ -29,6 +31,7 @@ from daesolve.errors import BranchLost, NoValidVariant, SupportLost, SupportStic
 from daesolve.friction.support_balance import VariantState
 from daesolve.friction.variants import VariantProblem, with_variant
 from daesolve.posing.guides import AT_REST, SWITCH, TURNED
+from daesolve.posing.symbols import symbol
 from daesolve.posing.value_names import ValueKind
 
 STUCK = 1e-7
@@ -341,7 +344,7 @@ class Sliding:
         split = self.dynamics.position_count
         turned = [n for n in self._senses if before[self._places[n]] != p[self._places[n]]]
         if len(turned) < len(self._senses) or not self.sticking.rests(time, x, before):
-            raise sticks(time, sorted({name[5:].rsplit("_", 1)[0] for name in turned}))
+            return x, self._reversed(time, x, before, turned), False
         still = x.copy()
         still[split:] = 0.0
         for values in (p, before):
@@ -349,6 +352,42 @@ class Sliding:
             if found is not None:
                 return still, found, False
         return still, before, True
+
+    def _reversed(
+        self, time: float, x: np.ndarray, before: np.ndarray, turned: list[str]
+    ) -> np.ndarray:
+        """Return the values with which slips go on through zero while the body moves on.
+
+        All supports without a slip there turn round, as both of a pair on one slider do; friction
+        turns with them, so that others may be loaded.
+
+        Raises
+        ------
+        SupportSticks
+            Friction holds them: none of them turns round.
+        """
+        slips, slopes = (np.asarray(part) for part in self._slips(time, x, before))
+        mass = self.dynamics.matrices(time, x, before)["mass"]
+        v = x[self.dynamics.position_count :]
+        speed = float(np.sqrt(max(v @ mass @ v, 0.0)))
+        values, still = before.copy(), list[int]()
+        for k, name in enumerate(self._senses):
+            none = abs(float(slips[k, 0])) <= STUCK * speed * _fastest(slopes[k : k + 1], mass)
+            if name in turned or none:
+                still.append(k)
+                values[self._places[name]] *= -1.0
+        here = self._in_senses(time, x, values)
+        try:
+            chosen = solve(here.complementarity, policy="homotopy").chosen
+        except VariantError:
+            chosen = None
+        if chosen is not None:
+            accelerations = here.accelerations(chosen.reactions)
+            rates = np.asarray(self._rates(time, x, before, accelerations)).ravel()
+            senses = np.array([values[self._places[name]] for name in self._senses])
+            if np.all((senses * rates)[still] > 0.0):
+                return self._with(chosen, values)
+        raise sticks(time, sorted({name[5:].rsplit("_", 1)[0] for name in turned}))
 
     def _sliding_on(self, time: float, x: np.ndarray, p: np.ndarray) -> np.ndarray | None:
         """Return the values with which the body slides in the senses that p holds, if it does."""
@@ -364,6 +403,33 @@ class Sliding:
         senses = np.array([p[self._places[n]] for n in self._senses])
         slips = self.problem.planar_slips(moved, time)
         return self._with(chosen, p) if np.all(senses * slips > 0.0) else None
+
+    @cached_property
+    def _slips(self) -> ca.Function:
+        """(t, x, p) -> the slips in the plane, and their gradients by the velocities."""
+        dynamics, slips = self.dynamics, self._planar
+        slopes = ca.jacobian(slips, dynamics.velocities)
+        parts = [ca.densify(slips), ca.densify(slopes)]
+        arguments = [dynamics.t, dynamics.x, dynamics.p]
+        return function_of("planar", arguments, parts, (["t", "x", "p"], ["slips", "slopes"]))
+
+    @cached_property
+    def _rates(self) -> ca.Function:
+        """(t, x, p, v') -> the rates of the slips in the plane."""
+        dynamics, slips = self.dynamics, self._planar
+        moved = symbol("accelerations", dynamics.velocity_count)
+        rates = ca.jtimes(slips, dynamics.x, ca.vertcat(dynamics.position_rates, moved))
+        rates += ca.jacobian(slips, dynamics.t)
+        arguments = [dynamics.t, dynamics.x, dynamics.p, moved]
+        names = ["t", "x", "p", "a"], ["rates"]
+        return function_of("slip_rates", arguments, [ca.densify(rates)], names)
+
+    @property
+    def _planar(self) -> ca.SX:
+        guides = self.dynamics.guides
+        assert guides is not None
+        own = [support.slip for support in guides.rubbing if support.sense is not None]
+        return ca.vertcat(ca.SX(0, 1), *own)
 
     @property
     def _senses(self) -> list[str]:

@@ -85,7 +85,11 @@ def through(
         if switches:
             law = transitions.follower(switches)
             if law is not None:
-                return _followed(run, law, here)
+                here, found, verdict = _followed(run, law, here)
+                if verdict is not None or not found:
+                    return here, verdict
+                past = switches
+                continue
             here, found, verdict = _tried(run, transitions, here, switches)
             if verdict is not None:
                 return here, verdict
@@ -204,8 +208,20 @@ def _without_variant(run: RunState, here: Boundary, error: VariantError) -> Verd
 # -- stretches that a law follows by itself --------------------------------------------------------
 
 
-def _followed(run: RunState, law: SwitchingLaw, here: Boundary) -> tuple[Boundary, Verdict | None]:
-    """Let a law integrate a stretch; return where it ends, and how the run ends if it does."""
+def _followed(
+    run: RunState, law: SwitchingLaw, here: Boundary
+) -> tuple[Boundary, list[int], Verdict | None]:
+    """Let a law integrate a stretch.
+
+    Returns
+    -------
+    Boundary
+        Where it ends.
+    list
+        The guards that are met there.
+    tuple or None
+        How the run ends, if it does.
+    """
     taken = run.record.taken
 
     def samples_up_to(time: float) -> np.ndarray:
@@ -215,10 +231,11 @@ def _followed(run: RunState, law: SwitchingLaw, here: Boundary) -> tuple[Boundar
     stretch = law.finish(here.time, here.state, values, until, samples_up_to)
     end = _written_down(run, stretch, here, samples_up_to(stretch.time))
     if stretch.error is not None:
-        return end, _without_variant(run, end, stretch.error)
+        return end, [], _without_variant(run, end, stretch.error)
     if stretch.onward is not None:
-        return run.in_mode(end, *stretch.onward), None
-    return end, endings.followed(stretch.ending, stretch.time, stretch.message, timed=run.timed())
+        return run.in_mode(end, *stretch.onward), [], None
+    ended = endings.followed(stretch.ending, stretch.time, stretch.message, timed=run.timed())
+    return end, list(stretch.fires), ended
 
 
 def _written_down(run: RunState, stretch: Stretch, here: Boundary, times: np.ndarray) -> Boundary:

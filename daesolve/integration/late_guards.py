@@ -25,8 +25,11 @@ def first_zero(
 
     def look(moment: float) -> tuple[State, np.ndarray]:
         reached = run.solve(low, moment, np.empty(0), unobserved)
-        outside = transitions.book.outside(reached.time, reached.state, start.p)[late]
-        return State(reached.time, reached.state, start.p), outside
+        place = reached.time, reached.state, start.p
+        outside = transitions.book.outside(*place)[late]
+        if np.all(outside < 0.0):
+            transitions.book.measure(*place)  # The motion comes there: so large are its guards.
+        return State(*place), outside
 
     # Guards that are at zero at the start may have been inside since then, or not at all.
     span = end.time - start.time

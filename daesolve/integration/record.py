@@ -468,6 +468,7 @@ def describe(prepared: Prepared) -> dict[str, Any]:
         "start_time": prepared.start_time,
         "until": prepared.until,
         "segment": prepared.segment,
+        "impact": prepared.request.impact if prepared.dynamics.contacts else None,
         "notes": list(prepared.notes),
     }
 

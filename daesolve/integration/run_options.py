@@ -9,7 +9,7 @@ from typing import Any, Protocol, Self, TypedDict, TypeVar, runtime_checkable
 
 import numpy as np
 
-from daesolve.contact.laws import Law, OnGain
+from daesolve.contact.laws import Law, OnAmbiguous, OnGain, OnJam
 from daesolve.errors import OutOfRangeError, UnsupportedError, is_number, unknown_name
 from daesolve.formulations import Formulation
 from daesolve.friction.sliding import VariantPolicy
@@ -242,6 +242,13 @@ class RunOptions(TypedDict, total=False):
     on_gain
         Where an impact would give energy to the bodies, as Newton's law may with friction:
         "refuse" ends the run, "report" goes on, "poisson" takes that law for it.
+    on_jam
+        Where no forces let contacts slide on (Painleve's paradox) or where their reactions grow
+        without bounds: "end" ends the run as `degenerate`, "impact" takes the impact without a
+        collision that ends the slip, where there is one.
+    on_ambiguous
+        Where contacts may go on in several ways: "refuse" ends the run as `degenerate`, "keep"
+        goes on in the mode so far where that is one of them.
     """
 
     start_time: float | None
@@ -262,6 +269,8 @@ class RunOptions(TypedDict, total=False):
     impact: Law | None
     impact_order: Sequence[str] | None
     on_gain: OnGain | None
+    on_jam: OnJam | None
+    on_ambiguous: OnAmbiguous | None
 
 
 def check_options(

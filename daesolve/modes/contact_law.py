@@ -42,6 +42,7 @@ from daesolve.modes.guard_table import Role
 from daesolve.modes.jumps import JumpFunction, joined, settle_function, with_references
 from daesolve.modes.kept_constraints import answered
 from daesolve.modes.law import Jump, Setting, SwitchingLaw
+from daesolve.posing.contacts import TOUCHING
 from daesolve.posing.symbols import symbol
 from daesolve.trajectory.results import Impact
 
@@ -340,7 +341,7 @@ class ContactLaw(SwitchingLaw):
         # Whatever is decided, a gap that opens now is met again where it closes.
         book.passed[[*self._lost, *self._closing]] = time
         gaps = book.measure(time, x, p)[0][self._closing]
-        zero = book.tolerances[self._closing]
+        zero = np.maximum(book.tolerances[self._closing], TOUCHING)
         ended = book.tolerances[self._lost]
         met = np.isin(self._closing, list(fired)) | (np.abs(gaps) <= zero)
 

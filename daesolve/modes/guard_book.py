@@ -226,8 +226,11 @@ class GuardBook:
         self._zeros: list[float] = self.tolerances.tolist()
 
     def outside(self, time: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
-        """Return how far each guard is past zero, in the direction in which it counts."""
-        return self.traits.ways * self.measure(time, x, p)[0]
+        """Return how far each guard is past zero, in the direction in which it counts.
+
+        It is not taken note of: the motion may not come there.
+        """
+        return self.traits.ways * self.at(time, x, p)[0]
 
     # -- which of them count ------------------------------------------------------------------
 
@@ -288,14 +291,17 @@ class GuardBook:
         return [guard for guard in stay if past[guard]]
 
     def late(self, time: float, x: np.ndarray, p: np.ndarray) -> list[int]:
-        """Return the guards that are well past zero: no solver found where they passed."""
-        seen, traits = self._seen(time, x, p), self.traits
-        return [
-            guard
-            for guard in seen.near
-            if traits.ways[guard] * seen.values[guard] > self.tolerances[guard]
-            and (self.armed[guard] or traits.stays[guard])
-        ]
+        """Return the guards that are well past zero: no solver found where they passed.
+
+        Where one is, this is no place of the motion, and the sizes of guards there are not those
+        that they have.
+        """
+        values, _ = self.at(time, x, p)
+        past = self.traits.ways * values > self.tolerances
+        found = np.flatnonzero(past & (self.armed | self.traits.stays)).tolist()
+        if not found:
+            self.measure(time, x, p)
+        return found
 
     def counts(self, time: float, guard: int) -> bool:
         """Tell whether a zero that a solver found is not that at which a switch has just fired."""

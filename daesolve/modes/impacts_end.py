@@ -8,7 +8,7 @@ import numpy as np
 
 from daesolve.contact import accumulation
 from daesolve.modes.law import Setting
-from daesolve.posing.contacts import ACCUMULATED, ENDS, PENDING
+from daesolve.posing.contacts import ACCUMULATED, ENDS, PENDING, REST
 
 WITHIN = 1e-3
 """Of the last few intervals between impacts, what is known at least of when they end."""
@@ -16,9 +16,13 @@ WITHIN = 1e-3
 
 @dataclass(frozen=True)
 class ImpactsEnd:
-    """When impacts that are left out end: its event, the guard of that, and its values in p."""
+    """When impacts that are left out end: its event, the guard of that, and its values in p.
+
+    And the event at which all rests.
+    """
 
     event: int
+    rest: int
     guard: int
     pending: int
     ends: int
@@ -27,9 +31,10 @@ class ImpactsEnd:
     def of(setting: Setting) -> ImpactsEnd:
         """Return where a problem has it."""
         values = list(setting.dynamics.values)
-        event = [event.name for event in setting.table.events].index(ACCUMULATED)
+        names = [event.name for event in setting.table.events]
+        event, rest = names.index(ACCUMULATED), names.index(REST)
         guard = int(setting.table.firsts[event])
-        return ImpactsEnd(event, guard, values.index(PENDING), values.index(ENDS))
+        return ImpactsEnd(event, rest, guard, values.index(PENDING), values.index(ENDS))
 
     def expected(self, time: float, p: np.ndarray, met: np.ndarray) -> np.ndarray:
         """Return values that say when impacts that are left out would have ended.

@@ -14,7 +14,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from daesolve.contact import ImpactLaw
+from daesolve.contact import ContactPolicy
 from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import NoDerivativeError, VariantError
 from daesolve.formulations import OdeProblem
@@ -39,6 +39,8 @@ class Beginning:
         p by name.
     policy
         What to do where several choices of loaded supports are possible.
+    contacts
+        What contacts do where rigid bodies leave it open.
     resting
         Whether dry friction holds the body at rest from the start on.
     energy
@@ -54,6 +56,7 @@ class Beginning:
     state: np.ndarray
     values: Mapping[str, float]
     policy: VariantPolicy = "continuity"
+    contacts: ContactPolicy = field(default_factory=ContactPolicy)
     resting: bool = False
     energy: float | None = None
     notes: tuple[str, ...] = ()
@@ -78,8 +81,8 @@ class Setting:
         As in `Beginning`.
     path
         (k, n) states that a short run went through.
-    impacts
-        What impacts of contacts obey.
+    contacts
+        What contacts do where rigid bodies leave it open.
     """
 
     dynamics: Dynamics
@@ -89,7 +92,7 @@ class Setting:
     scales: Mapping[str, float]
     policy: VariantPolicy
     path: np.ndarray
-    impacts: ImpactLaw = field(default_factory=ImpactLaw)
+    contacts: ContactPolicy = field(default_factory=ContactPolicy)
 
 
 @dataclass(frozen=True)
@@ -158,6 +161,8 @@ class Stretch:
         Why no mode continues the motion, where none does.
     onward
         State and values with which the motion goes on, where they are others.
+    fires
+        The guards that are met at its end: laws decide what follows.
     """
 
     time: float
@@ -171,6 +176,7 @@ class Stretch:
     event: str = ""
     error: VariantError | None = None
     onward: tuple[np.ndarray, np.ndarray] | None = None
+    fires: tuple[int, ...] = ()
 
 
 class SwitchingLaw(ABC):

@@ -36,6 +36,8 @@ class Instant:
         (nv, k) the velocities that unit impulses along gaps and slips give.
     size
         (k,) the sizes of the terms of `free`.
+    accelerations
+        (nv,) those of the bodies without reactions of what touches.
     """
 
     time: float
@@ -45,6 +47,7 @@ class Instant:
     rows: np.ndarray
     thrown: np.ndarray
     size: np.ndarray
+    accelerations: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,6 +107,9 @@ class ContactNumbers:
         holds = [r.holds for r in self.rubbing if r is not None]
         self.sticks = np.array(holds, dtype=int).reshape(-1, self.directions)
         """(rubbing, directions) the places of what holds the slips of those that rub."""
+        rests = {k: r.rests for k, r in enumerate(self.rubbing) if r is not None}
+        self._may_rest = [k for k, place in rests.items() if place is not None]
+        self.rests = np.array([rests[k] for k in self._may_rest], dtype=int)
         places = {name: place for place, name in enumerate(dynamics.values)}
         self.shares = {
             (k, j): places[name]
@@ -174,13 +180,21 @@ class ContactNumbers:
         p[self.holds] = closed
         p[self.slides] = 0.0
         p[self.sticks] = closed[self.rubs, None]
+        p[self.rests] = 0.0
         p[list(self.shares.values())] = 0.0
         return p
+
+    def closed(self, p: np.ndarray) -> np.ndarray:
+        """Return which contacts are closed, those that rest included: (n,)."""
+        found = p[self.holds] == 1.0
+        found[self._may_rest] |= p[self.rests] == 1.0
+        return found
 
     def stuck(self, p: np.ndarray) -> np.ndarray:
         """Return which contacts stick, (n,)."""
         found = np.zeros(len(self.names), dtype=bool)
         found[self.rubs] = (p[self.sticks] == 1.0).any(axis=1)
+        found[self._may_rest] |= p[self.rests] == 1.0
         for (_, other), place in self.shares.items():
             found[other] |= p[place] == 1.0
         return found
@@ -231,7 +245,7 @@ class ContactNumbers:
             raise ResetError(f"at t = {time:.10g} s: {error}") from error
         size = np.abs(jacobian) @ np.abs(free) + np.abs(bias.ravel())
         rates_free = jacobian @ free + bias.ravel()
-        return Instant(time, which, contacts, rates_free, jacobian, thrown, size)
+        return Instant(time, which, contacts, rates_free, jacobian, thrown, size, free)
 
     def _rows(self, table: np.ndarray, which: np.ndarray) -> np.ndarray:
         """Return the rows of gaps and slips of some contacts; a smooth one has none of slip."""

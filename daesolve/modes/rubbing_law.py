@@ -11,46 +11,41 @@ on the contact stays, and an event marks the instant at which all bounces would 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from weakref import WeakKeyDictionary
 
 import casadi as ca
 import numpy as np
 
 from daesolve.algebra.evaluation import Evaluator
-from daesolve.contact import Answer, Decision, ImpactLaw, collide, decide
+from daesolve.contact import ImpactLaw, decide
+from daesolve.elimination.jamming import NEAR
 from daesolve.equations.contact_rows import SpatialRubbing
 from daesolve.equations.dynamics import Dynamics
-from daesolve.errors import ContactError, NoDerivativeError, ResetError, UnsupportedError
+from daesolve.errors import NoDerivativeError, NoMotion, ResetError
 from daesolve.formulations import OdeProblem
 from daesolve.modes.guard_book import GuardBook
 from daesolve.modes.guard_table import Role
 from daesolve.modes.impacts_end import ImpactsEnd
+from daesolve.modes.jams import (
+    JamGuards,
+    approach,
+    at_limit,
+    going_on,
+    sliding_of,
+)
 from daesolve.modes.jumps import JumpFunction, joined, with_references
-from daesolve.modes.law import Beginning, Jump, Setting, SwitchingLaw
-from daesolve.modes.rubbing_instant import ContactNumbers, Instant, Rates, speeds_of
-from daesolve.modes.rubbing_modes import in_states, of_all
-from daesolve.posing.contacts import PENDING
+from daesolve.modes.law import Beginning, Ending, Jump, Setting, Stretch, SwitchingLaw
+from daesolve.modes.resting import SHARED, at_rest, is_timed
+from daesolve.modes.rubbing_impacts import Impacts, Place, rested
+from daesolve.modes.rubbing_instant import ContactNumbers, Instant, Rates
+from daesolve.modes.rubbing_modes import answer_of, in_states, of_all, states_of
+from daesolve.posing.contacts import PENDING, TOUCHING
 from daesolve.posing.symbols import symbol
-from daesolve.trajectory.results import Impact
 
-STILL = 1e-10
-"""Of its terms, the rate of a gap or a slip below which it is zero."""
 SMALL_STEPS = 1e-4, 1e-3, 1e-5, 1e-2
 """Parts of the time in which bodies move by their own size, after which a mode is looked at."""
-MOST_IMPACTS = 20
-"""Impacts of the same contacts at one instant, one after the other."""
-
-
-@dataclass(frozen=True, eq=False)
-class Place:
-    """Where a decision is taken: time, states of the equations, works behind them, values."""
-
-    time: float
-    x: np.ndarray
-    works: np.ndarray
-    p: np.ndarray
 
 
 class RubbingLaw(SwitchingLaw):
@@ -80,15 +75,19 @@ class RubbingLaw(SwitchingLaw):
         )
         self._met = {row.closed for row in rows}
         self._all = setting.table.guards_of(self.events)
-        self._impacts = setting.impacts
+        self._policy = setting.contacts
+        self._jam = JamGuards.of(setting)
+        if self._jam is not None:
+            self.events = (*self.events, self._jam.event)
         self._ending: ImpactsEnd | None = None
         if PENDING in setting.dynamics.values:
             self._ending = ImpactsEnd.of(setting)
-            self.events = (*self.events, self._ending.event)
+            self.events = (*self.events, self._ending.event, self._ending.rest)
         if setting.problem not in _numbers:
             _numbers[setting.problem] = _Functions(setting)
         self._functions = _numbers[setting.problem]
         self._numbers = self._functions.numbers
+        self._collisions = Impacts(self._numbers, setting.contacts)
 
     @classmethod
     def begin(cls, dynamics: Dynamics, beginning: Beginning) -> Beginning:
@@ -105,16 +104,31 @@ class RubbingLaw(SwitchingLaw):
         numbers = ContactNumbers(dynamics)
         p = dynamics.value_vector(dict(beginning.values))
         place = Place(beginning.time, beginning.state, np.empty(0), p)
-        touching = p[numbers.holds] == 1.0
+        touching = numbers.closed(p)
         rates = numbers.rates(place.time, place.x, p)
         rates = rested(rates, rates, touching, np.zeros_like(touching))
         touching &= rates.gaps == 0.0
         if not touching.any():
             return beginning
         instant = numbers.instant(place.time, place.x, p, touching, rates)
-        answer = decide(instant.contacts, instant.free, rates.slips[instant.which]).only()
-        states = of_all(instant, answer.states)
-        chosen = in_states(numbers, instant, p, states)
+        slips = rates.slips[instant.which]
+        found = decide(instant.contacts, instant.free, slips)
+        so_far, none = going_on(slips), np.zeros(len(slips), dtype=bool)
+        rest = False
+        try:
+            answer = answer_of(found, so_far, none, beginning.contacts)
+            states, positions = answer.states, place.x[: dynamics.position_count]
+            length = max(float(np.max(np.abs(positions), initial=0.0)), np.finfo(float).tiny)
+            rest = at_rest(instant, answer, place.x[dynamics.position_count :], length)
+        except NoMotion as error:
+            # The impact that follows, if one does, is an event of the run.
+            Impacts(numbers, beginning.contacts).freed(place, touching, rates, error)
+            states = so_far
+        rest = rest and not is_timed(dynamics)
+        chosen = in_states(numbers, instant, p, of_all(instant, states), rest=rest)
+        if chosen[numbers.rests].any():
+            values = dict(zip(dynamics.values, map(float, chosen), strict=True))
+            return replace(beginning, values=values, notes=(*beginning.notes, SHARED))
         # One that opens does so at the start, with an event; until then it slides as it does.
         chosen[numbers.holds] = p[numbers.holds]
         sides = np.sign(rates.slips)[numbers.rubs]
@@ -131,11 +145,12 @@ class RubbingLaw(SwitchingLaw):
         rubs = any(row.rubbing for row in rows)
         if any(isinstance(row.rubbing, SpatialRubbing) for row in rows):
             return None
-        return cls(setting) if rows and (rubs or setting.impacts != ImpactLaw()) else None
+        return cls(setting) if rows and (rubs or setting.contacts.impacts != ImpactLaw()) else None
 
     def role(self, event: int) -> Role:
         """Return that of a reaction that ends, a gap that closes, or a slip that ends or begins."""
-        if self._ending is not None and event == self._ending.event:
+        found = self._ending and (self._ending.event, self._ending.rest)
+        if event in (*(found or ()), self._jam and self._jam.event):
             return Role()
         met = event in self._met
         return Role(returns=not met, stays=True, bars_start=met)
@@ -146,163 +161,58 @@ class RubbingLaw(SwitchingLaw):
         """Open and close contacts, let them stick and slide, with the impacts that this takes."""
         book.passed[self._all] = time
         gaps = book.measure(time, x, p)[0][self._closing]
-        zero = book.tolerances[self._closing]
+        zero = np.maximum(book.tolerances[self._closing], TOUCHING)
         met = np.isin(self._closing, list(fired)) | (np.abs(gaps) <= zero)
         stopped = np.isin(self._stopping, list(fired))
         count = self.dynamics.x.numel()
         place = Place(time, x[:count], x[count:], p)
-        before = p[self._numbers.holds] == 1.0
+        before = self._numbers.closed(p)
         rates = self._numbers.rates(time, place.x, p)
         # What a constraint holds at zero is zero but for rounding, however slow all is.
         stuck = before & self._numbers.stuck(p)
         rates = rested(rates, rates, before, stopped | stuck)
-        place, rates, impacts, hit, settled = self._collided(place, before | met, zero, rates)
+        place, rates, impacts, hit, settled = self._collisions.collided(
+            place, before | met, zero, rates
+        )
         closed = (before | met) & (rates.gaps == 0.0)
         # What has come to the end of its static friction has only the other left.
         begins = np.isin(self._slipping, list(fired)).any(axis=1)
         weak = np.where(begins, rates.friction, rates.static_friction)
         rates = replace(rates, static_friction=weak)
-        p_after = self._next(place, closed, rates, book, zero)
-        place = self._parted(place, before & (p_after[self._numbers.holds] == 0.0))
+        jam = self._jam is not None and self._jam.here in fired
+        if jam:
+            place, rates, impact = self._collisions.freed(place, closed, rates)
+            impacts.append(impact)
+            closed &= rates.gaps == 0.0
+        lost = np.isin(self._lost, list(fired)) & self._near_jam(time, x, p, book)
+        try:
+            p_after, rests = self._next(place, closed, rates, book, lost)
+        except NoMotion as error:
+            place, rates, impact = self._collisions.freed(place, closed, rates, error)
+            impacts.append(impact)
+            closed &= rates.gaps == 0.0
+            jam, lost = True, np.zeros_like(lost)
+            p_after, rests = self._next(place, closed, rates, book, lost)
+        now = self._numbers.closed(p_after)
+        place = self._collisions.parted(place, before & ~now)
         events = self._happened(p, p_after, hit)
         book.meet(self._closing[hit].tolist(), time)
+        if jam:
+            assert self._jam is not None
+            events.insert(0, self._jam.event)
         if self._ending is not None:
             if self._ending.guard in fired:
                 p_after[self._ending.pending] = 0.0
                 events.append(self._ending.event)
             if settled.any():
                 p_after = self._ending.expected(time, p_after, book.met[self._closing[settled]])
+            if events and rests and p_after[self._ending.pending] == 0.0:
+                events.append(self._ending.rest)
         if not events and not impacts:
             return
         after = np.concatenate([place.x, place.works])
-        closed = p_after[self._numbers.holds] == 1.0
-        book.armed[self._closing[~closed]] = False
+        book.armed[self._closing[p_after[self._numbers.holds] == 0.0]] = False
         yield Jump(dict.fromkeys(events, (0,)), after, p_after, joined(impacts))
-
-    # -- impacts ------------------------------------------------------------------------------
-
-    def _collided(
-        self, place: Place, touching: np.ndarray, zero: np.ndarray, rates: Rates
-    ) -> tuple[Place, Rates, list[Impact | None], np.ndarray, np.ndarray]:
-        """Let contacts collide until none closes.
-
-        Returns
-        -------
-        tuple
-            The place and the rates after, the impacts, which contacts closed, and which of these
-            stay though they would bounce.
-        """
-        impacts: list[Impact | None] = []
-        hit, none = np.zeros_like(touching), np.zeros_like(touching)
-        largest = rates
-        for _ in range(MOST_IMPACTS):
-            if not np.any(rates.gaps[touching]):
-                return place, rates, impacts, hit, none
-            instant = self._numbers.instant(place.time, place.x, place.p, touching, rates)
-            which = instant.which
-            # A bounce lower than what counts as a gap of zero is none.
-            lowest = np.sqrt(2.0 * instant.size[: len(which)] * zero[which])
-            if not np.any(rates.gaps[which] < -lowest):
-                moving = touching & (rates.gaps != 0.0)
-                place, rates = self._settled(place, instant, rates, lowest)
-                return place, rates, impacts, hit, moving & (rates.gaps == 0.0)
-            hit |= touching & (rates.gaps < 0.0)
-            slow = (rates.gaps[which] < 0.0) & (rates.gaps[which] >= -lowest)
-            thrown = np.where(slow, 0.0, rates.restitution[which])
-            velocities = np.concatenate([rates.gaps[which], rates.slips[which].ravel()])
-            try:
-                found = collide(
-                    instant.contacts,
-                    velocities,
-                    self._impacts.law,
-                    thrown,
-                    rates.tangential_restitution[which],
-                    order=self._order(instant),
-                    on_gain=self._impacts.on_gain,
-                )
-            except ContactError as error:
-                raise at(place.time, error) from error
-            except UnsupportedError as error:
-                raise ResetError(f"at t = {place.time:.10g} s {error}") from error
-            x = place.x.copy()
-            x[self.dynamics.position_count :] += instant.thrown @ found.impulses
-            impacts.append(self._recorded(place, x, instant, found.impulses))
-            place = replace(place, x=x)
-            rates = self._numbers.rates(place.time, x, place.p)
-            largest = replace(
-                rates,
-                gap_sizes=np.maximum(largest.gap_sizes, rates.gap_sizes),
-                slip_sizes=np.maximum(largest.slip_sizes, rates.slip_sizes),
-            )
-            rates = rested(rates, largest, none, none)
-        names = ", ".join(repr(self._numbers.names[k]) for k in np.flatnonzero(hit))
-        raise ResetError(
-            f"at t = {place.time:.10g} s the impacts of the contacts {names} do not end"
-        )
-
-    def _order(self, instant: Instant) -> list[str] | None:
-        """Return the order of impacts among the contacts that touch."""
-        order = self._impacts.order
-        return None if order is None else [k for k in order if k in instant.contacts.names]
-
-    def _settled(
-        self, place: Place, instant: Instant, rates: Rates, lowest: np.ndarray
-    ) -> tuple[Place, Rates]:
-        """Let contacts stay that hardly part, or hardly meet; those that stick go on to do so."""
-        which = instant.which
-        speeds = rates.gaps[which]
-        stay = np.abs(speeds) <= lowest
-        if not np.any(speeds[stay]):
-            return place, rates
-        sticks = stay & rates.resting[which] & self._numbers.rubs[which]
-        own = np.flatnonzero(np.concatenate([stay, sticks.repeat(self._numbers.directions)]))
-        answer = instant.contacts.matrix[np.ix_(own, own)]
-        x = place.x.copy()
-        wanted = np.concatenate([-speeds, np.zeros(len(instant.rows) - len(which))])[own]
-        impulses = np.linalg.lstsq(answer, wanted, rcond=None)[0]
-        x[self.dynamics.position_count :] += instant.thrown[:, own] @ impulses
-        gaps = rates.gaps.copy()
-        gaps[which[stay]] = 0.0
-        after = self._numbers.rates(place.time, x, place.p)
-        slips = after.rested(rates.gaps == 0.0, rates.resting).slips
-        return replace(place, x=x), replace(rates, gaps=gaps, slips=slips)
-
-    def _recorded(
-        self, place: Place, x: np.ndarray, instant: Instant, impulses: np.ndarray
-    ) -> Impact:
-        """Return an impact from the states before and after; what is left are works unaccounted."""
-        labels = self.dynamics.labels.reactions
-        named = dict.fromkeys(labels, 0.0)
-        count = len(instant.which)
-        for k, contact in enumerate(map(int, instant.which)):
-            normal, tangents = self._numbers.reactions[contact]
-            named[labels[normal]] = float(impulses[k])
-            along = impulses[count + k * self._numbers.directions :]
-            for tangent, impulse in zip(tangents, along.tolist(), strict=False):
-                named[labels[tangent]] = impulse
-        mass = self.dynamics.matrices(place.time, place.x, place.p)["mass"]
-        first = self.dynamics.position_count
-        before, after = place.x[first:], x[first:]
-        kinetic, remaining = (float(v @ mass @ v) / 2.0 for v in (before, after))
-        work = float(impulses @ instant.rows @ (before + after)) / 2.0
-        miss = abs(remaining - kinetic - work) / kinetic if kinetic > 0.0 else 0.0
-        return Impact(named, kinetic, remaining, miss)
-
-    def _parted(self, place: Place, opening: np.ndarray) -> Place:
-        """Let no gap that opens close by rounding: it would be met again at once."""
-        for _ in range(MOST_IMPACTS):
-            rates = self._numbers.rates(place.time, place.x, place.p)
-            closing = opening & (rates.gaps < 0.0)
-            if not closing.any():
-                break
-            instant = self._numbers.instant(place.time, place.x, place.p, closing, rates)
-            count = len(instant.which)
-            answers = np.diag(instant.contacts.matrix)[:count]
-            pushes = -2.0 * rates.gaps[instant.which] / answers
-            x = place.x.copy()
-            x[self.dynamics.position_count :] += instant.thrown[:, :count] @ pushes
-            place = replace(place, x=x)
-        return place
 
     # -- the mode that follows ----------------------------------------------------------------
 
@@ -312,25 +222,34 @@ class RubbingLaw(SwitchingLaw):
         closed: np.ndarray,
         rates: Rates,
         book: GuardBook,
-        zero: np.ndarray,
-    ) -> np.ndarray:
-        """Return p of the mode in which the motion goes on."""
+        lost: np.ndarray,
+    ) -> tuple[np.ndarray, bool]:
+        """Return p of the mode in which the motion goes on, and whether all rests in it.
+
+        `lost` is as in `answer_of`.
+        """
         numbers = self._numbers
         if not closed.any():
             none = np.zeros_like(closed)
-            return self._functions.referred(place, numbers.mode(place.p, none))
+            return self._functions.referred(place, numbers.mode(place.p, none)), False
         instant = numbers.instant(place.time, place.x, place.p, closed, rates)
         found = decide(instant.contacts, instant.free, rates.slips[instant.which])
-        answer = only(found, place.time)
+        so_far = states_of(numbers, place.p, instant.which)
+        answer = answer_of(found, so_far, lost[instant.which], self._policy, place.time)
+        zero = book.tolerances[self._closing]
+        velocities = place.x[self.dynamics.position_count :]
+        rests = at_rest(instant, answer, velocities, 1e12 * float(np.max(zero)))
+        undetermined = rests and not self._functions.timed
         modes = [
             self._functions.referred(
-                place, in_states(numbers, instant, place.p, of_all(instant, states))
+                place,
+                in_states(numbers, instant, place.p, of_all(instant, states), rest=undetermined),
             )
-            for states in answer.candidates
+            for states in ((answer.states,) if rests else answer.candidates)
         ]
         if len(modes) == 1:
-            return modes[0]
-        return self._agreeing(place, modes, book, instant, zero)
+            return modes[0], rests
+        return self._agreeing(place, modes, book, instant, zero), rests
 
     def _agreeing(
         self,
@@ -350,9 +269,7 @@ class RubbingLaw(SwitchingLaw):
         ResetError
             None agrees.
         """
-        length = float(np.max(zero)) * 1e12
-        pull = float(np.max(instant.size))
-        scale = np.sqrt(length / pull) if pull > 0.0 else 1.0
+        scale = self._moment(place, instant, zero)
         begin = np.concatenate([place.x, place.works])
         least, resting = -book.tolerances[self._all], None
         for part in SMALL_STEPS:
@@ -374,11 +291,18 @@ class RubbingLaw(SwitchingLaw):
             )
         return resting
 
+    def _moment(self, place: Place, instant: Instant, zero: np.ndarray) -> float:
+        """Return a time in which bodies move by their own size, s."""
+        length = float(np.max(zero)) * 1e12
+        pull = float(np.max(instant.size))
+        return float(np.sqrt(length / pull)) if pull > 0.0 else 1.0
+
     def _happened(self, before: np.ndarray, after: np.ndarray, hit: np.ndarray) -> list[int]:
         """Return the events that lead from one mode to another."""
         events: list[int] = []
+        closed = self._numbers.closed(before), self._numbers.closed(after)
         for k, row in enumerate(self.dynamics.contacts):
-            was, now = before[row.hold] == 1.0, after[row.hold] == 1.0
+            was, now = closed[0][k], closed[1][k]
             if hit[k] or (now and not was):
                 events.append(row.closed)
             elif was and not now:
@@ -392,6 +316,45 @@ class RubbingLaw(SwitchingLaw):
                 elif new != old:
                     events.append(row.rubbing.reverses)
         return events
+
+    # -- jams ---------------------------------------------------------------------------------
+
+    def _near_jam(self, time: float, x: np.ndarray, p: np.ndarray, book: GuardBook) -> bool:
+        jam = self._jam
+        return jam is not None and bool(abs(book.measure(time, x, p)[0][jam.near] + NEAR) <= NEAR)
+
+    def follows(self, fired: Sequence[int]) -> bool:
+        """Tell whether contacts are so near to a jam that it is followed in another variable."""
+        return self._jam is not None and self._jam.near in fired
+
+    def finish(
+        self,
+        time: float,
+        x: np.ndarray,
+        p: np.ndarray,
+        until: float,
+        samples_up_to: Callable[[float], np.ndarray],
+    ) -> Stretch:
+        """Follow contacts that slide to their jam."""
+        assert self._jam is not None
+        count, own = self.dynamics.position_count, [self._jam.near, *self._all]
+        sliding = sliding_of(self.problem, count, own, p)
+        found = approach(sliding, (time, x), until, samples_up_to)
+        state, passed = found.state, found.passed
+        if passed == 0 and self._policy.on_jam == "impact":
+            state = at_limit(self._numbers, found.time, state, p)
+        fires = [] if passed is None else [self._jam.here, *self._all][passed : passed + 1]
+        return Stretch(
+            time=found.time,
+            state=state,
+            ending=Ending.REACHED if found.time == until else Ending.GOES_ON,
+            message="",
+            switchings=(),
+            blocks=(),
+            samples=found.samples,
+            evaluations=found.evaluations,
+            fires=tuple(map(int, fires)),
+        )
 
     def function(self, events: Sequence[int]) -> JumpFunction:
         """Refuse: what contacts do is no function of the state.
@@ -415,6 +378,7 @@ class _Functions:
         dynamics, problem = setting.dynamics, setting.problem
         self.numbers = ContactNumbers(dynamics)
         self.rate = Evaluator(problem.rhs)
+        self.timed = is_timed(dynamics)
         t, x, p = dynamics.t, dynamics.x, dynamics.p
         works = symbol("works", problem.size - x.numel())
         values = with_references(dynamics, t, x, p, works)
@@ -426,26 +390,6 @@ class _Functions:
 
 
 _numbers: WeakKeyDictionary[OdeProblem, _Functions] = WeakKeyDictionary()
-
-
-def only(found: Decision, time: float) -> Answer:
-    """Return the answer of a decision; an error tells when there is not one alone."""
-    try:
-        return found.only()
-    except ContactError as error:
-        raise at(time, error) from error
-
-
-def at(time: float, error: ContactError) -> ContactError:
-    """Return an error that tells when it happened."""
-    return type(error)(f"at t = {time:.10g} s {error}", error.solution)
-
-
-def rested(rates: Rates, sizes: Rates, held: np.ndarray, stopped: np.ndarray) -> Rates:
-    """Return rates of which those that are rounding, or known to be zero, are zero."""
-    still = held | (np.abs(rates.gaps) <= STILL * sizes.gap_sizes)
-    slow = speeds_of(rates.slips) <= STILL * speeds_of(sizes.slip_sizes)
-    return rates.rested(still, stopped | slow)
 
 
 def stepped(rate: Evaluator, time: float, x: np.ndarray, p: np.ndarray, step: float) -> np.ndarray:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from daesolve.contact import State
-from daesolve.errors import ResetError
+from daesolve.contact import Answer, ContactPolicy, Decision, State
+from daesolve.errors import ContactError, ResetError
 from daesolve.modes.rubbing_instant import ContactNumbers, Instant
 
 PARALLEL = 1e-9
@@ -24,10 +25,92 @@ def of_all(instant: Instant, states: States) -> Mapping[int, State]:
     return dict(zip(instant.which.tolist(), states, strict=True))
 
 
+def states_of(
+    numbers: ContactNumbers, p: np.ndarray, which: np.ndarray
+) -> tuple[State | None, ...]:
+    """Return the states of some contacts in a mode; None for those that are open in it."""
+    stuck, closed = numbers.stuck(p), numbers.closed(p)
+
+    def state(contact: int) -> State | None:
+        rubbing = numbers.rubbing[contact]
+        if not closed[contact]:
+            return None
+        if rubbing is None or stuck[contact]:
+            return State.STICKS
+        return State.FORWARD if p[rubbing.slides] > 0.0 else State.BACKWARD
+
+    return tuple(map(state, which.tolist()))
+
+
+def answer_of(
+    found: Decision,
+    so_far: Sequence[State | None],
+    lost: np.ndarray,
+    policy: ContactPolicy,
+    time: float | None = None,
+) -> Answer:
+    """Return the one motion that is possible, or that which a policy takes of several.
+
+    Parameters
+    ----------
+    found
+        All that are possible.
+    so_far
+        What each contact did; None where it was open.
+    lost
+        (n,) which contacts have just ceased to push where a jam is near: their reaction is zero to
+        a rounding with which they might as well push on.
+    policy
+        What is done where several are possible.
+    time
+        When, as an error tells it, s.
+
+    Raises
+    ------
+    ContactError
+        None is possible, or several.
+    """
+    onward = ""
+    if lost.any():
+        opens = [
+            replace(answer, states=states, also=())
+            for answer in found.answers
+            for states in answer.candidates
+            if all(states[k] is State.OPEN for k in np.flatnonzero(lost).tolist())
+        ]
+        if len(opens) == 1:
+            return opens[0]
+    if len(found.answers) > 1:
+        kept = [
+            answer
+            for answer in found.answers
+            if any(_goes_on(states, so_far) for states in answer.candidates)
+        ]
+        if policy.on_ambiguous == "keep" and len(kept) == 1:
+            return kept[0]
+        onward = '; on_ambiguous = "keep" goes on in the mode so far' if len(kept) == 1 else ""
+    try:
+        return found.only()
+    except ContactError as error:
+        when = "" if time is None else f"at t = {time:.10g} s "
+        raise type(error)(f"{when}{error}{onward}", error.solution) from error
+
+
+def _goes_on(states: Sequence[State], so_far: Sequence[State | None]) -> bool:
+    return all(old in (None, new) for new, old in zip(states, so_far, strict=True))
+
+
 def in_states(
-    numbers: ContactNumbers, instant: Instant, p: np.ndarray, states: Mapping[int, State]
+    numbers: ContactNumbers,
+    instant: Instant,
+    p: np.ndarray,
+    states: Mapping[int, State],
+    *,
+    rest: bool = False,
 ) -> np.ndarray:
     """Return p with contacts in these states; of those that stick, as many as are independent.
+
+    Where all that moves rests, reactions need not be determined: some constraints hold it.
 
     Raises
     ------
@@ -36,6 +119,7 @@ def in_states(
     """
     p = p.copy()
     p[numbers.holds], p[numbers.slides], p[numbers.sticks] = 0.0, 0.0, 0.0
+    p[numbers.rests] = 0.0
     p[list(numbers.shares.values())] = 0.0
     stuck: list[int] = []
     for contact, state in states.items():
@@ -44,12 +128,28 @@ def in_states(
         if rubbing is not None:
             p[rubbing.slides] = SIGNS.get(state, 0.0)
             stuck += [contact] if state is State.STICKS else []
+    fault = _held(numbers, instant, p, states, stuck)
+    if fault and rest:
+        return _resting(numbers, instant, p, states)
+    if fault:
+        raise _undetermined(instant, *fault)
+    return p
+
+
+def _held(
+    numbers: ContactNumbers,
+    instant: Instant,
+    p: np.ndarray,
+    states: Mapping[int, State],
+    stuck: Sequence[int],
+) -> tuple[str, str] | None:
+    """Let p hold slips that are zero; return what is not determined, and of which contact."""
     count, places = len(instant.which), {k: n for n, k in enumerate(instant.which.tolist())}
     matrix, kept, owners = instant.contacts.matrix, list[int](), dict[int, int]()
     for contact, state in states.items():
         if state is not State.OPEN:
             if _shares(matrix, kept, places[contact]) is not None:
-                raise _undetermined(instant, "reaction", numbers.names[contact])
+                return "reaction", numbers.names[contact]
             kept.append(places[contact])
     for contact in stuck:
         row = count + places[contact]
@@ -63,8 +163,33 @@ def in_states(
             continue
         bearing = [owners.get(k, -1) for k, share in zip(kept, shares, strict=True) if share]
         if len(bearing) != 1 or bearing[0] < 0:
-            raise _undetermined(instant, "friction", numbers.names[contact])
+            return "friction", numbers.names[contact]
         p[numbers.shares[bearing[0], contact]] = 1.0
+    return None
+
+
+def _resting(
+    numbers: ContactNumbers, instant: Instant, p: np.ndarray, states: Mapping[int, State]
+) -> np.ndarray:
+    """Return p with contacts that rest, held by as many constraints as are independent."""
+    p = p.copy()
+    p[numbers.holds], p[numbers.sticks] = 0.0, 0.0
+    p[list(numbers.shares.values())] = 0.0
+    count, matrix, kept = len(instant.which), instant.contacts.matrix, list[int]()
+    for row in range(2 * count):
+        contact = int(instant.which[row % count])
+        rubbing = numbers.rubbing[contact]
+        if states[contact] is State.OPEN or (row >= count and rubbing is None):
+            continue
+        if rubbing is not None:
+            p[rubbing.rests] = 1.0
+        if _shares(matrix, kept, row) is not None:
+            if rubbing is None:
+                raise _undetermined(instant, "reaction", numbers.names[contact])
+        else:
+            kept.append(row)
+            held = numbers.holds[contact] if row < count or rubbing is None else rubbing.sticks
+            p[held] = 1.0
     return p
 
 

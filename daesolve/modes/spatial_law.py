@@ -17,15 +17,16 @@ from daesolve.algebra.evaluation import Evaluator
 from daesolve.contact import Answer, Decision, State, decide
 from daesolve.equations.contact_rows import SpatialRubbing
 from daesolve.equations.dynamics import Dynamics
-from daesolve.errors import UndeterminedContact
+from daesolve.errors import JamEvent, UndeterminedContact, UnsupportedError
 from daesolve.modes.guard_book import GuardBook
 from daesolve.modes.jumps import joined
 from daesolve.modes.law import Beginning, Jump, Setting
+from daesolve.modes.rubbing_impacts import STILL, Place, only, rested
 from daesolve.modes.rubbing_instant import ContactNumbers, Instant, Rates, speeds_of
-from daesolve.modes.rubbing_law import STILL, Place, RubbingLaw, only, rested, stepped
+from daesolve.modes.rubbing_law import RubbingLaw, stepped
 from daesolve.modes.shared_friction import Sharing
 from daesolve.modes.spatial_modes import NEAR, candidates, in_courses
-from daesolve.posing.contacts import SET_OUT
+from daesolve.posing.contacts import SET_OUT, TOUCHING
 
 HALTS = 5
 """Times at which slips that end with others are looked for."""
@@ -34,6 +35,10 @@ LONGEST, SHORTEST = 1e-3, 1e-6
 SPRINGS = "equal springs"
 """How loads are shared that are not determined, where that is asked for."""
 SHARED = "redundant = 'minimum-norm' takes the loads that equal springs under all contacts have"
+IN_SPACE = (
+    "reactions grow without bounds while they still slide, and no forces let rigid bodies go on "
+    "from there"
+)
 SPARE = 1e-12
 """Of its limit, what friction that is shared has left where it can still be shared otherwise."""
 
@@ -79,6 +84,11 @@ class SpatialLaw(RubbingLaw):
         """
         if not in_space(dynamics):
             return beginning
+        if beginning.contacts.on_jam != "end" or beginning.contacts.on_ambiguous != "refuse":
+            raise UnsupportedError(
+                'on_jam = "impact" and on_ambiguous = "keep" are for contacts in the plane, but '
+                "one has two directions of slip: leave them out"
+            )
         numbers = ContactNumbers(dynamics)
         p = dynamics.value_vector(dict(beginning.values))
         time, x = beginning.time, beginning.state
@@ -114,8 +124,10 @@ class SpatialLaw(RubbingLaw):
     ) -> Iterator[Jump]:
         """Open and close contacts, let them stick and slide, with the impacts that this takes."""
         book.passed[self._all] = time
+        if self._jam is not None and self._jam.here in fired:
+            raise JamEvent(f"at t = {time:.10g} s contacts jam: {IN_SPACE}")
         numbers = self._numbers
-        zero = book.tolerances[self._closing]
+        zero = np.maximum(book.tolerances[self._closing], TOUCHING)
         gaps = book.measure(time, x, p)[0][self._closing]
         met = np.isin(self._closing, list(fired)) | (np.abs(gaps) <= zero)
         count = self.dynamics.x.numel()
@@ -124,7 +136,9 @@ class SpatialLaw(RubbingLaw):
         stuck = before & self._stuck(p)
         stopped = self._stopped(place, np.isin(self._halting, list(fired)))
         place, rates = self._halted(place, before, stuck, stopped)
-        place, rates, impacts, hit, settled = self._collided(place, before | met, zero, rates)
+        place, rates, impacts, hit, settled = self._collisions.collided(
+            place, before | met, zero, rates
+        )
         closed = (before | met) & (rates.gaps == 0.0)
         gone, gives = _any_of(self._leaving, fired), _any_of(self._giving, fired)
         blown = bool(impacts) or bool(hit.any())
@@ -136,7 +150,7 @@ class SpatialLaw(RubbingLaw):
         alone = not blown and not stopped.any() and {*fired} <= self._own
         where = replace(place, p=p_known)
         p_after = self._going_on(where, closed, rates, (gives, alone), book, zero)
-        place = self._parted(place, before & (p_after[numbers.holds] == 0.0))
+        place = self._collisions.parted(place, before & (p_after[numbers.holds] == 0.0))
         turned = _any_of(self._halting, fired)
         events = self._happened_in_space(p, p_after, hit, stopped, turned)
         book.meet(self._closing[hit].tolist(), time)
@@ -323,6 +337,14 @@ class SpatialLaw(RubbingLaw):
         """Return values of a mode with the best share of friction that is not determined."""
         sharing = self._sharing(place, instant, p)
         return p if sharing is None else sharing.followed()
+
+    def _moment(self, place: Place, instant: Instant, zero: np.ndarray) -> float:
+        """Return a time in which bodies move by their own size, and slow slips do not turn, s."""
+        speeds = speeds_of(self._numbers.rates(place.time, place.x, place.p).slips)[instant.which]
+        pulls = speeds_of(instant.size[len(speeds) :].reshape(-1, 2))
+        moving = (speeds > self._least(place)[instant.which]) & (pulls > 0.0)
+        turns = np.min(speeds[moving] / pulls[moving], initial=np.inf)
+        return min(super()._moment(place, instant, zero), float(turns))
 
     def _turning(self, place: Place, p: np.ndarray) -> np.ndarray:
         """Return values in which slips that begin slowly turn as the motion turns them.

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from daesolve.contact import ImpactLaw
+from daesolve.contact import ContactPolicy
 from daesolve.elimination.saddle import EliminationPlan
 from daesolve.equations.borders import Borders
 from daesolve.equations.dynamics import Dynamics
@@ -316,7 +316,7 @@ def transitions_of(
     problem: OdeProblem,
     scales: Mapping[str, float],
     policy: VariantPolicy = "continuity",
-    impacts: ImpactLaw | None = None,
+    contacts: ContactPolicy | None = None,
 ) -> Transitions | None:
     """Return what switches the modes of a problem; None where nothing does.
 
@@ -328,8 +328,8 @@ def transitions_of(
         Of residuals by name; one for others.
     policy
         What to do where several choices of loaded supports are possible.
-    impacts
-        What impacts of contacts obey; Newton's law where nothing is given.
+    contacts
+        What contacts do where rigid bodies leave it open.
     """
     setting = Setting(
         dynamics=dynamics,
@@ -339,7 +339,7 @@ def transitions_of(
         scales=scales,
         policy=policy,
         path=np.empty((0, len(problem.labels.states))),
-        impacts=ImpactLaw() if impacts is None else impacts,
+        contacts=ContactPolicy() if contacts is None else contacts,
     )
     ownership = Ownership.of(setting)
     return Transitions(setting, ownership) if ownership.laws else None

@@ -22,6 +22,7 @@ from dataclasses import replace
 import casadi as ca
 import numpy as np
 
+from daesolve.algebra.determinants import determinant
 from daesolve.algebra.linear import is_zero, solve_definite
 from daesolve.algebra.singular_values import shortest_solution, singular_values
 from daesolve.equations.consistency import fitting_values
@@ -31,7 +32,7 @@ from daesolve.posing.events import FALLING, Event, Stop
 from daesolve.posing.guides import JAM
 from daesolve.system.consistent_state import consistent_state, parameter_values
 from daesolve.system.system import MechanicalSystem, unswitched
-from daesolve.system.unilateral import JAMMED, determinant
+from daesolve.system.unilateral import JAMMED
 
 LARGEST = 40
 """Constraints beyond which the ratio is too long an expression to be watched along a run."""

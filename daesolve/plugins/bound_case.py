@@ -40,6 +40,9 @@ from daesolve.trajectory.trajectory import Trajectory, remembered
 from daesolve.verification.reference_motion import Progress as ReferenceProgress
 from daesolve.verification.reference_run import TOLERANCE, ReferenceRun, reference_run
 
+USUAL = {"impact": "newton", "impact_order": None, "on_gain": "refuse"}
+"""What a case asks of impacts where it says nothing."""
+
 
 @dataclass(frozen=True, eq=False)
 class BoundCase:
@@ -237,9 +240,16 @@ class BoundCase:
             "start_time": self.case.start_time,
             "redundant": self.case.redundant,
             "rank_loss": self.case.rank_loss,
+            **self._impacts(chosen.get("impact")),
             "scales": self._follows("scales", self.problem.scales),
             **chosen,
         }
+
+    def _impacts(self, law: str | None = None) -> dict[str, Any]:
+        """Return what the case asks of impacts; its order is that of its own law."""
+        case = self.case
+        order = case.impact_order if law in (None, case.impact) else None
+        return {"impact": case.impact, "impact_order": order, "on_gain": case.on_gain}
 
     def compare(
         self,
@@ -461,4 +471,5 @@ class BoundCase:
         usual = {**self.case.structure, **self.case.parameters}
         changed = {name: value for name, value in chosen.items() if usual.get(name) != value}
         own = {"redundant": self.case.redundant, "rank_loss": self.case.rank_loss}
+        own |= {n: value for n, value in self._impacts().items() if value != USUAL[n]}
         return {"set": changed, "initial": {**self.start, **self.initial}, "usual": own}

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from daesolve.contact.laws import Law, OnGain
 from daesolve.drawing import Drawing
 from daesolve.errors import (
     DaesolveError,
@@ -143,6 +144,9 @@ class Case:
         "minimum-norm".
     rank_loss
         What to do where constraints depend on each other at isolated positions: "stop" or "pass".
+    impact, impact_order, on_gain
+        The law of impacts of contacts, the order of sequential ones, and what follows where an
+        impact would give energy, as in `daesolve.solve`.
     note
         What is special about it, and where it comes from.
     """
@@ -158,6 +162,9 @@ class Case:
     times: tuple[float, ...] = ()
     redundant: Redundant = "error"
     rank_loss: RankLoss = "stop"
+    impact: Law = "newton"
+    impact_order: tuple[str, ...] | None = None
+    on_gain: OnGain = "refuse"
     note: str = ""
 
     def __post_init__(self) -> None:

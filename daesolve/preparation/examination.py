@@ -87,7 +87,12 @@ def initial_state(dynamics: Dynamics, formulation: Formulation, request: Request
     start, values = starting_point(dynamics, request)
     values |= formulation.values(dynamics)
     beginning = Beginning(
-        request.start_time, request.until, start.state, values, request.variant_policy
+        request.start_time,
+        request.until,
+        start.state,
+        values,
+        request.variant_policy,
+        request.contact_policy,
     )
     shared = request.redundant == "minimum-norm"
     begun = begin(dynamics, replace(beginning, springs=shared))

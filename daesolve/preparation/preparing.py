@@ -179,7 +179,7 @@ def prepare(system: System, request: Request) -> Prepared:
     names = [watched.name for watched in problem.watched]
     sizes = dict(zip(names, map(float, residual_scales), strict=True))
     transitions = transitions_of(
-        dynamics, posed.plan, problem, sizes, request.variant_policy, request.impact_law
+        dynamics, posed.plan, problem, sizes, request.variant_policy, request.contact_policy
     )
     if transitions is not None:
         initial = problem.enter(request.start_time, start.state, numbers)

@@ -6,7 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from daesolve.contact.laws import LAWS, ON_GAIN, ImpactLaw, Law, OnGain
+from daesolve.contact.laws import (
+    LAWS,
+    ON_AMBIGUOUS,
+    ON_GAIN,
+    ON_JAM,
+    ContactPolicy,
+    ImpactLaw,
+    Law,
+    OnAmbiguous,
+    OnGain,
+    OnJam,
+)
 from daesolve.equations.consistency import check_named
 from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import OutOfRangeError, UnsupportedError, is_number, is_one_of, unknown_name
@@ -58,6 +69,8 @@ class Request:
     impact, impact_order, on_gain
         The law of impacts of contacts, the order of sequential ones, and what follows where an
         impact would give energy to the bodies.
+    on_jam, on_ambiguous
+        What follows where no forces let contacts slide on, and where several motions are possible.
     """
 
     until: float
@@ -79,12 +92,15 @@ class Request:
     impact: Law = "newton"
     impact_order: Sequence[str] | None = None
     on_gain: OnGain = "refuse"
+    on_jam: OnJam = "end"
+    on_ambiguous: OnAmbiguous = "refuse"
 
     @property
-    def impact_law(self) -> ImpactLaw:
-        """What impacts are to obey."""
+    def contact_policy(self) -> ContactPolicy:
+        """What contacts are to do where rigid bodies leave it open."""
         order = None if self.impact_order is None else tuple(self.impact_order)
-        return ImpactLaw(self.impact, order, self.on_gain)
+        law = ImpactLaw(self.impact, order, self.on_gain)
+        return ContactPolicy(law, self.on_jam, self.on_ambiguous)
 
 
 def check_request(dynamics: Dynamics, request: Request) -> None:
@@ -101,6 +117,8 @@ def check_request(dynamics: Dynamics, request: Request) -> None:
         ("variant_policy", request.variant_policy, get_args(VariantPolicy)),
         ("impact", request.impact, LAWS),
         ("on_gain", request.on_gain, ON_GAIN),
+        ("on_jam", request.on_jam, ON_JAM),
+        ("on_ambiguous", request.on_ambiguous, ON_AMBIGUOUS),
     ):
         if not is_one_of(given, known):
             raise OutOfRangeError(f"{option} is {given!r}, but must be one of {', '.join(known)}")
@@ -129,10 +147,10 @@ def check_request(dynamics: Dynamics, request: Request) -> None:
 def _check_impacts(dynamics: Dynamics, request: Request) -> None:
     """Refuse a law of impacts where there are none, and an order that does not name contacts."""
     names = [row.name for row in dynamics.contacts]
-    if request.impact_law != ImpactLaw() and not names:
+    if request.contact_policy != ContactPolicy() and not names:
         raise UnsupportedError(
-            "impact, impact_order and on_gain are about contacts, and the system has none: leave "
-            "them out"
+            "impact, impact_order, on_gain, on_jam and on_ambiguous are about contacts, and the "
+            "system has none: leave them out"
         )
     returning = [
         row.name

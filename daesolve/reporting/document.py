@@ -51,6 +51,8 @@ USUAL = {
     "impact": "newton",
     "impact_order": None,
     "on_gain": "refuse",
+    "on_jam": "end",
+    "on_ambiguous": "refuse",
 }
 """What a document lists of a request only where it, or what the case asks for, differs."""
 NO_PICTURE = "there is no picture"
@@ -128,6 +130,7 @@ def document(run: Trajectory, identity: Mapping[str, Any]) -> dict[str, Any]:
         "path": identity.get("path"),
         "asked": identity.get("asked") or {},
         "degeneracy": None if run.degeneracy is None else asdict(run.degeneracy),
+        "impact": description.get("impact"),
     }
     return plain(whole)
 

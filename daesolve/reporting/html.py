@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from daesolve.ensembles.sweep_results import MeasuredDependence
 from daesolve.errors import in_words
 from daesolve.reporting import facts, repeating
+from daesolve.reporting.contacts import impact_lines
 from daesolve.reporting.facts import banner, cards
 from daesolve.reporting.figures import standard
 from daesolve.reporting.figures.accuracy import largest_unaccounted, measures
@@ -31,7 +32,12 @@ AS_ABOVE = "As above: too sparse to be joined."
 SPARSE_CAPTIONS = {"Positions": SPARSE} | dict.fromkeys(
     ("Velocities", "Outputs", "Reactions"), AS_ABOVE
 )
+CONTACTS = (
+    "What each contact does: nothing where it is open, its slip held where it sticks; what slides "
+    "fills the half of its strip to which it slides."
+)
 EVENTS_SHOWN = 10
+IMPACTS_SHOWN = 20
 LINES = 14
 """Lines of a long table below each other, where there is room beside them."""
 WIDTH, HEIGHT, EDGE = 112, 26, 2
@@ -81,6 +87,7 @@ def page(
         own=_own(documents, labels, figures or {}),
         drawn=_standard(documents),
         balances=[largest_unaccounted(document) for document in documents],
+        impacts=[impact_lines(document, IMPACTS_SHOWN) for document in documents],
         happened=[event_statistics(document) for document in documents],
         numbers=numbers(documents),
         costs=costs(documents),
@@ -130,7 +137,9 @@ def _standard(documents: Sequence[Document]) -> dict[str, Drawn]:
     """Draw the figures that every report has, as far as there is something to show."""
     sampled = [document for document in documents if len(document["times"]) > 1]
     sparse = any(not resolved(d) and not beginnings(d, "states") for d in sampled)
-    captions = {"Residuals": facts.DRIFT} | (SPARSE_CAPTIONS if sparse else {})
+    captions = {"Residuals": facts.DRIFT, "Contacts": CONTACTS} | (
+        SPARSE_CAPTIONS if sparse else {}
+    )
     found: dict[str, Drawn] = {}
     for title, draw in standard(documents).items():
         sheets = [svg(sheet, f"{title.lower()}-{n}") for n, sheet in enumerate(draw())]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
@@ -147,6 +147,15 @@ class Solver(ABC):
     def integrator(self, problem: OdeProblem, start: State, until: float) -> Integrator:
         """Return the method at work on a problem, for a segment from `start` to `until`."""
         raise NotImplementedError(f"{type(self).__name__} defines no integrator")
+
+    def foresee(
+        self, problem: OdeProblem, starts: Sequence[State], until: float, at: np.ndarray
+    ) -> bool:
+        """Learn of segments that will be asked for one after the other, from such starts.
+
+        A solver that integrates several motions at once begins all; return whether it does.
+        """
+        return False
 
     def segment(
         self,

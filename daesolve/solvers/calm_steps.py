@@ -28,7 +28,7 @@ PARTS = np.array([INNER, *FIRST_LOOKS])
 GUARDED = (0,)
 """Which of them are for guards."""
 FEWEST = 2
-"""Steps of which something can be said."""
+"""Steps of which something can be said of guards."""
 MARGIN = AROUND + 2
 """Steps beside those at which guards come near to zero, by which these are judged."""
 
@@ -65,8 +65,7 @@ class Screen:
             (lanes, np) p.
         """
         lanes, count = len(values), len(stretch.when)
-        if count < FEWEST:
-            return [Seen(0, count, sound=False)] * lanes
+        own = np.count_nonzero(stretch.when[:, 2], axis=0)
         spans = np.ascontiguousarray(stretch.when[:, 2].T)
         inner, slopes = looked(stretch.coefficients, spans, PARTS)
         times = np.vstack([stretch.when[:, 0], stretch.end[:1]]).T.copy()
@@ -79,9 +78,10 @@ class Screen:
                 sound &= self._asleep(steps, self.hidden, values)
             near = np.zeros((lanes, count), dtype=bool)
             if self.problem.events:
-                near = self._near(steps, values)
+                near = self._near(steps, values, int(np.min(own)))
+                near[own < FEWEST] = True
         first = np.maximum(np.argmax(near, axis=1) - MARGIN, 0)
-        last = np.minimum(count - np.argmax(near[:, ::-1], axis=1) + MARGIN, count)
+        last = np.minimum(count - np.argmax(near[:, ::-1], axis=1) + MARGIN, own)
         last[~np.any(near, axis=1)] = 0
         first[last == 0] = 0
         found = zip(first.tolist(), last.tolist(), sound.tolist(), strict=True)
@@ -107,11 +107,11 @@ class Screen:
         ends, *inside = (evaluate_lanes(hidden.arguments, *place, values) for place in places)
         return ~may_wake_in(hidden, ends, tuple(inside), TURNED)
 
-    def _near(self, steps: _Steps, values: np.ndarray) -> np.ndarray:
-        """Tell in which steps a guard comes near to zero, (lanes, k)."""
+    def _near(self, steps: _Steps, values: np.ndarray, fewest: int) -> np.ndarray:
+        """Tell in which steps, so many at least, a guard comes near to zero, (lanes, k)."""
         lanes, count = steps.spans.shape
         # What says little by its number, says more by looks within.
-        parts = GUARDED if 2 * count + 1 > FEW else (1, *GUARDED, 2)
+        parts = GUARDED if 2 * fewest + 1 > FEW else (1, *GUARDED, 2)
         each = len(parts) + 1
         moments = np.empty((lanes, each * count + 1))
         table = np.empty((lanes, each * count + 1, self.problem.guards.nnz_out(0)))

@@ -45,7 +45,7 @@ def are_clear(
         Of each step, at whose ends it is looked at first.
     """
     times, states, known = ends
-    function = _rates_of(problem)
+    function = rates_of(problem)
 
     def look(moments: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         values, rates = evaluate_block(function, moments, dense(moments), p)
@@ -106,7 +106,8 @@ def _pass_nothing(
     return nothing
 
 
-def _rates_of(problem: OdeProblem) -> ca.Function:
+def rates_of(problem: OdeProblem) -> ca.Function:
+    """(t, x, p) -> the guards of a problem and their rates along the motion."""
     if problem not in _functions:
         _functions[problem] = guard_rates(problem)
     return _functions[problem]

@@ -96,9 +96,20 @@ def larger(x, y):
     return x if x >= y or math.isnan(y) else y
 
 
+@njit(**OPTIONS)
+def rows_to_the_end(times):
+    """Return after how many rows the last time, (k + 1,), is reached."""
+    count = len(times) - 1
+    while count > 0 and times[count] == times[count - 1]:
+        count -= 1
+    return count
+
+
 @kept
 def come_near(version, times, table, limit, found):
     """Tell between which rows a guard comes near to zero, or is not smooth; see `shapes`.
+
+    The last rows of a lane, where they are all of one time, are one.
 
     Parameters
     ----------
@@ -109,11 +120,13 @@ def come_near(version, times, table, limit, found):
     found
         (lanes, k) receives the answer.
     """
-    count = times.shape[1] - 1
-    spans, moves, slopes = np.empty(count), np.empty(count), np.empty(count + 2)
-    slopes[0] = slopes[count + 1] = math.nan
+    most = times.shape[1] - 1
+    spans, moves, slopes = np.empty(most), np.empty(most), np.empty(most + 2)
+    slopes[0] = math.nan
     for lane in range(len(times)):
         found[lane] = False
+        count = rows_to_the_end(times[lane])
+        slopes[count + 1] = math.nan
         for guard in range(table.shape[2]):
             own, largest = table[lane, :, guard], 0.0
             for i in range(count + 1):
@@ -131,8 +144,7 @@ def come_near(version, times, table, limit, found):
                     found[lane, i] = True
             for i in range(1, count - 1):
                 a, b, c = moves[i - 1], moves[i], moves[i + 1]
-                most = limit * max(abs(a), abs(b), abs(c)) + 1e-12 * largest
-                if abs((c - b) - (b - a)) > most:
+                if abs((c - b) - (b - a)) > limit * max(abs(a), abs(b), abs(c)) + 1e-12 * largest:
                     found[lane, i] = True
 
 

@@ -84,7 +84,7 @@ class EventIntegrator:
         self.guards = translated(problem.guards, len(self.rates.hoisted))
         self._values = Evaluator(problem.guards)
         self.met: list[tuple[int, float]] = []
-        self._halted = np.nan
+        self._halted, self._halted_by = np.nan, -1
         self._in_force = b""
         self._terminal: list[int] = []
         ending: list[Any] = []
@@ -150,7 +150,7 @@ class EventIntegrator:
             observe(StepBlock(times[:count], states[:count], count * self._order))
         if status is Status.STOPPED:
             ends.hits.append(EventHit(self._terminal[-way.code - 1], way.now, way.state))
-            self._halted = way.now
+            self._halted, self._halted_by = way.now, -way.code - 1
         return SegmentEnd(
             status,
             message,
@@ -246,8 +246,17 @@ class EventIntegrator:
             )
             integrator.pars[:] = numbers[: len(integrator.pars)]
         # Where it goes on from an event, heyoka is blind to that for an instant.
-        if self._terminal and state.time != self._halted:
+        if self._terminal and (state.time != self._halted or self._blind_to_others()):
             integrator.reset_cooldowns()
+
+    def _blind_to_others(self) -> bool:
+        """Return whether heyoka is blind still to an event that was met before the last one.
+
+        It is so for long where a guard was met slowly, which may have another meaning by now.
+        """
+        instant = AWAY * abs(self.integrator.last_h)
+        left = [0.0 if over is None else over[1] - over[0] for over in self.integrator.te_cooldowns]
+        return any(over > instant for k, over in enumerate(left) if k != self._halted_by)
 
     def _verdict(self, way: _Way) -> tuple[Status, str]:
         if way.failure:

@@ -15,6 +15,7 @@ from daesolve.formulations import OdeProblem
 from daesolve.posing.events import Direction
 from daesolve.solvers.clear_steps import are_clear
 from daesolve.solvers.grazing import MOST_ITERATIONS, Look, guard_evaluator, hidden
+from daesolve.solvers.plain_steps import Looks, plain_steps
 from daesolve.solvers.resting import sizes_of_terms, still_steps
 from daesolve.solvers.segment import EventHit, GuardError
 from daesolve.solvers.shapes import appears, dips, extrema, unresolved, worth_a_look
@@ -100,20 +101,25 @@ def find_events(problem: OdeProblem, p: np.ndarray, steps: Steps) -> list[EventH
         A guard is not finite where the motion comes to.
     """
     judged = _judged(problem, p, steps)
-    worth = _worth(problem, p, steps, judged)
+    worth, looks = _worth(problem, p, steps, judged)
     if not worth:
         return []
-    directions = [event.direction for event in problem.guarded]
+    plain = {} if looks is None else plain_steps(problem, p, looks, worth, steps.dense)
+    guarded = problem.guarded
+    directions = [event.direction for event in guarded]
+    interrupts = [event.then.interrupts for event in guarded]
     guards = StateFunction(problem.guards, p)
     found: list[EventHit] = []
     sign = 1.0 if steps.times[-1] >= steps.times[0] else -1.0
 
     def in_order() -> list[EventHit]:
-        guarded = problem.guarded
-        return sorted(found, key=lambda hit: (sign * hit.time, guarded[hit.index].then.interrupts))
+        return sorted(found, key=lambda hit: (sign * hit.time, interrupts[hit.index]))
 
     for step in worth:
-        looks, states, values = _looked_into(problem, p, steps, judged, step)
+        known = plain.get(step)
+        table = _looked_into(problem, p, steps, judged, step) if known is None else known
+        times, states, values = table
+        before = len(found)
         with np.errstate(invalid="ignore"):
             changes = np.any(values[:-1] * values[1:] <= 0.0, axis=1)
         for left in np.flatnonzero(changes):
@@ -121,19 +127,19 @@ def find_events(problem: OdeProblem, p: np.ndarray, steps: Steps) -> list[EventH
                 time, state = locate(
                     lambda t, x, index=index: float(guards(t, x)[index]),
                     lambda time, step=step: steps.advance(step, time),
-                    (float(looks[left]), states[left]),
-                    (float(looks[left + 1]), states[left + 1]),
+                    (float(times[left]), states[left]),
+                    (float(times[left + 1]), states[left + 1]),
                 )
                 # Across a pole it changes its sign, but is nowhere near to zero.
                 sides = np.max(np.abs(values[left : left + 2, index]))
                 if abs(guards(time, state)[index]) <= POLE * sides:
                     found.append(EventHit(index, time, state))
-        if any(problem.guarded[hit.index].then.interrupts for hit in found):
+        if any(interrupts[hit.index] for hit in found[before:]):
             break
         if not np.all(np.isfinite(values[-1])):
-            moment, place = float(looks[-1]), max(len(looks) - 2, 0)
+            moment, place = float(times[-1]), max(len(times) - 2, 0)
             message = no_number(problem, moment, values[-1])
-            last = EventHit(0, float(looks[place]), states[place])
+            last = EventHit(0, float(times[place]), states[place])
             raise GuardError(message, in_order(), last)
     return in_order()
 
@@ -172,8 +178,13 @@ def _judged(problem: OdeProblem, p: np.ndarray, steps: Steps) -> _Judged:
     return _Judged(table[::2], table, moments, still)
 
 
-def _worth(problem: OdeProblem, p: np.ndarray, steps: Steps, judged: _Judged) -> list[int]:
-    """Return the steps that may hold a zero, or where a guard is not finite, in their order."""
+def _worth(
+    problem: OdeProblem, p: np.ndarray, steps: Steps, judged: _Judged
+) -> tuple[list[int], Looks | None]:
+    """Return the steps that may hold a zero, or where a guard is not finite, in their order.
+
+    Besides, the looks into steps that were taken to decide it.
+    """
     table, still = judged.table, np.repeat(judged.still, 2, axis=0)
     worth = worth_a_look(judged.moments, table, still)
     near = np.flatnonzero(worth.reshape(-1, 2).any(axis=1))
@@ -181,7 +192,7 @@ def _worth(problem: OdeProblem, p: np.ndarray, steps: Steps, judged: _Judged) ->
     gone = np.flatnonzero(~(finite[:-2:2] & finite[1::2] & finite[2::2]))
     # Beyond the first of these the motion does not get.
     near = near[near < gone[0]] if gone.size else near
-    sure, possible = _may_hold_a_zero(problem, p, steps, judged, near)
+    sure, possible, looks = _may_hold_a_zero(problem, p, steps, judged, near)
     unsure = near[possible & ~sure & ~judged.still[near].any(axis=1)]
     if unsure.size:
         clear: list[np.ndarray] = []
@@ -190,19 +201,23 @@ def _worth(problem: OdeProblem, p: np.ndarray, steps: Steps, judged: _Judged) ->
             ends = steps.times[both], steps.states[both], judged.ends[both]
             clear.append(part[are_clear(problem, p, ends, steps.dense, LOOKS)])
         possible &= ~np.isin(near, np.concatenate(clear))
-    return [*near[sure | possible].tolist(), *gone[:1].tolist()]
+    return [*near[sure | possible].tolist(), *gone[:1].tolist()], looks
 
 
 def _may_hold_a_zero(
     problem: OdeProblem, p: np.ndarray, steps: Steps, judged: _Judged, near: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Look into steps, all at once; return which of them do, and which may by a closer look."""
+) -> tuple[np.ndarray, np.ndarray, Looks | None]:
+    """Look into steps, all at once; return which of them do, and which may by a closer look.
+
+    Besides, the looks into those in which no guard stays at zero.
+    """
     if not near.size:
-        return np.zeros(0, dtype=bool), np.zeros(0, dtype=bool)
+        return np.zeros(0, dtype=bool), np.zeros(0, dtype=bool), None
     first, last = steps.times[near], steps.times[near + 1]
     looks = first[:, None] + (last - first)[:, None] * np.arange(1, LOOKS) / LOOKS
     moments = looks.ravel()
-    inside = evaluate_block(problem.guards, moments, steps.dense(moments), p)[0]
+    within = steps.dense(moments)
+    inside = evaluate_block(problem.guards, moments, within, p)[0]
     inside = np.moveaxis(inside.reshape(len(near), LOOKS - 1, -1), 0, 1)
     values = np.concatenate([judged.ends[None, near], inside, judged.ends[None, near + 1]])
     values[:, judged.still[near]] = NOWHERE
@@ -213,7 +228,16 @@ def _may_hold_a_zero(
         np.any([np.any(table, axis=(0, 2)) for table in found], axis=0)
         for found in (sure, possible)
     )
-    return one, other
+    own = np.flatnonzero(~judged.still[near].any(axis=1))
+    ends = steps.states[near][:, None], steps.states[near + 1][:, None]
+    states = [ends[0], within.reshape(len(near), LOOKS - 1, -1), ends[1]]
+    taken = Looks(
+        near,
+        np.concatenate([first[:, None], looks, last[:, None]], axis=1),
+        np.concatenate(states, axis=1),
+        np.moveaxis(values, 0, 1),
+    )
+    return one, other, taken.at(own)
 
 
 def _looked_into(

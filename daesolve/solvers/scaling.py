@@ -109,6 +109,25 @@ class Scaling:
                 return whole
             chosen, state = scaling.grown_to(end.state), State(end.time, end.state, state.p)
 
+    def foresee(
+        self,
+        solver: Solver,
+        problem: OdeProblem,
+        starts: Sequence[State],
+        until: float,
+        at: np.ndarray,
+    ) -> bool:
+        """Let a solver know which segments will be asked for next; see `Solver.foresee`."""
+        chosen = self.seen_by(solver)
+        if not chosen.needed:
+            return solver.foresee(problem, starts, until, at)
+        if any(chosen.grown_to(start.x) != chosen for start in starts):
+            return False
+        units, second = _powers(chosen.states), float(np.ldexp(1.0, chosen.time))
+        places = [State(start.time / second, start.x / units, start.p) for start in starts]
+        moments = np.asarray(at, dtype=float) / second
+        return solver.foresee(scaled(problem, chosen), places, until / second, moments)
+
     def grown_to(self, x: np.ndarray) -> Scaling:
         """Return the exponents where a state has outgrown its own by far: it wakes up."""
         _, own = np.frexp(np.abs(x))

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Never
 
-from daesolve.contact.laws import Law, OnGain
+from daesolve.contact.laws import Law, OnAmbiguous, OnGain, OnJam
 from daesolve.errors import VARIANT_ERRORS, DegenerateConstraintError, OutOfRangeError
 from daesolve.formulations import Formulation
 from daesolve.friction.sliding import VariantPolicy
@@ -16,7 +16,7 @@ from daesolve.integration.simulation import Progress, simulate
 from daesolve.preparation.lately import prepare_once
 from daesolve.preparation.naming import solver_of
 from daesolve.preparation.preparing import Prepared
-from daesolve.preparation.request import DEFAULT_RATE, RankLoss, Redundant
+from daesolve.preparation.request import DEFAULT_RATE, RankLoss, Redundant, Request
 from daesolve.solvers import Solver
 from daesolve.solving.stored_runs import Destination, begin
 from daesolve.storage import located, refuse_full
@@ -58,6 +58,8 @@ def solve(
     impact: Law | None = "newton",
     impact_order: Sequence[str] | None = None,
     on_gain: OnGain | None = "refuse",
+    on_jam: OnJam | None = "end",
+    on_ambiguous: OnAmbiguous | None = "refuse",
     verify: bool | Solver | str = False,
     progress: Progress | None = None,
     store: Path | str | Destination | None = None,
@@ -76,7 +78,7 @@ def solve(
         changed is in `Trajectory.start`.
     start_time, guess, parameters, formulation, solver, rtol, atol, at, default_rate, scales, \
 redundant, redundant_weights, rank_loss, max_evaluations, variant_policy, impact, impact_order, \
-on_gain
+on_gain, on_jam, on_ambiguous
         See `RunOptions`.
     verify
         Repeat the run and report the difference of the trajectories: True by another method and
@@ -127,21 +129,30 @@ on_gain
         "impact": impact,
         "impact_order": impact_order,
         "on_gain": on_gain,
+        "on_jam": on_jam,
+        "on_ambiguous": on_ambiguous,
     }
     request, _ = requested(until, initial, options)
-    destination = None if store is None else _destination(store)
-    by = _repeating(verify)
+    destination, by = _destination(store), _repeating(verify)
+    prepared = _prepared(system, request, by)
+    if destination is None:
+        return integrated(prepared, at, progress, by)
+    kept = begin(prepared, request, at, by, progress, destination)
+    return remembered(_or_raised(kept, request.rank_loss))
+
+
+def _prepared(system: System, request: Request, by: bool | By) -> Prepared:
+    """Return what is to be run, once it is known that what is to repeat it can."""
     prepared = prepare_once(system, request)
     if isinstance(by, Solver):
         check_verifier(prepared, by)
-    if destination is not None:
-        kept = begin(prepared, request, at, by, progress, destination)
-        return remembered(_or_raised(kept, request.rank_loss))
-    return integrated(prepared, at, progress, by)
+    return prepared
 
 
-def _destination(store: Path | str | Destination) -> Destination:
-    """Return where a run is kept, which is new or empty."""
+def _destination(store: Path | str | Destination | None) -> Destination | None:
+    """Return where a run is kept, which is new or empty; None where it is not."""
+    if store is None:
+        return None
     found = store if isinstance(store, Destination) else Destination(located(store))
     refuse_full(found.directory)
     return found

@@ -36,6 +36,7 @@ from daesolve.system.checking import (
     check_vectors,
     expressions_of,
 )
+from daesolve.system.contact_records import with_contact_meters, with_contact_outputs
 from daesolve.system.equations_of_motion import control_equations, equations_of_motion
 from daesolve.system.posed import Forces, Output, PosedControl, PosedMechanics, is_empty
 from daesolve.system.rows import check_resets
@@ -45,7 +46,6 @@ from daesolve.system.unilateral import (
     watched_for_jams,
     with_contacts,
     with_sticking,
-    with_tractions,
 )
 
 __all__ = ["ControlSystem", "Forces", "MechanicalSystem", "Output", "System"]
@@ -167,13 +167,7 @@ class MechanicalSystem(PosedMechanics):
         if self.kinematics is not None and not isinstance(self.kinematics, ca.SX):
             raise PosingError("kinematics must be q' as a column: a CasADi SX, S @ v.vector")
         check_entries(self.goals, self.events)
-        contacts = contacts_of(self.goals)
-        if contacts:
-            discrete, events = with_contacts(self.discrete, self.events, contacts)
-            object.__setattr__(self, "discrete", discrete)
-            object.__setattr__(self, "events", events)
-            object.__setattr__(self, "goals", with_sticking(self.goals, contacts))
-            object.__setattr__(self, "outputs", with_tractions(self.outputs, contacts, discrete))
+        self._take_contacts()
         own = (self.parameters, self.discrete, self.reactions, self.implicit, self.quadratures)
         check_vectors([*own, self.v])
         posed = self.posed
@@ -206,6 +200,22 @@ class MechanicalSystem(PosedMechanics):
         check_degrees(dynamics)
         check_resets(dynamics)
         _ = self.digest
+
+    def _take_contacts(self) -> None:
+        """Take up what contacts add: values, events, goals that hold while they stick, outputs."""
+        contacts = contacts_of(self.goals)
+        if not contacts:
+            return
+        discrete, events = with_contacts(self.discrete, self.events, contacts)
+        further = {
+            "discrete": discrete,
+            "events": events,
+            "goals": with_sticking(self.goals, contacts),
+            "outputs": with_contact_outputs(self.outputs, contacts, discrete),
+            "meters": with_contact_meters(self.meters, contacts, discrete),
+        }
+        for name, value in further.items():
+            object.__setattr__(self, name, value)
 
     def __repr__(self) -> str:
         return _in_short(self, self.coordinates.names)

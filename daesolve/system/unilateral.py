@@ -15,18 +15,18 @@ determinant over the friction-free one is 1 without friction, and zero where the
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import casadi as ca
 import numpy as np
 
+from daesolve.algebra.determinants import determinant
 from daesolve.algebra.linear import solve_definite
 from daesolve.equations.contact_rows import ContactRow, Rubbing, SpatialRubbing
 from daesolve.equations.dynamics import Dynamics, GoalRow
 from daesolve.errors import OutOfRangeError, PosingError, UnsupportedError
-from daesolve.posing.contacts import ACCUMULATED, ENDS, PENDING
+from daesolve.posing.contacts import ACCUMULATED, ENDS, PENDING, REST
 from daesolve.posing.events import FALLING, RISING, Event, Reset, Stop
 from daesolve.posing.goals import (
     AnyGoal,
@@ -82,11 +82,12 @@ class Contact(Holonomic):
 
     Notes
     -----
-    A contact that rubs has the discrete values `slides_<name>`, the sign of its slip or zero, and
-    `sticks_<name>`, whether its slip is held at zero; the events `<name>_sticks`, `<name>_slips`
-    and `<name>_reverses`; and the output `<name>_friction`, N, along the slip. In space the slip
-    has a direction of its own: `slides_<name>` is 1.0 or 0.0, and there are the outputs
-    `<name>_friction_1` and `<name>_friction_2`.
+    A contact that rubs has the discrete values `slides_<name>`, the sign of its slip or zero,
+    `sticks_<name>`, whether its slip is held at zero, and `rests_<name>`, whether all rest and how
+    they share the load is not determined, where a part of the constraints holds them; the events
+    `<name>_sticks`, `<name>_slips` and `<name>_reverses`; and the output `<name>_friction`, N,
+    along the slip. In space the slip has a direction of its own: `slides_<name>` is 1.0 or 0.0,
+    and there are the outputs `<name>_friction_1` and `<name>_friction_2`.
 
     Raises
     ------
@@ -139,17 +140,25 @@ class Contact(Holonomic):
             starts, ranges = starts | own[0], ranges | own[1]
         elif slips:
             ranges |= {f"slides_{self.name}": SIDE, f"sticks_{self.name}": CLOSED}
+            ranges |= {f"rests_{self.name}": CLOSED}
             starts |= {name: 0.0 for name in ranges if name != value}
         values = Parameters(starts, dict.fromkeys(ranges, ""), ranges, "discrete value")
+        object.__setattr__(self, "values", values)
         touches, open_ = values[value], 1.0 - values[value]
         opens = Reset({value: 0.0})
         closes = Reset({value: 1.0}, impose=[self.name], restitution=self.restitution)
         # What does not count is one, far from zero.
-        lost = Event(f"{self.name}_lost", touches * self.reaction + open_, FALLING, opens)
+        pushes = _while_moving(touches * self.reaction + open_, self.resting)
+        lost = Event(f"{self.name}_lost", pushes, FALLING, opens)
         met = Event(f"{self.name}_closed", open_ * self.residual + touches, FALLING, closes)
-        object.__setattr__(self, "values", values)
         object.__setattr__(self, "events", (lost, met))
         self._rub(slips)
+
+    @property
+    def resting(self) -> ca.SX:
+        """Whether it rests, and how it shares the load is not determined; zero for a smooth one."""
+        name = f"rests_{self.name}"
+        return self.values[name] if name in self.values else ca.SX(0)
 
     def _rub(self, slips: Sequence[ca.SX]) -> None:
         """Check what is said of friction, and pose the constraint that holds while it sticks."""
@@ -222,6 +231,8 @@ def with_contacts(
     """Return discrete values and events of a system, those of its contacts behind its own."""
     rubbing = [contact for contact in contacts if contact.sticking]
     check_directions({contact.name: len(contact.sticking) for contact in rubbing})
+    if rubbing and any(event.name == JAM for event in events):
+        raise PosingError(f"the event {JAM!r} is the library's own where contacts rub: rename it")
     if rubbing and PENDING not in discrete:
         none = {PENDING: 0.0, ENDS: 0.0}
         ranges = {PENDING: CLOSED, ENDS: Interval(-math.inf, math.inf)}
@@ -236,10 +247,10 @@ def with_contacts(
     if len(in_space) > 1 and f"split_{in_space[0]}_1" not in discrete:
         discrete = discrete.joined(split_values(in_space))
     shared = {
-        f"stuck_{one.name}_{other.name}": CLOSED
+        shared_name(one, other): CLOSED
         for one in rubbing
         for other in rubbing
-        if other is not one and not in_space and f"stuck_{one.name}_{other.name}" not in discrete
+        if other is not one and not in_space and shared_name(one, other) not in discrete
     }
     if shared:
         none = dict.fromkeys(shared, 0.0)
@@ -251,6 +262,8 @@ def with_contacts(
         pending, ends = discrete[PENDING], discrete[ENDS]
         guard = pending * (time - ends) + pending - 1.0
         further.append(Event(ACCUMULATED, guard, RISING, Reset({PENDING: 0.0})))
+        # It is found where contacts are decided on, by no guard.
+        further.append(Event(REST, ca.SX(1.0) + 0.0 * pending, FALLING, Reset({PENDING: 0.0})))
     further += [
         event
         for contact in rubbing
@@ -266,25 +279,7 @@ def with_sticking(goals: Sequence[AnyGoal], contacts: Sequence[Contact]) -> tupl
     return (*goals, *[goal for goal in further if goal not in goals])
 
 
-def with_tractions(
-    outputs: Mapping[str, Any], contacts: Sequence[Contact], discrete: Parameters
-) -> dict[str, Any]:
-    """Return the outputs of a system with the friction of its contacts."""
-    in_space = [contact.in_space for contact in contacts if contact.in_space is not None]
-    further: dict[str, Any] = {}
-    for contact in contacts:
-        space = contact.in_space
-        if space is None and contact.sticking:
-            further[f"{contact.name}_friction"] = contact.traction, "N"
-        elif space is not None:
-            slid = space.friction * space.direction * space.normal
-            traction = space.held(in_space, _split(in_space, discrete)) - slid
-            for k, part in enumerate(ca.vertsplit(traction), 1):
-                further[f"{contact.name}_friction_{k}"] = part, "N"
-    return {**further, **outputs}
-
-
-def _split(in_space: Sequence[SpatialFriction], discrete: Parameters) -> Parameters | None:
+def split_of(in_space: Sequence[SpatialFriction], discrete: Parameters) -> Parameters | None:
     """Return the values that split friction among contacts in space, if there are several."""
     return discrete if len(in_space) > 1 else None
 
@@ -299,22 +294,39 @@ def _friction_events(
     space = contact.in_space
     if space is not None:
         others = [other.in_space for other in rubbing if other.in_space is not None]
-        return space.events(others, _split(others, discrete))
+        return space.events(others, split_of(others, discrete))
     (sticking,) = contact.sticking
-    limit = _limit(contact)
-    for other in rubbing:
-        if other is not contact:
-            limit += discrete[f"stuck_{contact.name}_{other.name}"] * _limit(other)
+    limit = friction_limit(contact, rubbing, discrete)
     side, sticks = contact.direction, contact.values[f"sticks_{contact.name}"]
     slip, held = ca.SX(sticking.residual), sticking.reaction
     stops = side * slip + (1.0 - side * side)
     within = ca.vertcat(*[sticks * (limit + way * held) + (1.0 - sticks) for way in (-1.0, 1.0)])
+    within = _while_moving(within, contact.resting)
     none = Reset({f"slides_{contact.name}": 0.0})
     return (
         Event(f"{contact.name}_sticks", stops, FALLING, none),
         Event(f"{contact.name}_slips", within, FALLING, none),
         Event(f"{contact.name}_reverses", ca.SX(1.0) + 0.0 * side, FALLING, none),
     )
+
+
+def shared_name(one: Contact, other: Contact) -> str:
+    """Return the discrete value that says whether a contact holds the slip of another one too."""
+    return f"stuck_{one.name}_{other.name}"
+
+
+def friction_limit(contact: Contact, rubbing: Sequence[Contact], discrete: Parameters) -> ca.SX:
+    """Return the largest friction of a contact that sticks, and of those that it holds, N."""
+    limit = _limit(contact)
+    for other in rubbing:
+        if other is not contact:
+            limit += discrete[shared_name(contact, other)] * _limit(other)
+    return limit
+
+
+def _while_moving(guard: ca.SX, resting: ca.SX) -> ca.SX:
+    """Return a guard that is one while a contact rests: no reaction is known then."""
+    return guard if resting.is_zero() else (1.0 - resting) * guard + resting
 
 
 def _limit(contact: Contact) -> ca.SX:
@@ -387,10 +399,12 @@ def _rubbing(
     if not contact.sticking:
         return None
     name = contact.name
+    rests = f"rests_{name}"
     plane = Rubbing(
         row=rows.index(contact.sticking[0].name),
         slides=names.index(f"slides_{name}"),
         sticks=names.index(contact.sticking[0].held_by),
+        rests=names.index(rests) if rests in names else None,
         begins_to_stick=events.index(f"{name}_sticks"),
         begins_to_slip=events.index(f"{name}_slips"),
         reverses=events.index(f"{name}_reverses"),
@@ -478,17 +492,3 @@ def determinant_ratio(dynamics: Dynamics, guides: Guides) -> ca.SX:
         held = held - free @ solve_definite(rows @ free, rows @ held)
     without = held.T @ ca.horzcat(*normals)
     return determinant(without + held.T @ ca.horzcat(*frictions)) / determinant(without)
-
-
-def determinant(matrix: ca.SX) -> ca.SX:
-    """Return the determinant without a division (R. S. Bird, Inf. Process. Lett. 111 (2011))."""
-    count = matrix.shape[0]
-    power = matrix
-    for _ in range(count - 1):
-        upper = ca.triu(power) - ca.diag(ca.diag(power))
-        tail = ca.SX(0)
-        for k in reversed(range(count)):
-            upper[k, k] = -tail
-            tail = tail + power[k, k]
-        power = upper @ matrix
-    return power[0, 0] if count % 2 else -power[0, 0]

@@ -310,8 +310,10 @@ def add_steps(w, rows, stride, states, order, lengths, x, low):
 
 
 @kept
-def march(version, w, work, stride, given, table, order, x, low, time, end, found, when):
-    """Take steps in all lanes until one has ended, or is no number any more; return how many.
+def march(version, w, work, stride, given, table, order, x, low, time, end, found, when, wait):
+    """Take steps in all lanes until they have ended, or one is no number any more; return how many.
+
+    The first that has ended waits for so many steps of the others at most, and moves no more.
 
     Parameters
     ----------
@@ -325,8 +327,11 @@ def march(version, w, work, stride, given, table, order, x, low, time, end, foun
         (lanes, steps, states, order + 1) receives the coefficients of each step.
     when
         (steps, 3, lanes) receives its start, in two numbers, and its length.
+    wait
+        How many steps.
     """
     states, width = len(x), len(w)
+    last = len(when)
     rows, numbers = work.ctypes.data, given.ctypes.data
     state, left = x.ctypes.data, low.ctypes.data
     lengths = np.empty(width)
@@ -338,16 +343,20 @@ def march(version, w, work, stride, given, table, order, x, low, time, end, foun
         put(w, rows, stride, states, 0, load(w, time.ctypes.data, 0))
         expand(w, rows, stride, numbers, table, states, order)
         step_lengths(w, rows, stride, states, order, lengths)
-        ended = advance_time(time, end, lengths, when[step])
+        if advance_time(time, end, lengths, when[step]):
+            last = min(last, step + 1 + wait)
         add_steps(w, rows, stride, states, order, when[step, 2].ctypes.data, state, left)
         for s in range(states):  # one by one, since all of them are more than the nearest cache has
             for lane in range(width):
                 for k in range(order + 1):
                     found[lane, step, s, k] = load_number(rows, s * stride + k * width + lane)
+        ended = True
+        for lane in range(width):
+            ended = ended and time[0, lane] == end[lane]
         for s in range(states):
             for lane in range(width):
                 ended = ended or not math.isfinite(x[s, lane])
-        if ended:
+        if ended or step + 1 >= last:
             return step + 1
     return len(when)
 

@@ -21,6 +21,8 @@ states_between: Callable[..., np.ndarray] = compiled.between
 LINE = 8
 """Numbers of a line of the processor's cache, at which rows begin; and of a block, which may reach
 beyond the last row."""
+WAIT = 32
+"""Steps of others for which a motion waits that is at its end, since short stretches cost most."""
 NARROW = 8
 """Lanes that are taken where no more are wanted: a step of them costs half as much as one of 16."""
 
@@ -144,6 +146,8 @@ class March:
         Relative, of a step.
     lanes
         How many motions.
+    width
+        How many take a step at once where not all are asked for; None for all.
 
     Attributes
     ----------
@@ -157,11 +161,19 @@ class March:
         (numbers, lanes) to which the instructions refer.
     """
 
-    def __init__(self, instructions: Instructions, tolerance: float, lanes: int = 1) -> None:
+    def __init__(
+        self,
+        instructions: Instructions,
+        tolerance: float,
+        lanes: int = 1,
+        width: int | None = None,
+    ) -> None:
         self.instructions, self.order, self.lanes = instructions, order_of(tolerance), lanes
+        self.width = lanes if width is None else width
         self._token: tuple[float, ...] = (0.0,) if lanes == 1 else (0,) * lanes
         self.stride = stride_of(self._token, self.order)
-        raw = np.zeros(instructions.rows * self.stride + 4 * LINE)
+        widest = max(self.stride, stride_of((0,) * self.width, self.order))
+        raw = np.zeros(instructions.rows * widest + 4 * LINE)
         self.work = raw[(-raw.ctypes.data // raw.itemsize) % LINE :]
         self.table: tuple[Any, ...] = (
             instructions.codes,
@@ -184,7 +196,11 @@ class March:
         self.time[1, lane] = 0.0
 
     def steps(self, most: int) -> Stretch:
-        """Take at most so many steps towards the ends of all motions, until the first is there."""
+        """Take at most so many steps towards the ends of all motions.
+
+        Those that follow the arrival of the first are few; a motion that has arrived takes steps of
+        no length.
+        """
         kept = np.empty((self.lanes, most, self.instructions.states, self.order + 1))
         when = np.empty((most, 3, self.lanes))
         taken = self._taken(
@@ -205,7 +221,7 @@ class March:
             (lanes, most or more, states, order + 1) takes the coefficients.
         """
         count = len(places)
-        width = NARROW if count <= NARROW < self.lanes else self.lanes
+        width = NARROW if count <= NARROW < self.width else self.width
         # The lanes that nobody asks for go beside the first one, as the same motion.
         filled = [*places, *([places[0]] * (width - count))]
         numbers, x, low = self.numbers[:, filled], self.x[:, filled], self.low[:, filled]
@@ -220,8 +236,9 @@ class March:
     def _taken(self, token: tuple[float, ...], numbers: np.ndarray, *given: np.ndarray) -> int:
         stride = stride_of(token, self.order)
         return take_steps(
-            compiled.VERSION, token, self.work, stride, numbers, self.table, self.order, *given
-        )
+            compiled.VERSION, token, self.work, stride, numbers, self.table, self.order, *given,
+            WAIT,
+        )  # fmt: skip
 
 
 class Lane:

@@ -164,6 +164,7 @@ class Description(Record):
     start_time: Finite = 0.0
     until: Finite = 0.0
     derived: dict[str, Number] = Field(default={})
+    impact: Word | None = None
 
 
 class BeforeTheRun(Record):

@@ -35,6 +35,7 @@ from daesolve.integration.record import Boundary, Happening, RunRecord
 from daesolve.integration.simulation import simulate_recorded
 from daesolve.modes.transitions import transitions_of
 from daesolve.posing.value_names import ValueKind
+from daesolve.preparation.beside import in_lane
 from daesolve.preparation.preparing import Prepared
 from daesolve.preparation.request import DEFAULT_RATE
 from daesolve.solvers import Dop853, State, Status
@@ -216,7 +217,11 @@ def _of_smooth_motion(prepared: Prepared) -> float | None:
     """Carry the shadow through pieces of one length to the end."""
     span = abs(prepared.until - prepared.start_time)
     piece = min(prepared.segment, span / 50)
-    growth = measured_growth(_Shadow(prepared, _first_sizes(prepared)), piece, 0.0)
+    from daesolve.solvers.lanes import small_batch  # which takes long to import
+
+    # A run that is in a lane already stays there.
+    beside = in_lane(prepared, small_batch(2))
+    growth = measured_growth(_Shadow(beside, _first_sizes(prepared)), piece, 0.0)
     if growth is None:
         return math.nan
     # The first piece turns the shadow into the direction that grows.
@@ -316,7 +321,10 @@ class _Shadow:
             (self.state, self.values),
             (self.state + self.offset.x, self.values + self.offset.p),
         )
-        reached, beside = (_advance(self.prepared, self.time, x, p, ahead) for x, p in pairs)
+        starts = [State(self.time, x, p) for x, p in pairs]
+        own = self.prepared
+        own.scaling.foresee(own.solver, own.problem, starts, ahead, np.empty(0))
+        reached, beside = (_advance(self.prepared, start, ahead) for start in starts)
         if reached is None or beside is None:
             return None
         return reached, _Offset(beside - reached, self.offset.p)
@@ -457,10 +465,8 @@ def _first_sizes(prepared: Prepared) -> np.ndarray:
     return sizes_of_states(largest, prepared.problem.labels.angles)
 
 
-def _advance(
-    prepared: Prepared, here: float, state: np.ndarray, values: np.ndarray, ahead: float
-) -> np.ndarray | None:
-    end = prepared.integrated(State(here, state, values), ahead, np.empty(0), _ignore)
+def _advance(prepared: Prepared, start: State, ahead: float) -> np.ndarray | None:
+    end = prepared.integrated(start, ahead, np.empty(0), _ignore)
     return end.state if end.status is Status.REACHED else None
 
 

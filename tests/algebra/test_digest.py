@@ -9,7 +9,7 @@ import pytest
 
 import daesolve as ds
 from daesolve.algebra.digest import NoDigestError, digest_of
-from daesolve.ensembles.batches import Batch
+from daesolve.solvers.lanes import Batch
 
 POSED = """
 import daesolve as ds

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import daesolve as ds
-from daesolve.analysis.exponents import lyapunov_exponent
+from daesolve.analysis.exponents import lyapunov_exponent, many_exponents
 from daesolve.errors import NoDerivativeError, OutOfRangeError
 
 from ..billiards import sinai_billiard
@@ -184,3 +184,39 @@ def test_a_direction_that_an_impact_takes_away_has_no_exponent():
     )
     with pytest.raises(NoDerivativeError, match="the event 'dead' takes away one of the 2"):
         lyapunov_exponent(system, 10.0, {"y": 1.0, "clock": 0.0}, count=None)
+
+
+# -- in lanes ------------------------------------------------------------------------------------
+
+
+ALONE = ds.Taylor(engine="kernel")
+"""Asked for by its engine, it goes in no lane."""
+
+
+def test_directions_that_go_beside_each_other_give_the_spectrum_of_those_that_do_not():
+    start = on_section(1.0 / 12.0, 0.1, 0.0)
+    together, alone = (
+        lyapunov_exponent(henon_heiles(), 60.0, start, count=None, solver=solver)
+        for solver in (None, ALONE)
+    )
+    # Rounding of a regular motion, over pieces in each of which changes grow by a small factor.
+    np.testing.assert_allclose(together.spectrum, alone.spectrum, rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(together.history, alone.history, rtol=0.0, atol=1e-11)
+
+
+@pytest.mark.parametrize("count", [1, None])
+def test_exponents_of_many_starts_are_those_of_each_alone(count):
+    system = henon_heiles()
+    starts = [on_section(1.0 / 12.0, 0.05 * k, 0.0) for k in range(1, 6)]
+    for start, found in zip(starts, many_exponents(system, starts, 40.0, count=count), strict=True):
+        alone = lyapunov_exponent(system, 40.0, start, count=count, solver=ALONE)
+        assert found.verdict == alone.verdict
+        np.testing.assert_allclose(found.spectrum, alone.spectrum, rtol=0.0, atol=1e-12)
+
+
+def test_a_start_without_exponents_is_its_error_among_the_others():
+    system = pendulum()
+    members = [{"x": 0.1}, {"x": 2.0}, {"x": 0.2}]
+    first, refused, last = many_exponents(system, members, 20.0)
+    assert isinstance(refused, ds.errors.DaesolveError)
+    assert first.dimension == last.dimension == 2

@@ -11,7 +11,7 @@ import pytest
 from scipy.special import ellipk
 
 import daesolve as ds
-from daesolve.analysis.sections import portrait, section_of, sections
+from daesolve.analysis.sections import many_sections, portrait, section_of, sections
 from daesolve.errors import OutOfRangeError, PosingError, UnknownNameError
 
 from ..systems import oscillator, pendulum
@@ -197,3 +197,49 @@ def test_a_portrait_shows_every_point():
     assert axes.get_xlabel() == "y (m)"
     with pytest.raises(OutOfRangeError, match="give as many"):
         portrait(np.arange(3.0), np.ones(2))
+
+
+# -- of many motions ---------------------------------------------------------------------------
+
+
+def test_sections_of_many_starts_are_those_of_each_start_alone():
+    """Small oscillations of Hénon and Heiles, with 18 starts, so that two wait for a lane."""
+    system = henon_heiles()
+    starts = [on_section(CALM, 0.02 * k, 0.0) for k in range(18)]
+    x = system.coordinates.x
+    together = many_sections(system, x, starts, 100.0, direction=ds.RISING)
+    for start, found in zip(starts, together, strict=True):
+        alone = sections(system, x, 100.0, start, direction=ds.RISING)
+        assert len(found) == len(alone) > 10
+        # A time is located to rounding; regular motion moves it by a few roundings of the time.
+        np.testing.assert_allclose(found.times, alone.times, rtol=0.0, atol=1e-12)
+        for name, values in alone.states.items():
+            np.testing.assert_allclose(found[name], values, rtol=0.0, atol=1e-12)
+        assert any("beside those of others" in note for note in found.run.description["notes"])
+
+
+def test_the_members_beside_one_change_no_bit_of_its_section():
+    system = henon_heiles()
+    starts = [on_section(CALM, 0.05 * k, 0.0) for k in range(4)]
+    first, *_ = many_sections(system, system.coordinates.x, starts, 40.0)
+    again, _ = many_sections(system, system.coordinates.x, [starts[0], starts[2]], 40.0)
+    assert np.array_equal(first.times, again.times)
+    assert np.array_equal(first["y_dot"], again["y_dot"])
+
+
+def test_members_may_differ_in_parameters_and_an_error_takes_the_place_of_its_member():
+    system, above = pendulum(), ds.problem("pendulum").case()
+    members = [{"x": 0.1, "length": 1.0}, {"x": 0.1, "length": -1.0}, {"x": 0.1, "length": 4.0}]
+    short, refused, long = many_sections(system, system.coordinates.x, members, 20.0)
+    assert isinstance(refused, OutOfRangeError)
+    ratio = np.mean(np.diff(long.times)) / np.mean(np.diff(short.times))
+    # T goes with the root of the length, and by x^2 / (16 l^2) of itself with the amplitude.
+    assert ratio == pytest.approx(2.0, rel=1e-3)
+    one, two = many_sections(above, above.system.coordinates.x, [{}, {"gravity": 1.6}], 10.0)
+    assert len(one) > len(two)
+
+
+@pytest.mark.parametrize("members", [[], {"x": 1.0}, "x", [1.0], None])
+def test_what_are_no_members_is_refused(members):
+    with pytest.raises(OutOfRangeError, match="list of mappings"):
+        many_sections(oscillator(), oscillator().coordinates.x, members, 1.0)

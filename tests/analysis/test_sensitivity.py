@@ -388,3 +388,14 @@ def test_a_budget_that_ends_the_run_leaves_nothing_to_differentiate():
         ds.analysis.sensitivity(
             pendulum(), 1.0, {"x": -1.0}, by=["gravity"], solver="taylor", max_evaluations=100
         )
+
+
+def test_directions_in_lanes_beside_each_other_give_the_derivatives_of_each_by_itself():
+    """The kernel that is asked for by name integrates one direction after the other."""
+    start, by = {"x": 0.6}, ["x", "length", "gravity"]
+    together, alone = (
+        ds.analysis.sensitivity(pendulum(), 5.0, start, by=by, solver=solver)
+        for solver in (None, ds.Taylor(engine="kernel"))
+    )
+    limit = 1e-12 * np.max(np.abs(alone.matrix))
+    np.testing.assert_allclose(together.matrix, alone.matrix, rtol=0.0, atol=limit)

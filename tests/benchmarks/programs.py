@@ -7,6 +7,7 @@ ROOT = Path(__file__).parents[2]
 PROGRAMS = {
     "benchmarks.accuracy": "benchmarks.accuracy",
     "benchmarks.batches": "benchmarks.batches",
+    "benchmarks.contact": "benchmarks.contact",
     "benchmarks.events": "benchmarks.events",
     "benchmarks.long_horizon": "benchmarks.long_horizon.__main__",
     "benchmarks.long_horizon.offsets": "benchmarks.long_horizon.offsets",

@@ -14,7 +14,9 @@ import pytest
 from .programs import PROGRAMS, ROOT, program
 
 SMALL = {
-    "benchmarks.batches": "--members 16 --until 5 --repeats 1 --ensemble hoop-300",
+    "benchmarks.batches": "--members 16 --until 5 --repeats 1 --ensemble hoop-300 "
+    "--ensemble sections-300 --ensemble exponent-300 --ensemble same-300",
+    "benchmarks.contact": "--contacts 1 --calls 2 --repeats 1 --short",
     "benchmarks.long_horizon": "--quick --motion skate --motion pendulum",
     "benchmarks.long_horizon.offsets": "--rate 1 --rate 3 --until 2000",
     "benchmarks.long_runs": "--part drift --part store --until 20 --horizon 10 "
@@ -82,12 +84,12 @@ def test_variants_are_found_and_read_back_into_a_document(tmp_path, monkeypatch,
 @pytest.mark.slow
 def test_batches_are_measured_beside_runs_one_by_one(tmp_path):
     printed, found = ran(tmp_path, "benchmarks.batches")
-    assert [one["name"] for one in found] == ["one by one", "in lanes"]
+    assert [one["name"] for one in found] == ["one by one", "in lanes"] * 4
     for one in found:  # parts are timed one after the other, and make up less than all
         assert 0 < one["prepare"] + one["integrate"] < one["total"]
         assert 0 < one["steps"] < one["integrate"]
         assert one["difference"] < 1e-12
-    assert "16 members" in printed
+    assert "| hoop-300, 16 | one by one |" in printed
 
 
 @pytest.mark.slow
@@ -155,6 +157,16 @@ def test_packages_are_compared_on_the_pendulum(tmp_path):
     }
     assert least["daesolve"] < 1e-13
     assert least["scipy"] < 1e-5  # the coarse ones come first; patience ends where it is slow
+
+
+@pytest.mark.slow
+def test_a_block_comes_to_rest_where_it_should_by_events_and_nearly_by_steps(tmp_path):
+    _, found = ran(tmp_path, "benchmarks.contact")
+    rests = {(one["method"], one["setting"]): one for one in found if "method" in one}
+    assert rests["daesolve, events", "taylor"]["error"] <= 1e-12
+    assert 0.0 < rests["daesolve, Moreau", "step 0.001"]["error"] <= 1e-5
+    (costs,) = (one for one in found if "contacts" in one)
+    assert costs["contacts"] == 1
 
 
 @pytest.mark.slow

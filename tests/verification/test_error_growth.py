@@ -178,3 +178,16 @@ def test_a_motion_that_stops_soon_leaves_the_question_open():
     system = ds.ControlSystem(x, {"x": -x.x}, events=[ds.Event("half", x.x - 0.5, then=ds.Stop())])
     run = ds.solve(system, 50.0, {"x": 1.0}, verify=True)
     assert np.isnan(run.verification.lyapunov_time)
+
+
+def test_a_shadow_beside_its_motion_in_a_lane_grows_as_the_one_that_follows_it():
+    """The kernel that is asked for by name integrates the shadow after the motion."""
+    q = ds.coordinates(x="m")
+    system = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, potential=-(q.x**2) / 2)
+    beside, after = (
+        ds.solve(system, 20.0, {"x": 1e-3, "x_dot": 0.0}, verify=True, solver=solver)
+        for solver in (None, ds.Taylor(engine="kernel"))
+    )
+    # What is 1e-9 of the size has 1e-7 of its digits.
+    found, expected = (run.verification.lyapunov_time for run in (beside, after))
+    assert found == pytest.approx(expected, rel=1e-6)

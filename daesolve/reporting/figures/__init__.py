@@ -15,8 +15,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
+from daesolve.reporting.contacts import contact_names
 from daesolve.reporting.facts import labels
 from daesolve.reporting.figures.accuracy import ENERGIES, drift, energy, terms
+from daesolve.reporting.figures.contacts import contacts
 from daesolve.reporting.figures.panels import LEAST_RANGE, arrange, draw
 from daesolve.reporting.figures.style import (
     INK,
@@ -43,6 +45,7 @@ from daesolve.reporting.sampling import (
 )
 
 __all__ = [
+    "contacts",
     "drift",
     "energy",
     "events",
@@ -76,6 +79,7 @@ def standard(documents: Sequence[Document]) -> dict[str, Callable[[], list[Figur
         ("Path", path, sampled and plane(documents)),
         ("Outputs", outputs, output_names(sampled)),
         ("Reactions", reactions, reaction_names(sampled)),
+        ("Contacts", contacts, any(map(contact_names, sampled))),
         ("Events", events, max(d["event_count"] for d in documents) > 1),
     ]
     return {title: partial(_sheets, draw, documents) for title, draw, wanted in plan if wanted}

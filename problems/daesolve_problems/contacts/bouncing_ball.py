@@ -2,7 +2,7 @@
 
 A ball is thrown and bounces on a level, rough floor. At each impact three impulses are unknown: the
 normal one and two of friction, which act while the ball slips or hold it while it grips. The weight
-acts in between. The energy falls with every impact but that of a superball.
+acts in between. The energy is not conserved: it falls with every impact but that of a superball.
 
 With k = J / (m r^2), the slip u = v + w x (-r e_z) in the floor and the speed of approach v_n, the
 impulse is L_N = m (1 + e) v_n, and the ball grips where

@@ -1,0 +1,293 @@
+"""What contacts with friction cost, and a block that comes to rest beside MuJoCo.
+
+The first table has processor microseconds, for 1, 2, 4 and 8 contacts: of one decision on contacts
+at rest that are coupled, of one impact by Newton's and by Poisson's law, and, in whole runs, of an
+instant at which blocks on a table that shakes stick or slip, and of one at which balls that fall
+side by side strike the floor together; the integration between the instants is in these two.
+
+The second has a block that is thrown on a level plane, tips, and rocks to rest: the error of where
+it rests, against digits on which two programs agree, and the processor seconds of a run that was
+prepared before. MuJoCo's contacts are made as hard as its documentation allows, their cones
+elliptic. A ratio compares with daesolve's cheapest setting whose error is no larger. MuJoCo is left
+out where it is not installed: `pip install -e ".[benchmarks]"`.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+import daesolve as ds
+from daesolve.contact import Contacts, collide, decide
+from daesolve.friction import moreau
+
+from .common.attempts import untyped
+from .common.conditions import as_json, conditions
+from .common.options import add_json, add_repeats, add_update, options, whole
+from .common.tables import aligned, markdown, update
+from .common.timing import in_turn, processor_seconds
+
+COUNTS = (1, 2, 4, 8)
+MARK, PAGE = "contact", "docs/benchmarks/contacts.md"
+REST, UNTIL = 0.031718329657, 1.7
+"""Where the block rests, m, and until when it is followed, s."""
+HALF_WIDTH, HEIGHT, FRICTION, SPEED = 0.1, 0.2, 0.7, 1.0
+STEPS = (1e-3, 5e-4, 2e-4, 1e-4, 5e-5)
+PEER_STEPS = (1e-3, 5e-4, 2e-4, 1e-4, 5e-5, 2e-5, 1e-5)
+FRICTION_LEFT = 1e4
+"""MuJoCo's `impratio`: by how much friction is harder than the normal force: so little creeps."""
+ENOUGH = 3.0
+"""s; what has been repeated for so long is not repeated again."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Processor microseconds of some contacts.
+
+    Parameters
+    ----------
+    contacts
+        How many.
+    decision, newton, poisson
+        Of one call.
+    switch, impact
+        Of an instant in a run.
+    """
+
+    contacts: int
+    decision: float
+    newton: float
+    poisson: float
+    switch: float
+    impact: float
+
+
+@dataclass(frozen=True)
+class Rest:
+    """How a block came to rest.
+
+    Parameters
+    ----------
+    method, setting
+        By what.
+    error
+        Of the place, m.
+    seconds
+        Of the processor.
+    """
+
+    method: str
+    setting: str
+    error: float
+    seconds: float
+
+
+def each(run: Callable[[], object], times: int) -> float:
+    """Return the processor microseconds of a call, of so many."""
+    run()
+    spent, _ = processor_seconds(lambda: [run() for _ in range(times)])
+    return 1e6 * spent / times
+
+
+def calls(count: int, times: int) -> tuple[float, float, float]:
+    """Return the microseconds of a decision and of two impacts of coupled contacts at rest."""
+    random = np.random.default_rng(count)
+    rows = random.normal(size=(2 * count, 2 * count + 2))
+    contacts = Contacts(rows @ rows.T, np.full(count, 0.3))
+    free = random.normal(size=2 * count) - np.repeat([1.0, 0.0], count)
+    return (
+        each(lambda: decide(contacts, free), times),
+        each(lambda: collide(contacts, free, "newton", 0.5, on_gain="report"), times),
+        each(lambda: collide(contacts, free, "poisson", 0.5, on_gain="report"), times),
+    )
+
+
+def shaken(count: int) -> ds.MechanicalSystem:
+    """Pose blocks of different friction on a table that shakes."""
+    q = ds.coordinates(**{f"{axis}_{k}": "m" for k in range(count) for axis in "xy"})
+    table = 0.3 * ca.sin(20.0 * ds.time)
+    feet = [
+        ds.Contact(f"foot_{k}", q[f"y_{k}"], slip=q.dot[f"x_{k}"] - table, friction=0.3 + 0.01 * k)
+        for k in range(count)
+    ]
+    weight = 9.81 * ca.sum1(ca.vertcat(*[q[f"y_{k}"] for k in range(count)]))
+    return ds.MechanicalSystem(q, kinetic=ca.sumsqr(q.dot.vector) / 2, potential=weight, goals=feet)
+
+
+def falling(count: int) -> ds.MechanicalSystem:
+    """Pose balls that fall side by side."""
+    q = ds.coordinates(**{f"{axis}_{k}": "m" for k in range(count) for axis in "xy"})
+    floors = [
+        ds.Contact(
+            f"ball_{k}", q[f"y_{k}"], slip=q.dot[f"x_{k}"], friction=0.3, restitution=0.95,
+            closed=False,
+        )
+        for k in range(count)
+    ]  # fmt: skip
+    weight = 9.81 * ca.sum1(ca.vertcat(*[q[f"y_{k}"] for k in range(count)]))
+    return ds.MechanicalSystem(
+        q, kinetic=ca.sumsqr(q.dot.vector) / 2, potential=weight, goals=floors
+    )
+
+
+def instant(system: ds.MechanicalSystem, start: dict[str, float], repeats: int) -> float:
+    """Return the processor microseconds of a run over its instants, the least of some."""
+
+    def run() -> ds.Trajectory:
+        return ds.solve(system, 4.0, start, at=[4.0])
+
+    instants = len({event.time for event in run().events})
+    spent = in_turn({"run": lambda: processor_seconds(run)[0]}, repeats)["run"]
+    return 1e6 * min(spent) / instants
+
+
+def cost(count: int, times: int, repeats: int) -> Cost:
+    """Measure so many contacts."""
+    places = [f"{axis}_{k}" for k in range(count) for axis in "xy"]
+    still = dict.fromkeys([*places, *(name.replace("_", "_dot_") for name in places)], 0.0)
+    thrown = still | {f"y_{k}": 1.0 for k in range(count)}
+    thrown |= {f"x_dot_{k}": 1.0 for k in range(count)}
+    decision, newton, poisson = calls(count, times)
+    switch, impact = (
+        instant(shaken(count), still, repeats),
+        instant(falling(count), thrown, repeats),
+    )
+    return Cost(count, decision, newton, poisson, switch, impact)
+
+
+# -- a block that comes to rest -------------------------------------------------------------------
+
+
+def rests(repeats: int, *, short: bool) -> list[Rest]:
+    """Let a block come to rest by events, by Moreau's steps, and by MuJoCo."""
+    case = ds.problem("block").case("tips")
+    guess, initial = case.guess()
+    start, system = {**guess, **initial}, case.system
+    assert isinstance(system, ds.MechanicalSystem)
+    runs: dict[tuple[str, str], Callable[[], float]] = {
+        ("daesolve, events", solver): lambda solver=solver: float(
+            case.solve(until=UNTIL, at=[UNTIL], solver=solver)["x"][-1]
+        )
+        for solver in ("taylor", "dop853")
+    }
+    for step in STEPS[:1] if short else STEPS:
+        runs["daesolve, Moreau", f"step {step:g}"] = lambda step=step: float(
+            moreau(system, start, UNTIL, step, case.values)["x"][-1]
+        )
+    peer = _installed("mujoco")
+    if peer is not None:
+        for step in PEER_STEPS[:1] if short else PEER_STEPS:
+            for method in ("implicitfast", "RK4"):
+                runs[f"MuJoCo, {method}", f"step {step:g}"] = _thrown(peer, method, step)
+    return [_rest(*name, run, repeats) for name, run in runs.items()]
+
+
+def _rest(method: str, setting: str, run: Callable[[], float], repeats: int) -> Rest:
+    place = run()
+    measured: list[float] = []
+    while len(measured) < repeats and sum(measured) < ENOUGH:
+        measured.append(processor_seconds(run)[0])
+    return Rest(method, setting, abs(place - REST), min(measured))
+
+
+def _installed(name: str) -> Any:
+    try:
+        return untyped(name)
+    except ImportError:
+        return None
+
+
+def model_text(integrator: str, step: float) -> str:
+    """Return the block in MuJoCo's own XML: in a plane, by two slides and a hinge."""
+    hard = f'friction="{FRICTION} 0 0" solref="{2 * step} 1" solimp="0.9999 0.9999 0.001 0.5 2"'
+    return (
+        f'<mujoco><option gravity="0 0 -9.81" timestep="{step}" integrator="{integrator}" '
+        f'cone="elliptic" impratio="{FRICTION_LEFT}" solver="Newton" tolerance="1e-15" '
+        f'iterations="100"/><worldbody><geom type="plane" size="5 5 1" {hard}/>'
+        f'<body pos="0 0 {HEIGHT}"><joint type="slide" axis="1 0 0"/>'
+        '<joint type="slide" axis="0 0 1"/><joint type="hinge" axis="0 1 0"/>'
+        f'<geom type="box" size="{HALF_WIDTH} 0.05 {HEIGHT}" mass="1" {hard}/>'
+        "</body></worldbody></mujoco>"
+    )
+
+
+def _thrown(mujoco: Any, integrator: str, step: float) -> Callable[[], float]:
+    model = mujoco.MjModel.from_xml_string(model_text(integrator, step))
+    data = mujoco.MjData(model)
+    count = round(UNTIL / step)
+
+    def run() -> float:
+        mujoco.mj_resetData(model, data)
+        data.qvel[0] = SPEED
+        mujoco.mj_step(model, data, count)
+        return float(data.qpos[0])
+
+    return run
+
+
+# -- told -----------------------------------------------------------------------------------------
+
+
+def cost_rows(found: list[Cost]) -> list[list[str]]:
+    """Return the first table."""
+    return [
+        [
+            str(one.contacts),
+            *(f"{us:.0f}" for us in (one.decision, one.newton, one.poisson)),
+            *(f"{us:.0f}" for us in (one.switch, one.impact)),
+        ]
+        for one in found
+    ]
+
+
+def rest_rows(found: list[Rest]) -> list[list[str]]:
+    """Return the second table, with the ratio to daesolve's cheapest setting as exact."""
+    own = [one for one in found if one.method.startswith("daesolve")]
+    rows: list[list[str]] = []
+    for one in found:
+        as_exact = [other.seconds for other in own if other.error <= one.error]
+        ratio = f"{one.seconds / min(as_exact):.2g}" if as_exact else "none as exact"
+        rows.append([one.method, one.setting, f"{one.error:.1e}", f"{one.seconds:.4f}", ratio])
+    return rows
+
+
+COSTS = ["contacts", "decision, us", "newton, us", "poisson, us", "a switch, us", "an impact, us"]
+RESTS = ["method", "setting", "error, m", "s", "s / daesolve"]
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the options."""
+    parser = options("benchmarks.contact", __doc__)
+    told = f"repeatable ({', '.join(map(str, COUNTS))})"
+    parser.add_argument("--contacts", type=whole, action="append", metavar="N", help=told)
+    parser.add_argument(
+        "--calls", type=whole, default=100, metavar="N", help="of each decision (%(default)s)"
+    )
+    parser.add_argument("--short", action="store_true", help="the coarsest steps alone")
+    add_repeats(parser, 3, "runs of each, of which the least counts")
+    add_json(parser)
+    add_update(parser, MARK, PAGE)
+    return parser
+
+
+def main() -> None:
+    """Measure, print, and write what was asked for."""
+    given = parser().parse_args()
+    known = conditions("mujoco", "scipy")
+    costs = [cost(n, given.calls, given.repeats) for n in given.contacts or COUNTS]
+    rested = rests(given.repeats, short=given.short)
+    print(f"{known}\n\n{aligned(COSTS, cost_rows(costs))}\n\n{aligned(RESTS, rest_rows(rested))}")
+    if given.json:
+        given.json.write_text(as_json(known, [*costs, *rested]))
+    if given.update:
+        tables = f"{markdown(COSTS, cost_rows(costs))}\n\n{markdown(RESTS, rest_rows(rested))}"
+        update(given.update, MARK, f"{known}\n\n{tables}")
+
+
+if __name__ == "__main__":
+    main()

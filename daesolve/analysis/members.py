@@ -1,0 +1,80 @@
+"""One analysis of several motions of the same equations, in the lanes of one processor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+
+from daesolve.errors import DaesolveError, OutOfRangeError
+from daesolve.integration.run_options import (
+    At,
+    BoundProblem,
+    RunOptions,
+    Source,
+    requested_of,
+)
+from daesolve.preparation.request import Request
+from daesolve.system.consistent_state import check_system
+from daesolve.system.system import System
+
+if TYPE_CHECKING:
+    from daesolve.solvers.lanes import Batch
+
+Found = TypeVar("Found")
+Work = Callable[[System, Request, At, "Batch | None"], Found]
+"""What is found of what is to be run, with its sample times, in a lane of a batch."""
+
+
+def of_members(
+    work: Work[Found],
+    source: Source,
+    members: Sequence[Mapping[str, float]],
+    until: float | None,
+    options: RunOptions,
+) -> list[Found | DaesolveError]:
+    """Do the same of several motions, of which those that can go beside each other.
+
+    Parameters
+    ----------
+    work
+        What is done.
+    source, until, options
+        As in `requested_of`.
+    members
+        Parameters and start values of each motion, by name.
+
+    Returns
+    -------
+    list
+        What was found of each, in their order; the error of one of which nothing was.
+
+    Raises
+    ------
+    OutOfRangeError
+        There is no member, or one is no mapping.
+    """
+    listed = isinstance(members, Sequence) and not isinstance(members, str)
+    if not listed or not members or not all(isinstance(one, Mapping) for one in members):
+        raise OutOfRangeError(
+            f"members is {members!r}, but must be a list of mappings of names to values, one at "
+            "least"
+        )
+    system = source.system if isinstance(source, BoundProblem) else source
+    check_system(system)
+    known = system.dynamics.posed_ranges
+    # numba is imported where something goes in lanes.
+    from daesolve.solvers.lanes import batch_of
+
+    batch = batch_of(len(members))
+    lanes = batch if len(members) > 1 else None
+
+    def found(member: Mapping[str, float]) -> Found:
+        numbers = {name: value for name, value in member.items() if name in known}
+        starts = {name: value for name, value in member.items() if name not in known}
+        given: RunOptions = {**options}
+        if numbers:
+            given["parameters"] = {**(options.get("parameters") or {}), **numbers}
+        return work(*requested_of(source, until, starts, given), lanes)
+
+    return batch.run([partial(found, member) for member in members])

@@ -1,0 +1,88 @@
+"""How near contacts that slide are to a jam: a ratio that is one without friction, and zero there.
+
+While contacts slide, their gaps answer to their reactions by S = J P (J^T + F), with J the rows of
+the gaps, F their friction, and P the answer of the bodies while all other constraints are kept.
+Without friction S is S0 = J P J^T. Where the ratio
+
+    r = det S / det S0 = det(1 + S0^-1 J P F)
+
+falls to zero, reactions grow without bounds while the bodies still slide. Only the columns of F
+that are not zero count. A contact that is open has a row and a column of the identity.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import casadi as ca
+
+from daesolve.algebra.determinants import determinant
+from daesolve.algebra.linear import solve_definite
+from daesolve.elimination.saddle import EliminationPlan, Saddle
+from daesolve.equations.dynamics import Dynamics, GoalRow
+
+NEAR = 1e-6
+"""The ratio below which a jam is so near that time is no good measure of what is left."""
+LARGEST = 12
+"""Contacts beyond which the ratio is too long an expression to be watched along a run."""
+
+
+def jam_ratio(dynamics: Dynamics, plan: EliminationPlan) -> ca.SX:
+    """Return r, an expression of (t, x, p); one with more than `LARGEST` contacts, or no friction.
+
+    Parameters
+    ----------
+    dynamics, plan
+        The equations, and how reactions are eliminated.
+    """
+    gaps = [dynamics.rows[row.row] for row in dynamics.contacts]
+    if len(gaps) > LARGEST:
+        return ca.SX(1.0)
+    own = [row.reaction for row in gaps if row.reaction is not None]
+    normals = [row.jacobian.T for row in gaps]
+    tractions = [
+        ca.SX(ca.sparsify(ca.simplify(dynamics.influence[:, reaction] - normal)))
+        for reaction, normal in zip(own, normals, strict=True)
+    ]
+    rubbing = [k for k, traction in enumerate(tractions) if traction.nnz()]
+    if not rubbing:
+        return ca.SX(1.0)
+    saddle = Saddle(_without(dynamics, gaps), replace(plan, refinements=0, proximal=False))
+    still = [ca.SX(0)] * len(saddle.dynamics.rows)
+    none = [ca.SX(0)] * len(saddle.dynamics.relations)
+
+    def answer(push: ca.SX) -> ca.SX:
+        return ca.vertcat(*normals_of(saddle.solve(push, still, none)[0]))
+
+    def normals_of(accelerations: ca.SX) -> list[ca.SX]:
+        return [normal.T @ accelerations for normal in normals]
+
+    open_ = [ca.SX(0) if row.hold is None else 1 - row.hold for row in gaps]
+    smooth = ca.horzcat(*[answer(normal) for normal in normals]) + ca.diag(ca.vertcat(*open_))
+    caused = ca.horzcat(*[answer(tractions[k]) for k in rubbing])
+    shares = solve_definite(smooth, caused)[rubbing, :]
+    return determinant(ca.SX.eye(len(rubbing)) + shares)
+
+
+def _without(dynamics: Dynamics, gone: list[GoalRow]) -> Dynamics:
+    """Return the equations without some goals and their reactions."""
+    names = {row.name for row in gone}
+    dropped = {row.reaction for row in gone}
+    kept = [k for k in range(dynamics.reactions.numel()) if k not in dropped]
+    places = {old: new for new, old in enumerate(kept)}
+    return replace(
+        dynamics,
+        rows=tuple(
+            replace(row, reaction=None if row.reaction is None else places[row.reaction])
+            for row in dynamics.rows
+            if row.name not in names
+        ),
+        reactions=dynamics.reactions[kept],
+        influence=dynamics.influence[:, kept],
+        relations=tuple(replace(row, jacobian=row.jacobian[:, kept]) for row in dynamics.relations),
+        after={
+            name: tuple(other for other in before if other not in names)
+            for name, before in dynamics.after.items()
+            if name not in names
+        },
+    )

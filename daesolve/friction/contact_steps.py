@@ -1,0 +1,328 @@
+"""Time steps of systems with contacts that open, close and rub.
+
+Over a step h, with everything but velocities taken in its middle and all contacts whose gaps are
+not positive there,
+
+    M (v+ - v-) = h Q + W_N^T L_N + W_T^T L_T + J^T p,     Phi v+ = aim,
+    0 <= L_N  _|_  g'+ + e g'- >= 0,     -L_T in mu L_N Sgn(c+ + e_T c-),
+
+with the rates g' of gaps and c of slips: an impact as by Newton's law, or a push, or both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import casadi as ca
+import numpy as np
+
+from daesolve.algebra.translation import function_of
+from daesolve.contact import Contacts, State, decide, inverse_mass
+from daesolve.equations.consistency import check_named
+from daesolve.equations.contact_rows import SpatialRubbing
+from daesolve.friction.steppable import check_steppable, rows_of
+from daesolve.system.consistent_state import parameter_values
+from daesolve.system.system import MechanicalSystem
+
+AGREES = 1e-10
+"""Of the terms that enter it, what an inequality may be missed by."""
+DEPENDENT = 1e-12
+"""Of the largest singular value, one of rows that depend on each other."""
+SIGNS = {State.FORWARD: 1.0, State.BACKWARD: -1.0}
+
+States = tuple[State, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class ContactStep:
+    """What a step does.
+
+    Parameters
+    ----------
+    velocities
+        At its end, (nv,).
+    impulses
+        Those along all gaps, then those along all slips, contact by contact, N s: (2 n,) in the
+        plane, (3 n,) in space.
+    states
+        What each contact does, (n,); open ones have no impulse.
+    work
+        Of friction over the step, J.
+    decided
+        How often the states were asked for, beside those of the step before.
+    """
+
+    velocities: np.ndarray
+    impulses: np.ndarray
+    states: States
+    work: float
+    decided: int
+
+
+class ContactEquations:
+    """What a system with contacts gives to a time step.
+
+    Parameters
+    ----------
+    system
+        With contacts.
+    parameters
+        Values in place of the defaults.
+
+    Raises
+    ------
+    UnsupportedError
+        It has something that time steps cannot do.
+    OutOfRangeError, UnknownNameError
+        A parameter cannot be.
+    """
+
+    def __init__(
+        self, system: MechanicalSystem, parameters: Mapping[str, float] | None = None
+    ) -> None:
+        own = [row.name for row in system.dynamics.contacts]
+        check_steppable(system, own)
+        self.system, self.dynamics = system, system.dynamics
+        rows = self.dynamics.contacts
+        self.names = tuple(own)
+        self.gaps = [row.row for row in rows]
+        slips = [() if row.rubbing is None else rows_of(row.rubbing) for row in rows]
+        self.width = max(map(len, slips), default=1) or 1
+        """Directions of slip: 1 in the plane, 2 in space."""
+        self.slips = [[*own, *[None] * (self.width - len(own))] for own in slips]
+        contacts = {*self.gaps, *(row for own in slips for row in own)}
+        self.kept = [k for k in range(len(self.dynamics.rows)) if k not in contacts]
+        given = check_named("parameters", parameters)
+        self.numbers = self.dynamics.value_vector(parameter_values(self.dynamics, given))
+        self.closed = self.numbers.copy()
+        """The values with all contacts closed and stuck: their rows are there."""
+        self.closed[[row.hold for row in rows]] = 1.0
+        for rubbing in (row.rubbing for row in rows if row.rubbing is not None):
+            self.closed[rubbing.slides] = 0.0
+            holds = rubbing.holds if isinstance(rubbing, SpatialRubbing) else [rubbing.sticks]
+            self.closed[list(holds)] = 1.0
+
+    def energy(self, time: float, x: np.ndarray) -> float:
+        """Return the kinetic and potential energy, J."""
+        return float(self._energy(time, x, self.numbers))
+
+    def position_rates(self, time: float, x: np.ndarray) -> np.ndarray:
+        """Return q' (nq,)."""
+        return np.asarray(self._rates(time, x, self.numbers)).ravel()
+
+    def missed(self, time: float, x: np.ndarray) -> float:
+        """Return by how much positions miss constraints, or gaps are negative, at most."""
+        return float(self._missed(time, x, self.closed))
+
+    def invariants(self, time: float, x: np.ndarray) -> np.ndarray:
+        """Return what positions alone keep, such as the norm of a quaternion, after a zero."""
+        return np.asarray(self._invariants(time, x, self.numbers)).ravel()
+
+    def step(
+        self, time: float, x: np.ndarray, length: float, last: ContactStep | None
+    ) -> ContactStep:
+        """Take a step.
+
+        Parameters
+        ----------
+        time, x
+            Its middle: the time, the positions there, the velocities before it, (nx,).
+        length
+            h, s
+        last
+            The step before, whose states are tried first.
+
+        Raises
+        ------
+        ContactError
+            No impulses are possible.
+        """
+        parts = [np.asarray(part) for part in self._parts(time, x, self.closed)]
+        mass, force, rows, rates, gaps, numbers = parts
+        v, rates = x[self.dynamics.position_count :], rates.ravel()
+        kept = rows[self.kept]
+        answer = inverse_mass(mass, kept)
+        held = self._held(mass, kept, kept @ v - rates[self.kept])
+        free = answer @ (mass @ v + length * force.ravel()) + held
+        count, width = len(self.names), self.width
+        impulses, states = np.zeros(count * (1 + width)), [State.OPEN] * count
+        touching = np.flatnonzero(gaps.ravel() <= 0.0)
+        if not touching.size:
+            return ContactStep(free, impulses, tuple(states), 0.0, 0)
+        friction, static, thrown, returned = (row[touching] for row in numbers)
+        own, before = self._of_contacts(rows, rates, touching)
+        contacts = Contacts(
+            _symmetric(own @ answer @ own.T),
+            friction,
+            np.maximum(static, friction),
+            width,
+            names=tuple(self.names[k] for k in touching.tolist()),
+        )
+        # What is left of the slip is what its rate is over.
+        target = (
+            before
+            + own @ (free - v)
+            + np.concatenate([thrown, np.repeat(returned, width)]) * before
+        )
+        tried = None if last is None else tuple(last.states[k] for k in touching.tolist())
+        pushes, found, decided = _decided(contacts, target, tried)
+        after = free + answer @ own.T @ pushes
+        tangents = count + touching[:, None] * width + np.arange(width)
+        impulses[np.concatenate([touching, tangents.ravel()])] = pushes
+        for k, state in zip(touching.tolist(), found, strict=True):
+            states[k] = state
+        slips = before + before + own @ (after - v)
+        work = float(pushes[len(touching) :] @ slips[len(touching) :]) / 2.0
+        return ContactStep(after, impulses, tuple(states), work, decided)
+
+    def _of_contacts(
+        self, rows: np.ndarray, rates: np.ndarray, touching: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the rows of gaps and slips of some contacts, and their rates; else zeros."""
+        none = np.zeros(rows.shape[1])
+        which: list[int] = touching.tolist()
+        places = [*(self.gaps[k] for k in which), *(row for k in which for row in self.slips[k])]
+        own = np.array([none if place is None else rows[place] for place in places])
+        return own, np.array([0.0 if place is None else rates[place] for place in places])
+
+    def _held(self, mass: np.ndarray, kept: np.ndarray, aims: np.ndarray) -> np.ndarray:
+        """Return the least velocities with which constraints reach their aims."""
+        if not np.any(aims):
+            return np.zeros(len(mass))
+        whitening = np.linalg.inv(np.linalg.cholesky(mass))
+        return whitening.T @ np.linalg.lstsq(kept @ whitening.T, aims, rcond=None)[0]
+
+    @cached_property
+    def _parts(self) -> ca.Function:
+        dynamics, none = self.dynamics, ca.SX(0)
+        rubs = [row.rubbing for row in dynamics.contacts]
+        numbers = [
+            [none if r is None else r.friction for r in rubs],
+            [none if r is None else r.static_friction for r in rubs],
+            [row.restitution for row in dynamics.contacts],
+            [none if r is None else r.restitution for r in rubs],
+        ]
+        outputs = {
+            "mass": dynamics.mass,
+            "force": dynamics.force,
+            "rows": ca.vertcat(*[row.jacobian for row in dynamics.rows]),
+            "rates": ca.vertcat(*[row.chain[-1] for row in dynamics.rows]),
+            "gaps": ca.vertcat(*[dynamics.rows[k].chain[0] for k in self.gaps]),
+            "numbers": ca.vertcat(*[ca.horzcat(*[ca.SX(n) for n in line]) for line in numbers]),
+        }
+        return self._function("step", outputs)
+
+    @cached_property
+    def _energy(self) -> ca.Function:
+        assert self.dynamics.kinetic is not None
+        named = self.system.auxiliaries
+        potential = ca.substitute(ca.SX(self.system.potential), named.vector, named.meanings)
+        return self._function("energy", {"energy": self.dynamics.kinetic + potential})
+
+    @cached_property
+    def _rates(self) -> ca.Function:
+        rates = self.dynamics.position_rates[: self.dynamics.coordinate_count]
+        return self._function("rates", {"rates": rates})
+
+    @cached_property
+    def _missed(self) -> ca.Function:
+        rows = self.dynamics.rows
+        kept = [rows[k].chain[0] for k in self.kept if rows[k].degree == 2]
+        open_ = [ca.fmax(-rows[k].chain[0], 0) for k in self.gaps]
+        return self._function("missed", {"missed": ca.norm_inf(ca.vertcat(0, *kept, *open_))})
+
+    @cached_property
+    def _invariants(self) -> ca.Function:
+        rows = self.dynamics.invariants
+        values = [row.value for row in rows if row.on == "positions"]
+        return self._function("invariants", {"values": ca.vertcat(0, *values)})
+
+    def _function(self, name: str, outputs: Mapping[str, ca.SX]) -> ca.Function:
+        inputs = [self.dynamics.t, self.dynamics.x, self.dynamics.p]
+        dense = [ca.densify(ca.SX(part)) for part in outputs.values()]
+        return function_of(name, inputs, dense, (["t", "x", "p"], list(outputs)))
+
+
+def _decided(
+    contacts: Contacts, target: np.ndarray, before: States | None
+) -> tuple[np.ndarray, States, int]:
+    """Return the impulses (k,) and states of contacts, and whether these had to be searched.
+
+    States of the step before are tried first, then those in which all contacts do the same.
+    """
+    signs = SIGNS if contacts.directions == 1 else ()
+    alike = [(state,) * contacts.count for state in (State.STICKS, *signs)]
+    for states in alike if before is None else [before, *alike]:
+        pushes = _in_states(contacts, target, states)
+        if pushes is not None:
+            return pushes, states, 0
+    decision = decide(contacts, target)
+    answer = decision.answers[0] if decision.answers else decision.only()
+    return answer.reactions, answer.states, 1
+
+
+def _in_states(contacts: Contacts, target: np.ndarray, states: States) -> np.ndarray | None:
+    """Return the impulses of contacts in given states; None where these do not agree.
+
+    In space the direction of what slides is not known: that is left to others.
+    """
+    if State.SLIDES in states:
+        return None
+    count, width = contacts.count, contacts.directions
+    sides = np.array([SIGNS.get(state, 0.0) for state in states])
+    closed = np.array([state is not State.OPEN for state in states])
+    sticks = np.array([state is State.STICKS for state in states])
+    held = np.flatnonzero(np.concatenate([closed, np.repeat(sticks, width)]))
+    pushes = np.zeros(len(target))
+    if held.size:
+        # What slides pushes along its slip too.
+        columns = np.eye(len(target))
+        firsts = count + np.arange(count) * width
+        columns[firsts, np.arange(count)] = -sides * contacts.friction
+        answers = (contacts.matrix @ columns)[np.ix_(held, held)]
+        found = _shared(contacts, held, answers, -target[held])
+        if found is None:
+            return None
+        pushes = columns[:, held] @ found
+    rates = contacts.matrix @ pushes + target
+    sizes = np.abs(contacts.matrix) @ np.abs(pushes) + np.abs(target)
+    normal, traction = pushes[:count], np.linalg.norm(pushes[count:].reshape(count, width), axis=1)
+    along, terms = (part[count:].reshape(count, width)[:, 0] for part in (rates, sizes))
+    least = AGREES * float(np.max(np.abs(pushes)))
+    agrees = (
+        np.all(normal >= -least)
+        and np.all(closed | (rates[:count] >= -AGREES * sizes[:count]))
+        and np.all(~sticks | (traction <= contacts.static * normal + least))
+        and np.all(sides * along >= -AGREES * terms)
+    )
+    return pushes if agrees else None
+
+
+def _shared(
+    contacts: Contacts, held: np.ndarray, answers: np.ndarray, right: np.ndarray
+) -> np.ndarray | None:
+    """Return the reactions of rows that are held; None where they cannot be.
+
+    What sticks side by side shares its friction as its limits are.
+    """
+    found, _, rank, _ = np.linalg.lstsq(answers, right, rcond=DEPENDENT)
+    if rank == held.size:
+        return found
+    if not np.allclose(answers @ found, right, rtol=AGREES, atol=AGREES * np.max(np.abs(right))):
+        return None
+    count = contacts.count
+    weights = np.ones(held.size)
+    normal = np.zeros(count)
+    normal[held[held < count]] = found[held < count]
+    stuck = held >= count
+    whose = (held[stuck] - count) // contacts.directions
+    weights[stuck] = contacts.static[whose] * normal[whose]
+    largest = np.max(weights[stuck], initial=0.0) or 1.0
+    weights[stuck] = np.sqrt(np.maximum(weights[stuck], 0.0) / largest)
+    return weights * np.linalg.lstsq(answers * weights, right, rcond=DEPENDENT)[0]
+
+
+def _symmetric(matrix: np.ndarray) -> np.ndarray:
+    return (matrix + matrix.T) / 2.0

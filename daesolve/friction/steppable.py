@@ -1,0 +1,103 @@
+"""What time steps can do with a system."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import casadi as ca
+
+from daesolve.algebra.identity import vanishes
+from daesolve.equations.contact_rows import Rubbing, SpatialRubbing
+from daesolve.errors import UnsupportedError
+from daesolve.posing.contacts import ACCUMULATED, REST
+from daesolve.posing.goals import Goal, Invariant
+from daesolve.posing.guides import JAM
+from daesolve.system.system import MechanicalSystem
+
+
+def check_steppable(system: MechanicalSystem, contacts: Collection[str] = ()) -> None:
+    """Refuse what time steps cannot do.
+
+    Parameters
+    ----------
+    system
+        To be stepped.
+    contacts
+        The names of its contacts, whose events are the steps' own.
+
+    Raises
+    ------
+    UnsupportedError
+        Always with what is to be left out.
+    """
+    dynamics = system.dynamics
+    own = {dynamics.events[k].name for k in _events_of_contacts(system)} | {ACCUMULATED, REST, JAM}
+    for event in system.events:
+        if not contacts or event.name not in own:
+            raise UnsupportedError(
+                f"the event {event.name!r} cannot be watched: time stepping has no events; "
+                "leave it out, or integrate with solve()"
+            )
+    if dynamics.implicit_rows or dynamics.relations or len(system.reactions):
+        raise UnsupportedError(
+            "time stepping knows the reactions of supports and of ideal constraints alone: leave "
+            "out implicit unknowns, relations and further reactions, or integrate with solve()"
+        )
+    if dynamics.quadrature_count:
+        raise UnsupportedError(
+            f"time stepping integrates no quadratures, such as {system.quadratures.names[0]!r}: "
+            "leave them out, or integrate with solve()"
+        )
+    if any(ca.depends_on(row.jacobian, dynamics.velocities) for row in dynamics.rows):
+        raise UnsupportedError(
+            "time stepping needs constraints that are linear in the velocities: integrate with "
+            "solve()"
+        )
+    # How far what positions alone keep is off is told: `violation`.
+    driven = [
+        goal.name
+        for goal in system.goals
+        if isinstance(goal, Invariant) and goal.drive and not (contacts and goal.on == "positions")
+    ]
+    if driven:
+        raise UnsupportedError(
+            f"time stepping cannot drive the invariant {driven[0]!r}: pose it with drive=False"
+        )
+    if contacts:
+        _check_contacts(system, contacts)
+
+
+def rows_of(rubbing: Rubbing) -> tuple[int, ...]:
+    """Return the indices of the constraints on the slip of a contact: one, or two in space."""
+    return rubbing.rows if isinstance(rubbing, SpatialRubbing) else (rubbing.row,)
+
+
+def _events_of_contacts(system: MechanicalSystem) -> list[int]:
+    return [
+        event
+        for row in system.dynamics.contacts
+        for event in (row.lost, row.closed, *(row.rubbing.events if row.rubbing else ()))
+    ]
+
+
+def _check_contacts(system: MechanicalSystem, contacts: Collection[str]) -> None:
+    """Refuse goals that are let go of, and reactions of contacts in forces of one's own."""
+    dynamics = system.dynamics
+    rubbing = [row.rubbing for row in dynamics.contacts if row.rubbing is not None]
+    sticking = {dynamics.rows[k].name for rubs in rubbing for k in rows_of(rubs)}
+    for goal in system.goals:
+        if isinstance(goal, Goal) and goal.held_by and goal.name not in {*contacts, *sticking}:
+            raise UnsupportedError(
+                f"the goal {goal.name!r} is let go of at events, which time stepping does not "
+                "have: leave it out, or integrate with solve()"
+            )
+    sides = [rubs.slides for rubs in rubbing]
+    symbols = ca.vertcat(ca.SX(0, 1), *[dynamics.p[k] for k in sides])
+    influence = ca.substitute(dynamics.influence, symbols, ca.SX.zeros(*symbols.shape))
+    for row in dynamics.rows:
+        if row.reaction is not None and not vanishes(influence[:, row.reaction] - row.jacobian.T):
+            raise UnsupportedError(
+                f"the reaction of {row.name!r} stands in a force, but time stepping knows "
+                "reactions along their own constraints alone: leave it out there, or integrate "
+                "with solve()"
+            )

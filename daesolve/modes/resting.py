@@ -1,0 +1,44 @@
+"""Whether all that moves has come to rest on its contacts, and stays."""
+
+from __future__ import annotations
+
+import casadi as ca
+import numpy as np
+
+from daesolve.contact import Answer, State
+from daesolve.equations.dynamics import Dynamics
+from daesolve.modes.rubbing_instant import Instant
+
+SHARED = (
+    "the bodies rest from the start on, and how contacts share the load is not determined: the "
+    "reactions that are shown are those of as many constraints as hold them"
+)
+STILL = 1e-10
+"""Of its terms, the speed or acceleration below which it is none."""
+
+
+def at_rest(instant: Instant, answer: Answer, velocities: np.ndarray, length: float) -> bool:
+    """Return whether nothing moves, and nothing begins to.
+
+    Parameters
+    ----------
+    instant, answer
+        What touches, and what it does next.
+    velocities
+        (nv,)
+    length
+        The size of the motion, m: a fall through it has the speeds with which others compare.
+    """
+    if not all(state is State.STICKS for state in answer.states if state is not State.OPEN):
+        return False
+    pull = max(float(np.max(instant.size)), float(np.max(np.abs(instant.accelerations))))
+    slow = STILL * np.sqrt(length * pull)
+    left = instant.accelerations + instant.thrown @ answer.reactions
+    return bool(np.all(np.abs(velocities) <= slow) and np.all(np.abs(left) <= STILL * pull))
+
+
+def is_timed(dynamics: Dynamics) -> bool:
+    """Return whether what acts on bodies depends on time."""
+    rows = [part for row in dynamics.rows for part in (row.bias, row.jacobian)]
+    acting = ca.veccat(dynamics.mass, dynamics.force, dynamics.influence, *rows)
+    return bool(ca.depends_on(acting, dynamics.t))

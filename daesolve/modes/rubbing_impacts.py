@@ -1,0 +1,219 @@
+"""Impacts of contacts, with friction: those that close, and those that nothing else lets go on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from daesolve.contact import Answer, ContactPolicy, Decision, collide, impact_without_collision
+from daesolve.errors import ContactError, NoMotion, ResetError, UnsupportedError
+from daesolve.modes.jams import beyond_jam, growth, stopped_by_jam
+from daesolve.modes.rubbing_instant import ContactNumbers, Instant, Rates, speeds_of
+from daesolve.trajectory.results import Impact
+
+STILL = 1e-10
+"""Of its terms, the rate of a gap or a slip below which it is zero."""
+MOST_IMPACTS = 20
+"""Impacts of the same contacts at one instant, one after the other."""
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """Where a decision is taken: time, states of the equations, works behind them, values."""
+
+    time: float
+    x: np.ndarray
+    works: np.ndarray
+    p: np.ndarray
+
+
+class Impacts:
+    """Lets contacts collide.
+
+    Parameters
+    ----------
+    numbers, policy
+        The contacts, and what they do where rigid bodies leave it open.
+    """
+
+    def __init__(self, numbers: ContactNumbers, policy: ContactPolicy) -> None:
+        self.dynamics, self._numbers, self._policy = numbers.dynamics, numbers, policy
+
+    def collided(
+        self, place: Place, touching: np.ndarray, zero: np.ndarray, rates: Rates
+    ) -> tuple[Place, Rates, list[Impact | None], np.ndarray, np.ndarray]:
+        """Let contacts collide until none closes.
+
+        Returns
+        -------
+        tuple
+            The place and the rates after, the impacts, which contacts closed, and which of these
+            stay though they would bounce.
+        """
+        impacts: list[Impact | None] = []
+        hit, none = np.zeros_like(touching), np.zeros_like(touching)
+        largest = rates
+        for _ in range(MOST_IMPACTS):
+            if not np.any(rates.gaps[touching]):
+                return place, rates, impacts, hit, none
+            instant = self._numbers.instant(place.time, place.x, place.p, touching, rates)
+            which = instant.which
+            # A bounce lower than what counts as a gap of zero is none.
+            lowest = np.sqrt(2.0 * instant.size[: len(which)] * zero[which])
+            if not np.any(rates.gaps[which] < -lowest):
+                moving = touching & (rates.gaps != 0.0)
+                place, rates = self._settled(place, instant, rates, lowest)
+                return place, rates, impacts, hit, moving & (rates.gaps == 0.0)
+            hit |= touching & (rates.gaps < 0.0)
+            slow = (rates.gaps[which] < 0.0) & (rates.gaps[which] >= -lowest)
+            thrown = np.where(slow, 0.0, rates.restitution[which])
+            velocities = np.concatenate([rates.gaps[which], rates.slips[which].ravel()])
+            try:
+                found = collide(
+                    instant.contacts,
+                    velocities,
+                    self._policy.impacts.law,
+                    thrown,
+                    rates.tangential_restitution[which],
+                    order=self._order(instant),
+                    on_gain=self._policy.impacts.on_gain,
+                )
+            except ContactError as error:
+                raise at(place.time, error) from error
+            except UnsupportedError as error:
+                raise ResetError(f"at t = {place.time:.10g} s {error}") from error
+            x = place.x.copy()
+            x[self.dynamics.position_count :] += instant.thrown @ found.impulses
+            impacts.append(self._recorded(place, x, instant, found.impulses))
+            place = replace(place, x=x)
+            rates = self._numbers.rates(place.time, x, place.p)
+            largest = larger(largest, rates)
+            rates = rested(rates, largest, none, none)
+        names = ", ".join(repr(self._numbers.names[k]) for k in np.flatnonzero(hit))
+        raise ResetError(
+            f"at t = {place.time:.10g} s the impacts of the contacts {names} do not end"
+        )
+
+    def _order(self, instant: Instant) -> list[str] | None:
+        """Return the order of impacts among the contacts that touch."""
+        order = self._policy.impacts.order
+        return None if order is None else [k for k in order if k in instant.contacts.names]
+
+    def _settled(
+        self, place: Place, instant: Instant, rates: Rates, lowest: np.ndarray
+    ) -> tuple[Place, Rates]:
+        """Let contacts stay that hardly part, or hardly meet; those that stick go on to do so."""
+        which = instant.which
+        speeds = rates.gaps[which]
+        stay = np.abs(speeds) <= lowest
+        if not np.any(speeds[stay]):
+            return place, rates
+        sticks = stay & rates.resting[which] & self._numbers.rubs[which]
+        own = np.flatnonzero(np.concatenate([stay, sticks.repeat(self._numbers.directions)]))
+        answer = instant.contacts.matrix[np.ix_(own, own)]
+        x = place.x.copy()
+        wanted = np.concatenate([-speeds, np.zeros(len(instant.rows) - len(which))])[own]
+        impulses = np.linalg.lstsq(answer, wanted, rcond=None)[0]
+        x[self.dynamics.position_count :] += instant.thrown[:, own] @ impulses
+        gaps = rates.gaps.copy()
+        gaps[which[stay]] = 0.0
+        after = self._numbers.rates(place.time, x, place.p)
+        slips = after.rested(rates.gaps == 0.0, rates.resting).slips
+        return replace(place, x=x), replace(rates, gaps=gaps, slips=slips)
+
+    def _recorded(
+        self, place: Place, x: np.ndarray, instant: Instant, impulses: np.ndarray
+    ) -> Impact:
+        """Return an impact from the states before and after; what is left are works unaccounted."""
+        labels = self.dynamics.labels.reactions
+        named = dict.fromkeys(labels, 0.0)
+        count = len(instant.which)
+        for k, contact in enumerate(map(int, instant.which)):
+            normal, tangents = self._numbers.reactions[contact]
+            named[labels[normal]] = float(impulses[k])
+            along = impulses[count + k * self._numbers.directions :]
+            for tangent, impulse in zip(tangents, along.tolist(), strict=False):
+                named[labels[tangent]] = impulse
+        mass = self.dynamics.matrices(place.time, place.x, place.p)["mass"]
+        first = self.dynamics.position_count
+        before, after = place.x[first:], x[first:]
+        kinetic, remaining = (float(v @ mass @ v) / 2.0 for v in (before, after))
+        work = float(impulses @ instant.rows @ (before + after)) / 2.0
+        miss = abs(remaining - kinetic - work) / kinetic if kinetic > 0.0 else 0.0
+        return Impact(named, kinetic, remaining, miss)
+
+    def freed(
+        self, place: Place, closed: np.ndarray, rates: Rates, error: NoMotion | None = None
+    ) -> tuple[Place, Rates, Impact]:
+        """Return place, rates and impact after the impact without a collision of some contacts.
+
+        Raises
+        ------
+        JamEvent, NoMotion
+            It is not to be taken, or there is none.
+        """
+        instant = self._numbers.instant(place.time, place.x, place.p, closed, rates)
+        slips = rates.slips[instant.which]
+        names = growth(self._numbers, instant, slips, place.p).names
+        contacts = instant.contacts if error else beyond_jam(instant.contacts)
+        try:
+            found = impact_without_collision(
+                contacts, np.concatenate([np.zeros_like(slips), slips])
+            )
+        except ContactError as none:
+            raise stopped_by_jam(place.time, names, error, none) from none
+        if self._policy.on_jam == "end":
+            raise stopped_by_jam(place.time, names, error)
+        x = place.x.copy()
+        x[self.dynamics.position_count :] += instant.thrown @ found.impulses
+        impact = self._recorded(place, x, instant, found.impulses)
+        place = replace(place, x=x)
+        after = self._numbers.rates(place.time, x, place.p)
+        none = np.zeros_like(closed)
+        return place, rested(after, larger(rates, after), none, none), impact
+
+    def parted(self, place: Place, opening: np.ndarray) -> Place:
+        """Let no gap that opens close by rounding: it would be met again at once."""
+        for _ in range(MOST_IMPACTS):
+            rates = self._numbers.rates(place.time, place.x, place.p)
+            closing = opening & (rates.gaps < 0.0)
+            if not closing.any():
+                break
+            instant = self._numbers.instant(place.time, place.x, place.p, closing, rates)
+            count = len(instant.which)
+            answers = np.diag(instant.contacts.matrix)[:count]
+            pushes = -2.0 * rates.gaps[instant.which] / answers
+            x = place.x.copy()
+            x[self.dynamics.position_count :] += instant.thrown[:, :count] @ pushes
+            place = replace(place, x=x)
+        return place
+
+
+def at(time: float, error: ContactError) -> ContactError:
+    """Return an error that tells when it happened."""
+    return type(error)(f"at t = {time:.10g} s {error}", error.solution)
+
+
+def larger(rates: Rates, others: Rates) -> Rates:
+    """Return rates with the larger of the sizes of their terms."""
+    return replace(
+        others,
+        gap_sizes=np.maximum(rates.gap_sizes, others.gap_sizes),
+        slip_sizes=np.maximum(rates.slip_sizes, others.slip_sizes),
+    )
+
+
+def rested(rates: Rates, sizes: Rates, held: np.ndarray, stopped: np.ndarray) -> Rates:
+    """Return rates of which those that are rounding, or known to be zero, are zero."""
+    still = held | (np.abs(rates.gaps) <= STILL * sizes.gap_sizes)
+    slow = speeds_of(rates.slips) <= STILL * speeds_of(sizes.slip_sizes)
+    return rates.rested(still, stopped | slow)
+
+
+def only(found: Decision, time: float) -> Answer:
+    """Return the answer of a decision; an error tells when there is not one alone."""
+    try:
+        return found.only()
+    except ContactError as error:
+        raise at(time, error) from error

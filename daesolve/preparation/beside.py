@@ -1,0 +1,20 @@
+"""A prepared run with its steps in a lane, beside those of other motions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from daesolve.preparation.preparing import Prepared
+
+if TYPE_CHECKING:
+    from daesolve.solvers.lanes import Batch
+
+
+def in_lane(prepared: Prepared, batch: Batch) -> Prepared:
+    """Return a run with its steps in a lane of a batch, where they can be there."""
+    solver = batch.solver(prepared.problem, prepared.solver, prepared.request.solver)
+    if solver is prepared.solver:
+        return prepared
+    note = f"its steps taken beside those of others, {batch.width} at a time"
+    return replace(prepared, solver=solver, notes=(*prepared.notes, note))

@@ -1,0 +1,119 @@
+"""What a run tells of contacts that rub: slip, friction and its work, state, and stick margin."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import casadi as ca
+
+from daesolve.posing.contacts import friction_work
+from daesolve.posing.symbols import Parameters
+from daesolve.system.spatial_friction import SpatialFriction
+from daesolve.system.unilateral import Contact, friction_limit, shared_name, split_of
+
+STICKS = 2.0
+"""What `<name>_state` is where a contact sticks; sliding it is 1.0 or -1.0, and open 0.0."""
+TINY = 1e-300
+"""N^2, below the root of what may be zero."""
+
+
+def with_contact_outputs(
+    outputs: Mapping[str, Any], contacts: Sequence[Contact], discrete: Parameters
+) -> dict[str, Any]:
+    """Return the outputs of a system with those of its contacts that rub.
+
+    Parameters
+    ----------
+    outputs
+        Those that are posed, which come first.
+    contacts, discrete
+        The contacts, and all discrete values.
+    """
+    rubbing = [contact for contact in contacts if contact.sticking]
+    in_space = [contact.in_space for contact in rubbing if contact.in_space is not None]
+    margins = {c.name: _own_margin(c, rubbing, discrete) for c in rubbing if c.in_space is None}
+    further: dict[str, Any] = {}
+    for contact in rubbing:
+        space = contact.in_space
+        if space is None:
+            further |= _in_the_plane(contact, rubbing, discrete, margins)
+        else:
+            further |= _in_space(space, in_space, discrete)
+    return {**further, **outputs}
+
+
+def with_contact_meters(
+    meters: Mapping[str, Any], contacts: Sequence[Contact], discrete: Parameters
+) -> dict[str, Any]:
+    """Return the meters of a system with the work of friction in contacts that slide.
+
+    It is that of the slip, which a belt that moves is part of: what is lost there as heat.
+    """
+    rubbing = [contact for contact in contacts if contact.sticking]
+    in_space = [contact.in_space for contact in rubbing if contact.in_space is not None]
+    further: dict[str, Any] = {}
+    for contact in rubbing:
+        space = contact.in_space
+        slip = ca.vertcat(*[ca.SX(goal.residual) for goal in contact.sticking])
+        force = contact.traction if space is None else _traction(space, in_space, discrete)
+        further[friction_work(contact.name)] = ca.dot(force, slip), "J"
+    return {**further, **meters}
+
+
+def _in_the_plane(
+    contact: Contact,
+    rubbing: Sequence[Contact],
+    discrete: Parameters,
+    margins: Mapping[str, ca.SX],
+) -> dict[str, Any]:
+    name, (sticking,) = contact.name, contact.sticking
+    margin, slips = margins[name], 1.0 - contact.values[f"sticks_{name}"]
+    for other in rubbing:
+        if other is not contact:
+            by_it = discrete[shared_name(other, contact)]
+            margin, slips = margin + by_it * margins[other.name], slips * (1.0 - by_it)
+    sticks = 1.0 - slips * (1.0 - contact.resting)
+    return {
+        f"{name}_friction": (contact.traction, "N"),
+        f"{name}_slip": (ca.SX(sticking.residual), "m/s"),
+        f"{name}_state": (contact.direction + STICKS * sticks, ""),
+        f"{name}_margin": (margin, "N"),
+    }
+
+
+def _in_space(
+    space: SpatialFriction, others: Sequence[SpatialFriction], discrete: Parameters
+) -> dict[str, Any]:
+    name, slides = space.name, space.value("slides")
+    sticks = space.value("contact") * (1.0 - slides)
+    held = space.held(others, split_of(others, discrete))
+    margin = ca.SX(space.static) * space.normal - ca.sqrt(ca.sumsqr(held) + TINY)
+    found: dict[str, Any] = {}
+    parts = zip(ca.vertsplit(_traction(space, others, discrete)), space.sticking, strict=True)
+    for k, (force, sticking) in enumerate(parts, 1):
+        found[f"{name}_friction_{k}"] = (force, "N")
+        found[f"{name}_slip_{k}"] = (ca.SX(sticking.residual), "m/s")
+    return found | {
+        f"{name}_state": (slides + STICKS * sticks, ""),
+        f"{name}_margin": (sticks * margin, "N"),
+    }
+
+
+def _traction(
+    space: SpatialFriction, others: Sequence[SpatialFriction], discrete: Parameters
+) -> ca.SX:
+    """Return the friction of a contact in space, a column, N."""
+    slid = space.friction * space.direction * space.normal
+    return space.held(others, split_of(others, discrete)) - slid
+
+
+def _own_margin(contact: Contact, rubbing: Sequence[Contact], discrete: Parameters) -> ca.SX:
+    """Return by how much friction stays below its limit where a contact holds the slip, N.
+
+    Where it rests and how it shares the load is not determined, there is none.
+    """
+    (sticking,) = contact.sticking
+    limit = friction_limit(contact, rubbing, discrete)
+    sticks = contact.values[f"sticks_{contact.name}"] * (1.0 - contact.resting)
+    return sticks * (limit - ca.fabs(sticking.reaction))
