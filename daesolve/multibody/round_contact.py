@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import casadi as ca
@@ -146,25 +146,34 @@ class RoundContact:
     @cached_property
     def contribution(self) -> Contribution:
         """What it adds to a mechanism."""
-        return self.support.contribution(self.touch, self.goal, self._turns(), self.values)
-
-    def _turns(self) -> tuple[Event, ...]:
-        """Return the event at which the other end of the axis is turned onto the normal."""
+        found = self.support.contribution(self.touch, self.goal, discrete=self.values)
         if self._planar:
-            return ()
+            return found
+        own = self.goal.values if isinstance(self.goal, Contact) else NO_VALUES
+        return replace(found, events=(self._turns(own, found.discrete), *found.events))
+
+    def _turns(self, *values: Parameters) -> Event:
+        """Return the event at which the other end of the axis is turned onto the normal.
+
+        Parameters
+        ----------
+        *values
+            Discrete values of the contact and of a law: directions that stand there turn with it.
+        """
         name, normal, side = f"{self.name}_side", self.touch.normal, self.values.vector
-        beyond = ca.SX(FARTHEST)
         changes: dict[str, ca.SX] = {name: -side}
+        turn = tangents_of(normal, -side).T @ self.touch.tangents
+        for known in values:
+            for what in ("heading", "turning"):
+                names = [f"{what}_{self.name}_{k}" for k in (1, 2)]
+                if names[0] in known:
+                    new = turn @ ca.vertcat(*[known[part] for part in names])
+                    changes |= dict(zip(names, ca.vertsplit(new), strict=True))
+        beyond = ca.SX(FARTHEST)
         if isinstance(self.goal, Contact):
-            closed = self.goal.values[self.goal.held_by]
-            beyond = FAR + (FARTHEST - FAR) * closed
-            if self.goal.in_space is not None:
-                turn = tangents_of(normal, -side).T @ self.touch.tangents
-                for what in ("heading", "turning"):
-                    new = ca.vertsplit(turn @ self.goal.in_space.pair(what))
-                    changes |= {f"{what}_{self.name}_{k}": part for k, part in enumerate(new, 1)}
+            beyond = FAR + (FARTHEST - FAR) * self.goal.values[self.goal.held_by]
         reset = Reset(changes, whenever_past=True)
-        return (Event(name, side * normal[2] + beyond, FALLING, reset, listed=False),)
+        return Event(name, side * normal[2] + beyond, FALLING, reset, listed=False)
 
 
 def _first_side(first: Place, second: Place, inside: bool) -> float:

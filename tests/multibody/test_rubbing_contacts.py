@@ -180,6 +180,99 @@ def test_a_block_on_its_corners_moves_as_the_one_that_is_posed_by_hand(friction,
     assert run["block_angle"][-1] == pytest.approx(by_hand["theta"][-1], abs=1e-11)
 
 
+def test_a_rectangle_that_is_thrown_on_its_corners_comes_to_rest_as_the_one_posed_by_hand():
+    """Four corners, bounces of each, a tumble over its side, and rest on two of them."""
+    half, height, friction, restitution = 0.1, 0.06, 0.4, 0.4
+    inertia = (half**2 + height**2) / 3
+    start = {"x": 0.0, "y": 0.4, "theta": 0.3, "x_dot": 1.2, "y_dot": 0.0, "theta_dot": 9.0}
+    body = PlanarBody(
+        "body", 1.0, inertia, position=(0, 0.4), angle=0.3, velocity=(1.2, 0), rate=9.0
+    )
+    tips = feet(
+        "foot",
+        corners(body, (2 * half, 2 * height)),
+        friction,
+        restitution=restitution,
+        closed=False,
+    )
+    mechanism = Mechanism([body], tips, gravity=(0, -GRAVITY))
+    run = ds.solve(mechanism.system(), until=1.5, initial=mechanism.start)
+    q = ds.coordinates(x="m", y="m", theta="rad")
+    contacts: list[ds.Contact] = []
+    signs = ((-1, -1), (1, -1), (-1, 1), (1, 1))
+    for number, (side, up) in enumerate(signs, 1):
+        x = q.x + side * half * ca.cos(q.theta) - up * height * ca.sin(q.theta)
+        y = q.y + side * half * ca.sin(q.theta) + up * height * ca.cos(q.theta)
+        slip = ca.jacobian(x, q.vector) @ q.dot.vector
+        contacts.append(
+            ds.Contact(
+                "abcd"[number - 1],
+                y,
+                slip=slip,
+                friction=friction,
+                restitution=restitution,
+                closed=False,
+            )
+        )
+    by_hand = ds.MechanicalSystem(
+        q,
+        kinetic=(q.dot.x**2 + q.dot.y**2 + inertia * q.dot.theta**2) / 2,
+        potential=GRAVITY * q.y,
+        goals=contacts,
+    )
+    other = ds.solve(by_hand, 1.5, start)
+    named = [event.name for event in other.events]
+    for letter, number in zip("abcd", "1234", strict=True):
+        named = [name.replace(f"{letter}_", f"{number}_", 1) for name in named]
+    assert [event.name.removeprefix("foot_") for event in run.events] == named
+    assert len(named) > 10
+    last = {"x": "body_x", "y": "body_y", "theta": "body_angle"}
+    for name, own in last.items():
+        # Each of a hundred bounces magnifies what is left of rounding.
+        assert run[own][-1] == pytest.approx(other[name][-1], abs=1e-9)
+    assert abs(run["body_x_dot"][-1]) < 1e-12
+
+
+def test_a_ball_on_a_turntable_goes_round_with_two_sevenths_of_its_rate():
+    """Where it sticks to a table that turns: v' = k / (1 + k) omega x v, circles of any size."""
+    rate, radius, share = 3.0, 0.1, 0.4
+    angle = rate * ds.time
+    turned = ca.vertcat(
+        ca.horzcat(ca.cos(angle), -ca.sin(angle), 0),
+        ca.horzcat(ca.sin(angle), ca.cos(angle), 0),
+        ca.horzcat(0, 0, 1),
+    )
+    velocity, place = np.array([0.3, 0.1]), np.array([0.2, -0.1])
+    # The slip v + radius * (w_y, -w_x) * (-1) is that of the table, rate * (-y, x).
+    table = rate * np.array([-place[1], place[0]])
+    ball = Body(
+        "ball",
+        1.0,
+        (share * radius**2,) * 3,
+        position=(*place, radius),
+        velocity=(*velocity, 0),
+        angular_velocity=((table - velocity)[1] / radius, (velocity - table)[0] / radius, 1.0),
+    )
+    contact = PlaneContact(
+        "table",
+        ball.frame(),
+        Sphere(radius),
+        friction=0.8,
+        unilateral=True,
+        plane=GROUND.frame((0, 0, 0), axes=turned),
+    )
+    mechanism = Mechanism([ball], [contact], gravity=WEIGHT)
+    times = np.linspace(0.0, 4.0, 9)
+    run = ds.solve(mechanism.system(), until=4.0, guess=mechanism.start, at=times)
+    assert run.events == ()
+    own = share / (1 + share) * rate
+    centre = place + np.array([-velocity[1], velocity[0]]) / own
+    c, s = np.cos(own * times), np.sin(own * times)
+    out = place - centre
+    np.testing.assert_allclose(run["ball_x"], centre[0] + c * out[0] - s * out[1], atol=1e-11)
+    np.testing.assert_allclose(run["ball_y"], centre[1] + s * out[0] + c * out[1], atol=1e-11)
+
+
 @pytest.mark.parametrize(("friction", "grips"), [(0.1, False), (1.5, True)])
 def test_a_disc_strikes_the_floor_with_its_rim(friction, grips):
     """Impulses by the mass matrix of the rim's lowest point, which is found by hand."""
