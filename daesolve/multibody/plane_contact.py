@@ -39,7 +39,8 @@ class PlaneContact:
     material that touches along the plane's first and second axis, over the plane. With friction,
     `<name>_friction_work` (J) is metered, between impacts.
 
-    In the plane the surface is a circle, and what it lies on a line: there is one slip.
+    In the plane the surface is a circle, and what it lies on a line: there is one slip,
+    `<name>_slip`.
 
     Parameters
     ----------

@@ -30,8 +30,8 @@ class RoundContact:
 
     Its goal carries its name, and its reaction is the force along the line of centres, N. Outputs
     are `<name>_gap` (m), and `<name>_slip_1`, `<name>_slip_2`, the velocity (m/s) of the first's
-    material over the second's. With friction, `<name>_friction_work` (J) is metered, between
-    impacts.
+    material over the second's; in the plane one, `<name>_slip`. With friction,
+    `<name>_friction_work` (J) is metered, between impacts.
 
     Parameters
     ----------

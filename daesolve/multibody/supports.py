@@ -10,6 +10,7 @@ from daesolve.errors import PosingError
 from daesolve.multibody.friction_laws import FrictionLaw
 from daesolve.multibody.mechanism import AppliedForce, Contribution
 from daesolve.multibody.touching import Touch
+from daesolve.posing.contacts import friction_work
 from daesolve.posing.events import FALLING, Event, Stop
 from daesolve.posing.goals import Expression, Holonomic, as_scalar, is_word
 from daesolve.posing.symbols import Parameters
@@ -117,21 +118,13 @@ class Support:
         """
         name, slip = self.name, touch.slip
         outputs = {f"{name}_gap": (touch.gap, "m")}
-        outputs |= {f"{name}_slip_{k}": (part, "m/s") for k, part in enumerate(_parts(slip), 1)}
         events = (*events, *self._lost(goal))
-        if self.friction is None:
+        if self.coefficient is not None:
+            # What rubs is told by its system: slip, friction, and the work of that.
             return Contribution((goal,), events=events, outputs=outputs, discrete=discrete)
-        work = f"{name}_friction_work"
+        outputs |= _slips(name, slip)
         if self.law is None:
-            assert isinstance(goal, Contact)
-            rubbing = goal.friction * goal.reaction * ca.dot(goal.direction, slip)
-            return Contribution(
-                (goal,),
-                events=events,
-                outputs=outputs,
-                meters={work: (-rubbing, "J")},
-                discrete=discrete,
-            )
+            return Contribution((goal,), events=events, outputs=outputs, discrete=discrete)
         touching = goal.values.vector if isinstance(goal, Contact) else 1.0
         friction = self.law.act(name, slip, goal.reaction, touching)
         return Contribution(
@@ -139,7 +132,7 @@ class Support:
             forces=[AppliedForce(friction.slip, friction.force)],
             events=(*events, *friction.events),
             outputs=outputs,
-            meters={work: (friction.power, "J")},
+            meters={friction_work(name): (friction.power, "J")},
             discrete=discrete.joined(friction.discrete),
         )
 
@@ -150,8 +143,11 @@ class Support:
         return (Event(f"{self.name}_lost", goal.reaction, FALLING, Stop(why)),)
 
 
-def _parts(slip: ca.SX) -> list[ca.SX]:
-    return ca.vertsplit(slip)
+def _slips(name: str, slip: ca.SX) -> dict[str, tuple[ca.SX, str]]:
+    """Return a slip as outputs, by the names that contacts give theirs that rub."""
+    if slip.numel() == 1:
+        return {f"{name}_slip": (slip, "m/s")}
+    return {f"{name}_slip_{k}": (part, "m/s") for k, part in enumerate(ca.vertsplit(slip), 1)}
 
 
 def _is_zero(number: Expression) -> bool:

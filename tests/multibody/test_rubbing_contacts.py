@@ -327,7 +327,8 @@ def test_a_disc_strikes_the_floor_with_its_rim(friction, grips):
     np.testing.assert_allclose(left[:2], np.linalg.norm(left[:2]) * against, atol=1e-12)
 
 
-def test_a_disc_that_sticks_rolls_as_rolling_does():
+@pytest.mark.parametrize("axisymmetric", [False, True])
+def test_a_disc_that_sticks_rolls_as_rolling_does(axisymmetric):
     """Friction is enough everywhere, so that it never slips: the same motion without contacts."""
     moments = (0.004, 0.004, 0.008)
     lean = quaternion((1, 0, 0), -math.pi / 2 + 0.3)
@@ -339,6 +340,7 @@ def test_a_disc_that_sticks_rolls_as_rolling_does():
         "disc",
         0.8,
         moments,
+        axisymmetric=axisymmetric,
         position=-arm,
         rotation=lean,
         velocity=-np.cross(turn @ spin, arm),
