@@ -413,6 +413,7 @@ def test_a_tripod_on_feet_stops_where_its_planar_equations_say(seed):
     assert run["stool_y"][-1] == pytest.approx(stopped.place[1], abs=1e-9)
 
 
+@pytest.mark.slow
 def test_a_box_slides_on_four_corners_to_where_its_friction_stops_it():
     """Whatever the loads of its corners are, of which equal springs share: v^2 / (2 mu g)."""
     box = Body("box", 1.0, (1e-3, 2e-3, 3e-3), position=(0, 0, 0.05), velocity=(0.5, 0.1, 0))
