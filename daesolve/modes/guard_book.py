@@ -216,7 +216,8 @@ class GuardBook:
         if self._terms is not None:
             # A guard that is never but at zero is met with the rounding of its terms.
             found = ROUNDING * self._terms(time, x, p)
-            self._rounding = np.fmax(self._rounding, np.where(np.isfinite(found), found, 0.0))
+            counts = np.isfinite(found) & ~self.traits.sharp
+            self._rounding = np.fmax(self._rounding, np.where(counts, found, 0.0))
         self._judge_zero()
 
     def _judge_zero(self) -> None:

@@ -33,6 +33,8 @@ class Role:
         Whether it is late past zero even where it is not armed.
     bars_start
         Whether no motion may start past it.
+    sharp
+        Whether rounding of its terms does not count: what of it they hide is no zero.
     """
 
     barrier: bool = False
@@ -40,6 +42,7 @@ class Role:
     returns: bool = False
     stays: bool = False
     bars_start: bool = False
+    sharp: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +102,7 @@ class GuardTraits:
         Which depend on values alone.
     whenever
         Which count wherever they are past zero.
-    barriers, moved, returns, stays, bars_start
+    barriers, moved, returns, stays, bars_start, sharp
         As in `Role`.
     """
 
@@ -114,6 +117,7 @@ class GuardTraits:
     returns: np.ndarray
     stays: np.ndarray
     bars_start: np.ndarray
+    sharp: np.ndarray
 
     @staticmethod
     def of(
@@ -146,4 +150,5 @@ class GuardTraits:
             returns=table.each([role.returns for role in roles]),
             stays=table.each([role.stays for role in roles]),
             bars_start=table.each([role.bars_start for role in roles]),
+            sharp=table.each([role.sharp for role in roles]),
         )

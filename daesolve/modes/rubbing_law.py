@@ -149,8 +149,10 @@ class RubbingLaw(SwitchingLaw):
 
     def role(self, event: int) -> Role:
         """Return that of a reaction that ends, a gap that closes, or a slip that ends or begins."""
-        found = self._ending and (self._ending.event, self._ending.rest)
-        if event in (*(found or ()), self._jam and self._jam.event):
+        if self._jam is not None and event == self._jam.event:
+            # Where a slip ends its direction is unknown, and so is the ratio, which is no zero.
+            return Role(sharp=True)
+        if self._ending is not None and event in (self._ending.event, self._ending.rest):
             return Role()
         met = event in self._met
         return Role(returns=not met, stays=True, bars_start=met)
