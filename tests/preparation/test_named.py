@@ -85,7 +85,7 @@ def test_steps_of_moreau_tell_their_pairs():
         (steps.loaded, "none"),
         (steps.slipping, "none"),
     ):
-        with pytest.raises(UnknownNameError, match=f"unknown (state|pair) '{name}'"):
+        with pytest.raises(UnknownNameError, match=f"unknown (state|support) '{name}'"):
             mapping[name]
 
 
