@@ -28,7 +28,10 @@ LARGEST = 12
 
 
 def jam_ratio(dynamics: Dynamics, plan: EliminationPlan) -> ca.SX:
-    """Return r, an expression of (t, x, p); one with more than `LARGEST` contacts, or no friction.
+    """Return r, an expression of (t, x, p).
+
+    It is one where no jam is watched: with more than `LARGEST` contacts, without friction, and
+    where contacts share loads that they do not determine, so that det S0 is zero.
 
     Parameters
     ----------
@@ -36,7 +39,7 @@ def jam_ratio(dynamics: Dynamics, plan: EliminationPlan) -> ca.SX:
         The equations, and how reactions are eliminated.
     """
     gaps = [dynamics.rows[row.row] for row in dynamics.contacts]
-    if len(gaps) > LARGEST:
+    if len(gaps) > LARGEST or plan.proximal:
         return ca.SX(1.0)
     own = [row.reaction for row in gaps if row.reaction is not None]
     normals = [row.jacobian.T for row in gaps]

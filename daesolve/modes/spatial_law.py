@@ -34,7 +34,10 @@ LONGEST, SHORTEST = 1e-3, 1e-6
 """s, steps in which a slip that begins comes to have a direction of its own."""
 SPRINGS = "equal springs"
 """How loads are shared that are not determined, where that is asked for."""
-SHARED = "redundant = 'minimum-norm' takes the loads that equal springs under all contacts have"
+SHARED = (
+    "redundant = 'minimum-norm' takes the loads that equal springs under all contacts have, where "
+    "these share them from the start on"
+)
 IN_SPACE = (
     "reactions grow without bounds while they still slide, and no forces let rigid bodies go on "
     "from there"
