@@ -145,7 +145,8 @@ class Begin:
             return sizes
         elapsed = abs(float(times[-1] - times[0]))
         # Terms may cancel to the same rounding wherever one looks, as a weight and what bears it.
-        terms = EPSILON * term_sizes(self.problem.rhs, self.time, self.x, self.values)[0]
+        terms = term_sizes(self.problem.rhs, self.time, self.x, self.values)[0]
+        terms = np.where(np.isfinite(terms), EPSILON * terms, 0.0)
         moved = elapsed * np.fmax(self._rounding_of_rates(times, table), terms)
         moved = moved + elapsed * (matrix @ moved)
         return np.where(sizes > RESTS * moved, sizes, 0.0)
