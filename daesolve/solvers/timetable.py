@@ -11,7 +11,8 @@ import numpy as np
 from daesolve.algebra.intervals import TimeGuards
 from daesolve.formulations import OdeProblem
 
-_known: WeakKeyDictionary[OdeProblem, TimeGuards | None] = WeakKeyDictionary()
+_known: WeakKeyDictionary[OdeProblem, dict[frozenset[str], TimeGuards | None]]
+_known = WeakKeyDictionary()
 
 
 def time_guards(problem: OdeProblem, switches: Collection[str]) -> TimeGuards | None:
@@ -27,9 +28,10 @@ def time_guards(problem: OdeProblem, switches: Collection[str]) -> TimeGuards | 
     switches
         The names of events that piecewise expressions have brought in.
     """
-    if problem not in _known:
-        _known[problem] = _time_guards(problem, switches)
-    return _known[problem]
+    known, own = _known.setdefault(problem, {}), frozenset(switches)
+    if own not in known:
+        known[own] = _time_guards(problem, own)
+    return known[own]
 
 
 def _time_guards(problem: OdeProblem, switches: Collection[str]) -> TimeGuards | None:
