@@ -44,6 +44,8 @@ class FlatZeros:
     flat, grazed
         By event, when its guard first passed zero without a slope, and when it first turned round
         behind zero nearer than it is known, s.
+    done
+        Of which guards enough was seen, (guards,).
     """
 
     def __init__(self, problem: OdeProblem, accuracy: float) -> None:
@@ -51,6 +53,7 @@ class FlatZeros:
         self._left = np.full(len(problem.guarded), LOOKED_AT)
         self.flat: dict[str, float] = {}
         self.grazed: dict[str, float] = {}
+        self._judge()
 
     def take(self, hits: Sequence[EventHit], start: float, p: np.ndarray) -> None:
         """Look at what a segment passed.
@@ -61,17 +64,21 @@ class FlatZeros:
             The passages, the start of the segment, s, and the values in it.
         """
         for hit in hits:
-            name = self._problem.guarded[hit.index].name
-            if self._left[hit.index] and name not in (*self.flat, *self.grazed):
+            if not self.done[hit.index]:
                 self._left[hit.index] -= 1
-                self._look(name, hit, hit.time - start, p)
+                self._look(self._problem.guarded[hit.index].name, hit, hit.time - start, p)
+                self._judge()
 
-    @property
-    def done(self) -> np.ndarray:
-        """Of which guards enough was seen, (guards,)."""
+    def _judge(self) -> None:
+        """Set of which guards enough was seen."""
         named = {*self.flat, *self.grazed}
-        guarded = self._problem.guarded
-        return (self._left == 0) | np.array([event.name in named for event in guarded], dtype=bool)
+        self.done = np.array(
+            [
+                left == 0 or event.name in named
+                for left, event in zip(self._left, self._problem.guarded, strict=True)
+            ],
+            dtype=bool,
+        )
 
     def _look(self, name: str, hit: EventHit, span: float, p: np.ndarray) -> None:
         evaluate = guard_evaluator(self._problem)
@@ -125,3 +132,4 @@ class FlatZeros:
             {str(name): float(time) for name, time in saved.get(kind, {}).items()}
             for kind in ("found", "grazed")
         )
+        self._judge()
