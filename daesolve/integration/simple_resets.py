@@ -22,7 +22,7 @@ from daesolve.integration.event_handling import AT_ONCE
 from daesolve.integration.record import Boundary, Happening
 from daesolve.integration.run_state import AGREED_STEPS, RunState
 from daesolve.modes.guard_book import ANSWERED
-from daesolve.modes.jumps import JumpFunction
+from daesolve.modes.jumps import LEFT_OVER, WORSE, JumpFunction
 from daesolve.modes.reset_law import ResetLaw
 from daesolve.modes.transitions import INSTANT, Transitions
 from daesolve.solvers import EventHit, State
@@ -70,7 +70,8 @@ class _Resets:
             ANSWERED,
             (run.instant.width, INSTANT),
             math.nan,
-            next(iter(answers.values())).jump.sizes(scales),
+            LEFT_OVER * next(iter(answers.values())).jump.sizes(scales),
+            WORSE,
             np.array(prepared.wrapped, dtype=np.int64),
             run.flat_zeros.done,
         )

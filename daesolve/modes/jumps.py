@@ -23,6 +23,8 @@ from daesolve.trajectory.results import Impact
 
 LEFT_OVER = 1e-6
 """The residual over its scale beyond which a reset has left a constraint unmet."""
+WORSE = 10.0
+"""Times the residual before, up to which what a reset leaves was so before."""
 PULLED = 1e-9
 """Of the largest impulse, what counts as none."""
 
@@ -171,7 +173,7 @@ class JumpFunction:
         if self._sizes[0] is not scales:
             self._sizes = scales, self.sizes(scales)
         sizes = self._sizes[1]
-        unmet = np.abs(left) > LEFT_OVER * sizes + 10.0 * np.abs(before)
+        unmet = np.abs(left) > LEFT_OVER * sizes + WORSE * np.abs(before)
         unmet &= ~self._left_open
         if np.count_nonzero(unmet):
             worst = int(np.argmax(np.where(unmet, np.abs(left) / sizes, 0.0)))

@@ -46,8 +46,8 @@ class Limits:
         What counts as the same time: absolutely, s, and relatively.
     last
         When the last reset was, s.
-    sizes
-        The scales of the residuals with which resets are judged.
+    sizes, worse
+        What residuals may be after a reset, and times what they were before it.
     angles
         The states of which whole turns are to be taken out.
     known
@@ -59,5 +59,6 @@ class Limits:
     instant: tuple[float, float]
     last: float
     sizes: np.ndarray
+    worse: float
     angles: np.ndarray
     known: np.ndarray

@@ -135,7 +135,7 @@ class ResetChains:
              np.where(limits.known, self._program, -1)),
             (terms.armed, terms.passed, terms.reached, terms.entered),
             (limits.accuracy, limits.answered, *limits.instant, limits.last, limits.sizes,
-             limits.angles),
+             limits.worse, limits.angles),
             self._room, self._found,
         )  # fmt: skip
         which, moments, before, after = (found[:resets].copy() for found in self._found)

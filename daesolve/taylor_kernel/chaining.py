@@ -27,8 +27,6 @@ GUARDS, RATES, NUMBERS, FIRST_RESET = 0, 1, 2, 3
 depend on parameters alone; the resets of guards from here on."""
 GROWN = 2.0
 """Times the largest value of a guard, beyond which what counts as zero is judged anew."""
-LEFT_OVER, BEFORE = 1e-6, 10.0
-"""Of its scale and of what it was, the residual from which a reset leaves a goal unmet."""
 
 
 @njit(**OPTIONS)
@@ -119,7 +117,7 @@ def answer(guard, value, before, rate, traits, tolerance, armed, least):
 
 
 @njit(**OPTIONS)
-def holds(x, after, rest, sizes, angles):
+def holds(x, after, rest, sizes, worse, angles):
     """Tell whether a reset leads to numbers, meets the goals, and leaves no whole turn in angles.
 
     after: state and values, and what else there is up to `rest`; then residuals before and after.
@@ -132,7 +130,7 @@ def holds(x, after, rest, sizes, angles):
             return False
     for k in range(len(sizes)):
         before, left = after[rest + k], after[rest + len(sizes) + k]
-        if not abs(left) <= LEFT_OVER * sizes[k] + BEFORE * abs(before):
+        if not abs(left) <= sizes[k] + worse * abs(before):
             return False
     return True
 
@@ -144,7 +142,7 @@ def reset(guard, now, x, p, programs, traits, known, limits, armed, memory, room
     armed: changed as `GuardBook` would. room: guards and rates before and after, the rates of the
     states, and what the program of the reset gives.
     """
-    accuracy, least, _, _, _, sizes, angles = limits
+    accuracy, least, _, _, _, sizes, worse, angles = limits
     before, behind, rates, after = room
     tolerances, _, program = known
     count, ways = len(armed), traits[0]
@@ -156,7 +154,8 @@ def reset(guard, now, x, p, programs, traits, known, limits, armed, memory, room
     ):
         return False
     compute(programs, program[guard], now, x, p, memory, after)
-    if not holds(x, after, programs[3][program[guard], 5] - 2 * len(sizes), sizes, angles):
+    rest = programs[3][program[guard], 5] - 2 * len(sizes)
+    if not holds(x, after, rest, sizes, worse, angles):
         return False
     state, given = after[: len(x)], after[len(x) : len(x) + len(p)]
     compute(programs, RATES, now, state, given, memory, rates)
@@ -200,7 +199,8 @@ def chain(
         armed, passed and reached of each guard, and (1,) when one fired last; changed.
     limits
         The accuracy of guards, `guard_book.ANSWERED`, what counts as one instant absolutely and
-        relatively, the time of the last reset; (j,) the scales of residuals; the wrapped angles.
+        relatively, the time of the last reset; (j,) what residuals may be, and times what they
+        were before; the wrapped angles.
     room
         Of `march_to_guards`: found, when, times, ends, met.
     found
