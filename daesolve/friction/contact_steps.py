@@ -22,7 +22,7 @@ from daesolve.algebra.translation import function_of
 from daesolve.contact import Contacts, State, decide, inverse_mass
 from daesolve.equations.consistency import check_named
 from daesolve.equations.contact_rows import SpatialRubbing
-from daesolve.friction.steppable import check_steppable, rows_of
+from daesolve.friction.steppable import check_steppable, energy_of, rows_of
 from daesolve.system.consistent_state import parameter_values
 from daesolve.system.system import MechanicalSystem
 
@@ -216,10 +216,7 @@ class ContactEquations:
 
     @cached_property
     def _energy(self) -> ca.Function:
-        assert self.dynamics.kinetic is not None
-        named = self.system.auxiliaries
-        potential = ca.substitute(ca.SX(self.system.potential), named.vector, named.meanings)
-        return self._function("energy", {"energy": self.dynamics.kinetic + potential})
+        return self._function("energy", {"energy": energy_of(self.system)})
 
     @cached_property
     def _rates(self) -> ca.Function:

@@ -20,7 +20,7 @@ from daesolve.algebra.translation import function_of
 from daesolve.complementarity.horizontal import HorizontalComplementarity
 from daesolve.equations.consistency import check_named
 from daesolve.errors import PosingError, UnsupportedError
-from daesolve.friction.steppable import check_steppable
+from daesolve.friction.steppable import check_steppable, energy_of
 from daesolve.posing.guides import SHARP, SMOOTHING, Rubbing
 from daesolve.posing.supports import Support
 from daesolve.posing.symbols import symbol
@@ -197,10 +197,7 @@ class StepEquations:
 
     @cached_property
     def _energy(self) -> ca.Function:
-        assert self.dynamics.kinetic is not None
-        named = self.system.auxiliaries
-        potential = ca.substitute(ca.SX(self.system.potential), named.vector, named.meanings)
-        return self._function("energy", {"energy": self.dynamics.kinetic + potential})
+        return self._function("energy", {"energy": energy_of(self.system)})
 
     @cached_property
     def _rates(self) -> ca.Function:

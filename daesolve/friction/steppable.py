@@ -72,6 +72,13 @@ def rows_of(rubbing: Rubbing) -> tuple[int, ...]:
     return rubbing.rows if isinstance(rubbing, SpatialRubbing) else (rubbing.row,)
 
 
+def energy_of(system: MechanicalSystem) -> ca.SX:
+    """Return the energy of a system, J, with auxiliaries in their meanings."""
+    kinetic, named = system.dynamics.kinetic, system.auxiliaries
+    assert kinetic is not None
+    return kinetic + ca.substitute(ca.SX(system.potential), named.vector, named.meanings)
+
+
 def _events_of_contacts(system: MechanicalSystem) -> list[int]:
     return [
         event
