@@ -25,7 +25,7 @@ from daesolve.modes.guard_book import ANSWERED
 from daesolve.modes.jumps import LEFT_OVER, WORSE, JumpFunction
 from daesolve.modes.reset_law import ResetLaw
 from daesolve.modes.transitions import INSTANT, Transitions
-from daesolve.solvers import EventHit, State
+from daesolve.solvers import State
 from daesolve.solvers.guard_terms import Limits
 from daesolve.trajectory.results import StepBlock
 
@@ -97,9 +97,8 @@ class _Resets:
         run.effort.begin(here.time)
         here = self._written_down(here, chain)
         record = run.record
-        order = self.chains.order
         record.steps += len(chain.times)
-        record.rhs_evaluations += order * len(chain.times)
+        record.rhs_evaluations += self.chains.order * len(chain.times)
         run.effort.take(
             StepBlock(chain.times, chain.states), record.rhs_evaluations,
             weak=bool(run.monitor.weakest()),
@@ -117,11 +116,11 @@ class _Resets:
             at = run.schedule.up_to(run.record.taken, time)
             if len(at):
                 run.sample(at, chain.states_at(first, last, at), here)
-            self._recorded(here, chain, k, first)
+            for hit in sorted(chain.recorded(k), key=lambda hit: run.sign * hit.time):
+                run.happened(hit, here)
             block = StepBlock(chain.times[first:last], chain.states[first:last])
             run.watch_later([block], here.mode)
-            turns = here.whole_turns
-            before = Boundary(time, chain.before[k], turns.copy(), here.mode)
+            before = Boundary(time, chain.before[k], here.whole_turns.copy(), here.mode)
             row = chain.after[k]
             after = run.in_mode(before, row[:size], row[size : size + count])
             name = run.prepared.problem.events[answer.event].name
@@ -133,20 +132,6 @@ class _Resets:
                 )
             here, first = after, last
         return here
-
-    def _recorded(self, here: Boundary, chain: Chain, k: int, first: int) -> None:
-        """Write down what guards that only are recorded passed before a reset."""
-        passages = chain.passages[chain.met[k - 1] if k else 0 : chain.met[k]]
-        if not len(passages):
-            return
-        hits = list[EventHit]()
-        for guard, step, elapsed in passages.tolist():
-            high, low, _ = chain.when[int(step), :, 0].tolist()
-            moment = high + (low + elapsed)
-            state = chain.states_at(first, int(chain.steps[k]), np.array([moment]))[0]
-            hits.append(EventHit(int(guard), moment, state))
-        for hit in sorted(hits, key=lambda hit: self.run.sign * hit.time):
-            self.run.happened(hit, here)
 
 
 class SimpleResets:

@@ -9,7 +9,7 @@ at zero or grazes it, a step that does not agree with the equations), the segmen
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -162,6 +162,13 @@ class _Room:
         return compiled.states_at(compiled.VERSION, self.series, self.when, taken, moments)
 
 
+def passages_of(met: np.ndarray, when: np.ndarray) -> Iterator[tuple[int, float]]:
+    """Yield guards and the times at which they pass, s, as `march_to_guards` writes them."""
+    for guard, step, elapsed in met.tolist():
+        high, low, _ = when[int(step), :, 0].tolist()
+        yield int(guard), high + (low + elapsed)
+
+
 class _Way:
     """A segment under way.
 
@@ -190,12 +197,10 @@ class _Way:
         pending = self.at[known : max(self._reached(), known)]
         if len(pending):
             self.samples.extend(room.states_at(taken, pending))
-        for guard, step, elapsed in room.met[: room.met_count[0]].tolist():
-            high, low, _ = room.when[int(step), :, 0].tolist()
-            moment = high + (low + elapsed)
+        for guard, moment in passages_of(room.met[: room.met_count[0]], room.when):
             if self.sign * (moment - self.time) <= 0.0:
                 state = room.states_at(taken, np.array([moment]))[0]
-                self.hits.append(EventHit(int(guard), moment, state))
+                self.hits.append(EventHit(guard, moment, state))
         if room.met_count[0]:
             self.hits.sort(key=lambda hit: self.sign * hit.time)
         self.steps, self.evaluations = self.steps + count, self.evaluations + count * order

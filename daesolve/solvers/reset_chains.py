@@ -18,8 +18,8 @@ from daesolve.algebra.blocks import layout
 from daesolve.algebra.translation import function_of
 from daesolve.solvers.grazing import guard_rates
 from daesolve.solvers.guard_terms import GuardTerms, Limits
-from daesolve.solvers.kernel_events import KernelEventIntegrator
-from daesolve.solvers.segment import State
+from daesolve.solvers.kernel_events import KernelEventIntegrator, passages_of
+from daesolve.solvers.segment import EventHit, State
 from daesolve.taylor_kernel import chaining
 
 compiled: Any = chaining
@@ -63,6 +63,15 @@ class Chain:
     passages: np.ndarray
     series: np.ndarray
     when: np.ndarray
+
+    def recorded(self, reset: int) -> list[EventHit]:
+        """Return what guards that only are recorded passed between two resets."""
+        first, last = (int(self.steps[reset - 1]) if reset else 0), int(self.steps[reset])
+        own = slice(self.met[reset - 1] if reset else 0, self.met[reset])
+        return [
+            EventHit(guard, moment, self.states_at(first, last, np.array([moment]))[0])
+            for guard, moment in passages_of(self.passages[own], self.when)
+        ]
 
     def states_at(self, first: int, last: int, moments: np.ndarray) -> np.ndarray:
         """Return the states, (j, size), at times within some steps, in their order."""
