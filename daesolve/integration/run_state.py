@@ -420,7 +420,7 @@ def fresh_state(prepared: Prepared, at: At, extended_from: float | None = None) 
     """
     transitions = prepared.transitions and prepared.transitions.fresh(prepared.path)
     halts = prepared.solver.halts_at_events(prepared.problem)
-    foresees = halts and prepared.solver.foresees_times(prepared.problem)
+    follows = halts and prepared.solver.follows_time_guards(prepared.problem)
     return RunState(
         prepared=prepared,
         record=RunRecord([prepared.values], step=prepared.mean_step),
@@ -447,7 +447,7 @@ def fresh_state(prepared: Prepared, at: At, extended_from: float | None = None) 
             prepared.segment / FIRST_STRETCH,
         ),
         flat_zeros=FlatZeros(prepared.problem, AGREED_STEPS * prepared.solver.step_tolerance),
-        scheduled=None if foresees else time_guards(prepared.problem, prepared.dynamics.switches),
+        scheduled=None if follows else time_guards(prepared.problem, prepared.dynamics.switches),
         conservation=_conservation_watch(prepared),
     )
 

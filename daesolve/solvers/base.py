@@ -85,7 +85,7 @@ class Solver(ABC):
         """Return whether it integrates no farther than the first event that interrupts."""
         return False
 
-    def foresees_times(self, problem: OdeProblem) -> bool:
+    def follows_time_guards(self, problem: OdeProblem) -> bool:
         """Return whether it misses no zero of a guard of time alone, however near to others."""
         return False
 

@@ -62,7 +62,7 @@ class BatchedTaylor(Taylor):
             )
         return super().refusal(problem)
 
-    def foresees_times(self, problem: OdeProblem) -> bool:
+    def follows_time_guards(self, problem: OdeProblem) -> bool:
         """Lanes look at guards at their steps, and not at the guards' series."""
         return False
 

@@ -113,7 +113,7 @@ class Taylor(Solver):
             return finds_events(problem)
         return halts_in_kernel(problem)
 
-    def foresees_times(self, problem: OdeProblem) -> bool:
+    def follows_time_guards(self, problem: OdeProblem) -> bool:
         """Return whether the kernel follows the guards' series."""
         return self._engine(problem, 0.0) == "kernel" and halts_in_kernel(problem)
 
