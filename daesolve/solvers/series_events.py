@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import casadi as ca
+
+from daesolve.algebra.program import program
 from daesolve.algebra.series import is_entire, missing_in_series
 from daesolve.formulations import OdeProblem
 from daesolve.posing.events import Direction
@@ -31,6 +34,8 @@ def halts_in_kernel(problem: OdeProblem) -> bool:
         and problem.project is None
         and problem.chart is None
         and _guards_have_series(problem)
+        # Its poles are zeros of no row, by which they would be seen.
+        and ca.OP_TAN not in program(problem.guards).operations
         and hidden_terms_of(problem) is None
     )
 

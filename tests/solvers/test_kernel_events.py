@@ -165,6 +165,17 @@ def test_what_passes_a_pole_passes_no_zero(power: int) -> None:
     assert run.outcome is ds.Outcome.COMPLETED
 
 
+def test_a_tangent_is_left_to_whoever_looks_closer() -> None:
+    """Its poles are no zeros of what divides."""
+
+    def tangent(q: ds.Coordinates) -> list[ds.Event]:
+        return [ds.Event("slope", ca.tan(q.x) - 0.25, ds.RISING, ds.Reset({"x_dot": -q.dot.x}))]
+
+    start = {"x": -0.5, "x_dot": 1.0}
+    run = prepared_run(oscillator(events=tangent), 10.0, start, solver=KERNEL)
+    assert not halts_in_kernel(run.problem)
+
+
 def test_a_guard_of_either_direction_is_met_each_time_it_passes() -> None:
     """The reset changes nothing that the guard depends upon: it goes on from its zero."""
 
