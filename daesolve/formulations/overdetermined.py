@@ -18,6 +18,7 @@ class Overdetermined(WithMultipliers):
 
     name = "overdetermined"
     makes = "overdetermined"
+    releases = False  # The matrix of ODASSL is singular where surplus constraints are let go of.
 
     def _constrained(self, motion: FreeMotion) -> DaeProblem:
         links = {name: link for row in motion.dynamics.rows for name, link in row.links.items()}

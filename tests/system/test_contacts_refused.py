@@ -18,7 +18,8 @@ from ..contact_systems import ball, beam
 
 
 def test_formulations_that_cannot_let_go_say_so():
-    for formulation in (ds.NullSpace(), ds.Projected(ds.NullSpace()), ds.Viscous(1e-6)):
+    refusing = ds.NullSpace(), ds.Projected(ds.NullSpace()), ds.Overdetermined(), ds.Viscous(1e-6)
+    for formulation in refusing:
         with pytest.raises(UnsupportedError, match="cannot let go of constraints, as of 'floor'"):
             ds.solve(ball(), until=1.0, initial={"y": 0.0}, formulation=formulation)
 
