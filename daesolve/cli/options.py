@@ -28,6 +28,11 @@ COULD_NOT_GO_ON = 3
 
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress and no summary.")]
+Verify = Annotated[bool, typer.Option("--verify", help="Repeat by another method and compare.")]
+VerifySame = Annotated[
+    bool,
+    typer.Option("--verify-same", help="Repeat by the same method, tightened, and compare."),
+]
 ProblemName = Annotated[
     str, typer.Argument(metavar="PROBLEM", help="A problem's name, or a Python file of yours.")
 ]

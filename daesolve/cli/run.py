@@ -28,6 +28,8 @@ from daesolve.cli.options import (
     Quiet,
     SourceFile,
     StartValues,
+    Verify,
+    VerifySame,
     console,
     say,
 )
@@ -130,13 +132,8 @@ def run(
     fixed_step: Annotated[
         float | None, typer.Option(help="A step that is taken whatever the error, s (dop853).")
     ] = None,
-    verify: Annotated[
-        bool, typer.Option("--verify", help="Repeat by another method and compare.")
-    ] = False,
-    verify_same: Annotated[
-        bool,
-        typer.Option("--verify-same", help="Repeat by the same method, tightened, and compare."),
-    ] = False,
+    verify: Verify = False,
+    verify_same: VerifySame = False,
     out: Annotated[
         Path | None,
         typer.Option(help="A directory in which the run is kept, with its report."),

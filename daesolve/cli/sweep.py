@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -35,12 +36,20 @@ from daesolve.cli.options import (
     ProblemName,
     Quiet,
     StartValues,
+    Verify,
+    VerifySame,
     console,
 )
 from daesolve.ensembles import Sweep, log_uniform, normal, resume_sweep, sweep, uniform
 from daesolve.ensembles.dispatch import Progress, SweepState
 from daesolve.ensembles.sweep_files import sweep_manifest
-from daesolve.ensembles.sweep_results import MeasuredDependence, dependence, outcomes, reasons
+from daesolve.ensembles.sweep_results import (
+    MeasuredDependence,
+    dependence,
+    differences,
+    outcomes,
+    reasons,
+)
 from daesolve.ensembles.sweeping import case_from
 from daesolve.errors import OutOfRangeError, unknown_name
 from daesolve.plugins.bound_case import BoundCase
@@ -120,6 +129,8 @@ def command(
             show_default=False,
         ),
     ] = None,
+    verify: Verify = False,
+    verify_same: VerifySame = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -142,6 +153,7 @@ def command(
             workers=workers,
             scheduler=scheduler,
             batch=batch,
+            verify="same" if verify_same and not verify else verify,
             out=out or f"{file_stem(bound.problem.name)}-{file_stem(bound.case.name)}-sweep",
             progress=progress,
             formulation=options.formulation(formulation, rate or []),
@@ -260,6 +272,7 @@ def _orders(measured: MeasuredDependence) -> Table:
 
 
 def _show(found: Sweep, measured: MeasuredDependence | None, *, as_json: bool, quiet: bool) -> None:
+    apart = differences(found.directory)
     if as_json:
         document: dict[str, Any] = {
             "directory": str(found.directory),
@@ -269,11 +282,16 @@ def _show(found: Sweep, measured: MeasuredDependence | None, *, as_json: bool, q
             "interrupted": found.interrupted,
             "outcomes": Counter(outcomes(found.directory).values()),
         }
+        if apart:
+            document["differences"] = {name: asdict(largest) for name, largest in apart.items()}
         if measured is not None:
             document["measures"] = measured.document()
         typer.echo(json.dumps(document, indent=1))
     elif not quiet:
         typer.echo(f"sweep: {found.directory}, {found.done} of {found.count} members done")
+        if apart:
+            said = (f"{name} {one.difference:.2g} (member {one.member})" for name, one in apart.items())
+            typer.echo(f"verified; largest differences: {', '.join(said)}")
     if found.failed:
         shown = "; ".join(
             f"{count} of them: {message}"

@@ -22,7 +22,7 @@ from daesolve.preparation.lately import prepare_once
 from daesolve.preparation.naming import made_by_name, solver_of
 from daesolve.solvers import Solver, Taylor
 from daesolve.solvers.lanes import LANES, Batch, BatchedTaylor
-from daesolve.solving.solving import SolveOptions, integrated
+from daesolve.solving.solving import SolveOptions, integrated, repeating
 from daesolve.trajectory.trajectory import Trajectory
 
 MOST_LANES = 64
@@ -102,6 +102,8 @@ def run_in_lanes(
     case: BoundCase,
     members: Sequence[Mapping[str, float]],
     until: float | None = None,
+    *,
+    verify: bool | Solver | str = False,
     **options: Unpack[RunOptions],
 ) -> list[Result]:
     """Run the members of an ensemble, each by the method that is chosen for it.
@@ -113,19 +115,21 @@ def run_in_lanes(
     ----------
     case, members, until, **options
         As in `run_batch`, but with any solver and formulation.
+    verify
+        As in `daesolve.solve`; a repetition by Taylor's method goes in the same lanes.
 
     Returns
     -------
     list
         The trajectory of each member, in their order; the error of one that could not be run.
     """
-    batch, made = Batch(LANES), made_by_name(options)
+    batch, made, by = Batch(LANES), made_by_name(options), repeating(verify)
 
     def run(number: int) -> Trajectory:
         member = case.with_values(members[number])
         request, at = requested_by(member, until, made)
         prepared = prepare_once(member.system, request)
-        return member.of_problem(integrated(in_lane(prepared, batch), at))
+        return member.of_problem(integrated(in_lane(prepared, batch), at, by=by))
 
     return batch.run([partial(run, number) for number in range(len(members))])
 

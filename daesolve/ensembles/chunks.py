@@ -23,7 +23,7 @@ from daesolve.plugins.bound_case import BoundCase
 from daesolve.plugins.foreign import called
 from daesolve.plugins.registry import Problem, digest_of
 from daesolve.solving.descriptions import versions
-from daesolve.trajectory.results import Outcome
+from daesolve.trajectory.results import Outcome, Verification
 from daesolve.trajectory.trajectory import Trajectory
 
 Chunk = Sequence[tuple[int, Mapping[str, Any]]]
@@ -159,7 +159,8 @@ def _refused(number: int, values: Mapping[str, Any], error: Exception) -> Result
 def _result(
     task: Task, case: BoundCase, number: int, values: Mapping[str, Any], run: Trajectory
 ) -> Result:
-    if run.outcome is Outcome.INTERRUPTED:
+    repeated = run.verification
+    if run.outcome is Outcome.INTERRUPTED or (repeated is not None and repeated.interrupted):
         raise KeyboardInterrupt
     measured = {
         name: _number(f"the measure {name!r}", called(f"the measure {name!r}", m.rule, case, run))
@@ -225,9 +226,17 @@ def result_of(
         row[f"final_relative_{name}"] = drift.final_relative
     row |= {f"{PEAK}{name}": abs(peak.value) for name, peak in run.peaks.items()}
     row |= {f"{MEASURE}{name}": float(value) for name, value in measured.items()}
+    if run.verification is not None:
+        row |= _verified(run.verification)
     kept = sampled and len(run.times)
     samples = {"t": run.times, **run.states, **run.outputs} if kept else {}
     return Result(row, samples)
+
+
+def _verified(found: Verification) -> dict[str, Any]:
+    """Return what a repetition showed; a motion that is regular has no Lyapunov time."""
+    differences = {f"{DIFFERENCE}{name}": value for name, value in found.difference.items()}
+    return {AGAINST: found.against, "lyapunov_time": found.lyapunov_time, **differences}
 
 
 FIXED = {
@@ -241,10 +250,12 @@ FIXED = {
     "rhs_evaluations": "int64",
     "wall_seconds": "double",
     "compile_seconds": "double",
+    "verified_against": "string",
+    "lyapunov_time": "double",
 }
-"""The columns that every sweep has, besides its own, which are doubles."""
-PEAK, MEASURE = "peak_", "measure_"
-OWN = ("end_", "max_relative_", "final_relative_", PEAK, MEASURE)
+"""The columns besides a sweep's own, which are doubles; the last two where members are verified."""
+PEAK, MEASURE, DIFFERENCE, AGAINST = "peak_", "measure_", "difference_", "verified_against"
+OWN = ("end_", "max_relative_", "final_relative_", PEAK, MEASURE, DIFFERENCE)
 
 
 def over_column(name: str) -> str:

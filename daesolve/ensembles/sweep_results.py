@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from daesolve.ensembles.chunks import MEASURE, PEAK, over_column
+from daesolve.ensembles.chunks import DIFFERENCE, MEASURE, PEAK, over_column
 from daesolve.ensembles.sweep_files import arrow, parts, read_part, sweep_manifest
 from daesolve.errors import MissingPackageError, OutOfRangeError
 from daesolve.plugins.bound_case import BoundCase
@@ -114,6 +114,33 @@ def reasons(directory: Path) -> list[tuple[str, int]]:
             message for outcome, message in zip(*words, strict=True) if not Outcome(outcome).good
         )
     return counts.most_common()
+
+
+@dataclass(frozen=True)
+class LargestDifference:
+    """The largest `difference` of a state among verified members, and the `member` that has it.
+
+    It is not a number where that of any member is none: what its repetition did not reach is
+    unknown.
+    """
+
+    difference: float
+    member: int
+
+
+def differences(directory: Path) -> dict[str, LargestDifference]:
+    """Return the largest difference of each state; empty where no member was verified."""
+    found: dict[str, LargestDifference] = {}
+    for path in parts(directory, "members"):
+        for row in read_part(path).to_pylist():
+            for column, value in row.items():
+                if not column.startswith(DIFFERENCE) or value is None:
+                    continue
+                name = column.removeprefix(DIFFERENCE)
+                known = found.get(name)
+                if known is None or value > known.difference or math.isnan(value):
+                    found[name] = LargestDifference(value, row["member"])
+    return found
 
 
 def results_table(directory: Path, kind: str) -> pa.Table:

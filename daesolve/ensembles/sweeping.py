@@ -62,6 +62,7 @@ from daesolve.preparation.naming import made_by_name
 from daesolve.preparation.request import Request, check_request
 from daesolve.solvers import SOLVERS, Solver, Taylor
 from daesolve.solvers.lanes import LANES
+from daesolve.solving.solving import repeating
 from daesolve.storage import located, resuming
 from daesolve.storage.encoding import is_array, is_list, is_mapping, is_tuple, native
 
@@ -84,6 +85,7 @@ def sweep(
     workers: int | None = None,
     scheduler: str | None = None,
     batch: bool | None = None,
+    verify: bool | Solver | str = False,
     progress: Progress | None = None,
     **options: Unpack[RunOptions],
 ) -> Sweep:
@@ -119,6 +121,9 @@ def sweep(
     batch
         Integrate members side by side, all of them by Taylor's method; False, one by one. Unless
         given, those go side by side that can, where they are many and of one structure.
+    verify
+        Repeat the run of each member, as `daesolve.solve` does, and keep how far each state differs
+        over the samples and at the end, what repeated it, and the Lyapunov time.
     progress
         Called with the sweep's `State` whenever members have run.
     **options
@@ -147,6 +152,8 @@ def sweep(
     check_options("a sweep", options, more=("initial",))
     case, at = with_values(case, initial, options), options.get("at")
     chosen = {name: value for name, value in options.items() if name not in ("at", "parameters")}
+    if by := repeating(verify):
+        chosen["verify"] = by
     table = checked(case, members(over, samples, seed))
     if until is None and isinstance(at, Sequence | np.ndarray) and len(at):
         until = float(at[-1])
@@ -258,7 +265,8 @@ def _check_found(case: BoundCase) -> None:
 def _check(case: BoundCase, task: Task, over: Iterable[str]) -> None:
     """Refuse what no member could run with."""
     usual: dict[str, Any] = {"start_time": case.case.start_time}
-    dynamics, request = case.system.dynamics, Request(task.until, **{**usual, **task.options})
+    options = {name: value for name, value in task.options.items() if name != "verify"}
+    dynamics, request = case.system.dynamics, Request(task.until, **{**usual, **options})
     check_request(dynamics, request)
     if task.at is not None:
         sample_times(task.at, request.start_time, task.until)

@@ -133,7 +133,7 @@ on_gain, on_jam, on_ambiguous
         "on_ambiguous": on_ambiguous,
     }
     request, _ = requested(until, initial, options)
-    destination, by = _destination(store), _repeating(verify)
+    destination, by = _destination(store), repeating(verify)
     prepared = _prepared(system, request, by)
     if destination is None:
         return integrated(prepared, at, progress, by)
@@ -168,8 +168,16 @@ def integrated(
     return remembered(run)
 
 
-def _repeating(given: bool | Solver | str) -> bool | By:
-    """Return what is to repeat a run."""
+def repeating(given: bool | Solver | str) -> bool | By:
+    """Return what is to repeat a run, of what `verify` may be.
+
+    Raises
+    ------
+    OutOfRangeError
+        It is nothing that could.
+    UnknownNameError
+        It is the name of no solver.
+    """
     if isinstance(given, bool) or given == "same":
         return given
     if not isinstance(given, Solver | str):
