@@ -8,7 +8,7 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from math import isclose
 from pathlib import Path
-from typing import Annotated, Any, cast, get_args
+from typing import Annotated, Any, cast
 
 import typer
 from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
@@ -17,6 +17,17 @@ from rich.progress import Progress as Bar
 from daesolve import reporting
 from daesolve.cli import options
 from daesolve.cli import sweep as sweeping
+from daesolve.cli.decisions import (
+    AtRankLoss,
+    ImpactLaw,
+    ImpactOrder,
+    OfAmbiguity,
+    OfGain,
+    OfJam,
+    OfVariants,
+    RedundantRows,
+    decisions,
+)
 from daesolve.cli.options import (
     COULD_NOT_GO_ON,
     AsJson,
@@ -33,17 +44,14 @@ from daesolve.cli.options import (
     console,
     say,
 )
-from daesolve.contact.laws import LAWS, ON_AMBIGUOUS, ON_GAIN, ON_JAM
 from daesolve.diagnostics.monitor import Monitor
 from daesolve.errors import DegenerateConstraintError, OutOfRangeError, VariantError
-from daesolve.friction.sliding import VariantPolicy
 from daesolve.integration.run_options import At, every, every_event
 from daesolve.integration.simulation import Progress
 from daesolve.plugins.bound_case import BoundCase
 from daesolve.plugins.resuming import problem_of
 from daesolve.plugins.resuming import resume as go_on
 from daesolve.preparation.choosing import TAKES_NO_ATOL
-from daesolve.preparation.request import RankLoss, Redundant
 from daesolve.reporting import Rules
 from daesolve.storage import kind_of, resuming
 from daesolve.trajectory.results import Outcome
@@ -82,50 +90,18 @@ def run(
         list[str] | None,
         typer.Option(metavar="[GOAL=]VALUE|off|auto", help="Feedback rates, 1/s."),
     ] = None,
-    redundant: Annotated[
-        str | None,
-        typer.Option(
-            help="Constraints that depend on each other: error, drop, minimum-norm; else the "
-            "case's."
-        ),
-    ] = None,
-    rank_loss: Annotated[
-        str | None,
-        typer.Option(
-            help="Where constraints come to depend on each other: stop, pass, raise, viscous; else "
-            "the case's."
-        ),
-    ] = None,
+    redundant: RedundantRows = None,
+    rank_loss: AtRankLoss = None,
     max_evaluations: Annotated[
         int | None,
         typer.Option(metavar="N", help="End after so many right-hand sides, with what there is."),
     ] = None,
-    variant_policy: Annotated[
-        str | None,
-        typer.Option(
-            help="Where other supports of a guide are loaded: continuity, homotopy, strict."
-        ),
-    ] = None,
-    impact: Annotated[
-        str | None,
-        typer.Option(help="The law of impacts of contacts: newton, poisson, routh, sequential."),
-    ] = None,
-    impact_order: Annotated[
-        str | None,
-        typer.Option(metavar="A,B,...", help="The contacts, in the order of sequential impacts."),
-    ] = None,
-    on_gain: Annotated[
-        str | None,
-        typer.Option(help="Where an impact would give energy: refuse, report, poisson."),
-    ] = None,
-    on_jam: Annotated[
-        str | None,
-        typer.Option(help="Where no forces let contacts slide on: end, impact."),
-    ] = None,
-    on_ambiguous: Annotated[
-        str | None,
-        typer.Option(help="Where contacts may go on in several ways: refuse, keep."),
-    ] = None,
+    variant_policy: OfVariants = None,
+    impact: ImpactLaw = None,
+    impact_order: ImpactOrder = None,
+    on_gain: OfGain = None,
+    on_jam: OfJam = None,
+    on_ambiguous: OfAmbiguity = None,
     solver: Annotated[str | None, typer.Option(help="The solver; see `daesolve doctor`.")] = None,
     rtol: Annotated[float | None, typer.Option(help="Relative tolerance of a step.")] = None,
     atol: Annotated[float | None, typer.Option(help="Absolute tolerance of a step.")] = None,
@@ -142,13 +118,6 @@ def run(
     quiet: Quiet = False,
 ) -> None:
     """Integrate a case of a problem and report how far the result can be trusted."""
-    _one_of("--redundant", redundant, get_args(Redundant))
-    _one_of("--rank-loss", rank_loss, get_args(RankLoss))
-    _one_of("--variant-policy", variant_policy, get_args(VariantPolicy))
-    _one_of("--impact", impact, LAWS)
-    _one_of("--on-gain", on_gain, ON_GAIN)
-    _one_of("--on-jam", on_jam, ON_JAM)
-    _one_of("--on-ambiguous", on_ambiguous, ON_AMBIGUOUS)
     bound = options.case(problem, case, model, parameters, set_ or [], initial or [])
     samples, last = _samples(at, interval)
     until = last if until is None else until
@@ -156,15 +125,17 @@ def run(
         "formulation": options.formulation(formulation, rate or []),
         "verify": "same" if verify_same and not verify else verify,
         "store": out,
-        "redundant": redundant,
-        "rank_loss": rank_loss,
         "max_evaluations": max_evaluations,
-        "variant_policy": variant_policy,
-        "impact": impact,
-        "impact_order": None if impact_order is None else impact_order.split(","),
-        "on_gain": on_gain,
-        "on_jam": on_jam,
-        "on_ambiguous": on_ambiguous,
+        **decisions(
+            redundant=redundant,
+            rank_loss=rank_loss,
+            variant_policy=variant_policy,
+            impact=impact,
+            impact_order=impact_order,
+            on_gain=on_gain,
+            on_jam=on_jam,
+            on_ambiguous=on_ambiguous,
+        ),
         "at": samples,
         **options.solver(solver, rtol, atol, fixed_step),
     }
@@ -327,11 +298,6 @@ def _samples(at: str | None, interval: float | None) -> tuple[At, float | None]:
         return every_event(), None
     listed = options.times(at)
     return listed, None if listed is None else listed[-1]
-
-
-def _one_of(option: str, given: str | None, known: tuple[str, ...]) -> None:
-    if given is not None and given not in known:
-        raise OutOfRangeError(f"{option} is {given!r}, but must be one of {', '.join(known)}")
 
 
 @contextmanager

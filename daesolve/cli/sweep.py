@@ -27,6 +27,17 @@ from rich.progress import Progress as Bar
 from rich.table import Table
 
 from daesolve.cli import options
+from daesolve.cli.decisions import (
+    AtRankLoss,
+    ImpactLaw,
+    ImpactOrder,
+    OfAmbiguity,
+    OfGain,
+    OfJam,
+    OfVariants,
+    RedundantRows,
+    decisions,
+)
 from daesolve.cli.options import (
     COULD_NOT_GO_ON,
     AsJson,
@@ -109,6 +120,14 @@ def command(
         list[str] | None,
         typer.Option(metavar="[GOAL=]VALUE|off|auto", help="Feedback rates, 1/s."),
     ] = None,
+    redundant: RedundantRows = None,
+    rank_loss: AtRankLoss = None,
+    variant_policy: OfVariants = None,
+    impact: ImpactLaw = None,
+    impact_order: ImpactOrder = None,
+    on_gain: OfGain = None,
+    on_jam: OfJam = None,
+    on_ambiguous: OfAmbiguity = None,
     solver: Annotated[str | None, typer.Option(help="The solver; see `daesolve doctor`.")] = None,
     rtol: Annotated[float | None, typer.Option(help="Relative tolerance of a step.")] = None,
     atol: Annotated[float | None, typer.Option(help="Absolute tolerance of a step.")] = None,
@@ -157,6 +176,16 @@ def command(
             out=out or f"{file_stem(bound.problem.name)}-{file_stem(bound.case.name)}-sweep",
             progress=progress,
             formulation=options.formulation(formulation, rate or []),
+            **decisions(
+                redundant=redundant,
+                rank_loss=rank_loss,
+                variant_policy=variant_policy,
+                impact=impact,
+                impact_order=impact_order,
+                on_gain=on_gain,
+                on_jam=on_jam,
+                on_ambiguous=on_ambiguous,
+            ),
             **options.solver(_in_lanes(solver, rtol, atol) if batch else solver, rtol, atol),
         )
     _ended(found, bound, as_json=as_json, quiet=quiet)
@@ -290,7 +319,9 @@ def _show(found: Sweep, measured: MeasuredDependence | None, *, as_json: bool, q
     elif not quiet:
         typer.echo(f"sweep: {found.directory}, {found.done} of {found.count} members done")
         if apart:
-            said = (f"{name} {one.difference:.2g} (member {one.member})" for name, one in apart.items())
+            said = (
+                f"{name} {one.difference:.2g} (member {one.member})" for name, one in apart.items()
+            )
             typer.echo(f"verified; largest differences: {', '.join(said)}")
     if found.failed:
         shown = "; ".join(

@@ -48,6 +48,30 @@ def test_a_sweep_is_told_as_json(mine, tmp_path):
     assert list(Sweep.from_directory(tmp_path / "out").to_pandas().mass) == [1.0, 1.0, 2.0, 2.0]
 
 
+def test_members_are_verified_and_the_largest_differences_told(mine, tmp_path):
+    words = (mine, "--over", "mass=1,2", "--out", tmp_path, "--verify-same")
+    assert "verified; largest differences: x " in call(*words).stdout
+    told = json.loads(call(*words, "--json").stdout)
+    assert set(told["differences"]) == {"x", "x_dot"}
+    assert set(told["differences"]["x"]) == {"difference", "member"}
+
+
+def test_what_decides_where_equations_do_not_is_asked_for_as_of_a_run(tmp_path):
+    words = (
+        "--over",
+        "mu_front=0.3",
+        "--until",
+        "0.1",
+        "--impact",
+        "poisson",
+        "--on-jam",
+        "impact",
+    )
+    call("block", *words, "--out", tmp_path)
+    options = json.loads((tmp_path / "manifest.json").read_text())["options"]
+    assert (options["impact"], options["on_jam"]) == ("poisson", "impact")
+
+
 def test_failures_are_counted_on_standard_error_and_the_rest_is_a_success(mine, tmp_path):
     told = call(mine, "--over", "mass=1,13", "--out", tmp_path)
     assert "2 of 2 members done" in told.stdout
@@ -76,6 +100,7 @@ def test_status_3_where_no_member_succeeded(mine, tmp_path):
         (("--over", "mass=geomspace(0,2,3)"), "geomspace takes (A,B,N)"),
         (("--over", "mass=1", "--solver", "idas"), "which the solver 'idas' cannot take"),
         (("--over", "mass=1", "--formulation", "index-1", "--batch"), "cannot take"),
+        (("--over", "mass=1", "--impact", "newtn"), "--impact is 'newtn', but must be one of"),
         (("--over", "mass=1", "--rate", "spring=5"), "unknown goal with a rate 'spring'"),
     ],
 )
