@@ -96,8 +96,8 @@ def test_what_cannot_be_is_refused_before_anything_runs(case, tmp_path, over, se
 def test_an_unknown_name_is_refused_with_the_nearest(case, tmp_path, over):
     with pytest.raises(UnknownNameError, match="did you mean 'mass'"):
         sweep(case, over, out=tmp_path)
-    with pytest.raises(UnknownNameError, match="option of a sweep 'verify'"):
-        sweep(case, {"mass": [1.0]}, out=tmp_path, verify=True)
+    with pytest.raises(UnknownNameError, match="option of a sweep 'store'"):
+        sweep(case, {"mass": [1.0]}, out=tmp_path, store=tmp_path)
 
 
 @pytest.mark.parametrize(
