@@ -1,21 +1,28 @@
-"""Draw the figure of the first page, docs/_static/drift.svg: `python docs/figures.py`.
+"""Draw figures of pages into docs/_static: `python docs/figures.py [drift] [tipping-block]`.
 
-A pendulum of 1 m, released from the horizontal, three times: as index reduction leaves it, with
-Baumgarte's stabilisation, and as daesolve takes it. IDAS integrates the first two, to 1e-10. The
-third measures the energy and does not drive it, so that its drift proves something. On the left
-is what a user sees, on the right what counts: the distance from the closed form.
+`drift.svg`, of the first page: a pendulum of 1 m, released from the horizontal, three times: as
+index reduction leaves it, with Baumgarte's stabilisation, and as daesolve takes it. IDAS
+integrates the first two, to 1e-10. The third measures the energy and does not drive it, so that
+its drift proves something. On the left is what a user sees, on the right what counts: the
+distance from the closed form.
+
+`tipping-block.svg`, of the page on contacts: a block that is pushed along tips and rocks to rest.
 """
 
+import sys
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from scipy.special import ellipj, ellipk
 
 import daesolve as ds
 
 HALF = np.sin(np.pi / 4)  # of the amplitude, a right angle
-WANTED = Path(__file__).parent / "_static" / "drift.svg"
+WANTED = Path(__file__).parent / "_static"
 RUNS = {
     "index 1, as reduced": (ds.Index1(), ds.Idas(rtol=1e-10, atol=1e-10), 1e3, "#c44e52"),
     "index 1, Baumgarte": (ds.Index1(rate=10.0), ds.Idas(rtol=1e-10, atol=1e-10), 1e3, "#dd8452"),
@@ -56,9 +63,9 @@ def worst_so_far(run: ds.Trajectory) -> tuple[np.ndarray, np.ndarray]:
     return times, worst[np.searchsorted(run.times, times * (1 + 1e-12)) - 1]
 
 
-def draw() -> None:
+def drift() -> None:
     """Run the pendulum three times and draw what became of it."""
-    figure, (drift, error) = plt.subplots(
+    figure, (energy, error) = plt.subplots(
         1, 2, figsize=(9.0, 3.6), layout="constrained", sharex=True
     )
     system = pendulum()
@@ -71,21 +78,60 @@ def draw() -> None:
             solver=solver,
             at=ds.every(0.1),
         )
-        drift.loglog(*np.array(run.drift["energy"].history).T, color=colour, label=label)
+        energy.loglog(*np.array(run.drift["energy"].history).T, color=colour, label=label)
         error.loglog(*worst_so_far(run), color=colour)
         off = worst_so_far(run)[1][-1]
         print(
             f"{label}: {until:g} s, energy {run.drift['energy'].max_relative:.1e}, {off:.1e} m off"
         )
-    drift.set(xlim=(1.0, 1e5), ylim=(1e-17, 1.0), xlabel="t (s)", ylabel="energy drift, relative")
+    energy.set(xlim=(1.0, 1e5), ylim=(1e-17, 1.0), xlabel="t (s)", ylabel="energy drift, relative")
     error.set(ylim=(1e-17, 1.0), xlabel="t (s)", ylabel="distance from the closed form (m)")
-    drift.legend(loc="upper left", frameon=False, fontsize="small")
-    for axes in (drift, error):
+    energy.legend(loc="upper left", frameon=False, fontsize="small")
+    _written(figure, (energy, error), "drift")
+
+
+def tipping_block() -> None:
+    """Draw the angle of the block, what its feet carry, and their states."""
+    run = ds.problem("block").case("tips").solve(at=ds.every(0.004))
+    figure, panels = plt.subplots(
+        3, 1, figsize=(8.0, 5.4), layout="constrained", sharex=True, height_ratios=(3, 3, 1.4)
+    )
+    angle_of, load, states = panels
+    angle_of.plot(run.times, np.degrees(run["theta"]), color="#1f77b4")
+    angle_of.set(ylabel="tilt (degrees)")
+    looks = {1.0: ("slides", "#dd8452"), 2.0: ("sticks", "#1f77b4")}
+    for row, (foot, shade) in enumerate({"rear": "#8c8c8c", "front": "#2a7f4f"}.items()):
+        load.plot(run.times, run[foot], color=shade, label=f"{foot} foot", linewidth=1.0)
+        for state, (word, colour) in looks.items():
+            there = np.abs(run[f"{foot}_state"]) == state
+            states.fill_between(
+                run.times,
+                row - 0.35,
+                row + 0.35,
+                where=there,
+                color=colour,
+                linewidth=0.0,
+                label=word if row == 0 else None,
+            )
+    load.set(ylabel="load (N)")
+    load.legend(loc="upper right", frameon=False, fontsize="small", ncols=2)
+    states.set(yticks=(0, 1), yticklabels=("rear", "front"), ylim=(-0.5, 1.5), xlabel="t (s)")
+    states.legend(
+        loc="upper center", frameon=False, fontsize="small", ncols=2, bbox_to_anchor=(0.5, 1.25)
+    )
+    _written(figure, panels, "tipping-block")
+
+
+def _written(figure: Figure, panels: Iterable[Axes], name: str) -> None:
+    for axes in panels:
         axes.grid(alpha=0.3)
         axes.spines[["top", "right"]].set_visible(False)
-    figure.savefig(WANTED, metadata={"Date": None})
+    figure.savefig(WANTED / f"{name}.svg", metadata={"Date": None})
 
+
+FIGURES: dict[str, Callable[[], None]] = {"drift": drift, "tipping-block": tipping_block}
 
 if __name__ == "__main__":
     plt.rcParams["svg.hashsalt"] = "daesolve"
-    draw()
+    for asked in sys.argv[1:] or FIGURES:
+        FIGURES[asked]()

@@ -128,6 +128,16 @@ class RunRecord:
         self.samples.extend(states)
         self.sampled_at.extend([place] * len(times))
 
+    def begin_in(self, here: Boundary) -> None:
+        """Let the samples at the start be in the mode in which the motion begins.
+
+        A mode that ends where it begins is no part of the motion: its reactions act at no time.
+        Samples before a reset at the start stay what they are.
+        """
+        for place, sample in enumerate(self.samples):
+            if np.array_equal(sample, here.state):
+                self.sampled_at[place] = here
+
     def take_end(self, here: Boundary, *, arrivals: bool) -> None:
         """Keep the end of the run as the last sample.
 

@@ -351,7 +351,9 @@ class _Run:
     def _begin(self) -> tuple[Boundary, Verdict | None]:
         """Return where the run starts, or where it goes on."""
         if self.resumed is None:
-            return at_start(self.state, self.state.start())
+            here, verdict = at_start(self.state, self.state.start())
+            self.state.record.begin_in(here)
+            return here, verdict
         here, ended = self.state.restore(self.resumed), self.resumed["ended"]
         if ended is None or self.resumed["until"] != self.prepared.until:
             return here, None

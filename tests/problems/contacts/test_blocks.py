@@ -114,3 +114,12 @@ def test_higher_friction_of_rest_makes_a_cycle_of_stick_and_slip():
     np.testing.assert_allclose(sticks[1:] - slips[: len(sticks) - 1], slip_time, atol=1e-12)
     stick_time = 2.0 * (pulled - middle) / belt
     np.testing.assert_allclose(slips[1:] - sticks[1 : len(slips)], stick_time, atol=1e-12)
+
+
+def test_the_first_sample_is_in_the_mode_in_which_the_block_begins():
+    # mu > b / h: the rear foot lifts at once. In the mode that ends there it would pull.
+    for at in ([0.0, 0.01], ds.every_event()):
+        run = ds.problem("block").case("tips").solve(0.01, at=at)
+        assert run["rear"][0] == run["rear_state"][0] == run.at(0.0)["rear"] == 0.0
+        # Tipping lifts the centre, so that the front foot carries more than the weight.
+        assert run["front"][0] > 9.81
