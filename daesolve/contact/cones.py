@@ -74,7 +74,13 @@ def family_of(
     terms = np.abs(matrix) @ np.abs(base) + np.abs(right)
     if np.any(np.abs(matrix @ base - right) > MOVES * (1.0 + terms)):
         return None
-    free = vectors[rank:].T
+    return known_family(problem, base, vectors[rank:].T)
+
+
+def known_family(
+    problem: ScaledProblem, base: NDArray[np.float64], free: NDArray[np.float64]
+) -> Family:
+    """Return the family of reactions base + free y."""
     moved = np.abs(problem.contacts.matrix @ free)
     pressing = np.abs(free[: problem.contacts.count])
     return Family(

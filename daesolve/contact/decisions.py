@@ -27,6 +27,7 @@ MOST_BRANCHED = 65536
 METHODS = ("auto", "enumerate", "branch", "pivot", "cone")
 NOT_PROVED = "that there is no other answer is not proved"
 CLOSURES = ("equal springs",)
+ASSUMED = "equal springs are assumed"
 
 
 def decide(
@@ -75,9 +76,9 @@ def decide(
         raise unknown_name("method", method, METHODS)
     if closure is not None and closure not in CLOSURES:
         raise unknown_name("closure", closure, CLOSURES)
-    problem = scaled_problem(contacts, contacts.vector("the rates without reactions", free))
-    decision = decided(problem, directions_of(contacts, slip), method, tolerance)
-    return decision if closure is None else _closed(decision)
+    rates = contacts.vector("the rates without reactions", free)
+    problem = scaled_problem(contacts, rates, springs=closure is not None)
+    return decided(problem, directions_of(contacts, slip), method, tolerance)
 
 
 def decided(
@@ -87,6 +88,13 @@ def decided(
     tolerance: float = TOLERANCE,
 ) -> Decision:
     """Decide a problem in units of its own; see `decide`."""
+    found = _decided(problem, sliding, method, tolerance)
+    return replace(found, notes=(*found.notes, ASSUMED)) if problem.springs else found
+
+
+def _decided(
+    problem: ScaledProblem, sliding: NDArray[np.float64], method: str, tolerance: float
+) -> Decision:
     turning = problem.contacts.directions == 2 and bool(
         np.any(~sliding.any(axis=1) & (problem.contacts.static > 0.0))
     )
@@ -153,12 +161,3 @@ def directions_of(contacts: Contacts, slip: ArrayLike | None) -> NDArray[np.floa
     given = given.reshape(shape)
     speeds = np.linalg.norm(given, axis=1, keepdims=True)
     return np.divide(given, speeds, out=np.zeros(shape), where=speeds > 0.0)
-
-
-def _closed(decision: Decision) -> Decision:
-    """Take the motion for determined where reactions are those of equal springs."""
-    answers = tuple(
-        replace(answer, motion_determined=answer.motion_determined or answer.springs)
-        for answer in decision.answers
-    )
-    return replace(decision, answers=answers, notes=(*decision.notes, "equal springs are assumed"))

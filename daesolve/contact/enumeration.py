@@ -11,6 +11,7 @@ from daesolve.contact.answers import Answer, State, answer_of, not_preceded
 from daesolve.contact.cones import DEPENDENT, family_of
 from daesolve.contact.modes import Modes, all_modes, choices_of, equations, slacks
 from daesolve.contact.redundancy import possible
+from daesolve.contact.springs import pressed, sprung
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -161,7 +162,19 @@ def _solved_regular(
             float(least[place] / size[place]),
         )
         for place in np.flatnonzero(least >= -tolerance * size)
+        if not problem.springs or _lifts(problem, modes.closed[place], reactions[place], tolerance)
     ]
+
+
+def _lifts(
+    problem: ScaledProblem,
+    closed: NDArray[np.bool_],
+    reactions: NDArray[np.float64],
+    tolerance: float,
+) -> bool:
+    """Return whether bodies lift off the springs under all open contacts."""
+    forces = pressed(problem, closed, reactions[: problem.contacts.count])
+    return bool(np.all(forces <= tolerance * (1.0 + np.max(np.abs(reactions)))))
 
 
 def _solved_singular(
@@ -173,6 +186,8 @@ def _solved_singular(
 ) -> Found | None:
     """Return what agrees in a mode whose equations are singular, None where nothing does."""
     family = family_of(problem, *posed)
+    if family is not None and problem.springs:
+        family = sprung(problem, np.flatnonzero(mode.closed[0]), family)
     if family is None:
         return None
     rates = problem.contacts.matrix @ family.base + problem.free
@@ -188,6 +203,8 @@ def _solved_singular(
             return None
     known = possible(problem, mode, family, tolerance)
     if known is None:
+        return None
+    if problem.springs and not _lifts(problem, mode.closed[0], known.reactions, tolerance):
         return None
     least = float(np.min(slacks(problem, mode, known.reactions[None])))
     return Found(

@@ -127,6 +127,7 @@ def newton(
     restitution: ArrayLike = 0.0,
     tangential_restitution: ArrayLike = 0.0,
     *,
+    springs: bool = False,
     tolerance: float = TOLERANCE,
 ) -> Impact:
     """Return the impact by Newton's law of restitution.
@@ -139,6 +140,8 @@ def newton(
         Rates of gaps and slips before: (k,), m/s.
     restitution, tangential_restitution
         e and e_T between 0 and 1: for all contacts, or (n,).
+    springs
+        Whether impulses that are not determined are those of equal springs under all contacts.
     tolerance
         As in `decide`.
 
@@ -153,7 +156,7 @@ def newton(
     back = coefficients(contacts, "restitution", restitution)
     sideways = coefficients(contacts, "tangential restitution", tangential_restitution)
     factors = np.concatenate([1.0 + back, np.repeat(1.0 + sideways, contacts.directions)])
-    answer = _decided(contacts, factors * before, np.zeros(contacts.count), tolerance).only()
+    answer = _decided(contacts, factors * before, np.zeros(contacts.count), springs, tolerance).only()
     return impact_of(
         contacts,
         "newton",
@@ -170,13 +173,14 @@ def poisson(
     velocities: ArrayLike,
     restitution: ArrayLike = 0.0,
     *,
+    springs: bool = False,
     tolerance: float = TOLERANCE,
 ) -> Impact:
     """Return the impact by Poisson's law: a compression, and an expansion by a part of it.
 
     Parameters
     ----------
-    contacts, velocities, restitution, tolerance
+    contacts, velocities, restitution, springs, tolerance
         As in `newton`.
 
     Raises
@@ -189,7 +193,7 @@ def poisson(
     """
     before = contacts.vector("the rates before an impact", velocities)
     back = coefficients(contacts, "restitution", restitution)
-    pressed = _decided(contacts, before, np.zeros(contacts.count), tolerance).only()
+    pressed = _decided(contacts, before, np.zeros(contacts.count), springs, tolerance).only()
     least = back * pressed.normal
     if not np.any(least > 0.0):
         return _of_phases(contacts, [pressed], before)
@@ -199,7 +203,7 @@ def poisson(
             f"determined, one choice of which is {pressed}: take Newton's law",
             pressed,
         )
-    released = _decided(contacts, pressed.rates, least, tolerance).only()
+    released = _decided(contacts, pressed.rates, least, springs, tolerance).only()
     return _of_phases(contacts, [pressed, released], before)
 
 
@@ -216,10 +220,14 @@ def _of_phases(contacts: Contacts, phases: Sequence[Answer], before: NDArray[np.
 
 
 def _decided(
-    contacts: Contacts, free: NDArray[np.float64], least: NDArray[np.float64], tolerance: float
+    contacts: Contacts,
+    free: NDArray[np.float64],
+    least: NDArray[np.float64],
+    springs: bool,
+    tolerance: float,
 ) -> Decision:
     """Decide on impulses: at an impact every slip may turn, so none is known."""
-    problem = scaled_problem(contacts, free, least)
+    problem = scaled_problem(contacts, free, least, springs=springs)
     sliding = np.zeros((contacts.count, contacts.directions))
     return decided(problem, sliding, tolerance=tolerance)
 

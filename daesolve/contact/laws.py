@@ -64,6 +64,7 @@ def collide(
     *,
     order: Sequence[str] | None = None,
     on_gain: OnGain = "refuse",
+    springs: bool = False,
 ) -> Impact:
     """Return the impact of contacts that touch.
 
@@ -82,6 +83,9 @@ def collide(
     on_gain
         What follows where the law gives energy to the bodies: "refuse"; "report", which leaves it
         to `Impact.gains`; "poisson", by whose law the impact is then.
+    springs
+        Whether impulses that are not determined are those of equal springs under all contacts, by
+        Newton's law and Poisson's.
 
     Raises
     ------
@@ -104,9 +108,11 @@ def collide(
         raise UnsupportedError(f"an order is that of sequential impacts, not of the law {law!r}")
     match law:
         case "newton":
-            impact = newton(contacts, velocities, restitution, tangential_restitution)
+            impact = newton(
+                contacts, velocities, restitution, tangential_restitution, springs=springs
+            )
         case "poisson":
-            impact = poisson(contacts, velocities, restitution)
+            impact = poisson(contacts, velocities, restitution, springs=springs)
         case "routh":
             impact = routh(contacts, velocities, restitution)
         case _:
@@ -114,7 +120,7 @@ def collide(
     if not impact.gains or on_gain == "report":
         return impact
     if on_gain == "poisson" and law != "poisson":
-        return collide(contacts, velocities, "poisson", restitution)
+        return collide(contacts, velocities, "poisson", restitution, springs=springs)
     raise EnergyGain(
         f"the impact by the law {law!r} would give energy to the bodies: {impact}; take another "
         'law, or on_gain="report"',

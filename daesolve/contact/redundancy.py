@@ -17,6 +17,7 @@ import numpy as np
 from daesolve.contact.cones import FARTHEST, MOVES, Family, least_used
 from daesolve.contact.modes import Modes, slacks
 from daesolve.contact.programmes import minimised
+from daesolve.contact.springs import spring_shares
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -53,6 +54,11 @@ def possible(
     problem: ScaledProblem, mode: Modes, family: Family, tolerance: float
 ) -> Possible | None:
     """Return reactions of a family that meet the inequalities of its mode; None where none do."""
+    if not family.free.size:
+        least = float(np.min(slacks(problem, mode, family.base[None])))
+        size = 1.0 + float(np.max(np.abs(family.base)))
+        known = Possible(family.base, True, True, problem.springs)
+        return known if least >= -tolerance * size else None
 
     def slack(shares: NDArray[np.float64]) -> NDArray[np.float64]:
         reactions = family.base + family.free @ shares
@@ -116,19 +122,7 @@ def _equal_springs(
 ) -> NDArray[np.float64] | None:
     """Return the share of each free combination where equal springs stand under all contacts.
 
-    Their forces are those of a small displacement of bodies: no combination of normal reactions
-    that moves nothing has a part in them. None where that does not determine them.
+    None where that does not determine them.
     """
-    count = problem.contacts.count
-    closed = np.flatnonzero(mode.closed[0])
-    block = problem.contacts.matrix[np.ix_(closed, closed)]
-    values, vectors = np.linalg.eigh(block)
-    idle = vectors[:, values <= MOVES]
-    # In true units: those of a contact stand in the combination and in its reaction.
-    weights = idle * problem.reactions[:count][closed][:, None] ** 2
-    slopes, constant = weights.T @ family.free[closed], weights.T @ family.base[closed]
-    shares, _, rank, _ = np.linalg.lstsq(slopes, -constant, rcond=MOVES)
-    missed = np.abs(slopes @ shares + constant)
-    if rank < family.free.shape[1] or np.any(missed > MOVES * np.max(np.abs(weights))):
-        return None
-    return np.asarray(shares, dtype=np.float64)
+    found = spring_shares(problem, np.flatnonzero(mode.closed[0]), family)
+    return None if found is None or found.left.size else found.shares

@@ -21,6 +21,7 @@ from daesolve.contact.answers import Answer, State, States, answer_of, not_prece
 from daesolve.contact.cones import DEPENDENT, family_of, least_used, use
 from daesolve.contact.modes import Choice, all_modes, equations
 from daesolve.contact.relaxation import relaxed, states_of
+from daesolve.contact.springs import idle_rows, pressed
 from daesolve.contact.touching import Contacts
 
 if TYPE_CHECKING:
@@ -87,8 +88,44 @@ def _certified(
     tolerance: float,
 ) -> Answer | None:
     """Return the answer near to reactions (k,) of states, None where they lead to none."""
+    if problem.springs:
+        states, guess = _on_springs(problem, sliding, states, guess, tolerance)
     exact = _refined(problem, sliding, states, guess)
     return None if exact is None else _checked(problem, sliding, states, exact, tolerance)
+
+
+def _on_springs(
+    problem: ScaledProblem,
+    sliding: NDArray[np.float64],
+    states: States,
+    guess: NDArray[np.float64],
+    tolerance: float,
+) -> tuple[States, NDArray[np.float64]]:
+    """Close what bodies press on, and open what they lift off, one after the other.
+
+    Relaxation takes some share of a load that is not determined, and may take a contact for open
+    whose gap stays closed with those of others.
+    """
+    count = problem.contacts.count
+    for _ in range(2 * count):
+        exact = _refined(problem, sliding, states, guess)
+        if exact is None:
+            break
+        normal, size = exact.reactions[:count], 1.0 + float(np.max(np.abs(exact.reactions)))
+        closed = np.array([state is not State.OPEN for state in states])
+        forces = np.where(closed, normal, -pressed(problem, closed, normal))
+        worst = int(np.argmin(forces))
+        if forces[worst] >= -tolerance * size:
+            break
+        new = State.OPEN
+        if not closed[worst]:
+            speed = problem.contacts.matrix @ exact.reactions + problem.free
+            slips = np.linalg.norm(speed[problem.contacts.tangents(worst)])
+            new = State.SLIDES if sliding[worst].any() or slips > CREEPS * size else State.STICKS
+        states = (*states[:worst], new, *states[worst + 1 :])
+        guess = np.where(np.isfinite(exact.reactions), exact.reactions, 0.0)
+        guess[worst] = max(guess[worst], 0.0)
+    return states, guess
 
 
 def _crept(
@@ -289,8 +326,15 @@ def _refined(
     """Make reactions exact by Newton's method; None where it does not converge."""
     reactions, count = np.array(guess), problem.contacts.count
     rank, vectors = 0, np.eye(len(reactions))
+    closed = np.flatnonzero([state is not State.OPEN for state in states])
+    idle = np.zeros((0, len(reactions)))
+    if problem.springs:
+        rows = idle_rows(problem, closed)
+        idle = np.zeros((len(rows), len(reactions)))
+        idle[:, closed] = rows
     for _ in range(ROUNDS):
         missed, slopes = _equations(problem, sliding, states, reactions)
+        missed, slopes = np.append(missed, idle @ reactions), np.vstack([slopes, idle])
         # What slides slowly turns quickly: that is no measure for the other equations.
         each = np.max(np.abs(slopes), axis=1)
         each = np.where(each > 0.0, each, 1.0)

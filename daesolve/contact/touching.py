@@ -248,6 +248,8 @@ class ScaledProblem:
         impact.
     reactions, rates
         Units: (k,) each.
+    springs
+        Whether loads that are not determined are those of equal springs under all contacts.
     """
 
     contacts: Contacts
@@ -255,10 +257,15 @@ class ScaledProblem:
     least: NDArray[np.float64]
     reactions: NDArray[np.float64]
     rates: NDArray[np.float64]
+    springs: bool = False
 
 
 def scaled_problem(
-    contacts: Contacts, free: NDArray[np.float64], least: NDArray[np.float64] | None = None
+    contacts: Contacts,
+    free: NDArray[np.float64],
+    least: NDArray[np.float64] | None = None,
+    *,
+    springs: bool = False,
 ) -> ScaledProblem:
     """Return the problem in units of its own; `least` (n,) in the unit of reactions."""
     count = contacts.count
@@ -274,7 +281,7 @@ def scaled_problem(
         contacts.directions,
         contacts.names,
     )
-    return ScaledProblem(scaled, own_free / size, own_least / size, each * size, size / each)
+    return ScaledProblem(scaled, own_free / size, own_least / size, each * size, size / each, springs)
 
 
 def _numbers(what: str, given: object) -> NDArray[np.float64]:

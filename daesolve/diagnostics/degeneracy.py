@@ -28,7 +28,7 @@ import casadi as ca
 import numpy as np
 
 from daesolve.algebra.blocks import evaluate_block
-from daesolve.algebra.singular_values import singular_directions
+from daesolve.algebra.singular_values import SingularDirections, singular_directions
 from daesolve.algebra.translation import function_of
 from daesolve.equations.consistency import time_states
 from daesolve.equations.dynamics import Dynamics
@@ -46,6 +46,8 @@ NEAR = 0.1
 """A singular value below this part of the usual one has to do with a pivot that came to zero."""
 SAME = 0.5
 """The product of unit vectors beyond which a null vector is that of the step before."""
+SHARED = 1e-8
+"""Of the largest singular value, one that is none: goals that share depend to rounding."""
 STEADY = 0.9
 """The same beyond which the direction that it leaves has not turned."""
 TAKES_PART = 1e-2
@@ -131,6 +133,9 @@ class RankWatch:
         What the motion is to be accurate to, relative.
     surplus
         Goals that depend on the others everywhere.
+    shares
+        Whether goals that hold at times may depend on each other from where they begin to: as many
+        are independent then as at the first step of the mode.
     """
 
     def __init__(
@@ -141,8 +146,12 @@ class RankWatch:
         samples: Samples,
         tolerance: float,
         surplus: tuple[str, ...] = (),
+        *,
+        shares: bool = False,
     ) -> None:
         self.problem = problem
+        self._shares = shares
+        self._rank_here: int | None = None
         self.tolerance = tolerance
         rows = {row.name: row for row in dynamics.rows}
         self.goals = tuple(n for n in problem.pivot_goals if rows[n].typical is None)
@@ -176,6 +185,7 @@ class RankWatch:
         return {
             "strongest": self.strongest,
             "largest": self.largest,
+            "rank": self._rank_here,
             "warned": None if self.warned is None else asdict(self.warned),
             "before": None if self._before is None else asdict(self._before),
         }
@@ -184,6 +194,7 @@ class RankWatch:
         """Go on from what `saved` returned."""
         self.strongest = np.array(saved["strongest"], dtype=float)
         self.largest = None if saved["largest"] is None else float(saved["largest"])
+        self._rank_here = saved["rank"]
         self.warned = restored_dependence(saved["warned"])
         if saved["before"] is not None:
             null, direction = (
@@ -252,6 +263,9 @@ class RankWatch:
         """
         if not self.watches:
             return None
+        if self._shares and self._rank_here is None:
+            visible = self.problem.visible(block.times[:1], block.states[:1], values)
+            self._rank_here = self._independent_at(block.times[:1], visible, values)
         grips = grips[:, self._columns]
         self.strongest = np.maximum(self.strongest, grips.max(axis=0))
         weak = np.flatnonzero(np.any(grips < SIEVE * self.strongest, axis=1))
@@ -277,7 +291,7 @@ class RankWatch:
 
     def forget(self) -> None:
         """Go on with a state that has another meaning."""
-        self._before = None
+        self._before = self._rank_here = None
 
     def _turned(self, found: Found, weak: np.ndarray, count: int) -> np.ndarray:
         """Tell at which steps the combination that nearly vanishes has turned round since before.
@@ -328,33 +342,52 @@ class RankWatch:
         size = float(relative[at])
         return Dependence(float(times[at]), states[at].copy(), size, float(threshold), null)
 
-    def _measure(self, times: np.ndarray, visible: np.ndarray, values: np.ndarray) -> Found:
-        """Return the smallest singular values at some states, infinite where there are none."""
+    def _singular(
+        self, times: np.ndarray, visible: np.ndarray, values: np.ndarray
+    ) -> tuple[np.ndarray, SingularDirections, np.ndarray]:
+        """Return which states are usable, and of these the singular directions and W, scaled."""
         count, size = len(times), self._velocities
         tables = evaluate_block(self._metric, times, visible, values[: self._parameters])
         mass, gradients, independent = (
             table.reshape(count, -1, size) for table in (tables[0], tables[1], tables[2])
         )
         usable = np.all(np.isfinite(np.hstack(tables)), axis=1)
-        smallest, accurate = np.full(count, np.inf), np.zeros(count)
-        null, direction = np.zeros((count, len(self.goals))), np.zeros((count, size))
-        if not np.any(usable) or not self.watches:
-            return Found(smallest, accurate, null, direction)
         inertia, axes = np.linalg.eigh(mass[usable])
         light = np.finfo(float).tiny
         roots = np.sqrt(np.maximum(inertia, light))[:, None, :]
         root = (axes / roots) @ axes.swapaxes(1, 2)
         found = singular_directions(_unit(gradients[usable] @ root))
+        return usable, found, _unit(independent[usable] @ root)
+
+    def _independent_at(self, time: np.ndarray, visible: np.ndarray, values: np.ndarray) -> int:
+        """Return how many goals are independent at a state, (1,) and (1, n)."""
+        usable, found, _ = self._singular(time, visible, values)
+        if not usable.all():
+            return self._rank
+        singular = found.values[0]
+        return int(np.count_nonzero(singular > SHARED * np.max(singular)))
+
+    def _measure(self, times: np.ndarray, visible: np.ndarray, values: np.ndarray) -> Found:
+        """Return the smallest singular values at some states, infinite where there are none."""
+        count = len(times)
+        smallest, accurate = np.full(count, np.inf), np.zeros(count)
+        null, direction = np.zeros((count, len(self.goals))), np.zeros((count, self._velocities))
+        if not self.watches:
+            return Found(smallest, accurate, null, direction)
+        usable, found, independent = self._singular(times, visible, values)
+        if not np.any(usable):
+            return Found(smallest, accurate, null, direction)
         left, singular, right = found.left, found.values, found.right
-        full = np.zeros((len(singular), max(self._rank, singular.shape[1])))
+        rank = self._rank if self._rank_here is None else self._rank_here
+        full = np.zeros((len(singular), max(rank, singular.shape[1])))
         full[:, : singular.shape[1]] = singular
-        last = self._rank - 1
+        last = rank - 1
         smallest[usable] = full[:, last]
         null[usable] = left[:, :, last]
         direction[usable] = right[:, min(last, right.shape[1] - 1)]
         moved = np.ones(len(singular))
-        if self._independent.shape[0]:
-            along = _unit(independent[usable] @ root) @ direction[usable][:, :, None]
+        if independent.shape[1]:
+            along = independent @ direction[usable][:, :, None]
             moved = np.minimum(np.max(np.abs(along), axis=(1, 2)), 1.0)
         accurate[usable] = _least_accurate(moved, self.tolerance)
         return Found(smallest, accurate, null, direction)

@@ -89,6 +89,10 @@ def regularisations(
     weights = weights or {}
     heaviest = max([1.0, *weights.values()])
     sizes: dict[str, list[float]] = {row.name: [] for row in dynamics.rows}
+    # What is open now may close.
+    values = values.copy()
+    for contact in dynamics.contacts:
+        values[[contact.hold, *(() if contact.rubbing is None else contact.rubbing.holds)]] = 1.0
     for t, x in samples:
         parts = dynamics.matrices(t, x, values)
         inertia = np.diag(parts["mass"])

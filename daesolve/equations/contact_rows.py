@@ -154,3 +154,8 @@ class ContactRow:
     closed: int
     restitution: ca.SX
     rubbing: Rubbing | None = None
+
+
+def in_space(rows: Sequence[ContactRow]) -> bool:
+    """Tell whether one of some contacts rubs that has two directions of slip."""
+    return any(isinstance(row.rubbing, SpatialRubbing) for row in rows)

@@ -16,6 +16,7 @@ from daesolve.diagnostics.conservation import ConservationWatch
 from daesolve.diagnostics.degeneracy import RankWatch
 from daesolve.diagnostics.flat_zeros import FlatZeros
 from daesolve.diagnostics.monitor import Monitor
+from daesolve.equations.contact_rows import in_space
 from daesolve.integration.checkpoints import restored_boundaries, saved_boundary
 from daesolve.integration.effort import Effort
 from daesolve.integration.record import Assembly, Boundary, Happening, RunRecord
@@ -470,6 +471,7 @@ def _rank_watch(prepared: Prepared) -> RankWatch | None:
         prepared.samples,
         _accuracy(prepared),
         prepared.surplus,
+        shares=prepared.problem.plan.proximal and in_space(prepared.dynamics.contacts),
     )
 
 

@@ -35,10 +35,15 @@ class Impacts:
     ----------
     numbers, policy
         The contacts, and what they do where rigid bodies leave it open.
+    springs
+        Whether impulses that are not determined are those of equal springs under all contacts.
     """
 
-    def __init__(self, numbers: ContactNumbers, policy: ContactPolicy) -> None:
+    def __init__(
+        self, numbers: ContactNumbers, policy: ContactPolicy, *, springs: bool = False
+    ) -> None:
         self.dynamics, self._numbers, self._policy = numbers.dynamics, numbers, policy
+        self._springs = springs
 
     def collided(
         self, place: Place, touching: np.ndarray, zero: np.ndarray, rates: Rates
@@ -78,6 +83,7 @@ class Impacts:
                     rates.tangential_restitution[which],
                     order=self._order(instant),
                     on_gain=self._policy.impacts.on_gain,
+                    springs=self._springs,
                 )
             except ContactError as error:
                 raise at(place.time, error) from error

@@ -87,7 +87,8 @@ class RubbingLaw(SwitchingLaw):
             _numbers[setting.problem] = _Functions(setting)
         self._functions = _numbers[setting.problem]
         self._numbers = self._functions.numbers
-        self._collisions = Impacts(self._numbers, setting.contacts)
+        springs = setting.problem.plan.proximal
+        self._collisions = Impacts(self._numbers, setting.contacts, springs=springs)
 
     @classmethod
     def begin(cls, dynamics: Dynamics, beginning: Beginning) -> Beginning:

@@ -15,7 +15,7 @@ import numpy as np
 
 from daesolve.algebra.evaluation import Evaluator
 from daesolve.contact import Answer, Decision, State, decide
-from daesolve.equations.contact_rows import SpatialRubbing
+from daesolve.equations.contact_rows import SpatialRubbing, in_space
 from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import JamEvent, UndeterminedContact, UnsupportedError
 from daesolve.modes.guard_book import GuardBook
@@ -85,7 +85,7 @@ class SpatialLaw(RubbingLaw):
         DaesolveError
             They have no motion from there, or several.
         """
-        if not in_space(dynamics):
+        if not in_space(dynamics.contacts):
             return beginning
         if beginning.contacts.on_jam != "end" or beginning.contacts.on_ambiguous != "refuse":
             raise UnsupportedError(
@@ -120,7 +120,7 @@ class SpatialLaw(RubbingLaw):
     @classmethod
     def of(cls, setting: Setting, free: Sequence[int]) -> SpatialLaw | None:
         """Return the law of all contacts of a system in which one rubs in space."""
-        return cls(setting) if in_space(setting.dynamics) else None
+        return cls(setting) if in_space(setting.dynamics.contacts) else None
 
     def decide(
         self, time: float, x: np.ndarray, p: np.ndarray, fired: Sequence[int], book: GuardBook
@@ -421,11 +421,6 @@ class SpatialLaw(RubbingLaw):
             if np.any(before[shares] != after[shares]):
                 events.append(rubbing.shares)
         return events
-
-
-def in_space(dynamics: Dynamics) -> bool:
-    """Tell whether a contact rubs that has two directions of slip."""
-    return any(isinstance(row.rubbing, SpatialRubbing) for row in dynamics.contacts)
 
 
 def _one(found: Decision, time: float) -> Answer:

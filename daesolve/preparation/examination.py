@@ -21,6 +21,7 @@ from daesolve.equations.consistency import (
     fitting_values,
     near,
 )
+from daesolve.equations.contact_rows import in_space
 from daesolve.equations.dynamics import Dynamics
 from daesolve.equations.rank import (
     Rank,
@@ -233,7 +234,7 @@ def examined(
     moded = dynamics.in_mode(numbers)
     samples = regular_samples(moded, samples, numbers)
     rank = constraint_rank(moded, samples, numbers)
-    chosen = Kept(system, dynamics, request.rank_loss == "pass")
+    chosen = Kept(system, dynamics, request.rank_loss == "pass" or _may_share(dynamics, request))
     if rank.groups:
         check_held_reactions(dynamics, rank, request.redundant)
         moving = friction_on_redundant(dynamics, samples, numbers)
@@ -251,6 +252,11 @@ def examined(
     return Examined(
         chosen.system, chosen.dynamics, chosen.values, samples, rank, chosen.proximal, conserved
     )
+
+
+def _may_share(dynamics: Dynamics, request: Request) -> bool:
+    """Tell whether contacts may come to share loads that are not determined."""
+    return request.redundant == "minimum-norm" and in_space(dynamics.contacts)
 
 
 def restricted(dynamics: Dynamics, values: Mapping[str, float]) -> dict[str, float]:

@@ -1,0 +1,104 @@
+"""Loads that rigid bodies leave open, as equal springs under all contacts would share them.
+
+Springs that are all alike give forces that are those of a small displacement of the bodies: no
+combination of normal reactions that moves nothing has a part in them. A contact that the others
+leave no choice, since its gap follows from theirs, is open where the bodies would lift off its
+spring, and closed where they press on it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from daesolve.contact.cones import MOVES, known_family
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from daesolve.contact.cones import Family
+    from daesolve.contact.touching import ScaledProblem
+
+
+def idle_rows(problem: ScaledProblem, closed: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Return the combinations of normal reactions that springs have no part in: (m, n closed).
+
+    Parameters
+    ----------
+    problem
+        In units of its own.
+    closed
+        The contacts that share the loads, by their indices.
+    """
+    if not closed.size:
+        return np.zeros((0, 0))
+    values, vectors = np.linalg.eigh(problem.contacts.matrix[np.ix_(closed, closed)])
+    idle = vectors[:, values <= MOVES]
+    # In true units: those of a contact stand in the combination and in its reaction.
+    weights = idle * problem.reactions[closed][:, None] ** 2
+    sizes = np.max(np.abs(weights), axis=0, initial=0.0)
+    return np.asarray((weights / np.where(sizes > 0.0, sizes, 1.0)).T, dtype=np.float64)
+
+
+class SpringShares(NamedTuple):
+    """Shares y (number,) of a family as springs have them, and what they leave open of it.
+
+    The columns of `left`, (number, m), change no load of a spring.
+    """
+
+    shares: NDArray[np.float64]
+    left: NDArray[np.float64]
+
+
+def spring_shares(
+    problem: ScaledProblem, closed: NDArray[np.intp], family: Family
+) -> SpringShares | None:
+    """Return the shares of a family in which closed contacts are springs; None where none are."""
+    weights = idle_rows(problem, closed)
+    slopes, constant = weights @ family.free[closed], weights @ family.base[closed]
+    left, sizes, vectors = np.linalg.svd(slopes)
+    rank = int(np.count_nonzero(sizes > MOVES))
+    shares = -vectors[:rank].T @ ((left[:, :rank].T @ constant) / sizes[:rank])
+    missed = np.abs(slopes @ shares + constant)
+    size = 1.0 + float(np.max(np.abs(family.base), initial=0.0))
+    if np.any(missed > MOVES * size):
+        return None
+    return SpringShares(shares, vectors[rank:].T)
+
+
+def sprung(problem: ScaledProblem, closed: NDArray[np.intp], family: Family) -> Family | None:
+    """Return those of a family in which closed contacts are springs; None where none are."""
+    found = spring_shares(problem, closed, family)
+    if found is None:
+        return None
+    return known_family(problem, family.base + family.free @ found.shares, family.free @ found.left)
+
+
+def pressed(
+    problem: ScaledProblem, closed: NDArray[np.bool_], normal: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the forces of springs under open contacts whose gaps follow from closed ones: (n,).
+
+    Parameters
+    ----------
+    problem
+        In units of its own.
+    closed
+        (n,) which contacts are closed.
+    normal
+        (n,) their reactions, as springs share them.
+    """
+    forces = np.zeros(len(closed))
+    within, rest = np.flatnonzero(closed), np.flatnonzero(~closed)
+    if not within.size or not rest.size:
+        return forces
+    count = problem.contacts.count
+    matrix = problem.contacts.matrix[:count, :count]
+    across = matrix[np.ix_(within, rest)]
+    shares = np.linalg.pinv(matrix[np.ix_(within, within)], rcond=MOVES, hermitian=True) @ across
+    left = np.diag(matrix)[rest] - np.sum(across * shares, axis=0)
+    units = problem.reactions[:count] ** 2
+    found = (shares.T @ (units[within] * normal[within])) / units[rest]
+    forces[rest] = np.where(left <= MOVES, found, 0.0)
+    return forces
