@@ -16,6 +16,7 @@ import casadi as ca
 import numpy as np
 import scipy
 
+from daesolve.algebra.blocks import evaluate_block
 from daesolve.algebra.evaluation import Evaluator
 from daesolve.algebra.translation import function_of
 from daesolve.formulations import OdeProblem
@@ -62,12 +63,25 @@ def guard_rates(problem: OdeProblem) -> ca.Function:
 
 def guard_evaluator(problem: OdeProblem) -> Evaluator:
     """(t, x, p) -> the guards of a problem and their rates along the motion."""
-    if problem not in _evaluators:
-        _evaluators[problem] = Evaluator(guard_rates(problem))
-    return _evaluators[problem]
+    return _built(problem)[1]
 
 
-_evaluators: WeakKeyDictionary[OdeProblem, Evaluator] = WeakKeyDictionary()
+def guards_at(
+    problem: OdeProblem, times: np.ndarray, states: np.ndarray, p: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return guards and their rates along the motion, (k, n) each, at times (k,) and states."""
+    values, rates = evaluate_block(_built(problem)[0], times, states, p)
+    return values, rates
+
+
+def _built(problem: OdeProblem) -> tuple[ca.Function, Evaluator]:
+    if problem not in _functions:
+        function = guard_rates(problem)
+        _functions[problem] = function, Evaluator(function)
+    return _functions[problem]
+
+
+_functions: WeakKeyDictionary[OdeProblem, tuple[ca.Function, Evaluator]] = WeakKeyDictionary()
 
 
 def hidden(looks: Sequence[Look], see: See, settle: See) -> list[Look]:

@@ -14,7 +14,7 @@ from daesolve.algebra.term_sizes import ROUNDING
 from daesolve.formulations import OdeProblem
 from daesolve.posing.events import Direction
 from daesolve.solvers.clear_steps import are_clear
-from daesolve.solvers.grazing import MOST_ITERATIONS, Look, guard_evaluator, hidden
+from daesolve.solvers.grazing import MOST_ITERATIONS, Look, guard_evaluator, guards_at, hidden
 from daesolve.solvers.plain_steps import Looks, plain_steps
 from daesolve.solvers.resting import sizes_of_terms, still_steps
 from daesolve.solvers.segment import EventHit, GuardError
@@ -327,12 +327,14 @@ def _with_hidden(
     """Return looks with those between them at which a guard has dipped through zero."""
     evaluate = guard_evaluator(problem)
 
-    def seen(time: float, state: np.ndarray, known: np.ndarray | None = None) -> Look:
+    def seen(time: float, state: np.ndarray) -> Look:
         values, rates = evaluate(time, state, p)
         values[still], rates[still] = NOWHERE, 0.0
-        return Look(time, state, values if known is None else known, rates)
+        return Look(time, state, values, rates)
 
-    looks = [seen(*row) for row in zip(table[0].tolist(), *table[1:], strict=True)]
+    known = guards_at(problem, table[0], table[1], p)[1]
+    known[:, still] = 0.0
+    looks = [Look(*row) for row in zip(table[0].tolist(), *table[1:], known, strict=True)]
     found = hidden(
         looks,
         lambda time: seen(time, steps.dense(np.array([time]))[0]),
