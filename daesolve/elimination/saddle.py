@@ -52,6 +52,8 @@ sqrt(epsilon). With two refinements the sum is least between 1e-10 and 1e-9.
 """
 SHARING_EPSILON = 1e-6
 """Larger: the shares of dependent reactions are right to rounding over this."""
+SHARED_ROUNDING = 2.0**-52 / SHARING_EPSILON
+"""Of a load that is shared, what is rounding."""
 
 
 _factorized: WeakKeyDictionary[

@@ -11,6 +11,7 @@ import scipy
 
 from daesolve.algebra.blocks import StateFunction, evaluate_block
 from daesolve.algebra.term_sizes import ROUNDING
+from daesolve.elimination.saddle import SHARED_ROUNDING
 from daesolve.formulations import OdeProblem
 from daesolve.posing.events import Direction
 from daesolve.solvers.clear_steps import are_clear
@@ -223,7 +224,8 @@ def _may_hold_a_zero(
     values[:, judged.still[near]] = NOWHERE
     with np.errstate(all="ignore"):
         changes = values[:-1] * values[1:] <= 0.0
-    sure, possible = (changes, appears(values)), (dips(values), *unresolved(values))
+    rounding = _noise(problem, values)
+    sure, possible = (changes, appears(values)), (dips(values), *unresolved(values, rounding))
     one, other = (
         np.any([np.any(table, axis=(0, 2)) for table in found], axis=0)
         for found in (sure, possible)
@@ -263,11 +265,12 @@ def _looked_into(
         states = np.vstack([steps.states[step], inner, steps.states[step + 1]])
         values = np.vstack([ends[step], values, ends[step + 1]])
         values[:, still] = NOWHERE
-        rough = any(np.any(table) for table in unresolved(values))
+        noise = _noise(problem, values)
+        rough = any(np.any(table) for table in unresolved(values, noise))
         if rough:
             if not rounding.size:
                 rounding = ROUNDING * sizes_of_terms(problem, start, steps.states[step], p)
-            rough = any(np.any(table) for table in unresolved(values, rounding))
+            rough = any(np.any(table) for table in unresolved(values, noise + rounding))
         if parts >= MOST_LOOKS or not rough:
             break
         parts *= 2
@@ -280,6 +283,14 @@ def _looked_into(
         looks, states, values = table
         values[:, still] = NOWHERE
     return _with_hidden(problem, p, steps, step, (looks, states, values), still)
+
+
+def _noise(problem: OdeProblem, values: np.ndarray) -> np.ndarray | float:
+    """Return what in guards, looks by rows, is rounding of loads that are shared; see `Saddle`."""
+    if not problem.plan.proximal:
+        return 0.0
+    sizes = np.where(np.isfinite(values), np.abs(values), 0.0)
+    return np.max(sizes, axis=0, initial=0.0) * SHARED_ROUNDING
 
 
 def _up_to_gone(
