@@ -156,7 +156,9 @@ def newton(
     back = coefficients(contacts, "restitution", restitution)
     sideways = coefficients(contacts, "tangential restitution", tangential_restitution)
     factors = np.concatenate([1.0 + back, np.repeat(1.0 + sideways, contacts.directions)])
-    answer = _decided(contacts, factors * before, np.zeros(contacts.count), springs, tolerance).only()
+    answer = _decided(
+        contacts, factors * before, np.zeros(contacts.count), springs, tolerance
+    ).only()
     return impact_of(
         contacts,
         "newton",

@@ -281,7 +281,9 @@ def scaled_problem(
         contacts.directions,
         contacts.names,
     )
-    return ScaledProblem(scaled, own_free / size, own_least / size, each * size, size / each, springs)
+    return ScaledProblem(
+        scaled, own_free / size, own_least / size, each * size, size / each, springs
+    )
 
 
 def _numbers(what: str, given: object) -> NDArray[np.float64]:

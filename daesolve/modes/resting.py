@@ -31,9 +31,14 @@ def at_rest(instant: Instant, answer: Answer, velocities: np.ndarray, length: fl
     """
     if not all(state is State.STICKS for state in answer.states if state is not State.OPEN):
         return False
+    left = instant.accelerations + instant.thrown @ answer.reactions
+    return are_still(instant, velocities, left, length)
+
+
+def are_still(instant: Instant, velocities: np.ndarray, left: np.ndarray, length: float) -> bool:
+    """Return whether velocities and the accelerations that are left, (nv,) each, are none."""
     pull = max(float(np.max(instant.size)), float(np.max(np.abs(instant.accelerations))))
     slow = STILL * np.sqrt(length * pull)
-    left = instant.accelerations + instant.thrown @ answer.reactions
     return bool(np.all(np.abs(velocities) <= slow) and np.all(np.abs(left) <= STILL * pull))
 
 

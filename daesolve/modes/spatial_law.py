@@ -21,6 +21,7 @@ from daesolve.errors import JamEvent, UndeterminedContact, UnsupportedError
 from daesolve.modes.guard_book import GuardBook
 from daesolve.modes.jumps import joined
 from daesolve.modes.law import Beginning, Jump, Setting
+from daesolve.modes.resting import are_still
 from daesolve.modes.rubbing_impacts import STILL, Place, only, rested
 from daesolve.modes.rubbing_instant import ContactNumbers, Instant, Rates, speeds_of
 from daesolve.modes.rubbing_law import RubbingLaw, stepped
@@ -163,6 +164,12 @@ class SpatialLaw(RubbingLaw):
                 events.append(self._ending.event)
             if settled.any():
                 p_after = self._ending.expected(time, p_after, book.met[self._closing[settled]])
+            if (
+                events
+                and p_after[self._ending.pending] == 0.0
+                and self._rests(place, p_after, zero)
+            ):
+                events.append(self._ending.rest)
         if not events and not impacts:
             return
         closed = p_after[numbers.holds] == 1.0
@@ -171,6 +178,18 @@ class SpatialLaw(RubbingLaw):
         book.armed[self._halting[begun, 1]] = False
         after = np.concatenate([place.x, place.works])
         yield Jump(dict.fromkeys(events, (0,)), after, p_after, joined(impacts))
+
+    def _rests(self, place: Place, p: np.ndarray, zero: np.ndarray) -> bool:
+        """Return whether nothing moves on closed contacts that stick, and nothing begins to."""
+        closed = self._numbers.closed(p)
+        if not closed.any() or not np.all(self._stuck(p)[closed & self._numbers.rubs]):
+            return False
+        rates = self._numbers.rates(place.time, place.x, p)
+        instant = self._numbers.instant(place.time, place.x, p, closed, rates)
+        first, count = self.dynamics.position_count, len(place.x)
+        begin = np.concatenate([place.x, place.works])
+        left = np.array(self._functions.rate(place.time, begin, p)[0]).ravel()[first:count]
+        return are_still(instant, place.x[first:], left, 1e12 * float(np.max(zero)))
 
     def _values(self, p: np.ndarray, what: str) -> np.ndarray:
         """Return a value of each contact, (n,) or (n, 2); zeros for a smooth one."""
