@@ -19,6 +19,9 @@ CRAWL = 1e-6
 """Of the mean step of a short run: many steps in a row shorter than this lead nowhere."""
 MANY = {False: 2000, True: 200}
 """How many steps that takes, without and with reactions that have a weak grip."""
+GROWS = 1.05
+"""Of as many steps before, how much longer they are where the motion comes out of a narrow place,
+as where a slip begins slowly and friction turns it."""
 SLOW = 1e-3
 """Of the mean step of a short run: many steps in a row shorter than this may lead nowhere."""
 LONG = 20_000
@@ -55,18 +58,19 @@ class Effort:
         self.over_budget = False
         self._mark: float | None = None
         self._steps = 0
+        self._crawled = 0.0
         self._idle: list[float] = []
         self._slow = 0
 
     def saved(self) -> list[float | int | None]:
         """Return all that is known, to go on from in another process."""
-        return [self._mark, self._steps]
+        return [self._mark, self._steps, self._crawled]
 
     def restore(self, saved: Sequence[float | int | None]) -> None:
         """Go on from what `saved` returned."""
-        mark, steps = saved
+        mark, steps, crawled = saved
         self._mark = None if mark is None else float(mark)
-        self._steps = int(steps or 0)
+        self._steps, self._crawled = int(steps or 0), float(crawled or 0.0)
 
     def begin(self, time: float) -> None:
         """Take in the start of a stretch that is integrated by itself."""
@@ -90,12 +94,14 @@ class Effort:
         self._steps += len(block.times) if block.taken is None else block.taken
         if self._steps >= MANY[weak]:
             reached = float(block.times[-1])
-            if abs(reached - self._mark) < CRAWL * self.mean_step * self._steps:
-                step = abs(reached - self._mark) / self._steps
+            step = abs(reached - self._mark) / self._steps
+            crawls = step < CRAWL * self.mean_step
+            if crawls and step <= GROWS * self._crawled:
                 self.reason = (
                     f"the steps have shrunk to {step:.2g} s, less than a millionth of those at the "
                     "start"
                 )
+            self._crawled = step if crawls else 0.0
             self._judge_pace(reached)
             self._mark, self._steps = reached, 0
         return self.over(spent)
