@@ -67,9 +67,14 @@ def _on_path(
     found: NDArray[np.float64], spare: float, slopes: NDArray[np.float64], size: float
 ) -> tuple[NDArray[np.float64], float]:
     """Return the place of the path for m = size, by damped Newton steps from another place."""
+    last = found, spare
     for _ in range(ROUNDS):
         radius = 1.0 - spare
         inside = radius**2 - np.sum(found**2, axis=1)
+        if not np.all(inside > 0.0):
+            # Rounding has crossed the border that the steps keep away from.
+            return last
+        last = found, spare
         along = (found[:, None, :] @ slopes)[:, 0, :]
         pushes = np.column_stack([2.0 * along, np.zeros(len(found))])
         pushes[:, -1] = 2.0 * radius

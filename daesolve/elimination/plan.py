@@ -99,11 +99,18 @@ def regularisations(
         for number, row in enumerate(dynamics.rows):
             gradient = parts["jacobian"][number]
             sizes[row.name].append(float(np.sum(gradient**2 / inertia)))
+    typical = {name: float(np.median(size)) for name, size in sizes.items()}
+    # Under contacts that may share a load the springs are alike, wherever these are.
+    together: dict[tuple[int, ...], list[str]] = {}
+    for contact in dynamics.contacts:
+        row = dynamics.rows[contact.row]
+        touched = row.jacobian.sparsity().get_triplet()[1]
+        together.setdefault(tuple(sorted(set(touched))), []).append(row.name)
+    for names in together.values():
+        typical |= dict.fromkeys(names, float(np.median([typical[name] for name in names])))
     return {
-        ValueKind.REGULARISATION.name_of(name): (
-            epsilon * float(np.median(size)) * heaviest / weights.get(name, 1.0)
-        )
-        for name, size in sizes.items()
+        ValueKind.REGULARISATION.name_of(name): epsilon * size * heaviest / weights.get(name, 1.0)
+        for name, size in typical.items()
     }
 
 

@@ -7,13 +7,22 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from daesolve.contact import Answer, ContactPolicy, Decision, collide, impact_without_collision
-from daesolve.errors import ContactError, NoMotion, ResetError, UnsupportedError
+from daesolve.errors import (
+    ContactError,
+    NoMotion,
+    ResetError,
+    UndeterminedContact,
+    UnsupportedError,
+)
 from daesolve.modes.jams import beyond_jam, growth, stopped_by_jam
 from daesolve.modes.rubbing_instant import ContactNumbers, Instant, Rates, speeds_of
 from daesolve.trajectory.results import Impact
 
 STILL = 1e-10
 """Of its terms, the rate of a gap or a slip below which it is zero."""
+SHARED = (
+    "redundant = 'minimum-norm' takes the loads that equal springs under all contacts would have"
+)
 MOST_IMPACTS = 20
 """Impacts of the same contacts at one instant, one after the other."""
 
@@ -85,6 +94,9 @@ class Impacts:
                     on_gain=self._policy.impacts.on_gain,
                     springs=self._springs,
                 )
+            except UndeterminedContact as error:
+                told = with_advice(error) if self._numbers.directions > 1 else error
+                raise at(place.time, told) from error
             except ContactError as error:
                 raise at(place.time, error) from error
             except UnsupportedError as error:
@@ -199,6 +211,11 @@ class Impacts:
 def at(time: float, error: ContactError) -> ContactError:
     """Return an error that tells when it happened."""
     return type(error)(f"at t = {time:.10g} s {error}", error.solution)
+
+
+def with_advice(error: UndeterminedContact) -> UndeterminedContact:
+    """Return the error of contacts in space whose loads decide, with what to ask for."""
+    return UndeterminedContact(f"{error}; {SHARED}", error.solution)
 
 
 def larger(rates: Rates, others: Rates) -> Rates:

@@ -22,7 +22,7 @@ from daesolve.modes.guard_book import GuardBook
 from daesolve.modes.jumps import joined
 from daesolve.modes.law import Beginning, Jump, Setting
 from daesolve.modes.resting import are_still
-from daesolve.modes.rubbing_impacts import STILL, Place, only, rested
+from daesolve.modes.rubbing_impacts import STILL, Place, only, rested, with_advice
 from daesolve.modes.rubbing_instant import ContactNumbers, Instant, Rates, speeds_of
 from daesolve.modes.rubbing_law import RubbingLaw, stepped
 from daesolve.modes.shared_friction import Sharing
@@ -35,10 +35,6 @@ LONGEST, SHORTEST = 1e-3, 1e-6
 """s, steps in which a slip that begins comes to have a direction of its own."""
 SPRINGS = "equal springs"
 """How loads are shared that are not determined, where that is asked for."""
-SHARED = (
-    "redundant = 'minimum-norm' takes the loads that equal springs under all contacts have, where "
-    "these share them from the start on"
-)
 IN_SPACE = (
     "reactions grow without bounds while they still slide, and no forces let rigid bodies go on "
     "from there"
@@ -447,7 +443,7 @@ def _one(found: Decision, time: float) -> Answer:
     try:
         return only(found, time)
     except UndeterminedContact as error:
-        raise UndeterminedContact(f"{error}; {SHARED}", error.solution) from error
+        raise with_advice(error) from error
 
 
 def _any_of(guards: np.ndarray, fired: Sequence[int]) -> np.ndarray:

@@ -194,7 +194,6 @@ def _undetermined(instant: Instant, name: str, answer: Answer) -> UndeterminedCo
         f"at t = {instant.time:.10g} s the load of the contact {name!r} is not determined: its gap "
         f"follows from those of others that are closed ({', '.join(instant.contacts.names)}), as "
         "with a fourth foot of one body; pose fewer, or ask for redundant = 'minimum-norm', which "
-        "takes the loads that equal springs under all of them have, where they share them from the "
-        "start on",
+        "takes the loads that equal springs under all of them would have",
         answer,
     )
