@@ -80,10 +80,14 @@ def refuse_start(book: GuardBook, problem: OdeProblem, place: Place) -> None:
     InconsistentStateError
         The event is named.
     """
-    slopes = np.abs(_slopes(problem, place))
     values, _ = book.at(*place)
     ways, traits = book.traits.ways, book.traits
-    past = traits.bars_start & ~traits.whenever & slopes.any(axis=1)
+    past = traits.bars_start & ~traits.whenever & (ways * values > 0.0)
+    if not past.any():
+        # Slopes of reactions are large functions: they are built where they are needed.
+        return
+    slopes = np.abs(_slopes(problem, place))
+    past &= slopes.any(axis=1)
     past &= ways * values > STARTS * slopes @ _sizes(place[1])
     for guard in np.flatnonzero(past).tolist():
         raise InconsistentStateError(
