@@ -18,7 +18,7 @@ from functools import partial
 
 import daesolve as ds
 from daesolve_problems.curves import CIRCLE, QUARTIC, Curve
-from daesolve_problems.rolling_wheel.models import blend, physical, printed
+from daesolve_problems.rolling_wheel.models import blend, friction, physical, printed
 from daesolve_problems.rolling_wheel.pictures import (
     drawing,
     energy_error,
@@ -34,13 +34,13 @@ HALF_AN_HOUR = 1800.0
 problem = ds.Problem(
     "rolling-wheel",
     title="A heavy wheel on a curve",
-    models={"physical": physical, "printed": printed, "blend": blend},
+    models={"physical": physical, "printed": printed, "blend": blend, "friction": friction},
     sources=[
         "Yu. V. Morozov, I. V. Matrosov, A. V. Pesterev, The use of control theory for the "
         "numerical integration of the equations of rolling of robotic systems (in Russian)",
     ],
     structure={"pendulum": True, "one_sided": True, "curve": ds.choice(**CURVES)},
-    start={"physical": start, "printed": printed_start, "blend": start},
+    start={"physical": start, "printed": printed_start, "blend": start, "friction": start},
     scales=energy_scale,
     derived=stops,
     analyses={"admissibility": admissibility, "turning-points": turning_points},

@@ -26,6 +26,13 @@ The reaction R = (reaction_x, reaction_z) and the torque are free unknowns, as i
 
       s (E' + rate (E - E_0)) + blending (R . t - torque / r) = 0.
 
+* `friction`: what happens where the wheel is not held. gap is its distance from the curve, along n:
+
+      f(x + (r + gap) cos alpha, z + (r + gap) sin alpha) = 0,
+
+  and in place of contact and rolling stands a contact with friction: the wheel rolls as long as
+  friction can hold it, slips, leaves the curve, flies, lands, and rolls again.
+
 The paper counts m l^2 phi'^2 / 2 beside the bob's whole kinetic energy; `bob_inertia` = m l^2
 reproduces that.
 """
@@ -123,20 +130,7 @@ def _wheel(
     PosingError
         The curve is none, or one of its parameters has a name of the wheel's.
     """
-    entries: dict[str, Entry] = {
-        "wheel_mass": (1.0, "kg", ds.POSITIVE),
-        "radius": (0.01, "m", ds.POSITIVE),
-        "gravity": (9.81, "m/s^2"),
-        **more,
-    }
-    if pendulum:
-        entries |= {
-            "bob_mass": (0.5, "kg", ds.POSITIVE),
-            "pendulum_length": (0.008, "m", ds.POSITIVE),
-            "bob_inertia": (0.0, "kg m^2", ds.NON_NEGATIVE),
-        }
-    p = ds.parameters(**_with_the_curves(curve, entries))
-    names = [f"stop_{name}_{side}" for side in (1, 2) for name in ("x", "z", "radius")]
+    p = _parameters(curve, pendulum, **more)
     angles = (("alpha",) if controls else ()) + (("phi",) if pendulum else ())
     q = ds.coordinates(x="m", z="m", theta=ds.ANGLE, **dict.fromkeys(angles, ds.ANGLE))
     w = ds.implicit(**({} if controls else {"alpha": ds.ANGLE}))
@@ -156,7 +150,7 @@ def _wheel(
         q=q,
         w=w,
         p=p,
-        stops=ds.discrete(**dict.fromkeys(names, 0.0)),
+        stops=_stops(),
         u=u,
         at=at,
         alpha=owner.alpha,
@@ -171,6 +165,29 @@ def _wheel(
         kinetic=kinetic,
         potential=potential,
     )
+
+
+def _parameters(curve: Curve, pendulum: bool, **more: Entry) -> Parameters:
+    """Declare what wheel, pendulum and curve are made of."""
+    entries: dict[str, Entry] = {
+        "wheel_mass": (1.0, "kg", ds.POSITIVE),
+        "radius": (0.01, "m", ds.POSITIVE),
+        "gravity": (9.81, "m/s^2"),
+        **more,
+    }
+    if pendulum:
+        entries |= {
+            "bob_mass": (0.5, "kg", ds.POSITIVE),
+            "pendulum_length": (0.008, "m", ds.POSITIVE),
+            "bob_inertia": (0.0, "kg m^2", ds.NON_NEGATIVE),
+        }
+    return ds.parameters(**_with_the_curves(curve, entries))
+
+
+def _stops() -> Parameters:
+    """Declare the circles in which the wheel touches the curve a second time."""
+    names = [f"stop_{name}_{side}" for side in (1, 2) for name in ("x", "z", "radius")]
+    return ds.discrete(**dict.fromkeys(names, 0.0))
 
 
 def _with_the_curves(curve: Curve, entries: dict[str, Entry]) -> dict[str, Entry]:
@@ -236,24 +253,90 @@ def _system(
         outputs=shown | (outputs or {"alpha_dot": (wheel.alpha_dot, "rad/s")}),
         events=[
             ds.Event("contact_lost", wheel.pressure, *lost),
-            ds.Event("not_admissible", _room(wheel), ds.FALLING, ds.Stop()),
+            ds.Event(
+                "not_admissible",
+                _room(wheel.at, wheel.stops, wheel.clearance),
+                ds.FALLING,
+                ds.Stop(),
+            ),
         ],
     )
 
 
-def _room(wheel: _Wheel) -> ca.SX:
+def _room(at: Auxiliaries, stops: Parameters, clearance: ca.SX) -> ca.SX:
     """Return what is positive while the wheel touches the curve in one point alone.
 
     The curve must not bend more than the wheel. Where it comes back to itself, the wheel touches
     it a second time before: there the contact enters one of two small circles (of radius 0 where
     nothing stops the wheel).
     """
-    room = wheel.clearance
+    room = clearance
     for side in ("1", "2"):
-        x, z, radius = (wheel.stops[f"stop_{name}_{side}"] for name in ("x", "z", "radius"))
-        away = (wheel.at.contact_x - x) ** 2 + (wheel.at.contact_z - z) ** 2
+        x, z, radius = (stops[f"stop_{name}_{side}"] for name in ("x", "z", "radius"))
+        away = (at.contact_x - x) ** 2 + (at.contact_z - z) ** 2
         room = ca.fmin(room, away - radius**2)
     return room
+
+
+def friction(pendulum: bool, one_sided: bool, curve: Curve) -> ds.MechanicalSystem:
+    """Pose the wheel with a contact that rubs, opens and closes.
+
+    Raises
+    ------
+    PosingError
+        The contact is to hold both ways.
+    """
+    if not one_sided:
+        raise PosingError(
+            "the model 'friction' has a contact that opens: it knows no one_sided = false"
+        )
+    p = _parameters(
+        curve,
+        pendulum,
+        friction=(0.5, "", ds.NON_NEGATIVE),
+        restitution=(0.0, "", ds.NON_NEGATIVE),
+    )
+    q = ds.coordinates(x="m", z="m", theta=ds.ANGLE, **({"phi": ds.ANGLE} if pendulum else {}))
+    w = ds.implicit(alpha=ds.ANGLE, gap="m")
+    normal = ca.vertcat(ca.cos(w.alpha), ca.sin(w.alpha))
+    tangent = ca.vertcat(-normal[1], normal[0])
+    away = p.radius + w.gap
+    at = ds.auxiliaries(
+        contact_x=(q.x + away * normal[0], "m"), contact_z=(q.z + away * normal[1], "m")
+    )
+    f = ca.SX(curve.residual(at.contact_x, at.contact_z, p))
+    gradient = ca.vertcat(ca.jacobian(f, at.contact_x), ca.jacobian(f, at.contact_z))
+    bend = ca.jacobian(gradient, at.vector)
+    clearance = ca.dot(gradient, normal) - away * ca.dot(tangent, bend @ tangent)
+    speed = q.dot.x * tangent[0] + q.dot.z * tangent[1]
+    kinetic, potential = _energies(q, p, pendulum=pendulum)
+    stops = _stops()
+    return ds.MechanicalSystem(
+        q,
+        p,
+        kinetic=kinetic,
+        potential=potential,
+        implicit=w,
+        auxiliaries=at,
+        discrete=stops,
+        goals=[
+            ds.Contact(
+                "contact",
+                w.gap,
+                slip=speed + p.radius * q.dot.theta,
+                friction=p.friction,
+                restitution=p.restitution,
+            ),
+            ds.Implicit("tangency", gradient[0] * normal[1] - gradient[1] * normal[0], w.alpha),
+            ds.Implicit("reach", f, w.gap),
+        ],
+        outputs={
+            "contact_x": (at.contact_x, "m"),
+            "contact_z": (at.contact_z, "m"),
+            "speed": (speed, "m/s"),
+        },
+        events=[ds.Event("not_admissible", _room(at, stops, clearance), ds.FALLING, ds.Stop())],
+    )
 
 
 def physical(pendulum: bool, one_sided: bool, curve: Curve) -> ds.MechanicalSystem:
