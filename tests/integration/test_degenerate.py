@@ -352,12 +352,23 @@ def test_steps_that_lead_nowhere_end_the_run(weak):
     effort = Effort(None, mean_step=0.1)
     effort.begin(1.0)
     step = 0.5 * CRAWL * 0.1
-    times = 1.0 + step * np.arange(1, MANY[weak] + 1)
-    half = len(times) // 2
-    states = np.zeros((half, 1))
-    assert not effort.take(StepBlock(times[:half], states), 0, weak=weak)
-    assert effort.take(StepBlock(times[half:], states), 0, weak=weak)
+    times = 1.0 + step * np.arange(1, 2 * MANY[weak] + 1)
+    parts = np.split(times, 4)
+    states = np.zeros((len(parts[0]), 1))
+    for part in parts[:3]:
+        assert not effort.take(StepBlock(part, states), 0, weak=weak)
+    assert effort.take(StepBlock(parts[3], states), 0, weak=weak)
     assert "shrunk" in effort.reason
+
+
+def test_short_steps_that_grow_again_do_not():
+    effort = Effort(None, mean_step=0.1)
+    effort.begin(1.0)
+    reached = 1.0
+    for growth in (1.0, 1.1, 1.2, 1.3):
+        times = reached + 0.5 * growth * CRAWL * 0.1 * np.arange(1, MANY[False] + 1)
+        reached = float(times[-1])
+        assert not effort.take(StepBlock(times, np.zeros((len(times), 1))), 0, weak=False)
 
 
 def test_steps_that_are_merely_short_do_not():

@@ -32,7 +32,10 @@ def reactions_along_the_curve(document: Document) -> Figure:
     """Draw the reaction over the place (figure 3): a hoop's is one closed curve, run after run."""
     place = column(document, "contact_x")
     figure, axes = _axes(3.6)
-    for name, label in (("reaction_x", "Rx"), ("reaction_z", "Rz")):
+    named = {"reaction_x": "Rx", "reaction_z": "Rz"}
+    if document["model"] == "friction":
+        named = {"contact": "normal", "contact_friction": "friction"}
+    for name, label in named.items():
         reaction = column(document, name)
         axes.plot(place, reaction, ".", markersize=2, label=label)
     axes.set_xlabel("contact_x (m)")
@@ -43,8 +46,6 @@ def reactions_along_the_curve(document: Document) -> Figure:
 
 def drawing(curves: Mapping[str, Curve], document: Document) -> Drawing:
     """Draw the curve, the wheel with its spokes, the pendulum and the reaction at the contact."""
-    parameters = document["parameters"]
-    size = np.hypot(column(document, "reaction_x"), column(document, "reaction_z"))
     centre = ("x", "z")
     shapes: list[Shape] = [
         _ground(curves, document),
@@ -57,14 +58,16 @@ def drawing(curves: Mapping[str, Curve], document: Document) -> Drawing:
             Line([centre, bob], role="accent"),
             Dot(bob, role="accent", label="bob"),
         ]
-    shapes.append(
-        Arrow(
-            Polar(centre, "radius", "alpha"),
-            ("reaction_x", "reaction_z"),
-            scale=3.0 * parameters["radius"] / max(float(np.nanmax(size)), 1e-300),
-            label="reaction",
+    if document["model"] != "friction":
+        size = np.hypot(column(document, "reaction_x"), column(document, "reaction_z"))
+        shapes.append(
+            Arrow(
+                Polar(centre, "radius", "alpha"),
+                ("reaction_x", "reaction_z"),
+                scale=3.0 * document["parameters"]["radius"] / max(float(np.nanmax(size)), 1e-300),
+                label="reaction",
+            )
         )
-    )
     return Drawing(shapes, x_label="x (m)", y_label="z (m)")
 
 
