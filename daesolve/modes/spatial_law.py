@@ -25,7 +25,7 @@ from daesolve.modes.resting import are_still
 from daesolve.modes.rubbing_impacts import STILL, Place, only, rested, with_advice
 from daesolve.modes.rubbing_instant import ContactNumbers, Instant, Rates, speeds_of
 from daesolve.modes.rubbing_law import RubbingLaw, stepped
-from daesolve.modes.shared_friction import Sharing
+from daesolve.modes.shared_friction import PARALLEL, Sharing, independent, remaining
 from daesolve.modes.spatial_modes import NEAR, candidates, in_courses
 from daesolve.posing.contacts import SET_OUT, TOUCHING
 
@@ -145,7 +145,7 @@ class SpatialLaw(RubbingLaw):
         slow = speeds_of(rates.slips) <= self._least(place)
         if not blown:
             slow &= self._values(p, "heads") == 0.0
-        rates = rates.rested(rates.gaps == 0.0, slow)
+        rates = self._implied(place, closed, rates.rested(rates.gaps == 0.0, slow))
         p_known = self._known(place.p, gone, blown, rates)
         alone = not blown and not stopped.any() and {*fired} <= self._own
         where = replace(place, p=p_known)
@@ -221,7 +221,7 @@ class SpatialLaw(RubbingLaw):
             own = np.flatnonzero(np.concatenate([np.ones_like(ends), ends.repeat(2)]))
             speeds = self._speeds(rates, instant)[own]
             matrix = instant.contacts.matrix[np.ix_(own, own)]
-            pushes = np.linalg.lstsq(matrix, -speeds, rcond=None)[0]
+            pushes = np.linalg.lstsq(matrix, -speeds, rcond=PARALLEL)[0]
             x = place.x.copy()
             x[self.dynamics.position_count :] += instant.thrown[:, own] @ pushes
             place = replace(place, x=x)
@@ -232,6 +232,24 @@ class SpatialLaw(RubbingLaw):
             stopped = stopped | slow
         # What a constraint holds at zero is zero but for rounding, however slow all is.
         return place, rates.rested(before, before & (stuck | stopped))
+
+    def _implied(self, place: Place, closed: np.ndarray, rates: Rates) -> Rates:
+        """Let slips be zero that follow from others which are, as that of a fourth foot does."""
+        still = closed & self._numbers.rubs & rates.resting
+        moving = closed & self._numbers.rubs & ~rates.resting
+        if not (still.any() and moving.any()):
+            return rates
+        instant = self._numbers.instant(place.time, place.x, place.p, closed, rates)
+        matrix, count = instant.contacts.matrix, instant.contacts.count
+        rows = np.arange(count, len(matrix)).reshape(count, -1)
+        known = [*range(count), *rows[still[instant.which]].ravel().tolist()]
+        kept = independent(matrix, [], known)
+        for k in np.flatnonzero(moving[instant.which]):
+            own = rows[k].tolist()
+            left = np.diag(remaining(matrix, kept, own))
+            if np.all(left <= PARALLEL * np.diag(matrix)[own]):
+                still[instant.which[k]] = True
+        return rates.rested(np.zeros_like(still), still)
 
     @staticmethod
     def _speeds(rates: Rates, instant: Instant) -> np.ndarray:
