@@ -21,7 +21,7 @@ from daesolve.errors import JamEvent, UndeterminedContact, UnsupportedError
 from daesolve.modes.guard_book import GuardBook
 from daesolve.modes.jumps import joined
 from daesolve.modes.law import Beginning, Jump, Setting
-from daesolve.modes.resting import are_still
+from daesolve.modes.resting import are_still, at_rest, is_timed
 from daesolve.modes.rubbing_impacts import STILL, Place, only, rested, with_advice
 from daesolve.modes.rubbing_instant import ContactNumbers, Instant, Rates, speeds_of
 from daesolve.modes.rubbing_law import RubbingLaw, stepped
@@ -70,7 +70,7 @@ class SpatialLaw(RubbingLaw):
         own = (self._halting, self._giving, self._leaving)
         self._own = {int(guard) for guards in own for guard in guards.ravel()}
         # Dependent constraints are kept only where their loads are to be shared.
-        self._springs = setting.problem.plan.proximal
+        self._springs = setting.contacts.springs
         self._recover = Evaluator(setting.problem.recover)
 
     @classmethod
@@ -100,11 +100,14 @@ class SpatialLaw(RubbingLaw):
             return beginning
         instant = numbers.instant(time, x, p, touching, rates)
         slips = rates.slips[instant.which]
-        closure = SPRINGS if beginning.springs else None
+        closure = SPRINGS if beginning.contacts.springs else None
         answer = _one(decide(instant.contacts, instant.free, slips, closure=closure), time)
         courses = candidates(instant, answer, slips)[0]
         terms = speeds_of(rates.slip_sizes[instant.which])
-        own = {"springs": beginning.springs}
+        count = dynamics.position_count
+        length = max(float(np.max(np.abs(x[:count]), initial=0.0)), np.finfo(float).tiny)
+        rests = at_rest(instant, answer, x[count:], length) and not is_timed(dynamics)
+        own = {"springs": closure is not None or rests}
         chosen = in_courses(numbers, instant, p, courses, answer, slips, terms, **own)
         # One that opens does so at the start, with an event; until then it slides as it does.
         chosen[numbers.holds] = p[numbers.holds]
@@ -314,13 +317,15 @@ class SpatialLaw(RubbingLaw):
         if alone and not gives.any():
             # A direction was taken down, no more.
             possible = possible[:1]
+        velocities = place.x[self.dynamics.position_count :]
+        # Where all rests the motion is determined, whatever the loads.
+        rests = at_rest(instant, answer, velocities, 1e12 * float(np.max(zero)))
+        springs = self._springs or (rests and not self._functions.timed)
         modes = [
             self._followed(place, instant, self._functions.referred(place, values))
             for courses in possible
             for values in [
-                in_courses(
-                    numbers, instant, p, courses, answer, slips, terms, springs=self._springs
-                )
+                in_courses(numbers, instant, p, courses, answer, slips, terms, springs=springs)
             ]
         ]
         chosen = modes[0]
