@@ -382,10 +382,11 @@ class SpatialLaw(RubbingLaw):
     def _moment(self, place: Place, instant: Instant, zero: np.ndarray) -> float:
         """Return a time in which bodies move by their own size, and slow slips do not turn, s."""
         speeds = speeds_of(self._numbers.rates(place.time, place.x, place.p).slips)[instant.which]
-        pulls = speeds_of(instant.size[len(speeds) :].reshape(-1, 2))
-        moving = (speeds > self._least(place)[instant.which]) & (pulls > 0.0)
-        turns = np.min(speeds[moving] / pulls[moving], initial=np.inf)
-        return min(super()._moment(place, instant, zero), float(turns))
+        # Friction turns and stops them as quickly as the loads are large, whatever else acts.
+        pull = float(np.max(instant.size))
+        moving = (speeds > self._least(place)[instant.which]) & (pull > 0.0)
+        turns = float(np.min(speeds[moving], initial=np.inf)) / (pull or 1.0)
+        return min(super()._moment(place, instant, zero), turns)
 
     def _turning(self, place: Place, p: np.ndarray) -> np.ndarray:
         """Return values in which slips that begin slowly turn as the motion turns them.
