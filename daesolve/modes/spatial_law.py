@@ -317,10 +317,7 @@ class SpatialLaw(RubbingLaw):
         if alone and not gives.any():
             # A direction was taken down, no more.
             possible = possible[:1]
-        velocities = place.x[self.dynamics.position_count :]
-        # Where all rests the motion is determined, whatever the loads.
-        rests = at_rest(instant, answer, velocities, 1e12 * float(np.max(zero)))
-        springs = self._springs or (rests and not self._functions.timed)
+        springs = self._springs or self._stays(place, instant, answer, zero)
         modes = [
             self._followed(place, instant, self._functions.referred(place, values))
             for courses in possible
@@ -332,6 +329,13 @@ class SpatialLaw(RubbingLaw):
         if len(modes) > 1:
             chosen = self._agreeing(place, modes, book, instant, zero)
         return self._turning(place, chosen)
+
+    def _stays(self, place: Place, instant: Instant, answer: Answer, zero: np.ndarray) -> bool:
+        """Return whether all rests from here on: then that is so whatever the loads are."""
+        if self._functions.timed:
+            return False
+        velocities = place.x[self.dynamics.position_count :]
+        return at_rest(instant, answer, velocities, 1e12 * float(np.max(zero)))
 
     def _decided(self, place: Place, instant: Instant, slips: np.ndarray) -> Answer:
         """Return what contacts do next, as decided for all of them together."""
