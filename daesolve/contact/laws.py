@@ -48,11 +48,15 @@ class ContactPolicy:
         Where no forces let contacts slide on: "end", or "impact" without a collision.
     on_ambiguous
         Where several motions are possible: "refuse", or "keep" on in the mode so far if it is one.
+    springs
+        Whether loads and impulses that decide though they are not determined are those of equal
+        springs under all contacts.
     """
 
     impacts: ImpactLaw = ImpactLaw()
     on_jam: OnJam = "end"
     on_ambiguous: OnAmbiguous = "refuse"
+    springs: bool = False
 
 
 def collide(

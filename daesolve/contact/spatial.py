@@ -21,7 +21,7 @@ from daesolve.contact.answers import Answer, State, States, answer_of, not_prece
 from daesolve.contact.cones import DEPENDENT, family_of, least_used, use
 from daesolve.contact.modes import Choice, all_modes, equations
 from daesolve.contact.relaxation import relaxed, states_of
-from daesolve.contact.springs import idle_rows, pressed
+from daesolve.contact.springs import idle_rows, pressed, sprung
 from daesolve.contact.touching import Contacts
 
 if TYPE_CHECKING:
@@ -288,17 +288,19 @@ def _held(
         else state
         for place, state in enumerate(states)
     )
-    if wanted == states or any(
-        state.slides and not sliding[place].any() for place, state in enumerate(wanted)
-    ):
+    if any(state.slides and not sliding[place].any() for place, state in enumerate(wanted)):
         return states, exact
     choices = tuple(
         (Choice(state, state is not State.OPEN, state is State.STICKS, tuple(map(float, along))),)
         for state, along in zip(wanted, sliding, strict=True)
     )
     mode = all_modes(choices)
+    if wanted == states and use(problem, mode, exact.reactions) <= 1.0:
+        return states, exact
     matrices, right = equations(problem, mode)
     family = family_of(problem, matrices[0], right[0])
+    if family is not None and problem.springs:
+        family = sprung(problem, np.flatnonzero(mode.closed[0]), family)
     if family is None or not family.free.size:
         return states, exact
     shares = least_used(problem, mode, family, family.free.T @ (exact.reactions - family.base))
@@ -326,7 +328,11 @@ def _refined(
     """Make reactions exact by Newton's method; None where it does not converge."""
     reactions, count = np.array(guess), problem.contacts.count
     rank, vectors = 0, np.eye(len(reactions))
-    closed = np.flatnonzero([state is not State.OPEN for state in states])
+    rates = problem.contacts.matrix @ reactions + problem.free
+    released = rates[:count] > reactions[:count] - problem.least
+    # What leaves with the least of its reaction bears what that is.
+    open_ = np.array([state is State.OPEN for state in states])
+    closed = np.flatnonzero(~open_ & ~((problem.least > 0.0) & released))
     idle = np.zeros((0, len(reactions)))
     if problem.springs:
         rows = idle_rows(problem, closed)

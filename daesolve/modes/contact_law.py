@@ -46,6 +46,9 @@ from daesolve.posing.contacts import TOUCHING
 from daesolve.posing.symbols import symbol
 from daesolve.trajectory.results import Impact
 
+FEWEST: Mapping[str, int] = {"minimum-norm": 1, "error": 4}
+"""Contacts in space that may come to share loads, by what was asked for; of three in a row that is
+refused where nothing was."""
 STILL = 1e-10
 """Of its terms, the rate of a gap below which it does not change.
 
@@ -408,6 +411,22 @@ def check_held_goals(
                 f"the goal {row.name!r} is held by {name!r}, which is {values[name]:g}, but must "
                 "be 1.0 (it holds) or 0.0 (it is let go of)"
             )
+
+
+def may_share_loads(dynamics: Dynamics, formulation: Formulation, redundant: str) -> bool:
+    """Tell whether contacts in space share loads where so many touch that these depend on others.
+
+    Of four feet on which a body rests the motion is determined though their loads are not.
+    """
+    count = sum(isinstance(row.rubbing, SpatialRubbing) for row in dynamics.contacts)
+    shares = formulation.chooses_goals or redundant == "minimum-norm"
+    return shares and count >= FEWEST.get(redundant, count + 1)
+
+
+def are_contacts(dynamics: Dynamics, rank: Rank) -> bool:
+    """Tell whether the gaps of contacts alone depend on each other."""
+    gaps = {dynamics.rows[contact.row].name for contact in dynamics.contacts}
+    return all(gaps.issuperset(group) for group in rank.groups)
 
 
 def check_held_reactions(dynamics: Dynamics, rank: Rank, redundant: str) -> None:

@@ -47,8 +47,6 @@ class Beginning:
         The kinetic energy that a body in guides has or would reach, J; None without guides.
     notes
         What was chosen, in words.
-    springs
-        Whether loads that are not determined are shared as equal springs would.
     """
 
     time: float
@@ -60,7 +58,6 @@ class Beginning:
     resting: bool = False
     energy: float | None = None
     notes: tuple[str, ...] = ()
-    springs: bool = False
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,6 +6,7 @@ import casadi as ca
 import numpy as np
 
 from daesolve.contact import Answer, State
+from daesolve.equations.contact_rows import SpatialRubbing
 from daesolve.equations.dynamics import Dynamics
 from daesolve.modes.rubbing_instant import Instant
 
@@ -46,4 +47,9 @@ def is_timed(dynamics: Dynamics) -> bool:
     """Return whether what acts on bodies depends on time."""
     rows = [part for row in dynamics.rows for part in (row.bias, row.jacobian)]
     acting = ca.veccat(dynamics.mass, dynamics.force, dynamics.influence, *rows)
+    rubbing = [row.rubbing for row in dynamics.contacts]
+    turning = [place for r in rubbing if isinstance(r, SpatialRubbing) for place in r.turning]
+    if turning:
+        # The direction of a slip that begins turns with the time; what rests has none.
+        acting = ca.substitute(acting, dynamics.p[turning], ca.SX.zeros(len(turning)))
     return bool(ca.depends_on(acting, dynamics.t))

@@ -16,6 +16,7 @@ from daesolve.errors import (
 )
 from daesolve.modes.jams import beyond_jam, growth, stopped_by_jam
 from daesolve.modes.rubbing_instant import ContactNumbers, Instant, Rates, speeds_of
+from daesolve.modes.rubbing_modes import PARALLEL
 from daesolve.trajectory.results import Impact
 
 STILL = 1e-10
@@ -132,7 +133,7 @@ class Impacts:
         answer = instant.contacts.matrix[np.ix_(own, own)]
         x = place.x.copy()
         wanted = np.concatenate([-speeds, np.zeros(len(instant.rows) - len(which))])[own]
-        impulses = np.linalg.lstsq(answer, wanted, rcond=None)[0]
+        impulses = np.linalg.lstsq(answer, wanted, rcond=PARALLEL)[0]
         x[self.dynamics.position_count :] += instant.thrown[:, own] @ impulses
         gaps = rates.gaps.copy()
         gaps[which[stay]] = 0.0

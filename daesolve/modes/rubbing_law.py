@@ -87,7 +87,7 @@ class RubbingLaw(SwitchingLaw):
             _numbers[setting.problem] = _Functions(setting)
         self._functions = _numbers[setting.problem]
         self._numbers = self._functions.numbers
-        springs = setting.problem.plan.proximal
+        springs = setting.contacts.springs
         self._collisions = Impacts(self._numbers, setting.contacts, springs=springs)
 
     @classmethod

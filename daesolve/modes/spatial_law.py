@@ -21,11 +21,11 @@ from daesolve.errors import JamEvent, UndeterminedContact, UnsupportedError
 from daesolve.modes.guard_book import GuardBook
 from daesolve.modes.jumps import joined
 from daesolve.modes.law import Beginning, Jump, Setting
-from daesolve.modes.resting import are_still
+from daesolve.modes.resting import are_still, at_rest, is_timed
 from daesolve.modes.rubbing_impacts import STILL, Place, only, rested, with_advice
 from daesolve.modes.rubbing_instant import ContactNumbers, Instant, Rates, speeds_of
 from daesolve.modes.rubbing_law import RubbingLaw, stepped
-from daesolve.modes.shared_friction import Sharing
+from daesolve.modes.shared_friction import PARALLEL, Sharing, independent, remaining
 from daesolve.modes.spatial_modes import NEAR, candidates, in_courses
 from daesolve.posing.contacts import SET_OUT, TOUCHING
 
@@ -70,7 +70,7 @@ class SpatialLaw(RubbingLaw):
         own = (self._halting, self._giving, self._leaving)
         self._own = {int(guard) for guards in own for guard in guards.ravel()}
         # Dependent constraints are kept only where their loads are to be shared.
-        self._springs = setting.problem.plan.proximal
+        self._springs = setting.contacts.springs
         self._recover = Evaluator(setting.problem.recover)
 
     @classmethod
@@ -100,11 +100,14 @@ class SpatialLaw(RubbingLaw):
             return beginning
         instant = numbers.instant(time, x, p, touching, rates)
         slips = rates.slips[instant.which]
-        closure = SPRINGS if beginning.springs else None
+        closure = SPRINGS if beginning.contacts.springs else None
         answer = _one(decide(instant.contacts, instant.free, slips, closure=closure), time)
         courses = candidates(instant, answer, slips)[0]
         terms = speeds_of(rates.slip_sizes[instant.which])
-        own = {"springs": beginning.springs}
+        count = dynamics.position_count
+        length = max(float(np.max(np.abs(x[:count]), initial=0.0)), np.finfo(float).tiny)
+        rests = at_rest(instant, answer, x[count:], length) and not is_timed(dynamics)
+        own = {"springs": closure is not None or rests}
         chosen = in_courses(numbers, instant, p, courses, answer, slips, terms, **own)
         # One that opens does so at the start, with an event; until then it slides as it does.
         chosen[numbers.holds] = p[numbers.holds]
@@ -145,7 +148,7 @@ class SpatialLaw(RubbingLaw):
         slow = speeds_of(rates.slips) <= self._least(place)
         if not blown:
             slow &= self._values(p, "heads") == 0.0
-        rates = rates.rested(rates.gaps == 0.0, slow)
+        rates = self._implied(place, closed, rates.rested(rates.gaps == 0.0, slow))
         p_known = self._known(place.p, gone, blown, rates)
         alone = not blown and not stopped.any() and {*fired} <= self._own
         where = replace(place, p=p_known)
@@ -221,7 +224,7 @@ class SpatialLaw(RubbingLaw):
             own = np.flatnonzero(np.concatenate([np.ones_like(ends), ends.repeat(2)]))
             speeds = self._speeds(rates, instant)[own]
             matrix = instant.contacts.matrix[np.ix_(own, own)]
-            pushes = np.linalg.lstsq(matrix, -speeds, rcond=None)[0]
+            pushes = np.linalg.lstsq(matrix, -speeds, rcond=PARALLEL)[0]
             x = place.x.copy()
             x[self.dynamics.position_count :] += instant.thrown[:, own] @ pushes
             place = replace(place, x=x)
@@ -232,6 +235,24 @@ class SpatialLaw(RubbingLaw):
             stopped = stopped | slow
         # What a constraint holds at zero is zero but for rounding, however slow all is.
         return place, rates.rested(before, before & (stuck | stopped))
+
+    def _implied(self, place: Place, closed: np.ndarray, rates: Rates) -> Rates:
+        """Let slips be zero that follow from others which are, as that of a fourth foot does."""
+        still = closed & self._numbers.rubs & rates.resting
+        moving = closed & self._numbers.rubs & ~rates.resting
+        if not (still.any() and moving.any()):
+            return rates
+        instant = self._numbers.instant(place.time, place.x, place.p, closed, rates)
+        matrix, count = instant.contacts.matrix, instant.contacts.count
+        rows = np.arange(count, len(matrix)).reshape(count, -1)
+        known = [*range(count), *rows[still[instant.which]].ravel().tolist()]
+        kept = independent(matrix, [], known)
+        for k in np.flatnonzero(moving[instant.which]):
+            own = rows[k].tolist()
+            left = np.diag(remaining(matrix, kept, own))
+            if np.all(left <= PARALLEL * np.diag(matrix)[own]):
+                still[instant.which[k]] = True
+        return rates.rested(np.zeros_like(still), still)
 
     @staticmethod
     def _speeds(rates: Rates, instant: Instant) -> np.ndarray:
@@ -296,19 +317,25 @@ class SpatialLaw(RubbingLaw):
         if alone and not gives.any():
             # A direction was taken down, no more.
             possible = possible[:1]
+        springs = self._springs or self._stays(place, instant, answer, zero)
         modes = [
             self._followed(place, instant, self._functions.referred(place, values))
             for courses in possible
             for values in [
-                in_courses(
-                    numbers, instant, p, courses, answer, slips, terms, springs=self._springs
-                )
+                in_courses(numbers, instant, p, courses, answer, slips, terms, springs=springs)
             ]
         ]
         chosen = modes[0]
         if len(modes) > 1:
             chosen = self._agreeing(place, modes, book, instant, zero)
         return self._turning(place, chosen)
+
+    def _stays(self, place: Place, instant: Instant, answer: Answer, zero: np.ndarray) -> bool:
+        """Return whether all rests from here on: then that is so whatever the loads are."""
+        if self._functions.timed:
+            return False
+        velocities = place.x[self.dynamics.position_count :]
+        return at_rest(instant, answer, velocities, 1e12 * float(np.max(zero)))
 
     def _decided(self, place: Place, instant: Instant, slips: np.ndarray) -> Answer:
         """Return what contacts do next, as decided for all of them together."""
@@ -359,10 +386,11 @@ class SpatialLaw(RubbingLaw):
     def _moment(self, place: Place, instant: Instant, zero: np.ndarray) -> float:
         """Return a time in which bodies move by their own size, and slow slips do not turn, s."""
         speeds = speeds_of(self._numbers.rates(place.time, place.x, place.p).slips)[instant.which]
-        pulls = speeds_of(instant.size[len(speeds) :].reshape(-1, 2))
-        moving = (speeds > self._least(place)[instant.which]) & (pulls > 0.0)
-        turns = np.min(speeds[moving] / pulls[moving], initial=np.inf)
-        return min(super()._moment(place, instant, zero), float(turns))
+        # Friction turns and stops them as quickly as the loads are large, whatever else acts.
+        pull = float(np.max(instant.size))
+        moving = (speeds > self._least(place)[instant.which]) & (pull > 0.0)
+        turns = float(np.min(speeds[moving], initial=np.inf)) / (pull or 1.0)
+        return min(super()._moment(place, instant, zero), turns)
 
     def _turning(self, place: Place, p: np.ndarray) -> np.ndarray:
         """Return values in which slips that begin slowly turn as the motion turns them.

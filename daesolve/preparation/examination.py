@@ -21,7 +21,6 @@ from daesolve.equations.consistency import (
     fitting_values,
     near,
 )
-from daesolve.equations.contact_rows import in_space
 from daesolve.equations.dynamics import Dynamics
 from daesolve.equations.rank import (
     Rank,
@@ -37,7 +36,12 @@ from daesolve.errors import (
     InconsistentStateError,
 )
 from daesolve.formulations import Formulation
-from daesolve.modes.contact_law import check_held_goals, check_held_reactions
+from daesolve.modes.contact_law import (
+    are_contacts,
+    check_held_goals,
+    check_held_reactions,
+    may_share_loads,
+)
 from daesolve.modes.law import Beginning
 from daesolve.modes.transitions import begin
 from daesolve.posing.value_names import ValueKind
@@ -95,8 +99,7 @@ def initial_state(dynamics: Dynamics, formulation: Formulation, request: Request
         request.variant_policy,
         request.contact_policy,
     )
-    shared = request.redundant == "minimum-norm"
-    begun = begin(dynamics, replace(beginning, springs=shared))
+    begun = begin(dynamics, beginning)
     return InitialState(
         start=replace(start, state=begun.state),
         values=dict(begun.values),
@@ -234,7 +237,11 @@ def examined(
     moded = dynamics.in_mode(numbers)
     samples = regular_samples(moded, samples, numbers)
     rank = constraint_rank(moded, samples, numbers)
-    chosen = Kept(system, dynamics, request.rank_loss == "pass" or _may_share(dynamics, request))
+    shares = may_share_loads(dynamics, formulation, request.redundant)
+    chosen = Kept(system, dynamics, shares or request.rank_loss == "pass")
+    if shares and request.redundant == "error" and are_contacts(dynamics, rank):
+        # On these it rests, or the start would have been refused.
+        rank = replace(rank, groups=(), droppable=())
     if rank.groups:
         check_held_reactions(dynamics, rank, request.redundant)
         moving = friction_on_redundant(dynamics, samples, numbers)
@@ -252,11 +259,6 @@ def examined(
     return Examined(
         chosen.system, chosen.dynamics, chosen.values, samples, rank, chosen.proximal, conserved
     )
-
-
-def _may_share(dynamics: Dynamics, request: Request) -> bool:
-    """Tell whether contacts may come to share loads that are not determined."""
-    return request.redundant == "minimum-norm" and in_space(dynamics.contacts)
 
 
 def restricted(dynamics: Dynamics, values: Mapping[str, float]) -> dict[str, float]:

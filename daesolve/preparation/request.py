@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
 from daesolve.contact.laws import (
@@ -100,7 +100,8 @@ class Request:
         """What contacts are to do where rigid bodies leave it open."""
         order = None if self.impact_order is None else tuple(self.impact_order)
         law = ImpactLaw(self.impact, order, self.on_gain)
-        return ContactPolicy(law, self.on_jam, self.on_ambiguous)
+        springs = self.redundant == "minimum-norm"
+        return ContactPolicy(law, self.on_jam, self.on_ambiguous, springs)
 
 
 def check_request(dynamics: Dynamics, request: Request) -> None:
@@ -147,7 +148,7 @@ def check_request(dynamics: Dynamics, request: Request) -> None:
 def _check_impacts(dynamics: Dynamics, request: Request) -> None:
     """Refuse a law of impacts where there are none, and an order that does not name contacts."""
     names = [row.name for row in dynamics.contacts]
-    if request.contact_policy != ContactPolicy() and not names:
+    if replace(request.contact_policy, springs=False) != ContactPolicy() and not names:
         raise UnsupportedError(
             "impact, impact_order, on_gain, on_jam and on_ambiguous are about contacts, and the "
             "system has none: leave them out"

@@ -58,9 +58,11 @@ def energy(run: ds.Trajectory) -> np.ndarray:
     return kinetic + MASS * GRAVITY * run["box_z"]
 
 
-def comes_to_rest(seed: int) -> None:
+def comes_to_rest(seed: int, **laws: str) -> None:
     start, parameters = thrown(seed)
-    run = ds.solve(system(), 4.0, guess=start, parameters=parameters, redundant="minimum-norm")
+    run = ds.solve(
+        system(), 4.0, guess=start, parameters=parameters, redundant="minimum-norm", **laws
+    )
     assert run.outcome.value == "completed", run.message
     assert run.events[-1].name == "rest"
     # Gaps are found closed within 1e-12 of the size of the motion, about 1 m.
@@ -128,3 +130,55 @@ def test_time_steps_come_to_the_same_motion():
     # Of first order, where impacts fall anywhere in a step.
     assert misses[2] < misses[0] / 4
     assert misses[2] < 5e-3
+
+
+@pytest.mark.parametrize("seed", [3, 10])
+def test_a_thrown_box_comes_to_rest_by_poissons_law_too(seed):
+    """Its expansion takes the impulses of compression that equal springs would have."""
+    comes_to_rest(seed, impact="poisson")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(200, 240))
+def test_thrown_boxes_come_to_rest_by_poissons_law_too(seed):
+    comes_to_rest(seed, impact="poisson")
+
+
+def rests_or_is_told(seed: int) -> bool:
+    """Return whether a box comes to rest where no rule for its loads is asked for."""
+    start, parameters = thrown(seed)
+    run = ds.solve(system(), 4.0, guess=start, parameters=parameters, impact="poisson")
+    assert np.min(heights(run)) > -1e-11
+    assert np.max(np.diff(energy(run))) < 1e-10
+    last = run.events[-1].name
+    if run.outcome.value == "completed":
+        assert last == "rest"
+        assert run["box_z"][-1] == pytest.approx(HALF, abs=1e-12)
+        loads = sum(run[f"c_{k}"][-1] for k in range(1, 9))
+        assert loads == pytest.approx(MASS * GRAVITY, rel=1e-10)
+        return True
+    # A face that slides on the floor: its four loads decide how it goes on.
+    assert last == "undetermined_contact"
+    assert np.sum(np.abs(heights(run)[-1]) < 1e-9) == 4
+    assert "minimum-norm" in run.message or "take Newton's law" in run.message
+    return False
+
+
+def test_a_box_that_sticks_where_it_lands_rests_whatever_its_loads_are():
+    assert {rests_or_is_told(seed) for seed in (3, 5, 7, 10)} == {True, False}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(300, 340))
+def test_thrown_boxes_rest_or_are_told_to_have_loads_that_decide(seed):
+    rests_or_is_told(seed)
+
+
+def test_a_box_rests_on_four_feet_from_the_start_on():
+    start = dict(box().start) | {"box_z": HALF}
+    closed = {f"contact_c_{k}": 1.0 for k in range(1, 5)}
+    run = ds.solve(system(), 1.0, guess=start, parameters=closed, at=[0.0, 1.0])
+    assert run.outcome.value == "completed"
+    assert run["box_z"][-1] == pytest.approx(HALF, abs=1e-15)
+    for k in range(1, 5):
+        assert run[f"c_{k}"][-1] == pytest.approx(MASS * GRAVITY / 4, rel=1e-8)
