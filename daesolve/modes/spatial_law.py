@@ -14,19 +14,26 @@ from typing import Any
 import numpy as np
 
 from daesolve.algebra.evaluation import Evaluator
-from daesolve.contact import Answer, Decision, State, decide
+from daesolve.contact import Answer, State, decide
 from daesolve.equations.contact_rows import SpatialRubbing, in_space
 from daesolve.equations.dynamics import Dynamics
-from daesolve.errors import JamEvent, UndeterminedContact, UnsupportedError
+from daesolve.errors import JamEvent, UnsupportedError
 from daesolve.modes.guard_book import GuardBook
 from daesolve.modes.jumps import joined
 from daesolve.modes.law import Beginning, Jump, Setting
 from daesolve.modes.resting import are_still, at_rest, is_timed
-from daesolve.modes.rubbing_impacts import STILL, Place, only, rested, with_advice
+from daesolve.modes.rubbing_impacts import STILL, Place, rested
 from daesolve.modes.rubbing_instant import ContactNumbers, Instant, Rates, speeds_of
 from daesolve.modes.rubbing_law import RubbingLaw, stepped
 from daesolve.modes.shared_friction import PARALLEL, Sharing, independent, remaining
-from daesolve.modes.spatial_modes import NEAR, candidates, in_courses
+from daesolve.modes.spatial_modes import (
+    NEAR,
+    answer_in_space,
+    candidates,
+    going_on,
+    in_courses,
+    states_of,
+)
 from daesolve.posing.contacts import SET_OUT, TOUCHING
 
 HALTS = 5
@@ -84,10 +91,10 @@ class SpatialLaw(RubbingLaw):
         """
         if not in_space(dynamics.contacts):
             return beginning
-        if beginning.contacts.on_jam != "end" or beginning.contacts.on_ambiguous != "refuse":
+        if beginning.contacts.on_jam != "end":
             raise UnsupportedError(
-                'on_jam = "impact" and on_ambiguous = "keep" are for contacts in the plane, but '
-                "one has two directions of slip: leave them out"
+                'on_jam = "impact" is for contacts in the plane, but one has two directions of '
+                "slip: leave it out"
             )
         numbers = ContactNumbers(dynamics)
         p = dynamics.value_vector(dict(beginning.values))
@@ -101,7 +108,8 @@ class SpatialLaw(RubbingLaw):
         instant = numbers.instant(time, x, p, touching, rates)
         slips = rates.slips[instant.which]
         closure = SPRINGS if beginning.contacts.springs else None
-        answer = _one(decide(instant.contacts, instant.free, slips, closure=closure), time)
+        found = decide(instant.contacts, instant.free, slips, closure=closure)
+        answer = answer_in_space(found, going_on(slips), beginning.contacts, time)
         courses = candidates(instant, answer, slips)[0]
         terms = speeds_of(rates.slip_sizes[instant.which])
         count = dynamics.position_count
@@ -340,7 +348,9 @@ class SpatialLaw(RubbingLaw):
     def _decided(self, place: Place, instant: Instant, slips: np.ndarray) -> Answer:
         """Return what contacts do next, as decided for all of them together."""
         closure = SPRINGS if self._springs else None
-        return _one(decide(instant.contacts, instant.free, slips, closure=closure), place.time)
+        found = decide(instant.contacts, instant.free, slips, closure=closure)
+        so_far = states_of(self._numbers, place.p, instant.which)
+        return answer_in_space(found, so_far, self._policy, place.time)
 
     def _as_before(self, place: Place, instant: Instant, slips: np.ndarray) -> Answer:
         """Return the reactions with which what touches goes on as before."""
@@ -464,14 +474,6 @@ class SpatialLaw(RubbingLaw):
             if np.any(before[shares] != after[shares]):
                 events.append(rubbing.shares)
         return events
-
-
-def _one(found: Decision, time: float) -> Answer:
-    """Return the answer of a decision, or say what to ask for where loads decide."""
-    try:
-        return only(found, time)
-    except UndeterminedContact as error:
-        raise with_advice(error) from error
 
 
 def _any_of(guards: np.ndarray, fired: Sequence[int]) -> np.ndarray:

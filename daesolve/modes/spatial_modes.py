@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from daesolve.contact import Answer, State
+from daesolve.contact import Answer, ContactPolicy, Decision, State
 from daesolve.equations.contact_rows import SpatialRubbing
 from daesolve.errors import UndeterminedContact
+from daesolve.modes.rubbing_impacts import with_advice
 from daesolve.modes.rubbing_instant import ContactNumbers, Instant
+from daesolve.modes.rubbing_modes import answer_of
 from daesolve.modes.shared_friction import PARALLEL, Shares, independent, remaining, share
 
 NEAR = 1e-8
@@ -43,6 +45,48 @@ class Course:
 
 Courses = Mapping[int, Course]
 """What contacts that touch do, by their place among these."""
+
+
+def going_on(slips: np.ndarray) -> tuple[State, ...]:
+    """Return the states of contacts that touch, by their slips (n, 2) alone: none opens."""
+    return tuple(State.SLIDES if slip.any() else State.STICKS for slip in slips)
+
+
+def states_of(
+    numbers: ContactNumbers, p: np.ndarray, which: np.ndarray
+) -> tuple[State | None, ...]:
+    """Return the states of some contacts in the mode of p; None where one is open."""
+    closed = numbers.closed(p)
+
+    def state(contact: int) -> State | None:
+        rubbing = numbers.rubbing[contact]
+        if not closed[contact]:
+            return None
+        slides = rubbing is not None and p[rubbing.slides] == 1.0
+        return State.SLIDES if slides else State.STICKS
+
+    return tuple(map(state, which.tolist()))
+
+
+def answer_in_space(
+    found: Decision, so_far: Sequence[State | None], policy: ContactPolicy, time: float
+) -> Answer:
+    """Return the one motion that is possible, or that which a policy takes of several.
+
+    Parameters
+    ----------
+    found, so_far, policy, time
+        As in `answer_of`.
+
+    Raises
+    ------
+    ContactError
+        None is possible, or several; where loads decide, with what to ask for.
+    """
+    try:
+        return answer_of(found, so_far, np.zeros(len(so_far), dtype=bool), policy, time)
+    except UndeterminedContact as error:
+        raise with_advice(error) from error
 
 
 def candidates(instant: Instant, answer: Answer, slips: np.ndarray) -> list[Courses]:

@@ -290,3 +290,27 @@ def test_a_tripod_that_is_thrown_never_gains_energy(seed):
         assert impact.carnot <= 1e-10
     # Nor does friction give any in between.
     assert np.all(np.diff(run["energy"]) <= 1e-12 * run["energy"][0])
+
+
+def test_a_rod_in_space_that_may_fly_or_slide_on_does_what_it_did_where_that_is_asked_for():
+    """In the plane of its motion it is Painlevé's rod."""
+    angle, rate, slip, half = 1.1, 6.0, -3.0, 0.5
+    q = ds.coordinates(x="m", y="m", z="m", angle="rad")
+    along = ca.jacobian(q.x - half * ca.cos(q.angle), q.vector) @ q.dot.vector
+    tip = ds.Contact("tip", q.y - half * ca.sin(q.angle), slip=(along, q.dot.z), friction=1.8)
+    rod = ds.MechanicalSystem(
+        q,
+        kinetic=(ca.sumsqr(q.dot.vector[:3]) + half**2 / 3 * q.dot.angle**2) / 2,
+        potential=GRAVITY * q.y,
+        goals=[tip],
+    )
+    start = dict.fromkeys(("x", "z", "z_dot"), 0.0) | {"angle": angle, "angle_dot": rate}
+    start |= {"y": half * math.sin(angle), "y_dot": half * math.cos(angle) * rate}
+    start["x_dot"] = slip - half * math.sin(angle) * rate
+    with pytest.raises(ds.errors.AmbiguousMotion, match='on_ambiguous = "keep" goes on'):
+        ds.solve(rod, 0.05, start)
+    run = ds.solve(rod, 0.05, start, on_ambiguous="keep")
+    plane = ds.problem("painleve-rod").case("ambiguous").solve(0.05, on_ambiguous="keep")
+    assert [event.name for event in run.events] == ["tip_lost"]
+    assert run.events[0].time == pytest.approx(plane.events[0].time, abs=1e-14)
+    assert run["angle"][-1] == pytest.approx(plane["angle"][-1], abs=1e-12)

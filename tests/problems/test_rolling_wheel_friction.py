@@ -80,7 +80,7 @@ def test_a_wheel_that_flies_off_a_bump_lands_where_its_parabola_meets_the_curve(
     assert np.min(run["gap"]) > -1e-11
     impact = landed.impact
     assert impact is not None
-    # On ground that is level but for a slope of 0.016 the hoop loses m v_n^2 / 2, and of its slip s what
+    # On ground that is level but for 0.016 the hoop loses m v_n^2 / 2, and of its slip s what
     # mu v_n takes, or m s^2 / 4 where that is all of it.
     fall = left["z_dot"] - GRAVITY * flight
     slip = left["x_dot"] + 0.05 * left["theta_dot"]
