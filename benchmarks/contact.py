@@ -7,13 +7,9 @@ side by side strike the floor together; the integration between the instants is 
 
 The second has a block that is thrown on a level plane, tips, and rocks to rest: the error of where
 it rests, against digits on which two programs agree, and the processor seconds of a run that was
-prepared before. The third has a cube that is thrown in space, and lands on corners, edges and a
-face: how far from where daesolve has it by Taylor's method it is at an instant on its way, after
-its first impacts, and where it rests.
-
-MuJoCo's contacts are made as hard as its documentation allows, their cones elliptic. A ratio
-compares with daesolve's cheapest setting whose error is no larger. MuJoCo is left out where it is
-not installed: `pip install -e ".[benchmarks]"`.
+prepared before. MuJoCo's contacts are made as hard as its documentation allows, their cones
+elliptic. A ratio compares with daesolve's cheapest setting whose error is no larger. MuJoCo is left
+out where it is not installed: `pip install -e ".[benchmarks]"`.
 """
 
 from __future__ import annotations
@@ -29,7 +25,6 @@ import numpy as np
 import daesolve as ds
 from daesolve.contact import Contacts, collide, decide
 from daesolve.friction import moreau
-from daesolve.multibody import Body, Mechanism, corners, feet
 
 from .common.attempts import untyped
 from .common.conditions import as_json, conditions
@@ -44,13 +39,6 @@ REST, UNTIL = 0.031718329657, 1.7
 HALF_WIDTH, HEIGHT, FRICTION, SPEED = 0.1, 0.2, 0.7, 1.0
 STEPS = (1e-3, 5e-4, 2e-4, 1e-4, 5e-5)
 PEER_STEPS = (1e-3, 5e-4, 2e-4, 1e-4, 5e-5, 2e-5, 1e-5)
-THROWN, CUBE_FRICTION = (1.0, 0.5, 0.0, 3.0, -2.0, 5.0), 0.4
-"""The velocity and the spin of a cube, m/s and rad/s, and the friction of the floor."""
-ON_THE_WAY, CUBE_UNTIL = 0.35, 2.0
-"""s"""
-CUBE_STEPS = (2e-3, 5e-4, 1e-4)
-CUBE_PEER_STEPS = (1e-3, 2e-4, 5e-5, 2e-5)
-IMPEDANCE = 'solimp="0.9999 0.9999 0.001 0.5 2"'
 FRICTION_LEFT = 1e4
 """MuJoCo's `impratio`: by how much friction is harder than the normal force: so little creeps."""
 ENOUGH = 3.0
@@ -96,27 +84,6 @@ class Rest:
     method: str
     setting: str
     error: float
-    seconds: float
-
-
-@dataclass(frozen=True)
-class Flight:
-    """How a cube was thrown.
-
-    Parameters
-    ----------
-    method, setting
-        By what.
-    away, away_at_rest
-        From where daesolve has it on the way and at rest, m; None where it was not followed so far.
-    seconds
-        Of the processor.
-    """
-
-    method: str
-    setting: str
-    away: float
-    away_at_rest: float | None
     seconds: float
 
 
@@ -263,84 +230,6 @@ def _thrown(mujoco: Any, integrator: str, step: float) -> Callable[[], float]:
     return run
 
 
-# -- a cube that is thrown ------------------------------------------------------------------------
-
-
-def cube() -> Mechanism:
-    """Pose a cube of 0.2 m above a floor."""
-    body = Body(
-        "cube", 1.0, (1 / 150,) * 3, position=(0.0, 0.0, 0.5), velocity=THROWN[:3],
-        angular_velocity=THROWN[3:],
-    )  # fmt: skip
-    floor = feet("corner", corners(body, (0.2,) * 3), friction=CUBE_FRICTION, closed=False)
-    return Mechanism([body], list(floor), gravity=(0.0, 0.0, -9.81))
-
-
-def cubes(repeats: int, *, short: bool) -> list[Flight]:
-    """Let a cube fly and come to rest by events, by Moreau's steps up to an instant, by MuJoCo."""
-    mechanism = cube()
-    system, start = mechanism.system(), mechanism.start
-
-    def events(solver: str) -> np.ndarray:
-        run = ds.solve(
-            system, CUBE_UNTIL, guess=start, at=[ON_THE_WAY, CUBE_UNTIL], solver=solver,
-            redundant="minimum-norm",
-        )  # fmt: skip
-        return np.array([run[f"cube_{axis}"] for axis in "xyz"]).T
-
-    def steps(step: float) -> np.ndarray:
-        run = moreau(system, start, ON_THE_WAY, step)
-        return np.array([[run[f"cube_{axis}"][-1] for axis in "xyz"]])
-
-    runs: dict[tuple[str, str], Callable[[], np.ndarray]] = {
-        ("daesolve, events", solver): lambda solver=solver: events(solver)
-        for solver in ("taylor", "dop853")
-    }
-    for step in CUBE_STEPS[:1] if short else CUBE_STEPS:
-        runs["daesolve, Moreau", f"step {step:g}"] = lambda step=step: steps(step)
-    peer = _installed("mujoco")
-    if peer is not None:
-        for step in CUBE_PEER_STEPS[:1] if short else CUBE_PEER_STEPS:
-            for method in ("implicitfast", "RK4"):
-                runs[f"MuJoCo, {method}", f"step {step:g}"] = _flown(peer, method, step)
-    truth = events("taylor")
-    return [_flight(*name, run, truth, repeats) for name, run in runs.items()]
-
-
-def _flight(
-    method: str, setting: str, run: Callable[[], np.ndarray], truth: np.ndarray, repeats: int
-) -> Flight:
-    places = run()
-    away = [float(np.linalg.norm(one - true)) for one, true in zip(places, truth, strict=False)]
-    measured: list[float] = []
-    while len(measured) < repeats and sum(measured) < ENOUGH:
-        measured.append(processor_seconds(run)[0])
-    return Flight(method, setting, away[0], away[1] if len(away) > 1 else None, min(measured))
-
-
-def _flown(mujoco: Any, integrator: str, step: float) -> Callable[[], np.ndarray]:
-    hard = f'friction="{CUBE_FRICTION} 0 0" solref="{2 * step} 1" ' + IMPEDANCE
-    model = mujoco.MjModel.from_xml_string(
-        f'<mujoco><option gravity="0 0 -9.81" timestep="{step}" integrator="{integrator}" '
-        f'cone="elliptic" impratio="{FRICTION_LEFT}" solver="Newton" tolerance="1e-15" '
-        f'iterations="100"/><worldbody><geom type="plane" size="5 5 1" {hard}/>'
-        f'<body pos="0 0 0.5"><freejoint/><geom type="box" size="0.1 0.1 0.1" mass="1" {hard}/>'
-        "</body></worldbody></mujoco>"
-    )
-    data = mujoco.MjData(model)
-    first, last = round(ON_THE_WAY / step), round(CUBE_UNTIL / step)
-
-    def run() -> np.ndarray:
-        mujoco.mj_resetData(model, data)
-        data.qvel[:] = THROWN
-        mujoco.mj_step(model, data, first)
-        place = data.qpos[:3].copy()
-        mujoco.mj_step(model, data, last - first)
-        return np.array([place, data.qpos[:3]])
-
-    return run
-
-
 # -- told -----------------------------------------------------------------------------------------
 
 
@@ -368,23 +257,6 @@ def rest_rows(found: list[Rest]) -> list[list[str]]:
 
 
 COSTS = ["contacts", "decision, us", "newton, us", "poisson, us", "a switch, us", "an impact, us"]
-
-
-def flight_rows(found: list[Flight]) -> list[list[str]]:
-    """Return the third table."""
-    return [
-        [
-            one.method,
-            one.setting,
-            f"{one.away:.1e}",
-            "" if one.away_at_rest is None else f"{one.away_at_rest:.1e}",
-            f"{one.seconds:.4f}",
-        ]
-        for one in found
-    ]
-
-
-FLIGHTS = ["method", "setting", "away on the way, m", "away at rest, m", "s"]
 RESTS = ["method", "setting", "error, m", "s", "s / daesolve"]
 
 
@@ -409,14 +281,12 @@ def main() -> None:
     known = conditions("mujoco", "scipy")
     costs = [cost(n, given.calls, given.repeats) for n in given.contacts or COUNTS]
     rested = rests(given.repeats, short=given.short)
-    flown = cubes(given.repeats, short=given.short)
-    tables = ((COSTS, cost_rows(costs)), (RESTS, rest_rows(rested)), (FLIGHTS, flight_rows(flown)))
-    print("\n\n".join([str(known), *(aligned(*table) for table in tables)]))
+    print(f"{known}\n\n{aligned(COSTS, cost_rows(costs))}\n\n{aligned(RESTS, rest_rows(rested))}")
     if given.json:
-        given.json.write_text(as_json(known, [*costs, *rested, *flown]))
+        given.json.write_text(as_json(known, [*costs, *rested]))
     if given.update:
-        told = "\n\n".join([str(known), *(markdown(*table) for table in tables)])
-        update(given.update, MARK, told)
+        tables = f"{markdown(COSTS, cost_rows(costs))}\n\n{markdown(RESTS, rest_rows(rested))}"
+        update(given.update, MARK, f"{known}\n\n{tables}")
 
 
 if __name__ == "__main__":
