@@ -10,6 +10,10 @@ it rests, against digits on which two programs agree, and the processor seconds 
 prepared before. MuJoCo's contacts are made as hard as its documentation allows, their cones
 elliptic. A ratio compares with daesolve's cheapest setting whose error is no larger. MuJoCo is left
 out where it is not installed: `pip install -e ".[benchmarks]"`.
+
+The third has the same for a box in space that is thrown, spins, lands on corners, an edge and a
+face, and slides to rest. What it is to come to is where events by another solver say, whose steps
+share nothing with those of the first.
 """
 
 from __future__ import annotations
@@ -25,6 +29,7 @@ import numpy as np
 import daesolve as ds
 from daesolve.contact import Contacts, collide, decide
 from daesolve.friction import moreau
+from daesolve.multibody import Body, Mechanism, corners, feet
 
 from .common.attempts import untyped
 from .common.conditions import as_json, conditions
@@ -37,6 +42,8 @@ MARK, PAGE = "contact", "docs/benchmarks/contacts.md"
 REST, UNTIL = 0.031718329657, 1.7
 """Where the block rests, m, and until when it is followed, s."""
 HALF_WIDTH, HEIGHT, FRICTION, SPEED = 0.1, 0.2, 0.7, 1.0
+BOX, ROUGH, THROWN, SPIN = 0.1, 0.4, (1.0, 0.5, 0.0), (3.0, -2.0, 5.0)
+"""Of the box: half an edge, m; friction; m/s and rad/s at the start, 0.5 m above the floor."""
 STEPS = (1e-3, 5e-4, 2e-4, 1e-4, 5e-5)
 PEER_STEPS = (1e-3, 5e-4, 2e-4, 1e-4, 5e-5, 2e-5, 1e-5)
 FRICTION_LEFT = 1e4
@@ -69,10 +76,12 @@ class Cost:
 
 @dataclass(frozen=True)
 class Rest:
-    """How a block came to rest.
+    """How a body came to rest.
 
     Parameters
     ----------
+    body
+        Which: "block" or "box".
     method, setting
         By what.
     error
@@ -81,6 +90,7 @@ class Rest:
         Of the processor.
     """
 
+    body: str
     method: str
     setting: str
     error: float
@@ -184,15 +194,17 @@ def rests(repeats: int, *, short: bool) -> list[Rest]:
         for step in PEER_STEPS[:1] if short else PEER_STEPS:
             for method in ("implicitfast", "RK4"):
                 runs[f"MuJoCo, {method}", f"step {step:g}"] = _thrown(peer, method, step)
-    return [_rest(*name, run, repeats) for name, run in runs.items()]
+    return [_rest("block", *name, run, np.array([REST]), repeats) for name, run in runs.items()]
 
 
-def _rest(method: str, setting: str, run: Callable[[], float], repeats: int) -> Rest:
-    place = run()
+def _rest(
+    body: str, method: str, setting: str, run: Callable[[], Any], known: np.ndarray, repeats: int
+) -> Rest:
+    place = np.atleast_1d(run())
     measured: list[float] = []
     while len(measured) < repeats and sum(measured) < ENOUGH:
         measured.append(processor_seconds(run)[0])
-    return Rest(method, setting, abs(place - REST), min(measured))
+    return Rest(body, method, setting, float(np.max(np.abs(place - known))), min(measured))
 
 
 def _installed(name: str) -> Any:
@@ -202,22 +214,87 @@ def _installed(name: str) -> Any:
         return None
 
 
-def model_text(integrator: str, step: float) -> str:
-    """Return the block in MuJoCo's own XML: in a plane, by two slides and a hinge."""
-    hard = f'friction="{FRICTION} 0 0" solref="{2 * step} 1" solimp="0.9999 0.9999 0.001 0.5 2"'
+def thrown_box() -> Mechanism:
+    """Return the box over its floor, its eight corners contacts."""
+    inertia = (2 * BOX) ** 2 / 6
+    box = Body(
+        "box", 1.0, (inertia,) * 3, position=(0, 0, 0.5), velocity=THROWN, angular_velocity=SPIN
+    )
+    floor = feet("corner", corners(box, (2 * BOX,) * 3), friction=ROUGH, closed=False)
+    return Mechanism([box], list(floor), gravity=(0, 0, -9.81))
+
+
+def boxes(repeats: int, *, short: bool) -> list[Rest]:
+    """Let a box in space come to rest by events, by Moreau's steps, and by MuJoCo."""
+    mechanism = thrown_box()
+    system, start, until = mechanism.system(), mechanism.start, 1.0
+    springs: dict[str, Any] = {"guess": start, "redundant": "minimum-norm", "at": [until]}
+
+    def place(states: Any) -> np.ndarray:
+        return np.array([states[f"box_{axis}"][-1] for axis in "xyz"])
+
+    by_events = {
+        solver: lambda solver=solver: place(ds.solve(system, until, solver=solver, **springs))
+        for solver in ("taylor", "dop853")
+    }
+    known = {"taylor": by_events["dop853"](), "dop853": by_events["taylor"]()}
+    found = [
+        _rest("box", "daesolve, events", solver, run, known[solver], repeats)
+        for solver, run in by_events.items()
+    ]
+    truth = known["dop853"]
+    for step in STEPS[:1] if short else STEPS[:3]:
+        stepped = lambda step=step: place(moreau(system, start, until, step))  # noqa: E731
+        found.append(_rest("box", "daesolve, Moreau", f"step {step:g}", stepped, truth, repeats))
+    peer = _installed("mujoco")
+    for step in () if peer is None else PEER_STEPS[:1] if short else PEER_STEPS:
+        for method in ("implicitfast", "RK4"):
+            run = _thrown_in_space(peer, method, step, until)
+            found.append(_rest("box", f"MuJoCo, {method}", f"step {step:g}", run, truth, repeats))
+    return found
+
+
+def _thrown_in_space(
+    mujoco: Any, integrator: str, step: float, until: float
+) -> Callable[[], np.ndarray]:
+    body = f'''<body pos="0 0 0.5"><freejoint/>
+        <geom type="box" size="{BOX} {BOX} {BOX}" mass="1" {hard(ROUGH, step)}/></body>'''
+    model = mujoco.MjModel.from_xml_string(model_text(integrator, step, ROUGH, body))
+    data = mujoco.MjData(model)
+
+    def run() -> np.ndarray:
+        mujoco.mj_resetData(model, data)
+        data.qvel[:3], data.qvel[3:] = THROWN, SPIN
+        mujoco.mj_step(model, data, round(until / step))
+        return np.array(data.qpos[:3])
+
+    return run
+
+
+def hard(friction: float, step: float) -> str:
+    """Return a geometry's attributes for contacts as hard as MuJoCo's documentation allows."""
+    return f'friction="{friction} 0 0" solref="{2 * step} 1" solimp="0.9999 0.9999 0.001 0.5 2"'
+
+
+def model_text(integrator: str, step: float, friction: float, body: str) -> str:
+    """Return a body on a floor in MuJoCo's own XML."""
     return (
         f'<mujoco><option gravity="0 0 -9.81" timestep="{step}" integrator="{integrator}" '
         f'cone="elliptic" impratio="{FRICTION_LEFT}" solver="Newton" tolerance="1e-15" '
-        f'iterations="100"/><worldbody><geom type="plane" size="5 5 1" {hard}/>'
-        f'<body pos="0 0 {HEIGHT}"><joint type="slide" axis="1 0 0"/>'
-        '<joint type="slide" axis="0 0 1"/><joint type="hinge" axis="0 1 0"/>'
-        f'<geom type="box" size="{HALF_WIDTH} 0.05 {HEIGHT}" mass="1" {hard}/>'
-        "</body></worldbody></mujoco>"
+        f'iterations="100"/><worldbody><geom type="plane" size="5 5 1" {hard(friction, step)}/>'
+        f"{body}</worldbody></mujoco>"
     )
 
 
 def _thrown(mujoco: Any, integrator: str, step: float) -> Callable[[], float]:
-    model = mujoco.MjModel.from_xml_string(model_text(integrator, step))
+    """Throw the block: in a plane, by two slides and a hinge."""
+    body = (
+        f'<body pos="0 0 {HEIGHT}"><joint type="slide" axis="1 0 0"/>'
+        '<joint type="slide" axis="0 0 1"/><joint type="hinge" axis="0 1 0"/>'
+        f'<geom type="box" size="{HALF_WIDTH} 0.05 {HEIGHT}" mass="1" {hard(FRICTION, step)}/>'
+        "</body>"
+    )
+    model = mujoco.MjModel.from_xml_string(model_text(integrator, step, FRICTION, body))
     data = mujoco.MjData(model)
     count = round(UNTIL / step)
 
@@ -281,12 +358,13 @@ def main() -> None:
     known = conditions("mujoco", "scipy")
     costs = [cost(n, given.calls, given.repeats) for n in given.contacts or COUNTS]
     rested = rests(given.repeats, short=given.short)
-    print(f"{known}\n\n{aligned(COSTS, cost_rows(costs))}\n\n{aligned(RESTS, rest_rows(rested))}")
+    boxed = boxes(given.repeats, short=given.short)
+    rows = [(COSTS, cost_rows(costs)), (RESTS, rest_rows(rested)), (RESTS, rest_rows(boxed))]
+    print("\n\n".join([str(known), *(aligned(*one) for one in rows)]))
     if given.json:
-        given.json.write_text(as_json(known, [*costs, *rested]))
+        given.json.write_text(as_json(known, [*costs, *rested, *boxed]))
     if given.update:
-        tables = f"{markdown(COSTS, cost_rows(costs))}\n\n{markdown(RESTS, rest_rows(rested))}"
-        update(given.update, MARK, f"{known}\n\n{tables}")
+        update(given.update, MARK, "\n\n".join([str(known), *(markdown(*one) for one in rows)]))
 
 
 if __name__ == "__main__":

@@ -39,6 +39,7 @@ TOLERANCES = ("1e-12", "3e-14", "1e-8")
 FAST = ds.Taylor(code="unrolled", optimisation=3)
 MODELS: dict[str, tuple[str, ds.Formulation | None, ds.Taylor]] = {
     "compact": ("compact", None, ds.Taylor()),
+    "compact, 1e-11": ("compact", None, ds.Taylor(tolerance=1e-11)),
     "compact, optimised": ("compact", None, FAST),
     "compact, optimised, 1e-12": ("compact", None, replace(FAST, tolerance=1e-12)),
     "thesis, feedback": ("thesis", ds.Feedback(), ds.Taylor()),

@@ -125,12 +125,17 @@ def find_events(problem: OdeProblem, p: np.ndarray, steps: Steps) -> list[EventH
             changes = np.any(values[:-1] * values[1:] <= 0.0, axis=1)
         for left in np.flatnonzero(changes):
             for index in crossings(values[left], values[left + 1], directions):
-                time, state = locate(
-                    lambda t, x, index=index: float(guards(t, x)[index]),
-                    lambda time, step=step: steps.advance(step, time),
-                    (float(times[left]), states[left]),
-                    (float(times[left + 1]), states[left + 1]),
-                )
+                before_it = float(times[left]), states[left]
+                try:
+                    time, state = locate(
+                        lambda t, x, index=index: _number(guards(t, x), index, t),
+                        lambda time, step=step: steps.advance(step, time),
+                        before_it,
+                        (float(times[left + 1]), states[left + 1]),
+                    )
+                except _NoNumberError as error:
+                    message = no_number(problem, error.time, error.values)
+                    raise GuardError(message, in_order(), EventHit(0, *before_it)) from None
                 # Across a pole it changes its sign, but is nowhere near to zero.
                 sides = np.max(np.abs(values[left : left + 2, index]))
                 if abs(guards(time, state)[index]) <= POLE * sides:
@@ -143,6 +148,20 @@ def find_events(problem: OdeProblem, p: np.ndarray, steps: Steps) -> list[EventH
             last = EventHit(0, float(times[place]), states[place])
             raise GuardError(message, in_order(), last)
     return in_order()
+
+
+class _NoNumberError(ArithmeticError):
+    """A guard has no value where its zero is looked for, though it has on both sides."""
+
+    def __init__(self, time: float, values: np.ndarray) -> None:
+        super().__init__()
+        self.time, self.values = time, values
+
+
+def _number(values: np.ndarray, index: int, time: float) -> float:
+    if np.isnan(values[index]):
+        raise _NoNumberError(time, values)
+    return float(values[index])
 
 
 def no_number(problem: OdeProblem, time: float, values: np.ndarray) -> str:

@@ -11,6 +11,7 @@ PROGRAMS = {
     "benchmarks.events": "benchmarks.events",
     "benchmarks.long_horizon": "benchmarks.long_horizon.__main__",
     "benchmarks.long_horizon.offsets": "benchmarks.long_horizon.offsets",
+    "benchmarks.long_horizon.work": "benchmarks.long_horizon.work",
     "benchmarks.long_runs": "benchmarks.long_runs.__main__",
     "benchmarks.omni_friction": "benchmarks.omni_friction",
     "benchmarks.omni_rolling.run": "benchmarks.omni_rolling.run",

@@ -19,6 +19,7 @@ SMALL = {
     "benchmarks.contact": "--contacts 1 --calls 2 --repeats 1 --short",
     "benchmarks.long_horizon": "--quick --motion skate --motion pendulum",
     "benchmarks.long_horizon.offsets": "--rate 1 --rate 3 --until 2000",
+    "benchmarks.long_horizon.work": "--rate 3 --until 1000",
     "benchmarks.long_runs": "--part drift --part store --until 20 --horizon 10 "
     "--formulation driven --repeats 1",
     "benchmarks.omni_friction": "--model reduced --until 0.01 --repeats 1",
@@ -127,6 +128,15 @@ def test_the_phase_is_off_as_far_as_the_offsets_that_feedback_holds_say(tmp_path
 
 
 @pytest.mark.slow
+def test_the_energy_goes_where_reactions_work_on_residuals(tmp_path):
+    _, (found,) = ran(tmp_path, "benchmarks.long_horizon.work")
+    # Over stretches of 20 s, noise of 1000 samples beside the walk of the energy.
+    assert found["together"] > 0.3
+    mean, error = found["rest"]
+    assert abs(mean) < 4 * error
+
+
+@pytest.mark.slow
 def test_the_vehicle_with_friction_is_measured(tmp_path):
     _, (found,) = ran(tmp_path, "benchmarks.omni_friction")
     assert found["model"] == "reduced"
@@ -139,10 +149,11 @@ def test_the_vehicle_with_friction_is_measured(tmp_path):
 @pytest.mark.slow
 def test_the_vehicle_takes_the_same_switches_as_the_program_by_hand(tmp_path):
     _, found = ran(tmp_path, "benchmarks.omni_rolling.run")
-    assert len(found) == 8
+    assert len(found) == 9
     assert {one["first"]["switches"] for one in found} == {32}
     bounds = {"C by hand, DOP853 1e-8": 1e-5, "C by hand, DOP853 1e-12": 1e-8}
     bounds |= {"C by hand, DOP853 3e-14": 1e-9, "daesolve compact, optimised, 1e-12, taylor": 1e-9}
+    bounds["daesolve compact, 1e-11, taylor"] = 1e-8
     for one in found:
         assert one["first"]["error"] < bounds.get(one["name"], 1e-12), one["name"]
 
@@ -162,9 +173,11 @@ def test_packages_are_compared_on_the_pendulum(tmp_path):
 @pytest.mark.slow
 def test_a_block_comes_to_rest_where_it_should_by_events_and_nearly_by_steps(tmp_path):
     _, found = ran(tmp_path, "benchmarks.contact")
-    rests = {(one["method"], one["setting"]): one for one in found if "method" in one}
-    assert rests["daesolve, events", "taylor"]["error"] <= 1e-12
-    assert 0.0 < rests["daesolve, Moreau", "step 0.001"]["error"] <= 1e-5
+    rests = {(one["body"], one["method"], one["setting"]): one for one in found if "body" in one}
+    assert rests["block", "daesolve, events", "taylor"]["error"] <= 1e-12
+    assert rests["box", "daesolve, events", "taylor"]["error"] <= 1e-12
+    assert 0.0 < rests["block", "daesolve, Moreau", "step 0.001"]["error"] <= 1e-5
+    assert 0.0 < rests["box", "daesolve, Moreau", "step 0.001"]["error"] <= 2e-2
     (costs,) = (one for one in found if "contacts" in one)
     assert costs["contacts"] == 1
 
