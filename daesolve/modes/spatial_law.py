@@ -171,11 +171,8 @@ class SpatialLaw(RubbingLaw):
                 events.append(self._ending.event)
             if settled.any():
                 p_after = self._ending.expected(time, p_after, book.met[self._closing[settled]])
-            if (
-                events
-                and p_after[self._ending.pending] == 0.0
-                and self._rests(place, p_after, zero)
-            ):
+            stops = bool(stopped.any() or impacts) or self._ending.event in events
+            if stops and p_after[self._ending.pending] == 0.0 and self._rests(place, p_after, zero):
                 events.append(self._ending.rest)
         if not events and not impacts:
             return
