@@ -376,7 +376,7 @@ class Cluster:
         return [(self._chunks.pop(future), answer)]
 
     def _answer(self, future: Any, patience: float) -> ChunkResults | Lost:
-        from distributed.comm import CommClosedError
+        from distributed.comm.core import CommClosedError
         from distributed.scheduler import KilledWorker
 
         try:
