@@ -54,7 +54,7 @@ ImpactOrder = Annotated[
     typer.Option(
         "--impact-order",
         metavar="A,B,...",
-        help="The contacts, in the order of sequential impacts.",
+        help="The contacts, in the order of sequential impacts, or of Routh's.",
     ),
 ]
 OfGain = Annotated[

@@ -22,6 +22,8 @@ OnGain = Literal["refuse", "report", "poisson"]
 OnJam = Literal["end", "impact"]
 OnAmbiguous = Literal["refuse", "keep"]
 LAWS: tuple[Law, ...] = get_args(Law)
+ORDERED: tuple[Law, ...] = ("sequential", "routh")
+"""Laws by which contacts are struck one after the other."""
 ON_GAIN: tuple[OnGain, ...] = get_args(OnGain)
 ON_JAM: tuple[OnJam, ...] = get_args(OnJam)
 ON_AMBIGUOUS: tuple[OnAmbiguous, ...] = get_args(OnAmbiguous)
@@ -83,7 +85,7 @@ def collide(
     restitution, tangential_restitution
         e and e_T between 0 and 1, for all contacts or (n,); the latter by Newton's law alone.
     order
-        Of sequential impacts, names of contacts.
+        Names of contacts, by the laws of impacts one after the other: "sequential" and "routh".
     on_gain
         What follows where the law gives energy to the bodies: "refuse"; "report", which leaves it
         to `Impact.gains`; "poisson", by whose law the impact is then.
@@ -108,8 +110,11 @@ def collide(
         raise unknown_name("answer to a gain of energy", on_gain, ON_GAIN)
     if law != "newton" and np.any(np.asarray(tangential_restitution, dtype=float) != 0.0):
         raise UnsupportedError(f"tangential restitution is Newton's, not of the law {law!r}")
-    if law != "sequential" and order is not None:
-        raise UnsupportedError(f"an order is that of sequential impacts, not of the law {law!r}")
+    if law not in ORDERED and order is not None:
+        raise UnsupportedError(
+            f"an order is that of impacts one after the other, {' or '.join(ORDERED)}, not of the "
+            f"law {law!r}"
+        )
     match law:
         case "newton":
             impact = newton(
@@ -118,7 +123,7 @@ def collide(
         case "poisson":
             impact = poisson(contacts, velocities, restitution, springs=springs)
         case "routh":
-            impact = routh(contacts, velocities, restitution)
+            impact = routh(contacts, velocities, restitution, order)
         case _:
             impact = sequential(contacts, velocities, restitution, order)
     if not impact.gains or on_gain == "report":

@@ -4,16 +4,21 @@ While it slips to the side s, gap and slip rates change with the normal impulse 
 and A_NT - s mu A_TT. Where the slip ends it sticks, if mu >= |A_NT| / A_TT, or goes on to the side
 of A_NT. Compression ends with the gap's speed, and expansion adds e times its impulse. (Routh,
 Dynamics of a System of Rigid Bodies, 1860; Keller, Impact with friction, J. Appl. Mech. 53, 1986.)
+
+Several contacts in the plane that touch are struck one after the other, until none closes.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from daesolve.contact.answers import State
 from daesolve.contact.impacts import Impact, coefficients, impact_of
+from daesolve.contact.sequential import sequential
 from daesolve.contact.touching import Contacts
 from daesolve.errors import UnsupportedError
 
@@ -21,29 +26,46 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
-def routh(contacts: Contacts, velocities: ArrayLike, restitution: ArrayLike = 0.0) -> Impact:
-    """Return the impact of one contact in the plane by Routh's method with Poisson's restitution.
+def routh(
+    contacts: Contacts,
+    velocities: ArrayLike,
+    restitution: ArrayLike = 0.0,
+    order: Sequence[str] | None = None,
+) -> Impact:
+    """Return the impact of contacts in the plane by Routh's method with Poisson's restitution.
 
     Parameters
     ----------
     contacts
-        One, in the plane.
+        In the plane. Several are struck one after the other.
     velocities
-        Rates of the gap and of the slip before: (2,), m/s.
+        Rates of gaps and slips before: (2 n,), m/s.
     restitution
-        e, between 0 and 1.
+        e, between 0 and 1: for all contacts, or (n,).
+    order
+        Of several contacts, as in `sequential`.
 
     Raises
     ------
     UnsupportedError
-        There are several contacts, or it is in space.
+        They are in space; or of many contacts no order is named.
+    OrderDecides, ChatteringError
+        Of several contacts, as in `sequential`.
     OutOfRangeError, PosingError
         Of what was given.
     """
-    if contacts.count > 1 or contacts.directions > 1:
+    if contacts.directions > 1:
         raise UnsupportedError(
-            "Routh's impact is that of one contact in the plane: take 'newton' or 'poisson'"
+            "Routh's impact is that of contacts in the plane: take 'newton' or 'poisson'"
         )
+    if contacts.count == 1 and order is None:
+        return _alone(contacts, velocities, restitution)
+    found = sequential(contacts, velocities, restitution, order, single=_alone)
+    return replace(found, law="routh")
+
+
+def _alone(contacts: Contacts, velocities: ArrayLike, restitution: ArrayLike) -> Impact:
+    """Return the impact of one contact."""
     before = contacts.vector("the rates before an impact", velocities)
     back = float(coefficients(contacts, "restitution", restitution)[0])
     if before[0] > 0.0:

@@ -234,11 +234,11 @@ class RunOptions(TypedDict, total=False):
         "strict" ends the run wherever there is more than one answer.
     impact
         The law of impacts of contacts: "newton" (each leaves with e times the speed with which it
-        is met), "poisson" (e times the impulse of compression), "routh" (one contact, whose slip
-        may stop or turn round in the impact) or "sequential" (one contact after the other).
+        is met), "poisson" (e times the impulse of compression), "sequential" (one contact after
+        the other) or "routh" (so too, in the plane; the slip may stop or turn round in an impact).
     impact_order
-        The names of contacts that close together, as they collide with "sequential". Without it
-        the run ends where orders lead to different motions.
+        The names of contacts that close together, as they collide with "sequential" or "routh".
+        Without it the run ends where orders lead to different motions.
     on_gain
         Where an impact would give energy to the bodies, as Newton's law may with friction:
         "refuse" ends the run, "report" goes on, "poisson" takes that law for it.

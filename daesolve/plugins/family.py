@@ -145,8 +145,8 @@ class Case:
     rank_loss
         What to do where constraints depend on each other at isolated positions: "stop" or "pass".
     impact, impact_order, on_gain
-        The law of impacts of contacts, the order of sequential ones, and what follows where an
-        impact would give energy, as in `daesolve.solve`.
+        The law of impacts of contacts, the order of those one after the other, and what follows
+        where an impact would give energy, as in `daesolve.solve`.
     note
         What is special about it, and where it comes from.
     """

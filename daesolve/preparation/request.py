@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
 from daesolve.contact.laws import (
+    ORDERED,
     LAWS,
     ON_AMBIGUOUS,
     ON_GAIN,
@@ -165,9 +166,10 @@ def _check_impacts(dynamics: Dynamics, request: Request) -> None:
         )
     if request.impact_order is None:
         return
-    if request.impact != "sequential":
+    if request.impact not in ORDERED:
         raise UnsupportedError(
-            "impact_order is the order of sequential impacts: it needs impact = 'sequential'"
+            "impact_order is the order of impacts one after the other: it needs "
+            "impact = 'sequential' or 'routh'"
         )
     for name in request.impact_order:
         if name not in names:

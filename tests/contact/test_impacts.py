@@ -361,8 +361,8 @@ def test_bad_input_is_refused_by_name():
         collide(body.contacts, [-1.0, 0.0], "poisson", 0.5, 0.5)
     with pytest.raises(UnsupportedError, match="sequential"):
         collide(body.contacts, [-1.0, 0.0], order=("1",))
-    with pytest.raises(UnsupportedError, match="one contact in the plane"):
-        routh(block(0.1, 0.2, 0.3).contacts, [-1.0, 0.0, 0.0, 0.0])
+    with pytest.raises(UnsupportedError, match="contacts in the plane"):
+        routh(ball(0.1, 0.03, 0.4, 0.3).contacts, [-1.0, 0.0, 0.0])
     with pytest.raises(PosingError, match="each of the contacts"):
         sequential(body.contacts, [-1.0, 0.0], 0.5, ("2",))
     with pytest.raises(UnsupportedError, match="name an order"):
