@@ -16,6 +16,9 @@ from daesolve.trajectory.results import Degeneracy, EventRecord, Impact, Outcome
 from daesolve.trajectory.samples import Recorded, Samples, places_as_listed
 from daesolve.trajectory.trajectory import Trajectory
 
+ROUNDING = 1e-13
+"""Of the largest part of a state, a change that is rounding."""
+
 
 @dataclass
 class Boundary:
@@ -132,10 +135,12 @@ class RunRecord:
         """Let the samples at the start be in the mode in which the motion begins.
 
         A mode that ends where it begins is no part of the motion: its reactions act at no time.
-        Samples before a reset at the start stay what they are.
+        Samples before a reset at the start stay what they are. A gap that opens there is given a
+        speed of rounding, by which it does not close.
         """
+        rounding = ROUNDING * float(np.max(np.abs(here.state), initial=0.0))
         for place, sample in enumerate(self.samples):
-            if np.array_equal(sample, here.state):
+            if np.all(np.abs(sample - here.state) <= rounding):
                 self.sampled_at[place] = here
 
     def take_end(self, here: Boundary, *, arrivals: bool) -> None:

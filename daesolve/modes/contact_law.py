@@ -55,6 +55,10 @@ STILL = 1e-10
 Nor does it at the speed of a fall through what counts as a gap of zero: bounces lower than that
 are none, and a bouncing body comes to rest.
 """
+ROUNDED = 1e-13
+"""Of its terms, the rate of a gap that is rounding."""
+MOST_IMPACTS = 1000
+"""Impacts at one instant, one after the other."""
 TIED = 1e-9
 """Of what the free motion would ask for, the reaction below which its rate decides."""
 INDEPENDENT = 1e-9
@@ -164,36 +168,54 @@ class ContactChanges:
         if not touching.any():
             return None
         states, works = x[: self._count], x[self._count :]
-        response = self._response(time, states, p, touching)
         speeds, sizes, restitution = self._measure(time, states, self._mode(p, touching))
         still = STILL * sizes
-        still[touching] += np.sqrt(2.0 * response.size * near[1][touching])
-        speeds[np.abs(speeds) <= still] = 0.0
-        closing = touching & (speeds < 0.0)
-        stopped, impact = np.zeros_like(closing), None
-        if closing.any():
-            thrown = np.where(closing, restitution, 0.0)
-            load = -((1.0 + thrown) * speeds)[touching]
-            pushed = self._solved(time, touching, response, load)
+        size = self._response(time, states, p, touching).size
+        still[touching] += np.sqrt(2.0 * size * near[1][touching])
+        stopped, hit = np.zeros_like(touching), np.zeros_like(touching)
+        impacts: list[Impact | None] = []
+        while True:
+            closing, closed = touching & (speeds < -still), touching & (speeds <= still)
+            slow = False
+            if not closing.any():
+                if closed.any():
+                    values, rates = reactions(
+                        np.concatenate([states, works]), self._mode(p, closed)
+                    )
+                    closed = self._kept(time, states, p, (closed, before, near[2]), values, rates)
+                # However slowly it closes, a gap that nothing holds must not go on to.
+                closing = touching & ~before & ~closed & (speeds < -ROUNDED * sizes)
+                slow = True
+            if not closing.any():
+                break
+            if len(impacts) == MOST_IMPACTS:
+                raise ResetError(
+                    f"at t = {time:.10g} s the impacts of the contacts {self._listed(hit)} do not "
+                    "end"
+                )
+            thrown = np.where(closing & ~slow, restitution, 0.0)
+            load = -(1.0 + thrown) * np.where(closing | slow, speeds, 0.0)
+            # A gap that opens takes no part: where it is closed by the impact, another follows.
+            among = touching & (speeds <= still)
+            response = self._response(time, states, p, among)
+            pushed = self._solved(time, among, response, load[among])
             states, impact = self._imposed(time, states, self._mode(p, pushed), thrown)
+            impacts.append(impact)
             speeds = self._measure(time, states, self._mode(p, touching))[0]
-            closing &= pushed
+            hit |= closing & pushed
             stopped = pushed & (thrown == 0.0)
-        closed = touching & (speeds <= still)
-        if closed.any():
-            values, rates = reactions(np.concatenate([states, works]), self._mode(p, closed))
-            closed = self._kept(time, states, p, (closed, before, near[2]), values, rates)
         p = self._mode(p, closed)
-        moving = closed & ~stopped if impact is not None else closed & ~before
+        moving = closed & ~stopped if impacts else closed & ~before
         if moving.any():
             states, further = self._imposed(time, states, p, np.zeros_like(speeds))
-            impact = joined([impact, further])
+            impacts.append(further)
+        impact = joined(impacts)
         if impact is None and np.array_equal(closed, before):
             return None
         p = self._references(time, states, works, p)[0]
         rows = self.dynamics.contacts
         lost = [row.lost for row, gone in zip(rows, before & ~closed, strict=True) if gone]
-        met = (closed & ~before) | closing
+        met = (closed & ~before) | hit
         begun = [row.closed for row, here in zip(rows, met, strict=True) if here]
         return ContactChange((*begun, *lost), closed, np.concatenate([states, works]), p, impact)
 

@@ -24,7 +24,7 @@ STILL = 1e-10
 SHARED = (
     "redundant = 'minimum-norm' takes the loads that equal springs under all contacts would have"
 )
-MOST_IMPACTS = 20
+MOST_IMPACTS = 1000
 """Impacts of the same contacts at one instant, one after the other."""
 
 
@@ -81,6 +81,12 @@ class Impacts:
                 place, rates = self._settled(place, instant, rates, lowest)
                 return place, rates, impacts, hit, moving & (rates.gaps == 0.0)
             hit |= touching & (rates.gaps < 0.0)
+            # A gap that opens takes no part: where the impact closes it, another one follows.
+            taking = rates.gaps[which] <= lowest
+            if not taking.all():
+                which, lowest = which[taking], lowest[taking]
+                own = np.isin(np.arange(len(touching)), which)
+                instant = self._numbers.instant(place.time, place.x, place.p, own, rates)
             slow = (rates.gaps[which] < 0.0) & (rates.gaps[which] >= -lowest)
             thrown = np.where(slow, 0.0, rates.restitution[which])
             velocities = np.concatenate([rates.gaps[which], rates.slips[which].ravel()])

@@ -132,7 +132,7 @@ class RubbingLaw(SwitchingLaw):
             return replace(beginning, values=values, notes=(*beginning.notes, SHARED))
         # One that opens does so at the start, with an event; until then it slides as it does.
         chosen[numbers.holds] = p[numbers.holds]
-        sides = np.sign(rates.slips)[numbers.rubs]
+        sides = (np.sign(rates.slips) * numbers.closed(p))[numbers.rubs]
         chosen[numbers.slides] = np.where(
             chosen[numbers.slides] == 0.0, sides, chosen[numbers.slides]
         )

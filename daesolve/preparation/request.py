@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
 from daesolve.contact.laws import (
-    ORDERED,
     LAWS,
     ON_AMBIGUOUS,
     ON_GAIN,
     ON_JAM,
+    ORDERED,
     ContactPolicy,
     ImpactLaw,
     Law,

@@ -17,7 +17,7 @@ from daesolve.posing.events import Direction
 from daesolve.solvers.clear_steps import are_clear
 from daesolve.solvers.grazing import MOST_ITERATIONS, Look, guard_evaluator, guards_at, hidden
 from daesolve.solvers.plain_steps import Looks, plain_steps
-from daesolve.solvers.resting import sizes_of_terms, still_steps
+from daesolve.solvers.resting import goes_back, sizes_of_terms, still_steps
 from daesolve.solvers.segment import EventHit, GuardError
 from daesolve.solvers.shapes import appears, dips, extrema, unresolved, worth_a_look
 
@@ -138,7 +138,9 @@ def find_events(problem: OdeProblem, p: np.ndarray, steps: Steps) -> list[EventH
                     raise GuardError(message, in_order(), EventHit(0, *before_it)) from None
                 # Across a pole it changes its sign, but is nowhere near to zero.
                 sides = np.max(np.abs(values[left : left + 2, index]))
-                if abs(guards(time, state)[index]) <= POLE * sides:
+                if abs(guards(time, state)[index]) <= POLE * sides and not goes_back(
+                    problem, p, (time, state), sign, index, float(sides)
+                ):
                     found.append(EventHit(index, time, state))
         if any(interrupts[hit.index] for hit in found[before:]):
             break

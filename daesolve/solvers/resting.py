@@ -74,6 +74,35 @@ def rests(problem: OdeProblem, time: float, x: np.ndarray, p: np.ndarray) -> np.
     return (np.abs(values) <= AT_ZERO * terms)[0] & _unmoved(problem, times, states, p)[0]
 
 
+def goes_back(
+    problem: OdeProblem,
+    p: np.ndarray,
+    place: tuple[float, np.ndarray],
+    sense: float,
+    guard: int,
+    size: float,
+) -> bool:
+    """Tell whether a zero of a guard in its direction is rounding: its rate has the other sign.
+
+    Parameters
+    ----------
+    problem, p
+        The guards, and the values.
+    place
+        Where the zero seems to be: time (s) and state.
+    sense
+        1.0 where times grow along the integration, -1.0 where they fall.
+    guard, size
+        Which of them, and how large it is around there.
+    """
+    way = problem.guarded[guard].direction.value
+    times, states = np.array([place[0]]), place[1][None, :]
+    if way == 0 or size > AT_ZERO * sized_guards(problem, times, states, p)[1][0, guard]:
+        return False
+    rates, speeds = _with_sizes(_moved(problem), times, states, p)
+    return bool(sense * way * rates[0, guard] < -AT_REST * speeds[0, guard])
+
+
 def _unmoved(
     problem: OdeProblem, times: np.ndarray, states: np.ndarray, p: np.ndarray
 ) -> np.ndarray:
