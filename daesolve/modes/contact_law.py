@@ -193,15 +193,16 @@ class ContactChanges:
                     f"at t = {time:.10g} s the impacts of the contacts {self._listed(hit)} do not "
                     "end"
                 )
-            thrown = np.where(closing & ~slow, restitution, 0.0)
-            load = -(1.0 + thrown) * np.where(closing | slow, speeds, 0.0)
+            thrown = np.where(closing, 0.0 if slow else restitution, 0.0)
+            load = -(1.0 + thrown) * (speeds if slow else np.where(closing, speeds, 0.0))
             # A gap that opens takes no part: where it is closed by the impact, another follows.
             among = touching & (speeds <= still)
             response = self._response(time, states, p, among)
             pushed = self._solved(time, among, response, load[among])
             states, impact = self._imposed(time, states, self._mode(p, pushed), thrown)
             impacts.append(impact)
-            speeds = self._measure(time, states, self._mode(p, touching))[0]
+            speeds, terms, _ = self._measure(time, states, self._mode(p, touching))
+            sizes = np.maximum(sizes, terms)
             hit |= closing & pushed
             stopped = pushed & (thrown == 0.0)
         p = self._mode(p, closed)
