@@ -272,12 +272,13 @@ class RubbingLaw(SwitchingLaw):
         ResetError
             None agrees.
         """
-        scale = self._moment(place, instant, zero)
         begin = np.concatenate([place.x, place.works])
+        scale = self._moment(place, instant, zero)
+        scales = [min(scale, self._to_a_jam(place.time, begin, p, book)) for p in modes]
         least, resting = -book.tolerances[self._all], None
         for part in SMALL_STEPS:
-            step = part * scale
-            for p in modes:
+            for p, own in zip(modes, scales, strict=True):
+                step = part * own
                 x = stepped(self._functions.rate, place.time, begin, p, step)
                 if not np.all(np.isfinite(x)):
                     continue
@@ -299,6 +300,17 @@ class RubbingLaw(SwitchingLaw):
         length = float(np.max(zero)) * 1e12
         pull = float(np.max(instant.size))
         return float(np.sqrt(length / pull)) if pull > 0.0 else 1.0
+
+    def _to_a_jam(self, time: float, x: np.ndarray, p: np.ndarray, book: GuardBook) -> float:
+        """Return when a mode would come to a jam if it went on as it does, s; inf where never.
+
+        Beyond a jam reactions have the other sign, so that a mode seems to agree which does not.
+        """
+        if self._jam is None:
+            return float("inf")
+        above, rate = (float(found[self._jam.near]) for found in book.at(time, x, p))
+        ratio = above + NEAR
+        return ratio / -rate if rate < 0.0 < ratio else float("inf")
 
     def _happened(self, before: np.ndarray, after: np.ndarray, hit: np.ndarray) -> list[int]:
         """Return the events that lead from one mode to another."""
