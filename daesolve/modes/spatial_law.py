@@ -156,6 +156,8 @@ class SpatialLaw(RubbingLaw):
         gone, gives = _any_of(self._leaving, fired), _any_of(self._giving, fired)
         blown = bool(impacts) or bool(hit.any())
         slow = speeds_of(rates.slips) <= self._least(place)
+        # Where others turn quickly, a slip may turn back on the direction in which it began.
+        gone |= np.isin(self._halting[:, 1], list(fired)) & ~slow
         if not blown:
             slow &= self._values(p, "heads") == 0.0
         rates = self._implied(place, closed, rates.rested(rates.gaps == 0.0, slow))
