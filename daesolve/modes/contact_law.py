@@ -167,7 +167,41 @@ class ContactChanges:
         touching = before | near[0]
         if not touching.any():
             return None
-        states, works = x[: self._count], x[self._count :]
+        states, closed, stopped, hit, impacts = self._collided(time, x, p, near, reactions)
+        works = x[self._count :]
+        p = self._mode(p, closed)
+        moving = closed & ~stopped if impacts else closed & ~before
+        if moving.any():
+            states, further = self._imposed(time, states, p, np.zeros(len(closed)))
+            impacts.append(further)
+        impact = joined(impacts)
+        if impact is None and np.array_equal(closed, before):
+            return None
+        p = self._references(time, states, works, p)[0]
+        rows = self.dynamics.contacts
+        lost = [row.lost for row, gone in zip(rows, before & ~closed, strict=True) if gone]
+        met = (closed & ~before) | hit
+        begun = [row.closed for row, here in zip(rows, met, strict=True) if here]
+        return ContactChange((*begun, *lost), closed, np.concatenate([states, works]), p, impact)
+
+    def _collided(
+        self,
+        time: float,
+        x: np.ndarray,
+        p: np.ndarray,
+        near: tuple[np.ndarray, np.ndarray, np.ndarray],
+        reactions: Reactions,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, list[Impact | None]]:
+        """Let contacts collide until none closes; see `decide`.
+
+        Returns
+        -------
+        tuple
+            The states after, which contacts are closed then, which the last impact stopped, which
+            were hit, and the impacts.
+        """
+        before, states, works = p[self._places] == 1.0, x[: self._count], x[self._count :]
+        touching = before | near[0]
         speeds, sizes, restitution = self._measure(time, states, self._mode(p, touching))
         still = STILL * sizes
         size = self._response(time, states, p, touching).size
@@ -205,20 +239,7 @@ class ContactChanges:
             sizes = np.maximum(sizes, terms)
             hit |= closing & pushed
             stopped = pushed & (thrown == 0.0)
-        p = self._mode(p, closed)
-        moving = closed & ~stopped if impacts else closed & ~before
-        if moving.any():
-            states, further = self._imposed(time, states, p, np.zeros_like(speeds))
-            impacts.append(further)
-        impact = joined(impacts)
-        if impact is None and np.array_equal(closed, before):
-            return None
-        p = self._references(time, states, works, p)[0]
-        rows = self.dynamics.contacts
-        lost = [row.lost for row, gone in zip(rows, before & ~closed, strict=True) if gone]
-        met = (closed & ~before) | hit
-        begun = [row.closed for row, here in zip(rows, met, strict=True) if here]
-        return ContactChange((*begun, *lost), closed, np.concatenate([states, works]), p, impact)
+        return states, closed, stopped, hit, impacts
 
     def _mode(self, p: np.ndarray, closed: np.ndarray) -> np.ndarray:
         """Return p with these contacts closed and all others open."""
