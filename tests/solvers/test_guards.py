@@ -223,3 +223,23 @@ def test_a_stop_counts_though_the_motion_would_end_right_after(solver):
     assert run.times[-1] == run.end_time
     assert len(run["x"]) == 173
     assert run.drift["energy"].max_relative < 1e-6
+
+
+@pytest.mark.parametrize("solver", ["taylor", "dop853"])
+@pytest.mark.parametrize("swing", [1e-6, 1e-7, 1e-8])
+def test_a_zero_far_below_the_terms_of_its_guard_is_no_rounding(solver, swing):
+    """The guard is a sum of 1e6 and less than 1e-12 of it: only its rate tells that it passes."""
+    far, q = 1e6, ds.coordinates(x="m", y="m")
+    guard = (q.y + q.x) - far
+    system = ds.MechanicalSystem(
+        q,
+        kinetic=ca.sumsqr(q.dot.vector) / 2,
+        potential=q.x**2 / 2,
+        events=[ds.Event("up", guard, ds.RISING), ds.Event("down", guard, ds.FALLING)],
+    )
+    start = {"x": swing, "x_dot": 0.0, "y": far, "y_dot": 0.0}
+    run = ds.solve(system, 20.0, start, solver=solver)
+    assert [event.name for event in run.events] == ["down", "up"] * 3
+    # Half a unit in the last place of 1e6, over the slope; steps are right to 1e-10 of the swing.
+    tolerance = EPSILON * far / swing + 1e-9
+    assert moments(run) == pytest.approx(np.pi * (np.arange(6) + 0.5), abs=tolerance)

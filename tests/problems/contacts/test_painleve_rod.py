@@ -66,6 +66,23 @@ def test_other_cases_run_to_their_end(name):
         assert run.events[0].detail["angle"] < first
 
 
+@pytest.mark.parametrize("friction", [1.45, 1.48, 1.51])
+def test_a_rod_whose_reaction_falls_to_zero_at_the_border_of_the_paradox_opens(friction):
+    """Below 8 / (3 sqrt 3) a rod that comes to the border opens: beyond it, it would seem to slide.
+
+    There the reaction and what it is divided by have changed their signs together.
+    """
+    assert friction < 8 / (3 * math.sqrt(3))
+    numbers = {"half_length": 0.25, "friction": friction}
+    start = {"angle": 0.557, "rate": 4.67, "slip": -5.3}
+    run = ROD.case("jam").changed(numbers).starting(start).solve(until=0.2)
+    assert run.outcome is ds.Outcome.COMPLETED, run.message
+    (lost,) = run.events
+    assert lost.name == "tip_lost"
+    first, _ = painleve_rod.paradox_angles(friction)
+    assert lost.detail["angle"] <= first + 1e-9
+
+
 @pytest.mark.parametrize("name", ["jam", "away"])
 def test_cases_have_their_pictures(name):
     bound = ROD.case(name)
