@@ -87,6 +87,12 @@ def test_thrown_boxes_come_to_rest_on_a_face(seed):
     comes_to_rest(seed)
 
 
+@pytest.mark.slow
+def test_a_box_whose_slip_turns_back_on_the_direction_in_which_it_began_comes_to_rest():
+    """Another corner slips slowly beside it, and turns within nanoseconds."""
+    comes_to_rest(444)
+
+
 def test_a_box_that_lands_on_a_face_without_spin_slides_as_a_point_does():
     mu, drop = 0.4, 0.2
     time, fall = np.sqrt(2 * drop / GRAVITY), np.sqrt(2 * GRAVITY * drop)
