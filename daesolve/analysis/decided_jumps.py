@@ -82,16 +82,17 @@ class DecidedJumps:
     ----------
     transitions, problem
         What switches its modes, and what is integrated.
-    count
-        By how many numbers is differentiated.
+    by
+        The numbers by which is differentiated.
     """
 
-    def __init__(self, transitions: Transitions, problem: OdeProblem, count: int) -> None:
+    def __init__(self, transitions: Transitions, problem: OdeProblem, by: Sequence[str]) -> None:
         self._transitions, self._positions = transitions, transitions.dynamics.position_count
         self._rate, self._guards = Evaluator(problem.rhs), guard_evaluator(problem)
         guards = sum(event.count for event in problem.events)
+        self._by = [repr(name) for name in by]
         self._met = np.full((guards, REMEMBERED), np.nan)
-        self._met_slopes = np.zeros((guards, REMEMBERED, count))
+        self._met_slopes = np.zeros((guards, REMEMBERED, len(by)))
 
     def through(
         self, decided: Decided, changes: Changes
@@ -119,10 +120,7 @@ class DecidedJumps:
         assert jump is not None
         size = len(jump.x)
         columns = zip(changes.times, changes.state.T, changes.values.T, strict=True)
-        slopes = [
-            self._slope(decided, jump, change, self._met_slopes[:, :, k])
-            for k, change in enumerate(columns)
-        ]
+        slopes = [self._slope(decided, jump, change, k) for k, change in enumerate(columns)]
         answered = np.any((met != self._met) & ~np.isnan(met), axis=1)
         self._met = met
         self._met_slopes[answered, :-1] = self._met_slopes[answered, 1:]
@@ -141,9 +139,10 @@ class DecidedJumps:
         decided: Decided,
         jump: Jump,
         change: Change,
-        met_slopes: np.ndarray,
+        number: int,
     ) -> np.ndarray:
         """Return the changes of state and values after, (size + np,), with one number."""
+        by, met_slopes = self._by[number], self._met_slopes[:, :, number]
         if not any(np.any(part) for part in change):
             return np.zeros(len(jump.x) + len(jump.p))
 
@@ -151,26 +150,26 @@ class DecidedJumps:
             place = self._moved(decided, change, moved)
             found, _ = self._again(decided, place, self._met + moved * met_slopes)
             if found is None or found.events.keys() != jump.events.keys():
-                raise NoDerivativeError("other events follow")
+                raise NoDerivativeError("other events follow where it changes")
             return np.concatenate([found.x, found.p])
 
         try:
             slope, error = differentiated(after, 0.0, FIRST_PART * self._size(decided, change))
         except DaesolveError as refusal:
-            raise NoDerivativeError(self._changes_at_once(decided, str(refusal))) from refusal
+            raise NoDerivativeError(self._changes_at_once(decided, by, str(refusal))) from refusal
         if error > UNSURE:
             why = f"differences still change by {error:.1g} of themselves"
-            raise NoDerivativeError(self._changes_at_once(decided, why))
+            raise NoDerivativeError(self._changes_at_once(decided, by, why))
         return slope
 
     @staticmethod
-    def _changes_at_once(decided: Decided, why: str) -> str:
+    def _changes_at_once(decided: Decided, by: str, why: str) -> str:
         return (
-            f"at t = {decided.place[0]:.10g} s the events {decided.names} have no derivative: what "
-            f"contacts do there changes at once with the state before ({why})"
+            f"at t = {decided.place[0]:.10g} s what contacts do, {decided.names}, has no "
+            f"derivative by {by}: {why}"
         )
 
-    def check_order(self, decided: Decided, change: Change, apart: Sequence[int]) -> None:
+    def check_order(self, decided: Decided, change: Change, apart: Sequence[int], by: str) -> None:
         """Refuse where guards that are met together here are not, and their order matters.
 
         Parameters
@@ -181,14 +180,16 @@ class DecidedJumps:
             Of time, state and values with one number.
         apart
             The guards that are met at different times where it is another.
+        by
+            Its name, for messages.
 
         Raises
         ------
         NoDerivativeError
             Velocities after depend on which of them is met first.
         """
-        by = ASIDE * self._size(decided, change)
-        for side in (by, -by):
+        aside = ASIDE * self._size(decided, change)
+        for side in (aside, -aside):
             place = self._moved(decided, change, side)
             together, _ = self._again(decided, place, self._met)
             for first in apart:
@@ -202,8 +203,8 @@ class DecidedJumps:
                     continue
                 largest = np.max(np.abs(together.x[self._positions :]), initial=0.0)
                 if np.max(np.abs(last.x - together.x)) > MATTERS * largest:
-                    why = "what follows depends on which of them comes first"
-                    raise NoDerivativeError(self._changes_at_once(decided, why))
+                    why = "its order matters, and is another where that changes"
+                    raise NoDerivativeError(self._changes_at_once(decided, by, why))
 
     def _size(self, decided: Decided, change: Change) -> float:
         """Return how far a number moves before time, state or values move by their own size."""

@@ -110,7 +110,7 @@ class Propagation:
         self._decided: DecidedJumps | None = None
         switching = prepared.transitions
         if switching is not None and any(law.decides for law in switching.laws):
-            self._decided = DecidedJumps(switching, self.problem, len(self.sizes))
+            self._decided = DecidedJumps(switching, self.problem, self.nominal)
 
     def to_end(self, outcome: Outcome) -> tuple[np.ndarray, np.ndarray]:
         """Return the derivatives of the last state, (size, k), and of the last time, (k,).
@@ -332,7 +332,9 @@ class Propagation:
         What is decided may have other events than that whose guard was met.
         """
         if self._decides(events[0]):
-            return list(events[0].asked)
+            # One of each event tells when it happens: the others are looked at by its law.
+            owners = {self.problem.guarded[guard].name: guard for guard in events[0].asked[::-1]}
+            return sorted(owners.values())
         return [
             self._firsts[self._indices[event.name]] + place
             for event in events
@@ -350,8 +352,8 @@ class Propagation:
 
     def _at_zero(
         self, events: Sequence[Happening], place: WholeState, changes: Changes
-    ) -> dict[int, tuple[float, np.ndarray]]:
-        """Return those of the guards that pass here, each with its rate and its changes, (k,)."""
+    ) -> dict[int, tuple[float, float, np.ndarray]]:
+        """Return the guards that pass here: value, rate, changes (k,) of each."""
         guards = self._fired(events)
         slopes = guard_slopes(self.problem)
         found = [
@@ -365,8 +367,10 @@ class Propagation:
         near = away <= np.min(away) + TOGETHER * self._elapsed(place.time)
         moved = np.array([change for *_, change in found]).T[guards]
         return {
-            guard: (float(rate), change)
-            for guard, rate, change, passes in zip(guards, rates, moved, near, strict=True)
+            guard: (float(value), float(rate), change)
+            for guard, value, rate, change, passes in zip(
+                guards, values, rates, moved, near, strict=True
+            )
             if passes and rate != 0.0
         }
 
@@ -374,7 +378,7 @@ class Propagation:
         """Return the first guard of an event, and how its time changes."""
         place = self.place(events[0].at)
         still = Changes(np.zeros(len(self.sizes)), state, self.values)
-        for guard, (rate, change) in self._at_zero(events, place, still).items():
+        for guard, (_, rate, change) in self._at_zero(events, place, still).items():
             times = -change / rate
             if np.all(np.isfinite(times)):
                 return guard, times
@@ -397,12 +401,18 @@ class Propagation:
         NoDerivativeError
             What follows depends on which of them comes first.
         """
-        crossing = self._at_zero(events, place, changes)
+        least = APART * self._elapsed(place.time)
+        # What was past zero at the start, as a reaction that pulls, stays so with any change.
+        crossing = {
+            guard: (rate, change)
+            for guard, (value, rate, change) in self._at_zero(events, place, changes).items()
+            if abs(value / rate) <= least
+        }
         for k, (by, size) in enumerate(zip(self.nominal, self.sizes, strict=True)):
             apart = [
                 guard
                 for guard, (rate, change) in crossing.items()
-                if abs(change[k] / rate) * size > APART * self._elapsed(place.time)
+                if abs(change[k] / rate) * size > least
             ]
             if not apart:
                 continue
@@ -414,7 +424,7 @@ class Propagation:
             if decided is not None and len(crossing) > 1:
                 assert self._decided is not None
                 change = changes.times[k], changes.state[:, k], changes.values[:, k]
-                self._decided.check_order(decided, change, list(crossing))
+                self._decided.check_order(decided, change, list(crossing), repr(by))
 
 
 def legs_of(record: RunRecord, prepared: Prepared) -> list[list[Happening]]:
