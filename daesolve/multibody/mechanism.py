@@ -16,14 +16,19 @@ from daesolve.multibody.places import Vector, column
 from daesolve.multibody.tree import outer_bodies
 from daesolve.posing.events import Event
 from daesolve.posing.goals import AnyGoal, Expression, Goal, Invariant, as_scalar
-from daesolve.posing.symbols import DifferentiableVector, Parameters, SymbolVector, time
+from daesolve.posing.symbols import (
+    DifferentiableVector,
+    DiscreteValues,
+    Parameters,
+    SymbolVector,
+    time,
+)
 from daesolve.system.system import MechanicalSystem, Output
 
 _Vector = TypeVar("_Vector", bound=SymbolVector)
 _NO_PARAMETERS = Parameters({}, {}, {})
 _NO_REACTIONS = SymbolVector((), (), "reaction")
 _NO_QUADRATURES = SymbolVector((), (), "quadrature")
-_NO_DISCRETE = Parameters({}, {}, {}, "discrete value")
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +87,7 @@ class Contribution:
     outputs: Mapping[str, Output] = field(default_factory=dict[str, Output])
     meters: Mapping[str, Output] = field(default_factory=dict[str, Output])
     reactions: SymbolVector = _NO_REACTIONS
-    discrete: Parameters = _NO_DISCRETE
+    discrete: DiscreteValues = DiscreteValues()  # noqa: RUF009
     quadratures: SymbolVector = _NO_QUADRATURES
     integrands: Mapping[str, Expression] = field(default_factory=dict[str, Expression])
     start: Mapping[str, Expression] = field(default_factory=dict[str, Expression])

@@ -77,7 +77,8 @@ class MechanicalSystem(PosedMechanics):
         Generalised forces by the name of a coordinate (or quasi-velocity), or as a column. They
         may contain time, states, parameters and reactions (linearly).
     implicit, reactions, discrete
-        Massless unknowns, reactions directed by where they enter `force`, discrete values.
+        Massless unknowns, reactions directed by where they enter `force`, discrete values: these
+        may be several, as laws of friction bring them, in a list.
     velocities, kinematics
         Quasi-velocities v and q' = S(q) v as a column.
     auxiliaries
