@@ -293,7 +293,7 @@ NO_DISCRETE = Parameters({}, {}, {}, "discrete value")
 class DiscreteValues:
     """The type of a field that takes discrete values, or a list of several, and joins them.
 
-    Laws of friction and the like each bring their own: `discrete=[first.discrete, second.discrete]`.
+    Laws of friction each bring their own: `discrete=[one.discrete, other.discrete]`.
     """
 
     def __set_name__(self, owner: type, name: str) -> None:
