@@ -2,6 +2,7 @@
 
 from daesolve.multibody.bodies import Body, PlanarBody
 from daesolve.multibody.drives import Actuator, Gear, Motor
+from daesolve.multibody.elements import Bushing, SpringDamperSeries
 from daesolve.multibody.feet import corners, feet
 from daesolve.multibody.friction_laws import Coulomb, RegularisedCoulomb
 from daesolve.multibody.joint_friction import JointFriction
@@ -36,6 +37,7 @@ __all__ = [
     "Actuator",
     "AppliedForce",
     "Body",
+    "Bushing",
     "Contribution",
     "Coulomb",
     "Cylindrical",
@@ -67,6 +69,7 @@ __all__ = [
     "Spindle",
     "Spring",
     "SpringDamper",
+    "SpringDamperSeries",
     "Torque",
     "TorsionDamper",
     "TorsionSpring",
