@@ -1,7 +1,7 @@
 """Mechanisms assembled from rigid bodies, joints, forces and contacts."""
 
 from daesolve.multibody.bodies import Body, PlanarBody
-from daesolve.multibody.drives import Actuator, Gear, Motor
+from daesolve.multibody.drives import Actuator, Belt, Gear, Motor, RackAndPinion
 from daesolve.multibody.elements import Bushing, SpringDamperSeries
 from daesolve.multibody.feet import corners, feet
 from daesolve.multibody.friction_laws import Coulomb, RegularisedCoulomb
@@ -30,12 +30,14 @@ from daesolve.multibody.painleve import friction_margin
 from daesolve.multibody.places import GROUND, Frame, PlanarFrame, PlanarPoint, Point, quaternion
 from daesolve.multibody.plane_contact import PlaneContact, Rolling
 from daesolve.multibody.round_contact import RoundContact
+from daesolve.multibody.sliding_joints import Planar, Screw
 from daesolve.multibody.surfaces import Disc, Ellipsoid, Sphere, Spindle, Torus
 
 __all__ = [
     "GROUND",
     "Actuator",
     "AppliedForce",
+    "Belt",
     "Body",
     "Bushing",
     "Contribution",
@@ -52,6 +54,7 @@ __all__ = [
     "Mechanism",
     "Motor",
     "Part",
+    "Planar",
     "PlanarBody",
     "PlanarFrame",
     "PlanarPoint",
@@ -59,10 +62,12 @@ __all__ = [
     "Point",
     "PointForce",
     "Prismatic",
+    "RackAndPinion",
     "RegularisedCoulomb",
     "Revolute",
     "Rolling",
     "RoundContact",
+    "Screw",
     "Slot",
     "Sphere",
     "Spherical",

@@ -15,6 +15,7 @@ whose solutions are as slow as the axis moves, however fast the body spins.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -407,6 +408,23 @@ class PlanarBody:
 
 
 AnyBody = Body | PlanarBody
+
+
+def at_start(expression: ca.SX, owners: Iterable[object]) -> ca.SX:
+    """Return an expression of positions with those in it that bodies have where they are placed.
+
+    Parameters
+    ----------
+    expression
+        Of any shape.
+    owners
+        Bodies; anything else, as the ground, is left alone.
+    """
+    for body in owners:
+        if isinstance(body, Body | PlanarBody):
+            values = ca.vertcat(*[body.start[name] for name in body.coordinates.names])
+            expression = ca.substitute(expression, body.coordinates.vector, values)
+    return expression
 
 
 def check_name(name: object) -> None:

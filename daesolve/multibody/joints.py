@@ -14,6 +14,8 @@ torque (N m, in axes of the parent) on the second body, at the origin of its fra
 | Cylindrical | 2 + 2         |              |
 | Universal   | 3 + 1         |              |
 | Fixed       | 3 + 3         | 2 + 1        |
+| Planar      | 1 + 2         |              |
+| Screw       | 2 + 2 + 1     |              |
 | Slot        | 2             | 1            |
 | Distance    | 1             | 1            |
 

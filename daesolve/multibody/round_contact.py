@@ -8,7 +8,7 @@ from functools import cached_property
 import casadi as ca
 
 from daesolve.errors import OutOfRangeError, PosingError
-from daesolve.multibody.bodies import Body
+from daesolve.multibody.bodies import at_start
 from daesolve.multibody.mechanism import Contribution
 from daesolve.multibody.places import Frame, Place, PlanarFrame, PlanarPoint
 from daesolve.multibody.supports import NO_VALUES, Rubs, Support
@@ -181,12 +181,7 @@ def _first_side(first: Place, second: Place, inside: bool) -> float:
 
     Where that is written in parameters it is z. The event puts it right.
     """
-    apart = (first.position - second.position)[2]
-    for body in {first.body, second.body}:
-        if isinstance(body, Body):
-            own = ca.vertsplit(body.coordinates.vector)
-            values = [body.start[name] for name in body.coordinates.names]
-            (apart,) = ca.substitute([apart], own, values)
+    apart = at_start((first.position - second.position)[2], (first.body, second.body))
     along = ca.SX(ca.substitute(apart, time, 0.0))
     below = along.is_constant() and (float(along) < 0.0) is not inside
     return -1.0 if below else 1.0
