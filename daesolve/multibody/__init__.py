@@ -1,8 +1,10 @@
 """Mechanisms assembled from rigid bodies, joints, forces and contacts."""
 
 from daesolve.multibody.bodies import Body, PlanarBody
+from daesolve.multibody.clearance import Clearance
+from daesolve.multibody.compliance import HuntCrossley, KelvinVoigt
 from daesolve.multibody.drives import Actuator, Belt, Gear, Motor, RackAndPinion
-from daesolve.multibody.elements import Bushing, SpringDamperSeries
+from daesolve.multibody.elements import Bushing, ElastoGap, SpringDamperSeries
 from daesolve.multibody.feet import corners, feet
 from daesolve.multibody.friction_laws import Coulomb, RegularisedCoulomb
 from daesolve.multibody.joint_friction import JointFriction
@@ -40,17 +42,21 @@ __all__ = [
     "Belt",
     "Body",
     "Bushing",
+    "Clearance",
     "Contribution",
     "Coulomb",
     "Cylindrical",
     "Damper",
     "Disc",
     "Distance",
+    "ElastoGap",
     "Ellipsoid",
     "Fixed",
     "Frame",
     "Gear",
+    "HuntCrossley",
     "JointFriction",
+    "KelvinVoigt",
     "Mechanism",
     "Motor",
     "Part",

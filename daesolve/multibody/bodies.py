@@ -37,7 +37,7 @@ from daesolve.multibody.places import (
     vanishes,
 )
 from daesolve.posing.goals import Expression, Invariant, as_scalar, is_word
-from daesolve.posing.symbols import ANGLE, DifferentiableVector, SymbolVector
+from daesolve.posing.symbols import ANGLE, DifferentiableVector, SymbolVector, time
 
 
 def positive(value: Expression, what: str, unit: str) -> ca.SX:
@@ -425,6 +425,24 @@ def at_start(expression: ca.SX, owners: Iterable[object]) -> ca.SX:
             values = ca.vertcat(*[body.start[name] for name in body.coordinates.names])
             expression = ca.substitute(expression, body.coordinates.vector, values)
     return expression
+
+
+def rate_of(expression: ca.SX, owners: Iterable[object]) -> ca.SX:
+    """Return the rate of an expression of time and of the positions of bodies, in their velocities.
+
+    Parameters
+    ----------
+    expression
+        (1, 1)
+    owners
+        Bodies, each once or more; anything else, as the ground, moves by time alone.
+    """
+    rate = ca.jacobian(expression, time)
+    for body in dict.fromkeys(owners):
+        if isinstance(body, Body | PlanarBody):
+            moving = body.kinematics if isinstance(body, Body) else body.coordinates.dot.vector
+            rate = rate + ca.jacobian(expression, body.coordinates.vector) @ moving
+    return rate
 
 
 def check_name(name: object) -> None:

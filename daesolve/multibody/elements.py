@@ -9,6 +9,7 @@ from functools import cached_property
 import casadi as ca
 
 from daesolve.errors import PosingError
+from daesolve.multibody.compliance import KelvinVoigt
 from daesolve.multibody.joint_rows import AnyFrame
 from daesolve.multibody.loads import (
     WOUND,
@@ -237,6 +238,79 @@ class SpringDamperSeries:
                 f"{self.name}_tension": (tension, "N"),
             },
             meters={f"{self.name}_work": (-tension * speed, "J")},
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class ElastoGap:
+    """A stop between two points: it pushes them apart where they are nearer than a length.
+
+    With d by how much they are nearer, it pushes with k d^n + c d', the damping no larger than the
+    spring (`KelvinVoigt`), and not at all further off. Outputs are `<name>_length` (m) and
+    `<name>_force` (N, positive where it pushes); `<name>_work` (J) is metered. The discrete value
+    `contact_<name>` is 1.0 while it pushes; `<name>_closed` and `<name>_lost` are the events at
+    which that changes.
+
+    Parameters
+    ----------
+    name
+        A word.
+    first, second
+        The points, of two bodies or of one and the ground.
+    stiffness, damping
+        k, N/m^n, and c, N s/m: numbers or expressions of parameters.
+    length
+        The distance of the points at which it begins to push, m.
+    exponent
+        n, a number not below 1.
+
+    Raises
+    ------
+    PosingError
+        The name is no word, or the points do not belong together.
+    OutOfRangeError
+        The stiffness or the length is a number that is not above zero, the damping negative, or
+        the exponent below 1.
+
+    Notes
+    -----
+    Where the points meet (at a thousandth of the length) there is no direction to push in: there
+    the event `<name>_met` ends the run. A stop for both directions is two of them.
+    """
+
+    name: str
+    first: Place
+    second: Place
+    stiffness: Expression
+    damping: Expression
+    length: Expression
+    exponent: float = 1.0
+
+    def __post_init__(self) -> None:
+        what = f"ElastoGap {self.name!r}"
+        check_name(self.name, what)
+        check_places(what, self.first, self.second)
+        check_size(f"the length of the {what}", self.length, positive=True)
+        _ = self._law
+
+    @property
+    def _law(self) -> KelvinVoigt:
+        return KelvinVoigt(self.stiffness, self.damping, self.exponent)
+
+    @cached_property
+    def contribution(self) -> Contribution:
+        """What it adds to a mechanism."""
+        distance, speed = line_between(self.first, self.second)
+        push = self._law.push(self.name, self.length - distance, -speed)
+        return Contribution(
+            forces=[AppliedForce(speed, push.force)],
+            events=[*push.events, met(self.name, self.first, self.second, ca.SX(self.length))],
+            discrete=push.discrete,
+            outputs={
+                f"{self.name}_length": (distance, "m"),
+                f"{self.name}_force": (push.force, "N"),
+            },
+            meters={f"{self.name}_work": (push.force * speed, "J")},
         )
 
 

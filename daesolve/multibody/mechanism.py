@@ -104,6 +104,29 @@ class Contribution:
         return ca.vertcat(energy, *residuals, *acting, *self.integrands.values())
 
 
+def merged(parts: Sequence[Contribution]) -> Contribution:
+    """Return what several parts of one add together; none of them is a joint.
+
+    Raises
+    ------
+    PosingError
+        Two of them have an output or a meter of one name.
+    """
+    return Contribution(
+        goals=[goal for part in parts for goal in part.goals],
+        potential=sum((ca.SX(part.potential) for part in parts), start=ca.SX(0)),
+        forces=[force for part in parts for force in part.forces],
+        events=[event for part in parts for event in part.events],
+        outputs=_merged("output", [part.outputs for part in parts]),
+        meters=_merged("meter", [part.meters for part in parts]),
+        reactions=_joined([part.reactions for part in parts]),
+        discrete=_joined([part.discrete for part in parts]),
+        quadratures=_joined([part.quadratures for part in parts]),
+        integrands=_merged("quadrature", [part.integrands for part in parts]),
+        start=_merged("start value", [part.start for part in parts]),
+    )
+
+
 class Part(Protocol):
     """What is put into a mechanism besides bodies: joints, springs, contacts, motors.
 

@@ -223,6 +223,74 @@ class RoundOnRound:
         return self.tangents.T @ velocity
 
 
+@dataclass(frozen=True, eq=False)
+class PinInHole:
+    """A pin in a wider hole, in the plane, where its centre may come to the middle of the hole.
+
+    The normal is written so that it is smooth there: by the clearance c in place of the distance d
+    of the centres, which are the same where they touch. So is the gap of a rigid contact,
+    (c^2 - d^2) / 2 c, which has the rate of c - d there.
+
+    Parameters
+    ----------
+    pin, hole
+        Their centres.
+    radius
+        Of the pin, m.
+    clearance
+        How much wider the hole is, m.
+    near
+        Of a compliant contact, whose depth counts, 1.0 while d < c / 2 and 0.0 beyond; d then
+        counts as c / 2. None for a rigid one.
+    """
+
+    pin: PlanarFrame
+    hole: PlanarFrame
+    radius: ca.SX
+    clearance: ca.SX
+    near: ca.SX | None = None
+
+    @cached_property
+    def _apart(self) -> ca.SX:
+        return self.pin.position - self.hole.position
+
+    @cached_property
+    def squared(self) -> ca.SX:
+        """The squared distance of the centres, m^2."""
+        return ca.sumsqr(self._apart)
+
+    @cached_property
+    def _distance(self) -> ca.SX:
+        if self.near is None:
+            return self.clearance
+        half = self.clearance / 2
+        return ca.sqrt(self.near * half**2 + (1 - self.near) * self.squared)
+
+    @cached_property
+    def _normal(self) -> ca.SX:
+        return -self._apart / self._distance
+
+    @cached_property
+    def gap(self) -> ca.SX:
+        """What vanishes where they touch, at the rate of their distance, m."""
+        if self.near is None:
+            return (self.clearance**2 - self.squared) / (2 * self.clearance)
+        return self.clearance - self._distance
+
+    @cached_property
+    def point(self) -> ca.SX:
+        """The point of the pin that is nearest, m: (2, 1)."""
+        return self.pin.position - self.radius * self._normal
+
+    @cached_property
+    def slip(self) -> ca.SX:
+        """The velocity of the pin's material over the hole's, m/s: (1, 1)."""
+        own = material(self.pin, -self.radius * self._normal)
+        other = material(self.hole, -(self.radius + self.clearance) * self._normal)
+        along = ca.vertcat(self._normal[1], -self._normal[0])
+        return ca.dot(along, own - other)
+
+
 def tangents_of(normal: ca.SX, side: ca.SX | float) -> ca.SX:
     """Return where the axes x and y come when z, or -z with y reversed, is turned onto a normal.
 
