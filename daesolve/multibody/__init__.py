@@ -3,6 +3,7 @@
 from daesolve.multibody.bodies import Body, PlanarBody
 from daesolve.multibody.clearance import Clearance
 from daesolve.multibody.compliance import HuntCrossley, KelvinVoigt
+from daesolve.multibody.contribution import AppliedForce, Contribution, GearedInertia, Part
 from daesolve.multibody.drives import Actuator, Belt, Gear, Motor, RackAndPinion
 from daesolve.multibody.elements import Bushing, ElastoGap, SpringDamperSeries
 from daesolve.multibody.feet import corners, feet
@@ -27,13 +28,14 @@ from daesolve.multibody.loads import (
     TorsionDamper,
     TorsionSpring,
 )
-from daesolve.multibody.mechanism import AppliedForce, Contribution, Mechanism, Part
+from daesolve.multibody.mechanism import Mechanism
 from daesolve.multibody.painleve import friction_margin
 from daesolve.multibody.places import GROUND, Frame, PlanarFrame, PlanarPoint, Point, quaternion
 from daesolve.multibody.plane_contact import PlaneContact, Rolling
 from daesolve.multibody.round_contact import RoundContact
 from daesolve.multibody.sliding_joints import Planar, Screw
 from daesolve.multibody.surfaces import Disc, Ellipsoid, Sphere, Spindle, Torus
+from daesolve.multibody.wheels import Skate, WheelPair
 
 __all__ = [
     "GROUND",
@@ -54,6 +56,7 @@ __all__ = [
     "Fixed",
     "Frame",
     "Gear",
+    "GearedInertia",
     "HuntCrossley",
     "JointFriction",
     "KelvinVoigt",
@@ -74,6 +77,7 @@ __all__ = [
     "Rolling",
     "RoundContact",
     "Screw",
+    "Skate",
     "Slot",
     "Sphere",
     "Spherical",
@@ -86,6 +90,7 @@ __all__ = [
     "TorsionSpring",
     "Torus",
     "Universal",
+    "WheelPair",
     "corners",
     "feet",
     "friction_margin",

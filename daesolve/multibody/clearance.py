@@ -15,9 +15,9 @@ import casadi as ca
 from daesolve.errors import PosingError, UnsupportedError
 from daesolve.multibody.bodies import rate_of
 from daesolve.multibody.compliance import ComplianceLaw
+from daesolve.multibody.contribution import Contribution, merged
 from daesolve.multibody.joints import Prismatic, Revolute
 from daesolve.multibody.loads import check_name, check_size
-from daesolve.multibody.mechanism import Contribution, merged
 from daesolve.multibody.places import PlanarFrame
 from daesolve.multibody.plane_contact import PlaneContact
 from daesolve.multibody.supports import Rubs, Support

@@ -10,10 +10,10 @@ import casadi as ca
 
 from daesolve.errors import OutOfRangeError, PosingError
 from daesolve.multibody.bodies import at_start
+from daesolve.multibody.contribution import AppliedForce, Contribution
 from daesolve.multibody.joint_rows import ahead, wrapped
 from daesolve.multibody.joints import Prismatic, Revolute, Slot
 from daesolve.multibody.loads import Turning, check_joint, check_name, check_size
-from daesolve.multibody.mechanism import AppliedForce, Contribution
 from daesolve.multibody.places import Frame
 from daesolve.posing.goals import Expression, Goal, Holonomic, Nonholonomic, as_scalar, is_word
 from daesolve.posing.symbols import SymbolVector

@@ -10,6 +10,7 @@ import casadi as ca
 
 from daesolve.errors import PosingError
 from daesolve.multibody.compliance import KelvinVoigt
+from daesolve.multibody.contribution import AppliedForce, Contribution
 from daesolve.multibody.joint_rows import AnyFrame
 from daesolve.multibody.loads import (
     WOUND,
@@ -19,7 +20,6 @@ from daesolve.multibody.loads import (
     line_between,
     met,
 )
-from daesolve.multibody.mechanism import AppliedForce, Contribution
 from daesolve.multibody.places import Frame, Place, PlanarFrame, column
 from daesolve.multibody.touching import over_plane
 from daesolve.posing.events import FALLING, Event, Stop

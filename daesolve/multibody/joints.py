@@ -34,6 +34,7 @@ from typing import ClassVar
 import casadi as ca
 
 from daesolve.errors import OutOfRangeError, PosingError
+from daesolve.multibody.contribution import Contribution
 from daesolve.multibody.joint_rows import (
     AnyFrame,
     Row,
@@ -48,7 +49,6 @@ from daesolve.multibody.joint_rows import (
     turn,
     turn_rate,
 )
-from daesolve.multibody.mechanism import Contribution
 from daesolve.multibody.places import (
     Frame,
     Ground,

@@ -14,8 +14,8 @@ from functools import cached_property
 import casadi as ca
 
 from daesolve.errors import OutOfRangeError, PosingError, is_number
+from daesolve.multibody.contribution import AppliedForce, Contribution
 from daesolve.multibody.joints import Cylindrical, Joint, Revolute
-from daesolve.multibody.mechanism import AppliedForce, Contribution
 from daesolve.multibody.places import (
     Frame,
     Ground,

@@ -10,7 +10,7 @@ import casadi as ca
 from daesolve.errors import PosingError
 from daesolve.multibody.bodies import rate_of
 from daesolve.multibody.compliance import ComplianceLaw, Push
-from daesolve.multibody.mechanism import Contribution
+from daesolve.multibody.contribution import Contribution
 from daesolve.multibody.places import (
     GROUND,
     Frame,

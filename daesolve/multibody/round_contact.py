@@ -10,7 +10,7 @@ import casadi as ca
 from daesolve.errors import OutOfRangeError, PosingError
 from daesolve.multibody.bodies import at_start, rate_of
 from daesolve.multibody.compliance import ComplianceLaw, Push
-from daesolve.multibody.mechanism import Contribution
+from daesolve.multibody.contribution import Contribution
 from daesolve.multibody.places import Frame, Place, PlanarFrame, PlanarPoint
 from daesolve.multibody.supports import NO_VALUES, Rubs, Support
 from daesolve.multibody.touching import RoundOnRound, tangents_of

@@ -8,8 +8,8 @@ import casadi as ca
 
 from daesolve.errors import PosingError
 from daesolve.multibody.compliance import ComplianceLaw, Push
+from daesolve.multibody.contribution import AppliedForce, Contribution
 from daesolve.multibody.friction_laws import FrictionLaw, RegularisedCoulomb
-from daesolve.multibody.mechanism import AppliedForce, Contribution
 from daesolve.multibody.touching import Touch
 from daesolve.posing.contacts import friction_work
 from daesolve.posing.events import FALLING, Event, Stop

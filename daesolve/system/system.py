@@ -70,7 +70,8 @@ class MechanicalSystem(PosedMechanics):
         (nv, nv). `kinetic` may be given besides, as the energy to be watched.
     gyroscopic
         Beside a mass matrix, inertial forces that do no work, such as -w x I w of a body in axes
-        of its own, given as `force` is.
+        of its own, given as `force` is; or, where the mass matrix changes with the positions, that
+        keep v . M v / 2.
     goals
         Constraints, implicit equations, relations between reactions, invariants.
     force
