@@ -16,8 +16,11 @@ from daesolve.drawing.shapes import Dot, Drawing, Line, Shape, Trace
 from daesolve.drawing.systems import drawing_of_system
 from daesolve.drawing.viewing import FROM_THE_FRONT, plane_seen_from
 from daesolve.errors import PosingError
+from daesolve.multibody.clearance import Clearance
 from daesolve.multibody.mechanism import Mechanism
-from daesolve.multibody.places import Ground, Place, PlanarPoint, Point
+from daesolve.multibody.places import Ground, Place, PlanarFrame, PlanarPoint, Point
+from daesolve.multibody.touching import material
+from daesolve.multibody.wheels import Skate, WheelPair
 from daesolve.system.system import System
 
 
@@ -51,7 +54,8 @@ def drawing_of(
             )
         return found
     plane = np.eye(2) if mechanism.planar else plane_seen_from(towards_the_eye)
-    places = _places(mechanism)
+    wheels = _wheels(mechanism)
+    places = [*_places(mechanism), *(end for ends in wheels for end in ends)]
     centres = [body.centre for body in mechanism.bodies]
     positions = ca.horzcat(*[place.position for place in (*centres, *places)])
     states = [name for body in mechanism.bodies for name in body.coordinates.names]
@@ -67,7 +71,13 @@ def drawing_of(
             for number in range(positions.shape[1])
             for side, letter in enumerate("xy")
         }
-        shapes = _shapes(mechanism, places)
+        held = places[: len(places) - 2 * len(wheels)]
+        shapes = _shapes(mechanism, held)
+        first = len(mechanism.bodies) + len(held)
+        shapes += [
+            Line([_at(number), _at(number + 1)], role="accent")
+            for number in range(first, first + 2 * len(wheels), 2)
+        ]
         labels = ("x (m)", "y (m)") if mechanism.planar else ("across (m)", "up (m)")
         return Drawing(shapes, x_label=labels[0], y_label=labels[1], series=series)
 
@@ -101,8 +111,30 @@ def _shapes(mechanism: Mechanism, places: Sequence[Place]) -> list[Shape]:
 
 
 def _places(mechanism: Mechanism) -> list[Place]:
-    found = [getattr(part, side, None) for part in mechanism.parts for side in ("first", "second")]
+    joined = [part.joint if isinstance(part, Clearance) else part for part in mechanism.parts]
+    found = [getattr(part, side, None) for part in joined for side in ("first", "second")]
+    for part in mechanism.parts:
+        found += [part.frame] if isinstance(part, Skate | WheelPair) else []
     return [place for place in found if isinstance(place, Point | PlanarPoint)]
+
+
+def _wheels(mechanism: Mechanism) -> list[tuple[PlanarPoint, PlanarPoint]]:
+    """Return the ends of what is drawn of pairs of wheels: their axles, and each wheel."""
+    found: list[tuple[PlanarPoint, PlanarPoint]] = []
+    for part in mechanism.parts:
+        if isinstance(part, WheelPair):
+            frame, half = part.frame, ca.SX(part.track) / 2
+            ahead, across = part.radius * frame.direction(0), half * frame.direction(1)
+            found.append((_beside(frame, across), _beside(frame, -across)))
+            found += [
+                (_beside(frame, side + ahead), _beside(frame, side - ahead))
+                for side in (across, -across)
+            ]
+    return found
+
+
+def _beside(frame: PlanarFrame, way: ca.SX) -> PlanarPoint:
+    return PlanarPoint(frame.body, frame.position + way, material(frame, way))
 
 
 def _title(number: int) -> str:
