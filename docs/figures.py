@@ -1,4 +1,4 @@
-"""Draw figures of pages into docs/_static: `python docs/figures.py [drift] [tipping-block] [elements]`.
+"""Draw figures of pages into docs/_static: `python docs/figures.py [drift] [elements] ...`.
 
 `drift.svg`, of the first page: a pendulum of 1 m, released from the horizontal, three times: as
 index reduction leaves it, with Baumgarte's stabilisation, and as daesolve takes it. IDAS

@@ -219,7 +219,8 @@ class RackAndPinion:
     own start). The pinion is the same after a whole turn, so that this holds for any number of
     them, and errors are fed back; of an axisymmetric body, which shows no angle, it holds the
     rates. The reaction is the force (N) on the rack along its joint; the pinion feels the torque
-    -radius times it.
+    -radius times it. Both joints are of one body that bears the pinion and the rack, as a housing
+    or the ground; or the one that bears the pinion slides along the rack.
 
     Parameters
     ----------
@@ -236,7 +237,8 @@ class RackAndPinion:
     Raises
     ------
     PosingError
-        The name is no word, a joint is another, or one is in the plane and the other in space.
+        The name is no word, a joint is another, one is in the plane and the other in space, or they
+        have no body in common.
     OutOfRangeError
         The radius is no finite number, or zero.
     """
@@ -255,6 +257,11 @@ class RackAndPinion:
             raise PosingError(f"the rack of {self} is a prismatic joint, not {self.rack!r}")
         _check_same_space(str(self), self.pinion, self.rack)
         _check_nonzero(f"the radius of {self}", self.radius)
+        if not {*_owners(self.pinion)} & {*_owners(self.rack)}:
+            raise PosingError(
+                f"the joints of {self} have no body in common, so that the angle and the way are "
+                "told against different ones: take joints to the body that bears both"
+            )
 
     def __str__(self) -> str:
         return f"the rack and pinion {self.name!r}"
@@ -280,7 +287,10 @@ class RackAndPinion:
 class Belt:
     """A belt or a chain about two pulleys that does not slip: their rims go with one speed.
 
-    It is held as a `Gear` with the ratio radii[1] / radii[0] holds: in the plane angles, in space
+    The joints tell the turns of both against the body that bears the axles, which is the first of
+    either joint. On an arm that turns itself these are joints to the arm, even of the pulley on
+    its own pivot; a joint that is there to tell an angle need be no part of the mechanism. The belt
+    is held as a `Gear` with the ratio radii[1] / radii[0] holds: in the plane angles, in space
     rates. The reaction is the tension of the one strand over that of the other (N): the torque on
     the first pulley over its radius. How hard both together pull at the axles is left to whoever
     tightens the belt, and no part of this. An elastic belt has a `stiffness`; then it slips as
@@ -307,8 +317,9 @@ class Belt:
     Raises
     ------
     PosingError
-        The name is no word, a joint is another, both are the same, or one is in the plane and the
-        other in space; there are not two radii; damping or pretension are given without stiffness.
+        The name is no word, a joint is another, both are the same, one is in the plane and the
+        other in space, or their first bodies differ; there are not two radii; crossed is neither
+        True nor False; damping or pretension are given without stiffness.
     OutOfRangeError
         A radius is a number that is not above zero, or another number is negative.
     """
@@ -331,6 +342,17 @@ class Belt:
         if self.first is self.second:
             raise PosingError(f"{self} goes about {self.first} twice")
         _check_same_space(str(self), self.first, self.second)
+        one, other = self.first.first.body, self.second.first.body
+        if one is not other:
+            raise PosingError(
+                f"the pulleys of {self} turn against {one.name!r} and {other.name!r}, but a belt "
+                "ties their turns against one body: pose both joints from the body that bears them"
+            )
+        if not isinstance(self.crossed, bool):
+            raise PosingError(f"{self} is crossed or not: True or False, not {self.crossed!r}")
+        self._check_numbers()
+
+    def _check_numbers(self) -> None:
         if not isinstance(self.radii, Sequence) or len(self.radii) != 2:
             raise PosingError(f"{self} has two radii, of the first and the second: {self.radii!r}")
         for radius in self.radii:

@@ -20,7 +20,7 @@ from daesolve.multibody.loads import (
     line_between,
     met,
 )
-from daesolve.multibody.places import Frame, Place, PlanarFrame, column
+from daesolve.multibody.places import Frame, Place, PlanarFrame, array, column
 from daesolve.multibody.touching import over_plane
 from daesolve.posing.events import FALLING, Event, Stop
 from daesolve.posing.goals import Expression, as_scalar
@@ -39,9 +39,9 @@ class Bushing:
     place. In space the angles are those of three turns one after the other, about the first axis,
     then the second, then the third (Cardan's): about one axis alone a torque is -k a exactly.
 
-    Outputs are `<name>_force_1`, `_2`, `_3`, N, and the torques `<name>_torque_1`, `_2`, `_3`, N m,
-    about the axes of the three turns; in the plane `<name>_force_1`, `_2` and `<name>_torque`.
-    `<name>_damping_work` (J) is metered, what its dampers did.
+    Outputs are `<name>_force_1`, `_2`, `_3`, N, and `<name>_torque_1`, `_2`, `_3`, N m, what the
+    second body feels in axes of the first frame; in the plane `<name>_force_1`, `_2` and
+    `<name>_torque`. `<name>_damping_work` (J) is metered, what its dampers did.
 
     Parameters
     ----------
@@ -65,8 +65,10 @@ class Bushing:
 
     Notes
     -----
-    Where the second turn comes to a quarter, or another to a half, angles do not tell more: there
-    the event `<name>_turned` ends the run. In the plane it turns as far as one likes.
+    Where the second turn comes to a quarter, or another that is not free to a half, angles do not
+    tell more: there the event `<name>_turned` ends the run. About a free axis (a stiffness of 0, as
+    of a bearing) it turns as far as one likes, and so it does in the plane. Take the third axis for
+    it: the springs about the first two are then those of the first frame, and do not go round.
     """
 
     name: str
@@ -137,8 +139,9 @@ class Bushing:
         slowing = -column(self._dampings, size, "the damping") * self.rates
         damped = not slowing.is_zero()
         forces = [AppliedForce(self.rates, slowing)] if damped else []
-        whole = ca.vertsplit(slowing - pull)
         half = 2 if size == (3,) else 3
+        spring = ca.vertcat(-pull[:half], self._twist(-pull[half:]))
+        whole = ca.vertsplit(slowing + spring)
         outputs: dict[str, Output] = {
             f"{self.name}_force_{k}": (force, "N") for k, force in enumerate(whole[:half], 1)
         }
@@ -155,12 +158,27 @@ class Bushing:
             meters=meters,
         )
 
+    def _twist(self, about: ca.SX) -> ca.SX:
+        """Return the torque of springs in axes of the first frame, from those about the turns.
+
+        With w = E a', the columns of E the axes of the three turns, its power is t . w = s . a'.
+        """
+        if self._size == 3 or about.is_zero():
+            return about
+        one, two, _ = ca.vertsplit(self.displacement[3:])
+        s_1, s_2, s_3 = ca.vertsplit(about)
+        across = (s_3 - s_1 * ca.sin(two)) / ca.cos(two)
+        sine, cosine = ca.sin(one), ca.cos(one)
+        return ca.vertcat(s_1, cosine * s_2 - sine * across, sine * s_2 + cosine * across)
+
     def _turned(self) -> list[Event]:
-        if self._size == 3 or ca.vertcat(*map(ca.SX, self.stiffness[3:])).is_zero():
+        springs = [not ca.SX(entry).is_zero() for entry in ca.vertsplit(array(self.stiffness))[3:]]
+        if not any(springs):
             return []
-        one, two, three = ca.vertsplit(self.displacement[3:])
+        angles = ca.vertsplit(self.displacement[3:])
         why = f"the bushing {self.name!r} is turned so far that its angles do not tell it"
-        guards = [ca.cos(two) - WOUND, *(1 + ca.cos(a) - WOUND**2 / 2 for a in (one, three))]
+        guards = [ca.cos(angles[1]) - WOUND]
+        guards += [1 + ca.cos(angles[k]) - WOUND**2 / 2 for k in (0, 2) if springs[k]]
         return [Event(f"{self.name}_turned", guards, FALLING, Stop(why, whenever_past=True))]
 
 
@@ -290,6 +308,8 @@ class ElastoGap:
         what = f"ElastoGap {self.name!r}"
         check_name(self.name, what)
         check_places(what, self.first, self.second)
+        check_size(f"the stiffness of the {what}", self.stiffness, positive=True)
+        check_size(f"the damping of the {what}", self.damping)
         check_size(f"the length of the {what}", self.length, positive=True)
         _ = self._law
 

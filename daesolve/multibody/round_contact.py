@@ -134,7 +134,8 @@ class RoundContact:
         """Its geometry."""
         radii = ca.SX(self.radii[0]), ca.SX(self.radii[1])
         side = 1.0 if self._planar else self.values.vector
-        return RoundOnRound(self.first, self.second, radii, self.inside, side)
+        pressed = self.compliance is not None
+        return RoundOnRound(self.first, self.second, radii, self.inside, side, pressed)
 
     @cached_property
     def goal(self) -> Holonomic:

@@ -177,6 +177,9 @@ class RoundOnRound:
         In space, 1.0 or -1.0: which end of the axis z is turned onto the normal, the short way, and
         the axes x and y with it onto the directions of slip. They do not exist where the normal
         points to the other end.
+    pressed
+        Whether they may be pressed into each other, so that friction acts in the middle of what
+        they have in common; where one is a point, there.
     """
 
     first: Place
@@ -184,6 +187,7 @@ class RoundOnRound:
     radii: tuple[ca.SX, ca.SX]
     inside: bool = False
     side: ca.SX | float = 1.0
+    pressed: bool = False
 
     @cached_property
     def _apart(self) -> ca.SX:
@@ -217,10 +221,23 @@ class RoundOnRound:
     @cached_property
     def slip(self) -> ca.SX:
         """The velocity of the first's material over the second's, m/s: (2, 1) or (1, 1)."""
-        own, other = self.radii
-        arm = -other * self.normal if self.inside else other * self.normal
-        velocity = material(self.first, -own * self.normal) - material(self.second, arm)
-        return self.tangents.T @ velocity
+        own, other = self._arms
+        return self.tangents.T @ (material(self.first, own) - material(self.second, other))
+
+    @cached_property
+    def _arms(self) -> tuple[ca.SX, ca.SX]:
+        """Return the ways from both centres to where they slide along each other."""
+        own, other = -self.radii[0] * self.normal, self.radii[1] * self.normal
+        if not self.pressed:
+            return own, -other if self.inside else other
+        # One place in space: with two, equal and opposite forces would have a moment.
+        if not isinstance(self.first, Frame | PlanarFrame):
+            own = 0 * own
+        elif not isinstance(self.second, Frame | PlanarFrame):
+            own = -self._apart
+        else:
+            own = own - self.gap / 2 * self.normal
+        return own, own + self._apart
 
 
 @dataclass(frozen=True, eq=False)
@@ -285,8 +302,10 @@ class PinInHole:
     @cached_property
     def slip(self) -> ca.SX:
         """The velocity of the pin's material over the hole's, m/s: (1, 1)."""
-        own = material(self.pin, -self.radius * self._normal)
-        other = material(self.hole, -(self.radius + self.clearance) * self._normal)
+        # Of a compliant contact in the middle of what is pressed in, as `RoundOnRound`.
+        half = 0.0 if self.near is None else self.gap / 2
+        own = material(self.pin, -(self.radius + half) * self._normal)
+        other = material(self.hole, -(self.radius + self.clearance - half) * self._normal)
         along = ca.vertcat(self._normal[1], -self._normal[0])
         return ca.dot(along, own - other)
 

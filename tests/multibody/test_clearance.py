@@ -12,6 +12,7 @@ from daesolve.errors import OutOfRangeError, PosingError, UnsupportedError
 from daesolve.multibody.bodies import Body, PlanarBody
 from daesolve.multibody.clearance import Clearance
 from daesolve.multibody.compliance import HuntCrossley, KelvinVoigt
+from daesolve.multibody.friction_laws import RegularisedCoulomb
 from daesolve.multibody.joints import Prismatic, Revolute, Spherical
 from daesolve.multibody.mechanism import Mechanism
 from daesolve.multibody.places import GROUND
@@ -77,6 +78,29 @@ def test_a_compliant_pin_goes_to_and_fro_through_the_middle_of_its_hole():
     # Ten roundings of the time each blow.
     np.testing.assert_allclose(closed, expected, rtol=1e-13)
     assert np.max(run["play_gap"]) <= play
+
+
+def test_friction_of_a_compliant_pin_keeps_the_moment_of_momentum():
+    pin = PlanarBody("pin", 1.0, 0.02, position=(0.5, 0.0), velocity=(2.0, 0.0), rate=30.0)
+    hole = PlanarBody("hole", 2.0, 0.05, position=(0.5, 0.0), rate=-5.0)
+    play = Clearance(
+        "play", Revolute("hinge", hole.frame(), pin.frame()), 1e-2, 0.1,
+        friction=RegularisedCoulomb(0.4, 1e-2), compliance=KelvinVoigt(1e4, 10.0),
+    )  # fmt: skip
+    mechanism = Mechanism([pin, hole], [play])
+    run = ds.solve(mechanism.system(), 0.5, guess=mechanism.start, solver=ds.Dop853())
+    assert np.min(run["play_gap"]) < -5e-3
+    moments = [
+        sum(
+            mass
+            * (run[f"{n}_x"][k] * run[f"{n}_y_dot"][k] - run[f"{n}_y"][k] * run[f"{n}_x_dot"][k])
+            + own * run[f"{n}_angle_dot"][k]
+            for n, mass, own in (("pin", 1.0, 0.02), ("hole", 2.0, 0.05))
+        )
+        for k in (0, -1)
+    ]
+    # Of dop853 at 1e-11, over some hundred steps.
+    assert moments[1] == pytest.approx(moments[0], abs=1e-9)
 
 
 @pytest.mark.parametrize("kind", ["rigid", "compliant"])

@@ -144,6 +144,38 @@ def test_a_ball_that_lies_on_a_compliant_floor_slides_to_rolling_as_on_a_rigid_o
     assert run["floor_force"] == pytest.approx(MASS * gravity, rel=1e-6)
 
 
+def moment_of(run, bodies):
+    """Moment of momentum about the origin, of bodies in the plane, at the start and the end."""
+    found = np.zeros(2)
+    for name, mass, moment in bodies:
+        x, y, turn = (run[f"{name}_{c}"][[0, -1]] for c in ("x", "y", "angle_dot"))
+        across = x * run[f"{name}_y_dot"][[0, -1]] - y * run[f"{name}_x_dot"][[0, -1]]
+        found += mass * across + moment * turn
+    return found
+
+
+@pytest.mark.parametrize("shape", ["circles", "point", "inside"])
+def test_friction_of_a_compliant_contact_keeps_the_moment_of_momentum(shape):
+    """Deeply pressed in, it acts on both bodies at one place, whatever the depth is."""
+    one = PlanarBody("one", 1.0, 0.02, position=(-0.5, 0.05), velocity=(2.0, 0), rate=30.0)
+    other = PlanarBody("other", 2.0, 0.05, rate=-5.0)
+    places, radii = (one.frame(), other.frame()), (0.1, 0.2)
+    if shape == "point":
+        places, radii = (other.frame(), one.centre), (0.2, 0.0)
+    elif shape == "inside":
+        radii = (0.1, 0.65)
+    touch = RoundContact(
+        "touch", *places, radii, friction=RegularisedCoulomb(0.4, 1e-2),
+        compliance=HuntCrossley(2e3, 1.5, 0.1), inside=shape == "inside",
+    )  # fmt: skip
+    mechanism = Mechanism([one, other], [touch])
+    run = ds.solve(mechanism.system(), 0.7, guess=mechanism.start, solver=ds.Dop853())
+    assert np.min(run["touch_gap"]) < -1e-3
+    assert abs(run["other_angle_dot"][-1] + 5.0) > 0.1
+    first, last = moment_of(run, [("one", 1.0, 0.02), ("other", 2.0, 0.05)])
+    assert last == pytest.approx(first, abs=1e-9)  # of dop853 at 1e-11, over some hundred steps
+
+
 BALL, FLAT = Body("ball", 1.0, (1, 1, 1)), PlanarBody("flat", 1.0, 1.0)
 LAW = HuntCrossley(1.0)
 

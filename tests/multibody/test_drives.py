@@ -12,7 +12,7 @@ import daesolve as ds
 from daesolve.errors import OutOfRangeError, PosingError
 from daesolve.multibody.bodies import Body, PlanarBody
 from daesolve.multibody.drives import Actuator, Belt, Gear, Motor, RackAndPinion
-from daesolve.multibody.joints import Prismatic, Revolute
+from daesolve.multibody.joints import Fixed, Prismatic, Revolute
 from daesolve.multibody.mechanism import Mechanism
 from daesolve.multibody.places import GROUND, quaternion
 
@@ -200,6 +200,10 @@ def test_what_meshes_with_nothing_is_refused_in_a_sentence(posed, message):
         posed()
 
 
+HAND = PlanarBody("hand", 1.0, 1.0)
+WRIST = Revolute("wrist", FLAT.frame((1.0, 0.0)), HAND.frame())
+
+
 # -- racks and belts ------------------------------------------------------------------------------
 
 
@@ -267,6 +271,27 @@ def pulleys(in_space, ratio):
     return one, other, axles
 
 
+@pytest.mark.parametrize("stiffness", [None, 1e4])
+def test_a_belt_about_the_pivot_of_an_arm_ties_turns_against_the_arm(stiffness):
+    """With a pulley held to the ground, that of equal radius at the end keeps its direction."""
+    arm = PlanarBody("arm", 1.0, 0.2, position=(0.5, 0.0), velocity=(0.0, 1.0), rate=2.0)
+    still = PlanarBody("still", 1.0, 0.1)
+    hand = PlanarBody("hand", 1.0, 0.1, position=(1.0, 0.0), velocity=(0.0, 2.0))
+    joints = [
+        Revolute("pivot", GROUND.frame((0.0, 0.0)), arm.frame((-0.5, 0.0))),
+        Fixed("held", GROUND.frame((0.0, 0.0)), still.frame()),
+        Revolute("wrist", arm.frame((0.5, 0.0)), hand.frame()),
+    ]
+    told = Revolute("told", arm.frame((-0.5, 0.0)), still.frame())
+    belt = Belt(
+        "belt", told, joints[2], (0.1, 0.1), stiffness=stiffness, pretension=5.0 * bool(stiffness)
+    )
+    mechanism = Mechanism([arm, still, hand], [*joints, belt])
+    run = ds.solve(mechanism.system(), 1.5, guess=mechanism.start)
+    assert run["arm_angle"][-1] == pytest.approx(3.0, abs=1e-10)
+    assert run["hand_angle"] == pytest.approx(0.0, abs=1e-10)
+
+
 def test_an_elastic_belt_lets_its_pulleys_swing_against_each_other_in_closed_form():
     """Masses I / r^2 at the rims, with springs of 2 k and dampers of 2 c between them."""
     _, other, axles = pulleys(False, 2.5)
@@ -312,6 +337,9 @@ def test_of_a_slack_belt_one_strand_pulls_alone():
         (lambda a, r: Belt("b", a, r, (1, 1)), PosingError, "pulleys on revolute joints"),
         (lambda a, r: Belt("b", a, a, (1, 1)), PosingError, "twice"),
         (lambda a, r: Belt("b", a, rotor()[1], (1, 0)), OutOfRangeError, "must be > 0"),
+        (lambda a, r: Belt("b", a, WRIST, (1, 1)), PosingError, "against 'ground' and 'flat'"),
+        (lambda a, r: Belt("b", a, rotor()[1], (1, 1), "no"), PosingError, "True or False"),
+        (lambda a, r: RackAndPinion("m", WRIST, r, 0.1), PosingError, "no body in common"),
         (lambda a, r: Belt("b", a, rotor()[1], 0.5), PosingError, "has two radii"),
         (lambda a, r: Belt("b", a, rotor()[1], (1, 1), pretension=2.0), PosingError, "elastic one"),
     ],

@@ -16,7 +16,7 @@ from daesolve.multibody.loads import SpringDamper, TorsionDamper, TorsionSpring
 from daesolve.multibody.mechanism import Mechanism
 from daesolve.multibody.places import GROUND, quaternion
 
-from .placing import matrix
+from .placing import accelerations, matrix
 
 MOMENTS = (0.2, 0.3, 0.4)
 
@@ -109,6 +109,40 @@ def test_a_bushing_between_free_bodies_keeps_momentum_moment_of_momentum_and_ene
     assert run["rubber_damping_work"][-1] < -1e-2
     stored = run["energy"][-1] - run["energy"][0]
     assert run["rubber_damping_work"][-1] == pytest.approx(stored, abs=1e-10)
+
+
+def test_the_forces_and_torques_that_a_bushing_shows_are_those_that_move_its_body():
+    """Newton and Euler at the second body's mass centre, through wide angles."""
+    bodies, (first, _) = two_in_space()
+    frames = first, bodies[1].frame((-0.2, 0.0, 0.1), matrix(quaternion((0, 1, 2), -1.3)))
+    stiffness, damping = (20.0, 30.0, 45.0, 3.0, 4.0, 2.0), (0.2, 0.1, 0.4, 0.05, 0.02, 0.03)
+    mechanism = Mechanism(bodies, [Bushing("rubber", *frames, stiffness, damping)])
+    found, _ = accelerations(mechanism)
+    run = ds.solve(mechanism.system(), 1e-3, guess=mechanism.start, at=[0.0])
+    shown = [[run[f"rubber_{what}_{k}"][0] for k in (1, 2, 3)] for what in ("force", "torque")]
+    start = mechanism.start
+    turns = [matrix([start[f"{name}_q{k}"] for k in range(4)]) for name in ("one", "two")]
+    axes = turns[0] @ matrix(quaternion((1, 1, 0), 0.4))
+    force, torque = axes @ shown[0], axes @ shown[1]
+    pushed = [found[f"two_{letter}_dot"] for letter in "xyz"]
+    np.testing.assert_allclose(0.7 * np.array(pushed), force, atol=1e-12)
+    rate = np.array([start[f"two_w{k}"] for k in (1, 2, 3)])
+    turning = np.array([found[f"two_w{k}"] for k in (1, 2, 3)])
+    moments = np.array((0.1, 0.15, 0.12))
+    about = torque + np.cross(turns[1] @ (-0.2, 0.0, 0.1), force)
+    euler = moments * turning + np.cross(rate, moments * rate)
+    np.testing.assert_allclose(turns[1] @ euler, about, atol=1e-12)
+
+
+@pytest.mark.parametrize("axis", [0, 2])
+def test_a_bushing_that_is_free_about_an_axis_bears_a_rotor_through_many_turns(axis):
+    stiffness = [1e3, 1e3, 1e3, 50.0, 50.0, 50.0]
+    stiffness[3 + axis] = 0.0
+    rotor = Body("rotor", 1.0, (0.3, 0.3, 0.3), angular_velocity=tuple(20.0 * np.eye(3)[axis]))
+    bearing = Bushing("bearing", GROUND.frame(), rotor.frame(), stiffness)
+    run = moved([bearing], [rotor], until=2.0)
+    assert run.end_time == 2.0
+    assert run[f"rotor_w{axis + 1}"] == pytest.approx(20.0, abs=1e-12)
 
 
 def test_a_bushing_in_the_plane_is_springs_along_a_slider_and_in_a_hinge():
